@@ -1,0 +1,84 @@
+# Project-wide settings and the three ways to add a target. Sources are found by glob, so that a new
+# kernel, pass or test is one file and touches no build list.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# Contraction would make results depend on the instruction set a file is built for: multiply-add is
+# fused only where an expression says fma.
+add_compile_options(-Wall -Wextra -Wshadow -Wno-sign-compare -ffp-contract=off -ffunction-sections
+                    -fdata-sections)
+add_link_options(-Wl,--gc-sections)
+if(AICF_WARNINGS_AS_ERRORS)
+  add_compile_options(-Werror)
+endif()
+if(AICF_SANITIZE)
+  add_compile_options(-fsanitize=${AICF_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${AICF_SANITIZE})
+endif()
+find_program(AICF_CCACHE ccache)
+if(AICF_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${AICF_CCACHE})
+endif()
+
+find_package(Threads REQUIRED)
+if(AICF_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  enable_testing()
+endif()
+
+# The C++ runtime is linked statically into the programs, so that they run on other distributions.
+set(AICF_STATIC_RUNTIME -static-libstdc++ -static-libgcc)
+
+# aicf_glob(OUT pattern...): sources matching the patterns, without unit tests.
+function(aicf_glob out)
+  file(GLOB_RECURSE found CONFIGURE_DEPENDS ${ARGN})
+  list(FILTER found EXCLUDE REGEX "_test\\.cc$")
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# aicf_library(name SOURCES ... DEPS ...): a static library whose headers are named from the root.
+function(aicf_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+  target_link_libraries(${name} PUBLIC ${ARG_DEPS})
+endfunction()
+
+# aicf_unit_tests(name DIR dir DEPS ...): one program with every *_test.cc under dir.
+# A GPU test is in a suite whose name starts with Gpu; ctest gives it the label gpu.
+function(aicf_unit_tests name)
+  if(NOT AICF_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "DIR" "DEPS" ${ARGN})
+  file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${ARG_DIR}/*_test.cc)
+  if(NOT tests)
+    return()
+  endif()
+  add_executable(${name} ${tests})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE AICF_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                                             AICF_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${name} --gtest_filter=-Gpu*)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+  add_test(NAME ${name}_gpu COMMAND ${name} --gtest_filter=Gpu*)
+  set_tests_properties(${name}_gpu PROPERTIES LABELS gpu TIMEOUT 900 SKIP_RETURN_CODE 77)
+endfunction()
+
+# aicf_program(name SOURCES ... DEPS ...): a tool in build/PRESET/bin.
+function(aicf_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+  target_link_options(${name} PRIVATE ${AICF_STATIC_RUNTIME})
+endfunction()
