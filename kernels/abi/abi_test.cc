@@ -1,0 +1,202 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "kernels/abi/kernel.h"
+
+namespace aicf::abi {
+namespace {
+
+Expr SinAxPlusB() {
+  ExprBuilder b;
+  const uint16_t a = b.Input(0, DType::kF32), x = b.Input(1, DType::kF32);
+  return b.Finish({b.Unary(ExprOp::kSin, b.Fma(a, x, b.Const(0.1, DType::kF32)))});
+}
+
+Problem SomeConv() {
+  Problem p;
+  p.family = Family::kConv;
+  p.attrs = ConvAttrs{{2, 1}, {1, 1}, {1, 0}, {1, 0}, 2, false};
+  p.inputs = {DenseView(DType::kF32, {1, 4, 9, 5}), DenseView(DType::kF32, {6, 2, 3, 1})};
+  p.outputs = {DenseView(DType::kF32, {1, 6, 5, 5})};
+  p.core_inputs = 2;
+  return p;
+}
+
+TEST(Expr, BuilderSharesEqualNodesAndDropsUnusedOnes) {
+  ExprBuilder b;
+  const uint16_t x = b.Input(0, DType::kF32);
+  b.Unary(ExprOp::kExp, x);
+  EXPECT_EQ(b.Const(2, DType::kF32), b.Const(2, DType::kF32));
+  const Expr e = b.Finish({b.Binary(ExprOp::kMul, x, x)});
+  EXPECT_EQ(ToString(e), "(%0 = in 0 : f32; %1 = mul %0 %0 : f32) -> %1");
+}
+
+TEST(Expr, TextParsesBack) {
+  ExprBuilder b;
+  const uint16_t i = b.Input(1, DType::kI64);
+  const uint16_t big = b.ConstInt(INT64_MIN, DType::kI64);
+  const uint16_t sum = b.Binary(ExprOp::kAdd, i, big);
+  const uint16_t f = b.Select(b.Binary(ExprOp::kLt, sum, b.Index(2)), b.Cast(sum, DType::kF32),
+                              b.Const(-1.0 / 3, DType::kF32));
+  for (const Expr& e : {b.Finish({f, sum}), SinAxPlusB(), Expr{}}) {
+    const Result<Expr> back = ParseExpr(ToString(e));
+    ASSERT_TRUE(back.ok()) << back.status().ToString();
+    EXPECT_EQ(*back, e);
+  }
+  EXPECT_FALSE(ParseExpr("(%0 = in 0 : f32; %2 = exp %0 : f32) -> %2").ok());
+  EXPECT_FALSE(ParseExpr("(%0 = bogus 0 : f32) -> %0").ok());
+}
+
+TEST(Expr, InlineReplacesInputs) {
+  ExprBuilder b;
+  const uint16_t y = b.Unary(ExprOp::kNeg, b.Input(0, DType::kF32));
+  const auto results = b.Inline(SinAxPlusB(), {y, y});
+  const Expr e = b.Finish(results);
+  EXPECT_EQ(InputCount(e), 1);
+  EXPECT_TRUE(ValidateExpr(e, {DType::kF32}, 1).ok());
+}
+
+TEST(Expr, ValidationNamesTheBrokenRule) {
+  const auto message = [](Expr e, std::vector<DType> inputs) {
+    return ValidateExpr(e, inputs, 1).message();
+  };
+  Expr e = SinAxPlusB();
+  EXPECT_EQ(message(e, {DType::kF32, DType::kF16}), "");
+  EXPECT_NE(message(e, {DType::kF32}).find("does not exist"), std::string::npos);
+  EXPECT_NE(message(e, {DType::kF32, DType::kI32}).find("dtype"), std::string::npos);
+  e.nodes[3].args[0] = 4;
+  EXPECT_NE(message(e, {DType::kF32, DType::kF32}).find("later node"), std::string::npos);
+  e = SinAxPlusB();
+  e.nodes[0].dtype = DType::kF16;
+  EXPECT_NE(message(e, {DType::kF16, DType::kF32}).find("illegal dtype"), std::string::npos);
+  e = SinAxPlusB();
+  e.results = {9};
+  EXPECT_NE(message(e, {DType::kF32, DType::kF32}).find("%9"), std::string::npos);
+  e.nodes.resize(kMaxExprNodes + 1, e.nodes[0]);
+  EXPECT_NE(message(e, {DType::kF32, DType::kF32}).find("limit"), std::string::npos);
+}
+
+TEST(View, ExtentCoversNegativeStridesAndRefusesOverflow) {
+  View v{DType::kF32, {3, 4}, {-4, 1}, 8};
+  const Result<Extent> e = ExtentOf(v);
+  ASSERT_TRUE(e.ok());
+  EXPECT_EQ(e->begin, 0);
+  EXPECT_EQ(e->end, 48);
+  v.offset = 7;
+  EXPECT_FALSE(ExtentOf(v).ok());
+  EXPECT_FALSE(ExtentOf({DType::kF32, {3, 4}, {INT64_MAX / 2, 1}, 0}).ok());
+  EXPECT_FALSE(ExtentOf({DType::kF32, {3}, {1, 1}, 0}).ok());
+  EXPECT_EQ(ExtentOf({DType::kF32, {0, 4}, {INT64_MAX, 1}, 0})->end, 0);
+}
+
+TEST(Problem, TextParsesBackAndNamesTheInstance) {
+  Problem p = SomeConv();
+  ExprBuilder b;
+  p.inputs.push_back({DType::kF32, {1, 6, 5, 5}, {0, 1, 0, 0}, 3});
+  p.epilogue = b.Finish({b.Binary(ExprOp::kAdd, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+  ASSERT_TRUE(ValidateProblem(p).ok()) << ValidateProblem(p).ToString();
+  const Result<Problem> back = ParseProblem(ToString(p));
+  ASSERT_TRUE(back.ok()) << back.status().ToString();
+  EXPECT_EQ(ToString(*back), ToString(p));
+  const std::string symbol = InstanceSymbol("cuda.conv.direct", p);
+  EXPECT_EQ(symbol, InstanceSymbol("cuda.conv.direct", *back));
+  EXPECT_NE(symbol, InstanceSymbol("cuda.conv.other", p));
+  p.inputs[0].strides[3] = 2;
+  EXPECT_NE(symbol, InstanceSymbol("cuda.conv.direct", p));
+}
+
+TEST(Problem, EveryFamilysAttributesParseBack) {
+  for (int f = 0; f < kFamilyCount; ++f) {
+    Problem p;
+    p.family = static_cast<Family>(f);
+    switch (p.family) {
+      case Family::kCopy: p.attrs = CopyAttrs{{Dims{1, 2}, Dims{}}, true, -0.5}; break;
+      case Family::kReduce: p.attrs = ReduceAttrs{ReduceKind::kArgMax, {1}, true}; break;
+      case Family::kNormalize: p.attrs = NormalizeAttrs{NormalizeKind::kLayerNorm, {1, 2}, 1e-5}; break;
+      case Family::kResize: p.attrs = ResizeAttrs{.scales = {1, 2.5}}; break;
+      case Family::kPool: p.attrs = PoolAttrs{PoolKind::kLp, {2}, {1}, {1}, {0}, {1}, true, 3}; break;
+      case Family::kTopK: p.attrs = TopKAttrs{1, 5, false}; break;
+      case Family::kGather: p.attrs = GatherAttrs{3}; break;
+      case Family::kConv: p = SomeConv(); break;
+      case Family::kGemm: p.attrs = GemmAttrs{}; break;
+      case Family::kElementwise: p.attrs = ElementwiseAttrs{}; break;
+    }
+    const Result<Problem> back = ParseProblem(ToString(p));
+    ASSERT_TRUE(back.ok()) << back.status().ToString();
+    EXPECT_EQ(ToString(*back), ToString(p));
+  }
+}
+
+TEST(Problem, ValidationNamesTheBrokenRule) {
+  const auto broken = [](auto change) {
+    Problem p = SomeConv();
+    change(p);
+    return ValidateProblem(p).message();
+  };
+  EXPECT_EQ(broken([](Problem&) {}), "");
+  EXPECT_NE(broken([](Problem& p) { std::get<ConvAttrs>(p.attrs).strides[0] = 0; }).find("stride 0"),
+            std::string::npos);
+  EXPECT_NE(broken([](Problem& p) { std::get<ConvAttrs>(p.attrs).group = 3; }).find("channels"),
+            std::string::npos);
+  EXPECT_NE(broken([](Problem& p) { p.outputs[0] = DenseView(DType::kF32, {1, 6, 6, 5}); }).find("leave the padded"),
+            std::string::npos);
+  EXPECT_NE(broken([](Problem& p) { p.outputs[0].strides[3] = 0; }).find("address twice"),
+            std::string::npos);
+  EXPECT_NE(broken([](Problem& p) { p.attrs = GemmAttrs{}; }).find("attributes"), std::string::npos);
+  EXPECT_NE(broken([](Problem& p) { p.inputs.pop_back(); }).find("core inputs"), std::string::npos);
+  EXPECT_NE(broken([](Problem& p) { p.outputs[0].dtype = DType::kI32; }).find("i32"),
+            std::string::npos);
+}
+
+TEST(Problem, CopyPiecesMustCoverAndNotOverlap) {
+  Problem p;
+  p.family = Family::kCopy;
+  p.inputs = {DenseView(DType::kF32, {2, 3}), DenseView(DType::kF32, {2, 2})};
+  p.outputs = {DenseView(DType::kF32, {2, 5})};
+  p.core_inputs = 2;
+  p.attrs = CopyAttrs{{Dims{0, 0}, Dims{0, 3}}, false, 0};
+  EXPECT_TRUE(ValidateProblem(p).ok());
+  p.attrs = CopyAttrs{{Dims{0, 0}, Dims{0, 2}}, false, 0};
+  EXPECT_NE(ValidateProblem(p).message().find("overlap"), std::string::npos);
+  p.attrs = CopyAttrs{{Dims{0, 0}, Dims{0, 4}}, false, 0};
+  EXPECT_NE(ValidateProblem(p).message().find("leaves the output"), std::string::npos);
+  p.outputs = {DenseView(DType::kF32, {2, 6})};
+  p.attrs = CopyAttrs{{Dims{0, 0}, Dims{0, 3}}, false, 0};
+  EXPECT_NE(ValidateProblem(p).message().find("without a fill"), std::string::npos);
+  p.attrs = CopyAttrs{{Dims{0, 0}, Dims{0, 3}}, true, 1};
+  EXPECT_TRUE(ValidateProblem(p).ok());
+}
+
+TEST(Registry, KeysAreUniqueAndEachFamilyEndsInItsReference) {
+  std::set<std::string_view> keys;
+  for (int f = 0; f < kFamilyCount; ++f) {
+    const Family family = static_cast<Family>(f);
+    const auto kernels = KernelsOf(family);
+    ASSERT_FALSE(kernels.empty()) << FamilyName(family);
+    EXPECT_EQ(kernels.back().key, ReferenceKey(family));
+    for (const KernelInfo& k : kernels) {
+      EXPECT_TRUE(keys.insert(k.key).second) << k.key;
+      EXPECT_EQ(k.family, family) << k.key;
+      EXPECT_EQ(FindKernel(k.key), &k);
+      EXPECT_NE(k.supports, nullptr) << k.key;
+      EXPECT_NE(k.workspace_bytes, nullptr) << k.key;
+      EXPECT_NE(k.in_place, nullptr) << k.key;
+      EXPECT_NE(k.cost_us, nullptr) << k.key;
+      EXPECT_EQ(k.launch != nullptr, k.backend == Backend::kCuda) << k.key;
+      EXPECT_EQ(k.packed_bytes == nullptr, k.pack == nullptr) << k.key;
+    }
+  }
+  EXPECT_EQ(FindKernel("cpu.nothing.ref"), nullptr);
+}
+
+TEST(Device, UnknownTargetsListTheKnown) {
+  EXPECT_TRUE(FindDevice("cpu").ok());
+  EXPECT_EQ(FindDevice("cuda")->name, "cuda:sm_90a");
+  const auto unknown = FindDevice("cuda:sm_75");
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_NE(unknown.status().message().find("cuda:sm_90a"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace aicf::abi

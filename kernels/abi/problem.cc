@@ -1,0 +1,152 @@
+#include "kernels/abi/problem.h"
+
+#include "base/checked.h"
+#include "kernels/abi/kernel.h"
+
+namespace aicf::abi {
+namespace {
+
+constexpr std::string_view kFamilyNames[] = {
+#define AICF_FAMILY(id, text, attrs, core) text,
+#include "kernels/abi/family.def"
+#undef AICF_FAMILY
+};
+
+constexpr std::string_view kMathNames[] = {"fp32", "tf32", "fp16", "bf16", "fp8"};
+
+}  // namespace
+
+std::string_view FamilyName(Family family) { return kFamilyNames[static_cast<int>(family)]; }
+
+std::string_view MathModeName(MathMode mode) { return kMathNames[static_cast<int>(mode)]; }
+
+std::optional<MathMode> ParseMathMode(std::string_view name) {
+  for (int i = 0; i < static_cast<int>(MathMode::kCount); ++i) {
+    if (kMathNames[i] == name) return static_cast<MathMode>(i);
+  }
+  return std::nullopt;
+}
+
+View DenseView(DType dtype, const Dims& shape) { return {dtype, shape, RowMajorStrides(shape), 0}; }
+
+bool IsDense(const View& view) {
+  int64_t expected = 1;
+  for (int i = view.shape.rank() - 1; i >= 0; --i) {
+    if (view.shape[i] != 1 && view.strides[i] != expected) return false;
+    expected *= view.shape[i];
+  }
+  return true;
+}
+
+int64_t ElementsOf(const View& view) { return ElementCount(view.shape).value_or(0); }
+
+Result<Extent> ExtentOf(const View& view) {
+  if (view.shape.rank() != view.strides.rank()) {
+    return Error(Code::kBadArtifact, "view: ", view.shape.rank(), " extents but ",
+                 view.strides.rank(), " strides");
+  }
+  if (!ElementCount(view.shape)) {
+    return Error(Code::kBadArtifact, "view: illegal shape ", ToString(view.shape));
+  }
+  // Formed only when needed: every view of every artifact passes here.
+  const auto out_of_range = [&] {
+    return Error(Code::kBadArtifact, "view: shape ", ToString(view.shape), " with strides ",
+                 ToListString(view.strides), " and offset ", view.offset,
+                 " leaves the buffer's range");
+  };
+  int64_t low = view.offset;
+  int64_t high = view.offset;
+  if (ElementsOf(view) == 0) return Extent{};
+  for (int i = 0; i < view.shape.rank(); ++i) {
+    int64_t reach = 0;
+    if (!CheckedMul(view.shape[i] - 1, view.strides[i], &reach)) return out_of_range();
+    int64_t& side = reach < 0 ? low : high;
+    if (!CheckedAdd(side, reach, &side)) return out_of_range();
+  }
+  const int64_t bytes = DTypeBytes(view.dtype);
+  Extent extent;
+  if (low < 0 || !CheckedMul(low, bytes, &extent.begin) || !CheckedAdd<int64_t>(high, 1, &high) ||
+      !CheckedMul(high, bytes, &extent.end)) {
+    return out_of_range();
+  }
+  return extent;
+}
+
+const Dims& DomainOf(const Problem& problem) {
+  const bool reads_domain =
+      problem.family == Family::kReduce || problem.family == Family::kNormalize;
+  return reads_domain ? problem.inputs[0].shape : problem.outputs[0].shape;
+}
+
+std::string InstanceSymbol(std::string_view kernel_key, const Problem& problem) {
+  std::string symbol = "aicf_";
+  for (char c : kernel_key) symbol.push_back(c == '.' ? '_' : c);
+  const std::string text =
+      StrCat("abi ", kKernelAbiVersion, " ", kernel_key, " ", ToString(problem));
+  return symbol + "_" + ToHex(HashText(text));
+}
+
+namespace {
+
+double DomainCount(const Dims& shape) {
+  return static_cast<double>(ElementCount(shape).value_or(0));
+}
+
+double CoreFlops(const Problem& p) {
+  const double out = p.outputs.empty() ? 0 : DomainCount(p.outputs[0].shape);
+  switch (p.family) {
+    case Family::kGemm:
+      return 2 * out * static_cast<double>(p.inputs[0].shape.back());
+    case Family::kConv: {
+      // Every weight meets every output position (or, transposed, every input position) once.
+      const bool transposed = p.as<ConvAttrs>().transposed;
+      const Dims& grid = transposed ? p.inputs[0].shape : p.outputs[0].shape;
+      const Dims& w = p.inputs[1].shape;
+      double taps = static_cast<double>(w[1]);
+      for (int i = 2; i < w.rank(); ++i) taps *= static_cast<double>(w[i]);
+      return 2 * DomainCount(grid) * taps;
+    }
+    case Family::kPool: {
+      double window = 1;
+      for (int64_t k : p.as<PoolAttrs>().kernel) window *= static_cast<double>(k);
+      return out * window;
+    }
+    case Family::kReduce:
+      return DomainCount(p.inputs[0].shape) * (1 + Flops(p.prologue));
+    case Family::kNormalize:
+      return DomainCount(p.inputs[0].shape) * (12 + Flops(p.prologue));
+    case Family::kResize:
+      return out * 8;
+    default:
+      return 0;
+  }
+}
+
+// Distinct elements that a view names: broadcast axes count once.
+double DistinctBytes(const View& v) {
+  double count = 1;
+  for (int i = 0; i < v.shape.rank(); ++i) {
+    if (v.strides[i] != 0 || v.shape[i] == 0) count *= static_cast<double>(v.shape[i]);
+  }
+  return count * static_cast<double>(DTypeBytes(v.dtype));
+}
+
+}  // namespace
+
+double FlopCount(const Problem& p) {
+  const double out = p.outputs.empty() ? 0 : DomainCount(p.outputs[0].shape);
+  return CoreFlops(p) + out * Flops(p.epilogue);
+}
+
+double ByteCount(const Problem& p) {
+  double bytes = 0;
+  for (const View& v : p.inputs) bytes += DistinctBytes(v);
+  for (const View& v : p.outputs) bytes += DistinctBytes(v);
+  if (p.family == Family::kGather) {
+    // Only the gathered rows of the table are read.
+    bytes += DistinctBytes(p.outputs[0]) - DistinctBytes(p.inputs[0]);
+  }
+  return bytes;
+}
+
+}  // namespace aicf::abi

@@ -1,0 +1,112 @@
+/// Problem: everything a kernel needs to know about one step except addresses.
+///
+/// The same type describes a step in the compiler, in an artifact and in the runtime; a kernel's host
+/// functions (supports, workspace, launch, footprint) are pure functions of it.
+///
+/// Operands: inputs[0 .. core_inputs) are the core operands of the family (family.def); inputs after
+/// them are epilogue extras. Expressions see:
+///   - elementwise: epilogue input k = inputs[k]; core_inputs == inputs.size(); prologue empty.
+///   - reduce, normalize: prologue input k = inputs[k], k < core_inputs. Empty prologue = inputs[0].
+///   - all with an epilogue: epilogue input 0 = the family's raw result (f32 for float data),
+///     input k = inputs[core_inputs + k - 1]. Empty epilogue = the raw result.
+///   - copy, topk: no expressions.
+/// Epilogue extras have the shape of outputs[0], broadcast axes with stride 0.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dims.h"
+#include "base/dtype.h"
+#include "base/hash.h"
+#include "base/scanner.h"
+#include "base/status.h"
+#include "kernels/abi/attrs.h"
+#include "kernels/abi/expr.h"
+
+namespace aicf::abi {
+
+enum class Family : uint8_t {
+#define AICF_FAMILY(id, text, attrs, core) id,
+#include "kernels/abi/family.def"
+#undef AICF_FAMILY
+};
+
+inline constexpr int kFamilyCount = std::variant_size_v<Attrs>;
+inline bool IsValid(Family f) { return static_cast<int>(f) < kFamilyCount; }
+std::string_view FamilyName(Family family);
+
+/// How the products of gemm and conv are formed. Sums accumulate in f32 in every mode.
+enum class MathMode : uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8, kCount };
+std::string_view MathModeName(MathMode mode);
+std::optional<MathMode> ParseMathMode(std::string_view name);
+
+/// A strided window of a buffer. strides and offset count elements; stride 0 repeats an element,
+/// negative strides walk backwards. Element [i..] is at offset + sum(i * stride).
+struct View {
+  DType dtype = DType::kF32;
+  Dims shape;
+  Dims strides;
+  int64_t offset = 0;
+
+  friend bool operator==(const View&, const View&) = default;
+};
+
+/// A dense row-major view of a whole buffer.
+View DenseView(DType dtype, const Dims& shape);
+/// True when the view is row-major without gaps and starts at its offset.
+bool IsDense(const View& view);
+/// Elements in the view. REQUIRES: a validated view.
+int64_t ElementsOf(const View& view);
+
+/// Bytes [begin, end) that the view can touch, relative to the buffer; {0, 0} for an empty view.
+/// Errors: kBadArtifact when the rank, an extent, or any partial sum is out of range or negative.
+struct Extent {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+Result<Extent> ExtentOf(const View& view);
+
+struct Problem {
+  Family family = Family::kElementwise;
+  MathMode math = MathMode::kFp32;
+  Attrs attrs;
+  std::vector<View> inputs;
+  std::vector<View> outputs;
+  int core_inputs = 0;
+  Expr prologue;
+  Expr epilogue;
+
+  int extra_inputs() const { return static_cast<int>(inputs.size()) - core_inputs; }
+  template <class T> const T& as() const { return std::get<T>(attrs); }
+};
+
+/// Iteration domain on which prologue (reduce, normalize: the shape of the core operands) or
+/// otherwise the outputs are computed.
+const Dims& DomainOf(const Problem& problem);
+
+/// Checks a problem from first principles: operand counts, dtypes, ranks, shapes against attributes,
+/// expressions, extents. Says nothing about buffers (the program verifier does) nor about what a
+/// kernel supports. Errors: kBadArtifact, naming operand and rule.
+Status ValidateProblem(const Problem& problem);
+
+/// Canonical text: equal problems give equal text, and it parses back (kernels/abi/problem_text.cc).
+/// e.g. "conv math=fp32 strides=[1, 1] ... in(f32 1x3x48x320 [46080, 15360, 320, 1]+0, ...) ..."
+std::string ToString(const Problem& problem);
+Result<Problem> ParseProblem(std::string_view text);
+/// The same at the scanner's position, for the IRs' text forms, which embed problems.
+Result<Problem> ParseProblemFrom(Scanner& in);
+
+/// Symbol of the device function compiled for exactly this problem: kernel-specific prefix plus the
+/// hash of ToString(problem). The verifier recomputes it, so an image cannot be run on a problem it
+/// was not compiled for.
+std::string InstanceSymbol(std::string_view kernel_key, const Problem& problem);
+
+/// Floating-point operations and bytes moved (each distinct element once), for rooflines.
+double FlopCount(const Problem& problem);
+double ByteCount(const Problem& problem);
+
+}  // namespace aicf::abi
