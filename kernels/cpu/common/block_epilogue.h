@@ -1,0 +1,31 @@
+/// The epilogue of a step on blocks of raw f32 results, while they are still in the cache.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/abi/kernel.h"
+#include "kernels/cpu/expr/block_eval.h"
+
+namespace aicf::cpu {
+
+class BlockEpilogue {
+ public:
+  /// Both must outlive this object.
+  BlockEpilogue(const abi::ArgBlock& args, EvalBlockFn eval);
+
+  /// True when raw results may be written straight to outputs[0].
+  bool identity() const { return identity_; }
+
+  /// Applies the epilogue to rows x cols <= kBlockElements raw values, row r at raw + r * raw_stride,
+  /// and stores its results. coords: output coordinates of the first value; rows go along row_axis and
+  /// columns along col_axis (-1: a single one).
+  void Store(const int64_t* coords, int row_axis, int col_axis, int64_t rows, int64_t cols,
+             const float* raw, int64_t raw_stride) const;
+
+ private:
+  const abi::ArgBlock& args_;
+  EvalBlockFn eval_;
+  bool identity_;
+};
+
+}  // namespace aicf::cpu

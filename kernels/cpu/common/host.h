@@ -1,0 +1,63 @@
+/// Host functions of the CPU variants: what a row of a family's list.inc is made from.
+///
+/// A host class names one algorithm; HostRow adds the instruction set. A class has
+///   Refusal(problem)            empty, or why the algorithm cannot run the problem
+///   Workspace(problem, device)  scratch bytes
+///   InPlace(problem, input)     see abi::KernelInfo::in_place
+///   kFlopsShare                 part of the device's peak rate that the algorithm reaches
+///   kBytesShare                 part of the device's memory bandwidth that it reaches
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kernels/abi/registry.h"
+
+namespace aicf::cpu {
+
+/// The instruction sets as a row of list.inc names them.
+inline constexpr abi::CpuIsa kBaseline = abi::CpuIsa::kBaseline;
+inline constexpr abi::CpuIsa kAvx2 = abi::CpuIsa::kAvx2;
+inline constexpr abi::CpuIsa kAvx512 = abi::CpuIsa::kAvx512;
+
+/// Predicted time: the slower of moving the bytes and computing, plus the launch.
+double RooflineUs(const abi::Problem& problem, const abi::DeviceSpec& device, abi::CpuIsa isa,
+                  double flops_share, double bytes_share);
+
+/// Empty when the device has the instruction set; else the sentence.
+std::string MissingIsa(const abi::DeviceSpec& device, abi::CpuIsa isa);
+
+/// True when input and outputs[0] occupy the same elements in the same order.
+bool SameElements(const abi::Problem& problem, int input);
+
+struct CpuHostBase {
+  static constexpr double kFlopsShare = 0.1;
+  static constexpr double kBytesShare = 0.8;
+  static std::string Refusal(const abi::Problem&) { return {}; }
+  static uint64_t Workspace(const abi::Problem&, const abi::DeviceSpec&) { return 0; }
+  /// An epilogue operand is read at a point before that point is written, and nowhere else.
+  static bool InPlace(const abi::Problem& p, int input) {
+    return input >= p.core_inputs && SameElements(p, input);
+  }
+};
+
+template <class Host, abi::CpuIsa kIsa>
+abi::KernelInfo HostRow(std::string_view key, abi::Family family) {
+  abi::KernelInfo row{};
+  row.key = key;
+  row.family = family;
+  row.backend = abi::Backend::kCpu;
+  row.deterministic = true;
+  row.supports = [](const abi::Problem& p, const abi::DeviceSpec& d) {
+    std::string missing = MissingIsa(d, kIsa);
+    return missing.empty() ? Host::Refusal(p) : missing;
+  };
+  row.workspace_bytes = &Host::Workspace;
+  row.in_place = &Host::InPlace;
+  row.cost_us = [](const abi::Problem& p, const abi::DeviceSpec& d) {
+    return RooflineUs(p, d, kIsa, Host::kFlopsShare, Host::kBytesShare);
+  };
+  return row;
+}
+
+}  // namespace aicf::cpu

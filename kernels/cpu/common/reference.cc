@@ -1,0 +1,63 @@
+#include "kernels/cpu/common/reference.h"
+
+namespace aicf::cpu {
+namespace {
+
+bool IsArg(const abi::Problem& problem) {
+  if (problem.family != abi::Family::kReduce) return false;
+  const abi::ReduceKind kind = problem.as<abi::ReduceAttrs>().kind;
+  return kind == abi::ReduceKind::kArgMin || kind == abi::ReduceKind::kArgMax;
+}
+
+}  // namespace
+
+void* ElementAt(const abi::TensorArg& t, const int64_t* coords) {
+  int64_t index = t.offset;
+  for (int axis = 0; axis < t.rank; ++axis) index += coords[axis] * t.strides[axis];
+  return static_cast<char*>(t.data) + index * DTypeBytes(t.dtype);
+}
+
+Scalar LoadAt(const abi::TensorArg& t, const int64_t* coords) {
+  return LoadScalar(ElementAt(t, coords), t.dtype);
+}
+
+void StoreAt(const abi::TensorArg& t, const int64_t* coords, Scalar value) {
+  StoreScalar(ElementAt(t, coords), t.dtype, value);
+}
+
+DType RawDType(const abi::Problem& problem) {
+  if (IsArg(problem)) return DType::kI64;
+  const abi::Expr& prologue = problem.prologue;
+  if (!prologue.empty()) return prologue.nodes[prologue.results[0]].dtype;
+  return abi::ComputeDType(problem.inputs[0].dtype);
+}
+
+Scalar PrologueAt(const abi::ArgBlock& args, const int64_t* coords) {
+  const abi::Problem& problem = *args.problem;
+  if (problem.prologue.empty()) return LoadAt(Input(args, 0), coords);
+  Scalar inputs[abi::kMaxExprInputs];
+  for (int k = 0; k < problem.core_inputs; ++k) inputs[k] = LoadAt(Input(args, k), coords);
+  Scalar results[abi::kMaxExprResults];
+  EvalScalar(problem.prologue, inputs, coords, results);
+  return results[0];
+}
+
+void StoreEpilogue(const abi::ArgBlock& args, const int64_t* coords, Scalar raw) {
+  const abi::Problem& problem = *args.problem;
+  if (problem.epilogue.empty()) {
+    const abi::TensorArg& out = Output(args, 0);
+    return StoreAt(out, coords, CastScalar(raw, RawDType(problem), abi::ComputeDType(out.dtype)));
+  }
+  Scalar inputs[abi::kMaxExprInputs];
+  inputs[0] = raw;
+  for (int k = 0; k < problem.extra_inputs(); ++k) {
+    inputs[k + 1] = LoadAt(Input(args, problem.core_inputs + k), coords);
+  }
+  Scalar results[abi::kMaxExprResults];
+  EvalScalar(problem.epilogue, inputs, coords, results);
+  for (size_t r = 0; r < problem.epilogue.results.size(); ++r) {
+    StoreAt(Output(args, static_cast<int>(r)), coords, results[r]);
+  }
+}
+
+}  // namespace aicf::cpu

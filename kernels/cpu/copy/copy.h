@@ -1,0 +1,13 @@
+/// The variants of the copy family: pieces placed into an output, with an optional fill around them.
+#pragma once
+
+#include "kernels/abi/kernel.h"
+#include "kernels/cpu/common/variants.h"
+
+namespace aicf::cpu {
+
+void CopyRef(const abi::ArgBlock& args);
+/// Runs, transposes and fills by element size: any valid problem.
+AICF_CPU_ISA_VARIANTS(Copy)
+
+}  // namespace aicf::cpu

@@ -1,0 +1,202 @@
+// EvalBlock: one step of the expression at a time over a block small enough for the first-level cache.
+// Contiguous inputs are read and a contiguous output is written in place; everything that is the same
+// at every point is computed once.
+#include "kernels/cpu/expr/block_eval.h"
+
+#include <cstddef>
+
+#include "kernels/cpu/expr/block_ops.h"
+
+AICF_ISA_BEGIN
+namespace {
+
+constexpr int64_t kScratchBytes = 96 * 1024;
+constexpr int kCachedPlans = 4;
+
+/// A plan with its functions looked up.
+struct Compiled {
+  BlockPlan plan;
+  BlockFn fn[abi::kMaxExprNodes];
+};
+
+/// Expressions that this thread evaluated last. A kernel evaluates one or two (prologue, epilogue)
+/// thousands of times in a row.
+struct Cache {
+  Compiled entry[kCachedPlans];
+  int latest = 0;
+  int next = 0;
+};
+
+thread_local Cache cache;
+alignas(64) thread_local unsigned char scratch[kScratchBytes];
+
+const Compiled& CompiledFor(const abi::Expr& expr) {
+  if (PlanMatches(cache.entry[cache.latest].plan, expr)) return cache.entry[cache.latest];
+  for (int i = 0; i < kCachedPlans; ++i) {
+    if (PlanMatches(cache.entry[i].plan, expr)) return cache.entry[cache.latest = i];
+  }
+  cache.latest = cache.next;
+  cache.next = (cache.next + 1) % kCachedPlans;
+  Compiled& c = cache.entry[cache.latest];
+  BuildBlockPlan(expr, &c.plan);
+  for (int i = 0; i < c.plan.steps; ++i) {
+    c.fn[i] = c.plan.step[i].arity > 0 ? FindBlockFn(c.plan.step[i]) : nullptr;
+  }
+  return c;
+}
+
+/// One evaluation of a piece of the block: rows [row, row + rows) and columns [col, col + cols).
+struct Piece {
+  const Compiled* compiled;
+  const BlockInput* inputs;
+  const BlockOutput* outputs;
+  const BlockOrigin* origin;
+  int64_t slot_bytes;
+  int64_t row, col, rows, cols;
+  bool stored;  ///< the last step wrote the only output
+  BlockOperand value[abi::kMaxExprNodes];
+  uint64_t uniform[abi::kMaxExprNodes];  ///< values that are the same at every point
+};
+
+char* ElementOf(const void* data, int64_t row_stride, int64_t col_stride, DType dtype, int64_t row,
+                int64_t col) {
+  const int64_t index = row * row_stride + col * col_stride;
+  return const_cast<char*>(static_cast<const char*>(data)) + index * DTypeBytes(dtype);
+}
+
+bool IsFlat(int64_t row_stride, int64_t col_stride, int64_t rows, int64_t cols) {
+  return (cols == 1 || col_stride == 1) && (rows == 1 || row_stride == cols);
+}
+
+unsigned char* SlotOf(const Piece& p, int i) {
+  return scratch + p.compiled->plan.step[i].slot * p.slot_bytes;
+}
+
+void EvalInput(Piece& p, int i) {
+  const BlockStep& step = p.compiled->plan.step[i];
+  BlockInput in = p.inputs[step.node.imm];
+  in.data = ElementOf(in.data, in.row_stride, in.col_stride, in.dtype, p.row, p.col);
+  const bool one_row = p.rows == 1 || in.row_stride == 0;
+  const bool one_col = p.cols == 1 || in.col_stride == 0;
+  if (one_row && one_col) {
+    LoadBlock(in, 1, 1, &p.uniform[i]);
+    p.value[i] = {&p.uniform[i], 0};
+    return;
+  }
+  const bool converts = in.dtype != step.node.dtype || in.dtype == DType::kBool;
+  if (!converts && IsFlat(in.row_stride, in.col_stride, p.rows, p.cols)) {
+    p.value[i] = {in.data, 1};
+    return;
+  }
+  LoadBlock(in, p.rows, p.cols, SlotOf(p, i));
+  p.value[i] = {SlotOf(p, i), 1};
+}
+
+void EvalIndex(Piece& p, int i) {
+  const int axis = static_cast<int>(p.compiled->plan.step[i].node.imm);
+  const BlockOrigin& o = *p.origin;
+  const int64_t row_step = axis == o.row_axis ? 1 : 0;
+  const int64_t col_step = axis == o.col_axis ? 1 : 0;
+  const int64_t first = o.origin[axis] + p.row * row_step + p.col * col_step;
+  if (row_step == 0 && col_step == 0) {
+    p.uniform[i] = static_cast<uint64_t>(first);
+    p.value[i] = {&p.uniform[i], 0};
+    return;
+  }
+  auto* out = reinterpret_cast<int64_t*>(SlotOf(p, i));
+  for (int64_t r = 0; r < p.rows; ++r) {
+    for (int64_t c = 0; c < p.cols; ++c) *out++ = first + r * row_step + c * col_step;
+  }
+  p.value[i] = {SlotOf(p, i), 1};
+}
+
+/// Where the last step may write: straight to the output when it is the only one. With several, the
+/// value of another might be an input in place, which this output may overwrite.
+void* DirectOutput(const Piece& p, int i) {
+  const BlockPlan& plan = p.compiled->plan;
+  if (i != plan.steps - 1 || plan.results != 1 || plan.result[0] != i) return nullptr;
+  const BlockOutput& out = p.outputs[0];
+  if (out.dtype != plan.step[i].node.dtype) return nullptr;
+  if (!IsFlat(out.row_stride, out.col_stride, p.rows, p.cols)) return nullptr;
+  return ElementOf(out.data, out.row_stride, out.col_stride, out.dtype, p.row, p.col);
+}
+
+void EvalOperator(Piece& p, int i) {
+  const BlockStep& step = p.compiled->plan.step[i];
+  BlockOperand args[3];
+  bool uniform = true;
+  for (int a = 0; a < step.arity; ++a) {
+    args[a] = p.value[step.node.args[a]];
+    uniform = uniform && args[a].step == 0;
+  }
+  void* out = &p.uniform[i];
+  int64_t n = 1;
+  if (!uniform) {
+    void* const direct = DirectOutput(p, i);
+    p.stored = direct != nullptr;
+    out = p.stored ? direct : SlotOf(p, i);
+    n = p.rows * p.cols;
+  }
+  p.value[i] = {out, uniform ? 0 : 1};
+  const BlockFn fn = p.compiled->fn[i];
+  if (fn != nullptr) return fn(n, args, out);
+  EvalStepSlowly(step, n, args, out);
+}
+
+void StoreResults(const Piece& p) {
+  const BlockPlan& plan = p.compiled->plan;
+  if (p.stored) return;
+  for (int r = 0; r < plan.results; ++r) {
+    BlockOutput out = p.outputs[r];
+    out.data = ElementOf(out.data, out.row_stride, out.col_stride, out.dtype, p.row, p.col);
+    const BlockOperand& value = p.value[plan.result[r]];
+    StoreBlock(value, p.rows, p.cols, out);
+  }
+}
+
+void EvalPiece(Piece& p) {
+  const BlockPlan& plan = p.compiled->plan;
+  p.stored = false;
+  for (int i = 0; i < plan.steps; ++i) {
+    switch (plan.step[i].node.op) {
+      case abi::ExprOp::kInput: EvalInput(p, i); break;
+      case abi::ExprOp::kConst: p.value[i] = {&plan.step[i].constant, 0}; break;
+      case abi::ExprOp::kIndex: EvalIndex(p, i); break;
+      default: EvalOperator(p, i);
+    }
+  }
+  StoreResults(p);
+}
+
+/// Elements whose slots fit the scratch: all of a block for every expression with few live values.
+int64_t PieceElements(const BlockPlan& plan) {
+  const int64_t per_element = static_cast<int64_t>(plan.slots) * plan.slot_bytes;
+  if (per_element * kBlockElements <= kScratchBytes) return kBlockElements;
+  return kScratchBytes / per_element / 16 * 16;
+}
+
+}  // namespace
+
+void EvalBlock(const abi::Expr& expr, int64_t rows, int64_t cols, const BlockInput* inputs,
+               const BlockOutput* outputs, const BlockOrigin* origin) {
+  if (rows == 0 || cols == 0) return;
+  const Compiled& compiled = CompiledFor(expr);
+  Piece p;
+  p.compiled = &compiled;
+  p.inputs = inputs;
+  p.outputs = outputs;
+  p.origin = origin;
+  const int64_t elements = PieceElements(compiled.plan);
+  p.slot_bytes = elements * compiled.plan.slot_bytes;
+  const int64_t col_step = cols < elements ? cols : elements;
+  const int64_t row_step = elements / col_step;
+  for (p.row = 0; p.row < rows; p.row += row_step) {
+    p.rows = rows - p.row < row_step ? rows - p.row : row_step;
+    for (p.col = 0; p.col < cols; p.col += col_step) {
+      p.cols = cols - p.col < col_step ? cols - p.col : col_step;
+      EvalPiece(p);
+    }
+  }
+}
+
+AICF_ISA_END

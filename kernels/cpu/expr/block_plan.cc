@@ -1,0 +1,115 @@
+#include "kernels/cpu/expr/block_plan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "kernels/cpu/expr/scalar_eval.h"
+
+namespace aicf::cpu {
+namespace {
+
+using abi::ExprOp;
+
+/// Index of the last step that reads each value; results are read at the end.
+void FindLastReaders(const abi::Expr& expr, int* last) {
+  const int count = static_cast<int>(expr.nodes.size());
+  for (int i = 0; i < count; ++i) {
+    last[i] = i;
+    const abi::ExprNode& n = expr.nodes[static_cast<size_t>(i)];
+    for (int a = 0; a < abi::ExprOpArity(n.op); ++a) last[n.args[a]] = i;
+  }
+  for (uint16_t r : expr.results) last[r] = count;
+}
+
+/// A free slot, or a new one.
+int16_t TakeSlot(bool* busy, BlockPlan* plan) {
+  int slot = 0;
+  while (slot < plan->slots && busy[slot]) ++slot;
+  plan->slots = std::max(plan->slots, slot + 1);
+  busy[slot] = true;
+  return static_cast<int16_t>(slot);
+}
+
+void AssignSlots(const int* last, BlockPlan* plan) {
+  bool busy[abi::kMaxExprNodes] = {};
+  for (int i = 0; i < plan->steps; ++i) {
+    BlockStep& step = plan->step[i];
+    if (step.node.op == ExprOp::kConst) continue;
+    // An argument read here for the last time gives its slot to the result: element i of the result
+    // needs element i of the argument only.
+    for (int a = 0; a < step.arity; ++a) {
+      const int16_t freed = plan->step[step.node.args[a]].slot;
+      if (freed >= 0 && last[step.node.args[a]] == i &&
+          DTypeBytes(plan->step[step.node.args[a]].node.dtype) == DTypeBytes(step.node.dtype)) {
+        busy[freed] = false;
+      }
+    }
+    step.slot = TakeSlot(busy, plan);
+    for (int a = 0; a < step.arity; ++a) {
+      const int16_t freed = plan->step[step.node.args[a]].slot;
+      if (freed >= 0 && last[step.node.args[a]] == i && freed != step.slot) busy[freed] = false;
+    }
+  }
+}
+
+/// x^2 as x * x: the same value, rounded once.
+void SquareByMultiplying(BlockPlan* plan, BlockStep* step) {
+  if (step->node.op != ExprOp::kPow || step->node.dtype != DType::kF32) return;
+  const BlockStep& exponent = plan->step[step->node.args[1]];
+  if (exponent.node.op != ExprOp::kConst || abi::BitsToFloat(exponent.node.imm) != 2) return;
+  step->node.op = ExprOp::kMul;
+  step->node.args[1] = step->node.args[0];
+}
+
+}  // namespace
+
+void BuildBlockPlan(const abi::Expr& expr, BlockPlan* plan) {
+  *plan = BlockPlan{};
+  plan->steps = static_cast<int>(expr.nodes.size());
+  plan->results = static_cast<int>(expr.results.size());
+  std::copy(expr.results.begin(), expr.results.end(), plan->result);
+  for (int i = 0; i < plan->steps; ++i) {
+    BlockStep& step = plan->step[i];
+    step.node = expr.nodes[static_cast<size_t>(i)];
+    plan->source[i] = step.node;
+    step.arity = static_cast<uint8_t>(abi::ExprOpArity(step.node.op));
+    step.operand = plan->step[step.node.args[0]].node.dtype;
+    if (step.node.op == ExprOp::kConst) {
+      StoreScalar(&step.constant, step.node.dtype, ConstantOf(step.node));
+    }
+    SquareByMultiplying(plan, &step);
+    plan->slot_bytes = std::max(plan->slot_bytes, static_cast<int>(DTypeBytes(step.node.dtype)));
+  }
+  int last[abi::kMaxExprNodes];
+  FindLastReaders(expr, last);
+  AssignSlots(last, plan);
+}
+
+bool PlanMatches(const BlockPlan& plan, const abi::Expr& expr) {
+  if (plan.steps != static_cast<int>(expr.nodes.size())) return false;
+  if (plan.results != static_cast<int>(expr.results.size())) return false;
+  if (!std::equal(expr.results.begin(), expr.results.end(), plan.result)) return false;
+  // Called for every block: one comparison of bytes.
+  static_assert(std::has_unique_object_representations_v<abi::ExprNode>);
+  return std::memcmp(plan.source, expr.nodes.data(), expr.nodes.size() * sizeof(abi::ExprNode)) == 0;
+}
+
+void EvalStepSlowly(const BlockStep& step, int64_t n, const BlockOperand* args, void* out) {
+  const int64_t out_bytes = DTypeBytes(step.node.dtype);
+  const int64_t first_bytes = DTypeBytes(step.operand);
+  // A select's second and third argument have the dtype of its result.
+  const DType rest = step.node.op == abi::ExprOp::kSelect ? step.node.dtype : step.operand;
+  const auto load = [](const BlockOperand& arg, int64_t i, int64_t bytes, DType dtype) {
+    return LoadScalar(static_cast<const char*>(arg.data) + i * arg.step * bytes, dtype);
+  };
+  for (int64_t i = 0; i < n; ++i) {
+    Scalar v[3] = {IntScalar(0), IntScalar(0), IntScalar(0)};
+    v[0] = load(args[0], i, first_bytes, step.operand);
+    for (int a = 1; a < step.arity; ++a) v[a] = load(args[a], i, DTypeBytes(rest), rest);
+    StoreScalar(static_cast<char*>(out) + i * out_bytes, step.node.dtype,
+                EvalOperator(step.node, step.operand, v[0], v[1], v[2]));
+  }
+}
+
+}  // namespace aicf::cpu

@@ -1,0 +1,14 @@
+/// cpu.gemm.blis: f32 matrix products of any strides by the BLIS library, for machines whose vector
+/// unit the own kernels do not cover. Host functions in gemm/gemm_host.h.
+///
+/// The library takes blocks from its own memory pools, which it fills on first use; later calls
+/// allocate nothing. It never starts threads here: rows are split over the caller's threads.
+#pragma once
+
+#include "kernels/abi/kernel.h"
+
+namespace aicf::cpu {
+
+void GemmBlis(const abi::ArgBlock& args);
+
+}  // namespace aicf::cpu

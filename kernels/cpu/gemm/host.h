@@ -1,0 +1,71 @@
+/// Host functions of the gemm and conv variants: what a row of list.inc is made from.
+///
+/// A host class has the static members of abi::KernelInfo that RowOf takes; IgemmHostBase gives the
+/// ones that most variants share.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/checked.h"
+#include "kernels/abi/kernel.h"
+#include "kernels/cpu/common/host.h"
+#include "kernels/cpu/gemm/panels.h"
+
+namespace aicf::cpu {
+
+struct IgemmHostBase {
+  static constexpr bool kPacks = false;
+  static uint64_t Workspace(const abi::Problem&, const abi::DeviceSpec&) { return 0; }
+  /// An epilogue operand is read at a point before that point is written, and nowhere else.
+  static bool InPlace(const abi::Problem& p, int input) {
+    return input >= p.core_inputs && SameElements(p, input);
+  }
+};
+
+/// The reference: one scalar product at a time, in double.
+struct RefHost : IgemmHostBase {
+  static std::string Supports(const abi::Problem&, const abi::DeviceSpec&) { return {}; }
+  static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
+    constexpr double kFlopsPerUs = 500;
+    return d.launch_us + FlopCount(p) / kFlopsPerUs;
+  }
+};
+
+/// Threads that a step of this much arithmetic uses (igemm_plan.cc cuts the work).
+inline double UsefulThreads(double flops, const abi::DeviceSpec& d) {
+  return std::clamp(flops / 400e3, 1.0, static_cast<double>(std::max(1, d.threads)));
+}
+
+/// Time of `flops` at `share` of what `isa` reaches on the device, but not below that of the bytes.
+inline double IgemmUs(const abi::Problem& p, const abi::DeviceSpec& d, abi::CpuIsa isa,
+                      double flops, double share, double extra_bytes) {
+  const double lanes = std::min(1.0, LanesOf(isa) / static_cast<double>(LanesOf(d.isa)));
+  const double rate = d.fp32_flops_per_us * lanes * share * UsefulThreads(flops, d);
+  const double bytes = ByteCount(p) + extra_bytes;
+  const double epilogue =
+      static_cast<double>(abi::ElementsOf(p.outputs[0])) * abi::Flops(p.epilogue);
+  if (rate <= 0 || d.bytes_per_us <= 0) return d.launch_us;
+  return d.launch_us + std::max(flops / rate, bytes / d.bytes_per_us) + epilogue / (rate * 2);
+}
+
+template <class Host>
+abi::KernelInfo RowOf(std::string_view key, abi::Family family) {
+  abi::KernelInfo row{};
+  row.key = key;
+  row.family = family;
+  row.backend = abi::Backend::kCpu;
+  row.deterministic = true;
+  row.supports = &Host::Supports;
+  row.workspace_bytes = &Host::Workspace;
+  row.in_place = &Host::InPlace;
+  row.cost_us = &Host::Cost;
+  if constexpr (Host::kPacks) {
+    row.packed_bytes = &Host::PackedBytes;
+    row.pack = &Host::Pack;
+  }
+  return row;
+}
+
+}  // namespace aicf::cpu

@@ -1,0 +1,149 @@
+/// The one matrix product behind gemm and conv: rows of A gathered by address, packed panels of B,
+/// and an epilogue applied to each tile of the result while it is in the first-level cache.
+///
+///   acc[o.., q, c] = sum over planes, window taps and depth of
+///                    x[o.. , plane, q * stride + tap, k] * B[o..][(plane, tap, k), c]
+///
+/// Depthwise, x[.., c] stands for x[.., k] and B holds one row per tap.
+///
+/// A gemm has one plane and one tap; its rows are q. A convolution's rows are the output positions
+/// along its last spatial axis; taps that fall outside x read zeros or are skipped. Plain data:
+/// filled by host code (igemm_plan.cc), run by igemm.isa.cc.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/abi/kernel.h"
+#include "kernels/cpu/expr/block_eval.h"
+
+namespace aicf::cpu {
+
+/// One spatial axis of the window. Tap i of output position q reads x at q*stride + first + i*step.
+struct WindowAxis {
+  int64_t count = 1;  ///< taps
+  int64_t first = 0;
+  int64_t step = 1;
+  int64_t stride = 1;
+  int64_t extent = 1;    ///< positions of x; those outside [0, extent) read as zero
+  int64_t x_stride = 0;  ///< elements of x per position
+};
+
+/// Largest number of taps (planes and window) of one Igemm, and of gathered row addresses of a
+/// tile.
+inline constexpr int kMaxTaps = 1024;
+inline constexpr int kMaxRowPointers = 4096;
+/// Longest depth that may meet padding: the length of the row of zeros.
+inline constexpr int kMaxPaddedDepth = 8192;
+inline constexpr int kMaxPanelColumns = 48;
+inline constexpr int kDepthwiseVectors = 1;  ///< panel width of depthwise sums
+inline constexpr int kMaxTileRows = 16;
+inline constexpr int kMaxChainSteps = 12;
+inline constexpr int kMaxColumnOperands = 4;
+inline constexpr int kMaxEpilogueInputs = abi::kMaxExprInputs;
+
+/// An output or epilogue operand, seen as [outer.., row, column].
+struct TileOperand {
+  char* data = nullptr;  ///< the view's first element
+  DType dtype = DType::kF32;
+  int64_t outer_strides[kMaxRank] = {};
+  int64_t row_stride = 0;
+  int64_t col_stride = 0;
+};
+
+/// A step of an epilogue that is a chain: v starts as the accumulator.
+enum class ChainOp : uint8_t {
+  kLinear,      ///< v * a + b
+  kClamp,       ///< min(max(v, lo), hi)
+  kGate,        ///< v * clamp(v * a + b, lo, hi): hard swish
+  kSigmoid,     ///< 1 / (1 + exp(-v))
+  kSilu,        ///< v * sigmoid(v)
+  kRoundF16,    ///< nearest f16 value
+  kAddColumns,  ///< v + vector[column]
+  kMulColumns,  ///< v * vector[column]
+  kAddTensor,   ///< v + operand[row, column]
+  kMulTensor,   ///< v * operand[row, column]
+};
+
+struct ChainStep {
+  ChainOp op = ChainOp::kLinear;
+  int operand = 0;  ///< index into TileEpilogue::inputs, or (columns) into column_inputs
+  float a = 1, b = 0, lo = 0, hi = 0;
+};
+
+/// What happens to a tile of accumulators. Either `chain` (is_chain) or `expr` says it in full.
+struct TileEpilogue {
+  bool is_chain = false;
+  bool is_direct = false;  ///< chain of at most a clamp, into a dense f32 output
+  int bias_input = -1;     ///< column operand that accumulators start from; index into inputs
+  int step_count = 0;
+  ChainStep steps[kMaxChainSteps];
+  int column_count = 0;
+  int column_inputs[kMaxColumnOperands] = {};  ///< operands that vary with the column alone
+
+  const abi::Expr* expr = nullptr;
+  EvalBlockFn eval_block = nullptr;
+  int input_count = 0;
+  TileOperand inputs[kMaxEpilogueInputs];
+  int output_count = 0;
+  TileOperand outputs[abi::kMaxExprResults];
+  int row_axis = -1, col_axis = -1;  ///< domain axes of rows and columns, for ExprOp::kIndex
+  int outer_axes[kMaxRank] = {};     ///< domain axis of each outer axis; -1: none
+};
+
+/// Columns may be several pieces side by side, each going to its own place of the output (the
+/// phases of a transposed convolution). Piece p holds channels [0, piece_columns). With more than
+/// one piece there is one output, and epilogue operands vary with the outer axes and the channel
+/// only.
+inline constexpr int kMaxPieces = 64;
+struct ColumnPieces {
+  int64_t piece_columns = 0;
+  int64_t output_offset[kMaxPieces] = {};  ///< elements of outputs[0]
+};
+
+struct Igemm {
+  const float* x = nullptr;
+  int64_t depth = 0;  ///< contiguous elements of x per tap
+  int64_t planes = 1;
+  int64_t plane_stride = 0;
+  WindowAxis window[3];    ///< the last one runs along rows
+  bool depthwise = false;  ///< column c reads channel c alone: a sum over taps, depth is 1
+  bool merge_taps =
+      false;  ///< taps along rows are contiguous in x, so interior tiles read them as one
+  int64_t total_depth = 0;  ///< planes * taps * depth: rows of B
+
+  int outer_rank = 2;  ///< the last two outer axes are window[0] and window[1]
+  int64_t outer[kMaxRank] = {};
+  int64_t x_outer_strides[kMaxRank] = {};
+  int64_t b_outer_strides[kMaxRank] = {};  ///< floats of packed B
+  int64_t width = 0;                       ///< rows per outer index
+
+  const float* packed = nullptr;
+  int64_t b_row_stride = 0;  ///< not 0: B is not packed but a strided matrix of whole vectors
+  int64_t columns = 0;
+  int64_t index_column = 0;  ///< coordinate of column 0, for ExprOp::kIndex
+  int64_t panel_count = 0;
+  int64_t panel_threes = 0;  ///< leading panels of three vectors; the others have panel_narrow
+  int panel_narrow = 2;
+  int64_t panel_vectors = 0;
+
+  ColumnPieces pieces;
+  TileEpilogue epilogue;
+
+  // How the work is cut: unit = (panel group, outer group, segment of the rows).
+  int64_t panels_per_unit = 1, panel_groups = 1;
+  int64_t outers_per_unit = 1, outer_groups = 1;
+  int64_t segments = 1;
+  int64_t outer_count = 1;
+};
+
+namespace baseline {
+void RunIgemmUnit(const Igemm& igemm, int64_t unit);
+}
+namespace avx2 {
+void RunIgemmUnit(const Igemm& igemm, int64_t unit);
+}
+namespace avx512 {
+void RunIgemmUnit(const Igemm& igemm, int64_t unit);
+}
+
+}  // namespace aicf::cpu

@@ -1,0 +1,173 @@
+#include "kernels/cpu/gemm/igemm_plan.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "kernels/cpu/gemm/chain_plan.h"
+#include "kernels/cpu/gemm/panels.h"
+
+namespace aicf::cpu {
+namespace {
+
+bool UsesIndex(const abi::Expr& expr) {
+  return std::any_of(expr.nodes.begin(), expr.nodes.end(),
+                     [](const abi::ExprNode& n) { return n.op == abi::ExprOp::kIndex; });
+}
+
+bool IsPointwise(const WindowAxis& w) { return w.count == 1 && w.first == 0 && w.stride == 1; }
+
+// Calls f on every epilogue operand and output.
+template <class F>
+void EachOperand(TileEpilogue* e, const F& f) {
+  for (int k = 0; k < e->input_count; ++k) f(e->inputs[k]);
+  for (int k = 0; k < e->output_count; ++k) f(e->outputs[k]);
+}
+
+// Makes `axis` part of the rows if it continues them in x and in every operand.
+bool MergeAxis(Igemm* g, int axis) {
+  const int w = axis - (g->outer_rank - 2);  // window axis, negative for a batch axis
+  if (g->b_outer_strides[axis] != 0 || (w >= 0 && !IsPointwise(g->window[w]))) return false;
+  WindowAxis& row = g->window[2];
+  const int64_t x_stride = w >= 0 ? g->window[w].x_stride : g->x_outer_strides[axis];
+  if (w >= 0 && g->window[w].extent != g->outer[axis]) return false;
+  if (g->width == 1) {
+    // A single row has no stride of its own: the axis takes its place.
+    row.x_stride = x_stride;
+    EachOperand(&g->epilogue, [&](TileOperand& o) { o.row_stride = o.outer_strides[axis]; });
+  }
+  bool merges = x_stride == row.x_stride * g->width;
+  EachOperand(&g->epilogue, [&](const TileOperand& o) {
+    merges &= o.outer_strides[axis] == o.row_stride * g->width;
+  });
+  if (!merges) return false;
+  g->width *= g->outer[axis];
+  g->outer[axis] = 1;
+  row.extent = g->width;
+  if (w >= 0) g->window[w].extent = 1;
+  return true;
+}
+
+// Rows of all outer indices that follow one another in every operand become rows of one product:
+// pointwise convolutions and batches with shared weights have then no short rows.
+void MergeRows(Igemm* g) {
+  if (!IsPointwise(g->window[2]) || g->window[2].extent != g->width) return;
+  for (int axis = g->outer_rank - 1; axis >= 0; --axis) {
+    if (g->outer[axis] != 1 && !MergeAxis(g, axis)) return;
+  }
+}
+
+// A unit's rows of x stay in the second-level cache while the panels of B pass over them.
+constexpr int64_t kUnitBytes = 1024 * 1024;
+// Below this a second thread costs more than it gives (about 5 microseconds of one core).
+constexpr double kUnitFlops = 400e3;
+constexpr int64_t kUnitsPerThread = 3;
+
+void PlanUnits(int threads, Igemm* g) {
+  g->outer_count = 1;
+  for (int axis = 0; axis < g->outer_rank; ++axis) g->outer_count *= g->outer[axis];
+  const int64_t taps = g->window[0].count * g->window[1].count;
+  const int64_t row_elements = g->depthwise ? g->columns : g->planes * taps * g->depth;
+  const int64_t row_bytes = std::max<int64_t>(1, row_elements) * int64_t{sizeof(float)};
+  // A multiplication of a depthwise sum costs several of a product's: each needs a load of its own.
+  const double flops = (g->depthwise ? 8.0 : 2.0) * static_cast<double>(g->outer_count) *
+                       static_cast<double>(g->width) * static_cast<double>(g->total_depth) *
+                       static_cast<double>(g->columns);
+  int64_t parts = 1;
+  if (threads > 1 && flops > 2 * kUnitFlops) {
+    parts = std::min<int64_t>(threads * kUnitsPerThread, static_cast<int64_t>(flops / kUnitFlops));
+  }
+  const int64_t rows = g->outer_count * g->width;
+  // Not below a few tiles: shorter units waste what is loaded for a panel.
+  const int64_t unit_rows = std::max<int64_t>(
+      std::min(kUnitBytes / row_bytes, CeilDiv(rows, parts)), std::min<int64_t>(28, rows));
+  if (g->width >= unit_rows) {
+    g->segments = std::max<int64_t>(1, g->width / std::max<int64_t>(1, unit_rows));
+    g->outers_per_unit = 1;
+  } else {
+    g->segments = 1;
+    g->outers_per_unit = std::max<int64_t>(1, unit_rows / std::max<int64_t>(1, g->width));
+  }
+  g->outer_groups = CeilDiv(g->outer_count, g->outers_per_unit);
+  const int64_t row_units = std::max<int64_t>(1, g->segments * g->outer_groups);
+  g->panel_groups = std::min(g->panel_count, CeilDiv(parts, row_units));
+  g->panels_per_unit = CeilDiv(g->panel_count, std::max<int64_t>(1, g->panel_groups));
+  g->panel_groups = CeilDiv(g->panel_count, std::max<int64_t>(1, g->panels_per_unit));
+}
+
+void FillOperand(const abi::TensorArg& t, const TileAxes& axes, TileOperand* o) {
+  o->dtype = t.dtype;
+  o->data = static_cast<char*>(t.data) + t.offset * DTypeBytes(t.dtype);
+  for (int i = 0; i < axes.outer_rank; ++i) {
+    o->outer_strides[i] = axes.outer[i] < 0 ? 0 : t.strides[axes.outer[i]] * axes.outer_scale[i];
+  }
+  o->row_stride = axes.row < 0 ? 0 : t.strides[axes.row] * axes.row_scale;
+  o->col_stride = t.strides[axes.column];
+}
+
+struct UnitCall {
+  const Igemm* igemm;
+  void (*run_unit)(const Igemm&, int64_t);
+};
+
+void RunOneUnit(void* context, int64_t unit) {
+  const auto& call = *static_cast<const UnitCall*>(context);
+  call.run_unit(*call.igemm, unit);
+}
+
+}  // namespace
+
+const IgemmIsa& IgemmIsaOf(abi::CpuIsa isa) {
+  static constexpr IgemmIsa kIsas[] = {
+      {4, &baseline::RunIgemmUnit, &baseline::EvalBlock, &baseline::WidenRun},
+      {8, &avx2::RunIgemmUnit, &avx2::EvalBlock, &avx2::WidenRun},
+      {16, &avx512::RunIgemmUnit, &avx512::EvalBlock, &avx512::WidenRun},
+  };
+  return kIsas[static_cast<int>(isa)];
+}
+
+void FillEpilogue(const abi::ArgBlock& args, const TileAxes& axes, TileEpilogue* e) {
+  const int core = args.problem->core_inputs;
+  e->input_count = static_cast<int>(args.input_count) - core;
+  for (int k = 0; k < e->input_count; ++k) {
+    FillOperand(args.tensors[core + k], axes, &e->inputs[k]);
+  }
+  e->output_count = static_cast<int>(args.output_count);
+  for (int k = 0; k < e->output_count; ++k) {
+    FillOperand(args.tensors[args.input_count + k], axes, &e->outputs[k]);
+  }
+  e->expr = &args.problem->epilogue;
+  e->row_axis = axes.row;
+  e->col_axis = axes.column;
+  std::copy(axes.outer, axes.outer + kMaxRank, e->outer_axes);
+}
+
+void PlanIgemm(const abi::ArgBlock& args, const IgemmIsa& isa, Igemm* g) {
+  const Panels panels = g->depthwise ? Panels(g->columns, isa.lanes, kDepthwiseVectors)
+                                     : Panels(g->columns, isa.lanes);
+  g->panel_narrow = panels.narrow;
+  g->panel_count = panels.count;
+  g->panel_threes = panels.threes;
+  g->panel_vectors = panels.vectors;
+  const bool one_piece = g->pieces.piece_columns == g->columns;
+  g->epilogue.eval_block = isa.eval_block;
+  if (one_piece && !UsesIndex(*g->epilogue.expr)) MergeRows(g);
+  PlanChain(*g->epilogue.expr, one_piece, &g->epilogue);
+  const WindowAxis& w = g->window[2];
+  g->merge_taps = !g->depthwise && w.count > 1 && w.step == 1 && w.x_stride == g->depth;
+  PlanUnits(args.threads, g);
+}
+
+void RunIgemm(const abi::ArgBlock& args, const IgemmIsa& isa, Igemm* g) {
+  PlanIgemm(args, isa, g);
+  if (g->width == 0 || g->outer_count == 0 || g->columns == 0) return;
+
+  const int64_t units = g->segments * g->outer_groups * g->panel_groups;
+  UnitCall call = {g, isa.run_unit};
+  if (units == 1 || args.threads <= 1) {
+    for (int64_t u = 0; u < units; ++u) isa.run_unit(*g, u);
+  } else {
+    args.parallel_for(args.stream, units, RunOneUnit, &call);
+  }
+}
+
+}  // namespace aicf::cpu

@@ -1,0 +1,131 @@
+/// The register tile: ROWS x VECTORS accumulators over a list of taps. Two ways to find a row of A:
+/// evenly spaced from a base (interior tiles; needs a third of the address registers), or one
+/// address per row and tap (tiles that meet padding).
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/gemm/igemm.h"
+#include "kernels/cpu/gemm/simd.h"
+
+AICF_ISA_BEGIN
+
+// Accumulators plus one panel row plus one broadcast fill the register file: 32 registers with
+// AVX-512, 16 otherwise.
+inline constexpr int kTileRows[3] = {kLanes == 16 ? 14 : 12, kLanes == 16 ? 14 : 6,
+                                     kLanes == 16 ? 9 : 4};
+
+struct TileTap {
+  int64_t x;       ///< row 0 from TileCall::x, in elements (evenly spaced rows only)
+  const float* b;  ///< panel rows of this tap: (depth, VECTORS * kLanes)
+};
+
+struct TileCall {
+  const TileTap* taps;
+  const float* x;            ///< evenly spaced rows only
+  const float* const* rows;  ///< [tap][row] (gathered rows only)
+  int64_t tap_count;
+  int64_t row_stride;  ///< elements between rows (evenly spaced rows only)
+  int64_t depth;
+  int64_t b_stride;    ///< elements between rows of the panel
+  const float* start;  ///< VECTORS * kLanes values that every row starts from
+  float* out;          ///< row r at out + r * out_stride
+  int64_t out_stride;
+  Mask last;  ///< lanes of the last vector that are stored
+  // Depthwise only.
+  Mask last_x;       ///< lanes that x has
+  int64_t x_stride;  ///< elements between positions of x
+  bool clamp;
+  float lo, hi;
+};
+
+using TileFn = void (*)(const TileCall& call);
+
+// Rows r, r+1, r+2 share a base register: [base], [base + s], [base + 2s] are plain x86 addresses.
+inline constexpr int kRowsPerBase = 3;
+
+template <int kRows, int kVectors, bool kGathered>
+struct TileRowsAt {
+  static constexpr int kBases = (kRows + kRowsPerBase - 1) / kRowsPerBase;
+  const float* base[kBases];
+  int64_t stride;
+
+  AICF_INLINE TileRowsAt(const TileCall& call, int64_t tap) : stride(call.row_stride) {
+    for (int i = 0; i < kBases; ++i)
+      base[i] = call.x + call.taps[tap].x + kRowsPerBase * i * stride;
+  }
+  AICF_INLINE const float* Address(int row) const {
+    return base[row / kRowsPerBase] + (row % kRowsPerBase) * stride;
+  }
+  AICF_INLINE float At(int row, int64_t) const { return *Address(row); }
+  AICF_INLINE void Next() {
+    for (int i = 0; i < kBases; ++i) {
+      ++base[i];
+      // Keeps the compiler from rewriting the bases as base[0] + k + i * 3 * stride, which costs an
+      // address computation per row and step.
+      asm("" : "+r"(base[i]));
+    }
+  }
+};
+
+template <int kRows, int kVectors>
+struct TileRowsAt<kRows, kVectors, true> {
+  const float* const* rows;
+  AICF_INLINE TileRowsAt(const TileCall& call, int64_t tap) : rows(call.rows + tap * kRows) {}
+  AICF_INLINE const float* Address(int row) const { return rows[row]; }
+  AICF_INLINE float At(int row, int64_t k) const { return rows[row][k]; }
+  AICF_INLINE void Next() {}
+};
+
+// Clamps and stores the accumulators.
+template <int kRows, int kVectors>
+AICF_INLINE void FinishAccumulators(const TileCall& call, Vec (&acc)[kRows][kVectors]) {
+  if (call.clamp) {
+    const Vec lo = Broadcast(call.lo), hi = Broadcast(call.hi);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) acc[r][j] = Min(hi, Max(lo, acc[r][j]));
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+    float* out = call.out + r * call.out_stride;
+#pragma GCC unroll 4
+    for (int j = 0; j + 1 < kVectors; ++j) Store(out + j * kLanes, acc[r][j]);
+    StoreMasked(out + (kVectors - 1) * kLanes, call.last, acc[r][kVectors - 1]);
+  }
+}
+
+template <int kRows, int kVectors, bool kGathered>
+void RunTile(const TileCall& call) {
+  Vec acc[kRows][kVectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) acc[r][j] = Load(call.start + j * kLanes);
+  }
+  const int64_t depth = call.depth, b_stride = call.b_stride;
+  for (int64_t tap = 0; tap < call.tap_count; ++tap) {
+    TileRowsAt<kRows, kVectors, kGathered> rows(call, tap);
+    const float* b = call.taps[tap].b;
+    for (int64_t k = 0; k < depth; ++k, b += b_stride) {
+      Vec panel[kVectors];
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) panel[j] = Load(b + j * kLanes);
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) {
+        const Vec a = Broadcast(rows.At(r, k));
+#pragma GCC unroll 4
+        for (int j = 0; j < kVectors; ++j) acc[r][j] = Fma(a, panel[j], acc[r][j]);
+      }
+      rows.Next();
+    }
+  }
+  FinishAccumulators<kRows, kVectors>(call, acc);
+}
+
+/// The kernel for a tile. REQUIRES: 1 <= vectors <= 3, 1 <= rows <= kTileRows[vectors - 1].
+TileFn FindTile(int vectors, int rows, bool gathered);
+
+AICF_ISA_END

@@ -1,0 +1,51 @@
+#include "kernels/cpu/gemm/ref.h"
+
+#include "kernels/cpu/common/reference.h"
+#include "kernels/cpu/gemm/dot.h"
+
+namespace aicf::cpu {
+namespace {
+
+// Row `row` of the output counts all axes but the last.
+void RowCoords(const abi::TensorArg& out, int64_t row, int64_t* coords) {
+  for (int axis = out.rank - 2; axis >= 0; --axis) {
+    coords[axis] = row % out.shape[axis];
+    row /= out.shape[axis];
+  }
+}
+
+void GemmRow(void* context, int64_t row) {
+  const auto& args = *static_cast<const abi::ArgBlock*>(context);
+  const abi::TensorArg &a = Input(args, 0), &b = Input(args, 1), &out = Output(args, 0);
+  const int m_axis = out.rank - 2, n_axis = out.rank - 1;
+  const DType raw = RawDType(*args.problem);
+  const int64_t depth = a.shape[n_axis];
+  int64_t coords[kMaxRank] = {};
+  RowCoords(out, row, coords);
+
+  int64_t at[kMaxRank] = {};
+  for (int axis = 0; axis < n_axis; ++axis) at[axis] = coords[axis];
+  const void* a_row = ElementAt(a, at);
+  at[m_axis] = 0;
+  for (int64_t n = 0; n < out.shape[n_axis]; ++n) {
+    coords[n_axis] = at[n_axis] = n;
+    RefSum sum;
+    if (depth > 0) {
+      AddProducts(a.dtype, a_row, a.strides[n_axis], ElementAt(b, at), b.strides[m_axis], depth,
+                  &sum);
+    }
+    StoreEpilogue(args, coords, RawScalar(sum, raw));
+  }
+}
+
+}  // namespace
+
+void GemmRef(const abi::ArgBlock& args) {
+  const abi::TensorArg& out = Output(args, 0);
+  int64_t rows = 1;
+  for (int axis = 0; axis + 1 < out.rank; ++axis) rows *= out.shape[axis];
+  if (out.shape[out.rank - 1] == 0) return;
+  args.parallel_for(args.stream, rows, GemmRow, const_cast<abi::ArgBlock*>(&args));
+}
+
+}  // namespace aicf::cpu

@@ -1,0 +1,133 @@
+#include "kernels/cpu/gemm/tile.h"
+
+#include "kernels/cpu/gemm/chain.h"
+
+AICF_ISA_BEGIN
+namespace {
+
+void FinishWithExpression(const Igemm& g, const Panel& panel, const Outer& outer, int64_t q,
+                          int rows, const float* tile) {
+  const TileEpilogue& e = g.epilogue;
+  const int64_t tile_stride = panel.vectors * kLanes;
+  for (int i = 0; i < panel.segment_count; ++i) {
+    const Segment& s = panel.segments[i];
+    BlockInput inputs[kMaxEpilogueInputs + 1];
+    BlockOutput outputs[abi::kMaxExprResults];
+    int64_t origin[kMaxRank] = {};
+    inputs[0] = {tile + s.begin, tile_stride, 1, DType::kF32};
+    for (int k = 0; k < e.input_count; ++k) {
+      const TileOperand& o = e.inputs[k];
+      const Segment at = {s.begin, s.end, s.channel, 0};
+      inputs[k + 1] = {TileAddress(outer.inputs[k], o, q, at), o.row_stride, o.col_stride, o.dtype};
+    }
+    for (int k = 0; k < e.output_count; ++k) {
+      const TileOperand& o = e.outputs[k];
+      outputs[k] = {TileAddress(outer.outputs[k], o, q, s), o.row_stride, o.col_stride, o.dtype};
+    }
+    for (int axis = 0; axis < g.outer_rank; ++axis) {
+      if (e.outer_axes[axis] >= 0) origin[e.outer_axes[axis]] = outer.coords[axis];
+    }
+    if (e.row_axis >= 0) origin[e.row_axis] = q;
+    if (e.col_axis >= 0) origin[e.col_axis] += g.index_column + s.channel;
+    const BlockOrigin block_origin = {origin, e.row_axis, e.col_axis};
+    e.eval_block(*e.expr, rows, s.end - s.begin, inputs, outputs, &block_origin);
+  }
+}
+
+void FinishWithChain(const Igemm& g, const Panel& panel, const Outer& outer, int64_t q, int rows,
+                     float* tile) {
+  const TileEpilogue& e = g.epilogue;
+  const TileOperand& out = e.outputs[0];
+  const float* tensors[kMaxEpilogueInputs];
+  const Segment& first = panel.segments[0];
+  const Segment same = {first.begin, first.end, first.channel, 0};
+  for (int k = 0; k < e.input_count; ++k) {
+    tensors[k] = reinterpret_cast<const float*>(TileAddress(outer.inputs[k], e.inputs[k], q, same));
+  }
+  const ChainCall call = {&e,     tile, rows, panel.vectors, panel.columns, panel.column_values,
+                          tensors};
+  if (out.dtype == DType::kF32 && out.col_stride == 1 && panel.segment_count == 1) {
+    float* to = reinterpret_cast<float*>(TileAddress(outer.outputs[0], out, q, first));
+    return RunChain(call, to, out.row_stride);
+  }
+  RunChain(call, nullptr, 0);
+  for (int i = 0; i < panel.segment_count; ++i) {
+    const Segment& s = panel.segments[i];
+    StoreTile(tile + s.begin, panel.vectors * kLanes, rows, s.end - s.begin,
+              TileAddress(outer.outputs[0], out, q, s), out.dtype, out.row_stride, out.col_stride);
+  }
+}
+
+float LoadColumn(const TileOperand& o, int64_t column) {
+  const int64_t i = column * o.col_stride;
+  if (o.dtype == DType::kF32) return reinterpret_cast<const float*>(o.data)[i];
+  const uint16_t bits = reinterpret_cast<const uint16_t*>(o.data)[i];
+  return o.dtype == DType::kF16 ? F16ToF32(bits) : BF16ToF32(bits);
+}
+
+void GatherColumns(const TileOperand& operand, const Panel& panel, float* out) {
+  std::memset(out, 0, kMaxPanelColumns * sizeof(float));
+  for (int i = 0; i < panel.segment_count; ++i) {
+    const Segment& s = panel.segments[i];
+    for (int c = s.begin; c < s.end; ++c) out[c] = LoadColumn(operand, s.channel + c - s.begin);
+  }
+}
+
+void FindSegments(const Igemm& g, Panel* panel) {
+  const int64_t width = g.pieces.piece_columns;
+  int64_t piece = panel->first_column / width, channel = panel->first_column % width;
+  panel->segment_count = 0;
+  for (int begin = 0; begin < panel->columns; channel = 0, ++piece) {
+    const auto end = static_cast<int>(Smaller(panel->columns, begin + width - channel));
+    panel->segments[panel->segment_count++] = {begin, end, channel, g.pieces.output_offset[piece]};
+    begin = end;
+  }
+}
+
+}  // namespace
+
+void EnterPanel(const Igemm& g, int64_t index, Panel* panel) {
+  *static_cast<PanelPlace*>(panel) = PanelAt(g, index);
+  panel->b_offset = panel->first_column * (g.b_row_stride != 0 ? 1 : g.total_depth);
+  FindSegments(g, panel);
+  const TileEpilogue& e = g.epilogue;
+  if (e.bias_input >= 0) {
+    GatherColumns(e.inputs[e.bias_input], *panel, panel->start);
+  } else {
+    std::memset(panel->start, 0, sizeof(panel->start));
+  }
+  for (int k = 0; k < e.column_count; ++k) {
+    GatherColumns(e.inputs[e.column_inputs[k]], *panel, panel->column_values[k]);
+  }
+}
+
+void EnterOuter(const Igemm& g, int64_t index, Outer* outer) {
+  for (int axis = g.outer_rank - 1; axis >= 0; --axis) {
+    outer->coords[axis] = index % g.outer[axis];
+    index /= g.outer[axis];
+  }
+  const auto offset = [&](const int64_t* strides) {
+    int64_t sum = 0;
+    for (int axis = 0; axis < g.outer_rank; ++axis) sum += outer->coords[axis] * strides[axis];
+    return sum;
+  };
+  const TileEpilogue& e = g.epilogue;
+  outer->x = g.x + offset(g.x_outer_strides);
+  outer->b = g.packed + offset(g.b_outer_strides);
+  for (int k = 0; k < e.input_count; ++k) {
+    outer->inputs[k] =
+        e.inputs[k].data + offset(e.inputs[k].outer_strides) * BytesOf(e.inputs[k].dtype);
+  }
+  for (int k = 0; k < e.output_count; ++k) {
+    outer->outputs[k] =
+        e.outputs[k].data + offset(e.outputs[k].outer_strides) * BytesOf(e.outputs[k].dtype);
+  }
+}
+
+void FinishTile(const Igemm& g, const Panel& panel, const Outer& outer, int64_t q, int rows,
+                float* tile) {
+  g.epilogue.is_chain ? FinishWithChain(g, panel, outer, q, rows, tile)
+                      : FinishWithExpression(g, panel, outer, q, rows, tile);
+}
+
+AICF_ISA_END

@@ -1,0 +1,39 @@
+/// Functions of a vector that epilogues need in registers.
+#pragma once
+
+#include "kernels/cpu/gemm/simd.h"
+
+AICF_ISA_BEGIN
+
+/// e^x within 2 ULP; 0 below -103, infinity above 89; NaN stays NaN.
+AICF_INLINE Vec Exp(Vec x) {
+  const Vec clamped = Min(Broadcast(89.0f), Max(Broadcast(-104.0f), x));
+  const Vec n = RoundNearest(clamped * Broadcast(1.44269504f));
+  // ln 2 in two parts: n times the first is exact for |n| < 2^9.
+  Vec r = Fma(n, Broadcast(-0.693359375f), clamped);
+  r = Fma(n, Broadcast(2.12194440e-4f), r);
+  // Taylor: |r| <= ln(2)/2, so the first term left out is below 6e-9.
+  Vec p = Broadcast(1.0f / 5040);
+  p = Fma(p, r, Broadcast(1.0f / 720));
+  p = Fma(p, r, Broadcast(1.0f / 120));
+  p = Fma(p, r, Broadcast(1.0f / 24));
+  p = Fma(p, r, Broadcast(1.0f / 6));
+  p = Fma(p, r, Broadcast(0.5f));
+  p = Fma(p, r, Broadcast(1.0f));
+  p = Fma(p, r, Broadcast(1.0f));
+  return ScaleByPowerOfTwo(p, n);
+}
+
+AICF_INLINE Vec Sigmoid(Vec x) {
+  const Vec one = Broadcast(1.0f);
+  return one / (one + Exp(-x));
+}
+
+/// Nearest f16 value, as f32.
+AICF_INLINE Vec RoundToHalf(Vec x) {
+  uint16_t half[kLanes];
+  NarrowHalf(half, x);
+  return WidenHalf(half);
+}
+
+AICF_ISA_END

@@ -1,0 +1,75 @@
+// Groups side by side: short ones, and those whose elements are far apart. Every loop runs across them.
+#include <cmath>
+
+#include "kernels/cpu/common/lanes.h"
+#include "kernels/cpu/expr/vector_math.h"
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/normalize/columns.h"
+
+AICF_ISA_BEGIN
+namespace {
+
+using abi::NormalizeKind;
+
+/// f(value, w) for every value; e-th values of all groups together.
+template <class F>
+void ForEach(float* values, int64_t elements, int64_t width, const F& f) {
+  for (int64_t e = 0; e < elements; ++e) {
+    float* row = values + e * width;
+#pragma GCC ivdep
+    for (int64_t w = 0; w < width; ++w) f(row[w], w);
+  }
+}
+
+void Softmax(bool log, float* values, int64_t elements, int64_t width) {
+  alignas(64) float shift[kNormalizeTile];
+  alignas(64) double sum[kNormalizeTile] = {};
+  for (int64_t w = 0; w < width; ++w) shift[w] = values[w];
+  ForEach(values, elements, width, [&](float& v, int64_t w) { shift[w] = MaxOp::Do(shift[w], v); });
+  if (log) {
+    ForEach(values, elements, width, [&](float& v, int64_t w) {
+      v = v - shift[w];
+      sum[w] += static_cast<double>(ExpToZero(v));
+    });
+    for (int64_t w = 0; w < width; ++w) shift[w] = static_cast<float>(std::log(sum[w]));
+    return ForEach(values, elements, width, [&](float& v, int64_t w) { v = v - shift[w]; });
+  }
+  ForEach(values, elements, width, [&](float& v, int64_t w) {
+    v = ExpToZero(v - shift[w]);
+    sum[w] += static_cast<double>(v);
+  });
+  for (int64_t w = 0; w < width; ++w) shift[w] = static_cast<float>(1 / sum[w]);
+  ForEach(values, elements, width, [&](float& v, int64_t w) { v = v * shift[w]; });
+}
+
+void Moments(bool layer, double epsilon, float* values, int64_t elements, int64_t width) {
+  alignas(64) float mean[kNormalizeTile] = {};
+  alignas(64) float scale[kNormalizeTile];
+  alignas(64) double sum[kNormalizeTile] = {};
+  const auto count = static_cast<double>(elements);
+  if (layer) {
+    ForEach(values, elements, width,
+            [&](float& v, int64_t w) { sum[w] += static_cast<double>(v); });
+    for (int64_t w = 0; w < width; ++w) mean[w] = static_cast<float>(sum[w] / count);
+    for (int64_t w = 0; w < width; ++w) sum[w] = 0;
+  }
+  ForEach(values, elements, width, [&](float& v, int64_t w) {
+    v = v - mean[w];
+    sum[w] += static_cast<double>(v * v);
+  });
+  for (int64_t w = 0; w < width; ++w) {
+    scale[w] = static_cast<float>(1 / __builtin_sqrt(sum[w] / count + epsilon));
+  }
+  ForEach(values, elements, width, [&](float& v, int64_t w) { v = v * scale[w]; });
+}
+
+}  // namespace
+
+void NormalizeColumns(NormalizeKind kind, double epsilon, float* values, int64_t elements,
+                      int64_t width) {
+  const bool log = kind == NormalizeKind::kLogSoftmax;
+  if (log || kind == NormalizeKind::kSoftmax) return Softmax(log, values, elements, width);
+  Moments(kind == NormalizeKind::kLayerNorm, epsilon, values, elements, width);
+}
+
+AICF_ISA_END
