@@ -1,0 +1,23 @@
+// Exchange within a warp and within a block. All combine in a fixed order: results are deterministic.
+#pragma once
+
+namespace aicf {
+
+AICF_DEVICE int ThreadInBlock() {
+  return threadIdx.x + kBlockX * (threadIdx.y + kBlockY * static_cast<int>(threadIdx.z));
+}
+
+/// value of lane (own lane ^ mask), for trivially copyable T of whole 32-bit words.
+template <class T>
+AICF_DEVICE T ShuffleXor(T value, int mask) {
+  static_assert(sizeof(T) % 4 == 0, "moved in 32-bit words");
+  union { T value; u32 words[sizeof(T) / 4]; } box;
+  box.value = value;
+#pragma unroll
+  for (int w = 0; w < static_cast<int>(sizeof(T)) / 4; ++w) {
+    box.words[w] = __shfl_xor_sync(0xffffffffu, box.words[w], mask);
+  }
+  return box.value;
+}
+
+}  // namespace aicf

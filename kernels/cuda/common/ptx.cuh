@@ -1,0 +1,105 @@
+// Instructions that CUDA C++ has no plain spelling for, one thin function each. Everything else in
+// kernels/cuda is portable C++, so a test can replace this file and run the kernels on a CPU.
+#pragma once
+
+#define AICF_DEVICE __device__ __forceinline__
+
+namespace aicf {
+
+AICF_DEVICE float F16ToF32(unsigned short h) {
+  float f;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
+  return f;
+}
+AICF_DEVICE unsigned short F32ToF16(float f) {
+  unsigned short h;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
+  return h;
+}
+AICF_DEVICE unsigned short F32ToBF16(float f) {
+  unsigned short h;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
+  return h;
+}
+/// f32 rounded to the 10-bit mantissa that tensor cores read.
+AICF_DEVICE unsigned F32ToTf32(float f) {
+  unsigned t;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(t) : "f"(f));
+  return t;
+}
+
+/// The block's dynamic shared memory.
+AICF_DEVICE char* DynamicShared() {
+  extern __shared__ __align__(16) char memory[];
+  return memory;
+}
+AICF_DEVICE unsigned SharedAddress(const void* p) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
+
+/// Starts copying N bytes (4, 8 or 16) from global to shared memory; zeros when !valid, and then
+/// `from` is not read.
+template <int N>
+AICF_DEVICE void CopyAsync(void* shared, const void* from, bool valid) {
+  const int bytes = valid ? N : 0;
+  if constexpr (N == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(SharedAddress(shared)),
+                 "l"(from), "r"(bytes)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(SharedAddress(shared)),
+                 "l"(from), "n"(N), "r"(bytes)
+                 : "memory");
+  }
+}
+AICF_DEVICE void CopyCommit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/// Waits until at most N committed groups of this thread are unfinished.
+template <int N>
+AICF_DEVICE void CopyWait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+
+/// Barrier of all threads of the cluster; global memory written before it is seen after it.
+AICF_DEVICE void ClusterBarrier() {
+  asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+  asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+}
+
+/// Loads four 8x8 matrices of 16-bit elements; lane i names row i % 8 of matrix i / 8.
+AICF_DEVICE void LoadMatrix4(unsigned (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(SharedAddress(row))
+               : "memory");
+}
+/// The same for two matrices, each transposed; lanes 0..15 name the rows.
+AICF_DEVICE void LoadMatrix2Transposed(unsigned (&r)[2], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(r[0]), "=r"(r[1])
+               : "r"(SharedAddress(row))
+               : "memory");
+}
+
+/// c += a * b on tensor cores: a 16x8 and b 8x8 of tf32, c 16x8 of f32, in the lanes' fragments.
+AICF_DEVICE void MmaTf32(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+/// a 16x16 and b 16x8 of f16.
+AICF_DEVICE void MmaF16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+/// a 16x16 and b 16x8 of bf16.
+AICF_DEVICE void MmaBF16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+}  // namespace aicf

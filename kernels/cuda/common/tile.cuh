@@ -1,0 +1,118 @@
+// One output tile of a product: a ring of kStages tiles of both operands in shared memory, filled ahead
+// of the sums, then the sums through shared memory to the epilogue, so that results leave in whole
+// vectors along the output's contiguous axis whatever the layout.
+// Follows tile_ffma.cuh or tile_mma.cuh.
+#pragma once
+
+#include "common/block.cuh"
+#include "common/loader.cuh"
+
+namespace aicf {
+
+constexpr int kPitchA = kTileK + kPadA;
+constexpr int kPitchB = kTileN + kPadB;
+constexpr int kStageElements = kTileM * kPitchA + kTileK * kPitchB;
+/// The finished tile, inner direction contiguous.
+constexpr int kInnerTile = kRowsInner ? kTileM : kTileN;
+constexpr int kOuterTile = kRowsInner ? kTileN : kTileM;
+constexpr int kPitchC = kInnerTile + 4;
+constexpr int kTileBytes =
+    MaxOf(kStages * kStageElements * static_cast<int>(sizeof(tile_t)),
+          kSplit * kOuterTile * kPitchC * static_cast<int>(sizeof(acc_t)));
+static_assert(kBlockX == kTileThreads, "the launch has the tile's threads");
+static_assert(kDynamicShared >= kTileBytes, "the launch has the tile's shared memory");
+
+/// Tiles along an extent; one for an empty extent, so that indices can be divided by it.
+AICF_DEVICE constexpr index_t TilesIn(index_t extent, int tile) {
+  return extent > 0 ? (extent - 1) / tile + 1 : 1;
+}
+
+/// Sums of the tile at (row0, column0) over k in [0, length).
+template <class LoaderA, class LoaderB, class A, class B>
+AICF_DEVICE void ComputeTile(const A& a, const B& b, index_t row0, index_t column0, index_t length,
+                             TileSums& sums) {
+  tile_t* memory = reinterpret_cast<tile_t*>(DynamicShared());
+  const int thread = threadIdx.x;
+  const int steps = static_cast<int>((length + kTileK - 1) / kTileK);
+  LoaderA load_a;
+  LoaderB load_b;
+  load_a.Init(a, thread, row0);
+  load_b.Init(b, thread, column0);
+  auto stage = [&](int s) { return memory + s % kStages * kStageElements; };
+  auto fetch = [&](int s) {
+    if (s < steps) {
+      load_a.Fetch(a, thread, static_cast<index_t>(s) * kTileK, stage(s));
+      load_b.Fetch(b, thread, static_cast<index_t>(s) * kTileK, stage(s) + kTileM * kPitchA);
+    }
+  };
+  auto commit = [&](int s) {
+    if (s < steps) {
+      load_a.Commit(thread, stage(s));
+      load_b.Commit(thread, stage(s) + kTileM * kPitchA);
+    }
+    CopyCommit();
+  };
+#pragma unroll
+  for (int s = 0; s < kStages - 1; ++s) {
+    fetch(s);
+    commit(s);
+  }
+  sums.Clear();
+  for (int s = 0; s < steps; ++s) {
+    CopyWait<kStages - 2>();
+    __syncthreads();
+    // The slot refilled now was last read in the previous step, which every thread has left.
+    fetch(s + kStages - 1);
+    sums.Accumulate(thread, stage(s), stage(s) + kTileM * kPitchA);
+    commit(s + kStages - 1);
+  }
+  CopyWait<0>();
+  __syncthreads();
+}
+
+template <int V>
+AICF_DEVICE void StoreTileRun(const Args& args, const acc_t* c, int outer, int inner, index_t i0,
+                              index_t i1, index_t i2) {
+  raw_t raw[V];
+#pragma unroll
+  for (int j = 0; j < V; ++j) {
+    acc_t sum = c[outer * kPitchC + inner + j];
+#pragma unroll
+    for (int g = 1; g < kSplit; ++g) {
+      sum = sum + c[(g * kOuterTile + outer) * kPitchC + inner + j];
+    }
+    raw[j] = OpCast<raw_t>(sum);
+  }
+  Epilogue::Store<V>(args, raw, i0, i1, i2);
+}
+
+/// Applies the epilogue to the tile whose output indices start at (row0, column0) and end before
+/// (rows, columns).
+AICF_DEVICE void StoreTile(const Args& args, const TileSums& sums, index_t row0, index_t column0,
+                           index_t rows, index_t columns, index_t i2) {
+  acc_t* c = reinterpret_cast<acc_t*>(DynamicShared());
+  const int thread = threadIdx.x;
+  sums.Visit(thread, [&](int group, int row, int column, acc_t sum) {
+    const int outer = kRowsInner ? column : row;
+    const int inner = kRowsInner ? row : column;
+    c[(group * kOuterTile + outer) * kPitchC + inner] = sum;
+  });
+  __syncthreads();
+  const index_t inner0 = kRowsInner ? row0 : column0, outer0 = kRowsInner ? column0 : row0;
+  const index_t inner_end = kRowsInner ? rows : columns, outer_end = kRowsInner ? columns : rows;
+  constexpr int kRuns = kInnerTile / kVector;
+  for (int e = thread; e < kRuns * kOuterTile; e += kBlockX) {
+    const int inner = e % kRuns * kVector, outer = e / kRuns;
+    const index_t i0 = inner0 + inner, i1 = outer0 + outer;
+    if (i1 >= outer_end || i0 >= inner_end) continue;
+    if (i0 + kVector <= inner_end && i0 % kVector == 0) {
+      StoreTileRun<kVector>(args, c, outer, inner, i0, i1, i2);
+    } else {
+      for (int j = 0; j < kVector && i0 + j < inner_end; ++j) {
+        StoreTileRun<1>(args, c, outer, inner + j, i0 + j, i1, i2);
+      }
+    }
+  }
+}
+
+}  // namespace aicf

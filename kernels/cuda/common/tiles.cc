@@ -1,0 +1,123 @@
+#include "kernels/cuda/common/tiles.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace aicf::cuda {
+namespace {
+
+using abi::Family;
+using abi::MathMode;
+using abi::Problem;
+
+constexpr Tile kTiles[] = {
+#define AICF_FFMA_TILE(id, text, m, n, k, pm, pn, split, stages) \
+  {text, false, m, n, k, pm, pn, split, stages},
+#define AICF_TENSOR_TILE(id, text, m, n, k, pm, pn, split, stages) \
+  {text, true, m, n, k, pm, pn, split, stages},
+#include "kernels/cuda/common/tiles.def"
+#undef AICF_FFMA_TILE
+#undef AICF_TENSOR_TILE
+};
+
+bool SixteenBit(const Tile& tile, const Problem& p) {
+  return tile.tensor && p.math != MathMode::kTf32;
+}
+
+// The layout of shared memory in common/tile.cuh, which asserts that this is enough.
+int64_t SharedBytes(const Tile& t, const Problem& p) {
+  const int64_t sum_bytes = t.tensor ? 4 : std::max<int64_t>(4, DTypeBytes(SumDType(p)));
+  const int64_t bytes = SixteenBit(t, p) ? 2 : t.tensor ? 4 : sum_bytes;
+  const int64_t pad_a = SixteenBit(t, p) ? 8 : 4, pad_b = 8;
+  const int64_t stage = (t.m * (t.k + pad_a) + t.k * (t.n + pad_b)) * bytes;
+  const int64_t inner = RowsInner(p) ? t.m : t.n, outer = RowsInner(p) ? t.n : t.m;
+  return std::max(t.stages * stage, t.split * outer * (inner + 4) * sum_bytes);
+}
+
+int64_t TileCount(const Tile& t, const ProductShape& s) {
+  return std::max<int64_t>(1, CeilDiv(s.rows, t.m)) * std::max<int64_t>(1, CeilDiv(s.columns, t.n)) *
+         s.batch;
+}
+
+}  // namespace
+
+const Tile* TileOf(std::string_view key) {
+  const bool tensor = key.find(".tensor_") != std::string_view::npos;
+  const bool ordinary = key.find(".tiled_") != std::string_view::npos ||
+                        key.find(".implicit_gemm_") != std::string_view::npos;
+  if (!tensor && !ordinary) return nullptr;
+  const std::string_view text = key.substr(key.rfind('_') + 1);
+  for (const Tile& t : kTiles) {
+    if (t.tensor == tensor && t.text == text) return &t;
+  }
+  return nullptr;
+}
+
+ProductShape ProductOf(const Problem& p) {
+  ProductShape s;
+  const Dims& out = p.outputs[0].shape;
+  if (p.family == Family::kGemm) {
+    const int rank = out.rank();
+    s = {out[rank - 2], out[rank - 1], p.inputs[0].shape.back(), 1};
+    for (int d = 0; d < rank - 2; ++d) s.batch *= out[d];
+    return s;
+  }
+  const Dims& w = p.inputs[1].shape;
+  s.batch = p.as<abi::ConvAttrs>().group;
+  s.columns = out[1] / s.batch;
+  s.rows = out[0];
+  s.length = w[1];
+  for (int d = 2; d < out.rank(); ++d) {
+    s.rows *= out[d];
+    s.length *= w[d];
+  }
+  return s;
+}
+
+abi::LaunchConfig LaunchTile(const Tile& tile, const Problem& p) {
+  const int64_t tiles = std::min<int64_t>(TileCount(tile, ProductOf(p)), (int64_t{1} << 31) - 1);
+  abi::LaunchConfig launch = Launch1d(GridFor(tiles, 1), static_cast<uint32_t>(tile.threads()));
+  launch.dynamic_shared_bytes = static_cast<uint32_t>(SharedBytes(tile, p));
+  return launch;
+}
+
+std::string RefuseTile(const Tile& tile, const Problem& p) {
+  const ProductShape s = ProductOf(p);
+  if (static_cast<double>(TileCount(tile, s)) > 2147483647.0) return "needs more blocks than a grid has";
+  if (!tile.tensor) return {};
+  if (SumDType(p) != DType::kF32) return "tensor cores here multiply f32, f16 and bf16 only";
+  if (p.math != MathMode::kTf32 && p.math != MathMode::kFp16 && p.math != MathMode::kBf16) {
+    return StrCat("the math mode is ", abi::MathModeName(p.math), ", tensor cores are for tf32, fp16 and bf16");
+  }
+  const DType data = p.inputs[0].dtype;
+  if ((p.math == MathMode::kFp16 && data == DType::kBF16) ||
+      (p.math == MathMode::kBf16 && data == DType::kF16)) {
+    return StrCat("math mode ", abi::MathModeName(p.math), " would narrow ", DTypeName(data), " data");
+  }
+  return {};
+}
+
+double TileUs(const Tile& t, const Problem& p, const abi::DeviceSpec& d) {
+  const ProductShape s = ProductOf(p);
+  const double blocks = static_cast<double>(TileCount(t, s));
+  const double steps = static_cast<double>(CeilDiv(std::max<int64_t>(s.length, 1), t.k));
+  const int resident = std::clamp<int>(
+      static_cast<int>(std::min<int64_t>(220 * 1024 / SharedBytes(t, p), 2048 / t.threads())), 1, 8);
+  // Arithmetic: whole tiles, at the share of the peak that the part of one thread or warp reaches
+  // (beyond it shared memory is the limit) and that the resident threads keep busy.
+  const double part = static_cast<double>(t.part_m) * t.part_n / (t.part_m + t.part_n);
+  const double reach = std::min(1.0, t.tensor ? part / 21 : part / 2.6) * (t.tensor ? 0.55 : 0.8);
+  const double tf32 = p.math == MathMode::kTf32 ? 0.5 : 1.0;
+  const double peak = t.tensor ? d.tensor_flops_per_us * tf32 : d.fp32_flops_per_us;
+  const double per_sm = std::ceil(blocks / d.sm_count);
+  const double busy = std::min(1.0, 0.4 + 0.2 * std::min<double>(per_sm, resident) * t.threads() / 256);
+  const double flops = 2.0 * t.m * t.n * t.k * steps * per_sm;
+  const double compute = flops / (peak / d.sm_count * reach * busy);
+  // Latency: the chain of one block's steps, for every round of blocks.
+  const double rounds = std::ceil(blocks / (static_cast<double>(d.sm_count) * resident));
+  const double chain = rounds * (1.2 + steps * (t.tensor ? 0.28 : 0.35));
+  const double memory = abi::ByteCount(p) / (d.bytes_per_us * 0.7);
+  return d.launch_us + std::max({compute, chain, memory});
+}
+
+}  // namespace aicf::cuda

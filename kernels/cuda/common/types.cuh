@@ -1,0 +1,116 @@
+// Element types and the loads and stores of operands.
+#pragma once
+
+#include "common/ptx.cuh"
+
+namespace aicf {
+
+typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef long long i64;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef float f32;
+typedef double f64;
+struct f16 { u16 bits; };
+struct bf16 { u16 bits; };
+struct b8 { u8 bits; };  ///< bool in memory
+
+/// Type that a storage type has inside an expression.
+template <class S> struct ComputeOf { typedef S T; };
+template <> struct ComputeOf<f16> { typedef float T; };
+template <> struct ComputeOf<bf16> { typedef float T; };
+template <> struct ComputeOf<b8> { typedef bool T; };
+
+template <class S> AICF_DEVICE S Widen(S v) { return v; }
+AICF_DEVICE float Widen(f16 v) { return F16ToF32(v.bits); }
+AICF_DEVICE float Widen(bf16 v) { return __uint_as_float(static_cast<u32>(v.bits) << 16); }
+AICF_DEVICE bool Widen(b8 v) { return v.bits != 0; }
+
+template <class S> struct Narrow {
+  static AICF_DEVICE S Of(S v) { return v; }
+};
+template <> struct Narrow<f16> {
+  static AICF_DEVICE f16 Of(float v) { return f16{F32ToF16(v)}; }
+};
+template <> struct Narrow<bf16> {
+  static AICF_DEVICE bf16 Of(float v) { return bf16{F32ToBF16(v)}; }
+};
+template <> struct Narrow<b8> {
+  static AICF_DEVICE b8 Of(bool v) { return b8{static_cast<u8>(v ? 1 : 0)}; }
+};
+
+template <class T> struct IsFloatType { static constexpr bool value = false; };
+template <> struct IsFloatType<float> { static constexpr bool value = true; };
+template <> struct IsFloatType<double> { static constexpr bool value = true; };
+template <class T> constexpr bool kIsFloat = IsFloatType<T>::value;
+
+template <class A, class B> struct SameType { static constexpr bool value = false; };
+template <class A> struct SameType<A, A> { static constexpr bool value = true; };
+template <class A, class B> constexpr bool kSame = SameType<A, B>::value;
+
+AICF_DEVICE constexpr int MinOf(int a, int b) { return a < b ? a : b; }
+AICF_DEVICE constexpr int MaxOf(int a, int b) { return a > b ? a : b; }
+
+/// Coordinates of a point by axis; axes of one element are 0.
+struct Point { index_t c[8]; };
+
+/// copy: `kCount` elements walked in vectors of V from From to To by blocks [kFirst, kFirst + kBlocks).
+template <class From_, class To_, int V, int Input, i64 Count, i64 First, i64 Blocks>
+struct Piece {
+  typedef From_ From;
+  typedef To_ To;
+  static constexpr int kVector = V, kInput = Input;
+  static constexpr index_t kCount = static_cast<index_t>(Count);
+  static constexpr index_t kFirst = static_cast<index_t>(First);
+  static constexpr index_t kBlocks = static_cast<index_t>(Blocks);
+};
+
+/// N elements moved by one access.
+template <class S, int N> struct alignas(sizeof(S) * N) Pack { S v[N]; };
+
+/// Elements per access of a vector of V whose runs are R elements long.
+template <class S> AICF_DEVICE constexpr int PieceOf(int V, int R) {
+  return MinOf(MinOf(V, R), MaxOf(1, 16 / static_cast<int>(sizeof(S))));
+}
+
+/// Loads the V elements of operand X from `inner` on (a multiple of V) along its first group.
+/// X: S, kRun, kSame, at(inner, outer...) in elements.
+template <class X, int V, class T, class... Outer>
+AICF_DEVICE void LoadRun(const void* base, T (&dst)[V], index_t inner, Outer... outer) {
+  typedef typename X::S S;
+  const S* p = static_cast<const S*>(base);
+  if constexpr (X::kSame >= V) {
+    const T value = Widen(p[X::at(inner, outer...)]);
+#pragma unroll
+    for (int j = 0; j < V; ++j) dst[j] = value;
+  } else {
+    constexpr int N = PieceOf<S>(V, X::kRun);
+#pragma unroll
+    for (int j = 0; j < V; j += N) {
+      const S* q = p + X::at(inner + j, outer...);
+      const Pack<S, N> pack = *reinterpret_cast<const Pack<S, N>*>(q);
+#pragma unroll
+      for (int i = 0; i < N; ++i) dst[j + i] = Widen(pack.v[i]);
+    }
+  }
+}
+
+template <class X, int V, class T, class... Outer>
+AICF_DEVICE void StoreRun(void* base, const T (&src)[V], index_t inner, Outer... outer) {
+  typedef typename X::S S;
+  S* p = static_cast<S*>(base);
+  constexpr int N = PieceOf<S>(V, X::kRun);
+#pragma unroll
+  for (int j = 0; j < V; j += N) {
+    Pack<S, N> pack;
+#pragma unroll
+    for (int i = 0; i < N; ++i) pack.v[i] = Narrow<S>::Of(src[j + i]);
+    *reinterpret_cast<Pack<S, N>*>(p + X::at(inner + j, outer...)) = pack;
+  }
+}
+
+}  // namespace aicf

@@ -1,0 +1,5 @@
+// cuda.conv.tensor_MxN: tiles on tensor cores.
+#pragma once
+
+#include "common/tile_mma.cuh"
+#include "conv/product.cuh"

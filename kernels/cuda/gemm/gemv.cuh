@@ -1,0 +1,144 @@
+// cuda.gemm.gemv: few rows, so B is read once and memory is the limit. Where B is contiguous along n,
+// lanes take neighbouring columns and warps share out k; where it is contiguous along k, a warp takes a
+// column and its lanes share out k. Partial sums meet in a fixed order.
+#pragma once
+
+#include "common/block.cuh"
+
+namespace aicf {
+
+constexpr int kAxisM = Out0::kRank - 2;
+constexpr int kAxisN = Out0::kRank - 1;
+constexpr int kM = static_cast<int>(Out0::extent(kAxisM));
+constexpr index_t kN = Out0::extent(kAxisN);
+constexpr index_t kLength = In0::extent(kAxisN);
+constexpr int kWarps = kBlockY;
+static_assert(kBlockX == 32, "x is a warp");
+constexpr bool kAlongN = kGemvAlongN;
+constexpr int kPiece = kGemvPiece;
+constexpr index_t kBlockColumns = kAlongN ? 32 * kPiece : kWarps;
+constexpr index_t kTiles = kN > 0 ? (kN - 1) / kBlockColumns + 1 : 1;
+
+struct Operands {
+  const In0::S* a;
+  const In1::S* b;
+
+  AICF_DEVICE Operands(const Args& args, index_t batch) {
+    const Point point = OutputPoint(0, 0, batch);
+    a = static_cast<const In0::S*>(args.in[0]) + In0::kOffset;
+    b = static_cast<const In1::S*>(args.in[1]) + In1::kOffset;
+#pragma unroll
+    for (int d = 0; d < kAxisM; ++d) {
+      a += point.c[d] * In0::stride(d);
+      b += point.c[d] * In1::stride(d);
+    }
+  }
+  AICF_DEVICE float A(int m, index_t k) const {
+    return Widen(a[m * In0::stride(kAxisM) + k * In0::stride(kAxisN)]);
+  }
+  AICF_DEVICE const In1::S* B(index_t k, index_t n) const {
+    return b + k * In1::stride(kAxisM) + n * In1::stride(kAxisN);
+  }
+};
+
+AICF_DEVICE void StoreColumn(const Args& args, const float (&sum)[kM], index_t n, index_t batch) {
+#pragma unroll
+  for (int m = 0; m < kM; ++m) {
+    const raw_t raw[1] = {sum[m]};
+    if constexpr (kRowsInner) Epilogue::Store<1>(args, raw, m, n, batch);
+    else Epilogue::Store<1>(args, raw, n, m, batch);
+  }
+}
+
+/// Lanes along n: kPiece columns each.
+AICF_DEVICE void RowsOfB(const Args& args, const Operands& in, index_t n0, index_t batch) {
+  constexpr int kUnroll = 4;
+  __shared__ float partial[kWarps][kM][32 * kPiece];
+  const int lane = threadIdx.x, warp = threadIdx.y;
+  const index_t n = n0 + lane * kPiece;
+  float sum[kM][kPiece] = {};
+  auto step = [&](index_t k, const Pack<In1::S, kPiece>& y) {
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+      const float x = in.A(m, k);
+#pragma unroll
+      for (int j = 0; j < kPiece; ++j) sum[m][j] = fmaf(x, Widen(y.v[j]), sum[m][j]);
+    }
+  };
+  if (n < kN) {
+    index_t k = warp;
+    for (; k + (kUnroll - 1) * kWarps < kLength; k += kUnroll * kWarps) {
+      Pack<In1::S, kPiece> y[kUnroll];
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) {
+        y[u] = *reinterpret_cast<const Pack<In1::S, kPiece>*>(in.B(k + u * kWarps, n));
+      }
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) step(k + u * kWarps, y[u]);
+    }
+    for (; k < kLength; k += kWarps) {
+      step(k, *reinterpret_cast<const Pack<In1::S, kPiece>*>(in.B(k, n)));
+    }
+  }
+#pragma unroll
+  for (int m = 0; m < kM; ++m) {
+#pragma unroll
+    for (int j = 0; j < kPiece; ++j) partial[warp][m][lane * kPiece + j] = sum[m][j];
+  }
+  __syncthreads();
+  for (int c = ThreadInBlock(); c < 32 * kPiece && n0 + c < kN; c += 32 * kWarps) {
+    float total[kM];
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+      total[m] = partial[0][m][c];
+      for (int w = 1; w < kWarps; ++w) total[m] = total[m] + partial[w][m][c];
+    }
+    StoreColumn(args, total, n0 + c, batch);
+  }
+}
+
+/// Lanes along k: one column per warp.
+AICF_DEVICE void ColumnOfB(const Args& args, const Operands& in, index_t n, index_t batch) {
+  if (n >= kN) return;
+  constexpr int kUnroll = 4;
+  constexpr index_t kStride = 32 * kPiece;
+  const int lane = threadIdx.x;
+  float sum[kM] = {};
+  auto step = [&](index_t k, const Pack<In1::S, kPiece>& y) {
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+#pragma unroll
+      for (int j = 0; j < kPiece; ++j) sum[m] = fmaf(in.A(m, k + j), Widen(y.v[j]), sum[m]);
+    }
+  };
+  index_t k = lane * kPiece;
+  for (; k + (kUnroll - 1) * kStride < kLength; k += kUnroll * kStride) {
+    Pack<In1::S, kPiece> y[kUnroll];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      y[u] = *reinterpret_cast<const Pack<In1::S, kPiece>*>(in.B(k + u * kStride, n));
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) step(k + u * kStride, y[u]);
+  }
+  for (; k < kLength; k += kStride) {
+    step(k, *reinterpret_cast<const Pack<In1::S, kPiece>*>(in.B(k, n)));
+  }
+#pragma unroll
+  for (int m = 0; m < kM; ++m) {
+#pragma unroll
+    for (int s = 16; s > 0; s /= 2) sum[m] = sum[m] + ShuffleXor(sum[m], s);
+  }
+  if (lane == 0) StoreColumn(args, sum, n, batch);
+}
+
+AICF_DEVICE void Kernel(const Args& args) {
+  const index_t tile = blockIdx.x % kTiles;
+  const index_t batch = blockIdx.x / kTiles;
+  if (batch >= kOutputCount2) return;
+  const Operands in(args, batch);
+  if constexpr (kAlongN) RowsOfB(args, in, tile * kBlockColumns, batch);
+  else ColumnOfB(args, in, tile * kBlockColumns + threadIdx.y, batch);
+}
+
+}  // namespace aicf

@@ -1,0 +1,5 @@
+// cuda.gemm.tensor_MxN: tiles on tensor cores.
+#pragma once
+
+#include "common/tile_mma.cuh"
+#include "gemm/product.cuh"

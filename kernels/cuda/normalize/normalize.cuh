@@ -1,0 +1,144 @@
+// Softmax, log-softmax, layer norm and RMS norm of one group of elements by kLanes threads. The including
+// variant defines kLanes, kRowsPerBlock, kWidth, Lane(), RowInBlock() and
+//   AllLanes(value, op)   op over all lanes of a row, in a fixed order, the result in each of them.
+#pragma once
+
+#include "common/enums.cuh"
+
+namespace aicf {
+
+constexpr index_t kLength = kDomainCount0;
+constexpr index_t kRows = kDomainCount1;
+constexpr index_t kStep = static_cast<index_t>(kLanes) * kWidth;
+/// Vectors per lane; rows short enough stay in registers between the passes.
+constexpr index_t kPerLane = (kLength + kStep - 1) / kStep;
+constexpr bool kKeep = kPerLane * kWidth <= 32;
+static_assert(kLength % kWidth == 0, "rows are whole vectors");
+
+template <class T> struct StatisticOf { typedef double S; };
+template <> struct StatisticOf<float> { typedef float S; };
+/// Elements are widened to this type; sums run in f64 over f32 pieces.
+typedef StatisticOf<element_t>::S value_t;
+
+struct OpSum { AICF_DEVICE double operator()(double a, double b) const { return a + b; } };
+struct OpLargest {
+  AICF_DEVICE value_t operator()(value_t a, value_t b) const { return b <= a ? a : b; }
+};
+
+/// The lane's part of one row.
+struct Row {
+  const Args& args;
+  index_t row;
+  bool valid;  ///< threads beyond the last row repeat it, and store nothing
+  value_t kept[kKeep ? kPerLane + 1 : 1][kWidth];
+
+  AICF_DEVICE void LoadVector(value_t (&x)[kWidth], index_t i) const {
+    element_t raw[kWidth];
+    Prologue::Load<kWidth>(args, raw, i, row);
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) x[j] = static_cast<value_t>(raw[j]);
+  }
+  AICF_DEVICE void Load() {
+    if constexpr (kKeep) {
+#pragma unroll
+      for (index_t v = 0; v < kPerLane; ++v) {
+        const index_t i = v * kStep + Lane() * kWidth;
+        if (i < kLength) LoadVector(kept[v], i);
+      }
+    }
+  }
+  /// Calls f(x, i) for every vector of the lane.
+  template <class F>
+  AICF_DEVICE void Visit(F&& f) {
+    if constexpr (kKeep) {
+#pragma unroll
+      for (index_t v = 0; v < kPerLane; ++v) {
+        const index_t i = v * kStep + Lane() * kWidth;
+        if (i < kLength) f(kept[v], i);
+      }
+    } else {
+      for (index_t i = Lane() * kWidth; i < kLength; i += kStep) {
+        value_t x[kWidth];
+        LoadVector(x, i);
+        f(x, i);
+      }
+    }
+  }
+};
+
+AICF_DEVICE value_t MaxOfRow(Row& row) {
+  value_t largest = static_cast<value_t>(FromBits64(0xfff0000000000000ull));
+  row.Visit([&](value_t (&x)[kWidth], index_t) {
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) largest = OpLargest()(largest, x[j]);
+  });
+  return AllLanes(largest, OpLargest());
+}
+
+/// Sum of term(x) over the row.
+template <class F>
+AICF_DEVICE double SumOfRow(Row& row, F&& term) {
+  double sum = 0;
+  row.Visit([&](value_t (&x)[kWidth], index_t) {
+    value_t piece = term(x[0]);
+#pragma unroll
+    for (int j = 1; j < kWidth; ++j) piece = piece + term(x[j]);
+    sum += piece;
+  });
+  return AllLanes(sum, OpSum());
+}
+
+template <class F>
+AICF_DEVICE void StoreRow(Row& row, F&& result) {
+  row.Visit([&](value_t (&x)[kWidth], index_t i) {
+    raw_t raw[kWidth];
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) raw[j] = OpCast<raw_t>(result(x[j]));
+    if (row.valid) Epilogue::Store<kWidth>(row.args, raw, i, row.row);
+  });
+}
+
+AICF_DEVICE void Softmax(Row& row) {
+  const value_t largest = MaxOfRow(row);
+  if constexpr (attr_kind == kLogSoftmax) {
+    const double sum = SumOfRow(row, [&](value_t x) { return OpExp(x - largest); });
+    const value_t log_sum = static_cast<value_t>(OpLog(sum));
+    StoreRow(row, [&](value_t x) { return x - largest - log_sum; });
+  } else if constexpr (kKeep) {
+    row.Visit([&](value_t (&x)[kWidth], index_t) {
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j) x[j] = OpExp(x[j] - largest);
+    });
+    const value_t sum = static_cast<value_t>(SumOfRow(row, [](value_t e) { return e; }));
+    StoreRow(row, [&](value_t e) { return e / sum; });
+  } else {
+    const value_t sum =
+        static_cast<value_t>(SumOfRow(row, [&](value_t x) { return OpExp(x - largest); }));
+    StoreRow(row, [&](value_t x) { return OpExp(x - largest) / sum; });
+  }
+}
+
+AICF_DEVICE void Moments(Row& row) {
+  const double count = static_cast<double>(kLength);
+  value_t shift = 0;
+  if constexpr (attr_kind == kLayerNorm) {
+    shift = static_cast<value_t>(SumOfRow(row, [](value_t x) { return x; }) / count);
+  }
+  const double squares = SumOfRow(row, [&](value_t x) { return (x - shift) * (x - shift); });
+  const value_t scale = static_cast<value_t>(sqrt(squares / count + attr_epsilon));
+  StoreRow(row, [&](value_t x) { return (x - shift) / scale; });
+}
+
+AICF_DEVICE void Kernel(const Args& args) {
+  // Every thread of a block takes every round: the barriers inside AllLanes are met by all.
+  for (index_t base = static_cast<index_t>(blockIdx.x) * kRowsPerBlock; base < kRows;
+       base += kGridX * kRowsPerBlock) {
+    const index_t own = base + RowInBlock();
+    Row row{args, own < kRows ? own : kRows - 1, own < kRows};
+    row.Load();
+    if constexpr (attr_kind == kSoftmax || attr_kind == kLogSoftmax) Softmax(row);
+    else Moments(row);
+  }
+}
+
+}  // namespace aicf

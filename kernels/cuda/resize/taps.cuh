@@ -1,0 +1,138 @@
+// cuda.resize.taps: one result per thread, the weighted sum over the product of its axes' taps.
+// The coordinate map is evaluated in f32, like everywhere.
+#pragma once
+
+#include "common/enums.cuh"
+
+namespace aicf {
+
+/// Weights and sums: f32 for f32 data, f64 for everything else (integers stay exact below 2^53).
+template <class T> struct WeightOf { typedef double W; };
+template <> struct WeightOf<float> { typedef float W; };
+typedef WeightOf<raw_t>::W weight_t;
+
+AICF_DEVICE constexpr bool Kept(int d) {
+  return In0::extent(d) == Out0::extent(d) && attr_scales(d) == 1.0;
+}
+AICF_DEVICE constexpr bool CopiesElements() {
+  for (int d = 0; d < In0::kRank; ++d) {
+    if (!Kept(d) && attr_mode != kNearest) return false;
+  }
+  return true;
+}
+
+struct Taps {
+  index_t index[4];
+  weight_t weight[4];
+};
+constexpr int kTaps = attr_mode == kNearest ? 1 : attr_mode == kLinear ? 2 : 4;
+
+AICF_DEVICE float SourceCoordinate(int d, index_t o) {
+  const float scale = static_cast<float>(attr_scales(d));
+  const float x = static_cast<float>(o);
+  const float length = static_cast<float>(In0::extent(d));
+  const float resized = static_cast<float>(Out0::extent(d));
+  if constexpr (attr_coordinates == kAsymmetric) return x / scale;
+  if constexpr (attr_coordinates == kTfHalfPixelForNN) return (x + 0.5f) / scale;
+  if constexpr (attr_coordinates == kAlignCorners) {
+    return Out0::extent(d) == 1 ? 0.0f : x * (length - 1.0f) / (resized - 1.0f);
+  }
+  if constexpr (attr_coordinates == kPytorchHalfPixel) {
+    return Out0::extent(d) > 1 ? (x + 0.5f) / scale - 0.5f : 0.0f;
+  }
+  if constexpr (attr_coordinates == kHalfPixelSymmetric) {
+    const float adjustment = resized / (scale * length);
+    const float offset = length / 2.0f * (1.0f - adjustment);
+    return offset + (x + 0.5f) / scale - 0.5f;
+  }
+  return (x + 0.5f) / scale - 0.5f;
+}
+
+AICF_DEVICE index_t ClampIndex(double i, index_t extent) {
+  const double last = static_cast<double>(extent - 1);
+  return static_cast<index_t>(i < 0 ? 0.0 : i > last ? last : i);
+}
+
+AICF_DEVICE double NearestOf(double x) {
+  if constexpr (attr_nearest == kRoundPreferFloor) return ceil(x - 0.5);
+  if constexpr (attr_nearest == kRoundPreferCeil) return floor(x + 0.5);
+  if constexpr (attr_nearest == kFloor) return floor(x);
+  return ceil(x);
+}
+
+AICF_DEVICE weight_t CubicWeight(weight_t d) {
+  const weight_t a = static_cast<weight_t>(attr_cubic_a);
+  d = OpAbs(d);
+  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+}
+
+AICF_DEVICE void CubicTaps(Taps& taps, float x, index_t extent) {
+  const float base = floorf(x);
+  weight_t sum = 0;
+#pragma unroll
+  for (int t = 0; t < kTaps; ++t) {
+    const double position = static_cast<double>(base) + t - 1;
+    const bool outside = position < 0 || position > static_cast<double>(extent - 1);
+    taps.index[t] = ClampIndex(position, extent);
+    taps.weight[t] = outside && attr_exclude_outside
+                         ? weight_t(0)
+                         : CubicWeight(static_cast<weight_t>(static_cast<double>(x) - position));
+    sum += taps.weight[t];
+  }
+  if constexpr (attr_exclude_outside) {
+#pragma unroll
+    for (int t = 0; t < kTaps; ++t) taps.weight[t] /= sum;
+  }
+}
+
+AICF_DEVICE Taps TapsAt(int d, index_t o) {
+  Taps taps = {};
+  const index_t extent = In0::extent(d);
+  const float x = SourceCoordinate(d, o);
+  if constexpr (attr_mode == kNearest) {
+    taps.index[0] = ClampIndex(NearestOf(static_cast<double>(x)), extent);
+    taps.weight[0] = 1;
+  } else if constexpr (attr_mode == kLinear) {
+    const float base = floorf(x);
+    taps.index[0] = ClampIndex(static_cast<double>(base), extent);
+    taps.index[1] = ClampIndex(static_cast<double>(base) + 1, extent);
+    taps.weight[1] = static_cast<weight_t>(x - base);
+    taps.weight[0] = 1 - taps.weight[1];
+  } else {
+    CubicTaps(taps, x, extent);
+  }
+  return taps;
+}
+
+/// Sum over the taps of axes D and above. An element of weight 0 must not turn the sum into NaN by being
+/// infinite, so it is not read.
+template <int D>
+AICF_DEVICE void Sum(const Point& point, const In0::S* p, weight_t weight, weight_t* sum, raw_t* one) {
+  if constexpr (D == In0::kRank) {
+    if constexpr (CopiesElements()) *one = Widen(*p);
+    else if (weight != 0) *sum += weight * static_cast<weight_t>(Widen(*p));
+  } else if constexpr (Kept(D)) {
+    Sum<D + 1>(point, p + point.c[D] * In0::stride(D), weight, sum, one);
+  } else {
+    const Taps taps = TapsAt(D, point.c[D]);
+#pragma unroll
+    for (int t = 0; t < kTaps; ++t) {
+      Sum<D + 1>(point, p + taps.index[t] * In0::stride(D), weight * taps.weight[t], sum, one);
+    }
+  }
+}
+
+AICF_DEVICE void Kernel(const Args& args) {
+  const In0::S* x = static_cast<const In0::S*>(args.in[0]) + In0::kOffset;
+  for (index_t i = static_cast<index_t>(blockIdx.x) * kBlockX + threadIdx.x; i < kOutputCount0;
+       i += kGridX * kBlockX) {
+    weight_t sum = 0;
+    raw_t one = raw_t(0);
+    Sum<0>(OutputPoint(i), x, weight_t(1), &sum, &one);
+    const raw_t raw[1] = {CopiesElements() ? one : OpCast<raw_t>(sum)};
+    Epilogue::Store<1>(args, raw, i);
+  }
+}
+
+}  // namespace aicf

@@ -1,0 +1,111 @@
+// What must hold of every CUDA row, and of what device and host code spell twice.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "kernels/abi/kernel.h"
+#include "kernels/cuda/common/enums.cuh"
+#include "kernels/cuda/common/tiles.h"
+#include "kernels/cuda/embedded.h"
+
+namespace aicf {
+namespace {
+
+template <class E>
+constexpr bool Equal(int device, E host) {
+  return device == static_cast<int>(host);
+}
+using abi::CoordinateMode;
+using abi::MathMode;
+using abi::NearestMode;
+using abi::NormalizeKind;
+using abi::PoolKind;
+using abi::ReduceKind;
+using abi::ResizeMode;
+static_assert(Equal(kFp32, MathMode::kFp32) && Equal(kFp8, MathMode::kFp8));
+static_assert(Equal(kTf32, MathMode::kTf32) && Equal(kBf16, MathMode::kBf16));
+static_assert(Equal(kReduceSum, ReduceKind::kSum) && Equal(kReduceProd, ReduceKind::kProd));
+static_assert(Equal(kReduceMin, ReduceKind::kMin) && Equal(kReduceMax, ReduceKind::kMax));
+static_assert(Equal(kReduceMean, ReduceKind::kMean) && Equal(kReduceArgMin, ReduceKind::kArgMin));
+static_assert(Equal(kReduceArgMax, ReduceKind::kArgMax));
+static_assert(Equal(kPoolMax, PoolKind::kMax) && Equal(kPoolAverage, PoolKind::kAverage));
+static_assert(Equal(kPoolLp, PoolKind::kLp));
+static_assert(Equal(kSoftmax, NormalizeKind::kSoftmax) && Equal(kLogSoftmax, NormalizeKind::kLogSoftmax));
+static_assert(Equal(kLayerNorm, NormalizeKind::kLayerNorm) && Equal(kRmsNorm, NormalizeKind::kRmsNorm));
+static_assert(Equal(kNearest, ResizeMode::kNearest) && Equal(kCubic, ResizeMode::kCubic));
+static_assert(Equal(kLinear, ResizeMode::kLinear) && Equal(kHalfPixel, CoordinateMode::kHalfPixel));
+static_assert(Equal(kPytorchHalfPixel, CoordinateMode::kPytorchHalfPixel));
+static_assert(Equal(kAlignCorners, CoordinateMode::kAlignCorners));
+static_assert(Equal(kAsymmetric, CoordinateMode::kAsymmetric));
+static_assert(Equal(kHalfPixelSymmetric, CoordinateMode::kHalfPixelSymmetric));
+static_assert(Equal(kTfHalfPixelForNN, CoordinateMode::kTfHalfPixelForNN));
+static_assert(Equal(kRoundPreferFloor, NearestMode::kRoundPreferFloor));
+static_assert(Equal(kRoundPreferCeil, NearestMode::kRoundPreferCeil));
+static_assert(Equal(kFloor, NearestMode::kFloor) && Equal(kCeil, NearestMode::kCeil));
+
+std::vector<const abi::KernelInfo*> CudaRows() {
+  std::vector<const abi::KernelInfo*> rows;
+  for (int f = 0; f < abi::kFamilyCount; ++f) {
+    for (const abi::KernelInfo& k : abi::KernelsOf(static_cast<abi::Family>(f))) {
+      if (k.backend == abi::Backend::kCuda) rows.push_back(&k);
+    }
+  }
+  return rows;
+}
+
+TEST(CudaRows, KeysAreUniqueAndSourcesAreEmbedded) {
+  std::set<std::string_view> keys, sources;
+  for (const cuda::EmbeddedSource& s : cuda::EmbeddedSources()) sources.insert(s.name);
+  for (const abi::KernelInfo* k : CudaRows()) {
+    EXPECT_TRUE(keys.insert(k->key).second) << k->key;
+    EXPECT_TRUE(sources.contains(k->source)) << k->key << " names " << k->source;
+    const std::string prefix = StrCat("cuda.", abi::FamilyName(k->family), ".");
+    EXPECT_TRUE(k->key.starts_with(prefix)) << k->key;
+    EXPECT_NE(k->launch, nullptr) << k->key;
+    EXPECT_EQ(k->packed_bytes, nullptr) << k->key;
+  }
+}
+
+TEST(CudaRows, EveryFamilyHasOne) {
+  std::set<abi::Family> families;
+  for (const abi::KernelInfo* k : CudaRows()) families.insert(k->family);
+  EXPECT_EQ(families.size(), static_cast<size_t>(abi::kFamilyCount));
+}
+
+TEST(CudaRows, DeviceSourcesHoldNoHostCodeAndNoSystemHeaders) {
+  for (const cuda::EmbeddedSource& s : cuda::EmbeddedSources()) {
+    EXPECT_EQ(s.text.find("#include <"), std::string_view::npos) << s.name;
+    EXPECT_NE(s.text.find("#pragma once"), std::string_view::npos) << s.name;
+    const bool assembly = s.text.find("asm") != std::string_view::npos;
+    EXPECT_EQ(assembly, s.name == "common/ptx.cuh") << s.name;
+  }
+}
+
+TEST(CudaRows, ProductKernelsFindTheirTiles) {
+  const cuda::Tile* ordinary = cuda::TileOf("cuda.conv.implicit_gemm_64x32");
+  ASSERT_NE(ordinary, nullptr);
+  EXPECT_FALSE(ordinary->tensor);
+  EXPECT_EQ(ordinary->m, 64);
+  EXPECT_EQ(ordinary->n, 32);
+  const cuda::Tile* tensor = cuda::TileOf("cuda.gemm.tensor_128x128");
+  ASSERT_NE(tensor, nullptr);
+  EXPECT_TRUE(tensor->tensor);
+  EXPECT_EQ(cuda::TileOf("cuda.gemm.gemv"), nullptr);
+  EXPECT_EQ(cuda::TileOf("cuda.conv.direct"), nullptr);
+}
+
+TEST(CudaRows, OtherDevicesAreRefusedWithASentence) {
+  abi::Problem p;
+  p.family = abi::Family::kTopK;
+  p.attrs = abi::TopKAttrs{};
+  p.inputs = {abi::DenseView(DType::kF32, {4})};
+  p.outputs = {abi::DenseView(DType::kF32, {1}), abi::DenseView(DType::kI64, {1})};
+  p.core_inputs = 1;
+  const abi::KernelInfo* k = abi::FindKernel("cuda.topk.select");
+  EXPECT_EQ(k->supports(p, *abi::FindDevice("cuda")), "");
+  EXPECT_NE(k->supports(p, *abi::FindDevice("cpu")), "");
+}
+
+}  // namespace
+}  // namespace aicf
