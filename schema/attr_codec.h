@@ -1,0 +1,115 @@
+/// Attributes as two flat lists, in the order of their Visit: integers (also enums, bools, list
+/// lengths and Dims as rank + extents) and doubles. A field added to a family's struct is stored
+/// and checked without a change here; only its order is part of the format.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/dims.h"
+#include "kernels/abi/attrs.h"
+
+namespace aicf::schema {
+
+/// Visitor that appends each field.
+struct AttrWriter {
+  std::vector<int64_t> ints;
+  std::vector<double> reals;
+
+  void operator()(std::string_view, int64_t v) { ints.push_back(v); }
+  void operator()(std::string_view, bool v) { ints.push_back(v ? 1 : 0); }
+  void operator()(std::string_view, double v) { reals.push_back(v); }
+  void operator()(std::string_view, const Dims& v) { Put(v); }
+  void operator()(std::string_view, const std::vector<Dims>& v) {
+    ints.push_back(static_cast<int64_t>(v.size()));
+    for (const Dims& d : v) Put(d);
+  }
+  void operator()(std::string_view, const std::vector<double>& v) {
+    ints.push_back(static_cast<int64_t>(v.size()));
+    reals.insert(reals.end(), v.begin(), v.end());
+  }
+  template <class E>
+  requires std::is_enum_v<E>
+  void operator()(std::string_view, E v) { ints.push_back(static_cast<int64_t>(v)); }
+
+ private:
+  void Put(const Dims& d) {
+    ints.push_back(d.rank());
+    ints.insert(ints.end(), d.begin(), d.end());
+  }
+};
+
+/// Visitor that reads the fields back. Never reads past the lists: once a field is missing or out
+/// of range, ok() is false and every later field keeps its default.
+class AttrReader {
+ public:
+  AttrReader(std::span<const int64_t> ints, std::span<const double> reals)
+      : ints_(ints), reals_(reals) {}
+
+  /// Every field was legal and both lists are used up.
+  bool Finished() const { return ok_ && ints_.empty() && reals_.empty(); }
+  /// The first field that was missing or illegal; empty when only the lists were too long.
+  std::string_view failed_field() const { return failed_; }
+
+  void operator()(std::string_view name, int64_t& v) { v = Int(name); }
+  void operator()(std::string_view name, bool& v) { v = Bounded(name, 2) != 0; }
+  void operator()(std::string_view name, double& v) { v = Real(name); }
+  void operator()(std::string_view name, Dims& v) { v = Extents(name); }
+  void operator()(std::string_view name, std::vector<Dims>& v) {
+    // Each entry takes at least its rank, so the count is bounded by what is left.
+    const int64_t count = Bounded(name, static_cast<int64_t>(ints_.size()));
+    for (int64_t i = 0; i < count && ok_; ++i) v.push_back(Extents(name));
+  }
+  void operator()(std::string_view name, std::vector<double>& v) {
+    const int64_t count = Bounded(name, static_cast<int64_t>(reals_.size()) + 1);
+    for (int64_t i = 0; i < count; ++i) v.push_back(Real(name));
+  }
+  template <class E>
+  requires std::is_enum_v<E>
+  void operator()(std::string_view name, E& v) {
+    v = static_cast<E>(Bounded(name, static_cast<int64_t>(E::kCount)));
+  }
+
+ private:
+  void Fail(std::string_view name) {
+    if (ok_) failed_ = name;
+    ok_ = false;
+  }
+  int64_t Int(std::string_view name) {
+    if (ints_.empty()) Fail(name);
+    if (!ok_) return 0;
+    const int64_t v = ints_[0];
+    ints_ = ints_.subspan(1);
+    return v;
+  }
+  double Real(std::string_view name) {
+    if (reals_.empty()) Fail(name);
+    if (!ok_) return 0;
+    const double v = reals_[0];
+    reals_ = reals_.subspan(1);
+    return v;
+  }
+  // A value in [0, limit); 0 after a failure.
+  int64_t Bounded(std::string_view name, int64_t limit) {
+    const int64_t v = Int(name);
+    if (v >= 0 && v < limit) return v;
+    Fail(name);
+    return 0;
+  }
+  Dims Extents(std::string_view name) {
+    Dims d;
+    const int64_t rank = Bounded(name, kMaxRank + 1);
+    for (int64_t i = 0; i < rank; ++i) d.push_back(Int(name));
+    return d;
+  }
+
+  std::span<const int64_t> ints_;
+  std::span<const double> reals_;
+  std::string_view failed_;
+  bool ok_ = true;
+};
+
+}  // namespace aicf::schema

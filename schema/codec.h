@@ -1,0 +1,26 @@
+/// The program section's bytes: Program <-> FlatBuffer (schema/artifact.fbs).
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "schema/program.h"
+
+namespace aicf::schema {
+
+/// Longest string a program may hold, in bytes.
+inline constexpr uint32_t kMaxStringBytes = 65536;
+/// Longest value of a metadata entry: dictionaries of large vocabularies fit.
+inline constexpr uint32_t kMaxMetadataBytes = 1 << 20;
+
+/// Deterministic: equal programs give equal bytes. Errors: kResource above kMaxProgramBytes.
+Result<std::vector<std::byte>> EncodeProgram(const Program& program);
+
+/// Structure only: bounds, alignment, counts, enumerations, text. What the program means is for
+/// VerifyProgram. Accepts any alignment of `bytes` (copies when it is below 64).
+/// Errors: kBadArtifact. Cost: linear in bytes.size(), memory too.
+Result<Program> DecodeProgram(std::span<const std::byte> bytes);
+
+}  // namespace aicf::schema

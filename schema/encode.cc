@@ -1,0 +1,156 @@
+#include <cstring>
+#include <type_traits>
+#include <variant>
+
+#include "schema/artifact_generated.h"
+#include "schema/attr_codec.h"
+#include "schema/codec.h"
+#include "schema/format.h"
+
+namespace aicf::schema {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+template <class T>
+using TableVector = Offset<flatbuffers::Vector<Offset<T>>>;
+
+template <class E>
+uint8_t Byte(E value) {
+  return static_cast<uint8_t>(value);
+}
+
+// Encodes `items` with `encode`, then their list.
+template <class Table, class Item, class Encode>
+TableVector<Table> EncodeList(FlatBufferBuilder& b, const std::vector<Item>& items, Encode encode) {
+  std::vector<Offset<Table>> offsets;
+  offsets.reserve(items.size());
+  for (const Item& item : items) offsets.push_back(encode(b, item));
+  return b.CreateVector(offsets);
+}
+
+auto EncodeDims(FlatBufferBuilder& b, const Dims& d) { return b.CreateVector(d.begin(), d.size()); }
+
+Offset<fb::Name> EncodeName(FlatBufferBuilder& b, const std::string& text) {
+  return fb::CreateName(b, b.CreateString(text));
+}
+
+Offset<fb::Expr> EncodeExpr(FlatBufferBuilder& b, const abi::Expr& e) {
+  std::vector<fb::ExprNode> nodes;
+  nodes.reserve(e.nodes.size());
+  for (const abi::ExprNode& n : e.nodes) {
+    nodes.emplace_back(n.imm, n.args[0], n.args[1], n.args[2], Byte(n.op), Byte(n.dtype));
+  }
+  const auto node_list = b.CreateVectorOfStructs(nodes);
+  return fb::CreateExpr(b, node_list, b.CreateVector(e.results));
+}
+
+Offset<fb::View> EncodeView(FlatBufferBuilder& b, const abi::View& v) {
+  const auto shape = EncodeDims(b, v.shape);
+  const auto strides = EncodeDims(b, v.strides);
+  return fb::CreateView(b, Byte(v.dtype), v.offset, shape, strides);
+}
+
+Offset<fb::Problem> EncodeProblem(FlatBufferBuilder& b, const abi::Problem& p) {
+  AttrWriter attrs;
+  abi::Attrs copy = p.attrs;  // Visit is not const: readers share it
+  std::visit([&](auto& a) { a.Visit(attrs); }, copy);
+  const auto ints = b.CreateVector(attrs.ints);
+  const auto reals = b.CreateVector(attrs.reals);
+  const auto inputs = EncodeList<fb::View>(b, p.inputs, EncodeView);
+  const auto outputs = EncodeList<fb::View>(b, p.outputs, EncodeView);
+  const auto prologue = EncodeExpr(b, p.prologue);
+  const auto epilogue = EncodeExpr(b, p.epilogue);
+  return fb::CreateProblem(b, Byte(p.family), Byte(p.math), p.core_inputs, ints, reals, inputs,
+                           outputs, prologue, epilogue);
+}
+
+fb::Dim3 ToDim3(const uint32_t (&v)[3]) { return {v[0], v[1], v[2]}; }
+
+Offset<fb::Step> EncodeStep(FlatBufferBuilder& b, const Step& s) {
+  const auto sources = EncodeList<fb::Name>(b, s.sources, EncodeName);
+  const auto kernel = b.CreateString(s.kernel);
+  const auto problem = EncodeProblem(b, s.problem);
+  const auto inputs = b.CreateVector(s.inputs);
+  const auto outputs = b.CreateVector(s.outputs);
+  const auto symbol = b.CreateString(s.symbol);
+  const auto algorithm = b.CreateVector(s.algorithm);
+  const fb::Launch launch(ToDim3(s.launch.grid), ToDim3(s.launch.block), ToDim3(s.launch.cluster),
+                          s.launch.dynamic_shared_bytes);
+  const bool has_launch = s.launch != abi::LaunchConfig{};
+  return fb::CreateStep(b, sources, kernel, problem, inputs, outputs, s.packed_inputs,
+                        s.workspace_offset, s.workspace_bytes, has_launch ? &launch : nullptr,
+                        s.image, symbol, algorithm, s.library_version);
+}
+
+Offset<fb::Buffer> EncodeBuffer(FlatBufferBuilder& b, const Buffer& buffer) {
+  const auto name = b.CreateString(buffer.name);
+  const auto shape = EncodeDims(b, buffer.shape);
+  return fb::CreateBuffer(b, name, Byte(buffer.dtype), Byte(buffer.role), Byte(buffer.storage),
+                          shape, buffer.bytes, buffer.offset, buffer.alias_of);
+}
+
+Offset<fb::Image> EncodeImage(FlatBufferBuilder& b, const Image& image) {
+  const auto arch = b.CreateString(image.arch);
+  const auto compiler = b.CreateString(image.compiler);
+  const fb::Hash128 hash(image.hash.low, image.hash.high);
+  return fb::CreateImage(b, arch, compiler, &hash, image.offset, image.bytes);
+}
+
+Offset<fb::EntryPoint> EncodeEntryPoint(FlatBufferBuilder& b, const EntryPoint& e) {
+  const auto name = b.CreateString(e.name);
+  const auto inputs = b.CreateVector(e.inputs);
+  const auto outputs = b.CreateVector(e.outputs);
+  return fb::CreateEntryPoint(b, name, inputs, outputs, e.first_step, e.step_count);
+}
+
+Offset<fb::Metadata> EncodeMetadata(FlatBufferBuilder& b,
+                                    const std::pair<std::string, std::string>& entry) {
+  const auto key = b.CreateString(entry.first);
+  const auto value = b.CreateString(entry.second);
+  return fb::CreateMetadata(b, key, value);
+}
+
+// An upper bound that is cheap to form: past 2 GiB the builder asserts, so it must not get there.
+uint64_t SizeBound(const Program& p) {
+  uint64_t bytes = 4096 + p.target.size();
+  for (const Buffer& b : p.buffers) bytes += 256 + b.name.size();
+  for (const EntryPoint& e : p.entry_points) {
+    bytes += 256 + e.name.size() + 4 * (e.inputs.size() + e.outputs.size());
+  }
+  for (const auto& [key, value] : p.metadata) bytes += 64 + key.size() + value.size();
+  for (const Image& i : p.images) bytes += 256 + i.arch.size() + i.compiler.size();
+  for (const Step& s : p.steps) {
+    const abi::Problem& q = s.problem;
+    bytes += 1024 + s.kernel.size() + s.symbol.size() + s.algorithm.size();
+    for (const std::string& name : s.sources) bytes += 32 + name.size();
+    bytes += 4 * (s.inputs.size() + s.outputs.size());
+    bytes += 320 * (q.inputs.size() + q.outputs.size());  // a view, and a piece's start
+    bytes += 24 * (q.prologue.nodes.size() + q.epilogue.nodes.size());
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> EncodeProgram(const Program& p) {
+  if (SizeBound(p) > kMaxProgramBytes) {
+    return Error(Code::kResource, "the program is too large to store: ", p.steps.size(), " steps, ",
+                 p.buffers.size(), " buffers");
+  }
+  FlatBufferBuilder b(4096);
+  const auto target = b.CreateString(p.target);
+  const auto buffers = EncodeList<fb::Buffer>(b, p.buffers, EncodeBuffer);
+  const auto steps = EncodeList<fb::Step>(b, p.steps, EncodeStep);
+  const auto images = EncodeList<fb::Image>(b, p.images, EncodeImage);
+  const auto entries = EncodeList<fb::EntryPoint>(b, p.entry_points, EncodeEntryPoint);
+  const auto metadata = EncodeList<fb::Metadata>(b, p.metadata, EncodeMetadata);
+  fb::FinishProgramBuffer(
+      b, fb::CreateProgram(b, target, Byte(p.math), p.arena_bytes, p.arena_lower_bound,
+                           p.weights_bytes, buffers, steps, images, entries, metadata));
+  std::vector<std::byte> out(b.GetSize());
+  std::memcpy(out.data(), b.GetBufferPointer(), out.size());
+  return out;
+}
+
+}  // namespace aicf::schema

@@ -1,0 +1,281 @@
+// Header, section table, placement, hashes: faults E13, E15, F10, F25 and truncation.
+#include "schema/format.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "schema/testing.h"
+
+namespace aicf::schema {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace)
+
+std::vector<std::byte> SmallFile() {
+  auto file = Serialize(ContentsOf(ChainProgram()));
+  EXPECT_TRUE(file.ok()) << file.status().ToString();
+  return *file;
+}
+
+Status StatusOf(std::span<const std::byte> file, bool with_optional = true) {
+  return Artifact::Parse(file, with_optional).status();
+}
+
+void ExpectRefused(std::span<const std::byte> file, Code code, std::string_view sentence) {
+  const Status status = StatusOf(file);
+  EXPECT_EQ(status.code(), code) << status.ToString();
+  EXPECT_NE(status.message().find(sentence), std::string::npos) << status.ToString();
+}
+
+// Edits the raw header and table, then reseals.
+using Edit = std::function<void(RawHeader&, RawSection*)>;
+std::vector<std::byte> Edited(std::vector<std::byte> file, const Edit& edit) {
+  RawHeader h;
+  std::memcpy(&h, file.data(), sizeof h);
+  std::vector<RawSection> table(h.section_count);
+  std::memcpy(table.data(), file.data() + sizeof h, table.size() * sizeof(RawSection));
+  edit(h, table.data());
+  std::memcpy(file.data(), &h, sizeof h);
+  std::memcpy(file.data() + sizeof h, table.data(), table.size() * sizeof(RawSection));
+  Reseal(file);
+  return file;
+}
+
+TEST(FormatTest, EqualContentsGiveEqualBytes) { EXPECT_EQ(SmallFile(), SmallFile()); }
+
+TEST(FormatTest, ReadsBackWhatWasWritten) {
+  const Contents c = ContentsOf(FamiliesProgram());
+  const auto file = Serialize(c);
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  const auto artifact = Artifact::Parse(*file, true);
+  ASSERT_TRUE(artifact.ok()) << artifact.status().ToString();
+  const Artifact& a = **artifact;
+  EXPECT_EQ(ToString(a.program()), ToString(c.program));
+  EXPECT_TRUE(
+      std::equal(a.weights().begin(), a.weights().end(), c.weights.begin(), c.weights.end()));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(a.weights().data()) % 4096, 0u);
+  EXPECT_EQ(a.text(SectionKind::kDecisions), c.decisions);
+  EXPECT_EQ(a.text(SectionKind::kLowered), c.lowered);
+  EXPECT_EQ(a.text(SectionKind::kProvenance), c.provenance);
+  EXPECT_TRUE(a.images().empty());
+  EXPECT_TRUE(a.bytes(SectionKind::kGolden).empty());
+  EXPECT_EQ(a.header().peak_device_bytes, c.program.arena_bytes + c.program.weights_bytes);
+  for (const HeaderInfo::Section& s : a.header().sections) {
+    EXPECT_EQ(s.offset % SectionAlignment(s.kind), 0u);
+  }
+}
+
+TEST(FormatTest, ResealingAnIntactFileChangesNothing) {
+  auto file = SmallFile();
+  const auto before = file;
+  Reseal(file);
+  EXPECT_EQ(file, before);
+}
+
+TEST(FormatTest, OptionalSectionsAreReadOnlyOnRequest) {
+  auto file = SmallFile();
+  const auto lean = Artifact::Parse(file, false);
+  ASSERT_TRUE(lean.ok());
+  EXPECT_TRUE((*lean)->text(SectionKind::kDecisions).empty());
+  EXPECT_FALSE((*lean)->text(SectionKind::kProvenance).empty());
+  const auto full = Artifact::Parse(file, true);
+  ASSERT_TRUE(full.ok());
+  for (const HeaderInfo::Section& s : (*full)->header().sections) {
+    if (s.kind == SectionKind::kDecisions) file[s.offset] ^= std::byte{1};
+  }
+  EXPECT_TRUE(StatusOf(file, false).ok());
+  ExpectRefused(file, Code::kBadArtifact, "decisions section: hash mismatch");
+}
+
+TEST(FormatTest, TruncationAtEveryByteIsRefused) {
+  const auto file = SmallFile();
+  for (size_t n = 0; n < file.size(); ++n) {
+    const Status status = StatusOf(std::span(file).first(n));
+    ASSERT_EQ(status.code(), Code::kBadArtifact) << n << ": " << status.ToString();
+  }
+}
+
+TEST(FormatTest, ExtraBytesAreRefused) {
+  auto file = SmallFile();
+  file.push_back(std::byte{});
+  ExpectRefused(file, Code::kBadArtifact, "the header says");
+}
+
+TEST(FormatTest, EveryFlippedBitIsRefused) {
+  auto file = SmallFile();
+  for (size_t bit = 0; bit < file.size() * 8; ++bit) {
+    const std::byte mask = std::byte{1} << (bit % 8);
+    file[bit / 8] ^= mask;
+    const Code code = StatusOf(file).code();
+    ASSERT_TRUE(code == Code::kBadArtifact || code == Code::kUnsupported)
+        << "bit " << bit << ": " << CodeName(code);
+    file[bit / 8] ^= mask;
+  }
+  EXPECT_TRUE(StatusOf(file).ok());
+}
+
+TEST(FormatTest, HeaderFaults) {
+  const auto file = SmallFile();
+  const auto size = file.size();
+  const struct {
+    std::string_view name;
+    Edit edit;
+    Code code;
+    std::string_view sentence;
+  } kFaults[] = {
+      {"magic", [](RawHeader& h, RawSection*) { h.magic[0] = 'a'; }, Code::kBadArtifact,
+       "not an aicf artifact"},
+      {"newline translation", [](RawHeader& h, RawSection*) { h.magic[4] = '\n'; },
+       Code::kBadArtifact, "not an aicf artifact"},
+      {"newer major", [](RawHeader& h, RawSection*) { h.major = 2; }, Code::kUnsupported,
+       "format version 2.0"},
+      {"older major", [](RawHeader& h, RawSection*) { h.major = 0; }, Code::kUnsupported,
+       "format version 0.0"},
+      {"feature bit", [](RawHeader& h, RawSection*) { h.required_features = 1ull << 63; },
+       Code::kUnsupported, "requires features"},
+      {"kernel contract", [](RawHeader& h, RawSection*) { h.kernel_abi += 1; }, Code::kUnsupported,
+       "kernel contract version"},
+      {"reserved", [](RawHeader& h, RawSection*) { h.reserved = 1; }, Code::kBadArtifact,
+       "reserved"},
+      {"no sections", [](RawHeader& h, RawSection*) { h.section_count = 0; }, Code::kBadArtifact,
+       "0 sections"},
+      {"many sections", [](RawHeader& h, RawSection*) { h.section_count = 65; }, Code::kBadArtifact,
+       "65 sections"},
+      {"one section less", [](RawHeader& h, RawSection*) { h.section_count -= 1; },
+       Code::kBadArtifact, "is at"},
+      {"file size", [](RawHeader& h, RawSection*) { h.file_bytes += 1; }, Code::kBadArtifact,
+       "the header says"},
+      {"peak memory", [](RawHeader& h, RawSection*) { h.peak_device_bytes += 1; },
+       Code::kBadArtifact, "peak device memory"},
+      {"unknown kind", [](RawHeader& h, RawSection* s) { s[h.section_count - 1].kind = 9; },
+       Code::kBadArtifact, "unknown section 9"},
+      {"kind zero", [](RawHeader&, RawSection* s) { s[0].kind = 0; }, Code::kBadArtifact,
+       "unknown section 0"},
+      {"program missing",
+       [](RawHeader&, RawSection* s) {
+         s[0].kind = 2;
+         s[1].kind = 3;
+       },
+       Code::kBadArtifact, "section 2 is at"},
+      {"order", [](RawHeader&, RawSection* s) { std::swap(s[1], s[2]); }, Code::kBadArtifact,
+       "section 4 is at"},
+      {"repeated", [](RawHeader&, RawSection* s) { s[1].kind = 1; }, Code::kBadArtifact,
+       "section 1 is out of order"},
+      {"overlap of the header (F7)", [](RawHeader&, RawSection* s) { s[0].offset = 0; },
+       Code::kBadArtifact, "section 1 is at 0"},
+      {"gap", [](RawHeader&, RawSection* s) { s[1].offset += 4096; }, Code::kBadArtifact,
+       "section 2 is at"},
+      {"misaligned", [](RawHeader&, RawSection* s) { s[1].offset += 1; }, Code::kBadArtifact,
+       "section 2 is at"},
+      {"empty", [](RawHeader&, RawSection* s) { s[1].bytes = 0; }, Code::kBadArtifact,
+       "section 2 is empty"},
+      {"length wraps", [](RawHeader&, RawSection* s) { s[1].bytes = ~0ull; }, Code::kBadArtifact,
+       "leaves the file"},
+      {"program too large (E1)", [](RawHeader&, RawSection* s) { s[0].bytes = 2ull << 30; },
+       Code::kBadArtifact, "leaves the file"},
+      {"shorter last", [](RawHeader& h, RawSection* s) { s[h.section_count - 1].bytes -= 1; },
+       Code::kBadArtifact, "the last section ends at"},
+      {"section reserved", [](RawHeader&, RawSection* s) { s[1].reserved = 1; }, Code::kBadArtifact,
+       "reserved"},
+  };
+  for (const auto& fault : kFaults) {
+    SCOPED_TRACE(fault.name);
+    const auto edited = Edited(file, fault.edit);
+    ASSERT_EQ(edited.size(), size);
+    ExpectRefused(edited, fault.code, fault.sentence);
+  }
+}
+
+TEST(FormatTest, FilesAboveTheLimitAreRefused) {
+  HeaderInfo info{kFormatMajor, kFormatMinor, 0, 0, {}};
+  info.sections.push_back({SectionKind::kProgram, 0, 100, {}});
+  info.sections.push_back({SectionKind::kWeights, 0, kMaxFileBytes, {}});
+  EXPECT_EQ(PlaceSections(info).code(), Code::kResource);
+  info.sections[1].bytes = ~uint64_t{0};
+  EXPECT_EQ(PlaceSections(info).code(), Code::kResource);
+  info.file_bytes = kMaxFileBytes + 1;
+  EXPECT_EQ(ParseHeader(BuildHeader(info), info.file_bytes).status().code(), Code::kResource);
+  info.sections.resize(1);
+  info.sections[0] = {SectionKind::kProgram, 0, kMaxProgramBytes + 1, {}};
+  ASSERT_TRUE(PlaceSections(info).ok());
+  const Status status = ParseHeader(BuildHeader(info), info.file_bytes).status();
+  EXPECT_EQ(status.code(), Code::kBadArtifact);
+  EXPECT_NE(status.message().find("the program has"), std::string::npos) << status.ToString();
+}
+
+TEST(FormatTest, TheProgramComesFirst) {
+  HeaderInfo info{kFormatMajor, kFormatMinor, 0, 0, {}};
+  info.sections.push_back({SectionKind::kWeights, 0, 100, {}});
+  ASSERT_TRUE(PlaceSections(info).ok());
+  const Status status = ParseHeader(BuildHeader(info), info.file_bytes).status();
+  EXPECT_EQ(status.code(), Code::kBadArtifact);
+  EXPECT_NE(status.message().find("is not the program"), std::string::npos) << status.ToString();
+}
+
+TEST(FormatTest, ANewerMinorVersionIsAccepted) {
+  const auto newer = Edited(SmallFile(), [](RawHeader& h, RawSection* s) {
+    h.minor = 7;
+    s[h.section_count - 1].kind = 1000;  // a section of that version
+  });
+  EXPECT_TRUE(StatusOf(newer).ok()) << StatusOf(newer).ToString();
+  EXPECT_TRUE(StatusOf(newer, false).ok());
+}
+
+TEST(FormatTest, SectionHashesBindSectionsToTheHeader) {
+  // F25: the header of one artifact with the weights of another.
+  Contents other = ContentsOf(ChainProgram());
+  for (std::byte& b : other.weights) b ^= std::byte{0xff};
+  const auto theirs = Serialize(other);
+  ASSERT_TRUE(theirs.ok());
+  auto mixed = SmallFile();
+  ASSERT_EQ(mixed.size(), theirs->size());
+  const auto header = Artifact::Parse(mixed, true);
+  ASSERT_TRUE(header.ok());
+  const HeaderInfo::Section& weights = (*header)->header().sections[1];
+  ASSERT_EQ(weights.kind, SectionKind::kWeights);
+  std::copy_n(theirs->begin() + weights.offset, weights.bytes, mixed.begin() + weights.offset);
+  ExpectRefused(mixed, Code::kBadArtifact, "weights section: hash mismatch");
+}
+
+TEST(FormatTest, PaddingMustBeZeroEvenWhenSealed) {
+  auto file = SmallFile();
+  const auto header = Artifact::Parse(file, true);
+  ASSERT_TRUE(header.ok());
+  const HeaderInfo::Section& weights = (*header)->header().sections[1];
+  file[weights.offset - 1] = std::byte{1};
+  Reseal(file);
+  ExpectRefused(file, Code::kBadArtifact, "padding");
+}
+
+TEST(FormatTest, TextSectionsMustBeText) {
+  for (const char bad : {'\0', '\xff'}) {
+    auto file = SmallFile();
+    const auto header = Artifact::Parse(file, true);
+    ASSERT_TRUE(header.ok());
+    file[(*header)->header().sections.back().offset] = static_cast<std::byte>(bad);
+    Reseal(file);
+    ExpectRefused(file, Code::kBadArtifact, "provenance section: not UTF-8");
+  }
+}
+
+TEST(FormatTest, SerializeRefusesWhatAReaderWould) {
+  Contents bad = ContentsOf(ChainProgram());
+  bad.program.buffers[2].offset += 1;
+  EXPECT_EQ(Serialize(bad).status().code(), Code::kInternal);
+  bad = ContentsOf(ChainProgram());
+  bad.weights.pop_back();
+  EXPECT_EQ(Serialize(bad).status().code(), Code::kInternal);
+  bad = ContentsOf(ChainProgram());
+  bad.lowered = "\xc0\x80";
+  EXPECT_EQ(Serialize(bad).status().code(), Code::kInternal);
+  bad = ContentsOf(ChainProgram());
+  bad.images.resize(3);
+  EXPECT_EQ(Serialize(bad).status().code(), Code::kInternal);
+  bad = ContentsOf(ChainProgram());
+  bad.program.steps[0].sources = {std::string("a\0b", 3)};
+  EXPECT_EQ(Serialize(bad).status().code(), Code::kInternal);
+}
+
+}  // namespace
+}  // namespace aicf::schema

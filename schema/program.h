@@ -1,0 +1,105 @@
+/// The decision-applied program: what an artifact says, decoded. The compiler calls it the Plan and
+/// builds it; the runtime executes it; the verifier (schema/verify.h) proves it. Plain data.
+///
+/// Buffers hold bytes; operands are strided views of buffers (abi::View), so reshapes, transposes,
+/// slices and concatenations that were eliminated leave no step and no buffer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/dims.h"
+#include "base/dtype.h"
+#include "base/hash.h"
+#include "kernels/abi/kernel.h"
+#include "kernels/abi/problem.h"
+
+namespace aicf::schema {
+
+enum class Role : uint8_t {
+  kInput,     ///< bound by the caller, never written by a step
+  kOutput,    ///< read by the caller after a replay
+  kConstant,  ///< a range of the weights section, never written
+  kState,     ///< lives across replays
+  kMeta,      ///< small, rewritten by the host before a replay
+  kTemp,      ///< lives from its first writer to its last reader
+  kCount,
+};
+std::string_view RoleName(Role role);
+
+enum class Storage : uint8_t {
+  kArena,    ///< `offset` bytes into the arena
+  kWeights,  ///< `offset` bytes into the weights section
+  kAlias,  ///< exactly the bytes of buffer `alias_of` (in-place; alias_of < this buffer's index is
+           ///< not required, cycles are refused)
+  kCount,
+};
+
+/// Every arena and weights offset is a multiple of this.
+inline constexpr uint64_t kBufferAlignment = 256;
+
+struct Buffer {
+  std::string name;  ///< the source model's tensor name, or "%N" for values the compiler made
+  DType dtype = DType::kF32;
+  Dims shape;          ///< dense row-major shape the caller sees; for packed constants: u8 x bytes
+  uint64_t bytes = 0;  ///< == ElementCount(shape) * DTypeBytes(dtype)
+  Role role = Role::kTemp;
+  Storage storage = Storage::kArena;
+  uint64_t offset = 0;
+  uint32_t alias_of = 0;  ///< kAlias only
+};
+
+struct Step {
+  std::vector<std::string> sources;  ///< source nodes this step came from, in order
+  std::string kernel;                ///< abi::KernelInfo::key
+  abi::Problem problem;
+  std::vector<uint32_t> inputs;   ///< buffer of problem.inputs[k]
+  std::vector<uint32_t> outputs;  ///< buffer of problem.outputs[k]
+  uint32_t packed_inputs = 0;     ///< bit k: inputs[k] holds the kernel's packed layout
+  uint64_t workspace_offset = 0;  ///< into the arena
+  uint64_t workspace_bytes = 0;
+  abi::LaunchConfig launch;        ///< cuda.* only
+  int32_t image = -1;              ///< cuda.* only: index into Program::images
+  std::string symbol;              ///< cuda.* only: == InstanceSymbol(kernel, problem)
+  std::vector<uint8_t> algorithm;  ///< library kernels: the recorded algorithm, opaque
+  uint64_t library_version = 0;    ///< library kernels: version the algorithm was recorded with
+};
+
+/// Compiled device code, one cubin per image.
+struct Image {
+  std::string arch;      ///< "sm_90a"
+  std::string compiler;  ///< "nvrtc 13.0"
+  Hash128 hash;
+  uint64_t offset = 0;  ///< into the images section
+  uint64_t bytes = 0;
+};
+
+struct EntryPoint {
+  std::string name;              ///< "main", or the bucket's name
+  std::vector<uint32_t> inputs;  ///< buffers in the model's order
+  std::vector<uint32_t> outputs;
+  uint32_t first_step = 0;  ///< steps [first_step, first_step + step_count)
+  uint32_t step_count = 0;
+};
+
+struct Program {
+  std::string target;  ///< DeviceSpec::name
+  abi::MathMode math = abi::MathMode::kFp32;
+  uint64_t arena_bytes = 0;
+  uint64_t arena_lower_bound = 0;  ///< largest set of bytes live at once
+  uint64_t weights_bytes = 0;
+  std::vector<Buffer> buffers;
+  std::vector<Step> steps;
+  std::vector<Image> images;
+  std::vector<EntryPoint> entry_points;
+  /// The source model's own key/value strings (class names, dictionaries), in its order.
+  std::vector<std::pair<std::string, std::string>> metadata;
+};
+
+/// The plan as text that parses back to an equal program (schema/program_text.cc).
+std::string ToString(const Program& program);
+Result<Program> ParseProgram(std::string_view text);
+
+}  // namespace aicf::schema

@@ -1,0 +1,103 @@
+// The plan as text, one item a line:
+//   program target="cpu:avx512" math=fp32 arena=512 lower=256 weights=64
+//   buffer %0 "x" f32 1x3 input arena+0 12
+//   buffer %2 "%2" f32 1x3 temp alias %1 12
+//   image "sm_90a" "nvrtc 13.0" x<hash> +0 4096
+//   step "cpu.elementwise.ref" from["relu_1"] in[%0] out[%2] packed=0 work=0+0 { <problem> }
+//   entry "main" steps 0 1 in[%0] out[%2]
+// Fields of one backend follow a step's problem only where they are not at their defaults:
+//   launch 1,1,1 128,1,1 1,1,1 shared=0   image=0 symbol="..."   algorithm=<hex> library=130000
+#include "base/scanner.h"
+#include "schema/program.h"
+
+namespace aicf::schema {
+namespace {
+
+std::string Signed(uint64_t v) { return std::to_string(static_cast<int64_t>(v)); }
+
+std::string Refs(const std::vector<uint32_t>& buffers) {
+  std::string out = "[";
+  for (size_t i = 0; i < buffers.size(); ++i) out += StrCat(i == 0 ? "%" : " %", buffers[i]);
+  return out + "]";
+}
+
+std::string Names(const std::vector<std::string>& names) {
+  std::string out = "[";
+  for (size_t i = 0; i < names.size(); ++i) out += (i == 0 ? "" : " ") + Quote(names[i]);
+  return out + "]";
+}
+
+std::string Triple(const uint32_t (&v)[3]) { return StrCat(v[0], ",", v[1], ",", v[2]); }
+
+std::string ToText(const Buffer& b, size_t index) {
+  static constexpr std::string_view kPlaces[] = {"arena+", "weights+", "alias %"};
+  const std::string place =
+      StrCat(kPlaces[static_cast<int>(b.storage)],
+             b.storage == Storage::kAlias ? std::to_string(b.alias_of) : Signed(b.offset));
+  return StrCat("buffer %", index, " ", Quote(b.name), " ", DTypeName(b.dtype), " ",
+                ToString(b.shape), " ", RoleName(b.role), " ", place, " ", Signed(b.bytes), "\n");
+}
+
+std::string ToText(const Image& i) {
+  return StrCat("image ", Quote(i.arch), " ", Quote(i.compiler), " x", ToHex(i.hash), " +",
+                Signed(i.offset), " ", Signed(i.bytes), "\n");
+}
+
+std::string Hex(const std::vector<uint8_t>& bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (uint8_t b : bytes) {
+    out.push_back(kDigits[b >> 4]);
+    out.push_back(kDigits[b & 15]);
+  }
+  return out;
+}
+
+std::string BackendText(const Step& s) {
+  std::string out;
+  if (s.launch != abi::LaunchConfig{}) {
+    out += StrCat(" launch ", Triple(s.launch.grid), " ", Triple(s.launch.block), " ",
+                  Triple(s.launch.cluster), " shared=", s.launch.dynamic_shared_bytes);
+  }
+  if (s.image != -1 || !s.symbol.empty()) {
+    out += StrCat(" image=", s.image, " symbol=", Quote(s.symbol));
+  }
+  if (!s.algorithm.empty() || s.library_version != 0) {
+    out += StrCat(" algorithm=", Quote(Hex(s.algorithm)), " library=", Signed(s.library_version));
+  }
+  return out;
+}
+
+std::string ToText(const Step& s) {
+  return StrCat("step ", Quote(s.kernel), " from", Names(s.sources), " in", Refs(s.inputs), " out",
+                Refs(s.outputs), " packed=", s.packed_inputs, " work=", Signed(s.workspace_offset),
+                "+", Signed(s.workspace_bytes), " { ", abi::ToString(s.problem), " }",
+                BackendText(s), "\n");
+}
+
+}  // namespace
+
+std::string_view RoleName(Role role) {
+  static constexpr std::string_view kNames[] = {"input", "output", "constant",
+                                                "state", "meta",   "temp"};
+  return kNames[static_cast<int>(role)];
+}
+
+std::string ToString(const Program& p) {
+  std::string out = StrCat("program target=", Quote(p.target), " math=", abi::MathModeName(p.math),
+                           " arena=", Signed(p.arena_bytes), " lower=", Signed(p.arena_lower_bound),
+                           " weights=", Signed(p.weights_bytes), "\n");
+  for (size_t i = 0; i < p.buffers.size(); ++i) out += ToText(p.buffers[i], i);
+  for (const Image& i : p.images) out += ToText(i);
+  for (const Step& s : p.steps) out += ToText(s);
+  for (const EntryPoint& e : p.entry_points) {
+    out += StrCat("entry ", Quote(e.name), " steps ", e.first_step, " ", e.step_count, " in",
+                  Refs(e.inputs), " out", Refs(e.outputs), "\n");
+  }
+  for (const auto& [key, value] : p.metadata) {
+    out += StrCat("metadata ", Quote(key), " ", Quote(value), "\n");
+  }
+  return out;
+}
+
+}  // namespace aicf::schema

@@ -1,0 +1,45 @@
+#include "schema/verify.h"
+
+#include "base/scanner.h"
+#include "schema/verify_internal.h"
+
+namespace aicf::schema {
+
+std::string Describe(const Program& program, uint32_t buffer) {
+  return StrCat("buffer ", buffer, " ", Quote(program.buffers[buffer].name));
+}
+
+std::string DescribeStep(const Program& program, uint32_t step) {
+  return StrCat("step ", step, " (", Quote(program.steps[step].kernel), ")");
+}
+
+namespace {
+
+// The same bytes for every index. A stride along an axis of one element means nothing; dtypes may
+// differ where their elements have one size.
+bool NameSameBytes(const abi::View& a, const abi::View& b) {
+  if (DTypeBytes(a.dtype) != DTypeBytes(b.dtype)) return false;
+  if (a.shape != b.shape || a.offset != b.offset) return false;
+  for (int d = 0; d < a.shape.rank(); ++d) {
+    if (a.shape[d] != 1 && a.strides[d] != b.strides[d]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool MayOverwrite(const abi::KernelInfo& kernel, const abi::Problem& problem, size_t input) {
+  return kernel.in_place != nullptr && NameSameBytes(problem.inputs[input], problem.outputs[0]) &&
+         kernel.in_place(problem, static_cast<int>(input));
+}
+
+Status VerifyProgram(const Program& program) {
+  VerifyContext context{program, {}, {}, {}};
+  AICF_RETURN_IF_ERROR(VerifyCounts(context));
+  AICF_RETURN_IF_ERROR(VerifyStorage(context));
+  AICF_RETURN_IF_ERROR(VerifySteps(context));
+  AICF_RETURN_IF_ERROR(VerifyOrder(context));
+  return VerifyMemory(context);
+}
+
+}  // namespace aicf::schema

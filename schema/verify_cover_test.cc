@@ -1,0 +1,180 @@
+// CoverProver against marking every element.
+#include "schema/verify_cover.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "schema/testing.h"
+
+namespace aicf::schema {
+namespace {
+
+using abi::View;
+
+std::vector<int64_t> Elements(const View& v) {
+  std::vector<int64_t> out;
+  if (abi::ElementsOf(v) == 0) return out;
+  std::vector<int64_t> index(v.shape.rank(), 0);
+  while (true) {
+    int64_t at = v.offset;
+    for (int d = 0; d < v.shape.rank(); ++d) at += index[d] * v.strides[d];
+    out.push_back(at);
+    int d = 0;
+    for (; d < v.shape.rank() && ++index[d] == v.shape[d]; ++d) index[d] = 0;
+    if (d == v.shape.rank()) return out;
+  }
+}
+
+bool IsInjective(const View& v) {
+  const auto all = Elements(v);
+  return std::set<int64_t>(all.begin(), all.end()).size() == all.size();
+}
+
+struct Truth {
+  bool disjoint = true;
+  bool partition = false;
+};
+
+Truth Judge(int64_t elements, const std::vector<View>& views) {
+  Truth truth;
+  std::set<int64_t> seen;
+  for (const View& v : views) {
+    for (int64_t e : Elements(v)) truth.disjoint &= seen.insert(e).second;
+  }
+  truth.partition = truth.disjoint && static_cast<int64_t>(seen.size()) == elements;
+  return truth;
+}
+
+std::vector<const View*> Pointers(const std::vector<View>& views) {
+  std::vector<const View*> out;
+  for (const View& v : views) out.push_back(&v);
+  return out;
+}
+
+void ExpectAgreement(int64_t elements, const std::vector<View>& views) {
+  const Truth truth = Judge(elements, views);
+  CoverProver prover;
+  const auto pointers = Pointers(views);
+  std::string what;
+  for (const View& v : views) {
+    what += StrCat(ToString(v.shape), " ", ToListString(v.strides), "+", v.offset, "; ");
+  }
+  ASSERT_EQ(prover.Disjoint(elements, pointers), truth.disjoint) << elements << ": " << what;
+  ASSERT_EQ(prover.CheckPartition(elements, pointers).empty(), truth.partition)
+      << elements << ": " << what;
+}
+
+// A random window of a row-major buffer, its axes permuted, merged or reversed at random.
+View RandomWindow(std::mt19937& rng, const Dims& shape) {
+  const Dims strides = RowMajorStrides(shape);
+  View v;
+  for (int d = 0; d < shape.rank(); ++d) {
+    const int64_t begin = rng() % 2 == 0 ? 0 : static_cast<int64_t>(rng() % shape[d]);
+    const int64_t length =
+        rng() % 2 == 0 ? shape[d] - begin : 1 + static_cast<int64_t>(rng() % (shape[d] - begin));
+    const int64_t step = rng() % 4 == 0 ? 2 : 1;
+    v.offset += begin * strides[d];
+    v.shape.push_back((length + step - 1) / step);
+    v.strides.push_back(strides[d] * step);
+    if (rng() % 4 == 0) {
+      v.offset += (v.shape[d] - 1) * v.strides[d];
+      v.strides[d] = -v.strides[d];
+    }
+  }
+  if (v.shape.rank() == 2 && rng() % 2 == 0) {
+    std::swap(v.shape[0], v.shape[1]);
+    std::swap(v.strides[0], v.strides[1]);
+  }
+  return v;
+}
+
+TEST(VerifyCoverTest, AgreesWithMarkingOnRandomWindows) {
+  std::mt19937 rng(7);
+  int disjoint = 0;
+  for (int round = 0; round < 10000; ++round) {
+    Dims shape;
+    const int rank = 1 + static_cast<int>(rng() % 3);
+    for (int d = 0; d < rank; ++d) shape.push_back(1 + static_cast<int64_t>(rng() % 6));
+    std::vector<View> views;
+    for (int i = 0, n = 1 + static_cast<int>(rng() % 3); i < n; ++i) {
+      views.push_back(RandomWindow(rng, shape));
+    }
+    ExpectAgreement(*ElementCount(shape), views);
+    disjoint += views.size() > 1 && Judge(*ElementCount(shape), views).disjoint;
+  }
+  EXPECT_GT(disjoint, 500);
+}
+
+TEST(VerifyCoverTest, AgreesWithMarkingOnRandomStrides) {
+  std::mt19937 rng(8);
+  int tried = 0;
+  for (int round = 0; round < 15000; ++round) {
+    std::vector<View> views;
+    int64_t elements = 1;
+    for (int i = 0; i < 2; ++i) {
+      View v;
+      v.offset = static_cast<int64_t>(rng() % 6);
+      for (int d = 0, rank = 1 + static_cast<int>(rng() % 3); d < rank; ++d) {
+        v.shape.push_back(1 + static_cast<int64_t>(rng() % 4));
+        v.strides.push_back(1 + static_cast<int64_t>(rng() % 12));
+      }
+      for (int64_t e : Elements(v)) elements = std::max(elements, e + 1);
+      views.push_back(v);
+    }
+    if (!IsInjective(views[0]) || !IsInjective(views[1])) continue;
+    ++tried;
+    ExpectAgreement(elements, views);
+  }
+  EXPECT_GT(tried, 2500);
+}
+
+TEST(VerifyCoverTest, ConcatenationsArePartitions) {
+  // Along the inner axis, the outer axis, and with one part written as a flat range.
+  ExpectAgreement(24, {{DType::kF32, {4, 2}, {6, 1}, 0}, {DType::kF32, {4, 4}, {6, 1}, 2}});
+  ExpectAgreement(24, {{DType::kF32, {1, 6}, {6, 1}, 0}, {DType::kF32, {18}, {1}, 6}});
+  ExpectAgreement(24, {{DType::kF32, {2, 6}, {12, 1}, 0}, {DType::kF32, {2, 6}, {12, 1}, 6}});
+  ExpectAgreement(0, {});
+  ExpectAgreement(4, {{DType::kF32, {0, 4}, {4, 1}, 0}, {DType::kF32, {4}, {1}, 0}});
+}
+
+TEST(VerifyCoverTest, ManyPartsAreProvenQuickly) {
+  // 20,000 columns of a row-major matrix: element marking and pairs would both pass the budget.
+  constexpr int64_t kColumns = 20000, kRows = 2000;
+  std::vector<View> views;
+  for (int64_t c = 0; c < kColumns; ++c) {
+    views.push_back({DType::kF32, {kRows, 1}, {kColumns, 1}, c});
+  }
+  CoverProver prover;
+  EXPECT_EQ(prover.CheckPartition(kColumns * kRows, Pointers(views)), "");
+  views[5].offset = 6;
+  EXPECT_NE(prover.CheckPartition(kColumns * kRows, Pointers(views)), "");
+}
+
+TEST(VerifyCoverTest, ReadsMayRepeatElements) {
+  const auto disjoint = [](const std::vector<View>& views) {
+    CoverProver prover;
+    return prover.Disjoint(16, Pointers(views));
+  };
+  // A broadcast names its elements once over.
+  EXPECT_TRUE(disjoint({{DType::kF32, {4, 2}, {0, 1}, 0}, {DType::kF32, {4}, {1}, 2}}));
+  EXPECT_FALSE(disjoint({{DType::kF32, {4, 2}, {0, 1}, 0}, {DType::kF32, {4}, {1}, 1}}));
+  // Sliding windows reach beyond each of their axes: elements 0 to 3.
+  EXPECT_FALSE(disjoint({{DType::kF32, {3, 2}, {1, 1}, 0}, {DType::kF32, {1}, {1}, 3}}));
+}
+
+TEST(VerifyCoverTest, TheBudgetEndsHopelessWork) {
+  // No common radix, and too many elements to mark: refused, not proven by exhaustion.
+  const std::vector<View> views = {{DType::kF32, {1 << 20, 50}, {101, 2}, 0},
+                                   {DType::kF32, {1 << 20, 50}, {101, 2}, 1}};
+  CoverProver prover;
+  EXPECT_FALSE(prover.Disjoint(int64_t{101} << 20, Pointers(views)));
+  // More distinct strides than digits.
+  std::vector<View> strides;
+  for (int i = 0; i < 30; ++i) strides.push_back({DType::kF32, {2}, {int64_t{1} << i}, i});
+  EXPECT_FALSE(prover.Disjoint(int64_t{1} << 31, Pointers(strides)));
+}
+
+}  // namespace
+}  // namespace aicf::schema

@@ -1,0 +1,198 @@
+// Steps whose data depends on the kernel: device launches and images (F13, F17, F19), packed
+// inputs.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+
+#include "schema/sections.h"
+#include "schema/testing.h"
+#include "schema/verify.h"
+#include "schema/verify_internal.h"
+
+namespace aicf::schema {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace)
+
+struct Fault {
+  std::string_view name;
+  std::function<void(Program&)> edit;
+  std::string_view sentence;
+};
+
+void ExpectRefused(const Program& valid, std::span<const Fault> faults) {
+  ASSERT_TRUE(VerifyProgram(valid).ok()) << VerifyProgram(valid).ToString();
+  for (const Fault& fault : faults) {
+    SCOPED_TRACE(fault.name);
+    Program p = valid;
+    fault.edit(p);
+    const Status status = VerifyProgram(p);
+    EXPECT_EQ(status.code(), Code::kBadArtifact) << status.ToString();
+    EXPECT_NE(status.message().find(fault.sentence), std::string::npos) << status.ToString();
+  }
+}
+
+TEST(VerifyDeviceTest, LaunchesSymbolsAndImages) {
+  const Fault kFaults[] = {
+      {"F13 grid zero", [](Program& p) { p.steps[0].launch.grid[0] = 0; }, "not the kernel's own"},
+      {"F13 grid", [](Program& p) { p.steps[0].launch.grid[0] += 1; }, "not the kernel's own"},
+      {"F13 block", [](Program& p) { p.steps[0].launch.block[0] = 2048; }, "not the kernel's own"},
+      {"F13 shared memory", [](Program& p) { p.steps[0].launch.dynamic_shared_bytes = 1 << 20; },
+       "not the kernel's own"},
+      {"F13 cluster", [](Program& p) { p.steps[0].launch.cluster[2] = 2; }, "not the kernel's own"},
+      {"F19 symbol missing", [](Program& p) { p.steps[0].symbol.clear(); }, "symbol \"\""},
+      {"F19 symbol of another problem", [](Program& p) { p.steps[0].symbol = p.steps[1].symbol; },
+       "is not the instance"},
+      {"problem changed under its symbol",
+       [](Program& p) { p.steps[0].problem.epilogue.nodes[1].op = abi::ExprOp::kAbs; },
+       "is not the instance"},
+      {"F19 image index", [](Program& p) { p.steps[0].image = 1; }, "image 1 of 1"},
+      {"F19 no image", [](Program& p) { p.steps[0].image = -1; }, "image -1 of 1"},
+      {"F19 image of another architecture", [](Program& p) { p.images[0].arch = "sm_80"; },
+       "image 0 is for sm_80"},
+      {"algorithm on an own kernel", [](Program& p) { p.steps[0].library_version = 1; },
+       "an algorithm on a kernel"},
+      {"a CPU kernel on a GPU", [](Program& p) { p.steps[0].kernel = "cpu.elementwise.ref"; },
+       "backend"},
+  };
+  ExpectRefused(DeviceProgram(), kFaults);
+}
+
+TEST(VerifyDeviceTest, EveryFamilyHasADeviceKernelThatVerifies) {
+  const Program p = OnDevice(FamiliesProgram());
+  for (const Step& s : p.steps) EXPECT_EQ(s.image, 0) << s.kernel;
+  EXPECT_TRUE(VerifyProgram(p).ok()) << VerifyProgram(p).ToString() << "\n" << ToString(p);
+}
+
+TEST(VerifyDeviceTest, LaunchLimits) {
+  const abi::DeviceSpec device = *abi::FindDevice("cuda:sm_90a");
+  using Launch = abi::LaunchConfig;
+  const Launch kLegal[] = {
+      {},
+      {{0x7fffffff, 65535, 65535}, {1024, 1, 1}, {1, 1, 1}, 0},
+      {{32, 4, 2}, {16, 1, 64}, {4, 2, 2}, static_cast<uint32_t>(device.max_shared_bytes)},
+  };
+  for (const Launch& l : kLegal) EXPECT_TRUE(CheckLaunchLimits(l, device).ok());
+  const Launch kIllegal[] = {
+      {{0, 1, 1}, {1, 1, 1}, {1, 1, 1}, 0},
+      {{0x80000000u, 1, 1}, {1, 1, 1}, {1, 1, 1}, 0},
+      {{1, 65536, 1}, {1, 1, 1}, {1, 1, 1}, 0},
+      {{1, 1, 65536}, {1, 1, 1}, {1, 1, 1}, 0},
+      {{1, 1, 1}, {0, 1, 1}, {1, 1, 1}, 0},
+      {{1, 1, 1}, {1025, 1, 1}, {1, 1, 1}, 0},
+      {{1, 1, 1}, {1, 1, 65}, {1, 1, 1}, 0},
+      {{1, 1, 1}, {32, 33, 1}, {1, 1, 1}, 0},
+      {{1, 1, 1}, {1, 1, 1}, {0, 1, 1}, 0},
+      {{32, 1, 1}, {1, 1, 1}, {17, 1, 1}, 0},
+      {{3, 1, 1}, {1, 1, 1}, {2, 1, 1}, 0},
+      {{8, 8, 1}, {1, 1, 1}, {8, 8, 1}, 0},
+      {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, static_cast<uint32_t>(device.max_shared_bytes) + 1},
+  };
+  for (const Launch& l : kIllegal) {
+    EXPECT_EQ(CheckLaunchLimits(l, device).code(), Code::kBadArtifact) << &l - kIllegal;
+  }
+}
+
+TEST(VerifyDeviceTest, ImagesAreBoundByHash) {
+  const Contents c = ContentsOf(DeviceProgram());
+  const auto file = Serialize(c);
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  const auto artifact = Artifact::Parse(*file, true);
+  ASSERT_TRUE(artifact.ok()) << artifact.status().ToString();
+  EXPECT_EQ((*artifact)->images().size(), 300u);
+  // F17: every bit of the image, with the section's hash made right again.
+  const auto& sections = (*artifact)->header().sections;
+  const auto images = std::find_if(sections.begin(), sections.end(),
+                                   [](const auto& s) { return s.kind == SectionKind::kImages; });
+  ASSERT_NE(images, sections.end());
+  for (size_t bit = 0; bit < images->bytes * 8; bit += 5) {
+    auto damaged = *file;
+    damaged[images->offset + bit / 8] ^= std::byte{1} << (bit % 8);
+    Reseal(damaged);
+    const Status status = Artifact::Parse(damaged, false).status();
+    ASSERT_EQ(status.code(), Code::kBadArtifact) << bit;
+    ASSERT_NE(status.message().find("image 0: hash mismatch"), std::string::npos);
+  }
+}
+
+TEST(VerifyDeviceTest, ImageRanges) {
+  const std::vector<std::byte> bytes = ImageBytes();
+  Program p = DeviceProgram();
+  const std::vector<std::byte> weights(p.weights_bytes);
+  EXPECT_TRUE(CheckSections(p, weights, bytes).ok());
+  const auto refused = [&](std::string_view sentence) {
+    const Status status = CheckSections(p, weights, bytes);
+    EXPECT_EQ(status.code(), Code::kBadArtifact);
+    EXPECT_NE(status.message().find(sentence), std::string::npos) << status.ToString();
+  };
+  p.images[0].bytes = 301;
+  refused("leave the section of 300");
+  p.images[0].bytes = 0;
+  refused("are empty");
+  p.images[0] = {"sm_90a", "", {}, ~uint64_t{0}, 2};
+  refused("leave the section");
+  p = DeviceProgram();
+  p.images[0].bytes = 299;
+  refused("hash mismatch");
+  p = DeviceProgram();
+  p.images.push_back(p.images[0]);
+  refused("image 1");
+  p.images.clear();
+  refused("the program names none");
+}
+
+TEST(VerifyDeviceTest, DeviceStepsStayWithinTheBudgetToo) {
+  ProgramBuilder b;
+  uint32_t last = b.Input("x", {64});
+  for (int i = 0; i < 1000; ++i) {
+    const uint32_t next = i == 999 ? b.Output("y", {64}) : b.Temp({64});
+    b.AddStep(Elementwise(abi::ExprOp::kNeg), {last}, {next});
+    last = next;
+  }
+  const Program p = OnDevice(b.Finish());
+  double best = 1e9;
+  for (int round = 0; round < 5; ++round) {
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_TRUE(VerifyProgram(p).ok()) << VerifyProgram(p).ToString();
+    const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
+    best = std::min(best, ms.count());
+  }
+  std::printf("1000 device steps verified in %.3f ms\n", best);
+  EXPECT_LT(best, 400);
+}
+
+TEST(VerifyDeviceTest, PackedInputs) {
+  const Fault kFaults[] = {
+      {"bit missing", [](Program& p) { p.steps[0].packed_inputs = 0; },
+       "packed inputs 0, the kernel packs 2"},
+      {"bit of another input", [](Program& p) { p.steps[0].packed_inputs = 3; },
+       "packed inputs 3, the kernel packs 2"},
+      {"other bytes",
+       [](Program& p) {
+         p.buffers[1].bytes -= 1;
+         p.buffers[1].shape[0] -= 1;
+       },
+       "packed input 1"},
+      {"not bytes", [](Program& p) { p.buffers[1].dtype = DType::kI8; }, "packed input 1"},
+      {"not constant",
+       [](Program& p) {
+         p.buffers[1].role = Role::kInput;
+         p.buffers[1].storage = Storage::kArena;
+         p.buffers[1].offset = RoundUp(p.arena_bytes, kBufferAlignment);
+         p.arena_bytes = p.buffers[1].offset + p.buffers[1].bytes;
+         p.entry_points[0].inputs.push_back(1);
+       },
+       "is a input of"},
+      {"a kernel that reads the view as it is",
+       [](Program& p) {
+         p.steps[0].kernel = "cpu.gemm.ref";
+         p.steps[0].packed_inputs = 0;
+       },
+       "input 1: f32, but buffer 1 \"w\" is u8"},
+  };
+  ExpectRefused(PackedProgram(), kFaults);
+}
+
+}  // namespace
+}  // namespace aicf::schema

@@ -1,0 +1,56 @@
+/// The parts of VerifyProgram (schema/verify.h), in the order in which they run. Each may rely on
+/// what the ones before it proved.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "kernels/abi/kernel.h"
+#include "schema/program.h"
+
+namespace aicf::schema {
+
+/// Where a buffer's bytes are once aliases are followed.
+struct Placement {
+  uint64_t begin = 0;  ///< bytes into arena or weights
+  uint64_t end = 0;
+  uint32_t root = 0;  ///< the buffer at the end of the alias chain
+  bool weights = false;
+};
+
+struct VerifyContext {
+  const Program& program;
+  abi::DeviceSpec device;
+  std::vector<Placement> placements;            ///< per buffer; filled by VerifyStorage
+  std::vector<const abi::KernelInfo*> kernels;  ///< per step; filled by VerifySteps
+};
+
+/// Limits, target, I/O lists, buffers' bytes, partition of the steps. Fills `device`.
+Status VerifyCounts(VerifyContext& context);
+/// Offsets, alias chains. Fills `placements`.
+Status VerifyStorage(VerifyContext& context);
+/// Every step by itself. Fills `kernels`.
+Status VerifySteps(VerifyContext& context);
+/// Definition before use, roles, complete writes; per entry point.
+Status VerifyOrder(const VerifyContext& context);
+/// Bytes live at once, per entry point; the arena's size.
+Status VerifyMemory(const VerifyContext& context);
+
+/// Counts against the limits of verify.h. Errors: kResource.
+Status CheckCountLimits(uint64_t steps, uint64_t buffers, uint64_t entry_points);
+/// The architecture's limits. A launch equals its kernel's own before this is asked, so it guards
+/// against a defect of the kernel's host function. Errors: kBadArtifact.
+Status CheckLaunchLimits(const abi::LaunchConfig& launch, const abi::DeviceSpec& device);
+
+/// "buffer 3 "relu_1.out"", escaped.
+std::string Describe(const Program& program, uint32_t buffer);
+/// "step 17 (cpu.gemm.ref)", escaped.
+std::string DescribeStep(const Program& program, uint32_t step);
+
+/// Whether `inputs[input]` may be overwritten by outputs[0] at this step: the kernel allows it and
+/// both views name the same bytes.
+bool MayOverwrite(const abi::KernelInfo& kernel, const abi::Problem& problem, size_t input);
+
+}  // namespace aicf::schema

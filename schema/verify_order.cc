@@ -1,0 +1,162 @@
+// Definition before use: what each step may read and write, and that what it reads is whole.
+#include "base/scanner.h"
+#include "schema/verify_cover.h"
+#include "schema/verify_internal.h"
+
+namespace aicf::schema {
+namespace {
+
+constexpr int32_t kNone = -1;
+
+// What one entry point has done to a buffer so far. `epoch` tells its entries from older ones, so
+// that an entry point costs its own steps and not all buffers.
+struct Track {
+  uint32_t epoch = 0;
+  int32_t last_write = kNone;  // newest of a list through Write::previous
+  bool listed = false;         // an input of this entry point
+  bool whole = false;          // every element is written
+  bool read = false;
+};
+
+struct Write {
+  const abi::View* view;
+  int32_t previous;
+};
+
+class OrderVerifier {
+ public:
+  explicit OrderVerifier(const VerifyContext& c)
+      : c_(c), p_(c.program), tracks_(p_.buffers.size()) {}
+
+  Status Run() {
+    for (const EntryPoint& e : p_.entry_points) {
+      AICF_RETURN_IF_ERROR(Entry(e).WithContext(StrCat("entry point ", Quote(e.name))));
+    }
+    return OkStatus();
+  }
+
+ private:
+  Track& At(uint32_t buffer) {
+    Track& t = tracks_[buffer];
+    if (t.epoch != epoch_) {
+      t = Track{};
+      t.epoch = epoch_;
+    }
+    return t;
+  }
+
+  Status Entry(const EntryPoint& e) {
+    ++epoch_;
+    writes_.clear();
+    for (uint32_t b : e.inputs) At(b).listed = true;
+    for (uint32_t i = e.first_step; i < e.first_step + e.step_count; ++i) {
+      Status status = RunStep(i);
+      if (!status.ok()) return status.WithContext(DescribeStep(p_, i));
+    }
+    for (uint32_t b : e.outputs) {
+      if (!Whole(b, At(b))) {
+        return Error(Code::kBadArtifact, "output ", Describe(p_, b), ": ", reason_);
+      }
+    }
+    return OkStatus();
+  }
+
+  Status RunStep(uint32_t index) {
+    const Step& s = p_.steps[index];
+    for (uint32_t b : s.inputs) AICF_RETURN_IF_ERROR(Read(b));
+    for (size_t k = 0; k < s.outputs.size(); ++k) {
+      AICF_RETURN_IF_ERROR(CheckSameStep(index, k));
+      AICF_RETURN_IF_ERROR(RecordWrite(s.outputs[k], s.problem.outputs[k]));
+    }
+    return OkStatus();
+  }
+
+  Status Read(uint32_t b) {
+    Track& t = At(b);
+    switch (p_.buffers[b].role) {
+      case Role::kConstant:
+      case Role::kState:
+        return OkStatus();
+      case Role::kInput:
+      case Role::kMeta:
+        if (t.listed) return OkStatus();
+        return Error(Code::kBadArtifact, "reads ", Describe(p_, b),
+                     ", which is no input of this entry point");
+      default:
+        break;
+    }
+    t.read = true;
+    if (Whole(b, t)) return OkStatus();
+    return Error(Code::kBadArtifact, "reads ", Describe(p_, b), " too early: ", reason_);
+  }
+
+  Status RecordWrite(uint32_t b, const abi::View& view) {
+    const Role role = p_.buffers[b].role;
+    if (role == Role::kState) return OkStatus();
+    if (role != Role::kTemp && role != Role::kOutput) {
+      return Error(Code::kBadArtifact, "writes ", Describe(p_, b), ", a ", RoleName(role));
+    }
+    Track& t = At(b);
+    if (t.read) {
+      return Error(Code::kBadArtifact, "writes ", Describe(p_, b), " after it was read");
+    }
+    writes_.push_back({&view, t.last_write});
+    t.last_write = static_cast<int32_t>(writes_.size()) - 1;
+    return OkStatus();
+  }
+
+  // Whether all elements are written, each once; the answer is kept until the next entry point,
+  // since a buffer that was read is not written again. Sets reason_ when not.
+  bool Whole(uint32_t b, Track& t) {
+    if (t.whole) return true;
+    views_.clear();
+    for (int32_t w = t.last_write; w != kNone; w = writes_[w].previous) {
+      views_.push_back(writes_[w].view);
+    }
+    reason_ = prover_.CheckPartition(*ElementCount(p_.buffers[b].shape), views_);
+    t.whole = reason_.empty();
+    return t.whole;
+  }
+
+  // Within one step the order of accesses is the kernel's own: a buffer that output `k` shares with
+  // another operand is legal only in place or where the views are apart.
+  Status CheckSameStep(uint32_t index, size_t k) {
+    const Step& s = p_.steps[index];
+    const uint32_t b = s.outputs[k];
+    for (size_t j = 0; j < k; ++j) {
+      if (s.outputs[j] == b && !Apart(b, s.problem.outputs[j], s.problem.outputs[k])) {
+        return Error(Code::kBadArtifact, "outputs ", j, " and ", k, " overlap in ",
+                     Describe(p_, b));
+      }
+    }
+    for (size_t i = 0; i < s.inputs.size(); ++i) {
+      if (s.inputs[i] != b) continue;
+      if (k == 0 && MayOverwrite(*c_.kernels[index], s.problem, i)) continue;
+      if (!Apart(b, s.problem.inputs[i], s.problem.outputs[k])) {
+        return Error(Code::kBadArtifact, "input ", i, " and output ", k, " overlap in ",
+                     Describe(p_, b), ", which the kernel does not allow");
+      }
+    }
+    return OkStatus();
+  }
+
+  bool Apart(uint32_t b, const abi::View& one, const abi::View& other) {
+    const abi::View* views[] = {&one, &other};
+    return prover_.Disjoint(*ElementCount(p_.buffers[b].shape), views);
+  }
+
+  const VerifyContext& c_;
+  const Program& p_;
+  std::vector<Track> tracks_;
+  std::vector<Write> writes_;
+  std::vector<const abi::View*> views_;
+  std::string reason_;
+  CoverProver prover_;
+  uint32_t epoch_ = 0;
+};
+
+}  // namespace
+
+Status VerifyOrder(const VerifyContext& context) { return OrderVerifier(context).Run(); }
+
+}  // namespace aicf::schema

@@ -1,0 +1,219 @@
+// Every step by itself: problem, kernel, operands, workspace, launch, image.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/scanner.h"
+#include "schema/verify.h"
+#include "schema/verify_internal.h"
+
+namespace aicf::schema {
+namespace {
+
+using abi::Backend;
+
+template <class... Pieces>
+Status Bad(const Pieces&... pieces) {
+  return Error(Code::kBadArtifact, pieces...);
+}
+
+// Product of the extents that are not zero, so that 0 x 2^62 is no loophole.
+bool IsModest(const abi::View& v) {
+  int64_t count = 1;
+  for (int64_t extent : v.shape) {
+    if (extent > 1 && (!CheckedMul(count, extent, &count) || count > kMaxViewElements))
+      return false;
+  }
+  const auto modest = [](int64_t x) { return x >= -kMaxViewElements && x <= kMaxViewElements; };
+  return std::all_of(v.strides.begin(), v.strides.end(), modest) && modest(v.offset);
+}
+
+Status CheckMagnitudes(const abi::Problem& p) {
+  for (const std::vector<abi::View>* views : {&p.inputs, &p.outputs}) {
+    for (const abi::View& v : *views) {
+      if (IsModest(v)) continue;
+      return Error(Code::kResource, "a view of shape ", ToString(v.shape), ", strides ",
+                   ToListString(v.strides), " and offset ", v.offset, " passes ", kMaxViewElements,
+                   " elements");
+    }
+  }
+  return OkStatus();
+}
+
+Result<const abi::KernelInfo*> CheckKernel(const abi::DeviceSpec& device, const Step& s) {
+  // Most lookups end in the family's own table; the whole registry only tells which error it is.
+  const abi::KernelInfo* kernel = nullptr;
+  for (const abi::KernelInfo& k : abi::KernelsOf(s.problem.family)) {
+    if (k.key == s.kernel) kernel = &k;
+  }
+  if (kernel == nullptr && abi::FindKernel(s.kernel) == nullptr) {
+    return Error(Code::kUnsupported, "unknown kernel ", Quote(s.kernel));
+  }
+  if (kernel == nullptr) {
+    return Bad("the kernel is not of the family ", abi::FamilyName(s.problem.family));
+  }
+  if ((kernel->backend == Backend::kCpu) != (device.backend == Backend::kCpu)) {
+    return Bad("the kernel's backend is not that of the target ", device.name);
+  }
+  const std::string refusal = kernel->supports(s.problem, device);
+  if (!refusal.empty()) return Bad("the kernel does not support its problem: ", refusal);
+  return kernel;
+}
+
+// A packed input: the buffer holds the kernel's own layout, so bytes are checked instead of the
+// view.
+Status CheckPacked(const Program& p, const Step& s, size_t k, uint64_t packed_bytes) {
+  const Buffer& b = p.buffers[s.inputs[k]];
+  if (b.role == Role::kConstant && b.dtype == DType::kU8 && b.bytes == packed_bytes) {
+    return OkStatus();
+  }
+  return Bad("packed input ", k, ": ", Describe(p, s.inputs[k]), " is a ", RoleName(b.role), " of ",
+             b.bytes, " bytes of ", DTypeName(b.dtype), ", expected a constant of ", packed_bytes,
+             " bytes of u8");
+}
+
+Status CheckView(const Program& p, std::string_view what, size_t k, uint32_t buffer,
+                 const abi::View& view) {
+  const Buffer& b = p.buffers[buffer];
+  if (b.dtype != view.dtype) {
+    return Bad(what, " ", k, ": ", DTypeName(view.dtype), ", but ", Describe(p, buffer), " is ",
+               DTypeName(b.dtype));
+  }
+  AICF_ASSIGN_OR_RETURN(const abi::Extent extent, abi::ExtentOf(view));
+  if (static_cast<uint64_t>(extent.end) <= b.bytes) return OkStatus();
+  return Bad(what, " ", k, ": touches bytes up to ", extent.end, " of ", Describe(p, buffer),
+             " with ", b.bytes);
+}
+
+Status CheckOperandCounts(const Program& p, const Step& s) {
+  if (s.inputs.size() != s.problem.inputs.size() || s.outputs.size() != s.problem.outputs.size()) {
+    return Bad(s.inputs.size(), " inputs and ", s.outputs.size(), " outputs, the problem has ",
+               s.problem.inputs.size(), " and ", s.problem.outputs.size());
+  }
+  for (const std::vector<uint32_t>* list : {&s.inputs, &s.outputs}) {
+    for (uint32_t buffer : *list) {
+      if (buffer >= p.buffers.size()) return Bad("buffer ", buffer, " of ", p.buffers.size());
+    }
+  }
+  return OkStatus();
+}
+
+Status CheckOperands(const Program& p, const Step& s, const abi::KernelInfo& kernel) {
+  AICF_RETURN_IF_ERROR(CheckOperandCounts(p, s));
+  uint32_t packed_mask = 0;
+  for (size_t k = 0; k < s.inputs.size(); ++k) {
+    const uint64_t packed =
+        kernel.packed_bytes == nullptr ? 0 : kernel.packed_bytes(s.problem, static_cast<int>(k));
+    if (packed == 0) {
+      AICF_RETURN_IF_ERROR(CheckView(p, "input", k, s.inputs[k], s.problem.inputs[k]));
+      continue;
+    }
+    if (k >= 32) return Bad("input ", k, " cannot be packed");
+    packed_mask |= uint32_t{1} << k;
+    AICF_RETURN_IF_ERROR(CheckPacked(p, s, k, packed));
+  }
+  if (s.packed_inputs != packed_mask) {
+    return Bad("packed inputs ", s.packed_inputs, ", the kernel packs ", packed_mask);
+  }
+  for (size_t k = 0; k < s.outputs.size(); ++k) {
+    AICF_RETURN_IF_ERROR(CheckView(p, "output", k, s.outputs[k], s.problem.outputs[k]));
+  }
+  return OkStatus();
+}
+
+Status CheckWorkspace(const VerifyContext& c, const Step& s, const abi::KernelInfo& kernel) {
+  const uint64_t expected = kernel.workspace_bytes(s.problem, c.device);
+  if (s.workspace_bytes != expected) {
+    return Bad("workspace of ", s.workspace_bytes, " bytes, the kernel needs ", expected);
+  }
+  if (s.workspace_offset % kBufferAlignment != 0) {
+    return Bad("workspace offset ", s.workspace_offset, " is not a multiple of ", kBufferAlignment);
+  }
+  if (InRange(s.workspace_offset, s.workspace_bytes, c.program.arena_bytes)) return OkStatus();
+  return Bad("workspace of ", s.workspace_bytes, " bytes at ", s.workspace_offset,
+             " leaves the arena of ", c.program.arena_bytes);
+}
+
+std::string Text(const uint32_t (&v)[3]) { return StrCat(v[0], "x", v[1], "x", v[2]); }
+
+// The architecture's limits; the launch's equality with the kernel's own comes first, so this
+// guards against a defect of the kernel's host function.
+Status CheckDeviceLaunch(const VerifyContext& c, const Step& s, const abi::KernelInfo& kernel) {
+  if (s.launch != kernel.launch(s.problem, c.device)) {
+    return Bad("launch grid ", Text(s.launch.grid), " block ", Text(s.launch.block),
+               " is not the kernel's own");
+  }
+  AICF_RETURN_IF_ERROR(CheckLaunchLimits(s.launch, c.device));
+  if (s.inputs.size() + s.outputs.size() + 1 > abi::kMaxDevicePointers) {
+    return Bad(s.inputs.size() + s.outputs.size(), " operands, limit ",
+               abi::kMaxDevicePointers - 1);
+  }
+  if (s.image < 0 || static_cast<size_t>(s.image) >= c.program.images.size()) {
+    return Bad("image ", s.image, " of ", c.program.images.size());
+  }
+  if (s.symbol != abi::InstanceSymbol(kernel.key, s.problem)) {
+    return Bad("symbol ", Quote(s.symbol), " is not the instance of this problem");
+  }
+  return OkStatus();
+}
+
+// Fields that belong to one backend are at their defaults on the others.
+Status CheckBackendFields(const VerifyContext& c, const Step& s, const abi::KernelInfo& kernel) {
+  if (kernel.backend == Backend::kCuda) {
+    AICF_RETURN_IF_ERROR(CheckDeviceLaunch(c, s, kernel));
+  } else if (s.launch != abi::LaunchConfig{} || s.image != -1 || !s.symbol.empty()) {
+    return Bad("launch, image or symbol on a kernel that is not cuda.*");
+  }
+  if (kernel.backend != Backend::kLibrary && (!s.algorithm.empty() || s.library_version != 0)) {
+    return Bad("an algorithm on a kernel that is no library's");
+  }
+  return OkStatus();
+}
+
+Result<const abi::KernelInfo*> CheckStep(const VerifyContext& c, const Step& s) {
+  AICF_RETURN_IF_ERROR(CheckMagnitudes(s.problem));
+  AICF_RETURN_IF_ERROR(abi::ValidateProblem(s.problem));
+  AICF_ASSIGN_OR_RETURN(const abi::KernelInfo* kernel, CheckKernel(c.device, s));
+  AICF_RETURN_IF_ERROR(CheckOperands(c.program, s, *kernel));
+  AICF_RETURN_IF_ERROR(CheckWorkspace(c, s, *kernel));
+  AICF_RETURN_IF_ERROR(CheckBackendFields(c, s, *kernel));
+  return kernel;
+}
+
+}  // namespace
+
+Status CheckLaunchLimits(const abi::LaunchConfig& l, const abi::DeviceSpec& device) {
+  constexpr uint32_t kMaxGrid[3] = {0x7fffffff, 65535, 65535};
+  constexpr uint32_t kMaxBlock[3] = {1024, 1024, 64};
+  constexpr uint64_t kMaxThreads = 1024;
+  constexpr uint64_t kMaxCluster = 16;  // 8 is portable, 16 what Hopper grants on request
+  uint64_t threads = 1;
+  uint64_t cluster = 1;
+  for (int d = 0; d < 3; ++d) {
+    if (l.grid[d] < 1 || l.grid[d] > kMaxGrid[d]) return Bad("grid ", Text(l.grid));
+    if (l.block[d] < 1 || l.block[d] > kMaxBlock[d]) return Bad("block ", Text(l.block));
+    if (l.cluster[d] < 1 || l.cluster[d] > kMaxCluster || l.grid[d] % l.cluster[d] != 0) {
+      return Bad("cluster ", Text(l.cluster), " in grid ", Text(l.grid));
+    }
+    threads *= l.block[d];
+    cluster *= l.cluster[d];
+  }
+  if (threads > kMaxThreads) return Bad("block ", Text(l.block), " above ", kMaxThreads);
+  if (cluster > kMaxCluster) return Bad("cluster ", Text(l.cluster), " above ", kMaxCluster);
+  if (l.dynamic_shared_bytes > static_cast<uint64_t>(device.max_shared_bytes)) {
+    return Bad(l.dynamic_shared_bytes, " bytes of shared memory, limit ", device.max_shared_bytes);
+  }
+  return OkStatus();
+}
+
+Status VerifySteps(VerifyContext& context) {
+  const Program& p = context.program;
+  context.kernels.reserve(p.steps.size());
+  for (uint32_t i = 0; i < p.steps.size(); ++i) {
+    Result<const abi::KernelInfo*> kernel = CheckStep(context, p.steps[i]);
+    if (!kernel.ok()) return kernel.status().WithContext(DescribeStep(p, i));
+    context.kernels.push_back(*kernel);
+  }
+  return OkStatus();
+}
+
+}  // namespace aicf::schema
