@@ -1,0 +1,296 @@
+#include "compiler/codegen/cuda_source.h"
+
+#include <algorithm>
+#include <string_view>
+#include <type_traits>
+
+#include "base/scanner.h"
+#include "compiler/codegen/access_source.h"
+#include "compiler/codegen/expr_source.h"
+#include "kernels/cuda/common/space.h"
+#include "kernels/cuda/common/tiles.h"
+#include "kernels/cuda/conv/depthwise.h"
+#include "kernels/cuda/gemm/gemv.h"
+
+namespace aicf {
+namespace {
+
+using abi::Expr;
+using abi::Family;
+using abi::Problem;
+using abi::View;
+
+// Attributes as device constants, by the C++ type of the field.
+struct AttrWriter {
+  std::string out;
+
+  void operator()(std::string_view name, int64_t v) { Scalar("i64", name, std::to_string(v)); }
+  void operator()(std::string_view name, bool v) { Scalar("bool", name, v ? "true" : "false"); }
+  void operator()(std::string_view name, double v) { Scalar("double", name, DoubleText(v)); }
+  void operator()(std::string_view name, const Dims& v) {
+    Scalar("int", StrCat(name, "_count"), std::to_string(v.rank()));
+    out += ListFunction("i64", StrCat("attr_", name), v);
+  }
+  void operator()(std::string_view name, const std::vector<double>& v) {
+    std::string body;
+    for (size_t d = 0; d < v.size(); ++d) body += StrCat("d == ", d, " ? ", DoubleText(v[d]), " : ");
+    out += StrCat("AICF_DEVICE constexpr double attr_", name, "(int d) { return ", body, "0.0; }\n");
+  }
+  void operator()(std::string_view name, const std::vector<Dims>& v) {
+    for (size_t p = 0; p < v.size(); ++p) {
+      out += ListFunction("i64", StrCat("attr_", name, "_", p), v[p]);
+    }
+  }
+  template <class E>
+    requires std::is_enum_v<E>
+  void operator()(std::string_view name, E v) {
+    Scalar("int", name, std::to_string(static_cast<int>(v)));
+  }
+
+  void Scalar(std::string_view type, std::string_view name, std::string_view value) {
+    out += StrCat("constexpr ", type, " attr_", name, " = ", value, ";\n");
+  }
+  // Infinities and NaN have no literal that is a constant expression in every compiler.
+  static std::string DoubleText(double v) {
+    if (v != v) return "__builtin_nan(\"\")";
+    if (v == __builtin_inf()) return "__builtin_inf()";
+    if (v == -__builtin_inf()) return "-__builtin_inf()";
+    const std::string text = FormatDouble(v);
+    return text.find_first_of("xp.") == std::string::npos ? text + ".0" : text;
+  }
+};
+
+std::string Constant(std::string_view type, std::string_view name, int64_t value) {
+  return StrCat("constexpr ", type, " ", name, " = ", value, ";\n");
+}
+
+std::string LaunchConstants(const abi::LaunchConfig& launch) {
+  std::string out;
+  constexpr std::string_view kAxes[] = {"X", "Y", "Z"};
+  for (int a = 0; a < 3; ++a) {
+    out += Constant("int", StrCat("kBlock", kAxes[a]), launch.block[a]);
+    out += Constant("index_t", StrCat("kGrid", kAxes[a]), launch.grid[a]);
+    out += Constant("int", StrCat("kCluster", kAxes[a]), launch.cluster[a]);
+  }
+  return out + Constant("int", "kDynamicShared", launch.dynamic_shared_bytes);
+}
+
+std::string TileConstants(const cuda::Tile& t) {
+  const std::string_view part = t.tensor ? "kWarp" : "kThread";
+  return Constant("int", "kTileM", t.m) + Constant("int", "kTileN", t.n) +
+         Constant("int", "kTileK", t.k) + Constant("int", StrCat(part, "M"), t.part_m) +
+         Constant("int", StrCat(part, "N"), t.part_n) + Constant("int", "kSplit", t.split) +
+         Constant("int", "kStages", t.stages);
+}
+
+// Choices that one kernel's launch function makes from the problem.
+std::string VariantConstants(std::string_view key, const Problem& p, const abi::DeviceSpec& device) {
+  if (const cuda::Tile* tile = cuda::TileOf(key)) return TileConstants(*tile);
+  if (key == cuda::kGemvKey) {
+    const cuda::GemvShape s = cuda::GemvShapeOf(p, device.sm_count);
+    return Constant("bool", "kGemvAlongN", s.along_n ? 1 : 0) + Constant("int", "kGemvPiece", s.piece);
+  }
+  if (key == cuda::kDepthwiseKey) {
+    const cuda::DepthwiseShape s = cuda::DepthwiseShapeOf(p, device.sm_count);
+    return Constant("int", "kDepthwisePiece", s.piece) +
+           Constant("int", "kDepthwisePixels", s.pixels);
+  }
+  return "";
+}
+
+// Writes one instance; the members are what every part of the text needs to know.
+class SourceWriter {
+ public:
+  SourceWriter(const abi::KernelInfo& kernel, const Problem& p, const abi::DeviceSpec& device)
+      : kernel_(kernel), p_(p), device_(device), launch_(kernel.launch(p, device)),
+        spaces_(cuda::SpacesOf(kernel.key, p)) {}
+
+  std::string Write() {
+    const bool wide = cuda::NeedsWideIndex(p_);
+    out_ = StrCat("// ", kernel_.key, "\n// ", ToString(p_), "\n");
+    out_ += StrCat("namespace aicf {\ntypedef ", wide ? "long long" : "int", " index_t;\ntypedef ",
+                   wide ? "unsigned long long" : "unsigned", " uindex_t;\n}\n");
+    out_ += "#include \"common/ops.cuh\"\nnamespace aicf {\n";
+    Constants();
+    Views();
+    out_ += PointFunction("Output", spaces_.output);
+    if (!spaces_.domain.groups.empty()) out_ += PointFunction("Domain", spaces_.domain);
+    Prologue();
+    Epilogue();
+    out_ += StrCat("}  // namespace aicf\n#include \"", kernel_.source, "\"\n");
+    KernelFunction();
+    return std::move(out_);
+  }
+
+ private:
+  void Constants() {
+    out_ += LaunchConstants(launch_);
+    out_ += Constant("int", "kMath", static_cast<int>(p_.math));
+    out_ += Constant("int", "kSmCount", device_.sm_count);
+    out_ += Constant("int", "kInputs", static_cast<int64_t>(p_.inputs.size()));
+    out_ += Constant("int", "kOutputs", static_cast<int64_t>(p_.outputs.size()));
+    out_ += Constant("int", "kCoreInputs", p_.core_inputs);
+    out_ += Constant("int", "kVector", cuda::OutputVector(kernel_.key, p_, device_.sm_count));
+    out_ += VariantConstants(kernel_.key, p_, device_);
+    if (p_.family == Family::kGemm || p_.family == Family::kConv) {
+      out_ += Constant("bool", "kRowsInner", cuda::RowsInner(p_) ? 1 : 0);
+    }
+    for (size_t g = 0; g < 3; ++g) {
+      out_ += Constant("index_t", StrCat("kOutputCount", g), spaces_.output.Count(g));
+      out_ += Constant("index_t", StrCat("kDomainCount", g), spaces_.domain.Count(g));
+    }
+    AttrWriter attrs;
+    std::visit([&](const auto& a) { const_cast<std::remove_cvref_t<decltype(a)>&>(a).Visit(attrs); },
+               p_.attrs);
+    out_ += attrs.out;
+    out_ += StrCat("struct Args { const void* in[", std::max<size_t>(1, p_.inputs.size()),
+                   "]; void* out[", p_.outputs.size(), "]; void* workspace; };\n");
+  }
+
+  void Views() {
+    for (size_t k = 0; k < p_.inputs.size(); ++k) {
+      out_ += ViewStruct(StrCat("In", k), p_.inputs[k]);
+    }
+    for (size_t k = 0; k < p_.outputs.size(); ++k) {
+      out_ += ViewStruct(StrCat("Out", k), p_.outputs[k]);
+    }
+    if (p_.family == Family::kCopy) out_ += PieceAccesses(p_);
+    const Dims& inner = spaces_.output.groups[0];
+    out_ += Constant("int", "kInnerAxis", inner.empty() ? -1 : inner.back());
+  }
+
+  void Prologue() {
+    if (p_.family != Family::kReduce && p_.family != Family::kNormalize &&
+        p_.family != Family::kTopK) {
+      return;
+    }
+    for (int k = 0; k < p_.core_inputs; ++k) {
+      out_ += AccessStruct(StrCat("Core", k), p_.inputs[static_cast<size_t>(k)], spaces_.domain);
+    }
+    std::vector<const View*> cores;
+    for (int k = 0; k < p_.core_inputs; ++k) cores.push_back(&p_.inputs[static_cast<size_t>(k)]);
+    out_ += Constant("int", "kDomainVector", cuda::VectorOf(cores, spaces_.domain));
+    out_ += StrCat("typedef ", ComputeTypeName(PrologueDType()), " element_t;\n");
+    out_ += "struct Prologue {\n  template <int V>\n  static AICF_DEVICE void Load(const Args& args, "
+            "element_t (&dst)[V], index_t i0, index_t i1) {\n";
+    for (int k = 0; k < p_.core_inputs; ++k) {
+      Loaded(StrCat("Core", k), k, StrCat("x", k), ", i0, i1");
+    }
+    out_ += "#pragma unroll\n    for (int j = 0; j < V; ++j) {\n";
+    if (UsesIndex(p_.prologue)) out_ += "      const Point point = DomainPoint(i0 + j, i1);\n";
+    Evaluate(p_.prologue, 0);
+    out_ += StrCat("      dst[j] = ", ResultText(p_.prologue, 0, 0), ";\n    }\n  }\n};\n");
+  }
+
+  void Epilogue() {
+    if (p_.family == Family::kCopy) return;
+    const bool raw = p_.family != Family::kElementwise;
+    if (raw) out_ += StrCat("typedef ", ComputeTypeName(RawDType()), " raw_t;\n");
+    const int first = raw ? p_.core_inputs : 0;
+    for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
+      out_ += AccessStruct(StrCat("Extra", k), p_.inputs[static_cast<size_t>(k)], spaces_.output);
+    }
+    for (size_t r = 0; r < p_.outputs.size(); ++r) {
+      out_ += AccessStruct(StrCat("Result", r), p_.outputs[r], spaces_.output);
+    }
+    if (p_.family == Family::kTopK) return;
+    out_ += StrCat("struct Epilogue {\n  template <int V>\n  static AICF_DEVICE void Store(const Args& "
+                   "args, ", raw ? "const raw_t (&raw)[V], " : "",
+                   "index_t i0, index_t i1 = 0, index_t i2 = 0) {\n");
+    const std::string at = Indices();
+    for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
+      Loaded(StrCat("Extra", k), k, StrCat("x", k - first + (raw ? 1 : 0)), at);
+    }
+    for (size_t r = 0; r < p_.outputs.size(); ++r) {
+      out_ += StrCat("    ", ComputeTypeName(p_.outputs[r].dtype), " y", r, "[V];\n");
+    }
+    out_ += "#pragma unroll\n    for (int j = 0; j < V; ++j) {\n";
+    if (UsesIndex(p_.epilogue)) out_ += "      const Point point = OutputPoint(i0 + j, i1, i2);\n";
+    Evaluate(p_.epilogue, raw ? 1 : 0);
+    for (size_t r = 0; r < p_.outputs.size(); ++r) {
+      out_ += StrCat("      y", r, "[j] = ", ResultText(p_.epilogue, r, raw ? 1 : 0), ";\n");
+    }
+    out_ += "    }\n";
+    for (size_t r = 0; r < p_.outputs.size(); ++r) {
+      out_ += StrCat("    StoreRun<Result", r, ">(args.out[", r, "], y", r, at, ");\n");
+    }
+    out_ += "  }\n};\n";
+  }
+
+  std::string Indices() const {
+    std::string at;
+    for (size_t g = 0; g < spaces_.output.groups.size(); ++g) at += StrCat(", i", g);
+    return at;
+  }
+
+  void Loaded(std::string_view access, int operand, std::string_view name, std::string_view at) {
+    const View& v = p_.inputs[static_cast<size_t>(operand)];
+    out_ += StrCat("    ", ComputeTypeName(v.dtype), " ", name, "[V];\n    LoadRun<", access,
+                   ">(args.in[", operand, "], ", name, at, ");\n");
+  }
+
+  // Expression input k is xk[j]; with `raw_inputs` input 0 is the raw result.
+  static std::string InputText(int k, int raw_inputs) {
+    return k < raw_inputs ? "raw[j]" : StrCat("x", k, "[j]");
+  }
+
+  void Evaluate(const Expr& expr, int raw_inputs) {
+    out_ += ExprStatements(
+        expr, "      ", [&](int k) { return InputText(k, raw_inputs); },
+        [](int axis) { return StrCat("static_cast<i64>(point.c[", axis, "])"); });
+  }
+
+  static std::string ResultText(const Expr& expr, size_t r, int raw_inputs) {
+    if (expr.empty()) return InputText(0, raw_inputs);
+    return StrCat("t", static_cast<int>(expr.results[r]));
+  }
+
+  DType PrologueDType() const {
+    return p_.prologue.empty() ? abi::ComputeDType(p_.inputs[0].dtype)
+                               : p_.prologue.nodes[p_.prologue.results[0]].dtype;
+  }
+
+  DType RawDType() const {
+    if (p_.family == Family::kReduce) {
+      const abi::ReduceKind kind = p_.as<abi::ReduceAttrs>().kind;
+      if (kind == abi::ReduceKind::kArgMin || kind == abi::ReduceKind::kArgMax) return DType::kI64;
+    }
+    const bool has_prologue = p_.family == Family::kReduce || p_.family == Family::kNormalize;
+    return has_prologue ? PrologueDType() : abi::ComputeDType(p_.inputs[0].dtype);
+  }
+
+  void KernelFunction() {
+    const uint64_t threads = uint64_t{launch_.block[0]} * launch_.block[1] * launch_.block[2];
+    out_ += "#if !defined(AICF_MIN_BLOCKS)\n#define AICF_MIN_BLOCKS 1\n#endif\n";
+    out_ += StrCat("extern \"C\" __global__ void __launch_bounds__(", threads, ", AICF_MIN_BLOCKS) ",
+                   abi::InstanceSymbol(kernel_.key, p_), "(");
+    std::string values = "{{";
+    for (size_t k = 0; k < p_.inputs.size(); ++k) {
+      out_ += StrCat("const void* in", k, ", ");
+      values += StrCat(k == 0 ? "" : ", ", "in", k);
+    }
+    values += "}, {";
+    for (size_t k = 0; k < p_.outputs.size(); ++k) {
+      out_ += StrCat("void* out", k, ", ");
+      values += StrCat(k == 0 ? "" : ", ", "out", k);
+    }
+    out_ += StrCat("void* workspace) {\n  const aicf::Args args = ", values,
+                   "}, workspace};\n  aicf::Kernel(args);\n}\n");
+  }
+
+  const abi::KernelInfo& kernel_;
+  const Problem& p_;
+  const abi::DeviceSpec& device_;
+  const abi::LaunchConfig launch_;
+  const cuda::Spaces spaces_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string WriteCudaSource(const abi::KernelInfo& kernel, const Problem& problem,
+                            const abi::DeviceSpec& device) {
+  return SourceWriter(kernel, problem, device).Write();
+}
+
+}  // namespace aicf

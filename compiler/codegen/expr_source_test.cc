@@ -1,0 +1,98 @@
+#include "compiler/codegen/expr_source.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "kernels/cuda/embedded.h"
+
+namespace aicf {
+namespace {
+
+using abi::ExprBuilder;
+using abi::ExprOp;
+
+std::string Statements(const abi::Expr& expr) {
+  return ExprStatements(
+      expr, "", [](int k) { return StrCat("x", k); }, [](int a) { return StrCat("c", a); });
+}
+
+std::string DeviceText(std::string_view name) {
+  for (const cuda::EmbeddedSource& s : cuda::EmbeddedSources()) {
+    if (s.name == name) return std::string(s.text);
+  }
+  return "";
+}
+
+TEST(ExprSource, WritesOneStatementPerNode) {
+  ExprBuilder b;
+  const uint16_t x = b.Input(0, DType::kF32);
+  const uint16_t y = b.Binary(ExprOp::kMul, x, b.Const(1.5, DType::kF32));
+  const abi::Expr expr = b.Finish({b.Unary(ExprOp::kSin, y)});
+  EXPECT_EQ(Statements(expr),
+            "const float t0 = x0;\n"
+            "const float t1 = FromBits(0x3fc00000u);\n"
+            "const float t2 = OpMul(t0, t1);\n"
+            "const float t3 = OpSin(t2);\n");
+  EXPECT_FALSE(UsesIndex(expr));
+}
+
+TEST(ExprSource, WritesSelectCastAndIndex) {
+  ExprBuilder b;
+  const uint16_t i = b.Index(2);
+  const uint16_t less = b.Binary(ExprOp::kLt, i, b.ConstInt(-3, DType::kI64));
+  const uint16_t f = b.Cast(i, DType::kF32);
+  const abi::Expr expr = b.Finish({b.Select(less, f, b.Const(0, DType::kF32))});
+  const std::string text = Statements(expr);
+  EXPECT_NE(text.find("const i64 t0 = c2;"), std::string::npos) << text;
+  EXPECT_NE(text.find("static_cast<i64>(0xfffffffffffffffdull)"), std::string::npos) << text;
+  EXPECT_NE(text.find("OpCast<float>(t0)"), std::string::npos) << text;
+  EXPECT_NE(text.find(" ? "), std::string::npos) << text;
+  EXPECT_TRUE(UsesIndex(expr));
+}
+
+TEST(ExprSource, ConstantsKeepTheirBits) {
+  auto text = [](double v, DType dtype) {
+    ExprBuilder b;
+    const abi::Expr e = b.Finish({b.Const(v, dtype)});
+    return ConstantText(e.nodes[0]);
+  };
+  EXPECT_EQ(text(-0.0, DType::kF32), "FromBits(0x80000000u)");
+  EXPECT_EQ(text(INFINITY, DType::kF32), "FromBits(0x7f800000u)");
+  EXPECT_EQ(text(0.1, DType::kF64), "FromBits64(0x3fb999999999999aull)");
+  EXPECT_EQ(text(1, DType::kBool), "true");
+  EXPECT_EQ(text(200, DType::kU8), "static_cast<u8>(0xc8ull)");
+}
+
+TEST(ExprSource, EveryOperatorHasADeviceFunction) {
+  const std::string ops = DeviceText("common/ops.cuh");
+  ASSERT_FALSE(ops.empty());
+  constexpr std::string_view kNames[] = {
+#define AICF_EXPR(id, text, arity, cls, flops) #id,
+#include "kernels/abi/expr_ops.def"
+#undef AICF_EXPR
+  };
+  for (int i = 0; i < abi::kExprOpCount; ++i) {
+    const auto op = static_cast<ExprOp>(i);
+    if (op == ExprOp::kInput || op == ExprOp::kConst || op == ExprOp::kIndex || op == ExprOp::kSelect) {
+      continue;
+    }
+    const std::string name = StrCat("Op", kNames[i].substr(1), op == ExprOp::kCast ? "(" : "");
+    const bool defined = ops.find(StrCat(" ", name, "(")) != std::string::npos ||
+                         ops.find(StrCat("(", name, ",")) != std::string::npos ||
+                         ops.find(StrCat(" ", name)) != std::string::npos;
+    EXPECT_TRUE(defined) << name;
+  }
+}
+
+TEST(ExprSource, TypeNames) {
+  EXPECT_EQ(ComputeTypeName(DType::kF16), "float");
+  EXPECT_EQ(StorageTypeName(DType::kF16), "f16");
+  EXPECT_EQ(ComputeTypeName(DType::kBool), "bool");
+  EXPECT_EQ(StorageTypeName(DType::kBool), "b8");
+  EXPECT_EQ(ComputeTypeName(DType::kU16), "u16");
+}
+
+}  // namespace
+}  // namespace aicf

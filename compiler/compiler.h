@@ -1,0 +1,66 @@
+/// The compiler's front door: model file in, verified artifact bytes out. Tools are thin over this.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/decisions.h"
+#include "compiler/ir/graph.h"
+#include "compiler/ir/lowered.h"
+#include "compiler/passes/pass.h"
+#include "schema/artifact.h"
+
+namespace aicf {
+
+/// One --policy clause: prefer a kernel for a family ("gemm=cublaslt.matmul"). The value is a kernel
+/// key or a dotted part of one ("cublaslt", "implicit_gemm").
+using Policy = std::map<std::string, std::string, std::less<>>;
+
+struct CompileOptions {
+  std::string target = "cpu";
+  std::map<std::string, Dims, std::less<>> shapes;   ///< by input name; overrides the model's
+  abi::MathMode math = abi::MathMode::kFp32;
+  Policy policy;
+  bool policy_strict = false;
+  bool deterministic = false;                        ///< only kernels that declare it
+  bool strip = false;                                ///< leave out decisions and lowered sections
+  RunnerOptions passes;
+  std::set<std::string, std::less<>> no_fusion;
+  std::string kernel_cache_dir;                      ///< "" : $XDG_CACHE_HOME/aicf or ~/.cache/aicf; "none": off
+  std::function<void(std::string_view phase, int done, int total)> progress;
+};
+
+struct CompileResult {
+  schema::Contents contents;
+  std::vector<std::byte> bytes;       ///< the serialised, verified artifact
+  DecisionLog decisions;
+  std::vector<PassTiming> timings;
+};
+
+/// Arrow 1. Reads and checks an ONNX file; external data is confined to the model's directory.
+/// Infers nothing. Errors: kIo, kBadModel, kUnsupported (all unsupported nodes at once).
+Result<ir::Graph> ImportOnnx(const std::string& path);
+
+/// Binds input shapes, infers every shape and dtype, runs the graph passes (arrows 1-2).
+/// Errors: kInvalidArgument for an unknown name or a shape that contradicts the model;
+/// kUnsupported when an extent stays unknown, naming the input and the flag that binds it.
+Result<ir::Graph> PrepareGraph(ir::Graph graph, const CompileOptions& options, PassRunner& runner,
+                               PassContext& context);
+
+/// Arrow 3, then the passes on the lowered program.
+Result<ir::Lowered> Lower(const ir::Graph& graph, PassRunner& runner, PassContext& context);
+
+/// Arrows 4-5: kernels chosen, images compiled, in-place and memory decided.
+/// Fills program, weights and images of the result.
+Result<schema::Contents> MakePlan(const ir::Lowered& lowered, const CompileOptions& options,
+                                  PassContext& context);
+
+/// All of it.
+Result<CompileResult> Compile(const std::string& model_path, const CompileOptions& options);
+
+}  // namespace aicf

@@ -1,0 +1,42 @@
+/// Decisions as data: every choice the compiler makes, with its reason and what was refused.
+/// Passes record; nothing reads a decision back except `select/apply`, from an edited file.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace aicf {
+
+struct Alternative {
+  std::string choice;
+  std::string refusal;    ///< one sentence; empty when it was legal
+  double cost_us = -1;    ///< predicted or measured; -1 when unknown
+};
+
+struct Decision {
+  std::string kind;       ///< "fusion", "epilogue", "prologue", "copy", "in-place", "layout",
+                          ///< "precision", "kernel", "memory", "fold", "stream", "bucket"
+  std::string subject;    ///< step or value, with the source nodes' names
+  std::string choice;
+  std::string reason;     ///< "policy", "measured", "predicted", "only-legal", "tie-break", or
+                          ///< "rule: <sentence>" for rewrites that are always an improvement
+  std::string pass;       ///< pass that decided
+  double cost_us = -1;
+  std::vector<Alternative> alternatives;
+};
+
+/// Appended to in program order; order is part of the deterministic output.
+class DecisionLog {
+ public:
+  void Record(Decision decision) { decisions_.push_back(std::move(decision)); }
+  const std::vector<Decision>& decisions() const { return decisions_; }
+  std::vector<Decision>& mutable_decisions() { return decisions_; }
+  /// One JSON object per line, keys in a fixed order.
+  std::string ToJsonLines() const;
+
+ private:
+  std::vector<Decision> decisions_;
+};
+
+}  // namespace aicf

@@ -1,0 +1,20 @@
+/// What must hold of an ONNX file before its graph is read.
+#pragma once
+
+#include <onnx/onnx.pb.h>
+
+#include "base/status.h"
+
+namespace aicf {
+
+/// True for the two spellings of ONNX's own domain.
+bool IsDefaultDomain(const std::string& domain);
+
+/// The version of the default domain that the model imports. Errors: kUnsupported when there is
+/// none or it is outside [kMinOpset, kMaxOpset]; kBadModel when a domain is imported twice.
+Result<int64_t> CheckOpsets(const onnx::ModelProto& model);
+
+/// Local functions must not call each other in circles, nor more than 100 deep (kBadModel).
+Status CheckFunctions(const onnx::ModelProto& model);
+
+}  // namespace aicf

@@ -1,0 +1,32 @@
+/// The single rewrites behind RewriteToNewest, by topic.
+#pragma once
+
+#include "compiler/import/onnx_rewrites.h"
+
+namespace aicf {
+
+// onnx_rewrite_inputs.cc: attributes that became inputs.
+Status AxesToInput(NodeRewrite& r);     ///< Squeeze, Unsqueeze (13), reductions (13, 18)
+Status ShapeToInput(NodeRewrite& r);    ///< Reshape (5)
+Status BoundsToInputs(NodeRewrite& r);  ///< Slice (10)
+Status SplitToInput(NodeRewrite& r);    ///< Split (13)
+Status KToInput(NodeRewrite& r);        ///< TopK (10)
+Status ClipToInputs(NodeRewrite& r);    ///< Clip (11)
+Status PadToInputs(NodeRewrite& r);     ///< Pad (11)
+
+// onnx_rewrite_rules.cc: rules that changed.
+Status OldBroadcast(NodeRewrite& r);        ///< binary ops (7)
+Status OldPRelu(NodeRewrite& r);            ///< PRelu (7)
+Status OldSoftmax(NodeRewrite& r);          ///< Softmax, LogSoftmax (13)
+Status OldConcat(NodeRewrite& r);           ///< Concat (4)
+Status OldSelu(NodeRewrite& r);             ///< Selu (6)
+Status OldLpPool(NodeRewrite& r);           ///< LpPool (2)
+Status OldTile(NodeRewrite& r);             ///< Tile (6)
+Status CastTarget(NodeRewrite& r);          ///< Cast: numbers and names to dtypes
+Status ResizeForms(NodeRewrite& r);         ///< Resize (10, 11)
+Status UpsampleToResize(NodeRewrite& r);    ///< Upsample (7, 9)
+Status BatchNormInference(NodeRewrite& r);  ///< BatchNormalization (7, 9, 14)
+Status DropoutToIdentity(NodeRewrite& r);   ///< Dropout (7, 12)
+Status DropAttributes(NodeRewrite& r);      ///< attributes without a meaning here
+
+}  // namespace aicf

@@ -1,0 +1,48 @@
+/// ir::Lowered: kernel-shaped steps of the families in kernels/abi/family.def, with explicit layouts
+/// (strided views of buffers). No kernel is named, no byte is placed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/ir/tensor.h"
+#include "kernels/abi/problem.h"
+#include "schema/program.h"
+
+namespace aicf::ir {
+
+using BufferId = uint32_t;
+
+struct LoweredBuffer {
+  std::string name;
+  DType dtype = DType::kF32;
+  Dims shape;                    ///< dense; what the caller sees for inputs and outputs
+  schema::Role role = schema::Role::kTemp;
+  Tensor constant;               ///< role kConstant: its data, dense in `shape`
+};
+
+struct LoweredStep {
+  std::vector<std::string> sources;  ///< source node names, in order of absorption
+  abi::Problem problem;
+  std::vector<BufferId> inputs;      ///< buffer of problem.inputs[k]
+  std::vector<BufferId> outputs;
+};
+
+/// Steps are in execution order; buffers not referenced by a step, input or output list are dropped.
+/// A temp or output buffer may be written by several steps, each its own disjoint part (concatenation);
+/// it is read only after the last of them.
+struct Lowered {
+  std::string name;
+  std::vector<LoweredBuffer> buffers;
+  std::vector<LoweredStep> steps;
+  std::vector<BufferId> inputs;
+  std::vector<BufferId> outputs;
+};
+
+/// ValidateProblem for every step, extents inside buffers, definition before use, roles respected.
+Status Verify(const Lowered& lowered);
+
+std::string ToString(const Lowered& lowered);
+
+}  // namespace aicf::ir

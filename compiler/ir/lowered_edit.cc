@@ -1,0 +1,104 @@
+#include "compiler/ir/lowered_edit.h"
+
+#include <algorithm>
+
+namespace aicf::ir {
+namespace {
+
+void Insert(std::vector<int>& sorted, int s) {
+  const auto at = std::lower_bound(sorted.begin(), sorted.end(), s);
+  if (at == sorted.end() || *at != s) sorted.insert(at, s);
+}
+
+void Remove(std::vector<int>& sorted, int s) {
+  const auto at = std::lower_bound(sorted.begin(), sorted.end(), s);
+  if (at != sorted.end() && *at == s) sorted.erase(at);
+}
+
+}  // namespace
+
+void DropUnusedBuffers(Lowered& lowered) {
+  std::vector<bool> used(lowered.buffers.size(), false);
+  auto mark = [&](const std::vector<BufferId>& ids) {
+    for (BufferId b : ids) used[b] = true;
+  };
+  mark(lowered.inputs);
+  mark(lowered.outputs);
+  for (const LoweredStep& s : lowered.steps) {
+    mark(s.inputs);
+    mark(s.outputs);
+  }
+  std::vector<BufferId> map(used.size(), 0);
+  std::vector<LoweredBuffer> kept;
+  for (size_t b = 0; b < used.size(); ++b) {
+    if (!used[b]) continue;
+    map[b] = static_cast<BufferId>(kept.size());
+    kept.push_back(std::move(lowered.buffers[b]));
+  }
+  lowered.buffers = std::move(kept);
+  auto renumber = [&](std::vector<BufferId>& ids) {
+    for (BufferId& b : ids) b = map[b];
+  };
+  renumber(lowered.inputs);
+  renumber(lowered.outputs);
+  for (LoweredStep& s : lowered.steps) {
+    renumber(s.inputs);
+    renumber(s.outputs);
+  }
+}
+
+StepEditor::StepEditor(Lowered& lowered)
+    : lowered_(lowered),
+      alive_(lowered.steps.size(), true),
+      readers_(lowered.buffers.size()),
+      writers_(lowered.buffers.size()),
+      after_(lowered.steps.size()) {
+  for (int s = 0; s < size(); ++s) Link(s);
+}
+
+void StepEditor::Link(int s) {
+  for (BufferId b : lowered_.steps[s].inputs) Insert(readers_[b], s);
+  for (BufferId b : lowered_.steps[s].outputs) Insert(writers_[b], s);
+}
+
+void StepEditor::Unlink(int s) {
+  for (BufferId b : lowered_.steps[s].inputs) Remove(readers_[b], s);
+  for (BufferId b : lowered_.steps[s].outputs) Remove(writers_[b], s);
+}
+
+void StepEditor::Replace(int s, LoweredStep step) {
+  Unlink(s);
+  lowered_.steps[s] = std::move(step);
+  Link(s);
+}
+
+void StepEditor::Erase(int s) {
+  Unlink(s);
+  alive_[s] = false;
+}
+
+void StepEditor::ReplaceWithMany(int s, std::vector<LoweredStep> steps) {
+  Unlink(s);
+  lowered_.steps[s] = std::move(steps[0]);
+  after_[s].assign(std::make_move_iterator(steps.begin() + 1),
+                   std::make_move_iterator(steps.end()));
+  // The added steps count as uses at this position, so that nothing is moved past them.
+  Link(s);
+  for (const LoweredStep& added : after_[s]) {
+    for (BufferId b : added.inputs) Insert(readers_[b], s);
+    for (BufferId b : added.outputs) Insert(writers_[b], s);
+  }
+}
+
+void StepEditor::Finish() {
+  std::vector<LoweredStep> kept;
+  for (int s = 0; s < size(); ++s) {
+    if (!alive_[s]) continue;
+    kept.push_back(std::move(lowered_.steps[s]));
+    for (LoweredStep& added : after_[s]) kept.push_back(std::move(added));
+  }
+  lowered_.steps = std::move(kept);
+  DropUnusedBuffers(lowered_);
+}
+
+}  // namespace aicf::ir

@@ -1,0 +1,157 @@
+// The lowered program's rules and its text form.
+#include "compiler/ir/lowered.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "compiler/ir/lowered_edit.h"
+#include "compiler/ir/text.h"
+
+namespace aicf::ir {
+namespace {
+
+constexpr char kProgram[] = R"(lowered "two steps"
+%0 = input "x" f32 2x3
+%1 = constant "w\n" f16 3 [0x1p-1, inf, nan]
+%2 = temp "t" f32 2x3
+%3 = output "y" f32 2x6
+inputs %0
+outputs %3
+step ["a", "b"] (%0, %1) -> (%2) : elementwise math=fp32 core=2
+  in(f32 2x3 [3, 1]+0, f16 2x3 [0, 1]+0) out(f32 2x3 [1, 2]+0)
+  pro id epi (%0 = in 0 : f32; %1 = in 1 : f32; %2 = add %0 %1 : f32) -> %2
+step ["c"] (%2) -> (%3) : copy math=fp32 starts={[0, 0]} has_fill=0 fill=0 core=1
+  in(f32 2x3 [1, 2]+0) out(f32 2x3 [6, 1]+0) pro id epi id
+step [] (%2) -> (%3) : copy math=fp32 starts={[0, 0]} has_fill=0 fill=0 core=1
+  in(f32 2x3 [1, 2]+0) out(f32 2x3 [6, 1]+3) pro id epi id
+)";
+
+Lowered Program() {
+  const auto parsed = ParseLowered(kProgram);
+  EXPECT_TRUE(parsed.ok()) << parsed.status().ToString();
+  return *parsed;
+}
+
+TEST(LoweredText, ParsesBackToTheSameText) {
+  const Lowered program = Program();
+  EXPECT_TRUE(Verify(program).ok()) << Verify(program).ToString();
+  const std::string text = ToString(program);
+  const auto again = ParseLowered(text);
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(ToString(*again), text);
+  EXPECT_EQ(again->buffers[1].name, "w\n");
+  EXPECT_EQ(again->buffers[1].constant.at<uint16_t>(0), 0x3800);
+  EXPECT_EQ(again->steps[0].sources, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(LoweredText, LargeConstantsTravelByHash) {
+  std::vector<float> values(40, 1.5f);
+  Lowered program;
+  program.name = "hash";
+  const Tensor tensor = Tensor::FromValues<float>(DType::kF32, {40}, values);
+  program.buffers.push_back({"w", DType::kF32, {40}, schema::Role::kConstant, tensor});
+  const std::string text = ToString(program);
+  EXPECT_NE(text.find("@"), std::string::npos);
+  const auto found = ParseLowered(text, [&](DType, const Dims&, std::string_view hash) {
+    return text.find(hash) == std::string::npos ? Tensor() : tensor;
+  });
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(ToString(*found), text);
+  const auto zeros = ParseLowered(text);
+  ASSERT_TRUE(zeros.ok());
+  EXPECT_EQ(zeros->buffers[0].constant.FloatAt(7), 0);
+  const auto wrong = ParseLowered(text, [&](DType, const Dims&, std::string_view) {
+    return Tensor::FromValues<float>(DType::kF32, {2}, std::span(values).first(2));
+  });
+  EXPECT_EQ(wrong.status().code(), Code::kInvalidArgument);
+}
+
+// Every prefix and every single changed character is refused or parses; none crashes.
+TEST(LoweredText, BrokenTextIsAnErrorWithItsLine) {
+  const std::string text = kProgram;
+  for (size_t i = 0; i < text.size(); ++i) {
+    (void)ParseLowered(text.substr(0, i)).ok();
+    std::string changed = text;
+    changed[i] = '7';
+    const auto parsed = ParseLowered(changed);
+    if (parsed.ok()) (void)Verify(*parsed).ok();
+  }
+  struct Case {
+    std::string from, to, message;
+  };
+  for (const Case& c :
+       {Case{"lowered", "graph", "line 1"}, Case{"%2 = temp", "%5 = temp", "definition of %2"},
+        Case{"(%0, %1)", "(%0, %9)", "line 8: expected a buffer defined above"},
+        Case{"temp", "tempo", "a role"}, Case{"f32 2x6", "f33 2x6", "dtype"},
+        Case{"[0x1p-1, inf, nan]", "[1, 2]", "2 elements for a constant of shape 3"},
+        Case{"elementwise math", "element math", "unknown step family"}}) {
+    std::string changed = text;
+    changed.replace(changed.find(c.from), c.from.size(), c.to);
+    const auto parsed = ParseLowered(changed);
+    ASSERT_FALSE(parsed.ok()) << c.to;
+    EXPECT_EQ(parsed.status().code(), Code::kInvalidArgument);
+    EXPECT_NE(parsed.status().message().find(c.message), std::string::npos)
+        << parsed.status().message();
+  }
+}
+
+TEST(LoweredVerify, EachBrokenRuleIsNamed) {
+  struct Case {
+    std::function<void(Lowered&)> change;
+    std::string message;
+  };
+  const Case cases[] = {
+      {[](Lowered& l) { l.steps[1].inputs[0] = 99; }, "buffer %99 does not exist"},
+      {[](Lowered& l) { l.steps[1].inputs.clear(); }, "operands and views differ"},
+      {[](Lowered& l) { l.steps[0].outputs[0] = 0; }, "writes 'x', which is input"},
+      {[](Lowered& l) { l.steps[0].problem.outputs[0].offset = 1; }, "reaches byte"},
+      {[](Lowered& l) { l.steps[0].problem.inputs[1].dtype = DType::kBF16; },
+       "views 'w\n' (f16) as bf16"},
+      {[](Lowered& l) { std::swap(l.steps[0], l.steps[1]); },
+       "step 0 reads 't' before it is written in full"},
+      {[](Lowered& l) { l.steps.pop_back(); }, "output 'y' is not written in full"},
+      {[](Lowered& l) { l.steps[2].problem.outputs[0].offset = 0; },
+       "output 'y' is not written in full"},
+      {[](Lowered& l) { l.buffers[1].constant = Tensor(); }, "a constant without data"},
+      {[](Lowered& l) { l.buffers[1].shape = {4}; }, "holds 6 bytes, expected 8"},
+      {[](Lowered& l) { l.outputs.push_back(3); }, "listed twice"},
+      {[](Lowered& l) { l.inputs.clear(); }, "has role input but is not listed"},
+      {[](Lowered& l) { l.outputs = {2}; }, "has another role"},
+      {[](Lowered& l) { l.steps[0].problem.epilogue.results = {7}; }, "result %7 does not exist"},
+      {[](Lowered& l) {
+         l.buffers[2].shape = {int64_t{1} << 40, int64_t{1} << 40};
+       },
+       "illegal type"},
+  };
+  for (const Case& c : cases) {
+    Lowered program = Program();
+    c.change(program);
+    const Status status = Verify(program);
+    ASSERT_FALSE(status.ok()) << c.message;
+    EXPECT_NE(status.message().find(c.message), std::string::npos) << status.message();
+  }
+}
+
+TEST(StepEditor, KeepsUsesCurrent) {
+  Lowered program = Program();
+  StepEditor editor(program);
+  EXPECT_EQ(editor.OnlyWriter(2), 0);
+  EXPECT_EQ(editor.readers(2), (std::vector<int>{1, 2}));
+  EXPECT_EQ(editor.writers(3), (std::vector<int>{1, 2}));
+  editor.Erase(1);
+  EXPECT_EQ(editor.OnlyReader(2), 2);
+  LoweredStep step = editor.step(2);
+  step.inputs = {0};
+  editor.Replace(2, step);
+  EXPECT_TRUE(editor.readers(2).empty());
+  EXPECT_EQ(editor.readers(0), (std::vector<int>{0, 2}));
+  editor.Erase(0);
+  editor.Finish();
+  ASSERT_EQ(program.steps.size(), 1u);
+  ASSERT_EQ(program.buffers.size(), 2u);  // the constant and the temporary are gone
+  EXPECT_EQ(program.buffers[program.steps[0].outputs[0]].name, "y");
+}
+
+}  // namespace
+}  // namespace aicf::ir

@@ -1,0 +1,145 @@
+#include <string>
+
+#include "compiler/ir/coverage.h"
+#include "compiler/ir/lowered.h"
+
+namespace aicf::ir {
+namespace {
+
+template <class... Pieces>
+Status Bad(const Pieces&... pieces) {
+  return Error(Code::kInternal, pieces...);
+}
+
+class Verifier {
+ public:
+  explicit Verifier(const Lowered& lowered) : l_(lowered), state_(lowered.buffers.size()) {}
+
+  Status Run() {
+    AICF_RETURN_IF_ERROR(CheckBuffers());
+    AICF_RETURN_IF_ERROR(CheckSignature(l_.inputs, schema::Role::kInput, "input"));
+    AICF_RETURN_IF_ERROR(CheckSignature(l_.outputs, schema::Role::kOutput, "output"));
+    for (size_t s = 0; s < l_.steps.size(); ++s) {
+      const Status status = CheckStep(s);
+      if (!status.ok()) return Error(status.code(), "step ", s, ": ", status.message());
+    }
+    AICF_RETURN_IF_ERROR(CheckOrder());
+    for (BufferId b : l_.outputs) {
+      if (!Complete(b)) return Bad("output '", l_.buffers[b].name, "' is not written in full");
+    }
+    return OkStatus();
+  }
+
+ private:
+  struct State {
+    std::vector<abi::View> writes;
+    size_t last_writer = 0;
+    int complete = -1;  // unknown
+  };
+
+  int64_t CountOf(BufferId b) const { return *ElementCount(l_.buffers[b].shape); }
+
+  Status CheckBuffers() {
+    for (const LoweredBuffer& b : l_.buffers) {
+      const std::optional<int64_t> count = ElementCount(b.shape);
+      if (!IsValid(b.dtype) || !count) return Bad("buffer '", b.name, "' has an illegal type");
+      const bool constant = b.role == schema::Role::kConstant;
+      if (constant != b.constant.has_data()) {
+        return Bad("buffer '", b.name, "' is ",
+                   constant ? "a constant without data" : "not constant but has data");
+      }
+      const auto bytes = static_cast<uint64_t>(*count * DTypeBytes(b.dtype));
+      if (constant && (b.constant.dtype() != b.dtype || b.constant.bytes().size() != bytes)) {
+        return Bad("constant '", b.name, "' holds ", b.constant.bytes().size(), " bytes, expected ",
+                   bytes);
+      }
+    }
+    return OkStatus();
+  }
+
+  Status CheckSignature(const std::vector<BufferId>& ids, schema::Role role,
+                        std::string_view what) {
+    std::vector<bool> seen(l_.buffers.size(), false);
+    for (BufferId b : ids) {
+      if (b >= l_.buffers.size()) return Bad(what, " %", b, " does not exist");
+      if (seen[b]) return Bad(what, " '", l_.buffers[b].name, "' is listed twice");
+      if (l_.buffers[b].role != role)
+        return Bad(what, " '", l_.buffers[b].name, "' has another role");
+      seen[b] = true;
+    }
+    for (size_t b = 0; b < l_.buffers.size(); ++b) {
+      if (l_.buffers[b].role == role && !seen[b]) {
+        return Bad("buffer '", l_.buffers[b].name, "' has role ", what, " but is not listed");
+      }
+    }
+    return OkStatus();
+  }
+
+  Status CheckOperand(BufferId b, const abi::View& v) {
+    if (b >= l_.buffers.size()) return Bad("buffer %", b, " does not exist");
+    const LoweredBuffer& buffer = l_.buffers[b];
+    if (v.dtype != buffer.dtype) {
+      return Bad("views '", buffer.name, "' (", DTypeName(buffer.dtype), ") as ",
+                 DTypeName(v.dtype));
+    }
+    AICF_ASSIGN_OR_RETURN(const abi::Extent extent, abi::ExtentOf(v));
+    if (extent.end > CountOf(b) * DTypeBytes(buffer.dtype)) {
+      return Bad("reaches byte ", extent.end, " of '", buffer.name, "', which has ",
+                 CountOf(b) * DTypeBytes(buffer.dtype));
+    }
+    return OkStatus();
+  }
+
+  Status CheckStep(size_t s) {
+    const LoweredStep& step = l_.steps[s];
+    AICF_RETURN_IF_ERROR(abi::ValidateProblem(step.problem));
+    if (step.inputs.size() != step.problem.inputs.size() ||
+        step.outputs.size() != step.problem.outputs.size()) {
+      return Bad("operands and views differ in number");
+    }
+    for (size_t k = 0; k < step.inputs.size(); ++k) {
+      AICF_RETURN_IF_ERROR(CheckOperand(step.inputs[k], step.problem.inputs[k]));
+    }
+    for (size_t k = 0; k < step.outputs.size(); ++k) {
+      const BufferId b = step.outputs[k];
+      AICF_RETURN_IF_ERROR(CheckOperand(b, step.problem.outputs[k]));
+      const schema::Role role = l_.buffers[b].role;
+      if (role != schema::Role::kTemp && role != schema::Role::kOutput) {
+        return Bad("writes '", l_.buffers[b].name, "', which is ", schema::RoleName(role));
+      }
+      state_[b].writes.push_back(step.problem.outputs[k]);
+      state_[b].last_writer = s;
+    }
+    return OkStatus();
+  }
+
+  bool Complete(BufferId b) {
+    State& state = state_[b];
+    if (state.complete < 0) state.complete = CoverOnce(state.writes, CountOf(b)) ? 1 : 0;
+    return state.complete == 1;
+  }
+
+  // Every temporary and output is read only after its last writer, and then holds every element.
+  Status CheckOrder() {
+    for (size_t s = 0; s < l_.steps.size(); ++s) {
+      for (BufferId b : l_.steps[s].inputs) {
+        const LoweredBuffer& buffer = l_.buffers[b];
+        if (buffer.role != schema::Role::kTemp && buffer.role != schema::Role::kOutput) continue;
+        const bool late = !state_[b].writes.empty() && state_[b].last_writer >= s;
+        if (late || !Complete(b)) {
+          return Bad("step ", s, " reads '", buffer.name, "' before it is written in full");
+        }
+      }
+    }
+    return OkStatus();
+  }
+
+  const Lowered& l_;
+  std::vector<State> state_;
+};
+
+}  // namespace
+
+Status Verify(const Lowered& lowered) { return Verifier(lowered).Run(); }
+
+}  // namespace aicf::ir

@@ -1,0 +1,44 @@
+/// Evaluation of single nodes on constants, by lowering the node alone and interpreting the result
+/// on the reference kernels: one meaning for folding and for running.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/ir/graph.h"
+#include "compiler/passes/pass.h"
+
+namespace aicf {
+
+/// Keeps folding from growing a model or a compile without bound. What is over a limit stays a
+/// node.
+struct FoldLimits {
+  int64_t output_bytes = int64_t{64} << 20;  ///< of one node, unless its inputs are larger
+  int64_t total_bytes = int64_t{1} << 30;    ///< of all nodes that one Folder evaluates
+  double flops = 1e9;                        ///< of one node, on the scalar reference kernels
+};
+
+class Folder {
+ public:
+  explicit Folder(PassContext& context, FoldLimits limits = {});
+
+  /// True when the node's results depend on nothing but constants and known shapes.
+  static bool CanFold(const ir::Graph& graph, const ir::Node& node);
+
+  /// The outputs' values, or nullopt when a limit or a missing lowering keeps the node; `why` then
+  /// says which. REQUIRES: CanFold; the outputs' shapes are inferred. Errors: kInternal.
+  Result<std::optional<std::vector<ir::Tensor>>> Evaluate(const ir::Graph& graph,
+                                                          const ir::Node& node, std::string* why);
+
+ private:
+  Status CheckLimits(const ir::Graph& graph, const ir::Node& node) const;
+  Result<std::vector<ir::Tensor>> Run(const ir::Graph& graph, const ir::Node& node);
+
+  const FoldLimits limits_;
+  int64_t bytes_left_;
+  DecisionLog discarded_;  ///< decisions of the throw-away lowerings
+  PassContext context_;
+};
+
+}  // namespace aicf

@@ -1,0 +1,101 @@
+#include "base/scanner.h"
+#include "compiler/passes/graph/channel_affine.h"
+#include "compiler/passes/graph/passes.h"
+
+namespace aicf {
+namespace {
+
+constexpr std::string_view kPass = "fold-batch-norm";
+
+class BatchNormFolder {
+ public:
+  BatchNormFolder(ir::Graph& graph, PassContext& context)
+      : graph_(graph), context_(context), make_(graph), forward_(graph), uses_(graph) {}
+
+  Status Run() {
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (IsProduct(graph_.nodes[n])) Absorb(graph_.nodes[n]);
+      if (graph_.nodes[n].op == "BatchNormalization") ExplainKept(static_cast<int>(n));
+    }
+    forward_.Apply();
+    return OkStatus();
+  }
+
+ private:
+  // Takes the nodes after the product while each is an affine of its result alone. The weights are
+  // multiplied once, by all of them together.
+  void Absorb(ir::Node& product) {
+    const size_t channels = graph_.values[product.outputs[0]].shape[kProductChannelAxis];
+    ChannelAffine total{std::vector<double>(channels, 1), std::vector<double>(channels, 0)};
+    std::vector<int> taken;
+    ir::ValueId result = product.outputs[0];
+    for (int user; (user = uses_.Single(result)) >= 0;) {
+      const ir::Node& next = graph_.nodes[user];
+      auto affine = AffineOf(graph_, next, result, kProductChannelAxis);
+      if (!affine.ok()) {
+        refusals_[&next] = affine.status().message();
+        break;
+      }
+      for (size_t c = 0; c < channels; ++c) {
+        total.scale[c] *= affine->scale[c];
+        total.shift[c] = total.shift[c] * affine->scale[c] + affine->shift[c];
+      }
+      taken.push_back(user);
+      result = next.outputs[0];
+    }
+    if (!taken.empty()) Fold(product, total, taken);
+  }
+
+  void Fold(ir::Node& product, const ChannelAffine& total, const std::vector<int>& taken) {
+    auto folded = FoldAffine(graph_, product, total);
+    for (int n : taken) {
+      const ir::Node& node = graph_.nodes[n];
+      if (!folded.ok()) {
+        refusals_[&node] = folded.status().message();
+        continue;
+      }
+      product.outputs[0] = node.outputs[0];
+      forward_.Drop(n);
+      RecordRewrite(context_, kPass, "fold", StrCat(node.op, " ", Quote(node.name)),
+                    StrCat("weights and bias of ", product.op, " ", Quote(product.name)),
+                    "a scale and a shift per channel cost nothing inside the weights");
+    }
+    if (folded.ok()) Replace(product, *std::move(folded));
+  }
+
+  void Replace(ir::Node& product, FoldedProduct folded) {
+    const std::string base = graph_.values[product.inputs[1]].name;
+    product.inputs.resize(3, ir::kNoValue);
+    product.inputs[1] = make_.Constant(StrCat(base, ".folded"), std::move(folded.weights));
+    product.inputs[2] = make_.Constant(StrCat(base, ".bias"), std::move(folded.bias));
+    // The new bias holds it.
+    if (product.op == "Gemm") product.attrs.erase("beta");
+  }
+
+  // Products come before their users, so a BatchNormalization that is still here was not taken.
+  void ExplainKept(int n) {
+    const ir::Node& node = graph_.nodes[n];
+    if (forward_.dropped(n)) return;
+    const auto it = refusals_.find(&node);
+    const std::string why = it != refusals_.end()
+                                ? it->second
+                                : "its input is not the result of a product that it alone reads";
+    RecordRewrite(context_, kPass, "fold", StrCat(node.op, " ", Quote(node.name)), "kept",
+                  "only a product's own weights can take it", {{"folded into weights", why, -1}});
+  }
+
+  ir::Graph& graph_;
+  PassContext& context_;
+  ValueMaker make_;
+  Forwarding forward_;
+  const Uses uses_;
+  std::map<const ir::Node*, std::string> refusals_;
+};
+
+}  // namespace
+
+Status FoldBatchNorm(ir::Graph& graph, PassContext& context) {
+  return BatchNormFolder(graph, context).Run();
+}
+
+}  // namespace aicf

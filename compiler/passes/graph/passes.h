@@ -1,0 +1,49 @@
+/// Passes on ir::Graph (arrow 2), and the two steps before them that make every shape known.
+/// Each pass is one source file here, one row in pass_list.def and one golden test. A pass records
+/// each rewrite in context.decisions with the source nodes' names.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/status.h"
+#include "compiler/ir/graph.h"
+#include "compiler/passes/pass.h"
+
+namespace aicf {
+
+/// Gives the graph's inputs their shapes. An extent's symbol ("batch") bound through one input is
+/// bound in every other. Errors: kInvalidArgument for an unknown name, a rank or extent that
+/// contradicts the model, or a symbol bound to two extents; kUnsupported naming the input and the
+/// flag when an extent stays unknown.
+Status BindShapes(ir::Graph& graph, const std::map<std::string, Dims, std::less<>>& shapes);
+
+/// One walk in order: rewrites what older opsets left to shapes (implicit broadcasting, flattening
+/// Softmax), folds nodes whose inputs are all constant, infers the others. Afterwards every value
+/// has a dtype and a shape. REQUIRES: every graph input has a shape. Errors: kBadModel,
+/// kUnsupported and kResource naming the node.
+Status InferAndFold(ir::Graph& graph, PassContext& context);
+
+/// Replaces nodes whose inputs are all constant by their results, within the limits of evaluate.h.
+Status FoldConstants(ir::Graph& graph, PassContext& context);
+/// Identity, and no-op Reshape, Cast, Transpose, Pad, Slice, Expand, Tile, Concat and the like.
+Status EliminateIdentity(ir::Graph& graph, PassContext& context);
+/// Merges nodes of equal op, attributes and inputs; equal constants are one value.
+Status EliminateCommonSubexpressions(ir::Graph& graph, PassContext& context);
+/// Drops nodes that no graph output needs, and constants that nothing uses.
+Status EliminateDeadCode(ir::Graph& graph, PassContext& context);
+/// Transpose of Transpose becomes one, or none.
+Status MergeTransposes(ir::Graph& graph, PassContext& context);
+/// Chains of Reshape, Squeeze, Unsqueeze and Flatten become one Reshape.
+Status MergeReshapes(ir::Graph& graph, PassContext& context);
+/// BatchNormalization, and Mul, Add, Sub and Div by per-channel constants, go into the weights and
+/// bias of the Conv, ConvTranspose or Gemm before them.
+Status FoldBatchNorm(ir::Graph& graph, PassContext& context);
+/// x*1, x+0, x/1, Pow by 2 and 0.5, Div by a power of two: exact rewrites only.
+Status SimplifyArithmetic(ir::Graph& graph, PassContext& context);
+/// The ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul, Add form of layer normalisation.
+Status RecognizeLayerNorm(ir::Graph& graph, PassContext& context);
+/// Constants of commutative ops go second, so that later matchers see one order.
+Status CanonicalizeOperands(ir::Graph& graph, PassContext& context);
+
+}  // namespace aicf

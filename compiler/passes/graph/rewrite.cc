@@ -1,0 +1,108 @@
+#include "compiler/passes/graph/rewrite.h"
+
+namespace aicf {
+
+ValueMaker::ValueMaker(ir::Graph& graph) : graph_(graph) {
+  for (const ir::Value& v : graph.values) names_.insert(v.name);
+}
+
+std::string ValueMaker::Fresh(std::string_view base) {
+  std::string name(base);
+  for (int i = 1; !names_.insert(name).second; ++i) name = StrCat(base, ".", i);
+  return name;
+}
+
+ir::ValueId ValueMaker::Value(std::string_view base, DType dtype, const Dims& shape) {
+  ir::Value value;
+  value.name = Fresh(base);
+  value.dtype = dtype;
+  value.shape = shape;
+  value.shape_known = true;
+  return graph_.AddValue(std::move(value));
+}
+
+ir::ValueId ValueMaker::Constant(std::string_view base, ir::Tensor tensor) {
+  const ir::ValueId id = Value(base, tensor.dtype(), tensor.shape());
+  graph_.values[id].constant = std::move(tensor);
+  return id;
+}
+
+ir::ValueId ValueMaker::Ints(std::string_view base, std::span<const int64_t> values) {
+  return Constant(base, ir::Tensor::FromValues<int64_t>(
+                            DType::kI64, {static_cast<int64_t>(values.size())}, values));
+}
+
+Forwarding::Forwarding(ir::Graph& graph)
+    : graph_(graph),
+      stands_for_(graph.values.size()),
+      dropped_(graph.nodes.size(), false),
+      is_output_(graph.values.size(), false),
+      is_produced_(graph.values.size(), false) {
+  for (size_t v = 0; v < stands_for_.size(); ++v) stands_for_[v] = static_cast<ir::ValueId>(v);
+  for (ir::ValueId v : graph.outputs) is_output_[v] = true;
+  for (const ir::Node& node : graph.nodes) {
+    for (ir::ValueId v : node.outputs) {
+      if (v != ir::kNoValue) is_produced_[v] = true;
+    }
+  }
+}
+
+ir::ValueId Forwarding::Resolve(ir::ValueId v) const {
+  // Values that a pass adds while it runs stand for themselves.
+  while (v != ir::kNoValue && v < static_cast<ir::ValueId>(stands_for_.size()) &&
+         stands_for_[v] != v) {
+    v = stands_for_[v];
+  }
+  return v;
+}
+
+bool Forwarding::Forward(int producer, ir::ValueId from, ir::ValueId to) {
+  to = Resolve(to);
+  if (!is_output_[from]) {
+    stands_for_[from] = to;
+  } else {
+    const bool renames =
+        to < static_cast<ir::ValueId>(stands_for_.size()) && is_produced_[to] && !is_output_[to];
+    if (!renames) return false;
+    stands_for_[to] = from;
+  }
+  Drop(producer);
+  return true;
+}
+
+void Forwarding::Apply() {
+  std::vector<ir::Node> kept;
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    if (n < dropped_.size() && dropped_[n]) continue;
+    ir::Node& node = graph_.nodes[n];
+    for (ir::ValueId& v : node.inputs) v = Resolve(v);
+    // Only a value that took over a graph output's name has a substitute here.
+    for (ir::ValueId& v : node.outputs) v = Resolve(v);
+    kept.push_back(std::move(node));
+  }
+  graph_.nodes = std::move(kept);
+}
+
+Uses::Uses(const ir::Graph& graph)
+    : users_(ir::UsersOf(graph)), is_output_(graph.values.size(), false) {
+  for (ir::ValueId v : graph.outputs) is_output_[v] = true;
+}
+
+int Uses::Single(ir::ValueId v) const {
+  return !is_output_[v] && users_[v].size() == 1 ? users_[v][0] : -1;
+}
+
+void RecordRewrite(PassContext& context, std::string_view pass, std::string_view kind,
+                   std::string subject, std::string choice, std::string_view rule,
+                   std::vector<Alternative> alternatives) {
+  Decision decision;
+  decision.kind = kind;
+  decision.subject = std::move(subject);
+  decision.choice = std::move(choice);
+  decision.reason = StrCat("rule: ", rule);
+  decision.pass = pass;
+  decision.alternatives = std::move(alternatives);
+  context.decisions->Record(std::move(decision));
+}
+
+}  // namespace aicf

@@ -1,0 +1,71 @@
+/// Tools of the graph passes: fresh names, constants, forwarding of values, decisions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/passes/pass.h"
+
+namespace aicf {
+
+/// Makes values with names that no other value of the graph has. Reads the graph's names once.
+/// REQUIRES: nobody else adds values meanwhile.
+class ValueMaker {
+ public:
+  explicit ValueMaker(ir::Graph& graph);
+  std::string Fresh(std::string_view base);
+  ir::ValueId Value(std::string_view base, DType dtype, const Dims& shape);
+  ir::ValueId Constant(std::string_view base, ir::Tensor tensor);
+  ir::ValueId Ints(std::string_view base, std::span<const int64_t> values);
+
+ private:
+  ir::Graph& graph_;
+  std::unordered_set<std::string> names_;
+};
+
+/// Values that stand for others, and nodes that go; applied to the graph in one sweep.
+class Forwarding {
+ public:
+  explicit Forwarding(ir::Graph& graph);
+
+  /// The value that stands for v by now.
+  ir::ValueId Resolve(ir::ValueId v) const;
+  /// Lets every use of `from` read `to` and drops node `producer` of `from`. A graph output keeps
+  /// its name: then `to` takes it over where that is possible. False, and nothing changed,
+  /// otherwise. REQUIRES: equal dtype and shape; `to` is defined before `from`.
+  bool Forward(int producer, ir::ValueId from, ir::ValueId to);
+  void Drop(int node) { dropped_[node] = true; }
+  bool dropped(int node) const { return dropped_[node]; }
+  bool IsOutput(ir::ValueId v) const { return is_output_[v]; }
+  /// Rewrites the graph. The object is spent afterwards.
+  void Apply();
+
+ private:
+  ir::Graph& graph_;
+  std::vector<ir::ValueId> stands_for_;
+  std::vector<bool> dropped_, is_output_, is_produced_;
+};
+
+/// Who reads a value, as of construction.
+class Uses {
+ public:
+  explicit Uses(const ir::Graph& graph);
+  const std::vector<int>& Of(ir::ValueId v) const { return users_[v]; }
+  bool IsOutput(ir::ValueId v) const { return is_output_[v]; }
+  /// The one node that reads v, or -1: none, several, or v is a graph output.
+  int Single(ir::ValueId v) const;
+
+ private:
+  std::vector<std::vector<int>> users_;
+  std::vector<bool> is_output_;
+};
+
+/// Records a rewrite that is always an improvement.
+void RecordRewrite(PassContext& context, std::string_view pass, std::string_view kind,
+                   std::string subject, std::string choice, std::string_view rule,
+                   std::vector<Alternative> alternatives = {});
+
+}  // namespace aicf

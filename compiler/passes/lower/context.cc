@@ -1,0 +1,193 @@
+#include <algorithm>
+
+#include "base/hash.h"
+#include "compiler/ir/lowered_edit.h"
+#include "compiler/ir/views.h"
+#include "compiler/passes/lower/lower.h"
+
+namespace aicf {
+namespace {
+
+// Ranks with one to three spatial axes, as in abi::ConvAttrs.
+bool HasSpatialRank(const Dims& shape) { return shape.rank() >= 3 && shape.rank() <= 5; }
+
+bool IsConv(const ir::Node& node) { return node.op == "Conv" || node.op == "ConvTranspose"; }
+
+std::string OrderName(const Dims& order) {
+  if (order == ir::ChannelsLastOrder(order.rank())) return "channels-last";
+  return StrCat("axis order ", ToListString(order));
+}
+
+}  // namespace
+
+LowerContext::LowerContext(const ir::Graph& graph, ir::Lowered& lowered, PassContext& pass)
+    : graph_(graph),
+      lowered_(lowered),
+      pass_(pass),
+      views_(graph.values.size()),
+      is_output_(graph.values.size(), false),
+      feeds_conv_(graph.values.size(), false),
+      output_buffers_(graph.values.size()) {
+  for (ir::ValueId id : graph.outputs) is_output_[id] = true;
+  for (const ir::Node& node : graph.nodes) {
+    if (IsConv(node)) feeds_conv_[node.inputs[0]] = true;
+  }
+  for (ir::ValueId id : graph.inputs) {
+    const ir::Value& v = value(id);
+    const ir::BufferId b = AddBuffer({v.name, v.dtype, v.shape, schema::Role::kInput, {}});
+    lowered_.inputs.push_back(b);
+    views_[id] = ValueView{b, abi::DenseView(v.dtype, v.shape)};
+  }
+}
+
+ir::BufferId LowerContext::AddBuffer(ir::LoweredBuffer buffer) {
+  lowered_.buffers.push_back(std::move(buffer));
+  return static_cast<ir::BufferId>(lowered_.buffers.size() - 1);
+}
+
+ValueView LowerContext::Get(ir::ValueId id) {
+  if (!views_[id] && value(id).is_constant()) {
+    views_[id] = Constant(value(id).name, value(id).constant);
+  }
+  return *views_[id];
+}
+
+void LowerContext::Alias(ir::ValueId id, ValueView view) { views_[id] = std::move(view); }
+
+bool LowerContext::WantsChannelsLast(ir::ValueId id) const {
+  return feeds_conv_[id] && HasSpatialRank(value(id).shape);
+}
+
+ValueView LowerContext::DefineInOrder(ir::ValueId id, const Dims& order) {
+  const ir::Value& v = value(id);
+  const bool output = is_output_[id];
+  const schema::Role role = output ? schema::Role::kOutput : schema::Role::kTemp;
+  ValueView made{AddBuffer({v.name, v.dtype, v.shape, role, {}}), abi::DenseView(v.dtype, v.shape)};
+  if (output) output_buffers_[id] = made.buffer;
+  if (!output && !order.empty()) made.view.strides = ir::StridesInOrder(v.shape, order);
+  views_[id] = made;
+  return made;
+}
+
+ValueView LowerContext::DefineDense(ir::ValueId id) { return DefineInOrder(id, {}); }
+
+ValueView LowerContext::Define(ir::ValueId id) {
+  if (!WantsChannelsLast(id)) return DefineDense(id);
+  return DefineInOrder(id, ir::ChannelsLastOrder(value(id).shape.rank()));
+}
+
+ValueView LowerContext::DefineLike(ir::ValueId id, const ValueView& leader) {
+  if (WantsChannelsLast(id)) return Define(id);
+  const ValueView made = DefineInOrder(id, ir::AxisOrder(leader.view));
+  const auto group = group_of_.find(leader.buffer);
+  if (group != group_of_.end() && !is_output_[id]) {
+    group_of_[made.buffer] = group->second;
+    groups_[group->second].followers.push_back(value(id).name);
+  }
+  return made;
+}
+
+ValueView LowerContext::DefineChannelsLast(const ir::Node& node, ir::ValueId id) {
+  if (!HasSpatialRank(value(id).shape)) return DefineDense(id);
+  const Dims order = ir::ChannelsLastOrder(value(id).shape.rank());
+  const ValueView made = DefineInOrder(id, order);
+  const std::string subject = StrCat("value '", value(id).name, "' [", node.name, "]");
+  if (is_output_[id]) {
+    pass_.decisions->Record({"layout", subject, "row-major",
+                             "rule: the caller sees graph outputs row-major", "lower", -1,
+                             {{"channels-last", "the value is a graph output", -1}}});
+    return made;
+  }
+  group_of_[made.buffer] = groups_.size();
+  groups_.push_back({subject, order, {}});
+  return made;
+}
+
+ValueView LowerContext::Temp(std::string_view name, DType dtype, const Dims& shape,
+                             const Dims& order) {
+  ValueView made{AddBuffer({std::string(name), dtype, shape, schema::Role::kTemp, {}}),
+                 abi::DenseView(dtype, shape)};
+  if (!order.empty()) made.view.strides = ir::StridesInOrder(shape, order);
+  return made;
+}
+
+ValueView LowerContext::Constant(std::string_view name, const ir::Tensor& tensor) {
+  const Hash128 hash = HashBytes(tensor.bytes());
+  std::vector<ir::BufferId>& known = constants_[{hash.high, hash.low}];
+  for (ir::BufferId b : known) {
+    const ir::LoweredBuffer& buffer = lowered_.buffers[b];
+    if (buffer.dtype == tensor.dtype() && buffer.constant.bytes().size() == tensor.bytes().size()) {
+      return {b, abi::DenseView(tensor.dtype(), tensor.shape())};
+    }
+  }
+  const ir::BufferId b = AddBuffer(
+      {std::string(name), tensor.dtype(), tensor.shape(), schema::Role::kConstant, tensor});
+  known.push_back(b);
+  return {b, abi::DenseView(tensor.dtype(), tensor.shape())};
+}
+
+void LowerContext::Emit(const ir::Node& node, abi::Problem problem, std::vector<ir::BufferId> inputs,
+                        std::vector<ir::BufferId> outputs) {
+  const bool writes = std::any_of(problem.outputs.begin(), problem.outputs.end(),
+                                  [](const abi::View& v) { return abi::ElementsOf(v) != 0; });
+  if (!writes) return;
+  lowered_.steps.push_back({{node.name}, std::move(problem), std::move(inputs), std::move(outputs)});
+}
+
+void LowerContext::EmitCopy(const ir::Node& node, const ValueView& from, const ValueView& to,
+                            std::string_view reason) {
+  abi::Problem p;
+  p.family = abi::Family::kCopy;
+  p.attrs = abi::CopyAttrs{{Dims::Filled(to.view.shape.rank(), 0)}, false, 0};
+  p.inputs = {from.view};
+  p.outputs = {to.view};
+  p.core_inputs = 1;
+  Emit(node, std::move(p), {from.buffer}, {to.buffer});
+  pass_.decisions->Record({"copy", StrCat("'", lowered_.buffers[to.buffer].name, "' [", node.name, "]"),
+                           "copy", std::string(reason), "lower", -1, {}});
+}
+
+void LowerContext::CopyToOutput(const ir::Node& node, ir::ValueId id) {
+  const ir::Value& v = value(id);
+  const ValueView made{AddBuffer({v.name, v.dtype, v.shape, schema::Role::kOutput, {}}),
+                       abi::DenseView(v.dtype, v.shape)};
+  EmitCopy(node, Get(id), made,
+           "rule: a graph output has its own row-major buffer, and the value is a view");
+  output_buffers_[id] = made.buffer;
+}
+
+void LowerContext::FinishOutputs(const ir::Node& node) {
+  for (ir::ValueId id : node.outputs) {
+    if (id == ir::kNoValue || !is_output_[id] || output_buffers_[id]) continue;
+    CopyToOutput(node, id);
+  }
+}
+
+void LowerContext::RecordLayouts() {
+  for (const LayoutGroup& g : groups_) {
+    std::string reason =
+        "rule: a convolution reads and writes whole pixels, so channels are stored next to each other";
+    if (!g.followers.empty()) reason += StrCat("; followed by ", g.followers.size(), " values:");
+    for (size_t i = 0; i < g.followers.size(); ++i) {
+      reason += StrCat(i == 0 ? " '" : ", '", g.followers[i], "'");
+    }
+    pass_.decisions->Record({"layout", g.subject, OrderName(g.order), std::move(reason), "lower", -1,
+                             {{"row-major", "would transpose at every convolution", -1}}});
+  }
+}
+
+void LowerContext::Finish() {
+  for (ir::ValueId id : graph_.outputs) {
+    if (!output_buffers_[id]) {
+      // The output is an input or a constant of the graph.
+      ir::Node source;
+      source.name = StrCat("output:", value(id).name);
+      CopyToOutput(source, id);
+    }
+    lowered_.outputs.push_back(*output_buffers_[id]);
+  }
+  RecordLayouts();
+  ir::DropUnusedBuffers(lowered_);
+}
+
+}  // namespace aicf

@@ -1,0 +1,284 @@
+// Ops that gather several windows into one buffer: each piece is a view.
+#include <algorithm>
+
+#include "compiler/ir/infer/infer.h"
+#include "compiler/ir/views.h"
+#include "compiler/passes/lower/lowerings.h"
+#include "compiler/passes/lower/operand_expr.h"
+
+namespace aicf {
+namespace {
+
+// Operands of one step; the contract allows 56 (kernels/abi/validate.cc).
+constexpr size_t kMaxPieces = 48;
+
+struct Piece {
+  ValueView from;
+  Dims start;
+};
+
+void EmitPieces(LowerContext& ctx, const ir::Node& node, const std::vector<Piece>& pieces,
+                const ValueView& to, std::optional<double> fill) {
+  abi::Problem p;
+  p.family = abi::Family::kCopy;
+  abi::CopyAttrs attrs;
+  attrs.has_fill = fill.has_value();
+  attrs.fill = fill.value_or(0);
+  std::vector<ir::BufferId> inputs;
+  for (const Piece& piece : pieces) {
+    attrs.starts.push_back(piece.start);
+    p.inputs.push_back(piece.from.view);
+    inputs.push_back(piece.from.buffer);
+  }
+  p.attrs = std::move(attrs);
+  p.outputs = {to.view};
+  p.core_inputs = static_cast<int>(p.inputs.size());
+  ctx.Emit(node, std::move(p), std::move(inputs), {to.buffer});
+}
+
+void RecordCopy(LowerContext& ctx, const ir::Node& node, std::string reason) {
+  ctx.pass().decisions->Record({"copy",
+                                StrCat("'", ctx.value(node.outputs[0]).name, "' [", node.name, "]"),
+                                "copy", std::move(reason), "lower", -1, {}});
+}
+
+const ValueView* Largest(const std::vector<Piece>& pieces) {
+  const Piece* best = &pieces[0];
+  for (const Piece& p : pieces) {
+    if (abi::ElementsOf(p.from.view) > abi::ElementsOf(best->from.view)) best = &p;
+  }
+  return &best->from;
+}
+
+}  // namespace
+
+Status LowerConcat(LowerContext& ctx, const ir::Node& node) {
+  const ir::ValueId out = node.outputs[0];
+  const Dims& shape = ctx.value(out).shape;
+  AICF_ASSIGN_OR_RETURN(const int axis, ir::NormalizeAxis(node.Int("axis", 0), shape.rank()));
+  std::vector<Piece> pieces;
+  Dims start = Dims::Filled(shape.rank(), 0);
+  for (ir::ValueId id : node.inputs) {
+    if (abi::ElementsOf(ctx.Get(id).view) > 0) pieces.push_back({ctx.Get(id), start});
+    start[axis] += ctx.value(id).shape[axis];
+  }
+  if (pieces.size() == 1) {
+    ctx.Alias(out, pieces[0].from);
+    return OkStatus();
+  }
+  if (pieces.empty()) {
+    ctx.Define(out);
+    return OkStatus();
+  }
+  const ValueView to = ctx.DefineLike(out, *Largest(pieces));
+  for (size_t first = 0; first < pieces.size(); first += kMaxPieces) {
+    const size_t last = std::min(pieces.size(), first + kMaxPieces);
+    std::vector<Piece> some(pieces.begin() + first, pieces.begin() + last);
+    Dims window_start = some[0].start;
+    Dims extents = shape;
+    extents[axis] = (last < pieces.size() ? pieces[last].start[axis] : shape[axis]) - window_start[axis];
+    for (Piece& p : some) p.start[axis] -= window_start[axis];
+    EmitPieces(ctx, node, some, {to.buffer, ir::WindowOf(to.view, window_start, extents)}, {});
+  }
+  RecordCopy(ctx, node, StrCat("rule: concatenates ", pieces.size(), " pieces into one buffer"));
+  return OkStatus();
+}
+
+Status LowerTile(LowerContext& ctx, const ir::Node& node) {
+  const ir::ValueId out = node.outputs[0];
+  const ValueView x = ctx.Get(node.inputs[0]);
+  AICF_ASSIGN_OR_RETURN(const auto given, ir::ConstantInts(ctx.graph(), node, 1, "repeats"));
+  const std::vector<int64_t>& repeats = *given;
+  // Each repeated axis becomes two: the repetition, with stride 0, and the axis itself.
+  Dims shape, strides;
+  for (int i = 0; i < x.view.shape.rank(); ++i) {
+    const bool repeated = repeats[i] != 1 && x.view.shape[i] != 1;
+    if (shape.rank() + (repeated ? 2 : 1) > kMaxRank) {
+      return Error(Code::kUnsupported, "Tile repeats too many axes of a rank ",
+                   x.view.shape.rank(), " tensor");
+    }
+    if (repeated) {
+      shape.push_back(repeats[i]);
+      strides.push_back(0);
+    }
+    shape.push_back(repeated ? x.view.shape[i] : ctx.value(out).shape[i]);
+    strides.push_back(repeated || repeats[i] == 1 ? x.view.strides[i] : 0);
+  }
+  const ValueView tiled{x.buffer, {x.view.dtype, shape, strides, x.view.offset}};
+  if (const auto view = ir::Reshape(tiled.view, ctx.value(out).shape)) {
+    ctx.Alias(out, {x.buffer, *view});
+    return OkStatus();
+  }
+  const ValueView to = ctx.DefineLike(out, x);
+  ctx.EmitCopy(node, tiled, {to.buffer, *ir::Reshape(to.view, shape)},
+               "only-legal: a repeated axis longer than one has no stride");
+  return OkStatus();
+}
+
+namespace {
+
+// One run of an axis of a padded tensor: `count` elements from `from`, `step` apart (0 repeats).
+struct Run {
+  int64_t start, from, step, count;
+};
+
+std::vector<Run> ConstantRuns(int64_t extent, int64_t before, int64_t after) {
+  const int64_t from = std::max<int64_t>(-before, 0);
+  const int64_t count = extent + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
+  if (count <= 0) return {};
+  return {{std::max<int64_t>(before, 0), from, 1, count}};
+}
+
+std::vector<Run> EdgeRuns(int64_t extent, int64_t before, int64_t after) {
+  std::vector<Run> runs = ConstantRuns(extent, before, after);
+  if (before > 0) runs.push_back({0, 0, 0, before});
+  if (after > 0) runs.push_back({extent + before, extent - 1, 0, after});
+  return runs;
+}
+
+// Output position p shows input position `reflected` or `wrapped` of p - before; runs are cut where
+// that function turns or jumps.
+std::vector<Run> PeriodicRuns(int64_t extent, int64_t before, int64_t after, bool reflect) {
+  std::vector<Run> runs;
+  const int64_t total = extent + before + after;
+  const int64_t period = reflect ? std::max<int64_t>(2 * (extent - 1), 1) : extent;
+  for (int64_t at = 0; at < total;) {
+    const int64_t phase = ((at - before) % period + period) % period;
+    const bool backwards = reflect && extent > 1 && phase >= extent - 1;
+    const int64_t from = backwards ? period - phase : phase;
+    const int64_t left = backwards ? from : extent - phase;
+    const int64_t count = std::min(std::max<int64_t>(left, 1), total - at);
+    runs.push_back({at, from, backwards ? -1 : 1, count});
+    at += count;
+  }
+  return runs;
+}
+
+std::vector<Run> RunsOf(std::string_view mode, int64_t extent, int64_t before, int64_t after) {
+  if (mode == "constant") return ConstantRuns(extent, before, after);
+  if (extent == 0) return {};
+  if (mode == "edge") return EdgeRuns(extent, before, after);
+  return PeriodicRuns(extent, before, after, mode == "reflect");
+}
+
+// Every combination of one run per axis is a piece.
+void AddPieces(const ValueView& x, const std::vector<std::vector<Run>>& runs, size_t axis, Piece piece,
+               std::vector<Piece>& out) {
+  if (axis == runs.size()) {
+    out.push_back(std::move(piece));
+    return;
+  }
+  const int a = static_cast<int>(axis);
+  for (const Run& run : runs[axis]) {
+    Piece next = piece;
+    next.start[a] = run.start;
+    next.from.view.shape[a] = run.count;
+    next.from.view.offset += run.from * x.view.strides[a];
+    next.from.view.strides[a] = run.step * x.view.strides[a];
+    AddPieces(x, runs, axis + 1, std::move(next), out);
+  }
+}
+
+// One step where the pieces fit; otherwise one for each run of the first axis that has several.
+void EmitRuns(LowerContext& ctx, const ir::Node& node, const ValueView& x,
+              const std::vector<std::vector<Run>>& runs, const ValueView& to) {
+  const int rank = to.view.shape.rank();
+  size_t count = 1;
+  for (const std::vector<Run>& along : runs) count *= along.size();
+  if (count <= kMaxPieces) {
+    std::vector<Piece> pieces;
+    AddPieces(x, runs, 0, {x, Dims::Filled(rank, 0)}, pieces);
+    EmitPieces(ctx, node, pieces, to, std::nullopt);
+    return;
+  }
+  int axis = 0;
+  while (runs[axis].size() == 1) ++axis;
+  for (Run run : runs[axis]) {
+    Dims start = Dims::Filled(rank, 0), extents = to.view.shape;
+    start[axis] = run.start;
+    extents[axis] = run.count;
+    run.start = 0;
+    std::vector<std::vector<Run>> some = runs;
+    some[axis] = {run};
+    EmitRuns(ctx, node, x, some, {to.buffer, ir::WindowOf(to.view, start, extents)});
+  }
+}
+
+double FillOf(const ir::Value& v) {
+  return IsFloat(v.dtype) ? v.constant.FloatAt(0) : static_cast<double>(v.constant.IntAt(0));
+}
+
+ValueView Empty(ValueView x) {
+  x.view.shape = Dims::Filled(x.view.shape.rank(), 0);
+  return x;
+}
+
+// The border as pieces that repeat a computed value: along each axis the part before and the part
+// after the interior, over the interior of the axes already done and the whole of the others.
+void AddBorder(const ValueView& value, const Piece& interior, const Dims& shape,
+               std::vector<Piece>& out) {
+  Dims start = Dims::Filled(shape.rank(), 0), extents = shape;
+  auto add = [&](int axis, int64_t from, int64_t count) {
+    Piece piece{value, start};
+    piece.start[axis] = from;
+    Dims window = extents;
+    window[axis] = count;
+    piece.from.view.shape = window;
+    piece.from.view.strides = Dims::Filled(shape.rank(), 0);
+    if (abi::ElementsOf(piece.from.view) > 0) out.push_back(std::move(piece));
+  };
+  for (int i = 0; i < shape.rank(); ++i) {
+    const int64_t end = interior.start[i] + interior.from.view.shape[i];
+    add(i, 0, interior.start[i]);
+    add(i, end, shape[i] - end);
+    start[i] = interior.start[i];
+    extents[i] = interior.from.view.shape[i];
+  }
+}
+
+}  // namespace
+
+namespace {
+
+// Constant padding: the interior, and a fill or a computed value around it.
+void EmitConstantPad(LowerContext& ctx, const ir::Node& node, const ValueView& x,
+                     const std::vector<std::vector<Run>>& runs, const ValueView& to) {
+  std::vector<Piece> pieces;
+  AddPieces(x, runs, 0, {x, Dims::Filled(to.view.shape.rank(), 0)}, pieces);
+  const ir::ValueId value = node.input(2);
+  if (value == ir::kNoValue || ctx.value(value).is_constant()) {
+    EmitPieces(ctx, node, pieces, to, value == ir::kNoValue ? 0.0 : FillOf(ctx.value(value)));
+    return;
+  }
+  const Piece interior =
+      pieces.empty() ? Piece{Empty(x), Dims::Filled(to.view.shape.rank(), 0)} : pieces[0];
+  AddBorder(ctx.Get(value), interior, to.view.shape, pieces);
+  EmitPieces(ctx, node, pieces, to, std::nullopt);
+}
+
+}  // namespace
+
+Status LowerPad(LowerContext& ctx, const ir::Node& node) {
+  const ir::ValueId out = node.outputs[0];
+  const ValueView x = ctx.Get(node.inputs[0]);
+  const int rank = x.view.shape.rank();
+  const std::string mode = node.Str("mode", "constant");
+  AICF_ASSIGN_OR_RETURN(const ir::PadSpec pads, ir::ResolvePad(ctx.graph(), node));
+  if (ctx.value(out).shape == x.view.shape && pads.begin == Dims::Filled(rank, 0)) {
+    return LowerIdentity(ctx, node);
+  }
+  std::vector<std::vector<Run>> runs;
+  for (int i = 0; i < rank; ++i) {
+    runs.push_back(RunsOf(mode, x.view.shape[i], pads.begin[i], pads.end[i]));
+  }
+  const ValueView to = ctx.DefineLike(out, x);
+  if (mode == "constant") {
+    EmitConstantPad(ctx, node, x, runs, to);
+  } else {
+    EmitRuns(ctx, node, x, runs, to);
+  }
+  RecordCopy(ctx, node, StrCat("rule: ", mode, " padding writes every element once"));
+  return OkStatus();
+}
+
+}  // namespace aicf

@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <cstring>
+
+#include "compiler/passes/lower/lower.h"
+#include "kernels/cpu/functions.h"
+
+namespace aicf {
+namespace {
+
+// 64-byte aligned, zeroed memory: vector kernels may assume the alignment.
+class Memory {
+ public:
+  explicit Memory(size_t bytes) : storage_(bytes + kAlignment) {
+    const auto address = reinterpret_cast<uintptr_t>(storage_.data());
+    data_ = storage_.data() + (kAlignment - address % kAlignment) % kAlignment;
+  }
+  std::byte* data() { return data_; }
+
+ private:
+  static constexpr size_t kAlignment = 64;
+  std::vector<std::byte> storage_;
+  std::byte* data_;
+};
+
+size_t BytesOf(const ir::LoweredBuffer& b) {
+  return static_cast<size_t>(*ElementCount(b.shape) * DTypeBytes(b.dtype));
+}
+
+Status CheckInputs(const ir::Lowered& lowered, const std::vector<ir::Tensor>& inputs) {
+  if (inputs.size() != lowered.inputs.size()) {
+    return Error(Code::kInvalidArgument, inputs.size(), " inputs given, expected ",
+                 lowered.inputs.size());
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ir::LoweredBuffer& want = lowered.buffers[lowered.inputs[i]];
+    if (inputs[i].dtype() == want.dtype && inputs[i].shape() == want.shape) continue;
+    return Error(Code::kInvalidArgument, "input '", want.name, "' is ", DTypeName(inputs[i].dtype()),
+                 " ", ToString(inputs[i].shape()), ", expected ", DTypeName(want.dtype), " ",
+                 ToString(want.shape));
+  }
+  return OkStatus();
+}
+
+void RunStep(const ir::LoweredStep& step, std::vector<Memory>& memory) {
+  std::vector<void*> addresses;
+  for (ir::BufferId b : step.inputs) addresses.push_back(memory[b].data());
+  for (ir::BufferId b : step.outputs) addresses.push_back(memory[b].data());
+  cpu::RunSerial(abi::ReferenceKey(step.problem.family), step.problem, addresses.data());
+}
+
+}  // namespace
+
+Result<std::vector<ir::Tensor>> Interpret(const ir::Lowered& lowered,
+                                          const std::vector<ir::Tensor>& inputs) {
+  AICF_RETURN_IF_ERROR(CheckInputs(lowered, inputs));
+  std::vector<Memory> memory;
+  memory.reserve(lowered.buffers.size());
+  for (const ir::LoweredBuffer& b : lowered.buffers) {
+    memory.emplace_back(BytesOf(b));
+    if (b.constant.has_data()) std::ranges::copy(b.constant.bytes(), memory.back().data());
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::ranges::copy(inputs[i].bytes(), memory[lowered.inputs[i]].data());
+  }
+  for (const ir::LoweredStep& step : lowered.steps) RunStep(step, memory);
+  std::vector<ir::Tensor> outputs;
+  for (ir::BufferId b : lowered.outputs) {
+    const ir::LoweredBuffer& buffer = lowered.buffers[b];
+    const std::byte* data = memory[b].data();
+    outputs.push_back(ir::Tensor::Own(buffer.dtype, buffer.shape,
+                                      std::vector<std::byte>(data, data + BytesOf(buffer))));
+  }
+  return outputs;
+}
+
+}  // namespace aicf

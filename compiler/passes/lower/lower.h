@@ -1,0 +1,101 @@
+/// Arrow 3: Graph -> Lowered. Each graph value becomes a view of a buffer; ops that only move indices
+/// (Reshape, Transpose, Slice, Squeeze, Expand, Split) become other views of the same buffer.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/ir/graph.h"
+#include "compiler/ir/lowered.h"
+#include "compiler/passes/pass.h"
+
+namespace aicf {
+
+/// Where a graph value lives while lowering.
+struct ValueView {
+  ir::BufferId buffer = 0;
+  abi::View view;
+};
+
+/// State of one lowering; the lowerings in this folder are its only users.
+///
+/// Layout: a value is stored in an order of its axes. Results of convolutions, and values that a
+/// convolution reads, are channels-last; ops that keep positions (elementwise, pooling, ...) store
+/// their result in the order of the operand they follow; everything else, and every graph output, is
+/// row-major. Where a convolution starts such a group, one "layout" decision is recorded.
+class LowerContext {
+ public:
+  LowerContext(const ir::Graph& graph, ir::Lowered& lowered, PassContext& pass);
+
+  const ir::Graph& graph() const { return graph_; }
+  PassContext& pass() { return pass_; }
+  const ir::Value& value(ir::ValueId id) const { return graph_.values[id]; }
+
+  /// The view of an input value; constants get their buffer on first use.
+  ValueView Get(ir::ValueId id);
+  /// Declares that a value is this view (no step).
+  void Alias(ir::ValueId id, ValueView view);
+  /// A new buffer for an output value, row-major or in the order that a convolution reading it wants;
+  /// also records it as the value's view. Graph outputs are row-major, whichever Define is called.
+  ValueView Define(ir::ValueId id);
+  /// The same, stored in the axis order of `leader`, which has the value's rank.
+  ValueView DefineLike(ir::ValueId id, const ValueView& leader);
+  /// The same, channels-last: the result of a convolution. Records the decision.
+  ValueView DefineChannelsLast(const ir::Node& node, ir::ValueId id);
+  /// The same, row-major whoever reads it.
+  ValueView DefineDense(ir::ValueId id);
+  /// A new temporary, dense in the given order of axes (outermost first; empty: row-major).
+  ValueView Temp(std::string_view name, DType dtype, const Dims& shape, const Dims& order = {});
+  /// A constant buffer made by a lowering; equal contents share one buffer.
+  ValueView Constant(std::string_view name, const ir::Tensor& tensor);
+  /// Appends a step; one that writes no element is dropped.
+  void Emit(const ir::Node& node, abi::Problem problem, std::vector<ir::BufferId> inputs,
+            std::vector<ir::BufferId> outputs);
+  /// Appends a copy of `from` to `to` (equal shapes) and records why it exists.
+  void EmitCopy(const ir::Node& node, const ValueView& from, const ValueView& to,
+                std::string_view reason);
+
+  /// Gives every graph output of the node its own buffer, by a copy where the value is a view.
+  void FinishOutputs(const ir::Node& node);
+  /// The rest: outputs that no node made, output order, layout decisions, unused buffers dropped.
+  void Finish();
+
+ private:
+  struct LayoutGroup {
+    std::string subject;
+    Dims order;
+    std::vector<std::string> followers;
+  };
+
+  ValueView DefineInOrder(ir::ValueId id, const Dims& order);
+  void CopyToOutput(const ir::Node& node, ir::ValueId id);
+  ir::BufferId AddBuffer(ir::LoweredBuffer buffer);
+  bool WantsChannelsLast(ir::ValueId id) const;
+  void RecordLayouts();
+
+  const ir::Graph& graph_;
+  ir::Lowered& lowered_;
+  PassContext& pass_;
+  std::vector<std::optional<ValueView>> views_;
+  std::vector<bool> is_output_;
+  std::vector<bool> feeds_conv_;
+  std::vector<std::optional<ir::BufferId>> output_buffers_;  ///< by value
+  std::vector<LayoutGroup> groups_;
+  std::map<ir::BufferId, size_t> group_of_;
+  std::map<std::pair<uint64_t, uint64_t>, std::vector<ir::BufferId>> constants_;  ///< by content hash
+};
+
+/// Lowers a whole graph. Graph outputs become output buffers, dense row-major, with a copy step only
+/// where no producer can write them directly. Errors: kUnsupported naming the node.
+Result<ir::Lowered> LowerGraph(const ir::Graph& graph, PassContext& context);
+
+/// Executes a lowered program on the reference kernels. For folding, golden tests and oracles.
+/// inputs in the order of lowered.inputs. Errors: kInvalidArgument on a shape or dtype mismatch.
+Result<std::vector<ir::Tensor>> Interpret(const ir::Lowered& lowered,
+                                          const std::vector<ir::Tensor>& inputs);
+
+}  // namespace aicf

@@ -1,0 +1,59 @@
+/// An expression under construction together with the operands that it reads. Operands that name the
+/// same elements share one input.
+#pragma once
+
+#include <vector>
+
+#include "compiler/ir/lowered.h"
+#include "compiler/passes/lower/lower.h"
+#include "kernels/abi/expr.h"
+
+namespace aicf {
+
+class OperandExpr {
+ public:
+  /// `first_input` inputs of the expression are not operands: 1 in an epilogue, whose input 0 is the
+  /// raw result, otherwise 0.
+  explicit OperandExpr(int first_input) : first_input_(first_input) {}
+
+  abi::ExprBuilder& builder() { return builder_; }
+  /// The raw result of the step. REQUIRES: first_input is 1.
+  uint16_t Raw(DType dtype) { return builder_.Input(0, abi::ComputeDType(dtype)); }
+  /// The value of an operand at the current point.
+  uint16_t Load(const ValueView& operand);
+  /// Inputs the expression has so far.
+  int input_count() const { return first_input_ + static_cast<int>(operands_.size()); }
+  const std::vector<ValueView>& operands() const { return operands_; }
+  /// Drops nodes and operands that no result needs; the operands left match the expression returned.
+  abi::Expr Finish(std::vector<uint16_t> results);
+
+ private:
+  int first_input_;
+  abi::ExprBuilder builder_;
+  std::vector<ValueView> operands_;
+};
+
+/// Adds operands after the problem's inputs.
+void AppendOperands(const std::vector<ValueView>& operands, abi::Problem& problem,
+                    std::vector<ir::BufferId>& buffers);
+
+/// A value's scalar as a constant node; the operand broadcast to `domain` otherwise.
+uint16_t LoadValue(LowerContext& ctx, OperandExpr& expr, ir::ValueId id, const Dims& domain);
+
+/// One elementwise step out = expr(operands).
+void EmitElementwise(LowerContext& ctx, const ir::Node& node, OperandExpr& expr, uint16_t result,
+                     const ValueView& out);
+
+/// A step of a family with an epilogue: problem holds family, attributes, core inputs and output.
+/// The epilogue's operands come from `expr`, whose value `result` is stored.
+void EmitWithEpilogue(LowerContext& ctx, const ir::Node& node, abi::Problem problem,
+                      std::vector<ir::BufferId> core, OperandExpr& expr, uint16_t result,
+                      const ValueView& out);
+/// The same without an epilogue.
+void EmitPlain(LowerContext& ctx, const ir::Node& node, abi::Problem problem,
+               std::vector<ir::BufferId> core, const ValueView& out);
+
+/// A per-channel vector [C] as an operand of shape `domain`, which has its channels at axis 1.
+ValueView PerChannel(const ValueView& vector, const Dims& domain);
+
+}  // namespace aicf

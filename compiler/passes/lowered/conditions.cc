@@ -1,0 +1,75 @@
+// The ordered conditions of each kind of fusion.
+#include "compiler/ir/views.h"
+#include "compiler/passes/lowered/fuse.h"
+#include "compiler/passes/lowered/kernel_guard.h"
+
+namespace aicf {
+namespace {
+
+// Evaluations of the producer's expression once it stands in the consumer, by distinct operand.
+int64_t EvaluationsInside(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
+  std::vector<const abi::View*> views;
+  int64_t count = 0;
+  for (size_t k = 0; k < consumer.inputs.size(); ++k) {
+    const abi::View& v = consumer.problem.inputs[k];
+    if (consumer.inputs[k] != producer.outputs[0]) continue;
+    bool seen = false;
+    for (const abi::View* other : views) seen |= ir::SameElements(*other, v);
+    if (seen) continue;
+    views.push_back(&v);
+    count += abi::ElementsOf(v);
+  }
+  return count;
+}
+
+// A value broadcast by its reader would be computed once per repetition.
+std::string CheckRecompute(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
+  const int64_t now = abi::ElementsOf(producer.problem.outputs[0]);
+  const int64_t then = EvaluationsInside(producer, consumer);
+  if (then <= now) return "";
+  return StrCat("recompute: the consumer would evaluate ", then, " elements instead of ", now);
+}
+
+}  // namespace
+
+Fusion TryElementwise(const ir::StepEditor& editor, const PassContext& context, int producer,
+                      int consumer) {
+  const ir::LoweredStep& p = editor.step(producer);
+  const ir::LoweredStep& c = editor.step(consumer);
+  std::string refusal = CheckProducer(editor, context, producer, consumer);
+  if (refusal.empty()) refusal = CheckSingleUse(editor, producer, consumer);
+  if (refusal.empty()) refusal = CheckRecompute(p, c);
+  if (!refusal.empty()) return {refusal, {}};
+  return InlineProducer(p, c);
+}
+
+Fusion TryPrologue(const ir::StepEditor& editor, const PassContext& context, int producer,
+                   int consumer) {
+  const ir::LoweredStep& p = editor.step(producer);
+  const ir::LoweredStep& c = editor.step(consumer);
+  std::string refusal = CheckProducer(editor, context, producer, consumer);
+  if (refusal.empty()) refusal = CheckSingleUse(editor, producer, consumer);
+  for (size_t k = c.problem.core_inputs; k < c.inputs.size() && refusal.empty(); ++k) {
+    if (c.inputs[k] == p.outputs[0]) refusal = "operand: the epilogue reads the same value";
+  }
+  if (refusal.empty()) refusal = CheckRecompute(p, c);
+  if (!refusal.empty()) return {refusal, {}};
+  Fusion fused = InlineProducer(p, c);
+  if (fused.ok()) fused.refusal = LosesKernel(c.problem, fused.step.problem, context.device);
+  return fused;
+}
+
+Fusion TryEpilogue(const ir::StepEditor& editor, const PassContext& context, int producer,
+                   int consumer) {
+  const ir::LoweredStep& p = editor.step(producer);
+  const ir::LoweredStep& c = editor.step(consumer);
+  std::string refusal = CheckProducer(editor, context, producer, consumer);
+  if (refusal.empty()) refusal = CheckSingleUse(editor, producer, consumer);
+  if (refusal.empty() && c.outputs.size() != 1) refusal = "outputs: the consumer has several";
+  if (!refusal.empty()) return {refusal, {}};
+  Fusion fused = AppendConsumer(p, c);
+  if (fused.ok()) fused.refusal = LosesKernel(p.problem, fused.step.problem, context.device);
+  return fused;
+}
+
+}  // namespace aicf

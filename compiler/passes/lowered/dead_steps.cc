@@ -1,0 +1,22 @@
+#include "compiler/passes/lowered/fuse.h"
+#include "compiler/passes/lowered/passes.h"
+
+namespace aicf {
+
+Status DeadSteps(ir::Lowered& lowered, PassContext& context) {
+  ir::StepEditor editor(lowered);
+  for (int s = editor.size() - 1; s >= 0; --s) {
+    bool needed = false;
+    for (ir::BufferId b : editor.step(s).outputs) {
+      needed |= editor.buffer(b).role == schema::Role::kOutput || !editor.readers(b).empty();
+    }
+    if (needed) continue;
+    context.decisions->Record({"fusion", NamesOf(editor.step(s)), "removed",
+                               "rule: nothing reads its result", "dead-steps", -1, {}});
+    editor.Erase(s);
+  }
+  editor.Finish();
+  return OkStatus();
+}
+
+}  // namespace aicf

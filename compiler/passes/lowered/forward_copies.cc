@@ -1,0 +1,81 @@
+#include "compiler/ir/views.h"
+#include "compiler/passes/lowered/copy_pieces.h"
+#include "compiler/passes/lowered/fuse.h"
+#include "compiler/passes/lowered/kernel_guard.h"
+#include "compiler/passes/lowered/passes.h"
+
+namespace aicf {
+namespace {
+
+// The operand's view followed through the piece that it reads, if it reads exactly one.
+std::optional<ValueView> Follow(const abi::View& read, const std::vector<CopyPiece>& pieces) {
+  for (const CopyPiece& piece : pieces) {
+    if (const auto view = ir::Remap(read, piece.window, piece.source)) return {{piece.from, *view}};
+  }
+  return std::nullopt;
+}
+
+// The reader with all its operands in the copy's buffer read from the copy's sources.
+Fusion ReadThrough(const ir::LoweredStep& copy, const ir::LoweredStep& reader,
+                   const abi::DeviceSpec& device) {
+  const std::vector<CopyPiece> pieces = PiecesOf(copy);
+  Fusion out;
+  out.step = reader;
+  for (size_t k = 0; k < reader.inputs.size(); ++k) {
+    if (reader.inputs[k] != copy.outputs[0]) continue;
+    const auto source = Follow(reader.problem.inputs[k], pieces);
+    if (!source) {
+      out.refusal = StrCat("domain: ", NamesOf(reader), " reads ",
+                           ToString(reader.problem.inputs[k].shape),
+                           ", which no strides of one source express");
+      return out;
+    }
+    out.step.inputs[k] = source->buffer;
+    out.step.problem.inputs[k] = source->view;
+  }
+  out.refusal = LosesKernel(reader.problem, out.step.problem, device);
+  return out;
+}
+
+void Forward(ir::StepEditor& editor, PassContext& context, int c) {
+  const ir::LoweredStep copy = editor.step(c);
+  const ir::BufferId b = copy.outputs[0];
+  Decision d{"copy", NamesOf(copy), "removed", "rule: every reader reads the source directly",
+             "forward-copies", -1, {}};
+  std::vector<int> remaining;
+  for (int r : std::vector<int>(editor.readers(b))) {
+    Fusion through = ReadThrough(copy, editor.step(r), context.device);
+    if (!through.ok()) {
+      d.alternatives.push_back({StrCat("read through by ", NamesOf(editor.step(r))),
+                                through.refusal, -1});
+      remaining.push_back(r);
+      continue;
+    }
+    editor.Replace(r, std::move(through.step));
+  }
+  if (remaining.empty()) {
+    editor.Erase(c);
+  } else {
+    d.choice = "copy";
+    d.reason = "only-legal";
+  }
+  context.decisions->Record(std::move(d));
+}
+
+}  // namespace
+
+// In program order, so that a copy of a copy ends at the first source. A reader that can read through
+// does so even where another keeps the copy alive: it then no longer waits for the copy.
+Status ForwardCopies(ir::Lowered& lowered, PassContext& context) {
+  ir::StepEditor editor(lowered);
+  for (int c = 0; c < editor.size(); ++c) {
+    const ir::LoweredStep& step = editor.step(c);
+    if (!IsPureCopy(step) || editor.buffer(step.outputs[0]).role != schema::Role::kTemp) continue;
+    if (editor.OnlyWriter(step.outputs[0]) != c || editor.readers(step.outputs[0]).empty()) continue;
+    Forward(editor, context, c);
+  }
+  editor.Finish();
+  return OkStatus();
+}
+
+}  // namespace aicf

@@ -1,0 +1,61 @@
+/// What the fusion passes share: the conditions on an edge, each with a name that its decision carries,
+/// and the rewriting of expressions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/lowered_edit.h"
+#include "compiler/passes/lower/operand_expr.h"
+#include "compiler/passes/pass.h"
+
+namespace aicf {
+
+/// An attempt to fuse: the step that results, or the condition that failed as "name: sentence".
+struct Fusion {
+  std::string refusal;
+  ir::LoweredStep step;
+  bool ok() const { return refusal.empty(); }
+};
+
+/// "[Conv_0, Relu_1]".
+std::string NamesOf(const ir::LoweredStep& step);
+/// "[Conv_0] -> [Relu_1]".
+std::string EdgeName(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
+
+bool IsElementwise(const ir::LoweredStep& step);
+/// Families whose raw result passes through an epilogue (elementwise steps are their own).
+bool HasEpilogue(const ir::LoweredStep& step);
+/// Families whose operands pass through a prologue.
+bool HasPrologue(const ir::LoweredStep& step);
+
+/// Conditions on the producer's side of every fusion: its buffer is a temporary that it alone writes,
+/// whole, and --disable-fusion names neither side. Empty when all hold.
+std::string CheckProducer(const ir::StepEditor& editor, const PassContext& context, int producer,
+                          int consumer);
+/// Condition: no step but the consumer reads the producer's buffer.
+std::string CheckSingleUse(const ir::StepEditor& editor, int producer, int consumer);
+
+/// consumer's expression with every operand that reads the producer's result replaced by the producer's
+/// expression on translated operands. For elementwise consumers and for prologues.
+Fusion InlineProducer(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
+/// The consumer, elementwise, as the end of the producer's epilogue.
+Fusion AppendConsumer(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
+
+/// All conditions of one kind of fusion, in order; what the passes apply and what the last pass explains.
+Fusion TryElementwise(const ir::StepEditor& editor, const PassContext& context, int producer,
+                      int consumer);
+Fusion TryEpilogue(const ir::StepEditor& editor, const PassContext& context, int producer,
+                   int consumer);
+Fusion TryPrologue(const ir::StepEditor& editor, const PassContext& context, int producer,
+                   int consumer);
+
+/// Steps that produce an operand of step s, each once, in order of the operands.
+std::vector<int> ProducersOf(const ir::StepEditor& editor, int s);
+
+/// Records that an edge was fused.
+void RecordFusion(PassContext& context, std::string_view kind, const ir::LoweredStep& producer,
+                  const ir::LoweredStep& consumer, std::string_view choice, std::string_view reason,
+                  std::string_view pass);
+
+}  // namespace aicf

@@ -1,0 +1,98 @@
+#include <algorithm>
+
+#include "compiler/ir/views.h"
+#include "compiler/passes/lowered/fuse.h"
+#include "compiler/passes/lowered/passes.h"
+
+namespace aicf {
+namespace {
+
+constexpr std::string_view kPass = "fuse-elementwise";
+
+// Expressions up to this cost are computed again by every reader rather than stored and loaded.
+constexpr double kCheapFlops = 8;
+
+bool IsLarge(const abi::View& operand, const abi::View& result) {
+  return ir::DistinctElements(operand) * 4 > abi::ElementsOf(result);
+}
+
+// Whether recomputing costs no more traffic than reading the stored result: at most one operand as
+// large as the result, and no wider.
+bool IsCheap(const ir::LoweredStep& step) {
+  const abi::View& out = step.problem.outputs[0];
+  if (abi::Flops(step.problem.epilogue) > kCheapFlops) return false;
+  int large = 0;
+  for (const abi::View& v : step.problem.inputs) {
+    if (!IsLarge(v, out)) continue;
+    ++large;
+    if (DTypeBytes(v.dtype) > DTypeBytes(out.dtype)) return false;
+  }
+  return large <= 1;
+}
+
+// A step whose large operand comes from a base that could take it as its epilogue is worth more there.
+bool BelongsToBase(const ir::StepEditor& editor, int s) {
+  for (ir::BufferId b : editor.step(s).inputs) {
+    const int writer = editor.OnlyWriter(b);
+    if (writer >= 0 && HasEpilogue(editor.step(writer)) && editor.OnlyReader(b) == s) return true;
+  }
+  return false;
+}
+
+// Inlines a cheap step with several readers, all elementwise, into each of them.
+void Duplicate(ir::StepEditor& editor, PassContext& context, int p) {
+  const ir::LoweredStep producer = editor.step(p);
+  const std::vector<int> readers = editor.readers(producer.outputs[0]);
+  if (readers.size() < 2 || !IsCheap(producer) || BelongsToBase(editor, p)) return;
+  std::vector<ir::LoweredStep> fused;
+  for (int reader : readers) {
+    if (!IsElementwise(editor.step(reader)) || !CheckProducer(editor, context, p, reader).empty()) {
+      return;
+    }
+    Fusion f = InlineProducer(producer, editor.step(reader));
+    if (!f.ok()) return;
+    fused.push_back(std::move(f.step));
+  }
+  for (size_t i = 0; i < readers.size(); ++i) {
+    RecordFusion(context, "fusion", producer, editor.step(readers[i]), "computed in each reader",
+                 StrCat("rule: recomputing reads no more than loading the result; ", readers.size(),
+                        " readers"),
+                 kPass);
+    editor.Replace(readers[i], std::move(fused[i]));
+  }
+  editor.Erase(p);
+}
+
+// Pulls producers into step c until no condition allows another.
+void Absorb(ir::StepEditor& editor, PassContext& context, int c) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int p : ProducersOf(editor, c)) {
+      if (!IsElementwise(editor.step(p))) continue;
+      Fusion fused = TryElementwise(editor, context, p, c);
+      if (!fused.ok()) continue;
+      RecordFusion(context, "fusion", editor.step(p), editor.step(c), "one elementwise step",
+                   "rule: the value between them stays in a register", kPass);
+      editor.Replace(c, std::move(fused.step));
+      editor.Erase(p);
+      changed = true;
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+Status FuseElementwise(ir::Lowered& lowered, PassContext& context) {
+  ir::StepEditor editor(lowered);
+  for (int s = 0; s < editor.size(); ++s) {
+    if (editor.alive(s) && IsElementwise(editor.step(s))) Duplicate(editor, context, s);
+  }
+  for (int s = 0; s < editor.size(); ++s) {
+    if (editor.alive(s) && IsElementwise(editor.step(s))) Absorb(editor, context, s);
+  }
+  editor.Finish();
+  return OkStatus();
+}
+
+}  // namespace aicf

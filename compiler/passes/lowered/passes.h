@@ -1,0 +1,30 @@
+/// Passes on ir::Lowered, in the order in which pass_list.def runs them. Each is one file here and one
+/// golden test in tests/passes/.
+#pragma once
+
+#include "base/status.h"
+#include "compiler/ir/lowered.h"
+#include "compiler/passes/pass.h"
+
+namespace aicf {
+
+/// Readers of a copy (or of an elementwise identity) read its source instead, through a translated view.
+Status ForwardCopies(ir::Lowered& lowered, PassContext& context);
+/// Steps with equal problems and inputs become one.
+Status CseSteps(ir::Lowered& lowered, PassContext& context);
+/// Elementwise producers move into elementwise consumers.
+Status FuseElementwise(ir::Lowered& lowered, PassContext& context);
+/// Elementwise consumers become the epilogue of the step that makes their operand.
+Status FuseEpilogue(ir::Lowered& lowered, PassContext& context);
+/// Elementwise producers become the prologue of a reduction or normalisation.
+Status FusePrologue(ir::Lowered& lowered, PassContext& context);
+/// A product that is only added to something becomes fma, with one rounding.
+Status FormFma(ir::Lowered& lowered, PassContext& context);
+/// A producer read only by a copy writes into the copy's buffer: concatenations and outputs.
+Status EliminateCopies(ir::Lowered& lowered, PassContext& context);
+/// Steps whose results nothing reads disappear.
+Status DeadSteps(ir::Lowered& lowered, PassContext& context);
+/// Changes nothing: records, for every producer and consumer left apart, the condition that failed.
+Status ExplainSeparate(ir::Lowered& lowered, PassContext& context);
+
+}  // namespace aicf

@@ -1,0 +1,69 @@
+/// The pass table and its one runner. A pass is one source file, one row in pass_list.def and one
+/// golden test in tests/passes/<name>.test; it does not time, dump, gate or verify itself.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/decisions.h"
+#include "compiler/ir/graph.h"
+#include "compiler/ir/lowered.h"
+#include "kernels/abi/kernel.h"
+#include "schema/program.h"
+
+namespace aicf {
+
+enum class Stage : uint8_t { kGraph, kLowered, kPlan };
+
+struct PassContext {
+  abi::DeviceSpec device;
+  abi::MathMode math = abi::MathMode::kFp32;
+  DecisionLog* decisions = nullptr;              ///< never null while a pass runs
+  std::set<std::string, std::less<>> no_fusion;  ///< source node names given to --disable-fusion
+};
+
+struct PassInfo {
+  std::string_view name;      ///< kebab-case, as in --disable-pass
+  Stage stage;
+  std::string_view why_here;  ///< reason for its place in the order
+  bool required;              ///< cannot be disabled (later stages rely on it)
+  Status (*run_graph)(ir::Graph&, PassContext&);      ///< set for kGraph
+  Status (*run_lowered)(ir::Lowered&, PassContext&);  ///< set for kLowered
+};
+
+/// All passes in order.
+const std::vector<PassInfo>& AllPasses();
+
+struct PassTiming {
+  std::string_view name;
+  double milliseconds;
+};
+
+struct RunnerOptions {
+  std::set<std::string, std::less<>> disabled;
+  /// Called after a pass named here (or "all") with its name and the IR's text.
+  std::set<std::string, std::less<>> dump_after;
+  std::function<void(std::string_view pass, const std::string& text)> dump;
+};
+
+/// Runs the passes of one stage in table order; verifies the IR after each.
+/// Errors: a pass's own; kInternal naming the pass when verification fails after it;
+/// kInvalidArgument for an unknown or required name in `disabled`.
+class PassRunner {
+ public:
+  explicit PassRunner(RunnerOptions options) : options_(std::move(options)) {}
+  Status CheckNames() const;
+  Status Run(ir::Graph& graph, PassContext& context);
+  Status Run(ir::Lowered& lowered, PassContext& context);
+  const std::vector<PassTiming>& timings() const { return timings_; }
+
+ private:
+  RunnerOptions options_;
+  std::vector<PassTiming> timings_;
+};
+
+}  // namespace aicf

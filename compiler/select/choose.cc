@@ -1,0 +1,154 @@
+#include "compiler/select/choose.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace aicf {
+namespace {
+
+struct Candidate {
+  const abi::KernelInfo* kernel;
+  std::string refusal;
+  double cost_us = -1;
+};
+
+bool RunsOn(const abi::KernelInfo& kernel, const abi::DeviceSpec& device) {
+  return (kernel.backend == abi::Backend::kCpu) == (device.backend == abi::Backend::kCpu);
+}
+
+// A kernel with its own weight layout needs the weights at compile time.
+std::string RefusePacking(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
+                          const ir::LoweredStep& step) {
+  if (kernel.packed_bytes == nullptr) return "";
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    if (kernel.packed_bytes(step.problem, static_cast<int>(i)) == 0) continue;
+    const ir::LoweredBuffer& buffer = lowered.buffers[step.inputs[i]];
+    if (!buffer.constant.has_data()) {
+      return StrCat("packs operand ", i, " ('", buffer.name, "') at compile time, which is not constant");
+    }
+  }
+  return "";
+}
+
+std::vector<Candidate> Rate(const ir::Lowered& lowered, const ir::LoweredStep& step,
+                            const CompileOptions& options, const abi::DeviceSpec& device) {
+  std::vector<Candidate> candidates;
+  for (const abi::KernelInfo& kernel : abi::KernelsOf(step.problem.family)) {
+    if (!RunsOn(kernel, device)) continue;
+    Candidate c{&kernel, kernel.supports(step.problem, device)};
+    if (c.refusal.empty()) c.refusal = RefusePacking(kernel, lowered, step);
+    if (c.refusal.empty() && options.deterministic && !kernel.deterministic) {
+      c.refusal = "is not deterministic";
+    }
+    if (c.refusal.empty() && kernel.backend == abi::Backend::kLibrary) {
+      c.refusal = "has no recorded algorithm for this problem";
+    }
+    if (c.refusal.empty()) c.cost_us = kernel.cost_us(step.problem, device);
+    candidates.push_back(std::move(c));
+  }
+  return candidates;
+}
+
+const Candidate* Cheapest(const std::vector<Candidate>& candidates, std::string_view preferred) {
+  const Candidate* best = nullptr;
+  for (const Candidate& c : candidates) {
+    if (!c.refusal.empty() || c.kernel->key.find(preferred) == std::string_view::npos) continue;
+    if (best == nullptr || c.cost_us < best->cost_us) best = &c;
+  }
+  return best;
+}
+
+std::string PolicyFailure(const std::vector<Candidate>& candidates, std::string_view preferred) {
+  for (const Candidate& c : candidates) {
+    if (c.kernel->key.find(preferred) != std::string_view::npos) {
+      return StrCat("policy asks for ", c.kernel->key, ", which ", c.refusal);
+    }
+  }
+  return StrCat("policy asks for '", preferred, "', which names no kernel for this target");
+}
+
+std::string ReasonOf(const std::vector<Candidate>& candidates, const Candidate& chosen) {
+  int legal = 0, equal = 0;
+  for (const Candidate& c : candidates) {
+    if (!c.refusal.empty()) continue;
+    ++legal;
+    if (c.cost_us == chosen.cost_us) ++equal;
+  }
+  if (legal == 1) return "only-legal";
+  return equal > 1 ? "tie-break" : "predicted";
+}
+
+void Record(PassContext& context, std::string subject, const std::vector<Candidate>& candidates,
+            const Candidate& chosen, std::string reason) {
+  Decision d{"kernel", std::move(subject), std::string(chosen.kernel->key), std::move(reason),
+             "choose-kernels", chosen.cost_us, {}};
+  for (const Candidate& c : candidates) {
+    if (&c == &chosen) continue;
+    d.alternatives.push_back({std::string(c.kernel->key), c.refusal, c.cost_us});
+  }
+  context.decisions->Record(std::move(d));
+}
+
+}  // namespace
+
+std::string StepSubject(size_t index, const ir::LoweredStep& step) {
+  std::string out = StrCat("step ", index, " [");
+  for (size_t i = 0; i < step.sources.size(); ++i) out += (i == 0 ? "" : ", ") + step.sources[i];
+  return out + "]";
+}
+
+Result<std::vector<const abi::KernelInfo*>> ChooseKernels(const ir::Lowered& lowered,
+                                                          const CompileOptions& options,
+                                                          PassContext& context) {
+  std::vector<const abi::KernelInfo*> chosen;
+  for (size_t i = 0; i < lowered.steps.size(); ++i) {
+    const ir::LoweredStep& step = lowered.steps[i];
+    const std::string subject = StepSubject(i, step);
+    const std::vector<Candidate> candidates = Rate(lowered, step, options, context.device);
+    const Candidate* best = nullptr;
+    std::string reason = "policy";
+    const auto wish = options.policy.find(abi::FamilyName(step.problem.family));
+    if (wish != options.policy.end()) {
+      best = Cheapest(candidates, wish->second);
+      if (best == nullptr) {
+        const std::string failure = PolicyFailure(candidates, wish->second);
+        if (options.policy_strict) return Error(Code::kUnsupported, subject, ": ", failure);
+        Log(LogLevel::kWarning, StrCat(subject, ": ", failure));
+      }
+    }
+    if (best == nullptr) {
+      best = Cheapest(candidates, "");
+      if (best != nullptr) reason = ReasonOf(candidates, *best);
+    }
+    if (best == nullptr) {
+      std::string why;
+      for (const Candidate& c : candidates) why += StrCat("; ", c.kernel->key, " ", c.refusal);
+      return Error(Code::kUnsupported, subject, ": no kernel for ", context.device.name, why);
+    }
+    Record(context, subject, candidates, *best, std::move(reason));
+    chosen.push_back(best->kernel);
+  }
+  return chosen;
+}
+
+Result<Policy> ParsePolicy(std::string_view text) {
+  Policy policy;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view clause = text.substr(0, comma);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    const size_t equals = clause.find('=');
+    std::string_view family = clause.substr(0, equals);
+    if (family == "matmul") family = "gemm";
+    bool known = false;
+    for (int f = 0; f < abi::kFamilyCount; ++f) known |= abi::FamilyName(static_cast<abi::Family>(f)) == family;
+    if (equals == std::string_view::npos || equals + 1 == clause.size() || !known) {
+      return Error(Code::kInvalidArgument, "policy clause '", clause, "': expected FAMILY=KERNEL");
+    }
+    policy[std::string(family)] = std::string(clause.substr(equals + 1));
+  }
+  return policy;
+}
+
+}  // namespace aicf

@@ -1,0 +1,24 @@
+/// Arrow 4, kernels: one variant per step, from an ordered list in which every refusal has a sentence.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/compiler.h"
+
+namespace aicf {
+
+/// "step 12 [Conv_3, Relu_4]": how decisions name a step.
+std::string StepSubject(size_t index, const ir::LoweredStep& step);
+
+/// Chosen variant of every step, in order. Preference: policy, then the lowest predicted cost, ties to
+/// the earlier row. Records one "kernel" decision per step with every alternative.
+/// Errors: kUnsupported when no variant takes a step, or when --policy-strict cannot be honoured.
+Result<std::vector<const abi::KernelInfo*>> ChooseKernels(const ir::Lowered& lowered,
+                                                          const CompileOptions& options,
+                                                          PassContext& context);
+
+/// Parses "conv=implicit_gemm,gemm=cublaslt". Errors: kInvalidArgument for an unknown family.
+Result<Policy> ParsePolicy(std::string_view text);
+
+}  // namespace aicf

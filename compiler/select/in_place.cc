@@ -1,0 +1,85 @@
+#include <algorithm>
+#include <string>
+
+#include "compiler/select/memory.h"
+
+namespace aicf {
+namespace {
+
+struct Uses {
+  int writers = 0;
+  int last_use = -1;
+};
+
+std::vector<Uses> CountUses(const schema::Program& program) {
+  std::vector<Uses> uses(program.buffers.size());
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    for (uint32_t b : program.steps[s].inputs) uses[b].last_use = static_cast<int>(s);
+    for (uint32_t b : program.steps[s].outputs) {
+      uses[b].last_use = static_cast<int>(s);
+      ++uses[b].writers;
+    }
+  }
+  return uses;
+}
+
+uint32_t Root(const schema::Program& program, uint32_t buffer) {
+  while (program.buffers[buffer].storage == schema::Storage::kAlias) {
+    buffer = program.buffers[buffer].alias_of;
+  }
+  return buffer;
+}
+
+// Why outputs[0] of the step cannot take the bytes of input k; empty when it can.
+std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses, size_t s, size_t k) {
+  const schema::Step& step = program.steps[s];
+  const uint32_t in = step.inputs[k];
+  const uint32_t out = step.outputs[0];
+  const schema::Buffer& source = program.buffers[in];
+  const abi::KernelInfo* kernel = abi::FindKernel(step.kernel);
+  if (source.role != schema::Role::kTemp) return StrCat("is an ", RoleName(source.role));
+  if (uses[in].last_use != static_cast<int>(s)) {
+    return StrCat("is read again by step ", uses[in].last_use);
+  }
+  if (source.bytes != program.buffers[out].bytes) return "has another size";
+  if (uses[out].writers != 1) return "the output is written by several steps";
+  if (std::count(step.outputs.begin(), step.outputs.end(), out) != 1) return "is written twice";
+  if (step.problem.inputs[k] != step.problem.outputs[0]) return "is viewed differently";
+  if (!kernel->in_place(step.problem, static_cast<int>(k))) {
+    return StrCat("kernel ", step.kernel, " does not allow operand ", k, " in place");
+  }
+  for (size_t j = 0; j < step.inputs.size(); ++j) {
+    if (j == k || Root(program, step.inputs[j]) != Root(program, in)) continue;
+    return "another operand reads the same bytes";
+  }
+  return "";
+}
+
+}  // namespace
+
+void DecideInPlace(schema::Program& program, PassContext& context) {
+  const std::vector<Uses> uses = CountUses(program);
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    const schema::Step& step = program.steps[s];
+    schema::Buffer& out = program.buffers[step.outputs[0]];
+    Decision d{"in-place", StrCat("step ", s, " output '", out.name, "'"), "own buffer",
+               "only-legal", "decide-in-place", -1, {}};
+    for (size_t k = 0; k < step.inputs.size(); ++k) {
+      const schema::Buffer& in = program.buffers[step.inputs[k]];
+      if (in.role == schema::Role::kConstant) continue;
+      std::string refusal = Refuse(program, uses, s, k);
+      if (refusal.empty() && out.storage != schema::Storage::kAlias) {
+        out.storage = schema::Storage::kAlias;
+        out.alias_of = step.inputs[k];
+        d.choice = StrCat("overwrites '", in.name, "'");
+        d.reason = "rule: the operand dies here and the kernel reads each element before writing it";
+        continue;
+      }
+      if (refusal.empty()) refusal = "another operand was chosen";
+      d.alternatives.push_back({StrCat("overwrite '", in.name, "'"), refusal, -1});
+    }
+    context.decisions->Record(std::move(d));
+  }
+}
+
+}  // namespace aicf

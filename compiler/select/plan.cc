@@ -1,0 +1,181 @@
+// Arrows 4 and 5: from lowered steps to a plan in which nothing is left to decide.
+#include <cstring>
+
+#include "compiler/codegen/images.h"
+#include "compiler/compiler.h"
+#include "compiler/emit/weights.h"
+#include "compiler/select/choose.h"
+#include "compiler/select/memory.h"
+
+namespace aicf {
+namespace {
+
+class PlanBuilder {
+ public:
+  PlanBuilder(const ir::Lowered& lowered, const CompileOptions& options, PassContext& context)
+      : lowered_(lowered), options_(options), context_(context) {}
+
+  Result<schema::Contents> Build() {
+    AICF_ASSIGN_OR_RETURN(kernels_, ChooseKernels(lowered_, options_, context_));
+    program_.target = context_.device.name;
+    program_.math = context_.math;
+    for (const ir::LoweredBuffer& b : lowered_.buffers) AddBuffer(b);
+    for (size_t s = 0; s < lowered_.steps.size(); ++s) AddStep(s);
+    AddEntryPoint();
+    DropUnusedConstants();
+    PlaceWeights();
+    AICF_RETURN_IF_ERROR(AddImages());
+    DecideInPlace(program_, context_);
+    AICF_RETURN_IF_ERROR(PlanMemory(program_, context_));
+    schema::Contents contents;
+    contents.weights = weights_.Take();
+    program_.weights_bytes = contents.weights.size();
+    contents.program = std::move(program_);
+    contents.images = std::move(images_);
+    return contents;
+  }
+
+ private:
+  void AddBuffer(const ir::LoweredBuffer& b) {
+    schema::Buffer out;
+    out.name = b.name;
+    out.dtype = b.dtype;
+    out.shape = b.shape;
+    out.bytes = static_cast<uint64_t>(*ElementCount(b.shape) * DTypeBytes(b.dtype));
+    out.role = b.role;
+    if (b.role == schema::Role::kConstant) out.storage = schema::Storage::kWeights;
+    program_.buffers.push_back(std::move(out));
+    data_.push_back(b.constant);
+  }
+
+  void AddStep(size_t s) {
+    const ir::LoweredStep& from = lowered_.steps[s];
+    const abi::KernelInfo& kernel = *kernels_[s];
+    schema::Step step;
+    step.sources = from.sources;
+    step.kernel = kernel.key;
+    step.problem = from.problem;
+    step.inputs = from.inputs;
+    step.outputs = from.outputs;
+    step.workspace_bytes = kernel.workspace_bytes(from.problem, context_.device);
+    if (kernel.launch != nullptr) step.launch = kernel.launch(from.problem, context_.device);
+    if (kernel.packed_bytes != nullptr) PackInputs(kernel, step);
+    program_.steps.push_back(std::move(step));
+  }
+
+  void PackInputs(const abi::KernelInfo& kernel, schema::Step& step) {
+    for (size_t k = 0; k < step.inputs.size(); ++k) {
+      const uint64_t bytes = kernel.packed_bytes(step.problem, static_cast<int>(k));
+      if (bytes == 0) continue;
+      std::vector<std::byte> packed(bytes);
+      kernel.pack(step.problem, static_cast<int>(k), data_[step.inputs[k]].bytes().data(), packed.data());
+      schema::Buffer buffer = program_.buffers[step.inputs[k]];
+      buffer.name = StrCat(buffer.name, " packed for ", kernel.key, " #", program_.steps.size());
+      buffer.dtype = DType::kU8;
+      buffer.shape = Dims{static_cast<int64_t>(bytes)};
+      buffer.bytes = bytes;
+      step.inputs[k] = static_cast<uint32_t>(program_.buffers.size());
+      step.packed_inputs |= 1u << k;
+      program_.buffers.push_back(std::move(buffer));
+      data_.push_back(ir::Tensor::Own(DType::kU8, Dims{static_cast<int64_t>(bytes)}, std::move(packed)));
+    }
+  }
+
+  void AddEntryPoint() {
+    schema::EntryPoint main;
+    main.name = "main";
+    main.inputs.assign(lowered_.inputs.begin(), lowered_.inputs.end());
+    main.outputs.assign(lowered_.outputs.begin(), lowered_.outputs.end());
+    main.step_count = static_cast<uint32_t>(program_.steps.size());
+    program_.entry_points.push_back(std::move(main));
+  }
+
+  // Packing leaves the unpacked constants behind; buffers nothing names take no place in the artifact.
+  void DropUnusedConstants() {
+    std::vector<bool> used(program_.buffers.size(), false);
+    for (const schema::Step& step : program_.steps) {
+      for (uint32_t b : step.inputs) used[b] = true;
+      for (uint32_t b : step.outputs) used[b] = true;
+    }
+    for (uint32_t b : program_.entry_points[0].inputs) used[b] = true;
+    for (uint32_t b : program_.entry_points[0].outputs) used[b] = true;
+    std::vector<uint32_t> map(program_.buffers.size(), 0);
+    std::vector<schema::Buffer> buffers;
+    std::vector<ir::Tensor> data;
+    for (size_t b = 0; b < used.size(); ++b) {
+      if (!used[b]) continue;
+      map[b] = static_cast<uint32_t>(buffers.size());
+      buffers.push_back(std::move(program_.buffers[b]));
+      data.push_back(data_[b]);
+    }
+    program_.buffers = std::move(buffers);
+    data_ = std::move(data);
+    auto renumber = [&](std::vector<uint32_t>& ids) {
+      for (uint32_t& id : ids) id = map[id];
+    };
+    for (schema::Step& step : program_.steps) {
+      renumber(step.inputs);
+      renumber(step.outputs);
+    }
+    renumber(program_.entry_points[0].inputs);
+    renumber(program_.entry_points[0].outputs);
+  }
+
+  void PlaceWeights() {
+    for (size_t b = 0; b < program_.buffers.size(); ++b) {
+      if (program_.buffers[b].role != schema::Role::kConstant) continue;
+      program_.buffers[b].offset = weights_.Add(data_[b].bytes());
+    }
+  }
+
+  Status AddImages() {
+    if (context_.device.backend != abi::Backend::kCuda) return OkStatus();
+    std::vector<ImageRequest> requests;
+    for (size_t s = 0; s < program_.steps.size(); ++s) {
+      if (kernels_[s]->backend != abi::Backend::kCuda) continue;
+      requests.push_back({kernels_[s], &program_.steps[s].problem});
+    }
+    ImageOptions image_options;
+    image_options.cache_dir = options_.kernel_cache_dir;
+    image_options.progress = options_.progress;
+    AICF_ASSIGN_OR_RETURN(CompiledImages compiled,
+                          CompileImages(requests, context_.device, image_options));
+    for (CompiledImage& image : compiled.images) {
+      schema::Image entry;
+      entry.arch = image.arch;
+      entry.compiler = image.compiler;
+      entry.hash = HashBytes(image.cubin);
+      entry.offset = images_.size();
+      entry.bytes = image.cubin.size();
+      images_.insert(images_.end(), image.cubin.begin(), image.cubin.end());
+      images_.resize((images_.size() + 63) & ~size_t{63});
+      program_.images.push_back(std::move(entry));
+    }
+    size_t r = 0;
+    for (size_t s = 0; s < program_.steps.size(); ++s) {
+      if (kernels_[s]->backend != abi::Backend::kCuda) continue;
+      schema::Step& step = program_.steps[s];
+      step.image = static_cast<int32_t>(compiled.image_of[r++]);
+      step.symbol = abi::InstanceSymbol(step.kernel, step.problem);
+    }
+    return OkStatus();
+  }
+
+  const ir::Lowered& lowered_;
+  const CompileOptions& options_;
+  PassContext& context_;
+  std::vector<const abi::KernelInfo*> kernels_;
+  schema::Program program_;
+  std::vector<ir::Tensor> data_;  // parallel to program_.buffers
+  WeightsBuilder weights_;
+  std::vector<std::byte> images_;
+};
+
+}  // namespace
+
+Result<schema::Contents> MakePlan(const ir::Lowered& lowered, const CompileOptions& options,
+                                  PassContext& context) {
+  return PlanBuilder(lowered, options, context).Build();
+}
+
+}  // namespace aicf
