@@ -1,0 +1,354 @@
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "aicf/aicf.h"
+#include "aicf/aicf_c.h"
+#include "base/log.h"
+#include "runtime/guard.h"
+#include "runtime/handle_table.h"
+
+namespace aicf {
+namespace {
+
+using ProgramTable = HandleTable<const Program>;
+struct OpenSession {
+  std::shared_ptr<const Program> program;
+  std::unique_ptr<Session> session;
+};
+using SessionTable = HandleTable<OpenSession>;
+
+// Never destroyed: a thread may still be inside a call during exit.
+ProgramTable& Programs() {
+  static auto* const table = new ProgramTable(0x50);
+  return *table;
+}
+SessionTable& Sessions() {
+  static auto* const table = new SessionTable(0x53);
+  return *table;
+}
+
+thread_local std::string last_error;
+
+/// Runs f, which returns a Status, and keeps its message.
+template <class F>
+aicf_code Call(F&& f) noexcept {
+  const Status status = Guarded(std::forward<F>(f));
+  try {
+    if (!status.ok()) last_error = status.message();
+  } catch (...) {
+    last_error.clear();  // no memory for the message: the code still tells
+  }
+  return static_cast<aicf_code>(status.code());
+}
+
+Status NotNull(const void* pointer, std::string_view what) {
+  if (pointer != nullptr) return OkStatus();
+  return Error(Code::kInvalidArgument, what, " is null");
+}
+
+Status Unknown(std::string_view what, uint64_t handle) {
+  return Error(Code::kInvalidArgument, what, " handle ", handle,
+               " names nothing: it was destroyed or never created");
+}
+
+Result<std::shared_ptr<const Program>> FindProgram(aicf_program handle) {
+  std::shared_ptr<const Program> found = Programs().Find(handle);
+  if (found == nullptr) return Unknown("program", handle);
+  return found;
+}
+
+Result<std::shared_ptr<OpenSession>> FindSession(aicf_session handle) {
+  std::shared_ptr<OpenSession> found = Sessions().Find(handle);
+  if (found == nullptr) return Unknown("session", handle);
+  return found;
+}
+
+template <class Load>
+aicf_code LoadProgram(aicf_program* out, Load&& load) {
+  return Call([&]() -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(out, "the program's address"));
+    *out = 0;
+    AICF_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, load());
+    *out = Programs().Insert(std::move(program));
+    return OkStatus();
+  });
+}
+
+Status Describe(const std::vector<TensorInfo>& tensors, uint32_t index, aicf_tensor_info* info) {
+  AICF_RETURN_IF_ERROR(NotNull(info, "the info's address"));
+  if (index >= tensors.size()) {
+    return Error(Code::kInvalidArgument, "index ", index, ": the program has ", tensors.size());
+  }
+  const TensorInfo& tensor = tensors[index];
+  *info = {};
+  info->name = tensor.name.c_str();
+  info->dtype = DTypeName(tensor.dtype).data();  // names are literals, hence terminated
+  info->bytes = tensor.bytes;
+  info->rank = tensor.shape.rank();
+  std::copy(tensor.shape.begin(), tensor.shape.end(), info->shape);
+  return OkStatus();
+}
+
+/// Reads the fields that the caller's header knew; later ones keep their defaults.
+Status ReadOptions(const aicf_session_options* given, SessionOptions* options) {
+  aicf_session_options full;
+  aicf_session_options_init(&full);
+  if (given != nullptr) {
+    if (given->struct_bytes < offsetof(aicf_session_options, device)) {
+      return Error(Code::kInvalidArgument, "options.struct_bytes is ", given->struct_bytes,
+                   "; call aicf_session_options_init first");
+    }
+    std::memcpy(&full, given, std::min<size_t>(given->struct_bytes, sizeof(full)));
+  }
+  if (full.sync < AICF_FULL_SYNC || full.sync > AICF_NO_SYNC) {
+    return Error(Code::kInvalidArgument, "options.sync is ", full.sync, ", expected 0, 1 or 2");
+  }
+  options->device = full.device != nullptr ? full.device : "";
+  options->threads = full.threads;
+  options->cuda_graph = full.cuda_graph != 0;
+  options->transfers = full.transfers != 0;
+  options->sync = static_cast<SyncPolicy>(full.sync);
+  options->stream = full.stream;
+  return OkStatus();
+}
+
+/// Calls f(session) when the handle is good.
+template <class F>
+aicf_code WithSession(aicf_session handle, F&& f) {
+  return Call([&]() -> Status {
+    AICF_ASSIGN_OR_RETURN(const std::shared_ptr<OpenSession> open, FindSession(handle));
+    return f(*open->session);
+  });
+}
+
+/// Calls f(program) when the handle and the result's address are good.
+template <class F>
+aicf_code WithProgram(aicf_program handle, const void* out, F&& f) {
+  return Call([&]() -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(out, "the result's address"));
+    AICF_ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program, FindProgram(handle));
+    return f(*program);
+  });
+}
+
+}  // namespace
+}  // namespace aicf
+
+using aicf::NotNull;
+using aicf::OkStatus;
+using aicf::Program;
+using aicf::Session;
+using aicf::Status;
+
+const char* aicf_last_error(void) { return aicf::last_error.c_str(); }
+
+const char* aicf_code_name(aicf_code code) {
+  if (code < AICF_OK || code > AICF_INTERNAL) return "unknown";
+  return aicf::CodeName(static_cast<aicf::Code>(code)).data();  // literals
+}
+
+aicf_code aicf_program_load(const char* path, aicf_program* program) {
+  return aicf::LoadProgram(program, [&]() -> aicf::Result<std::shared_ptr<const Program>> {
+    AICF_RETURN_IF_ERROR(NotNull(path, "the path"));
+    return Program::Load(path);
+  });
+}
+
+aicf_code aicf_program_from_bytes(const void* data, uint64_t bytes, aicf_program* program) {
+  return aicf::LoadProgram(program, [&]() -> aicf::Result<std::shared_ptr<const Program>> {
+    AICF_RETURN_IF_ERROR(NotNull(data, "the data"));
+    return Program::FromBytes({static_cast<const std::byte*>(data), bytes});
+  });
+}
+
+aicf_code aicf_program_destroy(aicf_program program) {
+  return aicf::Call([&]() -> Status {
+    if (aicf::Programs().Remove(program) == nullptr) return aicf::Unknown("program", program);
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_program_target(aicf_program program, const char** target) {
+  return aicf::WithProgram(program, target, [&](const Program& p) {
+    *target = p.target().c_str();
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_program_input_count(aicf_program program, uint32_t* count) {
+  return aicf::WithProgram(program, count, [&](const Program& p) {
+    *count = static_cast<uint32_t>(p.inputs().size());
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_program_output_count(aicf_program program, uint32_t* count) {
+  return aicf::WithProgram(program, count, [&](const Program& p) {
+    *count = static_cast<uint32_t>(p.outputs().size());
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_program_input(aicf_program program, uint32_t index, aicf_tensor_info* info) {
+  return aicf::WithProgram(program, info, [&](const Program& p) {
+    return aicf::Describe(p.inputs(), index, info).WithContext("input");
+  });
+}
+
+aicf_code aicf_program_output(aicf_program program, uint32_t index, aicf_tensor_info* info) {
+  return aicf::WithProgram(program, info, [&](const Program& p) {
+    return aicf::Describe(p.outputs(), index, info).WithContext("output");
+  });
+}
+
+aicf_code aicf_program_get_sizes(aicf_program program, aicf_program_sizes* sizes) {
+  return aicf::WithProgram(program, sizes, [&](const Program& p) {
+    *sizes = {p.step_count(), p.arena_bytes(), p.weights_bytes()};
+    return OkStatus();
+  });
+}
+
+void aicf_session_options_init(aicf_session_options* options) {
+  if (options == nullptr) return;
+  *options = {};
+  options->struct_bytes = sizeof(*options);
+  options->cuda_graph = 1;
+  options->transfers = 1;
+  options->sync = AICF_FULL_SYNC;
+}
+
+aicf_code aicf_session_create(aicf_program program, const aicf_session_options* options,
+                              aicf_session* session) {
+  return aicf::Call([&]() -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(session, "the session's address"));
+    *session = 0;
+    aicf::SessionOptions full;
+    AICF_RETURN_IF_ERROR(aicf::ReadOptions(options, &full));
+    auto open = std::make_shared<aicf::OpenSession>();
+    AICF_ASSIGN_OR_RETURN(open->program, aicf::FindProgram(program));
+    AICF_ASSIGN_OR_RETURN(open->session, Session::Create(open->program, full));
+    *session = aicf::Sessions().Insert(std::move(open));
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_session_destroy(aicf_session session) {
+  return aicf::Call([&]() -> Status {
+    std::shared_ptr<aicf::OpenSession> taken = aicf::Sessions().Remove(session);
+    if (taken == nullptr) return aicf::Unknown("session", session);
+    // Calls under way hold the session; new ones cannot find it any more.
+    while (taken.use_count() > 1) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_session_set_input(aicf_session session, const char* name, const void* data,
+                                 uint64_t bytes) {
+  return aicf::WithSession(session, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
+    return s.SetInput(name, data, bytes);
+  });
+}
+
+aicf_code aicf_session_get_output(aicf_session session, const char* name, void* data,
+                                  uint64_t bytes) {
+  return aicf::WithSession(session, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
+    return s.GetOutput(name, data, bytes);
+  });
+}
+
+aicf_code aicf_session_input_pointer(aicf_session session, const char* name, void** pointer) {
+  return aicf::WithSession(session, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
+    AICF_RETURN_IF_ERROR(NotNull(pointer, "the pointer's address"));
+    AICF_ASSIGN_OR_RETURN(*pointer, s.InputPointer(name));
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_session_output_pointer(aicf_session session, const char* name, void** pointer) {
+  return aicf::WithSession(session, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
+    AICF_RETURN_IF_ERROR(NotNull(pointer, "the pointer's address"));
+    AICF_ASSIGN_OR_RETURN(*pointer, s.OutputPointer(name));
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_session_run(aicf_session session) {
+  return aicf::WithSession(session, [](Session& s) { return s.Run(); });
+}
+
+aicf_code aicf_session_wait(aicf_session session) {
+  return aicf::WithSession(session, [](Session& s) { return s.Wait(); });
+}
+
+aicf_code aicf_session_time_replays(aicf_session session, int32_t iterations, double* times_us) {
+  return aicf::WithSession(session, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(times_us, "the times' address"));
+    AICF_ASSIGN_OR_RETURN(const std::vector<double> times, s.TimeReplays(iterations));
+    std::copy(times.begin(), times.end(), times_us);
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_session_profile(aicf_session session, int32_t iterations, aicf_step_profile* steps,
+                               uint32_t capacity, uint32_t* count) {
+  return aicf::Call([&]() -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(steps, "the steps' address"));
+    AICF_RETURN_IF_ERROR(NotNull(count, "the count's address"));
+    AICF_ASSIGN_OR_RETURN(const std::shared_ptr<aicf::OpenSession> open,
+                          aicf::FindSession(session));
+    *count = static_cast<uint32_t>(open->program->step_count());
+    if (*count > capacity) {
+      return aicf::Error(aicf::Code::kInvalidArgument, "the program has ", *count,
+                         " steps, the array has room for ", capacity);
+    }
+    AICF_ASSIGN_OR_RETURN(const std::vector<aicf::StepProfile> profile,
+                          open->session->Profile(iterations));
+    for (size_t i = 0; i < profile.size(); ++i) {
+      steps[i] = {profile[i].step, 0, profile[i].median_us};
+    }
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_session_memory(aicf_session session, aicf_memory_report* report) {
+  return aicf::WithSession(session, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(report, "the report's address"));
+    const aicf::MemoryReport m = s.memory();
+    *report = {m.arena_bytes, m.weights_bytes, m.staging_bytes, m.total_device_bytes};
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_session_device_name(aicf_session session, char* name, uint64_t capacity) {
+  return aicf::WithSession(session, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(name, "the name's address"));
+    if (capacity == 0) return aicf::Error(aicf::Code::kInvalidArgument, "the capacity is 0");
+    const std::string full = s.device_name();
+    const size_t length = std::min<size_t>(full.size(), capacity - 1);
+    std::memcpy(name, full.data(), length);
+    name[length] = '\0';
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_set_log_sink(aicf_log_sink sink, void* user) {
+  return aicf::Call([&]() -> Status {
+    if (sink == nullptr) {
+      aicf::SetLogSink({});
+      return OkStatus();
+    }
+    aicf::SetLogSink([sink, user](aicf::LogLevel level, std::string_view message) {
+      sink(static_cast<int>(level), std::string(message).c_str(), user);
+    });
+    return OkStatus();
+  });
+}

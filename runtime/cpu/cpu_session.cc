@@ -1,0 +1,134 @@
+#include "runtime/cpu/cpu_session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "kernels/abi/kernel.h"
+#include "runtime/cpu/memory.h"
+#include "runtime/cpu/step_table.h"
+#include "runtime/cpu/workers.h"
+#include "runtime/session_base.h"
+#include "schema/artifact.h"
+
+namespace aicf {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double MicrosSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+double Median(std::vector<double>& samples) {
+  const auto middle = samples.begin() + static_cast<int64_t>(samples.size() / 2);
+  std::nth_element(samples.begin(), middle, samples.end());
+  if (samples.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(samples.begin(), middle)) / 2;
+}
+
+class CpuSession final : public SessionBase {
+ public:
+  explicit CpuSession(std::shared_ptr<const Program> program) : SessionBase(std::move(program)) {}
+  ~CpuSession() override { WaitUntilIdle(); }
+
+  /// Everything that can fail. REQUIRES: called once, before the session is handed out.
+  Status Prepare(int threads);
+
+  MemoryReport memory() const override;
+  std::string device_name() const override { return "cpu"; }
+
+ private:
+  Status StoreInput(size_t index, const void* data, uint64_t bytes) override {
+    // Moved, not copied: the caller may hand in memory of this very session.
+    std::memmove(steps_.AddressOf(entry().inputs[index]), data, bytes);
+    return OkStatus();
+  }
+  Status LoadOutput(size_t index, void* data, uint64_t bytes) override {
+    std::memmove(data, steps_.AddressOf(entry().outputs[index]), bytes);
+    return OkStatus();
+  }
+  Result<void*> InputAddress(size_t index) override {
+    return static_cast<void*>(steps_.AddressOf(entry().inputs[index]));
+  }
+  Result<void*> OutputAddress(size_t index) override {
+    return static_cast<void*>(steps_.AddressOf(entry().outputs[index]));
+  }
+  Status RunOnce() override {
+    steps_.RunAll();
+    return OkStatus();
+  }
+  Status WaitForRun() override { return OkStatus(); }
+  Result<std::vector<StepProfile>> ProfileSteps(int iterations) override;
+  Result<std::vector<double>> TimeRuns(int iterations) override;
+
+  HostMemory arena_;
+  std::unique_ptr<Workers> workers_;
+  StepTable steps_;
+};
+
+Status CpuSession::Prepare(int threads) {
+  const schema::Artifact& artifact = program().artifact();
+  AICF_ASSIGN_OR_RETURN(arena_, HostMemory::Allocate("arena", plan().arena_bytes));
+  AICF_ASSIGN_OR_RETURN(workers_, Workers::Start(threads));
+  AICF_ASSIGN_OR_RETURN(steps_,
+                        StepTable::Build(artifact, entry(), arena_.data(), workers_->context()));
+  return OkStatus();
+}
+
+Result<std::vector<StepProfile>> CpuSession::ProfileSteps(int iterations) {
+  std::vector<std::vector<double>> samples(steps_.size());
+  for (int n = 0; n < iterations; ++n) {
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      const Clock::time_point start = Clock::now();
+      steps_.Run(i);
+      samples[i].push_back(MicrosSince(start));
+    }
+  }
+  std::vector<StepProfile> profile;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    profile.push_back({entry().first_step + static_cast<uint32_t>(i), Median(samples[i])});
+  }
+  return profile;
+}
+
+Result<std::vector<double>> CpuSession::TimeRuns(int iterations) {
+  std::vector<double> times(static_cast<size_t>(iterations));
+  for (double& microseconds : times) {
+    const Clock::time_point start = Clock::now();
+    steps_.RunAll();
+    microseconds = MicrosSince(start);
+  }
+  return times;
+}
+
+MemoryReport CpuSession::memory() const {
+  MemoryReport report;
+  report.arena_bytes = arena_.size() + steps_.scratch_bytes();
+  report.weights_bytes = program().artifact().weights().size();
+  report.total_device_bytes = report.arena_bytes + report.weights_bytes;
+  return report;
+}
+
+}  // namespace
+
+Status CheckInstructionSet(const abi::DeviceSpec& target, abi::CpuIsa machine) {
+  if (target.backend != abi::Backend::kCpu || target.isa <= machine) return OkStatus();
+  constexpr std::string_view kNames[] = {"cpu:baseline", "cpu:avx2", "cpu:avx512"};
+  const std::string_view found = kNames[static_cast<size_t>(machine)];
+  return Error(Code::kDevice, "the artifact is compiled for ", target.name,
+               " but this machine offers ", found,
+               "; compile the model with aicf-compile --target=", found);
+}
+
+Result<std::unique_ptr<Session>> CreateCpuSession(std::shared_ptr<const Program> program,
+                                                  const SessionOptions& options) {
+  AICF_ASSIGN_OR_RETURN(const abi::DeviceSpec target, abi::FindDevice(program->target()));
+  AICF_RETURN_IF_ERROR(CheckInstructionSet(target, abi::HostIsa()));
+  auto session = std::make_unique<CpuSession>(std::move(program));
+  AICF_RETURN_IF_ERROR(session->Prepare(options.threads));
+  return std::unique_ptr<Session>(std::move(session));
+}
+
+}  // namespace aicf

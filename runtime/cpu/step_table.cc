@@ -1,0 +1,140 @@
+#include "runtime/cpu/step_table.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "kernels/cpu/functions.h"
+
+namespace aicf {
+namespace {
+
+constexpr uint64_t AlignUp(uint64_t value) {
+  return (value + schema::kBufferAlignment - 1) / schema::kBufferAlignment *
+         schema::kBufferAlignment;
+}
+
+/// Follows alias chains; the verifier has proven that they end.
+const schema::Buffer& StorageOf(const schema::Program& program, uint32_t index) {
+  const schema::Buffer* buffer = &program.buffers[index];
+  while (buffer->storage == schema::Storage::kAlias) buffer = &program.buffers[buffer->alias_of];
+  return *buffer;
+}
+
+std::byte* Resolve(const schema::Artifact& artifact, std::byte* arena, uint32_t index) {
+  const schema::Buffer& storage = StorageOf(artifact.program(), index);
+  if (storage.storage == schema::Storage::kArena) return arena + storage.offset;
+  // Kernels take one pointer type for both directions; no step writes a weight (verified).
+  return const_cast<std::byte*>(artifact.weights().data()) + storage.offset;
+}
+
+bool Overlap(const std::byte* a, uint64_t a_bytes, const std::byte* b, uint64_t b_bytes) {
+  return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
+}
+
+}  // namespace
+
+Result<StepTable> StepTable::Build(const schema::Artifact& artifact,
+                                   const schema::EntryPoint& entry, std::byte* arena,
+                                   const ParallelContext& parallel) {
+  const schema::Program& program = artifact.program();
+  StepTable table;
+  table.arena_ = arena;
+  AICF_ASSIGN_OR_RETURN(const abi::DeviceSpec target, abi::FindDevice(program.target));
+  table.reference_ = target.backend != abi::Backend::kCpu;
+  table.device_ = target;
+  if (table.reference_) {
+    AICF_ASSIGN_OR_RETURN(table.device_, abi::FindDevice("cpu:baseline"));
+  }
+  table.addresses_.reserve(program.buffers.size());
+  for (uint32_t i = 0; i < program.buffers.size(); ++i) {
+    table.addresses_.push_back(Resolve(artifact, arena, i));
+  }
+  for (uint32_t i = 0; i < entry.step_count; ++i) {
+    AICF_RETURN_IF_ERROR(table.AddStep(program, program.steps[entry.first_step + i], parallel));
+  }
+  AICF_RETURN_IF_ERROR(table.BindScratch());
+  return table;
+}
+
+Status StepTable::AddStep(const schema::Program& program, const schema::Step& step,
+                          const ParallelContext& parallel) {
+  const std::string key = reference_ ? abi::ReferenceKey(step.problem.family) : step.kernel;
+  const abi::KernelInfo* info = abi::FindKernel(key);
+  Prepared prepared;
+  prepared.function = cpu::FindFunction(key);
+  if (info == nullptr || prepared.function == nullptr) {
+    return Error(Code::kUnsupported, "step ", steps_.size(), ": this build has no kernel '", key,
+                 "'");
+  }
+  std::vector<void*> buffers;
+  for (uint32_t b : step.inputs) buffers.push_back(addresses_[b]);
+  for (uint32_t b : step.outputs) buffers.push_back(addresses_[b]);
+  prepared.first_tensor = static_cast<uint32_t>(tensors_.size());
+  tensors_.resize(tensors_.size() + buffers.size());
+  cpu::FillTensors(step.problem, buffers.data(), &tensors_[prepared.first_tensor]);
+
+  abi::ArgBlock& args = prepared.args;
+  args.input_count = static_cast<uint32_t>(step.inputs.size());
+  args.output_count = static_cast<uint32_t>(step.outputs.size());
+  args.problem = &step.problem;
+  args.stream = parallel.stream;
+  args.parallel_for = parallel.parallel_for;
+  args.threads = parallel.threads;
+  prepared.first_snapshot = static_cast<uint32_t>(snapshots_.size());
+  if (reference_) {
+    args.workspace_bytes = info->workspace_bytes(step.problem, device_);
+    prepared.scratch_workspace = args.workspace_bytes;
+    scratch_needed_ = std::max(scratch_needed_, AlignUp(args.workspace_bytes));
+    AddSnapshots(program, step, *info);
+  } else {
+    args.workspace_bytes = step.workspace_bytes;
+    args.workspace = step.workspace_bytes > 0 ? arena_ + step.workspace_offset : nullptr;
+  }
+  prepared.snapshot_count = static_cast<uint32_t>(snapshots_.size()) - prepared.first_snapshot;
+  steps_.push_back(prepared);
+  return OkStatus();
+}
+
+void StepTable::AddSnapshots(const schema::Program& program, const schema::Step& step,
+                             const abi::KernelInfo& reference) {
+  const uint32_t first_tensor =
+      static_cast<uint32_t>(tensors_.size() - step.inputs.size() - step.outputs.size());
+  uint64_t offset = AlignUp(reference.workspace_bytes(step.problem, device_));
+  for (uint32_t k = 0; k < step.inputs.size(); ++k) {
+    const std::byte* from = addresses_[step.inputs[k]];
+    const uint64_t bytes = program.buffers[step.inputs[k]].bytes;
+    const bool shared = std::any_of(step.outputs.begin(), step.outputs.end(), [&](uint32_t out) {
+      return Overlap(from, bytes, addresses_[out], program.buffers[out].bytes);
+    });
+    if (!shared || reference.in_place(step.problem, static_cast<int>(k))) continue;
+    snapshot_tensors_.emplace_back(snapshots_.size(), first_tensor + k);
+    snapshots_.push_back({from, offset, bytes});
+    offset += AlignUp(bytes);
+  }
+  scratch_needed_ = std::max(scratch_needed_, offset);
+}
+
+Status StepTable::BindScratch() {
+  AICF_ASSIGN_OR_RETURN(scratch_,
+                        HostMemory::Allocate("scratch of the reference kernels", scratch_needed_));
+  for (const auto& [snapshot, tensor] : snapshot_tensors_) {
+    tensors_[tensor].data = scratch_.data() + snapshots_[snapshot].offset;
+  }
+  for (Prepared& step : steps_) {
+    step.args.tensors = tensors_.data() + step.first_tensor;
+    if (step.scratch_workspace > 0) step.args.workspace = scratch_.data();
+  }
+  return OkStatus();
+}
+
+void StepTable::Run(size_t i) const {
+  const Prepared& step = steps_[i];
+  for (uint32_t s = 0; s < step.snapshot_count; ++s) {
+    const Snapshot& snapshot = snapshots_[step.first_snapshot + s];
+    std::memcpy(scratch_.data() + snapshot.offset, snapshot.from, snapshot.bytes);
+  }
+  step.function(step.args);
+}
+
+}  // namespace aicf

@@ -1,0 +1,80 @@
+/// A program's steps made ready for the CPU: one argument block per step, built once at load.
+///
+/// A CPU artifact runs the kernels it names. A CUDA artifact runs every step on the reference
+/// kernel of its family, in the same arena and with the same aliases, so that its fusion and memory
+/// plan are executed for real. Where a device kernel may overwrite an operand that the reference
+/// kernel still reads, the operand is copied aside before the step: the meaning of a step is that
+/// it reads before it writes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "kernels/abi/kernel.h"
+#include "runtime/cpu/memory.h"
+#include "schema/artifact.h"
+
+namespace aicf {
+
+/// How a step's kernel runs its iterations; outlives the table.
+struct ParallelContext {
+  void* stream = nullptr;
+  abi::ParallelForFn parallel_for = nullptr;
+  int threads = 1;
+};
+
+class StepTable {
+ public:
+  /// Resolves every address inside `arena` and the artifact's weights. Both must outlive the table.
+  /// REQUIRES: a verified artifact; arena holds program.arena_bytes bytes.
+  /// Errors: kUnsupported for a kernel this build lacks; kResource for scratch memory.
+  static Result<StepTable> Build(const schema::Artifact& artifact, const schema::EntryPoint& entry,
+                                 std::byte* arena, const ParallelContext& parallel);
+
+  size_t size() const { return steps_.size(); }
+  /// Runs step `i`. Allocates nothing, locks nothing.
+  void Run(size_t i) const;
+  void RunAll() const {
+    for (size_t i = 0; i < steps_.size(); ++i) Run(i);
+  }
+  /// First byte of a buffer, aliases resolved.
+  std::byte* AddressOf(uint32_t buffer) const { return addresses_[buffer]; }
+  /// Host memory beside the arena: workspaces and copies that only reference kernels need.
+  uint64_t scratch_bytes() const { return scratch_.size(); }
+
+ private:
+  struct Snapshot {
+    const std::byte* from;
+    uint64_t offset;  ///< into the scratch memory
+    uint64_t bytes;
+  };
+  struct Prepared {
+    abi::CpuKernelFn function = nullptr;
+    abi::ArgBlock args;
+    uint32_t first_tensor = 0;
+    uint32_t first_snapshot = 0;
+    uint32_t snapshot_count = 0;
+    uint64_t scratch_workspace = 0;  ///< bytes of workspace taken from scratch, at its start
+  };
+
+  Status AddStep(const schema::Program& program, const schema::Step& step,
+                 const ParallelContext& parallel);
+  void AddSnapshots(const schema::Program& program, const schema::Step& step,
+                    const abi::KernelInfo& reference);
+  Status BindScratch();
+
+  std::byte* arena_ = nullptr;
+  bool reference_ = false;
+  abi::DeviceSpec device_;
+  uint64_t scratch_needed_ = 0;
+  HostMemory scratch_;
+  std::vector<std::byte*> addresses_;
+  std::vector<abi::TensorArg> tensors_;
+  std::vector<Snapshot> snapshots_;
+  std::vector<std::pair<uint32_t, uint32_t>> snapshot_tensors_;  ///< snapshot, tensor it replaces
+  std::vector<Prepared> steps_;
+};
+
+}  // namespace aicf

@@ -1,0 +1,21 @@
+/// The CUDA executor behind aicf::Session: one arena, one captured graph, replayed.
+#pragma once
+
+#include <memory>
+
+#include "aicf/aicf.h"
+#include "base/status.h"
+#include "runtime/cuda/driver.h"
+
+namespace aicf::cuda {
+
+/// Arrow 8 on device `ordinal`: weights and kernels (shared by the program's sessions), arena,
+/// staging, a dry run, and one instantiated graph. `driver` nullptr: the process's CUDA driver.
+/// Tests pass their own. Errors: kDevice (no driver, no such device, wrong architecture, a step
+/// that faults), kResource (bytes needed and free), kUnsupported (a kernel this runtime cannot
+/// launch).
+Result<std::unique_ptr<Session>> CreateCudaSession(std::shared_ptr<const Program> program,
+                                                   int ordinal, const SessionOptions& options,
+                                                   Driver* driver = nullptr);
+
+}  // namespace aicf::cuda

@@ -1,0 +1,77 @@
+/// One GPU: its primary context, held for as long as the object lives, and what it can do.
+#pragma once
+
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "kernels/abi/kernel.h"
+#include "runtime/cuda/driver.h"
+
+namespace aicf::cuda {
+
+struct DeviceLimits {
+  int capability = 0;  ///< 90 for compute capability 9.0
+  int max_threads_per_block = 0;
+  int max_block[3] = {};
+  int max_grid[3] = {};
+  int max_shared_bytes = 0;  ///< static plus dynamic, opt-in
+};
+
+/// Immutable after Retain; shared by the device's programs and sessions.
+class Device {
+ public:
+  /// Errors: kDevice naming the ordinal and the number of devices.
+  static Result<std::shared_ptr<const Device>> Retain(Driver& driver, int ordinal);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const Driver& driver() const { return driver_; }
+  CUcontext context() const { return context_; }
+  int ordinal() const { return ordinal_; }
+  const std::string& name() const { return name_; }
+  const DeviceLimits& limits() const { return limits_; }
+  /// False in a forked child, where the driver must not be called: CUDA does not survive fork().
+  bool InCreator() const { return getpid() == creator_; }
+
+  /// Whether code compiled for `arch` ("sm_90a") runs here. Errors: kDevice with both.
+  Status CheckArch(std::string_view arch) const;
+  /// Errors: kDevice naming the limit, the value and this device's.
+  Status CheckLaunch(const abi::LaunchConfig& launch) const;
+
+ private:
+  Device(Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
+  Status ReadLimits();
+
+  const Driver& driver_;
+  int ordinal_;
+  const pid_t creator_ = getpid();
+  CUdevice device_ = 0;
+  CUcontext context_ = nullptr;
+  std::string name_;
+  DeviceLimits limits_;
+};
+
+/// Makes a device's context current for one call and restores the caller's afterwards.
+class ContextScope {
+ public:
+  explicit ContextScope(const Device& device)
+      : driver_(device.driver()), result_(driver_.CtxPushCurrent(device.context())) {}
+  ~ContextScope() {
+    CUcontext popped = nullptr;
+    if (result_ == kCudaSuccess) (void)driver_.CtxPopCurrent(&popped);
+  }
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
+
+  Status status() const { return driver_.Check(result_, "entering the CUDA context"); }
+
+ private:
+  const Driver& driver_;  // not the device, which may end inside the scope
+  CUresult result_;
+};
+
+}  // namespace aicf::cuda

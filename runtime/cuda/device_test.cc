@@ -1,0 +1,88 @@
+#include "runtime/cuda/device.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/cuda/fake_driver.h"
+
+namespace aicf::cuda {
+namespace {
+
+class DeviceTest : public ::testing::Test {
+ protected:
+  DeviceTest() : driver_(testing::FakeApi()) { testing::Machine() = &machine_; }
+  ~DeviceTest() override {
+    EXPECT_EQ(machine_.objects, 0);
+    EXPECT_EQ(machine_.context_depth, 0);
+    testing::Machine() = nullptr;
+  }
+  std::shared_ptr<const Device> Open() {
+    auto device = Device::Retain(driver_, 0);
+    EXPECT_TRUE(device.ok()) << device.status().ToString();
+    return *device;
+  }
+  testing::FakeMachine machine_;
+  Driver driver_;
+};
+
+TEST_F(DeviceTest, OrdinalsOutOfRangeNameTheCount) {
+  for (int ordinal : {-1, 1, 7}) {
+    const auto device = Device::Retain(driver_, ordinal);
+    ASSERT_FALSE(device.ok());
+    EXPECT_EQ(device.status().code(), Code::kDevice);
+    EXPECT_NE(device.status().message().find("has 1 CUDA device"), std::string::npos);
+  }
+}
+
+TEST_F(DeviceTest, ReadsNameAndLimits) {
+  const auto device = Open();
+  EXPECT_EQ(device->name(), "Fake GPU");
+  EXPECT_EQ(device->limits().capability, 90);
+  EXPECT_EQ(device->limits().max_grid[0], 2147483647);
+  EXPECT_EQ(device->limits().max_grid[2], 65535);
+  EXPECT_EQ(device->limits().max_shared_bytes, 232448);
+}
+
+TEST_F(DeviceTest, ArchitectureRules) {
+  const auto device = Open();
+  for (const char* good : {"sm_90a", "sm_90"}) EXPECT_TRUE(device->CheckArch(good).ok()) << good;
+  for (const char* bad :
+       {"sm_80", "sm_100", "sm_100a", "sm_91", "sm_90x", "compute_90", "", "sm_"}) {
+    const Status status = device->CheckArch(bad);
+    EXPECT_EQ(status.code(), Code::kDevice) << bad;
+    EXPECT_NE(status.message().find("9.0"), std::string::npos);
+  }
+  machine_.capability_minor = 1;  // 9.1: sm_90 code runs, sm_90a code does not
+  const auto newer = Open();
+  EXPECT_TRUE(newer->CheckArch("sm_90").ok());
+  EXPECT_FALSE(newer->CheckArch("sm_90a").ok());
+}
+
+TEST_F(DeviceTest, LaunchLimits) {
+  const auto device = Open();
+  EXPECT_TRUE(device->CheckLaunch({{2147483647, 65535, 1}, {1024, 1, 1}, {1, 1, 1}, 232448}).ok());
+  EXPECT_TRUE(device->CheckLaunch({{8, 1, 1}, {16, 16, 4}, {4, 1, 1}, 0}).ok());
+  const abi::LaunchConfig bad[] = {
+      {{0, 1, 1}, {1, 1, 1}, {1, 1, 1}, 0},      {{2147483648u, 1, 1}, {1, 1, 1}, {1, 1, 1}, 0},
+      {{1, 65536, 1}, {1, 1, 1}, {1, 1, 1}, 0},  {{1, 1, 65536}, {1, 1, 1}, {1, 1, 1}, 0},
+      {{1, 1, 1}, {0, 1, 1}, {1, 1, 1}, 0},      {{1, 1, 1}, {1025, 1, 1}, {1, 1, 1}, 0},
+      {{1, 1, 1}, {1, 1, 65}, {1, 1, 1}, 0},     {{1, 1, 1}, {64, 32, 1}, {1, 1, 1}, 0},
+      {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, 232449}, {{3, 1, 1}, {1, 1, 1}, {2, 1, 1}, 0},
+      {{1, 1, 1}, {1, 1, 1}, {0, 1, 1}, 0},
+  };
+  for (const abi::LaunchConfig& launch : bad) {
+    EXPECT_EQ(device->CheckLaunch(launch).code(), Code::kDevice) << &launch - bad;
+  }
+}
+
+TEST_F(DeviceTest, TheContextIsRestoredAfterACall) {
+  const auto device = Open();
+  {
+    const ContextScope scope(*device);
+    EXPECT_TRUE(scope.status().ok());
+    EXPECT_EQ(machine_.context_depth, 1);
+  }
+  EXPECT_EQ(machine_.context_depth, 0);
+}
+
+}  // namespace
+}  // namespace aicf::cuda

@@ -1,0 +1,83 @@
+/// The part of the CUDA driver interface that this runtime calls, declared here so that a build
+/// needs no CUDA headers. Names and values are the driver's public ABI.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace aicf::cuda {
+
+using CUdevice = int;
+using CUdeviceptr = uint64_t;
+using CUcontext = struct CUctxTag*;
+using CUmodule = struct CUmodTag*;
+using CUfunction = struct CUfuncTag*;
+using CUstream = struct CUstreamTag*;
+using CUevent = struct CUeventTag*;
+using CUgraph = struct CUgraphTag*;
+using CUgraphExec = struct CUgraphExecTag*;
+
+enum CUresult : int {
+  kCudaSuccess = 0,
+  kCudaInvalidValue = 1,
+  kCudaOutOfMemory = 2,
+  kCudaNoDevice = 100,
+  kCudaInvalidDevice = 101,
+  kCudaInvalidImage = 200,
+  kCudaInvalidContext = 201,
+  kCudaNoBinaryForGpu = 209,
+  kCudaUnsupportedPtx = 222,
+  kCudaInvalidHandle = 400,
+  kCudaNotFound = 500,
+  kCudaNotReady = 600,
+  kCudaIllegalAddress = 700,
+  kCudaContextIsDestroyed = 709,
+  kCudaLaunchFailed = 719,
+  kCudaCaptureInvalidated = 901,
+};
+
+enum CUdevice_attribute : int {
+  kMaxThreadsPerBlock = 1,
+  kMaxBlockDimX = 2,  ///< Y, Z follow
+  kMaxGridDimX = 5,   ///< Y, Z follow
+  kMultiprocessorCount = 16,
+  kComputeCapabilityMajor = 75,
+  kComputeCapabilityMinor = 76,
+  kMaxSharedPerBlockOptin = 97,
+};
+
+enum CUfunction_attribute : int {
+  kFuncMaxThreadsPerBlock = 0,
+  kFuncStaticSharedBytes = 1,
+  kFuncMaxDynamicSharedBytes = 8,
+};
+
+inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventDefault = 0;
+inline constexpr unsigned kEventDisableTiming = 2;
+inline constexpr unsigned kHostAllocPortable = 1;
+enum CUstreamCaptureMode : int { kCaptureThreadLocal = 1 };
+enum CUstreamCaptureStatus : int { kCaptureNone = 0 };
+
+enum CUjit_option : int { kJitErrorLogBuffer = 5, kJitErrorLogBufferBytes = 6 };
+
+struct CUlaunchAttribute {
+  uint32_t id = 0;
+  uint32_t pad = 0;
+  uint32_t dims[3] = {};  ///< kLaunchClusterDimension
+  uint8_t rest[52] = {};  ///< the value is a union of 64 bytes
+};
+static_assert(sizeof(CUlaunchAttribute) == 72);
+inline constexpr uint32_t kLaunchClusterDimension = 4;
+
+struct CUlaunchConfig {
+  uint32_t grid[3] = {};
+  uint32_t block[3] = {};
+  uint32_t shared_bytes = 0;
+  CUstream stream = nullptr;
+  CUlaunchAttribute* attributes = nullptr;
+  uint32_t attribute_count = 0;
+};
+static_assert(offsetof(CUlaunchConfig, stream) == 32 && sizeof(CUlaunchConfig) == 56);
+
+}  // namespace aicf::cuda

@@ -1,0 +1,417 @@
+/// A CUDA driver made of host memory, for tests on machines without a GPU: allocations, streams,
+/// capture, graphs and events behave as documented; kernels are C++ functions registered by symbol.
+/// It can fail any call, checks what a real driver would only corrupt (bounds, use after free,
+/// calls without a context), and knows what is still allocated. Tests only; header-only so that no
+/// library holds it.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/driver.h"
+
+namespace aicf::cuda::testing {
+
+/// A kernel: receives the addresses of its parameters' values, as cuLaunchKernel does.
+using FakeKernel = std::function<void(void** parameters)>;
+
+struct FakeFunction {
+  FakeKernel run;
+  size_t parameters = 0;
+  int max_threads = 1024;
+  int static_shared = 0;
+};
+
+/// What the fake machine is and has; tests change it before making sessions.
+struct FakeMachine {
+  int devices = 1;
+  int capability_major = 9;
+  int capability_minor = 0;
+  uint64_t memory = uint64_t{64} << 20;
+  std::map<std::string, FakeFunction> functions;
+
+  int fail_call = -1;  ///< fails the n-th call from now that can fail (0: the next); -1: none
+  bool fail_sticky = false;
+  CUresult fail_code = kCudaOutOfMemory;
+
+  // What happened.
+  bool failed = false;
+  std::string problem;  ///< first thing that a correct runtime never does; "" while there is none
+  uint64_t memory_used = 0;
+  std::map<CUdeviceptr, size_t> device_blocks;
+  std::set<void*> host_blocks;
+  int objects = 0;  ///< streams, events, modules, graphs, execs and retained contexts alive
+  int context_depth = 0;
+  std::mutex mutex;
+};
+
+/// The machine behind the table; one at a time, since driver functions have no state argument.
+inline FakeMachine*& Machine() {
+  static FakeMachine* machine = nullptr;
+  return machine;
+}
+
+struct FakeStream {
+  bool capturing = false;
+  std::vector<std::function<CUresult()>> captured;
+};
+struct FakeGraph {
+  std::vector<std::function<CUresult()>> nodes;
+};
+
+namespace internal {
+
+inline FakeStream* StreamOf(CUstream s) { return reinterpret_cast<FakeStream*>(s); }
+inline FakeGraph* GraphOf(void* g) { return static_cast<FakeGraph*>(g); }
+
+inline void Problem(const std::string& text) {
+  if (Machine()->problem.empty()) Machine()->problem = text;
+}
+
+/// True when this call is the one to fail.
+inline bool Fails() {
+  FakeMachine& m = *Machine();
+  if (m.failed && m.fail_sticky) return true;
+  if (m.fail_call < 0 || m.fail_call-- > 0) return false;
+  m.failed = true;
+  return true;
+}
+
+/// One object less.
+inline CUresult Gone() {
+  const std::lock_guard<std::mutex> lock(Machine()->mutex);
+  --Machine()->objects;
+  return kCudaSuccess;
+}
+
+inline bool InBlock(CUdeviceptr address, size_t bytes) {
+  const auto& blocks = Machine()->device_blocks;
+  auto it = blocks.upper_bound(address);
+  if (it == blocks.begin()) return false;
+  --it;
+  return address + bytes <= it->first + it->second;
+}
+
+inline CUresult Enqueue(CUstream stream, std::function<CUresult()> work) {
+  FakeStream* s = StreamOf(stream);
+  if (!s->capturing) return work();
+  s->captured.push_back(std::move(work));
+  return kCudaSuccess;
+}
+
+}  // namespace internal
+
+#define AICF_FAKE_ENTER(what)                               \
+  const std::lock_guard<std::mutex> lock(Machine()->mutex); \
+  if (internal::Fails()) return Machine()->fail_code;       \
+  if (Machine()->context_depth < 1) internal::Problem(std::string(what) + " without context")
+
+inline void AddDevices(DriverApi& api) {
+  api.Init = [](unsigned) { return kCudaSuccess; };
+  api.DriverGetVersion = [](int* v) { return *v = 13000, kCudaSuccess; };
+  api.GetErrorName = [](CUresult, const char** t) { return *t = "FAKE_ERROR", kCudaSuccess; };
+  api.GetErrorString = [](CUresult, const char** t) { return *t = "planted", kCudaSuccess; };
+  api.DeviceGetCount = [](int* n) { return *n = Machine()->devices, kCudaSuccess; };
+  api.DeviceGet = [](CUdevice* d, int n) { return *d = n, kCudaSuccess; };
+  api.DeviceGetName = [](char* name, int n, CUdevice) {
+    std::strncpy(name, "Fake GPU", static_cast<size_t>(n));
+    return kCudaSuccess;
+  };
+  api.DeviceGetAttribute = [](int* value, CUdevice_attribute attribute, CUdevice) {
+    switch (static_cast<int>(attribute)) {
+      case kComputeCapabilityMajor:
+        *value = Machine()->capability_major;
+        break;
+      case kComputeCapabilityMinor:
+        *value = Machine()->capability_minor;
+        break;
+      case kMaxGridDimX:
+        *value = 2147483647;
+        break;
+      case kMaxGridDimX + 1:
+      case kMaxGridDimX + 2:
+        *value = 65535;
+        break;
+      case kMaxBlockDimX + 2:
+        *value = 64;
+        break;
+      case kMaxSharedPerBlockOptin:
+        *value = 232448;
+        break;
+      default:
+        *value = 1024;
+    }
+    return kCudaSuccess;
+  };
+  api.PrimaryCtxRetain = [](CUcontext* c, CUdevice) {
+    const std::lock_guard<std::mutex> lock(Machine()->mutex);
+    if (internal::Fails()) return Machine()->fail_code;
+    ++Machine()->objects;
+    *c = reinterpret_cast<CUcontext>(Machine());
+    return kCudaSuccess;
+  };
+  api.PrimaryCtxRelease = [](CUdevice) { return internal::Gone(); };
+  api.CtxPushCurrent = [](CUcontext) {
+    const std::lock_guard<std::mutex> lock(Machine()->mutex);
+    return ++Machine()->context_depth, kCudaSuccess;
+  };
+  api.CtxPopCurrent = [](CUcontext*) {
+    const std::lock_guard<std::mutex> lock(Machine()->mutex);
+    return --Machine()->context_depth, kCudaSuccess;
+  };
+}
+
+inline void AddMemory(DriverApi& api) {
+  api.MemGetInfo = [](size_t* free_bytes, size_t* total) {
+    *total = Machine()->memory;
+    *free_bytes = Machine()->memory - Machine()->memory_used;
+    return kCudaSuccess;
+  };
+  api.MemAlloc = [](CUdeviceptr* address, size_t bytes) {
+    AICF_FAKE_ENTER("cuMemAlloc");
+    FakeMachine& m = *Machine();
+    if (bytes > m.memory - m.memory_used) return kCudaOutOfMemory;
+    void* block = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+    std::memset(block, 0xcd, bytes);
+    *address = reinterpret_cast<CUdeviceptr>(block);
+    m.memory_used += bytes;
+    m.device_blocks[*address] = bytes;
+    return kCudaSuccess;
+  };
+  api.MemFree = [](CUdeviceptr address) {
+    const std::lock_guard<std::mutex> lock(Machine()->mutex);
+    FakeMachine& m = *Machine();
+    const auto it = m.device_blocks.find(address);
+    if (it == m.device_blocks.end()) return internal::Problem("double free"), kCudaInvalidValue;
+    m.memory_used -= it->second;
+    m.device_blocks.erase(it);
+    std::free(reinterpret_cast<void*>(address));
+    return kCudaSuccess;
+  };
+  api.MemHostAlloc = [](void** address, size_t bytes, unsigned) {
+    AICF_FAKE_ENTER("cuMemHostAlloc");
+    *address = std::malloc(bytes);
+    Machine()->host_blocks.insert(*address);
+    return kCudaSuccess;
+  };
+  api.MemFreeHost = [](void* address) {
+    const std::lock_guard<std::mutex> lock(Machine()->mutex);
+    if (Machine()->host_blocks.erase(address) == 0) internal::Problem("double host free");
+    std::free(address);
+    return kCudaSuccess;
+  };
+}
+
+inline void AddCopies(DriverApi& api) {
+  using internal::Enqueue;
+  api.MemcpyHtoDAsync = [](CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+    AICF_FAKE_ENTER("cuMemcpyHtoDAsync");
+    return Enqueue(stream, [=] {
+      if (!internal::InBlock(to, bytes))
+        return internal::Problem("upload out of bounds"), kCudaIllegalAddress;
+      std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+      return kCudaSuccess;
+    });
+  };
+  api.MemcpyDtoHAsync = [](void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    AICF_FAKE_ENTER("cuMemcpyDtoHAsync");
+    return Enqueue(stream, [=] {
+      if (!internal::InBlock(from, bytes))
+        return internal::Problem("download out of bounds"), kCudaIllegalAddress;
+      std::memcpy(to, reinterpret_cast<void*>(from), bytes);
+      return kCudaSuccess;
+    });
+  };
+  api.MemsetD8Async = [](CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
+    AICF_FAKE_ENTER("cuMemsetD8Async");
+    return Enqueue(stream, [=] {
+      if (!internal::InBlock(to, bytes))
+        return internal::Problem("memset out of bounds"), kCudaIllegalAddress;
+      std::memset(reinterpret_cast<void*>(to), value, bytes);
+      return kCudaSuccess;
+    });
+  };
+}
+
+inline void AddModules(DriverApi& api) {
+  using internal::Enqueue;
+  api.ModuleLoadDataEx = [](CUmodule* module, const void*, unsigned, CUjit_option*, void**) {
+    AICF_FAKE_ENTER("cuModuleLoadDataEx");
+    ++Machine()->objects;
+    *module = reinterpret_cast<CUmodule>(new char);
+    return kCudaSuccess;
+  };
+  api.ModuleUnload = [](CUmodule module) {
+    delete reinterpret_cast<char*>(module);
+    return internal::Gone();
+  };
+  api.ModuleGetFunction = [](CUfunction* function, CUmodule, const char* name) {
+    AICF_FAKE_ENTER("cuModuleGetFunction");
+    const auto it = Machine()->functions.find(name);
+    if (it == Machine()->functions.end()) return kCudaNotFound;
+    *function = reinterpret_cast<CUfunction>(&it->second);
+    return kCudaSuccess;
+  };
+  api.FuncGetAttribute = [](int* value, CUfunction_attribute attribute, CUfunction function) {
+    AICF_FAKE_ENTER("cuFuncGetAttribute");
+    const auto* f = reinterpret_cast<const FakeFunction*>(function);
+    *value = attribute == kFuncMaxThreadsPerBlock ? f->max_threads : f->static_shared;
+    return kCudaSuccess;
+  };
+  api.FuncSetAttribute = [](CUfunction, CUfunction_attribute, int) {
+    AICF_FAKE_ENTER("cuFuncSetAttribute");
+    return kCudaSuccess;
+  };
+  api.FuncGetParamInfo = [](CUfunction function, size_t index, size_t* offset, size_t* bytes) {
+    if (index >= reinterpret_cast<const FakeFunction*>(function)->parameters) {
+      return kCudaInvalidValue;
+    }
+    *offset = 8 * index;
+    *bytes = 8;
+    return kCudaSuccess;
+  };
+  api.LaunchKernelEx = [](const CUlaunchConfig* config, CUfunction function, void** parameters,
+                          void**) {
+    AICF_FAKE_ENTER("cuLaunchKernelEx");
+    const auto* f = reinterpret_cast<const FakeFunction*>(function);
+    std::vector<uint64_t> values;
+    for (size_t i = 0; i < f->parameters; ++i) {
+      values.push_back(*static_cast<const uint64_t*>(parameters[i]));
+    }
+    return Enqueue(config->stream, [f, values]() mutable {
+      std::vector<void*> addresses;
+      for (uint64_t& value : values) addresses.push_back(&value);
+      f->run(addresses.data());
+      return kCudaSuccess;
+    });
+  };
+}
+
+inline void AddStreams(DriverApi& api) {
+  api.StreamCreate = [](CUstream* stream, unsigned) {
+    AICF_FAKE_ENTER("cuStreamCreate");
+    ++Machine()->objects;
+    *stream = reinterpret_cast<CUstream>(new FakeStream);
+    return kCudaSuccess;
+  };
+  api.StreamDestroy = [](CUstream stream) {
+    delete internal::StreamOf(stream);
+    return internal::Gone();
+  };
+  api.StreamSynchronize = [](CUstream) {
+    AICF_FAKE_ENTER("cuStreamSynchronize");
+    return kCudaSuccess;
+  };
+  api.StreamQuery = [](CUstream) {
+    AICF_FAKE_ENTER("cuStreamQuery");
+    return kCudaSuccess;
+  };
+  api.StreamGetCtx = [](CUstream, CUcontext* context) {
+    AICF_FAKE_ENTER("cuStreamGetCtx");
+    *context = reinterpret_cast<CUcontext>(Machine());
+    return kCudaSuccess;
+  };
+  api.StreamIsCapturing = [](CUstream stream, CUstreamCaptureStatus* status) {
+    *status = static_cast<CUstreamCaptureStatus>(internal::StreamOf(stream)->capturing);
+    return kCudaSuccess;
+  };
+}
+
+inline void AddGraphs(DriverApi& api) {
+  api.StreamBeginCapture = [](CUstream stream, CUstreamCaptureMode mode) {
+    AICF_FAKE_ENTER("cuStreamBeginCapture");
+    if (mode != kCaptureThreadLocal) internal::Problem("capture mode");
+    internal::StreamOf(stream)->capturing = true;
+    return kCudaSuccess;
+  };
+  api.StreamEndCapture = [](CUstream stream, CUgraph* graph) {
+    // Ends the capture even when it reports a failure, as the driver does.
+    FakeStream* s = internal::StreamOf(stream);
+    s->capturing = false;
+    auto nodes = std::move(s->captured);
+    s->captured.clear();
+    AICF_FAKE_ENTER("cuStreamEndCapture");
+    ++Machine()->objects;
+    *graph = reinterpret_cast<CUgraph>(new FakeGraph{std::move(nodes)});
+    return kCudaSuccess;
+  };
+  api.GraphDestroy = [](CUgraph graph) {
+    delete internal::GraphOf(graph);
+    return internal::Gone();
+  };
+  api.GraphInstantiate = [](CUgraphExec* exec, CUgraph graph, unsigned long long) {
+    AICF_FAKE_ENTER("cuGraphInstantiate");
+    ++Machine()->objects;
+    *exec = reinterpret_cast<CUgraphExec>(new FakeGraph(*internal::GraphOf(graph)));
+    return kCudaSuccess;
+  };
+  api.GraphExecDestroy = [](CUgraphExec exec) {
+    delete internal::GraphOf(exec);
+    return internal::Gone();
+  };
+  api.GraphUpload = [](CUgraphExec, CUstream) {
+    AICF_FAKE_ENTER("cuGraphUpload");
+    return kCudaSuccess;
+  };
+  api.GraphLaunch = [](CUgraphExec exec, CUstream stream) {
+    AICF_FAKE_ENTER("cuGraphLaunch");
+    if (internal::StreamOf(stream)->capturing) internal::Problem("graph launch into a capture");
+    for (const auto& node : internal::GraphOf(exec)->nodes) {
+      if (const CUresult result = node(); result != kCudaSuccess) return result;
+    }
+    return kCudaSuccess;
+  };
+}
+
+inline void AddEvents(DriverApi& api) {
+  api.EventCreate = [](CUevent* event, unsigned) {
+    AICF_FAKE_ENTER("cuEventCreate");
+    ++Machine()->objects;
+    *event = reinterpret_cast<CUevent>(new char);
+    return kCudaSuccess;
+  };
+  api.EventDestroy = [](CUevent event) {
+    delete reinterpret_cast<char*>(event);
+    return internal::Gone();
+  };
+  api.EventRecord = [](CUevent, CUstream) {
+    AICF_FAKE_ENTER("cuEventRecord");
+    return kCudaSuccess;
+  };
+  api.EventQuery = [](CUevent) {
+    AICF_FAKE_ENTER("cuEventQuery");
+    return kCudaSuccess;
+  };
+  api.EventSynchronize = [](CUevent) {
+    AICF_FAKE_ENTER("cuEventSynchronize");
+    return kCudaSuccess;
+  };
+  api.EventElapsedTime = [](float* ms, CUevent, CUevent) {
+    AICF_FAKE_ENTER("cuEventElapsedTime");
+    return *ms = 0.010f, kCudaSuccess;
+  };
+}
+
+#undef AICF_FAKE_ENTER
+
+/// A table whose functions act on Machine().
+inline DriverApi FakeApi() {
+  DriverApi api;
+  AddDevices(api);
+  AddMemory(api);
+  AddCopies(api);
+  AddModules(api);
+  AddStreams(api);
+  AddGraphs(api);
+  AddEvents(api);
+  return api;
+}
+
+}  // namespace aicf::cuda::testing

@@ -1,0 +1,88 @@
+#include "runtime/cuda/launch.h"
+
+#include <utility>
+
+#include "runtime/cuda/matmul.h"
+
+namespace aicf::cuda {
+namespace {
+
+class KernelLaunch final : public Launch {
+ public:
+  KernelLaunch(const Driver& driver, CUfunction function, const schema::Step& step,
+               const AddressMap& addresses)
+      : driver_(driver), function_(function) {
+    for (uint32_t buffer : step.inputs) values_.push_back(addresses.Of(buffer));
+    for (uint32_t buffer : step.outputs) values_.push_back(addresses.Of(buffer));
+    values_.push_back(addresses.Workspace(step));
+    for (CUdeviceptr& value : values_) parameters_.push_back(&value);
+    const abi::LaunchConfig& launch = step.launch;
+    for (int axis = 0; axis < 3; ++axis) {
+      config_.grid[axis] = launch.grid[axis];
+      config_.block[axis] = launch.block[axis];
+      cluster_.dims[axis] = launch.cluster[axis];
+    }
+    config_.shared_bytes = launch.dynamic_shared_bytes;
+    cluster_.id = kLaunchClusterDimension;
+    has_cluster_ = launch.cluster[0] * launch.cluster[1] * launch.cluster[2] > 1;
+  }
+
+  Status Enqueue(CUstream stream) const override {
+    CUlaunchConfig config = config_;
+    CUlaunchAttribute cluster = cluster_;
+    config.stream = stream;
+    config.attributes = has_cluster_ ? &cluster : nullptr;
+    config.attribute_count = has_cluster_ ? 1 : 0;
+    // The driver copies the values at the call and writes none of them.
+    auto** parameters = const_cast<void**>(parameters_.data());
+    AICF_CUDA_CHECK(
+        driver_, "launching the kernel",
+        driver_.LaunchKernelEx(&config, function_, parameters, static_cast<void**>(nullptr)));
+    return OkStatus();
+  }
+
+ private:
+  const Driver& driver_;
+  CUfunction function_;
+  std::vector<CUdeviceptr> values_;
+  std::vector<void*> parameters_;  ///< addresses of values_
+  CUlaunchConfig config_;
+  CUlaunchAttribute cluster_;
+  bool has_cluster_ = false;
+};
+
+Result<std::unique_ptr<Launch>> BuildLaunch(const DeviceProgram& program, uint32_t index,
+                                            const AddressMap& addresses) {
+  const schema::Step& step = program.plan().steps[index];
+  if (const CUfunction function = program.modules().function(index); function != nullptr) {
+    return std::unique_ptr<Launch>(
+        std::make_unique<KernelLaunch>(program.device()->driver(), function, step, addresses));
+  }
+  if (step.kernel.starts_with("cublaslt.") && program.cublaslt() != nullptr) {
+    return MakeMatmulLaunch(*program.cublaslt(), step, addresses);
+  }
+  return Error(Code::kUnsupported, "this runtime cannot launch kernel '", step.kernel, "'");
+}
+
+}  // namespace
+
+CUdeviceptr AddressMap::Of(uint32_t buffer) const {
+  const schema::Buffer* found = &plan_.buffers[buffer];
+  while (found->storage == schema::Storage::kAlias) found = &plan_.buffers[found->alias_of];
+  return (found->storage == schema::Storage::kWeights ? weights_ : arena_) + found->offset;
+}
+
+Result<std::vector<std::unique_ptr<Launch>>> BuildLaunches(const DeviceProgram& program,
+                                                           const schema::EntryPoint& entry,
+                                                           const AddressMap& addresses) {
+  std::vector<std::unique_ptr<Launch>> launches;
+  launches.reserve(entry.step_count);
+  for (uint32_t i = entry.first_step; i < entry.first_step + entry.step_count; ++i) {
+    auto launch = BuildLaunch(program, i, addresses);
+    if (!launch.ok()) return launch.status().WithContext(StrCat("step ", i));
+    launches.push_back(*std::move(launch));
+  }
+  return launches;
+}
+
+}  // namespace aicf::cuda

@@ -1,0 +1,44 @@
+/// One step, ready to be enqueued: function or library call with every address bound.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "runtime/cuda/device_program.h"
+#include "schema/program.h"
+
+namespace aicf::cuda {
+
+class Launch {
+ public:
+  virtual ~Launch() = default;
+  /// Enqueues the step; allocates nothing. Legal while `stream` is captured.
+  virtual Status Enqueue(CUstream stream) const = 0;
+};
+
+/// Device addresses of one session.
+class AddressMap {
+ public:
+  AddressMap(const schema::Program& plan, CUdeviceptr arena, CUdeviceptr weights)
+      : plan_(plan), arena_(arena), weights_(weights) {}
+  /// First byte of a buffer, aliases resolved (the verifier has proven that chains end).
+  CUdeviceptr Of(uint32_t buffer) const;
+  CUdeviceptr Workspace(const schema::Step& step) const {
+    return step.workspace_bytes > 0 ? arena_ + step.workspace_offset : 0;
+  }
+
+ private:
+  const schema::Program& plan_;
+  CUdeviceptr arena_;
+  CUdeviceptr weights_;
+};
+
+/// Launches of the entry point's steps in order.
+/// Errors: kUnsupported for a kernel key that this runtime cannot launch; those of
+/// MatmulLaunch::Make.
+Result<std::vector<std::unique_ptr<Launch>>> BuildLaunches(const DeviceProgram& program,
+                                                           const schema::EntryPoint& entry,
+                                                           const AddressMap& addresses);
+
+}  // namespace aicf::cuda

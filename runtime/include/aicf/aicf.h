@@ -1,0 +1,155 @@
+/// aicf runtime: load an artifact, run it. The runtime decides nothing.
+///
+///   auto program = aicf::Program::Load("model.aicf");
+///   auto session = aicf::Session::Create(*program, {});
+///   (*session)->SetInput("x", pixels, bytes);
+///   (*session)->Run();
+///   (*session)->GetOutput("softmax_11.tmp_0", scores, bytes);
+///
+/// Errors are Status values (base/status.h); no exception leaves a function here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/api.h"
+#include "base/dims.h"
+#include "base/dtype.h"
+#include "base/status.h"
+
+namespace aicf {
+
+namespace schema {
+class Artifact;
+}
+
+/// Shape and type of one input or output, as the caller sees it: dense row-major.
+struct TensorInfo {
+  std::string name;
+  DType dtype = DType::kF32;
+  Dims shape;
+  uint64_t bytes = 0;
+};
+
+/// A loaded, verified artifact. Immutable; share one between any number of threads and sessions.
+class AICF_API Program {
+ public:
+  /// Reads and verifies the whole file; touches no device.
+  /// Errors: kIo, kBadArtifact, kUnsupported (newer format), kResource.
+  /// Cost: one read of the file plus hashing at memory speed.
+  static Result<std::shared_ptr<const Program>> Load(const std::string& path);
+  static Result<std::shared_ptr<const Program>> FromBytes(std::span<const std::byte> bytes);
+  ~Program();
+
+  const std::string& target() const;  ///< "cpu:avx512", "cuda:sm_90a"
+  const std::vector<TensorInfo>& inputs() const;
+  const std::vector<TensorInfo>& outputs() const;
+  size_t step_count() const;
+  /// The source model's own key/value strings, e.g. a recogniser's "character" list; empty when
+  /// absent.
+  std::string_view metadata(std::string_view key) const;
+  uint64_t arena_bytes() const;
+  uint64_t weights_bytes() const;
+  const schema::Artifact& artifact() const;
+
+ private:
+  friend class Session;
+  struct Impl;
+  explicit Program(std::unique_ptr<Impl> impl);
+  static Result<std::shared_ptr<const Program>> Adopt(
+      Result<std::shared_ptr<const schema::Artifact>> artifact);
+  std::unique_ptr<Impl> impl_;
+};
+
+enum class SyncPolicy : uint8_t {
+  kFullSync,     ///< Run returns when outputs are ready
+  kEventRecord,  ///< Run records an event after the replay and returns; Wait() waits for it
+  kNoSync,       ///< Run only enqueues; the caller synchronises the stream himself
+};
+
+struct SessionOptions {
+  /// "": the artifact's own target (cuda:0 for a CUDA artifact); "cpu": also runs a CUDA artifact
+  /// step by step on the reference kernels, with the same arena and aliases; "cuda:N".
+  std::string device;
+  int threads = 0;         ///< CPU threads; 0: one per core available to the process
+  bool cuda_graph = true;  ///< false: launch steps one by one on the stream
+  /// CUDA: Run includes the copies between host staging and device. false: Run computes only;
+  /// SetInput uploads and GetOutput downloads at once, and inputs keep their device contents
+  /// between replays.
+  bool transfers = true;
+  SyncPolicy sync = SyncPolicy::kFullSync;
+  /// CUDA: a CUstream of the caller, of the device's primary context; nullptr: the session's own.
+  /// Replays go there; it is never captured. Run refuses it while the caller captures it.
+  void* stream = nullptr;
+};
+
+struct StepProfile {
+  uint32_t step = 0;
+  double median_us = 0;  ///< device time on CUDA, wall time on CPU
+};
+
+struct MemoryReport {
+  uint64_t arena_bytes = 0;
+  uint64_t weights_bytes = 0;  ///< shared by the program's sessions on a device
+  uint64_t staging_bytes = 0;  ///< pinned host memory
+  uint64_t total_device_bytes = 0;
+};
+
+/// One executable instance: arena, captured graph, bound inputs and outputs.
+///
+/// Thread safety: different sessions are independent; two threads inside one session at once get
+/// kInvalidArgument ("busy") from the later call, never torn results.
+/// After Create, nothing here allocates host or device memory on the Run path.
+class AICF_API Session {
+ public:
+  /// Allocates, uploads weights (once per program and device), loads kernels, captures and
+  /// instantiates. Errors: kDevice (missing, incompatible: names what would work), kResource (bytes
+  /// needed and free), kUnsupported.
+  static Result<std::unique_ptr<Session>> Create(std::shared_ptr<const Program> program,
+                                                 const SessionOptions& options);
+  virtual ~Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Copies a dense host tensor in (pinned staging on CUDA; the upload happens in Run).
+  /// An input never set is zero. After kEventRecord or kNoSync wait for the replay first.
+  /// Errors: kInvalidArgument naming expected and found bytes or the known names, or a replay still
+  /// in flight; nothing is changed.
+  virtual Status SetInput(std::string_view name, const void* data, uint64_t bytes) = 0;
+  /// Copies a dense host tensor out; after kEventRecord or kNoSync call Wait() first (a replay
+  /// still in flight is refused).
+  virtual Status GetOutput(std::string_view name, void* data, uint64_t bytes) = 0;
+
+  /// Direct access: the session's own memory for the tensor. CUDA: a device pointer, dense,
+  /// 256-byte aligned, valid until the session ends; writing inputs there replaces SetInput (pass
+  /// transfers=false). CPU: a host pointer.
+  virtual Result<void*> InputPointer(std::string_view name) = 0;
+  virtual Result<void*> OutputPointer(std::string_view name) = 0;
+
+  /// One replay. CUDA: one graph launch. Errors: kDevice (sticky: every later call fails the same
+  /// way).
+  virtual Status Run() = 0;
+  /// Waits for the last Run. A no-op after kFullSync.
+  virtual Status Wait() = 0;
+
+  /// Measures each step inside the replay `iterations` times and gives the median per step. Slower
+  /// than Run; allocates; overwrites the outputs. CUDA: the steps add up to the replay without
+  /// transfers; the first carries the replay's fixed launch latency (runtime/cuda/profiler.h).
+  virtual Result<std::vector<StepProfile>> Profile(int iterations) = 0;
+  /// Device time in microseconds of each of `iterations` back-to-back replays (CUDA events; wall
+  /// time on CPU).
+  virtual Result<std::vector<double>> TimeReplays(int iterations) = 0;
+
+  virtual MemoryReport memory() const = 0;
+  virtual std::string device_name() const = 0;  ///< "NVIDIA H200", "cpu"
+
+ protected:
+  Session() = default;
+};
+
+}  // namespace aicf

@@ -1,0 +1,159 @@
+/* aicf's C interface: the meaning of aicf.h without C++ types.
+ *
+ *   aicf_program program;
+ *   aicf_session session;
+ *   if (aicf_program_load("model.aicf", &program) != AICF_OK) return fail(aicf_last_error());
+ *   if (aicf_session_create(program, NULL, &session) != AICF_OK) return fail(aicf_last_error());
+ *   aicf_session_set_input(session, "x", pixels, sizeof(pixels));
+ *   aicf_session_run(session);
+ *   aicf_session_get_output(session, "y", scores, sizeof(scores));
+ *   aicf_session_destroy(session);
+ *   aicf_program_destroy(program);
+ *
+ * Every function that can fail returns an aicf_code; aicf_last_error() has the sentence. Handles
+ * are numbers in a table, never addresses: a destroyed, foreign or zero handle is
+ * AICF_INVALID_ARGUMENT. No function throws, aborts or writes to a stream.
+ *
+ * Thread safety: every function may be called from any thread. Two calls inside one session at
+ * once: the later gets AICF_INVALID_ARGUMENT ("busy"); destroying waits for calls under way.
+ */
+#ifndef AICF_AICF_C_H_
+#define AICF_AICF_C_H_
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define AICF_C_API __attribute__((visibility("default")))
+
+/* Equal to aicf::Code. */
+typedef enum aicf_code {
+  AICF_OK = 0,
+  AICF_CHECK_FAILED = 1,
+  AICF_INVALID_ARGUMENT = 2,
+  AICF_BAD_MODEL = 3,
+  AICF_UNSUPPORTED = 4,
+  AICF_BAD_ARTIFACT = 5,
+  AICF_DEVICE = 6,
+  AICF_RESOURCE = 7,
+  AICF_IO = 8,
+  AICF_INTERNAL = 9
+} aicf_code;
+
+typedef uint64_t aicf_program; /* 0: none */
+typedef uint64_t aicf_session; /* 0: none */
+
+/* The message of this thread's last failed call, "" if none failed. Valid until its next call here.
+ */
+AICF_C_API const char* aicf_last_error(void);
+/* "bad-artifact"; "unknown" for a value outside aicf_code. */
+AICF_C_API const char* aicf_code_name(aicf_code code);
+
+/* Reads and verifies an artifact; touches no device. *program is 0 after an error. */
+AICF_C_API aicf_code aicf_program_load(const char* path, aicf_program* program);
+/* The same from memory, which is copied. */
+AICF_C_API aicf_code aicf_program_from_bytes(const void* data, uint64_t bytes,
+                                             aicf_program* program);
+/* Sessions made from the program stay usable. */
+AICF_C_API aicf_code aicf_program_destroy(aicf_program program);
+
+typedef struct aicf_tensor_info {
+  const char* name;  /* valid while the program, or a session of it, exists */
+  const char* dtype; /* "f32", "i64", ...; valid for ever */
+  uint64_t bytes;
+  int64_t shape[8];
+  int32_t rank;
+} aicf_tensor_info;
+
+/* *target: "cuda:sm_90a"; valid while the program exists. */
+AICF_C_API aicf_code aicf_program_target(aicf_program program, const char** target);
+AICF_C_API aicf_code aicf_program_input_count(aicf_program program, uint32_t* count);
+AICF_C_API aicf_code aicf_program_output_count(aicf_program program, uint32_t* count);
+AICF_C_API aicf_code aicf_program_input(aicf_program program, uint32_t index,
+                                        aicf_tensor_info* info);
+AICF_C_API aicf_code aicf_program_output(aicf_program program, uint32_t index,
+                                         aicf_tensor_info* info);
+
+typedef struct aicf_program_sizes {
+  uint64_t steps;
+  uint64_t arena_bytes;
+  uint64_t weights_bytes;
+} aicf_program_sizes;
+
+AICF_C_API aicf_code aicf_program_get_sizes(aicf_program program, aicf_program_sizes* sizes);
+
+typedef enum aicf_sync {
+  AICF_FULL_SYNC = 0,    /* run returns when outputs are ready */
+  AICF_EVENT_RECORD = 1, /* run records an event; wait waits for it */
+  AICF_NO_SYNC = 2       /* run only enqueues; the caller synchronises the stream */
+} aicf_sync;
+
+/* Fields as in aicf::SessionOptions. Fill with aicf_session_options_init first. */
+typedef struct aicf_session_options {
+  uint32_t struct_bytes; /* sizeof(aicf_session_options) of the caller's header */
+  int32_t threads;
+  const char* device; /* NULL or "": the artifact's own target */
+  int32_t cuda_graph;
+  int32_t transfers;
+  int32_t sync; /* aicf_sync */
+  int32_t reserved;
+  void* stream;
+} aicf_session_options;
+
+AICF_C_API void aicf_session_options_init(aicf_session_options* options);
+
+/* Allocates, uploads, captures. options NULL: the defaults. *session is 0 after an error. */
+AICF_C_API aicf_code aicf_session_create(aicf_program program, const aicf_session_options* options,
+                                         aicf_session* session);
+/* Waits for calls under way in other threads, then frees everything. */
+AICF_C_API aicf_code aicf_session_destroy(aicf_session session);
+
+AICF_C_API aicf_code aicf_session_set_input(aicf_session session, const char* name,
+                                            const void* data, uint64_t bytes);
+AICF_C_API aicf_code aicf_session_get_output(aicf_session session, const char* name, void* data,
+                                             uint64_t bytes);
+AICF_C_API aicf_code aicf_session_input_pointer(aicf_session session, const char* name,
+                                                void** pointer);
+AICF_C_API aicf_code aicf_session_output_pointer(aicf_session session, const char* name,
+                                                 void** pointer);
+AICF_C_API aicf_code aicf_session_run(aicf_session session);
+AICF_C_API aicf_code aicf_session_wait(aicf_session session);
+/* Writes `iterations` times in microseconds to times_us. */
+AICF_C_API aicf_code aicf_session_time_replays(aicf_session session, int32_t iterations,
+                                               double* times_us);
+
+typedef struct aicf_step_profile {
+  uint32_t step;
+  uint32_t reserved;
+  double median_us;
+} aicf_step_profile;
+
+/* Measures every step. *count receives the number of steps; AICF_INVALID_ARGUMENT, with nothing
+ * measured, when it is above `capacity`. */
+AICF_C_API aicf_code aicf_session_profile(aicf_session session, int32_t iterations,
+                                          aicf_step_profile* steps, uint32_t capacity,
+                                          uint32_t* count);
+
+typedef struct aicf_memory_report {
+  uint64_t arena_bytes;
+  uint64_t weights_bytes;
+  uint64_t staging_bytes;
+  uint64_t total_device_bytes;
+} aicf_memory_report;
+
+AICF_C_API aicf_code aicf_session_memory(aicf_session session, aicf_memory_report* report);
+/* Copies the device's name, cut to fit and always terminated. */
+AICF_C_API aicf_code aicf_session_device_name(aicf_session session, char* name, uint64_t capacity);
+
+/* Receives the library's messages, from any thread; NULL silences the library (the default).
+ * level: 0 debug, 1 information, 2 warning, 3 error. */
+typedef void (*aicf_log_sink)(int level, const char* message, void* user);
+AICF_C_API aicf_code aicf_set_log_sink(aicf_log_sink sink, void* user);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* AICF_AICF_C_H_ */
