@@ -1,0 +1,206 @@
+#include "tools/aicf-compile/options.h"
+
+#include "compiler/select/choose.h"
+#include "tools/common/flags.h"
+#include "tools/common/log.h"
+#include "tools/common/text.h"
+
+namespace aicf::tools {
+namespace {
+
+constexpr std::string_view kDescription =
+    "Compiles an ONNX model into one artifact that records every decision.\n"
+    "Needs no GPU, also for a CUDA target.";
+
+constexpr std::string_view kExamples = R"(Examples:
+  aicf-compile rec.onnx -o rec.aicf --shapes=x:1x3x48x320
+      for this machine's CPU
+  aicf-compile rec.onnx -o rec.aicf --target=cuda:sm_90a --math=fp16 --shapes=x:1x3x48x320
+      for an H100 or H200
+  aicf-compile rec.onnx --check --shapes=x:1x3x48x320
+      what the model needs that aicf lacks, all at once; writes nothing
+  aicf-compile rec.onnx --stop-after=lowered --shapes=x:1x3x48x320
+      the program before any kernel is chosen, as text
+  aicf-compile rec.onnx -o rec.aicf --policy=conv=implicit_gemm,gemm=cublaslt --policy-strict
+
+trtexec's spellings work too: --onnx --saveEngine.
+
+Exit codes: 0 ok, 2 usage, 3 bad model, 4 unsupported, 6 device, 7 resources, 8 I/O.)";
+
+const std::vector<Spelling>& Spellings() {
+  static const std::vector<Spelling> spellings = {{"--onnx", ""}, {"--saveEngine", "--output"}};
+  return spellings;
+}
+
+/// The flags as written.
+struct Raw {
+  std::string math = "fp32", stop_after;
+  std::vector<std::string> shapes, policy, disable_pass, disable_fusion, dump_after;
+  bool force = false, verbose = false;
+};
+
+std::string PassList() {
+  std::vector<std::string> names;
+  for (const PassInfo& pass : AllPasses()) {
+    names.push_back(pass.required ? StrCat(pass.name, "*") : std::string(pass.name));
+  }
+  std::string out = "\n\nPasses in order (* cannot be disabled):";
+  size_t column = 80;
+  for (const std::string& name : names) {
+    if (column + name.size() > 78) {
+      out += "\n ";
+      column = 1;
+    }
+    out += " " + name;
+    column += name.size() + 1;
+  }
+  return out;
+}
+
+void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
+  const std::string group = "What to compile for";
+  line.AddValue("--target", args.options.target,
+                "TARGET  cpu (this machine), cpu:baseline, cpu:avx2, cpu:avx512,\n"
+                "cuda or cuda:sm_90a; default cpu")
+      ->group(group);
+  line.AddList("--shapes", raw.shapes,
+               "NAME:1x3x48x320  an input's shape; a scalar is NAME:; repeats")
+      ->group(group);
+  line.AddValue("--math", raw.math,
+                "MODE  fp32, tf32, fp16 or bf16 for matrix products; default fp32")
+      ->group(group);
+  line.app
+      .add_flag("--deterministic", args.options.deterministic, "only kernels that give equal bits")
+      ->group(group);
+}
+
+void AddDecisionFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
+  const std::string group = "Decisions";
+  line.AddList("--policy", raw.policy,
+               "LIST  FAMILY=KERNEL,... or a file of such lines: preferred kernels")
+      ->group(group);
+  line.app
+      .add_flag("--policy-strict", args.options.policy_strict,
+                "fail where a preferred kernel cannot run a step")
+      ->group(group);
+  line.AddList("--disable-pass", raw.disable_pass, "PASS  leave a pass out; repeats")->group(group);
+  line.AddList("--disable-fusion", raw.disable_fusion, "NODE  keep a node unfused; repeats")
+      ->group(group);
+  line.AddValue("--export-decisions", args.export_decisions,
+                "FILE  every decision as a line of JSON")
+      ->group(group);
+  line.app.add_flag("--explain", args.explain, "print the decisions with reasons and refusals")
+      ->group(group);
+}
+
+void AddOutputFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
+  const std::string group = "Output";
+  line.AddValue("-o,--output", args.output, "FILE  the artifact (or --stop-after's text)")
+      ->group(group);
+  line.app.add_flag("--force", raw.force, "replace existing outputs")->group(group);
+  line.app
+      .add_flag("--strip", args.options.strip,
+                "leave decisions and the lowered program out of the artifact")
+      ->group(group);
+  line.app.add_flag("--check", args.check, "list every gap of the model; write nothing")
+      ->group(group);
+  line.AddValue("--stop-after", raw.stop_after,
+                "STAGE  graph, lowered or plan: print that stage as text")
+      ->group(group);
+  line.AddList("--dump-after", raw.dump_after,
+               "PASS  a pass or all: print the program after it; repeats")
+      ->group(group);
+  line.AddValue(
+          "--kernel-cache", args.options.kernel_cache_dir,
+          "DIR  compiled device code, or none;\ndefault $XDG_CACHE_HOME/aicf or ~/.cache/aicf")
+      ->group(group);
+  line.app.add_flag("--timings", args.timings, "time of every pass")->group(group);
+  line.app.add_flag("--verbose", raw.verbose, "log what the compiler does, on stderr")
+      ->group(group);
+}
+
+/// Clauses on the command line, or a file of clauses with comments behind '#'.
+Status ReadPolicy(const std::vector<std::string>& values, Policy* policy) {
+  std::vector<std::string> clauses;
+  for (const std::string& value : values) {
+    if (value.find('=') != std::string::npos) {
+      clauses.push_back(value);
+      continue;
+    }
+    AICF_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(value));
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    for (std::string line : Split(text, '\n')) {
+      line.erase(std::min(line.find('#'), line.size()));
+      std::erase_if(line, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
+      if (!line.empty()) clauses.push_back(line);
+    }
+  }
+  for (const std::string& clause : clauses) {
+    AICF_ASSIGN_OR_RETURN(Policy parsed, ParsePolicy(clause));
+    for (auto& [family, kernel] : parsed) {
+      if (!policy->emplace(family, kernel).second) {
+        return Error(Code::kInvalidArgument, "--policy: family '", family, "' is given twice");
+      }
+    }
+  }
+  return OkStatus();
+}
+
+Status InsertItems(std::string_view flag, const std::vector<std::string>& values,
+                   std::set<std::string, std::less<>>* out) {
+  AICF_ASSIGN_OR_RETURN(const std::vector<std::string> items, SplitItems(flag, values));
+  out->insert(items.begin(), items.end());
+  return OkStatus();
+}
+
+Status ParseStage(const std::string& text, std::optional<Stage>* stage) {
+  if (text.empty()) return OkStatus();
+  if (text == "graph") *stage = Stage::kGraph;
+  if (text == "lowered") *stage = Stage::kLowered;
+  if (text == "plan") *stage = Stage::kPlan;
+  if (*stage) return OkStatus();
+  return Error(Code::kInvalidArgument, "--stop-after: expected graph, lowered or plan, got '", text,
+               "'");
+}
+
+Status Convert(const Raw& raw, CompileArgs* args) {
+  CompileOptions& options = args->options;
+  AICF_ASSIGN_OR_RETURN(options.shapes, ParseShapes("--shapes", raw.shapes));
+  const std::optional<abi::MathMode> math = abi::ParseMathMode(raw.math);
+  if (!math) {
+    return Error(Code::kInvalidArgument, "--math: expected fp32, tf32, fp16 or bf16, got '",
+                 raw.math, "'");
+  }
+  options.math = *math;
+  AICF_RETURN_IF_ERROR(ReadPolicy(raw.policy, &options.policy));
+  AICF_RETURN_IF_ERROR(InsertItems("--disable-pass", raw.disable_pass, &options.passes.disabled));
+  AICF_RETURN_IF_ERROR(InsertItems("--dump-after", raw.dump_after, &options.passes.dump_after));
+  AICF_RETURN_IF_ERROR(InsertItems("--disable-fusion", raw.disable_fusion, &options.no_fusion));
+  AICF_RETURN_IF_ERROR(ParseStage(raw.stop_after, &args->stop_after));
+  args->existing = raw.force ? Existing::kReplace : Existing::kRefuse;
+  if (args->check && args->stop_after) {
+    return Status(Code::kInvalidArgument, "--check and --stop-after exclude each other");
+  }
+  if (args->output.empty() && !args->check && !args->stop_after) {
+    return Status(Code::kInvalidArgument, "-o FILE is missing (or --check, or --stop-after)");
+  }
+  return PassRunner(options.passes).CheckNames();
+}
+
+}  // namespace
+
+Status ParseCompileArgs(const std::vector<std::string>& argv, CompileArgs* args, bool* run) {
+  CommandLine line("aicf-compile", kDescription);
+  Raw raw;
+  line.AddValue("model", args->model, "ONNX file")->required();
+  AddTargetFlags(line, raw, *args);
+  AddDecisionFlags(line, raw, *args);
+  AddOutputFlags(line, raw, *args);
+  line.app.footer(std::string(kExamples) + PassList());
+  AICF_RETURN_IF_ERROR(line.Parse(argv, Spellings(), run));
+  if (!*run) return OkStatus();
+  if (raw.verbose) SetVerbose();
+  return Convert(raw, args);
+}
+
+}  // namespace aicf::tools

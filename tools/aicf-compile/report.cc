@@ -1,0 +1,67 @@
+#include "tools/aicf-compile/report.h"
+
+#include "tools/common/decisions.h"
+#include "tools/common/text.h"
+
+namespace aicf::tools {
+namespace {
+
+std::string Line(std::string_view key, const std::string& value) {
+  return StrCat("  ", key, std::string(key.size() < 10 ? 10 - key.size() : 1, ' '), value, "\n");
+}
+
+std::string StepsText(const schema::Program& program) {
+  size_t nodes = 0, fused = 0;
+  for (const schema::Step& step : program.steps) {
+    nodes += step.sources.size();
+    if (step.sources.size() > 1) fused += step.sources.size() - 1;
+  }
+  return StrCat(program.steps.size(), " for ", nodes, " source nodes; ", fused,
+                " fused into others");
+}
+
+std::string ArenaText(const schema::Program& program) {
+  std::string out = FormatBytes(program.arena_bytes);
+  if (program.arena_lower_bound > 0) {
+    const double ratio =
+        static_cast<double>(program.arena_bytes) / static_cast<double>(program.arena_lower_bound);
+    out += StrCat(", ", FormatNumber(ratio), " x the lower bound");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string SummaryText(const CompileResult& result, double seconds) {
+  const schema::Program& program = result.contents.program;
+  std::string out;
+  out += Line("target", StrCat(program.target, ", math ", abi::MathModeName(program.math)));
+  out += Line("steps", StepsText(program));
+  out += Line("weights", FormatBytes(program.weights_bytes));
+  out += Line("arena", ArenaText(program));
+  if (!program.images.empty()) {
+    out += Line("kernels", StrCat(program.images.size(), " images, ",
+                                  FormatBytes(result.contents.images.size()), ", ",
+                                  Escape(program.images[0].compiler)));
+  }
+  out += Line("file", FormatBytes(result.bytes.size()));
+  out += Line("time", FormatNumber(seconds) + " s");
+  return out;
+}
+
+std::string TimingsText(const std::vector<PassTiming>& timings) {
+  Table table({{"pass"}, {"ms", Table::Align::kRight}});
+  double sum = 0;
+  for (const PassTiming& t : timings) {
+    table.Add({std::string(t.name), FormatNumber(t.milliseconds)});
+    sum += t.milliseconds;
+  }
+  table.Add({"all passes", FormatNumber(sum)});
+  return table.ToString("  ");
+}
+
+std::string ExplainText(const DecisionLog& log) {
+  return DecisionsText(ParseDecisions(log.ToJsonLines()));
+}
+
+}  // namespace aicf::tools

@@ -1,0 +1,126 @@
+#include "tools/aicf-inspect/json.h"
+
+#include "tools/aicf-inspect/text.h"
+
+namespace aicf::tools {
+namespace {
+
+Json HeaderJson(const schema::Artifact& artifact) {
+  const schema::HeaderInfo& header = artifact.header();
+  const schema::Program& program = artifact.program();
+  Json out;
+  out["format"] = StrCat(header.major, ".", header.minor);
+  out["target"] = program.target;
+  out["math"] = abi::MathModeName(program.math);
+  out["file_bytes"] = header.file_bytes;
+  out["peak_device_bytes"] = header.peak_device_bytes;
+  out["arena_bytes"] = program.arena_bytes;
+  out["arena_lower_bound"] = program.arena_lower_bound;
+  out["weights_bytes"] = program.weights_bytes;
+  out["sections"] = Json::array();
+  for (const auto& s : header.sections) {
+    out["sections"].push_back(Json{{"kind", SectionName(s.kind)},
+                                   {"offset", s.offset},
+                                   {"bytes", s.bytes},
+                                   {"hash", ToHex(s.hash)}});
+  }
+  out["images"] = Json::array();
+  for (const schema::Image& image : program.images) {
+    out["images"].push_back(Json{{"arch", image.arch},
+                                 {"compiler", image.compiler},
+                                 {"bytes", image.bytes},
+                                 {"hash", ToHex(image.hash)}});
+  }
+  Json provenance = Json::parse(artifact.text(schema::SectionKind::kProvenance), nullptr,
+                                /*allow_exceptions=*/false);
+  out["provenance"] = provenance.is_object() ? std::move(provenance) : Json::object();
+  return out;
+}
+
+Json EntryPointsJson(const schema::Program& program) {
+  auto out = Json::array();
+  for (const schema::EntryPoint& entry : program.entry_points) {
+    const auto tensors = [&](const std::vector<uint32_t>& buffers) {
+      auto list = Json::array();
+      for (const uint32_t index : buffers) {
+        const schema::Buffer& b = program.buffers[index];
+        list.push_back(Json{{"name", b.name},
+                            {"dtype", DTypeName(b.dtype)},
+                            {"shape", std::vector<int64_t>(b.shape.begin(), b.shape.end())},
+                            {"value", index}});
+      }
+      return list;
+    };
+    out.push_back(Json{{"name", entry.name},
+                       {"inputs", tensors(entry.inputs)},
+                       {"outputs", tensors(entry.outputs)},
+                       {"first_step", entry.first_step},
+                       {"step_count", entry.step_count}});
+  }
+  return out;
+}
+
+Json ValuesJson(const schema::Program& program) {
+  constexpr const char* kStorage[] = {"arena", "weights", "alias"};
+  auto out = Json::array();
+  for (size_t i = 0; i < program.buffers.size(); ++i) {
+    const schema::Buffer& b = program.buffers[i];
+    Json value = {{"value", i},
+                  {"name", b.name},
+                  {"dtype", DTypeName(b.dtype)},
+                  {"shape", std::vector<int64_t>(b.shape.begin(), b.shape.end())},
+                  {"bytes", b.bytes},
+                  {"role", schema::RoleName(b.role)},
+                  {"storage", kStorage[static_cast<size_t>(b.storage)]}};
+    if (b.storage == schema::Storage::kAlias) {
+      value["alias_of"] = b.alias_of;
+    } else {
+      value["offset"] = b.offset;
+    }
+    out.push_back(std::move(value));
+  }
+  return out;
+}
+
+Json StepJson(size_t index, const schema::Step& step) {
+  Json out = {{"step", index},
+              {"kernel", step.kernel},
+              {"family", abi::FamilyName(step.problem.family)},
+              {"sources", step.sources},
+              {"inputs", step.inputs},
+              {"outputs", step.outputs},
+              {"problem", abi::ToString(step.problem)},
+              {"flop", abi::FlopCount(step.problem)},
+              {"bytes", abi::ByteCount(step.problem)},
+              {"workspace_bytes", step.workspace_bytes}};
+  if (step.workspace_bytes > 0) out["workspace_offset"] = step.workspace_offset;
+  if (step.packed_inputs != 0) out["packed_inputs"] = step.packed_inputs;
+  if (step.image >= 0) {
+    out["grid"] = step.launch.grid;
+    out["block"] = step.launch.block;
+    out["cluster"] = step.launch.cluster;
+    out["dynamic_shared_bytes"] = step.launch.dynamic_shared_bytes;
+    out["image"] = step.image;
+    out["symbol"] = step.symbol;
+  }
+  if (!step.algorithm.empty()) out["library_version"] = step.library_version;
+  return out;
+}
+
+}  // namespace
+
+std::string ArtifactJson(const schema::Artifact& artifact, const std::vector<Json>& decisions) {
+  const schema::Program& program = artifact.program();
+  Json out;
+  out["header"] = HeaderJson(artifact);
+  out["entry_points"] = EntryPointsJson(program);
+  out["values"] = ValuesJson(program);
+  out["steps"] = Json::array();
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    out["steps"].push_back(StepJson(i, program.steps[i]));
+  }
+  out["decisions"] = decisions;
+  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace aicf::tools

@@ -1,0 +1,88 @@
+#include "base/status.h"
+#include "tools/aicf-inspect/text.h"
+#include "tools/common/text.h"
+
+namespace aicf::tools {
+namespace {
+
+std::string Line(std::string_view key, const std::string& value) {
+  return StrCat("  ", key, std::string(key.size() < 12 ? 12 - key.size() : 1, ' '), value, "\n");
+}
+
+std::string Extent(const uint32_t (&e)[3]) { return StrCat(e[0], "x", e[1], "x", e[2]); }
+
+std::string OperandTable(const schema::Program& program, const schema::Step& step) {
+  Table table({{"operand"},
+               {"buffer"},
+               {"dtype"},
+               {"shape"},
+               {"strides"},
+               {"offset"},
+               {"storage"},
+               {"name"}});
+  const auto add = [&](const std::string& operand, uint32_t index, const abi::View& view,
+                       bool packed) {
+    const schema::Buffer& buffer = program.buffers[index];
+    table.Add({operand, std::to_string(index), std::string(DTypeName(view.dtype)),
+               ToString(view.shape), packed ? "packed" : ToListString(view.strides),
+               std::to_string(view.offset), StorageText(buffer), Escape(buffer.name)});
+  };
+  const abi::Problem& problem = step.problem;
+  for (size_t k = 0; k < step.inputs.size(); ++k) {
+    const bool core = static_cast<int>(k) < problem.core_inputs;
+    add(StrCat(core ? "in " : "extra ", k), step.inputs[k], problem.inputs[k],
+        (step.packed_inputs >> k & 1) != 0);
+  }
+  for (size_t k = 0; k < step.outputs.size(); ++k) {
+    add(StrCat("out ", k), step.outputs[k], problem.outputs[k], false);
+  }
+  return table.ToString("  ");
+}
+
+std::string LaunchText(const schema::Step& step) {
+  std::string out =
+      StrCat("grid ", Extent(step.launch.grid), ", block ", Extent(step.launch.block));
+  if (step.launch.dynamic_shared_bytes > 0) {
+    out += StrCat(", shared ", FormatBytes(step.launch.dynamic_shared_bytes));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string StepText(const schema::Artifact& artifact, uint32_t index,
+                     const std::vector<Json>& decisions) {
+  const schema::Program& program = artifact.program();
+  const schema::Step& step = program.steps[index];
+  const abi::Problem& problem = step.problem;
+  std::string out = StrCat("Step ", index, " of ", program.steps.size(), "\n");
+  out += Line("kernel", Escape(step.kernel));
+  out += Line("family", std::string(abi::FamilyName(problem.family)));
+  out += Line("sources", Escape(Join(step.sources, " + ")));
+  out += Line("arithmetic", StrCat(FormatNumber(abi::FlopCount(problem) / 1e6), " MFLOP, ",
+                                   FormatBytes(static_cast<uint64_t>(abi::ByteCount(problem))),
+                                   " moved, math ", abi::MathModeName(problem.math)));
+  if (step.workspace_bytes > 0) {
+    out += Line("workspace",
+                StrCat(FormatBytes(step.workspace_bytes), " at arena +", step.workspace_offset));
+  }
+  if (step.image >= 0) {
+    out += Line("launch", LaunchText(step));
+    out += Line("symbol", StrCat(Escape(step.symbol), " in image ", step.image));
+  }
+  if (!step.algorithm.empty()) {
+    out += Line("algorithm", StrCat(step.algorithm.size(), " bytes, recorded with library version ",
+                                    step.library_version));
+  }
+  if (!problem.prologue.empty()) out += Line("prologue", ToString(problem.prologue));
+  if (!problem.epilogue.empty()) out += Line("epilogue", ToString(problem.epilogue));
+  out += Line("problem", ToString(problem));
+  out += "\n" + OperandTable(program, step) + "\nDecisions\n";
+  std::vector<const Json*> shown;
+  for (const Json& decision : decisions) {
+    if (Concerns(decision, index, step)) shown.push_back(&decision);
+  }
+  return out + (shown.empty() ? "  none recorded\n" : DecisionListText(shown, "  "));
+}
+
+}  // namespace aicf::tools

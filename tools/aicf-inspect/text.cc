@@ -1,0 +1,165 @@
+#include "tools/aicf-inspect/text.h"
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "tools/common/text.h"
+
+namespace aicf::tools {
+namespace {
+
+using enum Table::Align;
+
+std::string Line(std::string_view key, const std::string& value) {
+  return StrCat("  ", key, std::string(key.size() < 14 ? 14 - key.size() : 1, ' '), value, "\n");
+}
+
+std::string ProvenanceText(std::string_view text) {
+  const Json provenance = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!provenance.is_object() || provenance.empty()) return "";
+  std::string out = "\nProvenance\n";
+  for (const auto& [key, value] : provenance.items()) {
+    const std::string shown = value.is_string()
+                                  ? value.get<std::string>()
+                                  : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (shown.empty() || shown == "[]" || shown == "{}" || shown == "null") continue;
+    out += "  " + Escape(key) + std::string(key.size() < 18 ? 18 - key.size() : 1, ' ') +
+           Escape(shown) + "\n";
+  }
+  return out;
+}
+
+std::string SectionTable(const schema::HeaderInfo& header) {
+  Table table({{"section"}, {"offset", kRight}, {"bytes", kRight}, {"xxh3-128"}});
+  for (const auto& section : header.sections) {
+    table.Add({SectionName(section.kind), std::to_string(section.offset),
+               std::to_string(section.bytes), ToHex(section.hash)});
+  }
+  return table.ToString("  ");
+}
+
+uint64_t CountWhere(const schema::Program& program, schema::Storage storage, schema::Role role) {
+  return static_cast<uint64_t>(
+      std::count_if(program.buffers.begin(), program.buffers.end(),
+                    [&](const auto& b) { return b.storage == storage && b.role == role; }));
+}
+
+}  // namespace
+
+std::string SectionName(schema::SectionKind kind) {
+  switch (kind) {
+    case schema::SectionKind::kProgram:
+      return "program";
+    case schema::SectionKind::kWeights:
+      return "weights";
+    case schema::SectionKind::kImages:
+      return "images";
+    case schema::SectionKind::kDecisions:
+      return "decisions";
+    case schema::SectionKind::kLowered:
+      return "lowered";
+    case schema::SectionKind::kLoweredWeights:
+      return "lowered-weights";
+    case schema::SectionKind::kGolden:
+      return "golden";
+    case schema::SectionKind::kProvenance:
+      return "provenance";
+  }
+  return StrCat("section ", static_cast<uint32_t>(kind));
+}
+
+std::string StorageText(const schema::Buffer& buffer) {
+  switch (buffer.storage) {
+    case schema::Storage::kArena:
+      return StrCat("arena +", buffer.offset);
+    case schema::Storage::kWeights:
+      return StrCat("weights +", buffer.offset);
+    default:
+      return StrCat("in place of ", buffer.alias_of);
+  }
+}
+
+std::string HeaderText(const schema::Artifact& artifact) {
+  const schema::HeaderInfo& header = artifact.header();
+  const schema::Program& program = artifact.program();
+  std::string out = "Header\n";
+  out += Line("format", StrCat(header.major, ".", header.minor));
+  out += Line("target", StrCat(Escape(program.target), ", math ", abi::MathModeName(program.math)));
+  out += Line("file", FormatBytes(header.file_bytes));
+  out += Line("peak memory", FormatBytes(header.peak_device_bytes) + "  arena and weights");
+  if (!program.images.empty()) {
+    out += Line("images", StrCat(program.images.size(), " for ", Escape(program.images[0].arch),
+                                 ", ", Escape(program.images[0].compiler)));
+  }
+  out += "\n" + SectionTable(header);
+  return out + ProvenanceText(artifact.text(schema::SectionKind::kProvenance)) + "\n";
+}
+
+std::string EntryPointText(const schema::Artifact& artifact) {
+  const schema::Program& program = artifact.program();
+  std::string out = "Entry points\n";
+  for (const schema::EntryPoint& entry : program.entry_points) {
+    out += StrCat("  ", Escape(entry.name), "  steps ", entry.first_step, " to ",
+                  entry.first_step + std::max(entry.step_count, 1u) - 1, "\n");
+    Table table({{"tensor"}, {"dtype"}, {"shape"}, {"bytes", kRight}, {"role"}});
+    const auto add = [&](const std::vector<uint32_t>& buffers, const char* role) {
+      for (const uint32_t index : buffers) {
+        const schema::Buffer& b = program.buffers[index];
+        table.Add({Escape(b.name), std::string(DTypeName(b.dtype)), ToString(b.shape),
+                   std::to_string(b.bytes), role});
+      }
+    };
+    add(entry.inputs, "input");
+    add(entry.outputs, "output");
+    out += table.ToString("  ");
+  }
+  return out + "\n";
+}
+
+std::string MemoryText(const schema::Artifact& artifact) {
+  const schema::Program& program = artifact.program();
+  using schema::Role;
+  using schema::Storage;
+  uint64_t workspace = 0, in_place = 0;
+  for (const schema::Step& step : program.steps) {
+    workspace = std::max(workspace, step.workspace_bytes);
+  }
+  for (const schema::Buffer& b : program.buffers) in_place += b.storage == Storage::kAlias;
+  std::string out = "Memory\n";
+  out +=
+      Line("weights", StrCat(FormatBytes(program.weights_bytes), " in ",
+                             CountWhere(program, Storage::kWeights, Role::kConstant), " buffers"));
+  std::string arena = FormatBytes(program.arena_bytes);
+  if (program.arena_lower_bound > 0) {
+    arena += StrCat(", ",
+                    FormatNumber(static_cast<double>(program.arena_bytes) /
+                                 static_cast<double>(program.arena_lower_bound)),
+                    " x the lower bound of ", FormatBytes(program.arena_lower_bound));
+  }
+  out += Line("arena", arena);
+  out += Line("temporaries", StrCat(CountWhere(program, Storage::kArena, Role::kTemp),
+                                    " with memory of their own, ", in_place, " buffers in place"));
+  out += Line("workspace", StrCat(FormatBytes(workspace), " at most in one step"));
+  return out + "\n";
+}
+
+std::string StepsText(const schema::Artifact& artifact) {
+  const schema::Program& program = artifact.program();
+  size_t nodes = 0;
+  for (const schema::Step& step : program.steps) nodes += step.sources.size();
+  std::string out = StrCat("Steps (", program.steps.size(), " for ", nodes, " source nodes)\n");
+  Table table({{"step", kRight}, {"kernel"}, {"output"}, {"source nodes"}});
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const schema::Step& step = program.steps[i];
+    std::string output;
+    if (!step.problem.outputs.empty()) {
+      const abi::View& view = step.problem.outputs[0];
+      output = StrCat(DTypeName(view.dtype), " ", ToString(view.shape));
+    }
+    table.Add({std::to_string(i), Escape(step.kernel), output,
+               Shorten(Escape(Join(step.sources, " + ")), 100)});
+  }
+  return out + table.ToString("  ") + "\n";
+}
+
+}  // namespace aicf::tools

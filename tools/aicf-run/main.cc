@@ -1,0 +1,149 @@
+/// aicf-run: load, first inference, steady state.
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "kernels/cpu/threads/thread_pool.h"
+#include "tools/aicf-run/options.h"
+#include "tools/aicf-run/report.h"
+#include "tools/common/files.h"
+#include "tools/common/process.h"
+
+namespace aicf::tools {
+namespace {
+
+constexpr int kProfileIterations = 50;
+
+/// Output files, opened before the work so that a bad path is known at once.
+struct Outputs {
+  std::optional<AtomicFile> profile;
+  std::optional<AtomicFile> times;
+};
+
+Status OpenOutputs(const RunOptions& options, Outputs* outputs) {
+  const auto open = [](const std::string& path, std::optional<AtomicFile>* file) -> Status {
+    if (path.empty()) return OkStatus();
+    AICF_ASSIGN_OR_RETURN(AtomicFile opened, AtomicFile::Create(path, Existing::kReplace));
+    *file = std::move(opened);
+    return OkStatus();
+  };
+  for (const std::string& path : {options.export_profile, options.export_times}) {
+    if (!path.empty() && SameFile(path, options.artifact)) {
+      return Error(Code::kInvalidArgument, path, ": the output is the artifact itself");
+    }
+  }
+  AICF_RETURN_IF_ERROR(open(options.export_profile, &outputs->profile));
+  return open(options.export_times, &outputs->times);
+}
+
+Status Finish(std::optional<AtomicFile>& file, const std::string& text) {
+  if (!file) return OkStatus();
+  AICF_RETURN_IF_ERROR(file->Write(text));
+  return file->Commit();
+}
+
+std::string TimesJson(const Measurement& m) {
+  auto rows = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < m.latency.size(); ++i) {
+    nlohmann::ordered_json row = {{"latencyMs", m.latency[i]}};
+    if (i < m.enqueue.size()) row["enqueueMs"] = m.enqueue[i];
+    if (i < m.compute.size()) row["computeMs"] = m.compute[i];
+    rows.push_back(std::move(row));
+  }
+  return rows.dump(1) + "\n";
+}
+
+Status Verdict(const Report& report) {
+  for (const CheckResult& c : report.checks) {
+    if (c.comparison.pass) continue;
+    return Error(Code::kCheckFailed, "output '", c.output, "' is outside ",
+                 report.tolerance.ToString());
+  }
+  return OkStatus();
+}
+
+Result<std::shared_ptr<const Program>> LoadProgram(const std::string& path) {
+  auto program = Program::Load(path);
+  // Messages of the loader may or may not name the file; the user's line always does.
+  if (!program.ok() && program.status().message().find(path) == std::string::npos) {
+    return program.status().WithContext(path);
+  }
+  return program;
+}
+
+/// First inference, then whatever must see its outputs.
+Status FirstRun(Session& session, const RunOptions& options, const Program& program,
+                const std::vector<Reference>& references, Report* report) {
+  for (const InputSource& input : *report->inputs) {
+    AICF_RETURN_IF_ERROR(session.SetInput(input.info.name, input.data.data(), input.data.size()));
+  }
+  const double start = NowMs();
+  AICF_RETURN_IF_ERROR(session.Run());
+  AICF_RETURN_IF_ERROR(session.Wait());
+  report->first_ms = NowMs() - start;
+  AICF_ASSIGN_OR_RETURN(report->checks, CheckOutputs(session, references, report->tolerance));
+  if (options.export_output.empty()) return OkStatus();
+  return ExportOutputs(session, program.outputs(), options.export_output);
+}
+
+Status SteadyState(Session& session, const RunOptions& options, const Program& program,
+                   Outputs& outputs, Report* report) {
+  AICF_ASSIGN_OR_RETURN(report->measurement, Measure(session, options, report->on_cuda));
+  if (options.profile || outputs.profile) {
+    AICF_ASSIGN_OR_RETURN(report->profile,
+                          ProfileSteps(session, program, report->on_cuda, kProfileIterations));
+  }
+  report->memory = session.memory();
+  AICF_RETURN_IF_ERROR(Finish(outputs.times, TimesJson(report->measurement)));
+  return Finish(outputs.profile, ProfileTrace(report->profile, report->device));
+}
+
+Status Run(RunOptions options) {
+  Outputs outputs;
+  AICF_RETURN_IF_ERROR(OpenOutputs(options, &outputs));
+  const double start = NowMs();
+  AICF_ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program,
+                        LoadProgram(options.artifact));
+  const double program_ms = NowMs() - start;
+  AICF_ASSIGN_OR_RETURN(const auto inputs, GatherInputs(program->inputs(), options.load_inputs));
+  AICF_ASSIGN_OR_RETURN(const auto references,
+                        LoadReferences(program->outputs(), options.load_ref_outputs));
+  Report report;
+  report.options = &options;
+  report.program = program.get();
+  report.inputs = &inputs;
+  report.tolerance = options.tolerance.OrDefault();
+  const bool cuda_artifact = program->target().starts_with("cuda");
+  report.on_cuda = cuda_artifact && options.session.device != "cpu";
+  report.reference = cuda_artifact && !report.on_cuda;
+  if (report.on_cuda) options.session.sync = SyncPolicy::kEventRecord;
+  if (!report.on_cuda) {
+    const int threads = options.session.threads;
+    report.threads = threads > 0 ? threads : cpu::ThreadPool::DefaultThreads();
+  }
+  const double session_start = NowMs();
+  AICF_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                        Session::Create(program, options.session));
+  report.load_ms = program_ms + NowMs() - session_start;
+  report.device = session->device_name();
+  report.memory = session->memory();
+
+  AICF_RETURN_IF_ERROR(FirstRun(*session, options, *program, references, &report));
+  if (!options.json) Print(HeadText(report) + CheckText(report));
+  AICF_RETURN_IF_ERROR(SteadyState(*session, options, *program, outputs, &report));
+  Print(options.json ? JsonText(report) : TailText(report));
+  return Verdict(report);
+}
+
+Status Main(const std::vector<std::string>& args) {
+  RunOptions options;
+  bool run = false;
+  AICF_RETURN_IF_ERROR(ParseRunOptions(args, &options, &run));
+  return run ? Run(std::move(options)) : OkStatus();
+}
+
+}  // namespace
+}  // namespace aicf::tools
+
+int main(int argc, char** argv) {
+  return aicf::tools::RunTool("aicf-run", argc, argv, &aicf::tools::Main);
+}

@@ -1,0 +1,167 @@
+#include "tools/aicf-run/options.h"
+
+#include "tools/common/flags.h"
+#include "tools/common/log.h"
+
+namespace aicf::tools {
+namespace {
+
+constexpr std::string_view kDescription =
+    "Loads an artifact, runs it, checks its outputs and measures it.\n"
+    "Without --load-inputs the inputs are random, the same in every run.";
+
+constexpr std::string_view kExamples = R"(Examples:
+  aicf-run rec.aicf
+      load, first inference and steady state, with trtexec's performance summary
+  aicf-run rec.aicf --load-inputs=x:line.npy --export-output=out
+      writes out/<output>.npy and out/outputs.json
+  aicf-run rec.aicf --load-inputs=x:line.npy --load-ref-outputs=y:ref.npy --rel=1e-4
+      PASS or FAIL per output; exit code 1 on FAIL
+  aicf-run rec.aicf --profile --export-profile=rec.trace.json
+      time per step with its source nodes; the file opens in ui.perfetto.dev
+  aicf-run rec_cuda.aicf --device=cpu
+      the plan made for CUDA, step by step on the CPU reference kernels
+
+trtexec's spellings work too: --loadEngine --loadInputs --warmUp --useCudaGraph --dumpProfile
+--exportProfile --exportTimes.
+
+Exit codes: 0 ok, 1 check failed, 2 usage, 5 bad artifact, 6 device, 7 resources, 8 I/O.)";
+
+const std::vector<Spelling>& Spellings() {
+  static const std::vector<Spelling> spellings = {
+      {"--loadEngine", ""},
+      {"--loadInputs", "--load-inputs"},
+      {"--warmUp", "--warm-up"},
+      {"--dumpProfile", "--profile"},
+      {"--exportProfile", "--export-profile"},
+      {"--exportTimes", "--export-times"},
+      {"--useCudaGraph", "--cuda-graph"},
+      {"--loadRefOutputs", "--load-ref-outputs"},
+  };
+  return spellings;
+}
+
+/// The flags as written.
+struct Raw {
+  std::string device, threads, atol, rtol, rel, warm_up, duration, iterations, percentile;
+  bool cuda_graph = false, no_cuda_graph = false, transfers = false, verbose = false;
+};
+
+void AddTensorFlags(CommandLine& line, Raw& raw, RunOptions& options) {
+  const std::string group = "Inputs and outputs";
+  line.AddList("--load-inputs", options.load_inputs,
+               "NAME:FILE  an input from a .npy file; repeats")
+      ->group(group);
+  line.AddList("--load-ref-outputs", options.load_ref_outputs,
+               "NAME:FILE  an expected output; repeats")
+      ->group(group);
+  line.AddValue("--atol", raw.atol, "X  absolute tolerance per element")->group(group);
+  line.AddValue("--rtol", raw.rtol, "X  tolerance relative to the expected element")->group(group);
+  line.AddValue("--rel", raw.rel,
+                "X  tolerance of the largest error, relative to the\n"
+                "largest expected element")
+      ->group(group);
+  line.AddValue("--export-output", options.export_output,
+                "DIR  write every output as .npy, and outputs.json")
+      ->group(group);
+}
+
+void AddDeviceFlags(CommandLine& line, Raw& raw) {
+  const std::string group = "Device";
+  line.AddValue("--device", raw.device,
+                "DEVICE  cpu or cuda:N; default: what the artifact is made for")
+      ->group(group);
+  line.AddValue("--threads", raw.threads, "N  CPU threads; default: one per available core")
+      ->group(group);
+  CLI::Option* off = line.app.add_flag("--no-cuda-graph", raw.no_cuda_graph,
+                                       "launch the steps one by one instead of one graph");
+  off->group(group);
+  line.app.add_flag("--cuda-graph", raw.cuda_graph, "")->group("")->excludes(off);
+  line.app
+      .add_flag("--include-data-transfers", raw.transfers,
+                "time the copies between host and device too")
+      ->group(group);
+}
+
+void AddMeasureFlags(CommandLine& line, Raw& raw, RunOptions& options) {
+  const std::string group = "Measurement";
+  line.AddValue("--warm-up", raw.warm_up, "MS  unmeasured time before; default 200")->group(group);
+  line.AddValue("--duration", raw.duration, "S  measured time at least; default 3")->group(group);
+  line.AddValue("--iterations", raw.iterations, "N  measured inferences at least; default 10")
+      ->group(group);
+  line.AddValue("--percentile", raw.percentile, "LIST  percentiles; default 50,90,95,99")
+      ->group(group);
+  line.app.add_flag("--profile", options.profile, "time, bytes and FLOP of every step")
+      ->group(group);
+  line.AddValue("--export-profile", options.export_profile,
+                "FILE  the profile as a trace for Perfetto or chrome://tracing")
+      ->group(group);
+  line.AddValue("--export-times", options.export_times, "FILE  every measured latency as JSON")
+      ->group(group);
+  line.app.add_flag("--memory", options.memory, "where the memory goes")->group(group);
+  line.app.add_flag("--json", options.json, "print one JSON object and nothing else")->group(group);
+}
+
+Status SetTolerance(std::string_view flag, const std::string& text, std::optional<double>* out) {
+  if (text.empty()) return OkStatus();
+  AICF_ASSIGN_OR_RETURN(*out, ParseReal(flag, text, 0, 1e300));
+  return OkStatus();
+}
+
+Status ParsePercentiles(const std::string& text, std::vector<double>* percentiles) {
+  if (text.empty()) return OkStatus();
+  AICF_ASSIGN_OR_RETURN(const auto items, SplitItems("--percentile", {text}));
+  percentiles->clear();
+  for (const std::string& item : items) {
+    AICF_ASSIGN_OR_RETURN(const double p, ParseReal("--percentile", item, 0, 100));
+    percentiles->push_back(p);
+  }
+  return OkStatus();
+}
+
+Status Convert(const Raw& raw, RunOptions* options) {
+  options->session.device = raw.device;
+  options->session.cuda_graph = !raw.no_cuda_graph;
+  options->session.transfers = raw.transfers;
+  if (!raw.threads.empty()) {
+    AICF_ASSIGN_OR_RETURN(const int64_t threads, ParseInt("--threads", raw.threads, 1, 1024));
+    options->session.threads = static_cast<int>(threads);
+  }
+  if (!raw.warm_up.empty()) {
+    AICF_ASSIGN_OR_RETURN(options->warm_up_ms, ParseReal("--warm-up", raw.warm_up, 0, 1e9));
+  }
+  if (!raw.duration.empty()) {
+    AICF_ASSIGN_OR_RETURN(options->duration_s, ParseReal("--duration", raw.duration, 0, 1e6));
+  }
+  if (!raw.iterations.empty()) {
+    AICF_ASSIGN_OR_RETURN(const int64_t n, ParseInt("--iterations", raw.iterations, 1, 100000000));
+    options->iterations = static_cast<int>(n);
+  }
+  AICF_RETURN_IF_ERROR(SetTolerance("--atol", raw.atol, &options->tolerance.atol));
+  AICF_RETURN_IF_ERROR(SetTolerance("--rtol", raw.rtol, &options->tolerance.rtol));
+  AICF_RETURN_IF_ERROR(SetTolerance("--rel", raw.rel, &options->tolerance.rel));
+  const Tolerance& t = options->tolerance;
+  if ((t.atol || t.rtol || t.rel) && options->load_ref_outputs.empty()) {
+    return Status(Code::kInvalidArgument, "--atol, --rtol and --rel need --load-ref-outputs");
+  }
+  return ParsePercentiles(raw.percentile, &options->percentiles);
+}
+
+}  // namespace
+
+Status ParseRunOptions(const std::vector<std::string>& args, RunOptions* options, bool* run) {
+  CommandLine line("aicf-run", kDescription);
+  Raw raw;
+  line.AddValue("artifact", options->artifact, "file made by aicf-compile")->required();
+  AddTensorFlags(line, raw, *options);
+  AddDeviceFlags(line, raw);
+  AddMeasureFlags(line, raw, *options);
+  line.app.add_flag("--verbose", raw.verbose, "log what the library does, on stderr");
+  line.app.footer(std::string(kExamples));
+  AICF_RETURN_IF_ERROR(line.Parse(args, Spellings(), run));
+  if (!*run) return OkStatus();
+  if (raw.verbose) SetVerbose();
+  return Convert(raw, options);
+}
+
+}  // namespace aicf::tools

@@ -1,0 +1,39 @@
+/// aicf-run's command line as checked values.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "aicf/aicf.h"
+#include "base/status.h"
+#include "tools/common/compare.h"
+
+namespace aicf::tools {
+
+struct RunOptions {
+  std::string artifact;
+  SessionOptions session;
+
+  std::vector<std::string> load_inputs;       ///< "name:file.npy", names checked once loaded
+  std::vector<std::string> load_ref_outputs;  ///< the same
+  Tolerance tolerance;
+  std::string export_output;  ///< directory; empty: none
+
+  double warm_up_ms = 200;
+  double duration_s = 3;
+  int iterations = 10;  ///< at least this many
+  std::vector<double> percentiles = {50, 90, 95, 99};
+
+  bool profile = false;
+  std::string export_profile;  ///< file; empty: none
+  std::string export_times;
+  bool memory = false;
+  bool json = false;
+};
+
+/// Fills `options`; `run` stays false when --help or --version was answered.
+/// Errors: kInvalidArgument.
+Status ParseRunOptions(const std::vector<std::string>& args, RunOptions* options, bool* run);
+
+}  // namespace aicf::tools

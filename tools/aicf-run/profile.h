@@ -1,0 +1,33 @@
+/// Time per step, beside what the step does and what the device could do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aicf/aicf.h"
+#include "base/status.h"
+
+namespace aicf::tools {
+
+struct StepRow {
+  uint32_t step = 0;
+  std::string kernel;  ///< what ran: the reference key for a CUDA plan on the CPU
+  std::vector<std::string> sources;
+  std::string grid, block;  ///< "24x1x1"; empty on the CPU
+  double ms = 0;
+  double bytes = 0, flop = 0;
+  double roofline = -1;  ///< share of the device's limit that was reached; -1: unknown
+};
+
+/// Profiles `iterations` replays. `on_cuda`: the session runs on the target itself.
+Result<std::vector<StepRow>> ProfileSteps(Session& session, const Program& program, bool on_cuda,
+                                          int iterations);
+
+/// The table, largest last column: source nodes. Ends with the sum beside the replay's time.
+std::string ProfileTable(const std::vector<StepRow>& rows, double replay_ms);
+
+/// Chrome's trace event format, which Perfetto reads: the steps of one replay after each other.
+std::string ProfileTrace(const std::vector<StepRow>& rows, const std::string& device);
+
+}  // namespace aicf::tools

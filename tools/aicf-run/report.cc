@@ -1,0 +1,203 @@
+#include "tools/aicf-run/report.h"
+
+#include <sys/resource.h>
+
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "schema/artifact.h"
+#include "tools/common/text.h"
+
+namespace aicf::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+uint64_t PeakRssBytes() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::string Line(std::string_view key, const std::string& value) {
+  return StrCat("  ", key, std::string(key.size() < 10 ? 10 - key.size() : 1, ' '), value, "\n");
+}
+
+std::string DeviceText(const Report& report) {
+  std::string text = Escape(report.device);
+  if (!report.on_cuda)
+    text += StrCat(", ", report.threads, report.threads == 1 ? " thread" : " threads");
+  if (report.reference) text += ", reference kernels in place of the plan's CUDA kernels";
+  return text;
+}
+
+std::string ErrorText(double error) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", error);
+  return text;
+}
+
+std::string TensorTable(const Report& report) {
+  Table table({{"tensor"}, {"dtype"}, {"shape"}, {""}});
+  for (const InputSource& input : *report.inputs) {
+    table.Add({Escape(input.info.name), std::string(DTypeName(input.info.dtype)),
+               ToString(input.info.shape), "input: " + Escape(input.origin)});
+  }
+  for (const TensorInfo& output : report.program->outputs()) {
+    table.Add({Escape(output.name), std::string(DTypeName(output.dtype)), ToString(output.shape),
+               "output"});
+  }
+  return table.ToString("  ");
+}
+
+std::string MemoryText(const Report& report) {
+  const schema::Program& plan = report.program->artifact().program();
+  const MemoryReport& m = report.memory;
+  std::string out = "=== Memory ===\n";
+  out += Line("weights", FormatBytes(m.weights_bytes) + "  shared by the sessions of a program");
+  std::string bound = "planned " + FormatBytes(plan.arena_bytes);
+  if (plan.arena_lower_bound > 0) {
+    const double ratio = static_cast<double>(plan.arena_bytes) / plan.arena_lower_bound;
+    bound += StrCat(", ", FormatNumber(ratio), " x the lower bound");
+  }
+  out += Line("arena", StrCat(FormatBytes(m.arena_bytes), "  ", bound));
+  if (m.staging_bytes > 0) out += Line("staging", FormatBytes(m.staging_bytes) + "  pinned host");
+  out += Line("total", FormatBytes(m.total_device_bytes));
+  out += Line("peak RSS", FormatBytes(PeakRssBytes()) + "  of this process, the tool included");
+  return out + "\n";
+}
+
+/// trtexec's name where the figure means the same.
+std::string_view ComputeName(const Report& report) {
+  return report.options->session.transfers ? "GPU (transfers included)" : "GPU Compute";
+}
+
+std::string SummaryText(const Report& report) {
+  const Measurement& m = report.measurement;
+  const std::vector<double>& percentiles = report.options->percentiles;
+  std::string out = "=== Performance summary ===\n";
+  out += StrCat("Throughput: ", FormatNumber(m.latency.size() / m.wall_s), " qps\n");
+  out += StrCat("Latency: ", SummaryLine(Samples(m.latency), percentiles), "\n");
+  if (!m.enqueue.empty()) {
+    out += StrCat("Enqueue Time: ", SummaryLine(Samples(m.enqueue), percentiles), "\n");
+  }
+  const Samples compute(m.compute);
+  if (!compute.empty()) {
+    out += StrCat(ComputeName(report), " Time: ", SummaryLine(compute, percentiles), "\n");
+  }
+  out += StrCat("Total Host Walltime: ", FormatNumber(m.wall_s), " s\n");
+  if (!compute.empty()) {
+    out += StrCat("Total ", ComputeName(report), " Time: ", FormatNumber(compute.sum() / 1000),
+                  " s (", compute.size(), " replays back to back)\n");
+  }
+  return out;
+}
+
+Json LatencyJson(const Samples& samples) {
+  return {{"min", samples.min()},          {"max", samples.max()},
+          {"mean", samples.mean()},        {"median", samples.median()},
+          {"p90", samples.Percentile(90)}, {"p95", samples.Percentile(95)},
+          {"p99", samples.Percentile(99)}};
+}
+
+/// JSON has no infinity: an error that no number describes is null.
+Json NumberOrNull(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json ChecksJson(const Report& report) {
+  auto checks = Json::array();
+  for (const CheckResult& c : report.checks) {
+    checks.push_back({{"output", c.output},
+                      {"pass", c.comparison.pass},
+                      {"max_abs_error", NumberOrNull(c.comparison.max_abs_error)},
+                      {"max_scaled_error", NumberOrNull(c.comparison.max_scaled_error)},
+                      {"mismatches", c.comparison.mismatches},
+                      {"elements", c.comparison.elements}});
+  }
+  return checks;
+}
+
+Json ProfileJson(const Report& report) {
+  auto steps = Json::array();
+  for (const StepRow& row : report.profile) {
+    Json step = {{"step", row.step}, {"kernel", row.kernel}, {"sources", row.sources},
+                 {"ms", row.ms},     {"bytes", row.bytes},   {"flop", row.flop}};
+    if (row.roofline >= 0) step["roofline"] = row.roofline;
+    if (!row.grid.empty()) step["grid"] = row.grid;
+    if (!row.block.empty()) step["block"] = row.block;
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+}  // namespace
+
+std::string HeadText(const Report& report) {
+  const Program& program = *report.program;
+  std::string out = Escape(report.options->artifact) + "\n\n";
+  out += Line("target", StrCat(program.target(), ", ", program.step_count(), " steps"));
+  out += Line("device", DeviceText(report));
+  out += Line("memory", StrCat(FormatBytes(report.memory.total_device_bytes), " (weights ",
+                               FormatBytes(report.memory.weights_bytes), ", arena ",
+                               FormatBytes(report.memory.arena_bytes), ")"));
+  out += Line("load", FormatNumber(report.load_ms) + " ms");
+  out += Line("first", FormatNumber(report.first_ms) + " ms");
+  return out + "\n" + TensorTable(report) + "\n";
+}
+
+std::string CheckText(const Report& report) {
+  if (report.checks.empty()) return "";
+  std::string out = StrCat("=== Check (", report.tolerance.ToString(), ") ===\n");
+  for (const CheckResult& check : report.checks) {
+    const Comparison& c = check.comparison;
+    out += StrCat(c.pass ? "PASS  " : "FAIL  ", Escape(check.output), "  max abs error ",
+                  ErrorText(c.max_abs_error), ", scaled ", ErrorText(c.max_scaled_error));
+    if (!c.pass) {
+      out += StrCat("; ", c.mismatches, " of ", c.elements, " elements differ, worst at [",
+                    IndexText(c.worst, check.shape), "]: got ", ErrorText(c.got), ", expected ",
+                    ErrorText(c.expected));
+    }
+    out += "\n";
+  }
+  return out + "\n";
+}
+
+std::string TailText(const Report& report) {
+  std::string out;
+  if (report.options->memory) out += MemoryText(report);
+  if (report.options->profile) {
+    const Measurement& m = report.measurement;
+    const Samples replay(m.compute.empty() ? m.latency : m.compute);
+    out += "=== Profile ===\n" + ProfileTable(report.profile, replay.median()) + "\n";
+  }
+  return out + SummaryText(report);
+}
+
+std::string JsonText(const Report& report) {
+  const Measurement& m = report.measurement;
+  Json out;
+  out["artifact"] = report.options->artifact;
+  out["target"] = report.program->target();
+  out["device"] = report.device;
+  if (!report.on_cuda) out["threads"] = report.threads;
+  out["load_ms"] = report.load_ms;
+  out["first_ms"] = report.first_ms;
+  out["latency_ms"] = LatencyJson(Samples(m.latency));
+  if (!m.enqueue.empty()) out["enqueue_ms"] = LatencyJson(Samples(m.enqueue));
+  if (!m.compute.empty())
+    out[report.options->session.transfers ? "gpu_with_transfers_ms" : "gpu_compute_ms"] =
+        LatencyJson(Samples(m.compute));
+  out["iterations"] = m.latency.size();
+  out["throughput_qps"] = m.latency.size() / m.wall_s;
+  out["peak_memory_bytes"] = report.memory.total_device_bytes;
+  out["memory_bytes"] = {{"arena", report.memory.arena_bytes},
+                         {"weights", report.memory.weights_bytes},
+                         {"staging", report.memory.staging_bytes},
+                         {"peak_rss", PeakRssBytes()}};
+  out["steps"] = report.program->step_count();
+  if (!report.checks.empty()) out["checks"] = ChecksJson(report);
+  if (!report.profile.empty()) out["profile"] = ProfileJson(report);
+  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace aicf::tools

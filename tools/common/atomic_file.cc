@@ -1,0 +1,163 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "tools/common/files.h"
+#include "tools/common/process.h"
+
+namespace aicf::tools {
+namespace {
+
+constexpr std::string_view kTemporarySuffix = ".aicf-tmp";
+/// A file name has at most 255 bytes; the rest is for process id, attempt and suffix.
+constexpr size_t kMaxStem = 200;
+
+/// Every temporary of one output starts like this, so that leftovers are recognised.
+std::string TemporaryPrefix(const std::string& name) {
+  return "." + name.substr(0, kMaxStem) + ".";
+}
+
+/// Removes what killed writers of the same output left. A live writer holds a lock on its file.
+void SweepStale(int directory, const std::string& prefix) {
+  const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* listing = fd < 0 ? nullptr : fdopendir(fd);
+  if (listing == nullptr) {
+    if (fd >= 0) close(fd);
+    return;
+  }
+  while (const dirent* entry = readdir(listing)) {
+    const std::string_view name = entry->d_name;
+    if (!name.starts_with(prefix) || !name.ends_with(kTemporarySuffix)) continue;
+    const int stale =
+        openat(directory, entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (stale < 0) continue;
+    if (flock(stale, LOCK_EX | LOCK_NB) == 0) unlinkat(directory, entry->d_name, 0);
+    close(stale);
+  }
+  closedir(listing);
+}
+
+/// The output's real path: a symbolic link is followed, so that the link stays and its target
+/// changes.
+std::string FollowLinks(const std::string& path) {
+  struct stat info = {};
+  if (lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return path;
+  char* resolved = realpath(path.c_str(), nullptr);
+  if (resolved == nullptr) return path;
+  std::string out(resolved);
+  std::free(resolved);
+  return out;
+}
+
+/// rename that refuses an existing target; file systems without the flag get a hard link instead.
+int RenameNew(int directory, const char* from, const char* to) {
+  if (renameat2(directory, from, directory, to, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  if (linkat(directory, from, directory, to, 0) != 0) return -1;
+  return unlinkat(directory, from, 0);
+}
+
+}  // namespace
+
+Status AtomicFile::Fail(std::string_view what) const {
+  return Error(Code::kIo, path_, ": ", what, ": ", std::strerror(errno));
+}
+
+Result<AtomicFile> AtomicFile::Create(const std::string& path, Existing existing) {
+  AtomicFile file;
+  file.path_ = path;
+  file.existing_ = existing;
+  const std::string real = FollowLinks(path);
+  const size_t slash = real.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : real.substr(0, slash + 1);
+  file.name_ = slash == std::string::npos ? real : real.substr(slash + 1);
+  if (file.name_.empty() || file.name_ == "." || file.name_ == "..") {
+    return Error(Code::kIo, path, ": an output needs a file name");
+  }
+  file.directory_ = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file.directory_ < 0) return file.Fail("output directory");
+  struct stat info = {};
+  if (fstatat(file.directory_, file.name_.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (!S_ISREG(info.st_mode)) return Error(Code::kIo, path, ": exists and is not a regular file");
+    if (existing == Existing::kRefuse) {
+      return Error(Code::kIo, path, ": exists; --force replaces it");
+    }
+  } else if (errno != ENOENT) {
+    return file.Fail("output");
+  }
+  SweepStale(file.directory_, TemporaryPrefix(file.name_));
+  AICF_RETURN_IF_ERROR(file.OpenTemporary());
+  return file;
+}
+
+Status AtomicFile::OpenTemporary() {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    temporary_ = StrCat(TemporaryPrefix(name_), getpid(), "-", attempt, kTemporarySuffix);
+    file_ = openat(directory_, temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file_ < 0 && errno == EEXIST) continue;
+    if (file_ < 0) return Fail("cannot create a file in the output directory");
+    slot_ = RememberTemporary(directory_, temporary_);
+    // A sweeper may have removed the file between its creation and the lock.
+    struct stat info = {};
+    if (flock(file_, LOCK_EX) == 0 && fstat(file_, &info) == 0 && info.st_nlink > 0) {
+      return OkStatus();
+    }
+    ForgetTemporary(std::exchange(slot_, -1));
+    close(std::exchange(file_, -1));
+  }
+  return Error(Code::kIo, path_, ": no temporary name is free in the output directory");
+}
+
+AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(name_, other.name_);
+  std::swap(temporary_, other.temporary_);
+  std::swap(existing_, other.existing_);
+  std::swap(directory_, other.directory_);
+  std::swap(file_, other.file_);
+  std::swap(slot_, other.slot_);
+  return *this;
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ >= 0) {
+    unlinkat(directory_, temporary_.c_str(), 0);
+    close(file_);
+  }
+  ForgetTemporary(slot_);
+  if (directory_ >= 0) close(directory_);
+}
+
+Status AtomicFile::Write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = write(file_, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return Fail("write");
+    bytes = bytes.subspan(static_cast<size_t>(wrote));
+  }
+  return OkStatus();
+}
+
+Status AtomicFile::Commit() {
+  if (fsync(file_) != 0) return Fail("fsync");
+  const int renamed = existing_ == Existing::kReplace
+                          ? renameat(directory_, temporary_.c_str(), directory_, name_.c_str())
+                          : RenameNew(directory_, temporary_.c_str(), name_.c_str());
+  if (renamed != 0) return Fail("rename");
+  ForgetTemporary(std::exchange(slot_, -1));
+  const int closed = close(std::exchange(file_, -1));
+  if (closed != 0) return Fail("close");
+  if (fsync(directory_) != 0 && errno != EINVAL) return Fail("fsync of the directory");
+  return OkStatus();
+}
+
+}  // namespace aicf::tools

@@ -1,0 +1,51 @@
+/// Comparison of an output with its reference.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/dims.h"
+#include "base/dtype.h"
+
+namespace aicf::tools {
+
+/// A tensor passes when every test that is set holds:
+///   atol/rtol: |got - expected| <= atol + rtol * |expected| for every element;
+///   rel:       max |got - expected| <= rel * max |expected|.
+struct Tolerance {
+  std::optional<double> atol;
+  std::optional<double> rtol;
+  std::optional<double> rel;
+
+  /// The same tests with the defaults (atol and rtol 1e-5) when none is set.
+  Tolerance OrDefault() const;
+  /// "atol 1e-05, rtol 1e-05".
+  std::string ToString() const;
+};
+
+struct TensorView {
+  DType dtype = DType::kF32;
+  std::span<const std::byte> bytes;
+};
+
+struct Comparison {
+  bool pass = true;
+  int64_t elements = 0;
+  int64_t mismatches = 0;       ///< elements outside atol/rtol (or, without them, different at all)
+  double max_abs_error = 0;     ///< infinite when a NaN or an infinity is matched by another value
+  double max_scaled_error = 0;  ///< max_abs_error / max |expected|
+  int64_t worst = -1;           ///< flat index of the largest error; -1 when all are equal
+  double got = 0, expected = 0;  ///< there
+};
+
+/// NaN equals NaN, and infinities equal themselves. Integers beyond 2^53 never count as equal
+/// unless they are. REQUIRES: both hold the same number of elements.
+Comparison Compare(const TensorView& got, const TensorView& expected, const Tolerance& tolerance);
+
+/// "3,17" for flat index 57 of shape 4x18.
+std::string IndexText(int64_t flat, const Dims& shape);
+
+}  // namespace aicf::tools

@@ -1,0 +1,137 @@
+#include "tools/common/decisions.h"
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "tools/common/text.h"
+
+namespace aicf::tools {
+namespace {
+
+std::string Field(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) return "";
+  if (found->is_string()) return found->get<std::string>();
+  return found->dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string Cost(const Json& object) {
+  const auto found = object.find("cost_us");
+  if (found == object.end() || !found->is_number()) return "";
+  return FormatNumber(found->get<double>()) + " us";
+}
+
+/// Whether one of the names between brackets, "[a, b] -> [c]", is one of the sources.
+bool NamesSource(std::string_view subject, const std::vector<std::string>& sources) {
+  size_t open = subject.find('[');
+  while (open != std::string_view::npos) {
+    const size_t close = subject.find(']', open);
+    if (close == std::string_view::npos) return false;
+    const std::string list = StrCat(", ", subject.substr(open + 1, close - open - 1), ", ");
+    for (const std::string& source : sources) {
+      if (list.find(StrCat(", ", source, ", ")) != std::string::npos) return true;
+    }
+    open = subject.find('[', close);
+  }
+  return false;
+}
+
+/// Whether two decisions without alternatives differ in their subject only, so that one line can
+/// explain both.
+bool SameButSubject(const Json& a, const Json& b) {
+  const auto plain = [](const Json& d) {
+    const auto found = d.find("alternatives");
+    return found == d.end() || found->empty();
+  };
+  for (const char* key : {"kind", "choice", "reason", "cost_us"}) {
+    if (Field(a, key) != Field(b, key)) return false;
+  }
+  return plain(a) && plain(b);
+}
+
+std::string ChoiceText(const Json& decision, std::string_view indent) {
+  std::string why = Field(decision, "reason");
+  const std::string cost = Cost(decision);
+  if (!cost.empty()) why += (why.empty() ? "" : ", ") + cost;
+  const std::string choice = Escape(Field(decision, "choice"));
+  if (choice.empty() && why.empty()) return "";
+  return StrCat(indent, "-> ", choice, why.empty() ? "\n" : StrCat("  (", Escape(why), ")\n"));
+}
+
+std::string AlternativesText(const Json& decision, std::string_view indent) {
+  const auto alternatives = decision.find("alternatives");
+  if (alternatives == decision.end() || !alternatives->is_array()) return "";
+  std::string out;
+  for (const Json& alternative : *alternatives) {
+    if (!alternative.is_object()) continue;
+    std::string reason = Field(alternative, "refusal");
+    if (reason.empty()) reason = Cost(alternative);
+    out += StrCat(indent, "   not ", Escape(Field(alternative, "choice")),
+                  reason.empty() ? "" : StrCat(": ", Escape(reason)), "\n");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Json> ParseDecisions(std::string_view lines) {
+  std::vector<Json> decisions;
+  for (const std::string& line : Split(lines, '\n')) {
+    if (line.empty()) continue;
+    Json parsed = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!parsed.is_object()) parsed = Json{{"kind", "unread"}, {"subject", line}};
+    decisions.push_back(std::move(parsed));
+  }
+  return decisions;
+}
+
+bool Concerns(const Json& decision, uint32_t index, const schema::Step& step) {
+  const std::string subject = Field(decision, "subject");
+  if (subject.starts_with(StrCat("step ", index, " "))) return true;
+  // Another step's own decision may name the same source: a node can become several steps.
+  return !subject.starts_with("step ") && NamesSource(subject, step.sources);
+}
+
+std::string DecisionListText(const std::vector<const Json*>& decisions, std::string_view indent) {
+  const std::string body = StrCat(indent, std::string(10, ' '));
+  std::string out;
+  for (size_t i = 0; i < decisions.size(); ++i) {
+    const Json& decision = *decisions[i];
+    const bool continues = i > 0 && SameButSubject(*decisions[i - 1], decision);
+    const std::string kind = Field(decision, "kind");
+    const size_t pad = kind.size() < 10 ? 10 - kind.size() : 1;
+    out += continues ? body : StrCat(indent, Escape(kind), std::string(pad, ' '));
+    out += Escape(Field(decision, "subject")) + "\n";
+    if (i + 1 < decisions.size() && SameButSubject(decision, *decisions[i + 1])) continue;
+    out += ChoiceText(decision, body) + AlternativesText(decision, body);
+  }
+  return out;
+}
+
+std::string DecisionsText(const std::vector<Json>& decisions) {
+  std::vector<const Json*> all;
+  for (const Json& decision : decisions) all.push_back(&decision);
+  return StrCat("Decisions (", decisions.size(), ": ", CountsByKind(decisions), ")\n") +
+         DecisionListText(all, "  ");
+}
+
+std::string CountsByKind(const std::vector<Json>& decisions) {
+  std::vector<std::pair<std::string, int>> counts;
+  for (const Json& decision : decisions) {
+    const std::string kind = Field(decision, "kind");
+    const auto known = std::find_if(counts.begin(), counts.end(),
+                                    [&](const auto& entry) { return entry.first == kind; });
+    if (known == counts.end()) {
+      counts.emplace_back(kind, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  std::string out;
+  for (const auto& [kind, count] : counts) {
+    out += StrCat(out.empty() ? "" : ", ", count, " ", Escape(kind));
+  }
+  return out;
+}
+
+}  // namespace aicf::tools

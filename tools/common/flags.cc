@@ -1,0 +1,240 @@
+#include "tools/common/flags.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+
+#include "schema/artifact.h"
+#include "tools/common/process.h"
+#include "tools/common/text.h"
+
+namespace aicf::tools {
+namespace {
+
+std::string Version(std::string_view name) {
+  return StrCat(name, " ", AICF_TOOLS_VERSION, " (artifact format ", schema::kFormatMajor, ".",
+                schema::kFormatMinor, ")");
+}
+
+/// The arguments in our spelling, last one first, as CLI11 takes them. A flag whose spelling of
+/// ours is empty names a positional argument: "--loadEngine=F" and "--loadEngine F" become "F".
+std::vector<std::string> Respell(const std::vector<std::string>& args,
+                                 const std::vector<Spelling>& spellings) {
+  std::vector<std::string> out;
+  for (auto arg = args.rbegin(); arg != args.rend(); ++arg) {
+    const size_t end = std::min(arg->find('='), arg->size());
+    const auto known = std::find_if(spellings.begin(), spellings.end(), [&](const Spelling& s) {
+      return std::string_view(*arg).substr(0, end) == s.theirs;
+    });
+    if (known == spellings.end()) {
+      out.push_back(*arg);
+    } else if (!known->ours.empty()) {
+      out.push_back(StrCat(known->ours, std::string_view(*arg).substr(end)));
+    } else if (end < arg->size()) {
+      out.push_back(arg->substr(end + 1));
+    }
+  }
+  return out;
+}
+
+/// "--threads=N  description" instead of CLI11's type names and remarks.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string& value = option->get_option_text();
+    return value.empty() ? "" : "=" + value;
+  }
+};
+
+/// "VALUE  description" sets the value's name and the description.
+CLI::Option* Describe(CLI::Option* option, const std::string& text) {
+  const size_t gap = text.find("  ");
+  if (gap == std::string::npos) return option->description(text);
+  return option->option_text(text.substr(0, gap))->description(text.substr(gap + 2));
+}
+
+std::string HelpText(const CLI::App& app) {
+  std::string text = app.help();
+  for (size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n")) {
+    text.erase(at, 1);
+  }
+  return text;
+}
+
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+/// CLI11 reports a stray argument without saying what it might have meant.
+Status Unexpected(const CLI::App& app, const std::string& arg) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  const std::string flag = arg.substr(0, arg.find('='));
+  const std::string nearest = Nearest(flag, known);
+  return Error(
+      Code::kInvalidArgument, arg.starts_with("-") ? "unknown flag '" : "unexpected argument '",
+      Shorten(flag, 200), "'", nearest.empty() ? "" : StrCat("; did you mean ", nearest, "?"),
+      " (--help lists all flags)");
+}
+
+std::string OneLine(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return Shorten(text, 400);
+}
+
+}  // namespace
+
+CommandLine::CommandLine(std::string_view name, std::string_view description)
+    : app(std::string(description) + "\n", std::string(name)) {
+  app.set_version_flag("--version", Version(name), "Print the version and exit");
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.get_formatter()->column_width(36);
+  // Strays are collected and reported by Unexpected, which can suggest a flag.
+  app.allow_extras();
+}
+
+CLI::Option* CommandLine::AddValue(const std::string& flags, std::string& value,
+                                   const std::string& text) {
+  return Describe(app.add_option(flags, value), text);
+}
+
+CLI::Option* CommandLine::AddList(const std::string& flags, std::vector<std::string>& values,
+                                  const std::string& text) {
+  return Describe(app.add_option(flags, values)->allow_extra_args(false), text);
+}
+
+Status CommandLine::Parse(const std::vector<std::string>& args,
+                          const std::vector<Spelling>& spellings, bool* run) {
+  *run = false;
+  try {
+    app.parse(Respell(args, spellings));
+  } catch (const CLI::CallForHelp&) {
+    Print(HelpText(app));
+    return OkStatus();
+  } catch (const CLI::CallForVersion& version) {
+    Print(StrCat(version.what(), "\n"));
+    return OkStatus();
+  } catch (const CLI::ParseError& error) {
+    const std::vector<std::string> strays = app.remaining();
+    if (!strays.empty()) return Unexpected(app, strays.front());
+    return Error(Code::kInvalidArgument, OneLine(error.what()), " (--help lists all flags)");
+  }
+  const std::vector<std::string> strays = app.remaining();
+  if (!strays.empty()) return Unexpected(app, strays.front());
+  *run = true;
+  return OkStatus();
+}
+
+Result<int64_t> ParseInt(std::string_view flag, std::string_view text, int64_t min, int64_t max) {
+  int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || value < min || value > max) {
+    return Error(Code::kInvalidArgument, flag, ": expected an integer from ", min, " to ", max,
+                 ", got '", Shorten(text, 60), "'");
+  }
+  return value;
+}
+
+Result<double> ParseReal(std::string_view flag, std::string_view text, double min, double max) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(value) || value < min || value > max) {
+    return Error(Code::kInvalidArgument, flag, ": expected a number from ", FormatNumber(min),
+                 " to ", FormatNumber(max), ", got '", Shorten(text, 60), "'");
+  }
+  return value;
+}
+
+Result<std::vector<std::string>> SplitItems(std::string_view flag,
+                                            const std::vector<std::string>& values) {
+  std::vector<std::string> items;
+  for (const std::string& value : values) {
+    for (std::string& item : Split(value, ',')) {
+      if (item.empty()) return Error(Code::kInvalidArgument, flag, ": an item is empty");
+      items.push_back(std::move(item));
+    }
+  }
+  return items;
+}
+
+Result<std::map<std::string, Dims, std::less<>>> ParseShapes(
+    std::string_view flag, const std::vector<std::string>& items) {
+  AICF_ASSIGN_OR_RETURN(const std::vector<std::string> pieces, SplitItems(flag, items));
+  std::map<std::string, Dims, std::less<>> shapes;
+  for (const std::string& item : pieces) {
+    const size_t colon = item.rfind(':');
+    const std::optional<Dims> shape = colon == std::string::npos || colon == 0
+                                          ? std::nullopt
+                                          : ParseShape(item.substr(colon + 1));
+    if (!shape || !ElementCount(*shape)) {
+      return Error(Code::kInvalidArgument, flag,
+                   ": expected name:1x3x48x320 (a scalar is 'name:'), got '", Shorten(item, 100),
+                   "'");
+    }
+    if (!shapes.emplace(item.substr(0, colon), *shape).second) {
+      return Error(Code::kInvalidArgument, flag, ": input '", item.substr(0, colon),
+                   "' is given twice");
+    }
+  }
+  return shapes;
+}
+
+Result<std::map<std::string, std::string, std::less<>>> ParseNamedFiles(
+    std::string_view flag, const std::vector<std::string>& items,
+    const std::vector<std::string>& known) {
+  AICF_ASSIGN_OR_RETURN(const std::vector<std::string> pieces, SplitItems(flag, items));
+  std::map<std::string, std::string, std::less<>> files;
+  for (const std::string& item : pieces) {
+    size_t colon = std::string::npos;
+    for (const std::string& name : known) {
+      if (item.starts_with(name + ":") && (colon == std::string::npos || name.size() > colon)) {
+        colon = name.size();
+      }
+    }
+    if (colon == std::string::npos && item.find(':') != std::string::npos) {
+      return Error(Code::kInvalidArgument, flag, ": no tensor is named '",
+                   item.substr(0, item.rfind(':')), "'; the artifact has ", Join(known, ", "));
+    }
+    if (colon == std::string::npos || colon + 1 == item.size()) {
+      return Error(Code::kInvalidArgument, flag, ": expected name:file.npy, got '",
+                   Shorten(item, 100), "'");
+    }
+    if (!files.emplace(item.substr(0, colon), item.substr(colon + 1)).second) {
+      return Error(Code::kInvalidArgument, flag, ": '", item.substr(0, colon), "' is given twice");
+    }
+  }
+  return files;
+}
+
+std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string best;
+  size_t best_distance = std::min<size_t>(3, word.size() / 3) + 1;
+  if (word.size() > 64) return best;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = EditDistance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace aicf::tools

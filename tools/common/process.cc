@@ -1,0 +1,127 @@
+#include "tools/common/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "tools/common/log.h"
+#include "tools/common/text.h"
+
+namespace aicf::tools {
+namespace {
+
+struct Temporary {
+  std::atomic<bool> taken{false};
+  std::atomic<bool> ready{false};  ///< name is complete; the handler may use it
+  int directory = -1;
+  char name[256] = {};
+};
+
+Temporary g_temporaries[16];
+std::atomic<bool> g_reader_left{false};
+std::atomic<int> g_write_error{0};
+
+/// Async-signal-safe: unlinkat and _exit only.
+void OnSignal(int signal) {
+  for (Temporary& t : g_temporaries) {
+    if (t.ready.load(std::memory_order_acquire)) unlinkat(t.directory, t.name, 0);
+  }
+  _exit(128 + signal);
+}
+
+void InstallHandlers() {
+  signal(SIGPIPE, SIG_IGN);
+  for (int number : {SIGINT, SIGTERM}) {
+    struct sigaction old = {};
+    // A shell starts background jobs with SIGINT ignored; they must stay that way.
+    if (sigaction(number, nullptr, &old) == 0 && old.sa_handler == SIG_IGN) continue;
+    struct sigaction action = {};
+    action.sa_handler = OnSignal;
+    sigfillset(&action.sa_mask);
+    sigaction(number, &action, nullptr);
+  }
+}
+
+void OpenStandardDescriptors() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (fcntl(fd, F_GETFD) != -1 || errno != EBADF) continue;
+    if (open("/dev/null", O_RDWR) != fd) _exit(ExitCode(Code::kIo));
+  }
+}
+
+Status RunBody(ToolBody body, int argc, char** argv) {
+  try {
+    return body(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+  } catch (const std::bad_alloc&) {
+    return Status(Code::kResource, "out of host memory");
+  } catch (const std::exception& e) {
+    return Error(Code::kInternal, "unexpected exception: ", e.what());
+  } catch (...) {
+    return Status(Code::kInternal, "unexpected exception");
+  }
+}
+
+Status FlushOutput() {
+  if (std::fflush(stdout) != 0 && errno != EPIPE) g_write_error.store(errno);
+  const int error = g_write_error.load();
+  if (error == 0) return OkStatus();
+  return Error(Code::kIo, "standard output: ", std::strerror(error));
+}
+
+}  // namespace
+
+int RunTool(std::string_view name, int argc, char** argv, ToolBody body) {
+  OpenStandardDescriptors();
+  InstallHandlers();
+  AttachLog(name);
+  Status status = RunBody(body, argc, argv);
+  const Status flushed = FlushOutput();
+  if (status.ok()) status = flushed;
+  if (!status.ok()) PrintError(StrCat(name, ": ", status.ToString()));
+  DetachLog();
+  return ExitCode(status.code());
+}
+
+void Print(std::string_view text) {
+  if (g_reader_left.load() || text.empty()) return;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return;
+  if (errno == EPIPE) {
+    g_reader_left.store(true);
+  } else {
+    g_write_error.store(errno);
+  }
+}
+
+void PrintError(std::string_view line) {
+  std::fflush(stdout);
+  const std::string text = Escape(line) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+int RememberTemporary(int directory, std::string_view name) {
+  for (int slot = 0; slot < static_cast<int>(std::size(g_temporaries)); ++slot) {
+    Temporary& t = g_temporaries[slot];
+    if (name.size() >= sizeof t.name || t.taken.exchange(true)) continue;
+    t.directory = directory;
+    std::memcpy(t.name, name.data(), name.size());
+    t.name[name.size()] = '\0';
+    t.ready.store(true, std::memory_order_release);
+    return slot;
+  }
+  return -1;
+}
+
+void ForgetTemporary(int slot) {
+  if (slot < 0) return;
+  g_temporaries[slot].ready.store(false, std::memory_order_release);
+  g_temporaries[slot].taken.store(false, std::memory_order_release);
+}
+
+}  // namespace aicf::tools

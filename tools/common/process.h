@@ -1,0 +1,38 @@
+/// What every tool does around its work: standard streams, signals, exceptions, the one error line
+/// and the exit code (docs/errors.md).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace aicf::tools {
+
+/// A tool's own work. Arguments exclude the program's name.
+using ToolBody = Status (*)(const std::vector<std::string>& args);
+
+/// Runs `body` and gives the process's exit code.
+///  - Standard descriptors that are closed are opened on /dev/null, so that no output file can take
+///    their place.
+///  - SIGPIPE is ignored: a reader that leaves early (`aicf-inspect a.aicf | head`) is no error.
+///  - SIGINT and SIGTERM remove temporary files and exit with 130 and 143.
+///  - An error prints one line on stderr, "name: class: sentence", control bytes escaped.
+///  - Exceptions of third-party code end as kResource (memory) or kInternal.
+int RunTool(std::string_view name, int argc, char** argv, ToolBody body);
+
+/// Writes to stdout. A write that fails for another reason than a closed pipe makes the tool exit
+/// with kIo.
+void Print(std::string_view text);
+
+/// Writes one escaped line to stderr.
+void PrintError(std::string_view line);
+
+/// Remembers a temporary file that a signal must remove; `directory` is an open descriptor.
+/// Gives a slot for ForgetTemporary, or -1 when all slots are taken (the file then outlives a
+/// signal).
+int RememberTemporary(int directory, std::string_view name);
+void ForgetTemporary(int slot);
+
+}  // namespace aicf::tools
