@@ -1,0 +1,60 @@
+/// Runs the built programs the way a shell does, and looks at what they leave.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace aicf::testing {
+
+struct ToolOptions {
+  std::vector<int> closed;            ///< descriptors closed before the program starts
+  bool stdout_reader_leaves = false;  ///< stdout is a pipe that nobody reads
+  std::string directory;              ///< working directory; empty: the test's
+  unsigned umask = 022;
+};
+
+struct ToolResult {
+  int exit_code = -1;  ///< -1 when a signal ended the program
+  int signal = 0;
+  std::string out, err;
+};
+
+/// "aicf-compile", "aicf-run" or "aicf-inspect" with arguments; waits for its end, at most a
+/// minute.
+ToolResult RunTool(const std::string& tool, const std::vector<std::string>& args,
+                   const ToolOptions& options = {});
+
+/// Starts a program with its output thrown away, and waits for it with WaitTool.
+pid_t StartTool(const std::string& tool, const std::vector<std::string>& args);
+ToolResult WaitTool(pid_t pid);
+
+/// A directory for one test, removed with everything in it.
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+
+  std::string path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  /// Names of all entries, sorted; hidden ones too.
+  std::vector<std::string> Entries() const;
+
+ private:
+  std::string path_;
+};
+
+void PutFile(const std::string& path, const std::string& bytes);
+std::string GetFile(const std::string& path);
+
+/// The program failed in the one legal way: this exit code, exactly one line on stderr that starts
+/// with its name and the code's class and holds `part`, no control bytes, no signal.
+void ExpectFailure(const std::string& tool, const ToolResult& result, int exit_code,
+                   const std::string& part);
+/// Exit code 0 and a silent stderr.
+void ExpectSuccess(const ToolResult& result);
+
+}  // namespace aicf::testing

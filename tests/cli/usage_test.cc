@@ -1,0 +1,117 @@
+/// Help, versions, and every way to get the command line wrong (faults G1, G2, G9).
+#include <gtest/gtest.h>
+
+#include "tests/cli/tiny_models.h"
+#include "tests/cli/tool.h"
+
+namespace aicf::testing {
+namespace {
+
+const char* const kTools[] = {"aicf-compile", "aicf-run", "aicf-inspect"};
+
+TEST(Help, EveryToolExplainsItselfWithExamples) {
+  for (const std::string tool : kTools) {
+    for (const char* flag : {"--help", "-h"}) {
+      const ToolResult r = RunTool(tool, {flag});
+      ExpectSuccess(r);
+      EXPECT_NE(r.out.find("Examples:\n  " + tool + " "), std::string::npos) << r.out;
+      EXPECT_NE(r.out.find("Exit codes: "), std::string::npos);
+    }
+    const ToolResult version = RunTool(tool, {"--version"});
+    ExpectSuccess(version);
+    EXPECT_EQ(version.out.find(tool + " 0."), 0u) << version.out;
+  }
+}
+
+struct UsageCase {
+  std::string tool;
+  std::vector<std::string> args;
+  std::string part;  ///< of the message
+};
+
+std::vector<UsageCase> UsageCases(const std::string& model, const std::string& artifact,
+                                  const std::string& out) {
+  return {
+      {"aicf-compile", {}, "model"},
+      {"aicf-compile", {model}, "-o FILE is missing"},
+      {"aicf-compile", {model, "-o", out, "--sahpes=x:1"}, "did you mean --shapes?"},
+      {"aicf-compile", {model, "-o", out, "--target"}, "--target"},
+      {"aicf-compile", {model, "-o", out, "--math=fp32", "--math=fp16"}, "--math"},
+      {"aicf-compile", {model, "-o", out, "--math=fp12"}, "'fp12'"},
+      {"aicf-compile", {model, "-o", out, "--shapes=x"}, "name:1x3x48x320"},
+      {"aicf-compile", {model, "-o", out, "--shapes=x:-1x4"}, "'x:-1x4'"},
+      {"aicf-compile", {model, "-o", out, "--shapes=x:9223372036854775808"}, "--shapes"},
+      {"aicf-compile", {model, "-o", out, "--shapes=x:4294967296x4294967296"}, "--shapes"},
+      {"aicf-compile", {model, "-o", out, "--shapes=x:2x4,x:2x4"}, "given twice"},
+      {"aicf-compile", {model, "-o", out, "--shapes=nope:2x4"}, "nope"},
+      {"aicf-compile", {model, "-o", out, "--shapes=x:2x5"}, "x"},
+      {"aicf-compile", {model, "-o", out, "--disable-pass=no-such-pass"}, "no-such-pass"},
+      {"aicf-compile", {model, "-o", out, "--dump-after=no-such-pass"}, "no-such-pass"},
+      {"aicf-compile", {model, "-o", out, "--policy=bogus=x"}, "bogus"},
+      {"aicf-compile", {model, "--stop-after=artifact"}, "graph, lowered or plan"},
+      {"aicf-compile", {model, "--stop-after=graph", "--check"}, "exclude"},
+      {"aicf-compile", {model, "second.onnx", "-o", out}, "second.onnx"},
+      {"aicf-compile", {model, "-o", model, "--force"}, "the output is the model itself"},
+      {"aicf-run", {}, "artifact"},
+      {"aicf-run", {artifact, "--iterations=-1"}, "--iterations"},
+      {"aicf-run", {artifact, "--iterations=0"}, "--iterations"},
+      {"aicf-run", {artifact, "--iterations=9223372036854775808"}, "--iterations"},
+      {"aicf-run", {artifact, "--iterations=0x10"}, "--iterations"},
+      {"aicf-run", {artifact, "--duration=1e9999"}, "--duration"},
+      {"aicf-run", {artifact, "--duration=1,5"}, "--duration"},
+      {"aicf-run", {artifact, "--duration=nan"}, "--duration"},
+      {"aicf-run", {artifact, "--warm-up="}, "--warm-up"},
+      {"aicf-run", {artifact, "--percentile=50,101"}, "--percentile"},
+      {"aicf-run", {artifact, "--percentile=50,,90"}, "--percentile"},
+      {"aicf-run", {artifact, "--threads=0"}, "--threads"},
+      {"aicf-run", {artifact, "--threads=100000"}, "--threads"},
+      {"aicf-run", {artifact, "--device=gpu0"}, "'gpu0'"},
+      {"aicf-run", {artifact, "--device=cuda:x"}, "'cuda:x'"},
+      {"aicf-run", {artifact, "--atol=1e-3"}, "--load-ref-outputs"},
+      {"aicf-run", {artifact, "--load-inputs=x"}, "name:file.npy"},
+      {"aicf-run", {artifact, "--load-inputs=nope:a.npy"}, "'nope'"},
+      {"aicf-run", {artifact, "--load-inputs=x:a.npy,x:b.npy"}, "given twice"},
+      {"aicf-run", {artifact, "--export-times=" + artifact}, "artifact itself"},
+      {"aicf-run", {artifact, "--no-cuda-graph", "--useCudaGraph"}, "cuda-graph"},
+      {"aicf-inspect", {artifact, "--step=99999"}, "--step"},
+      {"aicf-inspect", {artifact, "--step=-1"}, "--step"},
+      {"aicf-inspect", {artifact, "--json", "--verify"}, "--verify"},
+      {"aicf-inspect", {artifact, artifact}, "unexpected argument"},
+  };
+}
+
+TEST(Usage, EveryMistakeIsOneLineAndExitCode2) {
+  TempDir dir;
+  const std::string artifact = PutArtifact(dir);
+  const std::string model = dir / "tiny.onnx";
+  const std::string before = GetFile(model);
+  for (const UsageCase& c : UsageCases(model, artifact, dir / "out.aicf")) {
+    SCOPED_TRACE(c.tool + " " + (c.args.empty() ? "" : c.args.back()));
+    const ToolResult r = RunTool(c.tool, c.args);
+    ExpectFailure(c.tool, r, 2, c.part);
+    EXPECT_EQ(r.out, "");
+  }
+  EXPECT_EQ(GetFile(model), before);
+  EXPECT_EQ(dir.Entries(), (std::vector<std::string>{"tiny.aicf", "tiny.onnx"}));
+}
+
+TEST(Usage, TenThousandArgumentsAndAHugeOne) {
+  for (const std::string tool : kTools) {
+    const ToolResult many = RunTool(tool, std::vector<std::string>(10000, "x"));
+    ExpectFailure(tool, many, 2, "");
+    const ToolResult huge = RunTool(tool, {"--" + std::string(100000, 'a')});
+    ExpectFailure(tool, huge, 2, "unknown flag");
+    EXPECT_LT(huge.err.size(), 2000u);
+  }
+}
+
+TEST(Usage, ControlBytesInArgumentsAreEscaped) {
+  for (const std::string tool : kTools) {
+    const ToolResult r = RunTool(tool, {"--a\x1b[31m\nforged: line\x7f\xff"});
+    ExpectFailure(tool, r, 2, "\\x1b[31m\\nforged");
+    EXPECT_NE(r.err.find("\\xff"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace aicf::testing

@@ -1,0 +1,116 @@
+#include "tests/conformance/emulated_block.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace aicf::conformance {
+namespace {
+
+constexpr size_t kStackBytes = 128 * 1024;
+// The block whose fibers the calling thread runs: fibers start and wait without arguments.
+thread_local EmulatedBlock* running = nullptr;
+
+}  // namespace
+
+EmulatedBlock::EmulatedBlock(const abi::LaunchConfig& launch, EmulatedSet set,
+                             std::function<void()> body, std::barrier<>* cluster)
+    : launch_(launch), set_(set), body_(std::move(body)), cluster_(cluster) {
+  const size_t threads = size_t{launch.block[0]} * launch.block[1] * launch.block[2];
+  fibers_.resize(threads);
+  warps_.resize((threads + 31) / 32);
+  dynamic_.resize(launch.dynamic_shared_bytes + 64);
+  for (size_t t = 0; t < threads; ++t) {
+    const int i = static_cast<int>(t), x = static_cast<int>(launch.block[0]);
+    const int y = static_cast<int>(launch.block[1]);
+    fibers_[t].thread = {i % x, i / x % y, i / (x * y)};
+    fibers_[t].stack = std::make_unique<char[]>(kStackBytes);
+  }
+  const auto address = reinterpret_cast<uintptr_t>(dynamic_.data());
+  calls_ = {BlockBarrier, ClusterBarrier, WarpExchange, dynamic_.data() + (64 - address % 64) % 64};
+}
+
+void EmulatedBlock::Prepare(Fiber& fiber) {
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = fiber.stack.get();
+  fiber.context.uc_stack.ss_size = kStackBytes;
+  fiber.context.uc_link = &scheduler_;
+  makecontext(&fiber.context, Start, 0);
+  fiber.state = State::kReady;
+  fiber.exchanges = 0;
+}
+
+void EmulatedBlock::Start() {
+  running->body_();
+  running->current_->state = State::kDone;
+}
+
+void EmulatedBlock::Wait(State state) {
+  current_->state = state;
+  swapcontext(&current_->context, &scheduler_);
+}
+
+void EmulatedBlock::BlockBarrier() { running->Wait(State::kBlockBarrier); }
+void EmulatedBlock::ClusterBarrier() { running->Wait(State::kClusterBarrier); }
+
+void EmulatedBlock::WarpExchange(const void* own, int bytes, void* all) {
+  EmulatedBlock& block = *running;
+  Fiber& fiber = *block.current_;
+  const size_t index = static_cast<size_t>(&fiber - block.fibers_.data());
+  if (bytes > kSlotBytes) std::abort();
+  // A lane may reach its next exchange before another has read this one's slots, but not the one after.
+  auto& slots = block.warps_[index / 32].slots[fiber.exchanges++ % 2];
+  std::memcpy(slots[index % 32], own, static_cast<size_t>(bytes));
+  block.Wait(State::kWarp);
+  for (int lane = 0; lane < 32; ++lane) {
+    std::memcpy(static_cast<char*>(all) + lane * bytes, slots[lane], static_cast<size_t>(bytes));
+  }
+}
+
+// Runs every ready fiber until it waits or ends.
+bool EmulatedBlock::Resume() {
+  bool progress = false;
+  for (Fiber& fiber : fibers_) {
+    if (fiber.state != State::kReady) continue;
+    current_ = &fiber;
+    set_(fiber.thread, index_, &calls_);
+    swapcontext(&scheduler_, &fiber.context);
+    progress = true;
+  }
+  return progress;
+}
+
+// Makes fibers [begin, end) ready when all of them that have not ended wait in state `from`.
+bool EmulatedBlock::Release(State from, size_t begin, size_t end) {
+  bool any = false;
+  for (size_t i = begin; i < end; ++i) {
+    if (fibers_[i].state != from && fibers_[i].state != State::kDone) return false;
+    any = any || fibers_[i].state == from;
+  }
+  if (!any) return false;
+  if (from == State::kClusterBarrier && cluster_ != nullptr) cluster_->arrive_and_wait();
+  for (size_t i = begin; i < end; ++i) {
+    if (fibers_[i].state == from) fibers_[i].state = State::kReady;
+  }
+  return true;
+}
+
+bool EmulatedBlock::Run(EmulatedIndex index) {
+  running = this;
+  index_ = index;
+  std::memset(dynamic_.data(), 0xff, dynamic_.size());  // NaN: reads before writes show
+  for (Fiber& fiber : fibers_) Prepare(fiber);
+  for (;;) {
+    bool progress = Resume();
+    for (size_t w = 0; w < warps_.size(); ++w) {
+      progress |= Release(State::kWarp, w * 32, std::min(w * 32 + 32, fibers_.size()));
+    }
+    progress |= Release(State::kBlockBarrier, 0, fibers_.size());
+    progress |= Release(State::kClusterBarrier, 0, fibers_.size());
+    bool done = true;
+    for (const Fiber& fiber : fibers_) done = done && fiber.state == State::kDone;
+    if (done) return true;
+    if (!progress) return false;
+  }
+}
+
+}  // namespace aicf::conformance

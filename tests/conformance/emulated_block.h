@@ -1,0 +1,67 @@
+/// One block of threads as fibers of the calling thread.
+#pragma once
+
+#include <ucontext.h>
+
+#include <barrier>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "kernels/abi/kernel.h"
+
+namespace aicf::conformance {
+
+/// As emulated_cuda.h declares them for the instance.
+struct EmulatedIndex { int x, y, z; };
+struct EmulatorCalls {
+  void (*block_barrier)();
+  void (*cluster_barrier)();
+  void (*warp_exchange)(const void* own, int bytes, void* all);
+  char* dynamic_shared;
+};
+using EmulatedSet = void (*)(EmulatedIndex thread, EmulatedIndex block, const EmulatorCalls* calls);
+
+class EmulatedBlock {
+ public:
+  EmulatedBlock(const abi::LaunchConfig& launch, EmulatedSet set, std::function<void()> body,
+                std::barrier<>* cluster);
+
+  /// Runs block `index` to its end. False when its threads wait for each other forever.
+  bool Run(EmulatedIndex index);
+
+ private:
+  enum class State { kReady, kBlockBarrier, kClusterBarrier, kWarp, kDone };
+  static constexpr int kSlotBytes = 64;
+  struct Fiber {
+    ucontext_t context;
+    std::unique_ptr<char[]> stack;
+    State state = State::kReady;
+    EmulatedIndex thread{};
+    int exchanges = 0;
+  };
+  struct Warp { char slots[2][32][kSlotBytes]; };
+
+  static void Start();
+  static void BlockBarrier();
+  static void ClusterBarrier();
+  static void WarpExchange(const void* own, int bytes, void* all);
+  void Prepare(Fiber& fiber);
+  void Wait(State state);
+  bool Resume();
+  bool Release(State from, size_t begin, size_t end);
+
+  const abi::LaunchConfig launch_;
+  const EmulatedSet set_;
+  const std::function<void()> body_;
+  std::barrier<>* cluster_;
+  std::vector<Fiber> fibers_;
+  std::vector<Warp> warps_;
+  std::vector<char> dynamic_;
+  EmulatedIndex index_{};
+  EmulatorCalls calls_{};
+  Fiber* current_ = nullptr;
+  ucontext_t scheduler_{};
+};
+
+}  // namespace aicf::conformance

@@ -1,0 +1,96 @@
+// The functions of kernels/cuda/common/ptx.cuh on a CPU.
+#pragma once
+
+#include "base/float16.h"
+
+namespace aicf {
+
+inline char* DynamicShared() { return emulator_calls.dynamic_shared; }
+inline unsigned F32ToTf32(float f) {
+  // Round half away from zero to 10 mantissa bits, as cvt.rna does.
+  unsigned bits;
+  std::memcpy(&bits, &f, 4);
+  if ((bits & 0x7f800000u) == 0x7f800000u) return bits;
+  return (bits + 0x1000u) & ~0x1fffu;
+}
+
+template <int N>
+inline void CopyAsync(void* shared, const void* from, bool valid) {
+  if (valid) std::memcpy(shared, from, N);
+  else std::memset(shared, 0, N);
+}
+inline void CopyCommit() {}
+template <int N>
+inline void CopyWait() {}
+inline void ClusterBarrier() { emulator_calls.cluster_barrier(); }
+
+inline int EmulatedLane() {
+  return (emulated_thread.x +
+          kEmulatedBlockX * (emulated_thread.y + kEmulatedBlockY * emulated_thread.z)) % 32;
+}
+
+inline void LoadMatrix4(unsigned (&r)[4], const void* row) {
+  const int lane = EmulatedLane();
+  const void* rows[32];
+  emulator_calls.warp_exchange(&row, sizeof row, rows);
+  for (int m = 0; m < 4; ++m) {
+    std::memcpy(&r[m], static_cast<const unsigned short*>(rows[m * 8 + lane / 4]) + lane % 4 * 2, 4);
+  }
+}
+inline void LoadMatrix2Transposed(unsigned (&r)[2], const void* row) {
+  const int lane = EmulatedLane();
+  const void* rows[32];
+  emulator_calls.warp_exchange(&row, sizeof row, rows);
+  for (int m = 0; m < 2; ++m) {
+    unsigned short pair[2];
+    for (int e = 0; e < 2; ++e) {
+      pair[e] = static_cast<const unsigned short*>(rows[m * 8 + lane % 4 * 2 + e])[lane / 4];
+    }
+    std::memcpy(&r[m], pair, 4);
+  }
+}
+
+// One lane's fragments of a 16 x K by K x 8 product; K elements are 32-bit words holding 1 or 2 values.
+struct EmulatedFragments {
+  unsigned a[4];
+  unsigned b[2];
+};
+
+/// Value `e` (0, 1) of a word holding 32 / Bits values.
+template <class Widen>
+inline void EmulatedMma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], int per_word,
+                        Widen widen) {
+  const int lane = EmulatedLane();
+  EmulatedFragments own, all[32];
+  std::memcpy(own.a, a, sizeof own.a);
+  std::memcpy(own.b, b, sizeof own.b);
+  emulator_calls.warp_exchange(&own, sizeof own, all);
+  for (int e = 0; e < 4; ++e) {
+    const int row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;
+    double sum = static_cast<double>(c[e]);
+    for (int half = 0; half < 2; ++half) {
+      for (int t = 0; t < 4; ++t) {
+        const unsigned x = all[row % 8 * 4 + t].a[row / 8 + half * 2];
+        const unsigned y = all[column * 4 + t].b[half];
+        for (int i = 0; i < per_word; ++i) sum += widen(x, i) * widen(y, i);
+      }
+    }
+    c[e] = static_cast<float>(sum);
+  }
+}
+
+inline void MmaTf32(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  EmulatedMma(c, a, b, 1, [](unsigned w, int) { return static_cast<double>(__uint_as_float(w & ~0x1fffu)); });
+}
+inline void MmaF16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  EmulatedMma(c, a, b, 2, [](unsigned w, int i) {
+    return static_cast<double>(F16ToF32(static_cast<unsigned short>(w >> (16 * i))));
+  });
+}
+inline void MmaBF16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  EmulatedMma(c, a, b, 2, [](unsigned w, int i) {
+    return static_cast<double>(BF16ToF32(static_cast<unsigned short>(w >> (16 * i))));
+  });
+}
+
+}  // namespace aicf

@@ -1,0 +1,134 @@
+#include "tests/conformance/emulator.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "compiler/codegen/cuda_source.h"
+#include "kernels/cuda/embedded.h"
+#include "tests/conformance/emulated_block.h"
+
+namespace aicf::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+
+void Write(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+std::string Read(const fs::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// Instances define the same inline functions with different constants: nothing of one may be bound into
+// another, hence hidden symbols below.
+
+// The device sources as files, the one with PTX in it replaced; one folder per process.
+class Headers {
+ public:
+  Headers() : folder_(fs::temp_directory_path() / StrCat("aicf-emulator-", static_cast<int64_t>(getpid()))) {
+    for (const cuda::EmbeddedSource& s : cuda::EmbeddedSources()) {
+      std::string text(s.text);
+      if (s.name == "common/ptx.cuh") text = "#pragma once\n#include \"tests/conformance/emulated_ptx.h\"\n";
+      Write(folder_ / s.name, text);
+    }
+  }
+  ~Headers() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  const fs::path& folder() const { return folder_; }
+
+ private:
+  const fs::path folder_;
+};
+
+const fs::path& HeaderFolder() {
+  static const Headers headers;
+  return headers.folder();
+}
+
+std::string Program(const abi::KernelInfo& kernel, const abi::Problem& p,
+                    const abi::LaunchConfig& launch, const abi::DeviceSpec& device) {
+  std::string text = StrCat("#define kEmulatedBlockX ", launch.block[0], "\n#define kEmulatedBlockY ",
+                            launch.block[1], "\n#include \"tests/conformance/emulated_cuda.h\"\n",
+                            WriteCudaSource(kernel, p, device),
+                            "extern \"C\" EMULATOR_EXPORT void emulated_entry(void** p) {\n  ",
+                            abi::InstanceSymbol(kernel.key, p), "(");
+  const size_t operands = p.inputs.size() + p.outputs.size();
+  for (size_t k = 0; k <= operands; ++k) text += StrCat(k == 0 ? "" : ", ", "p[", k, "]");
+  return text + ");\n}\n";
+}
+
+Result<void*> CompileAndOpen(const std::string& text) {
+  static std::atomic<int> counter{0};
+  const fs::path base = HeaderFolder() / StrCat("instance", counter.fetch_add(1));
+  Write(base.string() + ".cc", text);
+  const std::string command =
+      StrCat("c++ -std=c++20 -O1 -ffp-contract=off -w -fPIC -shared -fno-gnu-unique -fvisibility=hidden "
+             "-fsanitize=alignment -fsanitize-undefined-trap-on-error -I", HeaderFolder().string(), " -I", AICF_SOURCE_DIR,
+             " ", base.string(), ".cc -o ", base.string(), ".so 2> ", base.string(), ".log");
+  if (std::system(command.c_str()) != 0) {
+    return Error(Code::kInternal, "the emulator's compiler failed\n", Read(base.string() + ".log").substr(0, 4000));
+  }
+  void* library = dlopen((base.string() + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return Error(Code::kInternal, dlerror());
+  fs::remove(base.string() + ".cc");
+  fs::remove(base.string() + ".so");
+  return library;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EmulatedKernel>> EmulatedKernel::Make(const abi::KernelInfo& kernel,
+                                                             const abi::Problem& problem,
+                                                             const abi::DeviceSpec& device) {
+  std::unique_ptr<EmulatedKernel> made(new EmulatedKernel());
+  made->launch_ = kernel.launch(problem, device);
+  made->workspace_bytes_ = kernel.workspace_bytes(problem, device);
+  AICF_ASSIGN_OR_RETURN(made->library_,
+                        CompileAndOpen(Program(kernel, problem, made->launch_, device)));
+  made->entry_ = dlsym(made->library_, "emulated_entry");
+  made->set_ = dlsym(made->library_, "emulated_set");
+  return made;
+}
+
+EmulatedKernel::~EmulatedKernel() {
+  if (library_ != nullptr) dlclose(library_);
+}
+
+Status EmulatedKernel::Run(const std::vector<void*>& buffers) {
+  std::vector<std::byte> workspace(workspace_bytes_ + 256, std::byte{0xff});
+  std::vector<void*> pointers = buffers;
+  const auto address = reinterpret_cast<uintptr_t>(workspace.data());
+  pointers.push_back(workspace.data() + (256 - address % 256) % 256);
+  const auto entry = reinterpret_cast<void (*)(void**)>(entry_);
+  const int cluster = static_cast<int>(launch_.cluster[0]);
+  std::barrier<> barrier(cluster);
+  std::atomic<bool> finished{true};
+  // Thread r of the cluster runs the r-th block of every cluster, one after the other.
+  auto run_rank = [&](int rank) {
+    EmulatedBlock block(launch_, reinterpret_cast<EmulatedSet>(set_), [&] { entry(pointers.data()); },
+                        cluster > 1 ? &barrier : nullptr);
+    for (uint32_t b = static_cast<uint32_t>(rank); b < launch_.grid[0]; b += launch_.cluster[0]) {
+      if (!block.Run({static_cast<int>(b), 0, 0})) finished = false;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int r = 1; r < cluster; ++r) threads.emplace_back(run_rank, r);
+  run_rank(0);
+  for (std::thread& t : threads) t.join();
+  return finished ? OkStatus() : Error(Code::kInternal, "threads of a block wait for each other forever");
+}
+
+}  // namespace aicf::conformance

@@ -1,0 +1,38 @@
+/// Runs CUDA instances on a machine without a GPU: the instance's own text, compiled by the host's C++
+/// compiler, its threads as fibers. Slow and exact: barriers, shuffles, tensor-core products and clusters
+/// behave as specified; timing and the weak memory model do not.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "kernels/abi/kernel.h"
+
+namespace aicf::conformance {
+
+class EmulatedKernel {
+ public:
+  /// Compiles the instance. Errors: kDevice when there is no C++ compiler; kInternal with its output.
+  static Result<std::unique_ptr<EmulatedKernel>> Make(const abi::KernelInfo& kernel,
+                                                      const abi::Problem& problem,
+                                                      const abi::DeviceSpec& device);
+  ~EmulatedKernel();
+  EmulatedKernel(const EmulatedKernel&) = delete;
+  EmulatedKernel& operator=(const EmulatedKernel&) = delete;
+
+  /// Runs the whole grid. `buffers`: inputs, then outputs, 256-byte aligned; the workspace is made here.
+  /// Errors: kInternal when threads wait for each other forever.
+  Status Run(const std::vector<void*>& buffers);
+
+ private:
+  EmulatedKernel() = default;
+  void* library_ = nullptr;
+  void* entry_ = nullptr;
+  void* set_ = nullptr;
+  abi::LaunchConfig launch_;
+  uint64_t workspace_bytes_ = 0;
+};
+
+}  // namespace aicf::conformance

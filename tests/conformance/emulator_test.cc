@@ -1,0 +1,120 @@
+// The device sources executed on this machine: every family's variants against the reference kernels.
+#include "tests/conformance/emulator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "tests/conformance/cases.h"
+#include "tests/conformance/compare.h"
+
+namespace aicf::conformance {
+namespace {
+
+using abi::Family;
+using abi::KernelInfo;
+using abi::MathMode;
+
+bool HasCompiler() { return std::system("c++ --version > /dev/null 2>&1") == 0; }
+
+struct FreeAligned {
+  void operator()(void* p) const { std::free(p); }
+};
+
+// Runs one variant on copies of the case's buffers at 256-byte boundaries.
+Result<Buffers> Emulate(const KernelInfo& kernel, const Case& c) {
+  AICF_ASSIGN_OR_RETURN(auto emulated,
+                        EmulatedKernel::Make(kernel, c.problem, *abi::FindDevice("cuda")));
+  std::vector<std::unique_ptr<void, FreeAligned>> memory;
+  std::vector<void*> addresses;
+  for (const auto& b : c.buffers) {
+    memory.emplace_back(std::aligned_alloc(256, (b.size() + 511) / 256 * 256));
+    std::memcpy(memory.back().get(), b.data(), b.size());
+    addresses.push_back(memory.back().get());
+  }
+  AICF_RETURN_IF_ERROR(emulated->Run(addresses));
+  Buffers got = c.buffers;
+  for (size_t i = 0; i < got.size(); ++i) std::memcpy(got[i].data(), addresses[i], got[i].size());
+  return got;
+}
+
+std::vector<const KernelInfo*> Supporting(const Case& c) {
+  std::vector<const KernelInfo*> kernels;
+  for (const KernelInfo& k : abi::KernelsOf(c.problem.family)) {
+    if (k.backend != abi::Backend::kCuda) continue;
+    if (k.supports(c.problem, *abi::FindDevice("cuda")).empty()) kernels.push_back(&k);
+  }
+  return kernels;
+}
+
+class Emulated : public testing::TestWithParam<int> {};
+
+TEST_P(Emulated, AgreesWithTheReference) {
+  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  const auto family = static_cast<Family>(GetParam());
+  const bool product = family == Family::kGemm || family == Family::kConv;
+  std::map<std::string_view, int> runs;
+  for (uint64_t seed = 0; seed < (product ? 9 : 4); ++seed) {
+    CaseOptions o;
+    o.max_elements = 1500;
+    if (seed % 3 == 1) o.math = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16};
+    const Case c = RandomCase(family, seed, o);
+    const Buffers want = RunReference(c);
+    // The least used variants next, so that a few cases meet all of them.
+    std::vector<const KernelInfo*> kernels = Supporting(c);
+    std::stable_sort(kernels.begin(), kernels.end(),
+                     [&](const KernelInfo* a, const KernelInfo* b) { return runs[a->key] < runs[b->key]; });
+    kernels.resize(std::min<size_t>(kernels.size(), 2));
+    for (const KernelInfo* k : kernels) {
+      ++runs[k->key];
+      const Result<Buffers> got = Emulate(*k, c);
+      ASSERT_TRUE(got.ok()) << k->key << "\n" << c.name << "\n" << got.status().ToString();
+      EXPECT_EQ(Difference(c, *got, want), "") << k->key << "\n" << c.name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Emulated, testing::Range(0, abi::kFamilyCount),
+                         [](const testing::TestParamInfo<int>& i) {
+                           return std::string(abi::FamilyName(static_cast<Family>(i.param)));
+                         });
+
+// A sum over many blocks of a cluster, through the workspace.
+TEST(EmulatedCluster, SumsInPieces) {
+  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  Case c;
+  abi::ReduceAttrs a;
+  a.axes = {1};
+  c.problem.family = Family::kReduce;
+  c.problem.attrs = a;
+  c.problem.inputs = {abi::DenseView(DType::kF32, {2, 70001})};
+  c.problem.outputs = {abi::DenseView(DType::kF32, {2, 1})};
+  c.problem.core_inputs = 1;
+  Random random(5);
+  FillBuffers(random, c, true);
+  const KernelInfo* k = abi::FindKernel("cuda.reduce.rows");
+  ASSERT_GT(k->launch(c.problem, *abi::FindDevice("cuda")).cluster[0], 1u);
+  const Result<Buffers> got = Emulate(*k, c);
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_EQ(Difference(c, *got, RunReference(c)), "");
+}
+
+// The comparison itself must see one wrong bit and one byte too many.
+TEST(Comparison, SeesAWrongElementAndAStrayWrite) {
+  const Case c = RandomCase(Family::kReduce, 2);
+  const Buffers want = RunReference(c);
+  EXPECT_EQ(Difference(c, want, want), "");
+  Buffers stray = want;
+  stray.back().back() ^= std::byte{1};  // buffers end in 32 bytes that no element owns
+  EXPECT_NE(Difference(c, stray, want), "");
+  Buffers input = want;
+  input.front().front() ^= std::byte{1};
+  EXPECT_NE(Difference(c, input, want), "");
+  EXPECT_NE(Difference(c, c.buffers, want), "") << "nothing was computed";
+}
+
+}  // namespace
+}  // namespace aicf::conformance

@@ -1,0 +1,106 @@
+#include "tests/conformance/gpu_jobs.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <map>
+#include <thread>
+
+#include "compiler/codegen/nvrtc.h"
+
+namespace aicf::conformance {
+namespace {
+
+size_t Aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+}  // namespace
+
+void OnAllCores(size_t count, const std::function<void(size_t)>& f) {
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) f(i);
+  };
+  std::vector<std::thread> threads;
+  for (unsigned t = 1; t < std::max(1u, std::thread::hardware_concurrency()); ++t) threads.emplace_back(work);
+  work();
+  for (std::thread& t : threads) t.join();
+}
+
+Result<std::unique_ptr<JobRunner>> JobRunner::Make() {
+  std::unique_ptr<JobRunner> runner(new JobRunner());
+  AICF_ASSIGN_OR_RETURN(runner->gpu_, Gpu::Open());
+  AICF_ASSIGN_OR_RETURN(const auto nvrtc, Nvrtc::Open());
+  AICF_ASSIGN_OR_RETURN(runner->device_, abi::FindDevice("cuda"));
+  return runner;
+}
+
+std::vector<const abi::KernelInfo*> JobRunner::Variants(const Case& c, size_t most, size_t turn) const {
+  std::vector<const abi::KernelInfo*> fit;
+  for (const abi::KernelInfo& k : abi::KernelsOf(c.problem.family)) {
+    if (k.backend == abi::Backend::kCuda && k.supports(c.problem, device_).empty()) fit.push_back(&k);
+  }
+  std::stable_sort(fit.begin(), fit.end(), [&](const abi::KernelInfo* a, const abi::KernelInfo* b) {
+    return a->cost_us(c.problem, device_) < b->cost_us(c.problem, device_);
+  });
+  if (fit.size() <= most) return fit;
+  std::vector<const abi::KernelInfo*> chosen = {fit[0]};
+  for (size_t i = 0; chosen.size() < most; ++i) chosen.push_back(fit[1 + (turn + i) % (fit.size() - 1)]);
+  return chosen;
+}
+
+Result<uint64_t> JobRunner::Room(size_t bytes) {
+  if (bytes > arena_bytes_) {
+    arena_bytes_ = std::max<size_t>(bytes, 64 << 20);
+    AICF_ASSIGN_OR_RETURN(arena_, gpu_->Allocate(arena_bytes_));
+  }
+  return arena_;
+}
+
+Status JobRunner::RunOne(Job& job, const CompiledImage& image, int times) {
+  const Case& c = *job.item;
+  const uint64_t workspace = job.kernel->workspace_bytes(c.problem, device_);
+  size_t total = Aligned(workspace) + 256;
+  for (const auto& b : c.buffers) total += Aligned(b.size());
+  AICF_ASSIGN_OR_RETURN(uint64_t at, Room(total));
+  std::vector<uint64_t> addresses;
+  for (const auto& b : c.buffers) {
+    AICF_RETURN_IF_ERROR(gpu_->Upload(at, b.data(), b.size()));
+    addresses.push_back(at);
+    at += Aligned(b.size());
+  }
+  // A workspace holds whatever the step before left there.
+  AICF_RETURN_IF_ERROR(gpu_->Fill(at, 0xff, workspace));
+  addresses.push_back(at);
+  AICF_RETURN_IF_ERROR(gpu_->Run(image.cubin, image.symbol, job.kernel->launch(c.problem, device_),
+                                 addresses, times, times > 1 ? &job.median_us : nullptr));
+  job.got = c.buffers;
+  for (size_t i = 0; i < job.got.size(); ++i) {
+    AICF_RETURN_IF_ERROR(gpu_->Download(job.got[i].data(), addresses[i], job.got[i].size()));
+  }
+  return OkStatus();
+}
+
+void JobRunner::Run(std::vector<Job>& jobs, const Options& options) {
+  std::vector<ImageRequest> requests;
+  for (const Job& job : jobs) requests.push_back({job.kernel, &job.item->problem});
+  ImageOptions image_options;
+  const char* cache = std::getenv("AICF_TEST_KERNEL_CACHE");
+  image_options.cache_dir = cache == nullptr ? "none" : cache;
+  const Result<CompiledImages> images = CompileImages(requests, device_, image_options);
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    const Status status = images.ok() ? RunOne(jobs[j], images->images[images->image_of[j]], options.times)
+                                      : images.status();
+    if (!status.ok()) jobs[j].failure = status.ToString();
+  }
+  if (!options.compare) return;
+  std::map<const Case*, Buffers> references;
+  for (const Job& job : jobs) references[job.item.get()];
+  std::vector<const Case*> items;
+  for (const auto& [item, buffers] : references) items.push_back(item);
+  OnAllCores(items.size(), [&](size_t i) { references.at(items[i]) = RunReference(*items[i]); });
+  for (Job& job : jobs) {
+    if (job.failure.empty()) job.failure = Difference(*job.item, job.got, references.at(job.item.get()));
+  }
+}
+
+}  // namespace aicf::conformance

@@ -1,0 +1,56 @@
+/// Many cases on the GPU: all instances compiled in parallel first, then run one after the other and
+/// compared with the reference kernels.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/images.h"
+#include "tests/conformance/cases.h"
+#include "tests/conformance/compare.h"
+#include "tests/conformance/gpu.h"
+
+namespace aicf::conformance {
+
+struct Job {
+  std::shared_ptr<const Case> item;
+  const abi::KernelInfo* kernel = nullptr;
+  Buffers got;            ///< buffers after the run
+  double median_us = 0;   ///< filled when Options::times > 1
+  std::string failure;    ///< compile, launch or comparison; empty when all is well
+};
+
+class JobRunner {
+ public:
+  /// Errors: kDevice when there is no GPU or no NVRTC: the sentence a test skips with.
+  static Result<std::unique_ptr<JobRunner>> Make();
+
+  const abi::DeviceSpec& device() const { return device_; }
+  Gpu& gpu() { return *gpu_; }
+
+  struct Options {
+    bool compare = true;  ///< with the reference kernel
+    int times = 1;
+  };
+  /// Runs every job. Failures are in the jobs.
+  void Run(std::vector<Job>& jobs, const Options& options);
+
+  /// The variants that take the case, `most` of them, rotating with `turn`; the cheapest first.
+  std::vector<const abi::KernelInfo*> Variants(const Case& c, size_t most, size_t turn) const;
+
+ private:
+  JobRunner() = default;
+  Status RunOne(Job& job, const CompiledImage& image, int times);
+  Result<uint64_t> Room(size_t bytes);
+
+  std::shared_ptr<Gpu> gpu_;
+  abi::DeviceSpec device_;
+  uint64_t arena_ = 0;
+  size_t arena_bytes_ = 0;
+};
+
+/// Calls f(i) for i in [0, count) on all cores.
+void OnAllCores(size_t count, const std::function<void(size_t)>& f);
+
+}  // namespace aicf::conformance

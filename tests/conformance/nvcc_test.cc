@@ -1,0 +1,87 @@
+// The instances' text through both of CUDA's compilers: NVRTC, which ships it, and nvcc, which is stricter
+// about host and device code.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "compiler/codegen/cuda_source.h"
+#include "compiler/codegen/images.h"
+#include "compiler/codegen/nvrtc.h"
+#include "kernels/cuda/embedded.h"
+#include "tests/conformance/cases.h"
+
+namespace aicf::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+using abi::MathMode;
+
+// For every CUDA variant the first random problem that it takes.
+std::vector<std::pair<const abi::KernelInfo*, abi::Problem>> OneInstanceEach() {
+  const abi::DeviceSpec device = *abi::FindDevice("cuda");
+  std::vector<std::pair<const abi::KernelInfo*, abi::Problem>> instances;
+  for (int f = 0; f < abi::kFamilyCount; ++f) {
+    const auto family = static_cast<abi::Family>(f);
+    std::set<std::string_view> done;
+    for (uint64_t seed = 0; seed < 60; ++seed) {
+      CaseOptions o;
+      if (seed % 2 == 1) o.math = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16};
+      const Case c = RandomCase(family, seed, o);
+      for (const abi::KernelInfo& k : abi::KernelsOf(family)) {
+        const bool fits = k.backend == abi::Backend::kCuda && k.supports(c.problem, device).empty();
+        if (fits && done.insert(k.key).second) instances.emplace_back(&k, c.problem);
+      }
+    }
+  }
+  return instances;
+}
+
+TEST(Nvrtc, CompilesEveryVariant) {
+  if (const auto nvrtc = Nvrtc::Open(); !nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
+  const auto instances = OneInstanceEach();
+  std::vector<ImageRequest> requests;
+  for (const auto& [kernel, problem] : instances) requests.push_back({kernel, &problem});
+  ImageOptions options;
+  options.cache_dir = "none";
+  const auto images = CompileImages(requests, *abi::FindDevice("cuda"), options);
+  ASSERT_TRUE(images.ok()) << images.status().ToString();
+  EXPECT_EQ(images->images.size(), instances.size());
+  for (const CompiledImage& image : images->images) EXPECT_GT(image.cubin.size(), 1000u) << image.symbol;
+}
+
+#if defined(AICF_NVCC)
+constexpr const char* kNvcc = AICF_NVCC;
+#else
+constexpr const char* kNvcc = "";
+#endif
+
+TEST(Nvcc, CompilesAHandfulOfInstances) {
+  if (*kNvcc == '\0') GTEST_SKIP() << "nvcc was not found at configure time, or AICF_CUDA_CHECK is off";
+  const fs::path folder = fs::temp_directory_path() / StrCat("aicf-nvcc-", static_cast<int64_t>(getpid()));
+  for (const cuda::EmbeddedSource& s : cuda::EmbeddedSources()) {
+    fs::create_directories((folder / s.name).parent_path());
+    std::ofstream(folder / s.name) << s.text;
+  }
+  std::set<std::string_view> sources;
+  for (const auto& [kernel, problem] : OneInstanceEach()) {
+    // One variant per device file, and not every file: nvcc takes seconds for each.
+    if (!sources.insert(kernel->source).second || sources.size() % 2 == 0) continue;
+    std::ofstream(folder / "instance.cu") << WriteCudaSource(*kernel, problem, *abi::FindDevice("cuda"));
+    const std::string command =
+        StrCat(kNvcc, " -std=c++17 -fmad=false -gencode=arch=compute_90a,code=sm_90a -c -I", folder.string(),
+               " ", (folder / "instance.cu").string(), " -o /dev/null > ", (folder / "log").string(), " 2>&1");
+    std::stringstream log;
+    const int result = std::system(command.c_str());
+    log << std::ifstream(folder / "log").rdbuf();
+    EXPECT_EQ(result, 0) << kernel->key << "\n" << log.str();
+  }
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace aicf::conformance

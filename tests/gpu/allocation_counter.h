@@ -1,0 +1,19 @@
+/// Counts heap allocations of the calling thread by replacing the allocation functions of this test
+/// program: malloc and its siblings, hence operator new, and those of every library loaded with it.
+#pragma once
+
+#include <cstdint>
+
+namespace aicf::gpu {
+
+/// While an object lives, allocations of its thread are counted.
+class AllocationCounter {
+ public:
+  AllocationCounter();
+  ~AllocationCounter();
+  AllocationCounter(const AllocationCounter&) = delete;
+  AllocationCounter& operator=(const AllocationCounter&) = delete;
+  uint64_t count() const;
+};
+
+}  // namespace aicf::gpu

@@ -1,0 +1,134 @@
+/// What happens to sessions when the device, the driver's state or the code in an artifact goes
+/// bad.
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+
+#include "base/hash.h"
+#include "compiler/codegen/nvrtc.h"
+#include "tests/gpu/gpu_fixture.h"
+
+namespace aicf::gpu {
+namespace {
+
+constexpr int64_t kElements = 1000;
+
+class GpuFaults : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    auto program = CompileLowered(TinyProgram(kElements));
+    ASSERT_TRUE(program.ok()) << program.status().ToString();
+    program_ = *program;
+    x_ = RandomValues(kElements, 30);
+  }
+  std::unique_ptr<Session> Create() {
+    auto session = Session::Create(program_, {});
+    EXPECT_TRUE(session.ok()) << session.status().ToString();
+    return session.ok() ? *std::move(session) : nullptr;
+  }
+  void ExpectLost(Session& session) {
+    std::vector<float> y(kElements);
+    const Status first = session.Run();
+    EXPECT_EQ(first.code(), Code::kDevice) << first.ToString();
+    EXPECT_EQ(session.Run().code(), Code::kDevice);
+    EXPECT_EQ(session.Wait().code(), Code::kDevice);
+    EXPECT_EQ(session.GetOutput("y", y.data(), kElements * 4).code(), Code::kDevice);
+    EXPECT_EQ(session.TimeReplays(3).status().code(), Code::kDevice);
+  }
+  std::shared_ptr<const Program> program_;
+  std::vector<float> x_;
+};
+
+/// Makes the device's context unusable, as a faulty kernel of another library would.
+Status FaultTheContext(cuda::Driver& driver) {
+  AICF_ASSIGN_OR_RETURN(const auto device, cuda::Device::Retain(driver, 0));
+  AICF_ASSIGN_OR_RETURN(const auto nvrtc, Nvrtc::Open());
+  AICF_ASSIGN_OR_RETURN(
+      const auto cubin,
+      nvrtc->Compile("extern \"C\" __global__ void fault(int* p) { *p = 1; }", "sm_90a"));
+  const cuda::ContextScope scope(*device);
+  cuda::CUmodule module = nullptr;
+  AICF_CUDA_CHECK(
+      driver, "loading",
+      driver.ModuleLoadDataEx(&module, cubin.data(), 0u, static_cast<cuda::CUjit_option*>(nullptr),
+                              static_cast<void**>(nullptr)));
+  cuda::CUfunction function = nullptr;
+  AICF_CUDA_CHECK(driver, "finding", driver.ModuleGetFunction(&function, module, "fault"));
+  AICF_ASSIGN_OR_RETURN(const cuda::Stream stream, cuda::CreateStream(device));
+  uint64_t address = 16;  // no memory there
+  void* parameters[] = {&address};
+  cuda::CUlaunchConfig config;
+  config.stream = stream.get();
+  for (int axis = 0; axis < 3; ++axis) config.grid[axis] = config.block[axis] = 1;
+  AICF_CUDA_CHECK(
+      driver, "launching",
+      driver.LaunchKernelEx(&config, function, parameters, static_cast<void**>(nullptr)));
+  EXPECT_EQ(driver.StreamSynchronize(stream.get()), cuda::kCudaIllegalAddress);
+  return OkStatus();
+}
+
+TEST_F(GpuFaults, AnIllegalAddressFailsEverySessionAndAFreshContextWorks) {
+  {
+    const auto first = Create();
+    const auto second = Create();
+    ASSERT_TRUE(first != nullptr && second != nullptr);
+    RunOnce(*first, *program_, x_);
+    ASSERT_TRUE(FaultTheContext(driver()).ok());
+    ExpectLost(*first);
+    ExpectLost(*second);
+  }
+  // The last session has released the context: the next one starts anew.
+  const auto fresh = Create();
+  ASSERT_NE(fresh, nullptr);
+  EXPECT_LT(RelativeError(RunOnce(*fresh, *program_, x_), Reference(program_, x_)), 1e-6);
+}
+
+TEST_F(GpuFaults, ADeviceResetByAnotherLibraryIsADeviceErrorAndDestructorsReturn) {
+  using ResetFn = int (*)(int);
+  const auto reset = reinterpret_cast<ResetFn>(
+      dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuDevicePrimaryCtxReset_v2"));
+  ASSERT_NE(reset, nullptr);
+  {
+    const auto session = Create();
+    ASSERT_NE(session, nullptr);
+    RunOnce(*session, *program_, x_);
+    ASSERT_EQ(reset(0), 0);
+    ExpectLost(*session);
+  }
+  const auto fresh = Create();
+  ASSERT_NE(fresh, nullptr);
+  EXPECT_LT(RelativeError(RunOnce(*fresh, *program_, x_), Reference(program_, x_)), 1e-6);
+}
+
+TEST_F(GpuFaults, GarbageCodeWithAGoodHashIsRefusedByTheDriver) {
+  const auto contents = CompileToContents(TinyProgram(kElements));
+  ASSERT_TRUE(contents.ok());
+  // Noise, nothing but an ELF magic, and a cubin cut in half.
+  for (int kind = 0; kind < 3; ++kind) {
+    schema::Contents bad = *contents;
+    schema::Image& image = bad.program.images[0];
+    if (kind == 2) {
+      image.bytes /= 2;
+      bad.images.resize(image.offset + image.bytes);
+    }
+    for (uint64_t i = kind == 1 ? 4 : 0; kind != 2 && i < image.bytes; ++i) {
+      bad.images[image.offset + i] = static_cast<std::byte>(i * 37 + 11);
+    }
+    image.hash = HashBytes(std::span(bad.images).subspan(image.offset, image.bytes));
+    const auto bytes = schema::Serialize(bad);
+    ASSERT_TRUE(bytes.ok()) << bytes.status().ToString();
+    const auto program = Program::FromBytes(*bytes);
+    ASSERT_TRUE(program.ok()) << program.status().ToString();
+    const auto session = Session::Create(*program, {});
+    ASSERT_FALSE(session.ok()) << kind;
+    EXPECT_TRUE(session.status().code() == Code::kBadArtifact ||
+                session.status().code() == Code::kDevice)
+        << session.status().ToString();
+  }
+  EXPECT_NE(Create(), nullptr);
+}
+
+}  // namespace
+}  // namespace aicf::gpu

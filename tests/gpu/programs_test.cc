@@ -1,0 +1,56 @@
+/// The programs that the GPU tests run, checked where there is no GPU: they compile, verify, and
+/// the reference kernels execute the plan that was made for CUDA.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compiler/codegen/nvrtc.h"
+#include "tests/gpu/gpu_fixture.h"
+
+namespace aicf::gpu {
+namespace {
+
+std::shared_ptr<const Program> CompileOrNull(const ir::Lowered& lowered) {
+  auto program = CompileLowered(lowered);
+  EXPECT_TRUE(program.ok()) << program.status().ToString();
+  return program.ok() ? *program : nullptr;
+}
+
+TEST(Programs, TheMixedProgramMeansWhatItSays) {
+  if (!Nvrtc::Open().ok()) GTEST_SKIP() << Nvrtc::Open().status().message();
+  constexpr int64_t kRows = 5;
+  constexpr int64_t kCols = 7;
+  const auto program = CompileOrNull(MixedProgram(kRows, kCols));
+  ASSERT_NE(program, nullptr);
+  EXPECT_EQ(program->target(), "cuda:sm_90a");
+  const std::vector<float> x = RandomValues(kRows * kCols, 20);
+  const std::vector<float> shift = RandomValues(kCols, 1);
+  const std::vector<float> weights = RandomValues(kCols * kCols, 2);
+  std::vector<float> expected(x.size());
+  for (int64_t r = 0; r < kRows; ++r) {
+    double product[kCols] = {};
+    double sum = 0;
+    double shares = 0;
+    for (int64_t c = 0; c < kCols; ++c) {
+      for (int64_t k = 0; k < kCols; ++k) {
+        product[c] +=
+            std::sin(static_cast<double>(x[r * kCols + k]) + shift[k]) * weights[k * kCols + c];
+      }
+      sum += product[c];
+      shares += std::exp(product[c]);
+    }
+    for (int64_t c = 0; c < kCols; ++c) {
+      expected[r * kCols + c] = static_cast<float>(std::exp(product[c]) / shares * sum);
+    }
+  }
+  EXPECT_LT(RelativeError(Reference(program, x), expected), 1e-5);
+}
+
+TEST(Programs, RelativeErrorSeesDifferencesAndNaN) {
+  EXPECT_EQ(RelativeError({1, 2}, {1, 2}), 0);
+  EXPECT_NEAR(RelativeError({1, 2.5f}, {1, 2}), 0.25, 1e-9);
+  EXPECT_TRUE(std::isinf(RelativeError({NAN, 2}, {1, 2})));
+}
+
+}  // namespace
+}  // namespace aicf::gpu

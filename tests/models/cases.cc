@@ -1,0 +1,32 @@
+#include "tests/models/cases.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace aicf::testing {
+
+std::vector<ModelCase> LoadCases() {
+  const char* folder = std::getenv("AICF_TEST_MODELS");
+  if (folder == nullptr) return {};
+  const std::string root = std::string(folder) + "/";
+  std::ifstream file(root + "manifest.json");
+  if (!file) return {};
+  std::vector<ModelCase> cases;
+  const nlohmann::ordered_json manifest = nlohmann::ordered_json::parse(file);
+  for (const auto& [name, entry] : manifest.items()) {
+    if (!entry.contains("inputs")) continue;
+    ModelCase c{name, root + entry["model"].get<std::string>(), {}, {}};
+    for (const auto& [tensor, info] : entry["inputs"].items()) {
+      const auto shape = info["shape"].get<std::vector<int64_t>>();
+      c.inputs.push_back({tensor, root + info["file"].get<std::string>(), Dims(std::span(shape))});
+    }
+    for (const auto& [tensor, path] : entry["outputs"].items()) {
+      c.outputs.push_back({tensor, root + path.get<std::string>(), {}});
+    }
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+}  // namespace aicf::testing

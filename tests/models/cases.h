@@ -1,0 +1,27 @@
+/// The real models with reference inputs and outputs, listed in $AICF_TEST_MODELS/manifest.json.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/dims.h"
+
+namespace aicf::testing {
+
+struct CaseTensor {
+  std::string name;
+  std::string file;
+  Dims shape;
+};
+
+struct ModelCase {
+  std::string name;
+  std::string model;
+  std::vector<CaseTensor> inputs;
+  std::vector<CaseTensor> outputs;  ///< shape unset
+};
+
+/// Empty when the variable is unset or the manifest is missing.
+std::vector<ModelCase> LoadCases();
+
+}  // namespace aicf::testing

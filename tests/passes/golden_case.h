@@ -1,0 +1,34 @@
+/// Golden tests of passes: text files of cases. A line that starts in column one with a key opens a
+/// field; other lines continue the field; '#' starts a comment line.
+///   case:      name; opens a case
+///   pass:      one or more passes, in order: "fuse-epilogue, explain-separate"
+///   device:    target the passes see; absent: a device without kernels, so that a case depends on
+///              legality and not on which kernels exist
+///   disable:   source nodes given to --disable-fusion
+///   input:     IR text, a graph or a lowered program. A constant "@<32 hex digits>" is random data
+///              seeded by the digits
+///   expect:    IR text after the passes, or "same"
+///   decisions: optional; every decision the passes record, one line each:
+///              "kind subject: choice" then " | refusal" for every alternative that has one
+///   values:    "exact" or "max_ulp=N": the program before and after must agree on random inputs
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace aicf {
+
+struct GoldenCase {
+  std::string name, device;
+  std::vector<std::string> passes, disabled, decisions;
+  std::string input, expect;
+  bool check_decisions = false;
+  int64_t max_ulp = 0;
+  int line = 0;
+};
+
+Result<std::vector<GoldenCase>> ParseGoldenFile(const std::string& path);
+
+}  // namespace aicf
