@@ -1,0 +1,62 @@
+# Shared by the scripts: where things are, and what a build needs. Sourced, not run.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cache=$root/build/downloads
+
+packages=(
+  ca-certificates g++ cmake ninja-build ccache git zstd
+  libflatbuffers-dev flatbuffers-compiler libprotobuf-dev protobuf-compiler libonnx-dev
+  libcli11-dev libspdlog-dev libgtest-dev libbenchmark-dev libblis-pthread-dev libxxhash-dev
+  nlohmann-json3-dev libpng-dev zlib1g-dev python3 python3-pip
+)
+
+say() { printf '== %s\n' "$*"; }
+
+# Installs what is missing with the system's package manager; asks nothing.
+install_packages() {
+  local missing=() p
+  for p in "${packages[@]}"; do
+    dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$p")
+  done
+  [ ${#missing[@]} = 0 ] && return
+  say "installing ${missing[*]}"
+  local as_root=()
+  [ "$(id -u)" = 0 ] || as_root=(sudo -n)
+  export DEBIAN_FRONTEND=noninteractive
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# Device code is compiled with NVRTC. A machine without the CUDA toolkit takes it from PyPI.
+find_nvrtc() {
+  local found
+  for found in "${CUDA_HOME:-/usr/local/cuda}"/lib64/libnvrtc.so.13 \
+               "$cache"/nvrtc/nvidia/cu13/lib/libnvrtc.so.13; do
+    if [ -e "$found" ]; then export AICF_NVRTC=$found; return; fi
+  done
+  say "fetching NVRTC"
+  mkdir -p "$cache"
+  python3 -m pip download --quiet --disable-pip-version-check --no-deps --dest "$cache" \
+    nvidia-cuda-nvrtc==13.0.88
+  mkdir -p "$cache/nvrtc"
+  python3 -m zipfile -e "$cache"/nvidia_cuda_nvrtc-13.0.88-*.whl "$cache/nvrtc"
+  rm "$cache"/nvidia_cuda_nvrtc-13.0.88-*.whl
+  export AICF_NVRTC=$cache/nvrtc/nvidia/cu13/lib/libnvrtc.so.13
+}
+
+has_gpu() { command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi -L 2>/dev/null | grep -q GPU; }
+
+# build PRESET "TARGETS" [cmake options]: configures and builds; output only when it fails.
+build() {
+  local preset=$1 targets=$2 log
+  shift 2
+  log=$root/build/$preset.log
+  mkdir -p "$root/build"
+  say "building ($preset)"
+  # shellcheck disable=SC2086 # a list of targets
+  if ! { cmake -S "$root" --preset "$preset" "$@" &&
+         cmake --build "$root/build/$preset" --target $targets; } >"$log" 2>&1; then
+    tail -n 60 "$log" >&2
+    exit 1
+  fi
+}

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# The main job, from a fresh clone: installs what is missing, builds, compiles a text recogniser for this
+# machine (the GPU if there is one), reads a line of text from a picture, and shows what it cost.
+cd "$(dirname "$0")/.."
+. scripts/common.sh
+
+install_packages
+build release "aicf-compile aicf-run aicf-inspect ppocr-read" -DAICF_BUILD_TESTS=OFF -DAICF_BUILD_BENCH=OFF
+bin=$root/build/release/bin
+models=$root/build/models/ppocr
+artifact=$root/build/rec.aicf
+
+say "fetching PP-OCRv4"
+models/ppocr/fetch.sh "$models"
+
+target=cpu
+if has_gpu; then
+  target=cuda
+  find_nvrtc
+fi
+say "compiling the recogniser for $target"
+"$bin/aicf-compile" "$models/rec.onnx" -o "$artifact" --force --target="$target" --shapes=x:1x3x48x640
+
+say "reading models/ppocr/data/shipped.png"
+"$bin/ppocr-read" "$artifact" models/ppocr/data/shipped.png
+
+say "what it costs"
+"$bin/aicf-run" "$artifact" --memory
+"$bin/aicf-inspect" "$artifact" --summary
