@@ -64,16 +64,14 @@ uint16_t HardSwish(abi::ExprBuilder& b, uint16_t x) {
 
 void AddElementwise(std::vector<Case>& cases) {
   const auto in = [](abi::ExprBuilder& b, int k = 0) { return b.Input(k, DType::kF32); };
-  const auto relu = Make([&](auto& b) {
-    return b.Binary(ExprOp::kMax, in(b), b.Const(0, DType::kF32));
-  });
+  const auto relu =
+      Make([&](auto& b) { return b.Binary(ExprOp::kMax, in(b), b.Const(0, DType::kF32)); });
   const auto hard_swish = Make([&](auto& b) { return HardSwish(b, in(b)); });
   const auto add_relu = Make([&](auto& b) {
     return b.Binary(ExprOp::kMax, b.Binary(ExprOp::kAdd, in(b), in(b, 1)), b.Const(0, DType::kF32));
   });
-  const auto swish = Make([&](auto& b) {
-    return b.Binary(ExprOp::kMul, in(b), b.Unary(ExprOp::kSigmoid, in(b)));
-  });
+  const auto swish = Make(
+      [&](auto& b) { return b.Binary(ExprOp::kMul, in(b), b.Unary(ExprOp::kSigmoid, in(b))); });
   const auto affine = Make([&](auto& b) {
     return b.Binary(ExprOp::kAdd, b.Binary(ExprOp::kMul, in(b), in(b, 1)), in(b, 2));
   });
@@ -87,9 +85,13 @@ void AddElementwise(std::vector<Case>& cases) {
   }
   const Dims shape = {1, 96, 60, 80};
   const abi::View dense = abi::DenseView(DType::kF32, shape);
-  cases.push_back({"scale+shift nchw", Elementwise(shape, {dense, Repeated(dense, {0, 2, 3}), Repeated(dense, {0, 2, 3})}, affine)});
+  cases.push_back(
+      {"scale+shift nchw",
+       Elementwise(shape, {dense, Repeated(dense, {0, 2, 3}), Repeated(dense, {0, 2, 3})},
+                   affine)});
   abi::View last = ChannelsLast(shape);
-  abi::Problem p = Elementwise(shape, {last, Repeated(last, {0, 2, 3}), Repeated(last, {0, 2, 3})}, affine);
+  abi::Problem p =
+      Elementwise(shape, {last, Repeated(last, {0, 2, 3}), Repeated(last, {0, 2, 3})}, affine);
   p.outputs = {last};
   cases.push_back({"scale+shift nhwc", p});
 }
@@ -125,7 +127,8 @@ void AddWindows(std::vector<Case>& cases) {
   const Dims in = {1, 64, 111, 111}, out = {1, 64, 55, 55};
   const auto max = abi::PoolKind::kMax;
   pool("max-pool 3x3/2 nhwc", max, 3, 2, ChannelsLast(in), ChannelsLast(out));
-  pool("max-pool 3x3/2 nchw", max, 3, 2, abi::DenseView(DType::kF32, in), abi::DenseView(DType::kF32, out));
+  pool("max-pool 3x3/2 nchw", max, 3, 2, abi::DenseView(DType::kF32, in),
+       abi::DenseView(DType::kF32, out));
   pool("avg-pool 13x13 nhwc", abi::PoolKind::kAverage, 13, 1, ChannelsLast({1, 1000, 13, 13}),
        ChannelsLast({1, 1000, 1, 1}));
   for (auto mode : {abi::ResizeMode::kNearest, abi::ResizeMode::kLinear}) {
@@ -149,7 +152,8 @@ void AddWindows(std::vector<Case>& cases) {
 }
 
 void AddReductions(std::vector<Case>& cases) {
-  const auto reduce = [&](const std::string& name, abi::ReduceKind kind, const abi::View& in, const Dims& axes) {
+  const auto reduce = [&](const std::string& name, abi::ReduceKind kind, const abi::View& in,
+                          const Dims& axes) {
     abi::Problem p;
     p.family = abi::Family::kReduce;
     p.attrs = abi::ReduceAttrs{kind, axes, false};
@@ -238,7 +242,8 @@ void Time(const Case& c, ThreadPool& pool) {
   std::sort(us.begin(), us.end());
   const double median = us[us.size() / 2];
   std::printf("%-28s %-26s %10.2f us %8.2f GB/s  best %.2f\n", c.name.c_str(),
-              std::string(info->key).c_str(), median, abi::ByteCount(c.problem) / median / 1e3, us[0]);
+              std::string(info->key).c_str(), median, abi::ByteCount(c.problem) / median / 1e3,
+              us[0]);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 /// last. Tests only.
 #pragma once
 
+#include <elf.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -69,6 +70,18 @@ inline schema::Step ChainStep(const ChainOptions& options, abi::ExprOp op, uint3
   return step;
 }
 
+/// The header of a cubin without sections: enough for a driver that is not real.
+inline std::vector<std::byte> EmptyCubin() {
+  Elf64_Ehdr header = {};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_machine = 190;
+  std::vector<std::byte> bytes(sizeof(header));
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  return bytes;
+}
+
 /// Buffers: 0 x, 1 w, 2 y, then temporaries; offsets without reuse, so that every byte has one
 /// owner.
 inline schema::Contents ChainContents(const ChainOptions& options) {
@@ -111,7 +124,7 @@ inline schema::Contents ChainContents(const ChainOptions& options) {
   p.arena_lower_bound = p.arena_bytes;
   p.entry_points.push_back({"main", {x}, {y}, 0, static_cast<uint32_t>(options.steps)});
   if (options.target.starts_with("cuda")) {
-    contents.images.assign(64, std::byte{0x7f});
+    contents.images = EmptyCubin();
     p.images.push_back(
         {options.arch, "test compiler", HashBytes(contents.images), 0, contents.images.size()});
   }

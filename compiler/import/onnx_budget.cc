@@ -36,7 +36,7 @@ enum class Type : uint8_t {
 
 struct Field {
   Type parent;
-  int number;
+  uint8_t number;
   Type type;
 };
 

@@ -14,8 +14,8 @@ inline constexpr int64_t kMaxPrintedElements = 16;
 std::string ConstantText(const Tensor& tensor);
 
 /// Reads either form. A hash that `resolve` does not know gives zeros.
-/// Errors: kInvalidArgument when the number of elements differs from the shape's, or when a resolved
-/// tensor has another dtype or size.
+/// Errors: kInvalidArgument when the number of elements differs from the shape's, or when a
+/// resolved tensor has another dtype or size.
 Result<Tensor> ParseConstantText(Scanner& in, DType dtype, const Dims& shape,
                                  const ConstantResolver& resolve);
 

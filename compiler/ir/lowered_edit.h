@@ -11,8 +11,8 @@ namespace aicf::ir {
 /// Removes buffers that no step and no signature names, and renumbers the rest in order.
 void DropUnusedBuffers(Lowered& lowered);
 
-/// A walk over a program's steps that may replace and erase them. Indices of steps do not change until
-/// Finish. Keeps for every buffer the steps that read it and write it.
+/// A walk over a program's steps that may replace and erase them. Indices of steps do not change
+/// until Finish. Keeps for every buffer the steps that read it and write it.
 class StepEditor {
  public:
   explicit StepEditor(Lowered& lowered);

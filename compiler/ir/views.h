@@ -21,8 +21,8 @@ abi::View WindowOf(const abi::View& v, const Dims& starts, const Dims& extents);
 /// NumPy broadcasting to `shape` (aligned at the right). REQUIRES: v.shape broadcasts to shape.
 abi::View BroadcastTo(const abi::View& v, const Dims& shape);
 
-/// The same elements in row-major order of the view under another shape of equal count; nullopt when
-/// no strides express it, and a copy is needed.
+/// The same elements in row-major order of the view under another shape of equal count; nullopt
+/// when no strides express it, and a copy is needed.
 std::optional<abi::View> Reshape(const abi::View& v, const Dims& shape);
 
 /// Strides of a dense block whose axes are stored in `order`, outermost first.
@@ -42,9 +42,10 @@ bool CoversWhole(const abi::View& v, int64_t count);
 /// True when no two indices of the view share an element (sufficient test: nested strides).
 bool IsInjective(const abi::View& v);
 
-/// Translates a view of one buffer into a view of another: `from` and `to` have one shape, so they pair
-/// each element of the first buffer with one of the second; the result W has v's shape and
-/// W[i] = to[j] wherever v[i] = from[j]. nullopt when v reads outside `from` or no strides express it.
+/// Translates a view of one buffer into a view of another: `from` and `to` have one shape, so they
+/// pair each element of the first buffer with one of the second; the result W has v's shape and
+/// W[i] = to[j] wherever v[i] = from[j]. nullopt when v reads outside `from` or no strides express
+/// it.
 std::optional<abi::View> Remap(const abi::View& v, const abi::View& from, const abi::View& to);
 
 /// Distinct elements named by the view: broadcast axes count once.

@@ -212,6 +212,9 @@ Status CheckPool(const Problem& p) {
   if (a.kernel.rank() != x.rank() - 2) return Bad(p, "kernel rank is not the spatial rank");
   if (x[0] != y[0] || x[1] != y[1]) return Bad(p, "batch or channels differ");
   if (a.kind == PoolKind::kLp && a.p < 1) return Bad(p, "exponent ", a.p);
+  if (a.kind == PoolKind::kLp && !IsFloat(p.inputs[0].dtype)) {
+    return Bad(p, "a p-norm of ", DTypeName(p.inputs[0].dtype), ", needs a float");
+  }
   for (int d = 0; d < x.rank() - 2; ++d) {
     int64_t span = 0, start = 0;
     if (a.kernel[d] < 1 || !WindowSpan(a.kernel[d], a.dilations[d], &span)) {

@@ -1,6 +1,8 @@
 #include "runtime/cpu/cpu_session.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -177,6 +179,7 @@ TEST(CpuSession, ManySessionsShareAProgramAndGiveTheSameBits) {
   chain.elements = 5000;
   const auto program = MakeProgram(ChainContents(chain));
   std::vector<std::thread> threads;
+  threads.reserve(8);
   std::atomic<int> wrong{0};
   for (unsigned t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
@@ -208,6 +211,7 @@ TEST(CpuSession, ASecondThreadIsBusyNeverTorn) {
   ASSERT_TRUE(session->SetInput("x", x.data(), x.size() * 4).ok());
   std::atomic<int> busy{0}, other{0};
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int run = 0; run < 50; ++run) {
@@ -250,6 +254,31 @@ TEST(CpuSession, ReportsItsMemory) {
   EXPECT_GE(report.arena_bytes, 5u * 4000u);
   EXPECT_EQ(report.total_device_bytes, report.arena_bytes + report.weights_bytes);
   EXPECT_EQ(session->device_name(), "cpu");
+}
+
+TEST(CpuSession, AChildOfForkCanRunAndDestroyASession) {
+  ChainOptions chain;
+  SessionOptions options;
+  options.threads = 3;
+  auto session = MakeSession(chain, options);
+  RunAndCheck(*session, chain, 1);
+  const std::vector<float> x = RandomInput(chain.elements, 2);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // a hang becomes a failure
+    bool ok = session->SetInput("x", x.data(), x.size() * 4).ok() && session->Run().ok();
+    std::vector<float> y(x.size());
+    ok = ok && session->GetOutput("y", y.data(), y.size() * 4).ok();
+    for (size_t i = 0; i < y.size(); ++i) {
+      ok = ok && y[i] == testing::ChainExpected(chain, static_cast<int64_t>(i), x[i]);
+    }
+    session.reset();
+    _exit(ok ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  RunAndCheck(*session, chain, 3);
 }
 
 TEST(CpuSession, ThreadCountsAreChecked) {

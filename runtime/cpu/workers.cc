@@ -1,8 +1,17 @@
 #include "runtime/cpu/workers.h"
 
+#include <unistd.h>
+
 #include <system_error>
 
 namespace aicf {
+
+Workers::Workers(int threads)
+    : pool_(std::make_unique<cpu::ThreadPool>(threads)), owner_(getpid()) {}
+
+Workers::~Workers() {
+  if (getpid() != owner_) (void)pool_.release();
+}
 
 Result<std::unique_ptr<Workers>> Workers::Start(int threads) {
   if (threads < 0 || threads > kMaxThreads) {

@@ -1,6 +1,8 @@
 /// The worker threads of one CPU session.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 
 #include "base/status.h"
@@ -17,11 +19,20 @@ class Workers {
   /// kMaxThreads; kResource when the system grants no more threads.
   static Result<std::unique_ptr<Workers>> Start(int threads);
 
-  ParallelContext context() { return {&pool_, &cpu::ThreadPool::ParallelFor, pool_.threads()}; }
+  /// In a child of fork the threads do not exist: it may run programs, on its own thread, and
+  /// leaves the pool's memory behind instead of waiting for them.
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  ParallelContext context() {
+    return {pool_.get(), &cpu::ThreadPool::ParallelFor, pool_->threads()};
+  }
 
  private:
-  explicit Workers(int threads) : pool_(threads) {}
-  cpu::ThreadPool pool_;
+  explicit Workers(int threads);
+  std::unique_ptr<cpu::ThreadPool> pool_;
+  pid_t owner_;
 };
 
 }  // namespace aicf

@@ -56,9 +56,9 @@ Result<std::unique_ptr<CublasLt>> CublasLt::Open(std::shared_ptr<const Device> d
 }
 
 CublasLt::~CublasLt() {
-  if (handle_ == nullptr || !device_->InCreator()) return;
+  if (handle_ == nullptr) return;
   const ContextScope scope(*device_);
-  (void)api_.Destroy(handle_);
+  if (scope.ok()) (void)api_.Destroy(handle_);
 }
 
 Status CublasLt::Check(int status, std::string_view what) const {

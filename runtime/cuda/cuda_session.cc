@@ -53,9 +53,9 @@ class CudaSession final : public SessionBase {
   Status EnqueueReplay(CUstream stream) const;
   Status LaunchReplay();
   Status FinishReplay();
-  /// Errors: the sticky failure; kDevice in a forked child; kInvalidArgument while the caller
-  /// captures.
-  Status Usable() const;
+  /// The first line of every call. Errors: the sticky failure; kDevice in a forked child or after a
+  /// reset of the device; kInvalidArgument while the caller captures his stream.
+  Status Enter(const ContextScope& scope);
   Status RefuseInFlight();
   /// Remembers the first device failure: the context cannot be trusted after it.
   Status Remember(Status status);
@@ -75,8 +75,9 @@ class CudaSession final : public SessionBase {
 
 CudaSession::~CudaSession() {
   WaitUntilIdle();
-  if (shared_ == nullptr || !stream_ || !device().InCreator()) return;
+  if (shared_ == nullptr || !stream_) return;
   const ContextScope scope(device());
+  if (!scope.ok()) return;
   (void)driver().StreamSynchronize(own_stream());
   if (in_flight_ && options_.sync == SyncPolicy::kEventRecord) {
     (void)driver().EventSynchronize(done_.get());
@@ -181,7 +182,7 @@ Status CudaSession::FinishReplay() {
   return OkStatus();
 }
 
-Status CudaSession::Usable() const {
+Status CudaSession::Enter(const ContextScope& scope) {
   if (!failure_.ok()) return failure_;
   if (!device().InCreator()) {
     return Error(
@@ -189,6 +190,7 @@ Status CudaSession::Usable() const {
         "this session belongs to the parent process: CUDA does not survive fork(); fork before "
         "anything uses CUDA");
   }
+  if (!scope.ok()) return Remember(scope.status());
   if (options_.stream == nullptr) return OkStatus();
   CUstreamCaptureStatus capturing = kCaptureNone;
   AICF_CUDA_CHECK(driver(), "examining the caller's stream",
@@ -205,18 +207,16 @@ Status CudaSession::Remember(Status status) {
 }
 
 Status CudaSession::RunOnce() {
-  AICF_RETURN_IF_ERROR(Usable());
   const ContextScope scope(device());
-  AICF_RETURN_IF_ERROR(Remember(scope.status()));
+  AICF_RETURN_IF_ERROR(Enter(scope));
   AICF_RETURN_IF_ERROR(Remember(LaunchReplay()));
   return Remember(FinishReplay());
 }
 
 Status CudaSession::WaitForRun() {
-  AICF_RETURN_IF_ERROR(Usable());
-  if (!in_flight_) return OkStatus();
   const ContextScope scope(device());
-  AICF_RETURN_IF_ERROR(Remember(scope.status()));
+  AICF_RETURN_IF_ERROR(Enter(scope));
+  if (!in_flight_) return OkStatus();
   const CUresult result = options_.sync == SyncPolicy::kEventRecord
                               ? driver().EventSynchronize(done_.get())
                               : driver().StreamSynchronize(replay_stream());
@@ -226,7 +226,6 @@ Status CudaSession::WaitForRun() {
 }
 
 Status CudaSession::RefuseInFlight() {
-  AICF_RETURN_IF_ERROR(Usable());
   if (!in_flight_) return OkStatus();
   const CUresult result = options_.sync == SyncPolicy::kEventRecord
                               ? driver().EventQuery(done_.get())
@@ -241,9 +240,8 @@ Status CudaSession::RefuseInFlight() {
 }
 
 Status CudaSession::StoreInput(size_t index, const void* data, uint64_t bytes) {
-  AICF_RETURN_IF_ERROR(Usable());
   const ContextScope scope(device());
-  AICF_RETURN_IF_ERROR(Remember(scope.status()));
+  AICF_RETURN_IF_ERROR(Enter(scope));
   AICF_RETURN_IF_ERROR(RefuseInFlight());
   if (options_.transfers) {
     __builtin_memcpy(staging_.input(index), data, bytes);
@@ -256,9 +254,8 @@ Status CudaSession::StoreInput(size_t index, const void* data, uint64_t bytes) {
 }
 
 Status CudaSession::LoadOutput(size_t index, void* data, uint64_t bytes) {
-  AICF_RETURN_IF_ERROR(Usable());
   const ContextScope scope(device());
-  AICF_RETURN_IF_ERROR(Remember(scope.status()));
+  AICF_RETURN_IF_ERROR(Enter(scope));
   AICF_RETURN_IF_ERROR(RefuseInFlight());
   if (options_.transfers) {
     __builtin_memcpy(data, staging_.output(index), bytes);

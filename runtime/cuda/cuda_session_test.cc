@@ -47,9 +47,21 @@ class CudaSessionTest : public ::testing::Test {
     };
     machine_.functions[step.symbol] = function;
   }
+  /// What the driver does with the objects of a context that is reset.
+  void ForgetLostObjects() {
+    for (const auto& [address, bytes] : machine_.device_blocks) {
+      std::free(reinterpret_cast<void*>(address));
+    }
+    for (void* block : machine_.host_blocks) std::free(block);
+    machine_.device_blocks.clear();
+    machine_.host_blocks.clear();
+    machine_.memory_used = 0;
+    machine_.alive.clear();
+  }
   void ExpectNothingLeft() {
     EXPECT_EQ(machine_.problem, "");
-    EXPECT_EQ(machine_.objects, 0);
+    EXPECT_TRUE(machine_.alive.empty());
+    EXPECT_EQ(machine_.contexts, 0);
     EXPECT_EQ(machine_.memory_used, 0u);
     EXPECT_TRUE(machine_.host_blocks.empty());
     EXPECT_EQ(machine_.context_depth, 0);
@@ -374,6 +386,29 @@ TEST_F(CudaSessionTest, ASecondThreadIsBusyAndTheDestructorWaits) {
   destroyer.join();
   EXPECT_TRUE(first.ok());
   EXPECT_TRUE(destroyed);
+}
+
+TEST_F(CudaSessionTest, AResetContextIsNeverTouchedAgain) {
+  auto session = Create();
+  ASSERT_TRUE(session.ok());
+  const auto blocks = machine_.device_blocks;
+  const size_t objects = machine_.alive.size();
+  machine_.context_id = 2;
+  const Status lost = (*session)->Run();
+  EXPECT_EQ(lost.code(), Code::kDevice);
+  machine_.context_id = 1;  // what was lost stays lost
+  EXPECT_EQ((*session)->Run().message(), lost.message());
+  machine_.context_id = 2;
+  *session = nullptr;
+  EXPECT_EQ(machine_.device_blocks, blocks) << "freed in a context that is gone";
+  EXPECT_EQ(machine_.alive.size(), objects);
+  EXPECT_EQ(machine_.contexts, 0) << "the retained context is given back";
+  auto fresh = Create();
+  ASSERT_TRUE(fresh.ok()) << fresh.status().ToString();
+  RunAndCheck(**fresh, 3);
+  *fresh = nullptr;
+  EXPECT_EQ(machine_.device_blocks, blocks);
+  ForgetLostObjects();
 }
 
 TEST_F(CudaSessionTest, AForkedChildIsToldSo) {

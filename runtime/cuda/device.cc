@@ -22,7 +22,27 @@ Result<std::shared_ptr<const Device>> Device::Retain(Driver& driver, int ordinal
   AICF_CUDA_CHECK(driver, StrCat("retaining the primary context of ", device->name_),
                   driver.PrimaryCtxRetain(&context, device->device_));
   device->context_ = context;
+  AICF_CUDA_CHECK(driver, "identifying the primary context",
+                  driver.CtxGetId(context, &device->context_id_));
   return std::shared_ptr<const Device>(std::move(device));
+}
+
+ContextScope::ContextScope(const Device& device) : driver_(device.driver()) {
+  if (!device.InCreator()) {
+    result_ = kCudaNotInitialized;  // a forked child: the driver must not be called at all
+    return;
+  }
+  result_ = driver_.CtxPushCurrent(device.context());
+  pushed_ = result_ == kCudaSuccess;
+  if (!pushed_) return;
+  unsigned long long id = 0;
+  result_ = driver_.CtxGetId(device.context(), &id);
+  if (result_ == kCudaSuccess && id != device.context_id()) result_ = kCudaContextIsDestroyed;
+}
+
+ContextScope::~ContextScope() {
+  CUcontext popped = nullptr;
+  if (pushed_) (void)driver_.CtxPopCurrent(&popped);
 }
 
 Device::~Device() {

@@ -31,6 +31,8 @@ class Device {
 
   const Driver& driver() const { return driver_; }
   CUcontext context() const { return context_; }
+  /// Names this life of the primary context; a reset gives it another.
+  unsigned long long context_id() const { return context_id_; }
   int ordinal() const { return ordinal_; }
   const std::string& name() const { return name_; }
   const DeviceLimits& limits() const { return limits_; }
@@ -51,26 +53,29 @@ class Device {
   const pid_t creator_ = getpid();
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
+  unsigned long long context_id_ = 0;
   std::string name_;
   DeviceLimits limits_;
 };
 
-/// Makes a device's context current for one call and restores the caller's afterwards.
+/// Makes a device's context current for one call and restores the caller's afterwards. Finds out
+/// whether the context still is the one that was retained: objects of a context that another
+/// library has reset must not be touched, not even to free them.
 class ContextScope {
  public:
-  explicit ContextScope(const Device& device)
-      : driver_(device.driver()), result_(driver_.CtxPushCurrent(device.context())) {}
-  ~ContextScope() {
-    CUcontext popped = nullptr;
-    if (result_ == kCudaSuccess) (void)driver_.CtxPopCurrent(&popped);
-  }
+  explicit ContextScope(const Device& device);
+  ~ContextScope();
   ContextScope(const ContextScope&) = delete;
   ContextScope& operator=(const ContextScope&) = delete;
 
+  /// False: no call of the device's driver may follow.
+  bool ok() const { return result_ == kCudaSuccess; }
+  /// Errors: kDevice.
   Status status() const { return driver_.Check(result_, "entering the CUDA context"); }
 
  private:
   const Driver& driver_;  // not the device, which may end inside the scope
+  bool pushed_ = false;
   CUresult result_;
 };
 

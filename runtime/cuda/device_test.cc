@@ -11,7 +11,7 @@ class DeviceTest : public ::testing::Test {
  protected:
   DeviceTest() : driver_(testing::FakeApi()) { testing::Machine() = &machine_; }
   ~DeviceTest() override {
-    EXPECT_EQ(machine_.objects, 0);
+    EXPECT_EQ(machine_.contexts, 0);
     EXPECT_EQ(machine_.context_depth, 0);
     testing::Machine() = nullptr;
   }

@@ -21,6 +21,7 @@ enum CUresult : int {
   kCudaSuccess = 0,
   kCudaInvalidValue = 1,
   kCudaOutOfMemory = 2,
+  kCudaNotInitialized = 3,
   kCudaNoDevice = 100,
   kCudaInvalidDevice = 101,
   kCudaInvalidImage = 200,

@@ -47,8 +47,10 @@ struct FakeMachine {
   uint64_t memory_used = 0;
   std::map<CUdeviceptr, size_t> device_blocks;
   std::set<void*> host_blocks;
-  int objects = 0;  ///< streams, events, modules, graphs, execs and retained contexts alive
+  std::map<void*, std::shared_ptr<void>> alive;  ///< streams, events, modules, graphs and execs
+  int contexts = 0;                              ///< retained
   int context_depth = 0;
+  unsigned long long context_id = 1;  ///< another one: somebody has reset the device
   std::mutex mutex;
 };
 
@@ -84,10 +86,18 @@ inline bool Fails() {
   return true;
 }
 
-/// One object less.
-inline CUresult Gone() {
+/// A new driver object. REQUIRES: the machine is locked.
+template <class T>
+void* Make(T object) {
+  auto owned = std::make_shared<T>(std::move(object));
+  void* const handle = owned.get();
+  Machine()->alive[handle] = std::move(owned);
+  return handle;
+}
+
+inline CUresult Gone(void* handle) {
   const std::lock_guard<std::mutex> lock(Machine()->mutex);
-  --Machine()->objects;
+  if (Machine()->alive.erase(handle) == 0) Problem("an object is destroyed twice");
   return kCudaSuccess;
 }
 
@@ -153,14 +163,21 @@ inline void AddDevices(DriverApi& api) {
   api.PrimaryCtxRetain = [](CUcontext* c, CUdevice) {
     const std::lock_guard<std::mutex> lock(Machine()->mutex);
     if (internal::Fails()) return Machine()->fail_code;
-    ++Machine()->objects;
+    ++Machine()->contexts;
     *c = reinterpret_cast<CUcontext>(Machine());
     return kCudaSuccess;
   };
-  api.PrimaryCtxRelease = [](CUdevice) { return internal::Gone(); };
+  api.PrimaryCtxRelease = [](CUdevice) {
+    const std::lock_guard<std::mutex> lock(Machine()->mutex);
+    --Machine()->contexts;
+    return kCudaSuccess;
+  };
   api.CtxPushCurrent = [](CUcontext) {
     const std::lock_guard<std::mutex> lock(Machine()->mutex);
     return ++Machine()->context_depth, kCudaSuccess;
+  };
+  api.CtxGetId = [](CUcontext, unsigned long long* id) {
+    return *id = Machine()->context_id, kCudaSuccess;
   };
   api.CtxPopCurrent = [](CUcontext*) {
     const std::lock_guard<std::mutex> lock(Machine()->mutex);
@@ -244,14 +261,10 @@ inline void AddModules(DriverApi& api) {
   using internal::Enqueue;
   api.ModuleLoadDataEx = [](CUmodule* module, const void*, unsigned, CUjit_option*, void**) {
     AICF_FAKE_ENTER("cuModuleLoadDataEx");
-    ++Machine()->objects;
-    *module = reinterpret_cast<CUmodule>(new char);
+    *module = reinterpret_cast<CUmodule>(internal::Make(char{}));
     return kCudaSuccess;
   };
-  api.ModuleUnload = [](CUmodule module) {
-    delete reinterpret_cast<char*>(module);
-    return internal::Gone();
-  };
+  api.ModuleUnload = [](CUmodule module) { return internal::Gone(module); };
   api.ModuleGetFunction = [](CUfunction* function, CUmodule, const char* name) {
     AICF_FAKE_ENTER("cuModuleGetFunction");
     const auto it = Machine()->functions.find(name);
@@ -297,14 +310,10 @@ inline void AddModules(DriverApi& api) {
 inline void AddStreams(DriverApi& api) {
   api.StreamCreate = [](CUstream* stream, unsigned) {
     AICF_FAKE_ENTER("cuStreamCreate");
-    ++Machine()->objects;
-    *stream = reinterpret_cast<CUstream>(new FakeStream);
+    *stream = reinterpret_cast<CUstream>(internal::Make(FakeStream{}));
     return kCudaSuccess;
   };
-  api.StreamDestroy = [](CUstream stream) {
-    delete internal::StreamOf(stream);
-    return internal::Gone();
-  };
+  api.StreamDestroy = [](CUstream stream) { return internal::Gone(stream); };
   api.StreamSynchronize = [](CUstream) {
     AICF_FAKE_ENTER("cuStreamSynchronize");
     return kCudaSuccess;
@@ -338,24 +347,16 @@ inline void AddGraphs(DriverApi& api) {
     auto nodes = std::move(s->captured);
     s->captured.clear();
     AICF_FAKE_ENTER("cuStreamEndCapture");
-    ++Machine()->objects;
-    *graph = reinterpret_cast<CUgraph>(new FakeGraph{std::move(nodes)});
+    *graph = reinterpret_cast<CUgraph>(internal::Make(FakeGraph{std::move(nodes)}));
     return kCudaSuccess;
   };
-  api.GraphDestroy = [](CUgraph graph) {
-    delete internal::GraphOf(graph);
-    return internal::Gone();
-  };
+  api.GraphDestroy = [](CUgraph graph) { return internal::Gone(graph); };
   api.GraphInstantiate = [](CUgraphExec* exec, CUgraph graph, unsigned long long) {
     AICF_FAKE_ENTER("cuGraphInstantiate");
-    ++Machine()->objects;
-    *exec = reinterpret_cast<CUgraphExec>(new FakeGraph(*internal::GraphOf(graph)));
+    *exec = reinterpret_cast<CUgraphExec>(internal::Make(FakeGraph(*internal::GraphOf(graph))));
     return kCudaSuccess;
   };
-  api.GraphExecDestroy = [](CUgraphExec exec) {
-    delete internal::GraphOf(exec);
-    return internal::Gone();
-  };
+  api.GraphExecDestroy = [](CUgraphExec exec) { return internal::Gone(exec); };
   api.GraphUpload = [](CUgraphExec, CUstream) {
     AICF_FAKE_ENTER("cuGraphUpload");
     return kCudaSuccess;
@@ -373,14 +374,10 @@ inline void AddGraphs(DriverApi& api) {
 inline void AddEvents(DriverApi& api) {
   api.EventCreate = [](CUevent* event, unsigned) {
     AICF_FAKE_ENTER("cuEventCreate");
-    ++Machine()->objects;
-    *event = reinterpret_cast<CUevent>(new char);
+    *event = reinterpret_cast<CUevent>(internal::Make(char{}));
     return kCudaSuccess;
   };
-  api.EventDestroy = [](CUevent event) {
-    delete reinterpret_cast<char*>(event);
-    return internal::Gone();
-  };
+  api.EventDestroy = [](CUevent event) { return internal::Gone(event); };
   api.EventRecord = [](CUevent, CUstream) {
     AICF_FAKE_ENTER("cuEventRecord");
     return kCudaSuccess;

@@ -28,9 +28,9 @@ class Owned {
     return *this;
   }
   ~Owned() {
-    if (handle_ == Handle{} || !device_->InCreator()) return;
+    if (handle_ == Handle{}) return;
     const ContextScope scope(*device_);
-    Traits::Free(device_->driver(), handle_);
+    if (scope.ok()) Traits::Free(device_->driver(), handle_);
   }
 
   Handle get() const { return handle_; }

@@ -1,7 +1,10 @@
 #include "runtime/cuda/modules.h"
 
+#include <span>
 #include <string>
 #include <utility>
+
+#include "runtime/cuda/cubin.h"
 
 namespace aicf::cuda {
 namespace {
@@ -24,13 +27,14 @@ Result<Module> LoadImage(const std::shared_ptr<const Device>& device,
                          const schema::Artifact& artifact, size_t index) {
   const schema::Image& image = artifact.program().images[index];
   AICF_RETURN_IF_ERROR(device->CheckArch(image.arch).WithContext(StrCat("image ", index)));
+  // A copy of its own: the driver reads the image as ELF structures, which need alignment.
+  const std::span<const std::byte> bytes = artifact.images().subspan(image.offset, image.bytes);
+  const std::vector<std::byte> code(bytes.begin(), bytes.end());
+  AICF_RETURN_IF_ERROR(CheckCubin(code).WithContext(StrCat("image ", index)));
   char log[1024] = {};
   CUjit_option options[] = {kJitErrorLogBuffer, kJitErrorLogBufferBytes};
   void* values[] = {log, reinterpret_cast<void*>(sizeof(log) - 1)};
   CUmodule module = nullptr;
-  // A copy of its own: the driver reads the image as ELF structures, which need alignment.
-  const auto bytes = artifact.images().subspan(image.offset, image.bytes);
-  const std::vector<std::byte> code(bytes.begin(), bytes.end());
   const CUresult result =
       device->driver().ModuleLoadDataEx(&module, code.data(), 2u, options, values);
   AICF_RETURN_IF_ERROR(ExplainLoad(device->driver(), result, image, index, log));

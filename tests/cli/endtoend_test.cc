@@ -27,7 +27,7 @@ class EndToEnd : public ::testing::Test {
     PutNpy(dir_ / "h.npy", "(2, 3)", std::vector<float>(h, h + 6));
   }
   /// aicf-run on kInput without a measurement.
-  ToolResult Run(std::vector<std::string> args, std::string artifact = "") {
+  ToolResult Run(std::vector<std::string> args, const std::string& artifact = "") {
     args.insert(args.begin(), artifact.empty() ? artifact_ : artifact);
     args.insert(args.end(), {"--load-inputs=x:" + (dir_ / "x.npy"), "--duration=0", "--warm-up=0"});
     return RunTool("aicf-run", args);

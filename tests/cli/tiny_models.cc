@@ -93,14 +93,14 @@ std::string PutModel(const TempDir& dir, const std::string& name,
                      const std::function<void(onnx::ModelProto&)>& change) {
   onnx::ModelProto model = TinyModel();
   if (change) change(model);
-  const std::string path = dir / (name + ".onnx");
+  std::string path = dir / (name + ".onnx");
   PutFile(path, Serialized(model));
   return path;
 }
 
 std::string PutArtifact(const TempDir& dir, const std::string& name,
                         const std::vector<std::string>& flags) {
-  const std::string path = dir / name;
+  std::string path = dir / name;
   std::vector<std::string> args = {PutModel(dir, "tiny"), "-o", path};
   args.insert(args.end(), flags.begin(), flags.end());
   ExpectSuccess(RunTool("aicf-compile", args));

@@ -13,7 +13,7 @@ thread_local EmulatedBlock* running = nullptr;
 }  // namespace
 
 EmulatedBlock::EmulatedBlock(const abi::LaunchConfig& launch, EmulatedSet set,
-                             std::function<void()> body, std::barrier<>* cluster)
+                             std::function<void()> body, EmulatedCluster& cluster, int rank)
     : launch_(launch), set_(set), body_(std::move(body)), cluster_(cluster) {
   const size_t threads = size_t{launch.block[0]} * launch.block[1] * launch.block[2];
   fibers_.resize(threads);
@@ -26,7 +26,9 @@ EmulatedBlock::EmulatedBlock(const abi::LaunchConfig& launch, EmulatedSet set,
     fibers_[t].stack = std::make_unique<char[]>(kStackBytes);
   }
   const auto address = reinterpret_cast<uintptr_t>(dynamic_.data());
-  calls_ = {BlockBarrier, ClusterBarrier, WarpExchange, dynamic_.data() + (64 - address % 64) % 64};
+  calls_ = {BlockBarrier, ClusterBarrier, WarpExchange, dynamic_.data() + (64 - address % 64) % 64,
+            ClusterShared};
+  cluster_.shared[static_cast<size_t>(rank)] = calls_.dynamic_shared;
 }
 
 void EmulatedBlock::Prepare(Fiber& fiber) {
@@ -51,6 +53,10 @@ void EmulatedBlock::Wait(State state) {
 
 void EmulatedBlock::BlockBarrier() { running->Wait(State::kBlockBarrier); }
 void EmulatedBlock::ClusterBarrier() { running->Wait(State::kClusterBarrier); }
+
+char* EmulatedBlock::ClusterShared(int rank) {
+  return running->cluster_.shared[static_cast<size_t>(rank)];
+}
 
 void EmulatedBlock::WarpExchange(const void* own, int bytes, void* all) {
   EmulatedBlock& block = *running;
@@ -87,7 +93,7 @@ bool EmulatedBlock::Release(State from, size_t begin, size_t end) {
     any = any || fibers_[i].state == from;
   }
   if (!any) return false;
-  if (from == State::kClusterBarrier && cluster_ != nullptr) cluster_->arrive_and_wait();
+  if (from == State::kClusterBarrier) cluster_.barrier.arrive_and_wait();
   for (size_t i = begin; i < end; ++i) {
     if (fibers_[i].state == from) fibers_[i].state = State::kReady;
   }

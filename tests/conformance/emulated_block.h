@@ -19,13 +19,21 @@ struct EmulatorCalls {
   void (*cluster_barrier)();
   void (*warp_exchange)(const void* own, int bytes, void* all);
   char* dynamic_shared;
+  char* (*cluster_shared)(int rank);
 };
 using EmulatedSet = void (*)(EmulatedIndex thread, EmulatedIndex block, const EmulatorCalls* calls);
+
+/// What the blocks of one cluster share. Every block runs on a thread of its own.
+struct EmulatedCluster {
+  explicit EmulatedCluster(int blocks) : barrier(blocks), shared(static_cast<size_t>(blocks)) {}
+  std::barrier<> barrier;
+  std::vector<char*> shared;  ///< dynamic shared memory by rank
+};
 
 class EmulatedBlock {
  public:
   EmulatedBlock(const abi::LaunchConfig& launch, EmulatedSet set, std::function<void()> body,
-                std::barrier<>* cluster);
+                EmulatedCluster& cluster, int rank);
 
   /// Runs block `index` to its end. False when its threads wait for each other forever.
   bool Run(EmulatedIndex index);
@@ -46,6 +54,7 @@ class EmulatedBlock {
   static void BlockBarrier();
   static void ClusterBarrier();
   static void WarpExchange(const void* own, int bytes, void* all);
+  static char* ClusterShared(int rank);
   void Prepare(Fiber& fiber);
   void Wait(State state);
   bool Resume();
@@ -54,7 +63,7 @@ class EmulatedBlock {
   const abi::LaunchConfig launch_;
   const EmulatedSet set_;
   const std::function<void()> body_;
-  std::barrier<>* cluster_;
+  EmulatedCluster& cluster_;
   std::vector<Fiber> fibers_;
   std::vector<Warp> warps_;
   std::vector<char> dynamic_;

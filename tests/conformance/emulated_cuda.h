@@ -24,6 +24,8 @@ struct EmulatorCalls {
   /// Exchanges `bytes` bytes between the 32 lanes of the warp: all[lane] = what the lane gave.
   void (*warp_exchange)(const void* own, int bytes, void* all);
   char* dynamic_shared;
+  /// Dynamic shared memory of a block of the cluster.
+  char* (*cluster_shared)(int rank);
 };
 
 static thread_local EmulatedIndex emulated_thread, emulated_block;

@@ -24,6 +24,13 @@ template <int N>
 inline void CopyWait() {}
 inline void ClusterBarrier() { emulator_calls.cluster_barrier(); }
 
+inline unsigned LoadClusterWord(const void* own, int rank) {
+  const long offset = static_cast<const char*>(own) - emulator_calls.dynamic_shared;
+  unsigned word;
+  std::memcpy(&word, emulator_calls.cluster_shared(rank) + offset, 4);
+  return word;
+}
+
 inline int EmulatedLane() {
   return (emulated_thread.x +
           kEmulatedBlockX * (emulated_thread.y + kEmulatedBlockY * emulated_thread.z)) % 32;

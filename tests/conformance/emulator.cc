@@ -114,12 +114,12 @@ Status EmulatedKernel::Run(const std::vector<void*>& buffers) {
   pointers.push_back(workspace.data() + (256 - address % 256) % 256);
   const auto entry = reinterpret_cast<void (*)(void**)>(entry_);
   const int cluster = static_cast<int>(launch_.cluster[0]);
-  std::barrier<> barrier(cluster);
+  EmulatedCluster shared(cluster);
   std::atomic<bool> finished{true};
   // Thread r of the cluster runs the r-th block of every cluster, one after the other.
   auto run_rank = [&](int rank) {
     EmulatedBlock block(launch_, reinterpret_cast<EmulatedSet>(set_), [&] { entry(pointers.data()); },
-                        cluster > 1 ? &barrier : nullptr);
+                        shared, rank);
     for (uint32_t b = static_cast<uint32_t>(rank); b < launch_.grid[0]; b += launch_.cluster[0]) {
       if (!block.Run({static_cast<int>(b), 0, 0})) finished = false;
     }

@@ -373,7 +373,7 @@ class Maker {
       y.push_back(out);
     }
     p_.attrs = a;
-    const DType dtype = random_.Pick(kAnyDType);
+    const DType dtype = random_.Pick(a.kind == abi::PoolKind::kLp ? kFloatDType : kAnyDType);
     p_.inputs = {FeatureView(dtype, x)};
     p_.core_inputs = 1;
     const bool exact = a.kind == abi::PoolKind::kMax;

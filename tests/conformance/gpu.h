@@ -28,7 +28,8 @@ class Gpu {
   Status Fill(uint64_t to, unsigned char value, size_t bytes);
 
   /// Loads the cubin, launches `symbol` `times` times with the addresses as parameters and waits.
-  /// `microseconds` (when not null) gets the median time of a launch after the first.
+  /// `microseconds` (when not null) gets the mean time of the launches after the first,
+  /// queued back to back.
   Status Run(const std::vector<std::byte>& cubin, const std::string& symbol,
              const abi::LaunchConfig& launch, const std::vector<uint64_t>& addresses, int times = 1,
              double* microseconds = nullptr);

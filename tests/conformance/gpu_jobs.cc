@@ -72,7 +72,7 @@ Status JobRunner::RunOne(Job& job, const CompiledImage& image, int times) {
   AICF_RETURN_IF_ERROR(gpu_->Fill(at, 0xff, workspace));
   addresses.push_back(at);
   AICF_RETURN_IF_ERROR(gpu_->Run(image.cubin, image.symbol, job.kernel->launch(c.problem, device_),
-                                 addresses, times, times > 1 ? &job.median_us : nullptr));
+                                 addresses, times, times > 1 ? &job.mean_us : nullptr));
   job.got = c.buffers;
   for (size_t i = 0; i < job.got.size(); ++i) {
     AICF_RETURN_IF_ERROR(gpu_->Download(job.got[i].data(), addresses[i], job.got[i].size()));

@@ -17,7 +17,7 @@ struct Job {
   std::shared_ptr<const Case> item;
   const abi::KernelInfo* kernel = nullptr;
   Buffers got;            ///< buffers after the run
-  double median_us = 0;   ///< filled when Options::times > 1
+  double mean_us = 0;     ///< filled when Options::times > 1
   std::string failure;    ///< compile, launch or comparison; empty when all is well
 };
 

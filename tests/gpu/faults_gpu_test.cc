@@ -4,6 +4,9 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
+#include <filesystem>
+
 #include "base/hash.h"
 #include "compiler/codegen/nvrtc.h"
 #include "tests/gpu/gpu_fixture.h"
@@ -69,20 +72,24 @@ Status FaultTheContext(cuda::Driver& driver) {
   return OkStatus();
 }
 
-TEST_F(GpuFaults, AnIllegalAddressFailsEverySessionAndAFreshContextWorks) {
-  {
-    const auto first = Create();
-    const auto second = Create();
-    ASSERT_TRUE(first != nullptr && second != nullptr);
-    RunOnce(*first, *program_, x_);
-    ASSERT_TRUE(FaultTheContext(driver()).ok());
-    ExpectLost(*first);
-    ExpectLost(*second);
-  }
-  // The last session has released the context: the next one starts anew.
-  const auto fresh = Create();
-  ASSERT_NE(fresh, nullptr);
-  EXPECT_LT(RelativeError(RunOnce(*fresh, *program_, x_), Reference(program_, x_)), 1e-6);
+/// Runs in a process of its own: after an illegal address CUDA serves nothing in the process any
+/// more.
+TEST_F(GpuFaults, DISABLED_AnIllegalAddressFailsEverySession) {
+  const auto first = Create();
+  const auto second = Create();
+  ASSERT_TRUE(first != nullptr && second != nullptr);
+  RunOnce(*first, *program_, x_);
+  ASSERT_TRUE(FaultTheContext(driver()).ok());
+  ExpectLost(*first);
+  ExpectLost(*second);
+  EXPECT_EQ(Session::Create(program_, {}).status().code(), Code::kDevice);
+}
+
+TEST_F(GpuFaults, AnIllegalAddressIsATypedErrorForEverySessionOfTheProcess) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  const std::string command =
+      "'" + self + "' --gtest_also_run_disabled_tests --gtest_filter='GpuFaults.DISABLED_AnIll*'";
+  EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
 TEST_F(GpuFaults, ADeviceResetByAnotherLibraryIsADeviceErrorAndDestructorsReturn) {
@@ -123,9 +130,7 @@ TEST_F(GpuFaults, GarbageCodeWithAGoodHashIsRefusedByTheDriver) {
     ASSERT_TRUE(program.ok()) << program.status().ToString();
     const auto session = Session::Create(*program, {});
     ASSERT_FALSE(session.ok()) << kind;
-    EXPECT_TRUE(session.status().code() == Code::kBadArtifact ||
-                session.status().code() == Code::kDevice)
-        << session.status().ToString();
+    EXPECT_EQ(session.status().code(), Code::kBadArtifact) << session.status().ToString();
   }
   EXPECT_NE(Create(), nullptr);
 }

@@ -6,6 +6,7 @@
 
 #include "compiler/codegen/nvrtc.h"
 #include "compiler/compiler.h"
+#include "kernels/cuda/gemm/library.h"
 
 namespace aicf::gpu {
 
@@ -157,6 +158,41 @@ ir::Lowered TinyProgram(int64_t elements) {
   const ir::BufferId y = b.Output("y", {elements});
   b.Elementwise(abi::ExprOp::kMul, x, b.Constant({elements}, 3), y);
   return b.Finish();
+}
+
+ir::Lowered DenseLayer(int64_t rows, int64_t depth, int64_t cols) {
+  LoweredBuilder b;
+  const ir::BufferId x = b.Input("x", {rows, depth});
+  const ir::BufferId y = b.Output("y", {rows, cols});
+  const ir::BufferId w = b.Constant({depth, cols}, 40);
+  const ir::BufferId bias = b.Constant({cols}, 41);
+  b.Gemm(x, w, y);
+  ir::Lowered lowered = b.Finish();
+  ir::LoweredStep& step = lowered.steps[0];
+  step.inputs.push_back(bias);
+  step.problem.inputs.push_back({DType::kF32, {rows, cols}, {0, 1}, 0});
+  abi::ExprBuilder e;
+  const uint16_t sum =
+      e.Binary(abi::ExprOp::kAdd, e.Input(0, DType::kF32), e.Input(1, DType::kF32));
+  step.problem.epilogue = e.Finish({e.Binary(abi::ExprOp::kMax, sum, e.Const(0, DType::kF32))});
+  return lowered;
+}
+
+void UseLibrary(schema::Contents& contents, const std::vector<uint8_t>& algorithm,
+                uint64_t library_version) {
+  schema::Program& plan = contents.program;
+  schema::Step& step = plan.steps[0];
+  step.kernel = "cublaslt.matmul";
+  step.launch = {};
+  step.image = -1;
+  step.symbol.clear();
+  step.algorithm = algorithm;
+  step.library_version = library_version;
+  step.workspace_offset = plan.arena_bytes;
+  step.workspace_bytes = cuda::kLibraryWorkspaceBytes;
+  plan.arena_bytes += step.workspace_bytes;
+  plan.images.clear();
+  contents.images.clear();
 }
 
 Result<schema::Contents> CompileToContents(const ir::Lowered& lowered) {

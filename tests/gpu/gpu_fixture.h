@@ -55,6 +55,12 @@ ir::Lowered MixedProgram(int64_t rows, int64_t cols);
 /// One step: y = a * x + y0 with a device time of microseconds.
 ir::Lowered TinyProgram(int64_t elements);
 
+/// y = relu(x * w + b) as one step.
+ir::Lowered DenseLayer(int64_t rows, int64_t depth, int64_t cols);
+/// Plans the first step of a program for cuBLASLt with this algorithm; it must be the only step.
+void UseLibrary(schema::Contents& contents, const std::vector<uint8_t>& algorithm,
+                uint64_t library_version);
+
 /// Compiles for cuda:sm_90a through NVRTC.
 Result<schema::Contents> CompileToContents(const ir::Lowered& lowered);
 Result<std::vector<std::byte>> CompileToBytes(const ir::Lowered& lowered);

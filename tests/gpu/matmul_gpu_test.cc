@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include "kernels/cuda/gemm/library.h"
 #include "runtime/cuda/matmul.h"
 #include "runtime/cuda/matmul_layout.h"
 #include "tests/gpu/gpu_fixture.h"
@@ -19,7 +20,7 @@ using abi::ExprOp;
 using abi::Problem;
 using abi::View;
 
-constexpr uint64_t kWorkspaceBytes = uint64_t{32} << 20;
+constexpr uint64_t kWorkspaceBytes = cuda::kLibraryWorkspaceBytes;
 
 /// One gemm step over one arena, which also exists on the host.
 struct Case {
@@ -215,6 +216,36 @@ TEST_F(GpuMatmul, RandomProblemsMatchTheReference) {
     ASSERT_EQ(untouched, c.arena) << seed << ": bytes outside the output changed";
   }
   EXPECT_GT(epilogues, 50);
+}
+
+TEST_F(GpuMatmul, AnArtifactWithARecordedAlgorithmIsCapturedAndReplayed) {
+  auto contents = CompileToContents(DenseLayer(48, 320, 200));
+  ASSERT_TRUE(contents.ok()) << contents.status().ToString();
+  schema::Step& step = contents->program.steps[0];
+  const auto layout = cuda::DescribeMatmul(step.problem);
+  ASSERT_TRUE(layout.ok()) << layout.status().ToString();
+  const auto algorithm =
+      RecordAlgorithm(*lt_, *layout, reinterpret_cast<void*>(uint64_t{256}), kWorkspaceBytes);
+  ASSERT_TRUE(algorithm.ok()) << algorithm.status().ToString();
+  UseLibrary(*contents, *algorithm, lt_->version());
+  const auto bytes = schema::Serialize(*contents);
+  ASSERT_TRUE(bytes.ok()) << bytes.status().ToString();
+  const auto program = Program::FromBytes(*bytes);
+  ASSERT_TRUE(program.ok());
+  const auto session = Session::Create(*program, {});
+  ASSERT_TRUE(session.ok()) << session.status().ToString();
+  const uint64_t allocations = driver().counters().allocations();
+  for (unsigned seed = 50; seed < 60; ++seed) {
+    const std::vector<float> x = RandomValues(48 * 320, seed);
+    EXPECT_LT(RelativeError(RunOnce(**session, **program, x), Reference(*program, x)), 1e-5);
+  }
+  EXPECT_EQ(driver().counters().allocations(), allocations);
+  step.library_version += 1;
+  const auto other = schema::Serialize(*contents);
+  ASSERT_TRUE(other.ok());
+  const auto stale = Program::FromBytes(*other);
+  ASSERT_TRUE(stale.ok());
+  EXPECT_EQ(Session::Create(*stale, {}).status().code(), Code::kDevice);
 }
 
 TEST_F(GpuMatmul, AnotherLibraryVersionAndBrokenAlgorithmsAreRefused) {

@@ -2,6 +2,7 @@
 /// the reference kernels execute the plan that was made for CUDA.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/codegen/nvrtc.h"
@@ -44,6 +45,32 @@ TEST(Programs, TheMixedProgramMeansWhatItSays) {
     }
   }
   EXPECT_LT(RelativeError(Reference(program, x), expected), 1e-5);
+}
+
+TEST(Programs, ALibraryStepVerifiesAndRunsOnTheReferenceKernels) {
+  if (!Nvrtc::Open().ok()) GTEST_SKIP() << Nvrtc::Open().status().message();
+  constexpr int64_t kRows = 3, kDepth = 17, kCols = 5;
+  auto contents = CompileToContents(DenseLayer(kRows, kDepth, kCols));
+  ASSERT_TRUE(contents.ok()) << contents.status().ToString();
+  UseLibrary(*contents, std::vector<uint8_t>(64, 1), 130000);
+  const auto bytes = schema::Serialize(*contents);
+  ASSERT_TRUE(bytes.ok()) << bytes.status().ToString();
+  const auto program = Program::FromBytes(*bytes);
+  ASSERT_TRUE(program.ok()) << program.status().ToString();
+  const std::vector<float> x = RandomValues(kRows * kDepth, 21);
+  const std::vector<float> w = RandomValues(kDepth * kCols, 40);
+  const std::vector<float> bias = RandomValues(kCols, 41);
+  std::vector<float> expected(kRows * kCols);
+  for (int64_t r = 0; r < kRows; ++r) {
+    for (int64_t c = 0; c < kCols; ++c) {
+      double sum = bias[c];
+      for (int64_t k = 0; k < kDepth; ++k) {
+        sum += static_cast<double>(x[r * kDepth + k]) * w[k * kCols + c];
+      }
+      expected[r * kCols + c] = static_cast<float>(std::max(sum, 0.0));
+    }
+  }
+  EXPECT_LT(RelativeError(Reference(*program, x), expected), 1e-5);
 }
 
 TEST(Programs, RelativeErrorSeesDifferencesAndNaN) {

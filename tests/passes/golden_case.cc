@@ -6,8 +6,8 @@
 namespace aicf {
 namespace {
 
-constexpr std::string_view kKeys[] = {"case:",  "pass:",   "device:",    "disable:",
-                                      "input:", "expect:", "decisions:", "values:"};
+constexpr std::string_view kKeys[] = {
+    "case:", "pass:", "device:", "disable:", "input:", "expect:", "decisions:", "values:"};
 
 std::string Trim(std::string_view s) {
   const size_t first = s.find_first_not_of(" \t\n");
@@ -97,7 +97,8 @@ Result<std::vector<GoldenCase>> ParseGoldenFile(const std::string& path) {
   std::vector<GoldenCase> cases = parser.Take();
   for (const GoldenCase& c : cases) {
     if (!c.passes.empty() && !c.input.empty() && !c.expect.empty()) continue;
-    return Error(Code::kInvalidArgument, path, " line ", c.line, ": pass, input or expect is absent");
+    return Error(Code::kInvalidArgument, path, " line ", c.line,
+                 ": pass, input or expect is absent");
   }
   return cases;
 }

@@ -1,5 +1,5 @@
-// Runs every case of tests/passes/*.test: text before, text after, decisions, and the values that the
-// program computes with the pass on and off.
+// Runs every case of tests/passes/*.test: text before, text after, decisions, and the values that
+// the program computes with the pass on and off.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -100,9 +100,13 @@ int64_t UlpDistance(const ir::Tensor& a, const ir::Tensor& b, int64_t i) {
   const double x = a.FloatAt(i), y = b.FloatAt(i);
   if ((std::isnan(x) && std::isnan(y)) || x == y) return 0;
   if (!std::isfinite(x) || !std::isfinite(y)) return INT64_MAX;
-  const int digits = a.dtype() == DType::kF16 ? 11 : a.dtype() == DType::kBF16 ? 8 : a.dtype() == DType::kF32 ? 24 : 53;
+  const int digits = a.dtype() == DType::kF16    ? 11
+                     : a.dtype() == DType::kBF16 ? 8
+                     : a.dtype() == DType::kF32  ? 24
+                                                 : 53;
   const double magnitude = std::max(std::abs(x), std::abs(y));
-  return static_cast<int64_t>(std::ceil(std::abs(x - y) / std::ldexp(1.0, std::ilogb(magnitude) + 1 - digits)));
+  return static_cast<int64_t>(
+      std::ceil(std::abs(x - y) / std::ldexp(1.0, std::ilogb(magnitude) + 1 - digits)));
 }
 
 std::string Format(const Decision& d) {
@@ -126,7 +130,8 @@ void ExpectSameValues(const GoldenCase& c, const Program& before, const Program&
     ASSERT_EQ(a.count(), b.count());
     for (int64_t i = 0; i < a.count(); ++i) {
       ASSERT_LE(UlpDistance(a, b, i), c.max_ulp)
-          << "output " << k << " element " << i << ": " << a.FloatAt(i) << " off, " << b.FloatAt(i) << " on";
+          << "output " << k << " element " << i << ": " << a.FloatAt(i) << " off, " << b.FloatAt(i)
+          << " on";
     }
   }
 }
@@ -152,7 +157,8 @@ void RunCase(const GoldenCase& c) {
   std::string want = before->Text();
   if (c.expect != "same") {
     const Result<Program> expected = Parse(c.expect);
-    ASSERT_TRUE(expected.ok()) << "expect: " << expected.status().ToString() << "\nfound:\n" << after.Text();
+    ASSERT_TRUE(expected.ok()) << "expect: " << expected.status().ToString() << "\nfound:\n"
+                               << after.Text();
     want = expected->Text();
   }
   EXPECT_EQ(after.Text(), want);
@@ -187,7 +193,9 @@ TEST_P(Golden, Cases) {
 
 std::string TestName(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
-  std::replace_if(name.begin(), name.end(), [](char ch) { return !std::isalnum(static_cast<unsigned char>(ch)); }, '_');
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char ch) { return !std::isalnum(static_cast<unsigned char>(ch)); }, '_');
   return name;
 }
 

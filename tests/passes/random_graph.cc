@@ -31,8 +31,7 @@ Dims RandomGraph::Shape(int rank) {
 
 ir::ValueId RandomGraph::Input() {
   const Dims shape = Shape(static_cast<int>(Int(2, 4)));
-  const ir::ValueId id =
-      g_.AddValue(MakeValue(StrCat("in", g_.values.size()), DType::kF32, shape));
+  const ir::ValueId id = g_.AddValue(MakeValue(StrCat("in", g_.values.size()), DType::kF32, shape));
   g_.inputs.push_back(id);
   floats_.push_back(id);
   return id;
@@ -85,7 +84,8 @@ void RandomGraph::Add(std::string_view op, Ids inputs, ir::AttrMap attrs, int ou
 }
 
 void RandomGraph::Unary() {
-  static constexpr std::string_view kOps[] = {"Relu", "Neg", "Sigmoid", "Tanh", "Abs", "HardSwish", "Identity"};
+  static constexpr std::string_view kOps[] = {"Relu", "Neg",       "Sigmoid", "Tanh",
+                                              "Abs",  "HardSwish", "Identity"};
   Add(kOps[Int(0, std::size(kOps) - 1)], {Any()});
 }
 
@@ -155,11 +155,13 @@ void RandomGraph::Split() {
   if (shape.empty()) return;
   const int64_t axis = Int(0, shape.rank() - 1);
   const int64_t first = Int(0, shape[static_cast<int>(axis)]);
-  Add("Split", {x, IntConstant({first, shape[static_cast<int>(axis)] - first})}, {{"axis", axis}}, 2);
+  Add("Split", {x, IntConstant({first, shape[static_cast<int>(axis)] - first})}, {{"axis", axis}},
+      2);
 }
 
 void RandomGraph::Reduce() {
-  static constexpr std::string_view kOps[] = {"ReduceMean", "ReduceMax", "ReduceL2", "ReduceSumSquare"};
+  static constexpr std::string_view kOps[] = {"ReduceMean", "ReduceMax", "ReduceL2",
+                                              "ReduceSumSquare"};
   const ir::ValueId x = Any();
   if (g_.values[x].shape.empty()) return;
   Add(kOps[Int(0, std::size(kOps) - 1)], {x, IntConstant({Int(0, g_.values[x].shape.rank() - 1)})},
@@ -168,12 +170,14 @@ void RandomGraph::Reduce() {
 
 void RandomGraph::Softmax() {
   const ir::ValueId x = Any();
-  if (!g_.values[x].shape.empty()) Add("Softmax", {x}, {{"axis", Int(0, g_.values[x].shape.rank() - 1)}});
+  if (!g_.values[x].shape.empty())
+    Add("Softmax", {x}, {{"axis", Int(0, g_.values[x].shape.rank() - 1)}});
 }
 
 void RandomGraph::MatMul() {
   const ir::ValueId x = Any();
-  if (!g_.values[x].shape.empty()) Add("MatMul", {x, Constant({g_.values[x].shape.back(), Int(1, 5)})});
+  if (!g_.values[x].shape.empty())
+    Add("MatMul", {x, Constant({g_.values[x].shape.back(), Int(1, 5)})});
 }
 
 void RandomGraph::Conv() {
@@ -205,7 +209,8 @@ void RandomGraph::Pad() {
   const ir::ValueId x = Any();
   std::vector<int64_t> pads(2 * g_.values[x].shape.rank());
   for (int64_t& p : pads) p = Int(-1, 1);
-  Add("Pad", {x, IntConstant(pads)}, {{"mode", Int(0, 1) == 0 ? std::string("edge") : std::string("constant")}});
+  Add("Pad", {x, IntConstant(pads)},
+      {{"mode", Int(0, 1) == 0 ? std::string("edge") : std::string("constant")}});
 }
 
 void RandomGraph::Gather() {
@@ -213,18 +218,20 @@ void RandomGraph::Gather() {
   if (g_.values[x].shape.empty()) return;
   const int64_t axis = Int(0, g_.values[x].shape.rank() - 1);
   std::vector<int64_t> picks;
-  for (int i = 0; i < 3; ++i) picks.push_back(Int(0, g_.values[x].shape[static_cast<int>(axis)] - 1));
+  for (int i = 0; i < 3; ++i)
+    picks.push_back(Int(0, g_.values[x].shape[static_cast<int>(axis)] - 1));
   Add("Gather", {x, IntConstant(picks)}, {{"axis", axis}});
 }
 
 void RandomGraph::AddOne() {
   using Maker = void (RandomGraph::*)();
   static constexpr Maker kMakers[] = {
-      &RandomGraph::Unary, &RandomGraph::Unary, &RandomGraph::Unary, &RandomGraph::Binary,
-      &RandomGraph::Binary, &RandomGraph::Binary, &RandomGraph::Transpose, &RandomGraph::Reshape,
-      &RandomGraph::Slice, &RandomGraph::Concat, &RandomGraph::Concat, &RandomGraph::Split,
-      &RandomGraph::Reduce, &RandomGraph::Softmax, &RandomGraph::MatMul, &RandomGraph::Conv,
-      &RandomGraph::Conv, &RandomGraph::Pool, &RandomGraph::Expand, &RandomGraph::Pad, &RandomGraph::Gather};
+      &RandomGraph::Unary,  &RandomGraph::Unary,   &RandomGraph::Unary,     &RandomGraph::Binary,
+      &RandomGraph::Binary, &RandomGraph::Binary,  &RandomGraph::Transpose, &RandomGraph::Reshape,
+      &RandomGraph::Slice,  &RandomGraph::Concat,  &RandomGraph::Concat,    &RandomGraph::Split,
+      &RandomGraph::Reduce, &RandomGraph::Softmax, &RandomGraph::MatMul,    &RandomGraph::Conv,
+      &RandomGraph::Conv,   &RandomGraph::Pool,    &RandomGraph::Expand,    &RandomGraph::Pad,
+      &RandomGraph::Gather};
   (this->*kMakers[Int(0, std::size(kMakers) - 1)])();
 }
 
@@ -233,7 +240,8 @@ ir::Graph RandomGraph::Make(int nodes) {
   for (int i = 0; i < nodes; ++i) AddOne();
   for (int64_t i = Int(1, 3); i > 0; --i) {
     const ir::ValueId out = i == 1 ? floats_.back() : Any();
-    if (std::find(g_.outputs.begin(), g_.outputs.end(), out) == g_.outputs.end()) g_.outputs.push_back(out);
+    if (std::find(g_.outputs.begin(), g_.outputs.end(), out) == g_.outputs.end())
+      g_.outputs.push_back(out);
   }
   return g_;
 }

@@ -1,5 +1,5 @@
-/// Random graphs for differential tests: every shape is known, values stay small, and views, copies,
-/// products and elementwise chains meet in every combination.
+/// Random graphs for differential tests: every shape is known, values stay small, and views,
+/// copies, products and elementwise chains meet in every combination.
 #pragma once
 
 #include <cstdint>

@@ -116,7 +116,7 @@ Status Main(const std::vector<std::string>& argv) {
     Print(StrCat("# after ", pass, "\n", text, "\n"));
   };
   args.options.progress = ShowProgress;
-  const Status status = args.stop_after ? PrintStage(args, outputs) : CompileModel(args, outputs);
+  Status status = args.stop_after ? PrintStage(args, outputs) : CompileModel(args, outputs);
   ClearProgress();
   PrintGaps(args, status);
   if (status.ok() || status.message().find(args.model) != std::string::npos) return status;

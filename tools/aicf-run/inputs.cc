@@ -66,6 +66,7 @@ Result<InputSource> ReadInput(const TensorInfo& info, const std::string& path) {
 
 std::vector<std::string> NamesOf(const std::vector<TensorInfo>& tensors) {
   std::vector<std::string> names;
+  names.reserve(tensors.size());
   for (const TensorInfo& t : tensors) names.push_back(t.name);
   return names;
 }

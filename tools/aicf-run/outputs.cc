@@ -54,7 +54,7 @@ Status ExportOutputs(Session& session, const std::vector<TensorInfo>& outputs,
     std::vector<std::byte> data(info.bytes);
     AICF_RETURN_IF_ERROR(session.GetOutput(info.name, data.data(), data.size()));
     const std::string file = FileNameFor(info.name, taken);
-    AICF_RETURN_IF_ERROR(WriteFile(directory + "/" + file,
+    AICF_RETURN_IF_ERROR(WriteFile(StrCat(directory, "/", file),
                                    SerializeNpy(info.dtype, info.shape, data), Existing::kReplace));
     nlohmann::ordered_json entry;
     entry["name"] = info.name;

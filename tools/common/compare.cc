@@ -30,7 +30,8 @@ Number At(const TensorView& tensor, int64_t i) {
     } else {
       n.value = static_cast<double>(sample);
       n.is_integer = !IsFloat(tensor.dtype);
-      if (n.is_integer) n.integer = static_cast<__int128>(sample);
+      if (n.is_integer)
+        n.integer = static_cast<__int128>(sample);  // NOLINT(bugprone-signed-char-misuse)
     }
     return n;
   });

@@ -110,6 +110,7 @@ std::string DecisionListText(const std::vector<const Json*>& decisions, std::str
 
 std::string DecisionsText(const std::vector<Json>& decisions) {
   std::vector<const Json*> all;
+  all.reserve(decisions.size());
   for (const Json& decision : decisions) all.push_back(&decision);
   return StrCat("Decisions (", decisions.size(), ": ", CountsByKind(decisions), ")\n") +
          DecisionListText(all, "  ");

@@ -42,6 +42,7 @@ TEST(Decisions, AStepFindsThoseThatSpeakOfIt) {
   const std::vector<Json> decisions = ParseDecisions(kLines);
   const auto concerned = [&](uint32_t index, const std::vector<std::string>& sources) {
     std::vector<bool> out;
+    out.reserve(decisions.size());
     for (const Json& d : decisions) out.push_back(Concerns(d, index, StepOf(sources)));
     return out;
   };

@@ -13,7 +13,7 @@ namespace aicf::tools {
 namespace {
 
 std::string Version(std::string_view name) {
-  return StrCat(name, " ", AICF_TOOLS_VERSION, " (artifact format ", schema::kFormatMajor, ".",
+  return StrCat(name, " ", AICF_VERSION, " (artifact format ", schema::kFormatMajor, ".",
                 schema::kFormatMinor, ")");
 }
 

@@ -93,8 +93,12 @@ ValueView LowerContext::DefineChannelsLast(const ir::Node& node, ir::ValueId id)
   const ValueView made = DefineInOrder(id, order);
   const std::string subject = StrCat("value '", value(id).name, "' [", node.name, "]");
   if (is_output_[id]) {
-    pass_.decisions->Record({"layout", subject, "row-major",
-                             "rule: the caller sees graph outputs row-major", "lower", -1,
+    pass_.decisions->Record({"layout",
+                             subject,
+                             "row-major",
+                             "rule: the caller sees graph outputs row-major",
+                             "lower",
+                             -1,
                              {{"channels-last", "the value is a graph output", -1}}});
     return made;
   }
@@ -126,12 +130,13 @@ ValueView LowerContext::Constant(std::string_view name, const ir::Tensor& tensor
   return {b, abi::DenseView(tensor.dtype(), tensor.shape())};
 }
 
-void LowerContext::Emit(const ir::Node& node, abi::Problem problem, std::vector<ir::BufferId> inputs,
-                        std::vector<ir::BufferId> outputs) {
+void LowerContext::Emit(const ir::Node& node, abi::Problem problem,
+                        std::vector<ir::BufferId> inputs, std::vector<ir::BufferId> outputs) {
   const bool writes = std::any_of(problem.outputs.begin(), problem.outputs.end(),
                                   [](const abi::View& v) { return abi::ElementsOf(v) != 0; });
   if (!writes) return;
-  lowered_.steps.push_back({{node.name}, std::move(problem), std::move(inputs), std::move(outputs)});
+  lowered_.steps.push_back(
+      {{node.name}, std::move(problem), std::move(inputs), std::move(outputs)});
 }
 
 void LowerContext::EmitCopy(const ir::Node& node, const ValueView& from, const ValueView& to,
@@ -143,8 +148,13 @@ void LowerContext::EmitCopy(const ir::Node& node, const ValueView& from, const V
   p.outputs = {to.view};
   p.core_inputs = 1;
   Emit(node, std::move(p), {from.buffer}, {to.buffer});
-  pass_.decisions->Record({"copy", StrCat("'", lowered_.buffers[to.buffer].name, "' [", node.name, "]"),
-                           "copy", std::string(reason), "lower", -1, {}});
+  pass_.decisions->Record({"copy",
+                           StrCat("'", lowered_.buffers[to.buffer].name, "' [", node.name, "]"),
+                           "copy",
+                           std::string(reason),
+                           "lower",
+                           -1,
+                           {}});
 }
 
 void LowerContext::CopyToOutput(const ir::Node& node, ir::ValueId id) {
@@ -166,12 +176,18 @@ void LowerContext::FinishOutputs(const ir::Node& node) {
 void LowerContext::RecordLayouts() {
   for (const LayoutGroup& g : groups_) {
     std::string reason =
-        "rule: a convolution reads and writes whole pixels, so channels are stored next to each other";
+        "rule: a convolution reads and writes whole pixels, so channels are stored next to each "
+        "other";
     if (!g.followers.empty()) reason += StrCat("; followed by ", g.followers.size(), " values:");
     for (size_t i = 0; i < g.followers.size(); ++i) {
       reason += StrCat(i == 0 ? " '" : ", '", g.followers[i], "'");
     }
-    pass_.decisions->Record({"layout", g.subject, OrderName(g.order), std::move(reason), "lower", -1,
+    pass_.decisions->Record({"layout",
+                             g.subject,
+                             OrderName(g.order),
+                             std::move(reason),
+                             "lower",
+                             -1,
                              {{"row-major", "would transpose at every convolution", -1}}});
   }
 }

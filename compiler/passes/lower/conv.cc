@@ -11,8 +11,7 @@ namespace {
 ir::Tensor Permuted(const ir::Tensor& t, const Dims& order) {
   Dims shape;
   for (int64_t axis : order) shape.push_back(t.shape()[static_cast<int>(axis)]);
-  const abi::View source =
-      ir::Permute(abi::DenseView(t.dtype(), t.shape()), order);
+  const abi::View source = ir::Permute(abi::DenseView(t.dtype(), t.shape()), order);
   const size_t item = static_cast<size_t>(DTypeBytes(t.dtype()));
   std::vector<std::byte> bytes(t.bytes().size());
   Dims at = Dims::Filled(shape.rank(), 0);
@@ -25,8 +24,8 @@ ir::Tensor Permuted(const ir::Tensor& t, const Dims& order) {
   return ir::Tensor::Own(t.dtype(), shape, std::move(bytes));
 }
 
-// CUDA kernels read neighbouring output channels together: constant weights are stored with the output
-// channels innermost and viewed in the model's order. CPU kernels pack weights themselves.
+// CUDA kernels read neighbouring output channels together: constant weights are stored with the
+// output channels innermost and viewed in the model's order. CPU kernels pack weights themselves.
 ValueView WeightsFor(LowerContext& ctx, const ir::Node& node, bool transposed) {
   const ir::Value& w = ctx.value(node.inputs[1]);
   if (ctx.pass().device.backend != abi::Backend::kCuda || !w.is_constant()) {
@@ -39,8 +38,12 @@ ValueView WeightsFor(LowerContext& ctx, const ir::Node& node, bool transposed) {
   const ValueView stored =
       ctx.Constant(StrCat(w.name, " outputs last"), Permuted(w.constant, order));
   ctx.pass().decisions->Record(
-      {"layout", StrCat("weights '", w.name, "' [", node.name, "]"), "output channels innermost",
-       "rule: neighbouring threads compute neighbouring output channels", "lower", -1,
+      {"layout",
+       StrCat("weights '", w.name, "' [", node.name, "]"),
+       "output channels innermost",
+       "rule: neighbouring threads compute neighbouring output channels",
+       "lower",
+       -1,
        {{"model order", "neighbouring threads would read far apart", -1}}});
   return {stored.buffer, {w.dtype, w.shape, ir::StridesInOrder(w.shape, order), 0}};
 }

@@ -47,8 +47,8 @@ std::optional<uint16_t> PowBySmallConstant(LowerContext& ctx, const ir::Node& no
   return std::nullopt;
 }
 
-// A sum, maximum, minimum or mean of more operands than one expression reads: partial results are kept
-// in the compute dtype, so that no step rounds more than the whole would.
+// A sum, maximum, minimum or mean of more operands than one expression reads: partial results are
+// kept in the compute dtype, so that no step rounds more than the whole would.
 Status LowerManyOperands(LowerContext& ctx, const ir::Node& node, BuildElementwise build) {
   const ir::Value& out = ctx.value(node.outputs[0]);
   const bool mean = node.op == "Mean";
@@ -69,8 +69,8 @@ Status LowerManyOperands(LowerContext& ctx, const ir::Node& node, BuildElementwi
       const double count = static_cast<double>(node.inputs.size());
       value = expr.builder().Binary(abi::ExprOp::kDiv, value, expr.builder().Const(count, compute));
     }
-    const ValueView to = last ? DefineResult(ctx, node)
-                              : ctx.Temp(StrCat(out.name, " part"), compute, out.shape);
+    const ValueView to =
+        last ? DefineResult(ctx, node) : ctx.Temp(StrCat(out.name, " part"), compute, out.shape);
     EmitElementwise(ctx, node, expr, value, to);
     partial = to;
   }

@@ -11,8 +11,8 @@ uint16_t RoundTo(abi::ExprBuilder& b, uint16_t a, DType to) {
   return a;
 }
 
-// The rounding stands in the expression, not only in the store: a model that asks for a narrow value
-// gets it even when a later pass keeps the result in a register.
+// The rounding stands in the expression, not only in the store: a model that asks for a narrow
+// value gets it even when a later pass keeps the result in a register.
 uint16_t BuildCast(const ElementwiseArgs& a) { return RoundTo(a.b, a.in[0], a.out); }
 
 uint16_t BuildClip(const ElementwiseArgs& a) {
@@ -24,8 +24,8 @@ uint16_t BuildClip(const ElementwiseArgs& a) {
 
 namespace {
 
-// Operands are built one statement at a time: the order in which C++ evaluates arguments is open, and
-// the numbering of nodes must not depend on the compiler.
+// Operands are built one statement at a time: the order in which C++ evaluates arguments is open,
+// and the numbering of nodes must not depend on the compiler.
 
 uint16_t Scaled(const ElementwiseArgs& a, uint16_t x, double factor) {
   return a.b.Binary(ExprOp::kMul, x, a.Const(factor));
@@ -108,8 +108,8 @@ uint16_t BuildIsInf(const ElementwiseArgs& a) {
   if (positive && negative) return infinite;
   if (!positive && !negative) return a.b.ConstInt(0, DType::kBool);
   const uint16_t zero = a.Const(0);
-  const uint16_t sign = positive ? a.b.Binary(ExprOp::kLt, zero, a.in[0])
-                                 : a.b.Binary(ExprOp::kLt, a.in[0], zero);
+  const uint16_t sign =
+      positive ? a.b.Binary(ExprOp::kLt, zero, a.in[0]) : a.b.Binary(ExprOp::kLt, a.in[0], zero);
   return a.b.Binary(ExprOp::kAnd, infinite, sign);
 }
 
@@ -156,7 +156,7 @@ DType PowDType(DType base, DType exponent) {
   if (base == exponent || (IsInteger(base) && IsInteger(exponent))) return base;
   if (IsFloat(base) && IsInteger(exponent)) return base;
   if (IsFloat(base) && IsFloat(exponent)) return DType::kF64;  // f32 and f64, either way round
-  return DType::kF64;  // an integer to a fractional power
+  return DType::kF64;                                          // an integer to a fractional power
 }
 
 }  // namespace

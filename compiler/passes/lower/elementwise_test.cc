@@ -30,7 +30,8 @@ const UnaryCase kUnary[] = {
     {"Atan", "", [](double x) { return std::atan(x); }},
     {"Atanh", "", [](double x) { return std::atanh(x); }, -0.9, 0.9},
     {"Ceil", "", [](double x) { return std::ceil(x); }},
-    {"Celu", "{alpha=2.0}", [](double x) { return std::max(x, 0.0) + std::min(0.0, 2 * std::expm1(x / 2)); }},
+    {"Celu", "{alpha=2.0}",
+     [](double x) { return std::max(x, 0.0) + std::min(0.0, 2 * std::expm1(x / 2)); }},
     {"Cos", "", [](double x) { return std::cos(x); }},
     {"Cosh", "", [](double x) { return std::cosh(x); }},
     {"Elu", "{alpha=1.5}", [](double x) { return x < 0 ? 1.5 * std::expm1(x) : x; }},
@@ -44,7 +45,8 @@ const UnaryCase kUnary[] = {
      }},
     {"HardSigmoid", "{alpha=0.25, beta=0.4}",
      [](double x) { return std::max(0.0, std::min(1.0, 0.25 * x + 0.4)); }},
-    {"HardSwish", "", [](double x) { return x * std::max(0.0, std::min(1.0, x / 6 + 0.5)); }, -5, 5},
+    {"HardSwish", "", [](double x) { return x * std::max(0.0, std::min(1.0, x / 6 + 0.5)); }, -5,
+     5},
     {"LeakyRelu", "{alpha=0.3}", [](double x) { return x < 0 ? 0.3 * x : x; }},
     {"Log", "", [](double x) { return std::log(x); }, 0.1, 4},
     {"Mish", "", [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }},
@@ -57,7 +59,9 @@ const UnaryCase kUnary[] = {
        return 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * std::expm1(x));
      }},
     {"Sigmoid", "", Sigmoid},
-    {"Sign", "", [](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0; }},
+    {"Sign", "", [](double x) { return x > 0   ? 1.0
+                                       : x < 0 ? -1.0
+                                               : 0.0; }},
     {"Sin", "", [](double x) { return std::sin(x); }},
     {"Sinh", "", [](double x) { return std::sinh(x); }},
     {"Softplus", "", [](double x) { return std::log1p(std::exp(x)); }},
@@ -79,8 +83,8 @@ TEST(LowerElementwise, UnaryOpsMatchTheReferenceInEveryFloatDType) {
       const Array want = testing::Generate(in.shape, [&](const Dims& at) { return c.f(in[at]); });
       const std::string name(DTypeName(dtype));
       const double tolerance = dtype == DType::kF16 ? 2e-3 : 2e-6;
-      testing::ExpectGraph(StrCat("graph \"g\" { input %x: ", name, "[2x3x5] %y: ", name, " = ", c.op,
-                                  "(%x) ", c.attrs, " output %y }"),
+      testing::ExpectGraph(StrCat("graph \"g\" { input %x: ", name, "[2x3x5] %y: ", name, " = ",
+                                  c.op, "(%x) ", c.attrs, " output %y }"),
                            {{"x", x}}, want, tolerance, tolerance);
     }
   }
@@ -130,8 +134,8 @@ TEST(LowerElementwise, BinaryOpsBroadcastBothWays) {
     const Array want = testing::Generate(
         {4, 5, 3}, [&](const Dims& at) { return c.f(x.Broadcast(at), y.Broadcast(at)); });
     const std::string text =
-        StrCat("graph \"g\" { input %a: ", c.dtype, "[4x1x3] input %b: ", c.dtype, "[5x3] %y: ",
-               c.result, " = ", c.op, "(%a, %b) ", c.attrs, " output %y }");
+        StrCat("graph \"g\" { input %a: ", c.dtype, "[4x1x3] input %b: ", c.dtype,
+               "[5x3] %y: ", c.result, " = ", c.op, "(%a, %b) ", c.attrs, " output %y }");
     testing::ExpectGraph(text, {{"a", a}, {"b", b}}, want, 2e-6, 1e-6);
     testing::ExpectGraph(text, {{"a", a}}, want, 2e-6, 1e-6, {.constants = {{"b", b}}});
   }
@@ -140,9 +144,9 @@ TEST(LowerElementwise, BinaryOpsBroadcastBothWays) {
 TEST(LowerElementwise, ScalarConstantsAreInlined) {
   const ir::Tensor x = Random(DType::kF32, {3, 4}, 7);
   for (const char* shape : {"[]", "[1]", "[1x1]"}) {
-    const auto run = RunGraph(
-        StrCat("graph \"g\" { input %x: f32[3x4] const %c: f32", shape,
-               " = [2.5] %y: f32 = Mul(%x, %c) output %y }"), {{"x", x}});
+    const auto run = RunGraph(StrCat("graph \"g\" { input %x: f32[3x4] const %c: f32", shape,
+                                     " = [2.5] %y: f32 = Mul(%x, %c) output %y }"),
+                              {{"x", x}});
     ASSERT_TRUE(run.ok()) << run.status().ToString();
     EXPECT_EQ(run->lowered.steps[0].inputs.size(), 1u);
     EXPECT_EQ(run->lowered.buffers.size(), 2u);
@@ -162,11 +166,15 @@ TEST(LowerElementwise, ClipTakesAbsentConstantAndComputedBounds) {
   const Array in = ToArray(x);
   const std::string head = "graph \"g\" { input %x: f32[20] const %h: f32[] = [0.5] ";
   testing::ExpectGraph(head + "%y: f32 = Clip(%x, _, %h) output %y }", {{"x", x}},
-                       testing::Generate({20}, [&](const Dims& i) { return std::min(in[i], 0.5); }), 0, 0);
-  testing::ExpectGraph(head + "input %l: f32[] %y: f32 = Clip(%x, %l, %h) output %y }",
-                       {{"x", x}, {"l", testing::ToTensor(testing::Generate({}, [](const Dims&) { return -0.25; }), DType::kF32)}},
-                       testing::Generate({20}, [&](const Dims& i) { return std::min(std::max(in[i], -0.25), 0.5); }),
+                       testing::Generate({20}, [&](const Dims& i) { return std::min(in[i], 0.5); }),
                        0, 0);
+  testing::ExpectGraph(
+      head + "input %l: f32[] %y: f32 = Clip(%x, %l, %h) output %y }",
+      {{"x", x},
+       {"l",
+        testing::ToTensor(testing::Generate({}, [](const Dims&) { return -0.25; }), DType::kF32)}},
+      testing::Generate({20}, [&](const Dims& i) { return std::min(std::max(in[i], -0.25), 0.5); }),
+      0, 0);
 }
 
 TEST(LowerElementwise, CastRoundsAndSaturatesLikeAStore) {
@@ -176,16 +184,19 @@ TEST(LowerElementwise, CastRoundsAndSaturatesLikeAStore) {
   Array half({6});
   for (size_t i = 0; i < 6; ++i) half.data[i] = F16ToF32(F32ToF16(static_cast<float>(in.data[i])));
   EXPECT_TRUE(std::isinf(half.data[2]));
-  testing::ExpectGraph("graph \"g\" { input %x: f32[6] %h: f16 = Cast(%x) {to=\"f16\"} "
-                       "%y: f32 = Cast(%h) {to=\"f32\"} output %y }", {{"x", x}}, half, 0, 0);
+  testing::ExpectGraph(
+      "graph \"g\" { input %x: f32[6] %h: f16 = Cast(%x) {to=\"f16\"} "
+      "%y: f32 = Cast(%h) {to=\"f32\"} output %y }",
+      {{"x", x}}, half, 0, 0);
   Array truncated({6});
   truncated.data = {0, 65519, 65520, -2, 0, 0};
   testing::ExpectGraph("graph \"g\" { input %x: f32[6] %y: i32 = Cast(%x) {to=\"i32\"} output %y }",
                        {{"x", x}}, truncated, 0, 0);
   Array boolean({6});
   boolean.data = {1, 1, 1, 1, 0, 1};
-  testing::ExpectGraph("graph \"g\" { input %x: f32[6] %y: bool = Cast(%x) {to=\"bool\"} output %y }",
-                       {{"x", x}}, boolean, 0, 0);
+  testing::ExpectGraph(
+      "graph \"g\" { input %x: f32[6] %y: bool = Cast(%x) {to=\"bool\"} output %y }", {{"x", x}},
+      boolean, 0, 0);
 }
 
 TEST(LowerElementwise, PowMixesDTypes) {
@@ -195,15 +206,18 @@ TEST(LowerElementwise, PowMixesDTypes) {
   const auto b = [&](DType d) { return testing::ToTensor(base, d); };
   Array want({3});
   want.data = {1, 9, 0};  // truncated back to the base's dtype
-  testing::ExpectGraph("graph \"g\" { input %a: i32[3] input %b: f32[3] %y: i32 = Pow(%a, %b) output %y }",
-                       {{"a", b(DType::kI32)}, {"b", testing::ToTensor(exponent, DType::kF32)}}, want, 0, 0);
+  testing::ExpectGraph(
+      "graph \"g\" { input %a: i32[3] input %b: f32[3] %y: i32 = Pow(%a, %b) output %y }",
+      {{"a", b(DType::kI32)}, {"b", testing::ToTensor(exponent, DType::kF32)}}, want, 0, 0);
   Array powers({3});
   powers.data = {8, 27, 64};
-  testing::ExpectGraph("graph \"g\" { input %a: f32[3] const %b: i64[1] = [3] %y: f32 = Pow(%a, %b) output %y }",
-                       {{"a", b(DType::kF32)}}, powers, 1e-6, 0);
+  testing::ExpectGraph(
+      "graph \"g\" { input %a: f32[3] const %b: i64[1] = [3] %y: f32 = Pow(%a, %b) output %y }",
+      {{"a", b(DType::kF32)}}, powers, 1e-6, 0);
   powers.data = {4, 9, 16};
-  testing::ExpectGraph("graph \"g\" { input %a: f16[3] const %b: f32[] = [2.0] %y: f16 = Pow(%a, %b) output %y }",
-                       {{"a", b(DType::kF16)}}, powers, 0, 0);
+  testing::ExpectGraph(
+      "graph \"g\" { input %a: f16[3] const %b: f32[] = [2.0] %y: f16 = Pow(%a, %b) output %y }",
+      {{"a", b(DType::kF16)}}, powers, 0, 0);
 }
 
 TEST(LowerElementwise, WherePReluAndPredicates) {
@@ -213,23 +227,28 @@ TEST(LowerElementwise, WherePReluAndPredicates) {
   const ir::Tensor x = testing::ToTensor(in, DType::kF32);
   Array want({4});
   want.data = {0, 1, 0, 0};
-  testing::ExpectGraph("graph \"g\" { input %x: f32[4] %y: bool = IsInf(%x) {detect_positive=0} output %y }",
-                       {{"x", x}}, want, 0, 0);
+  testing::ExpectGraph(
+      "graph \"g\" { input %x: f32[4] %y: bool = IsInf(%x) {detect_positive=0} output %y }",
+      {{"x", x}}, want, 0, 0);
   want.data = {1, 1, 0, 0};
-  testing::ExpectGraph("graph \"g\" { input %x: f32[4] %y: bool = IsInf(%x) output %y }", {{"x", x}}, want, 0, 0);
-  want.data = {0, 0, 1, 0};
-  testing::ExpectGraph("graph \"g\" { input %x: f32[4] %y: bool = IsNaN(%x) output %y }", {{"x", x}}, want, 0, 0);
-  want.data = {7, 7, -7, 7};
-  testing::ExpectGraph("graph \"g\" { input %x: f32[4] %n: bool = IsNaN(%x) const %a: f32[] = [-7.0] "
-                       "const %b: f32[1] = [7.0] %y: f32 = Where(%n, %a, %b) output %y }",
+  testing::ExpectGraph("graph \"g\" { input %x: f32[4] %y: bool = IsInf(%x) output %y }",
                        {{"x", x}}, want, 0, 0);
+  want.data = {0, 0, 1, 0};
+  testing::ExpectGraph("graph \"g\" { input %x: f32[4] %y: bool = IsNaN(%x) output %y }",
+                       {{"x", x}}, want, 0, 0);
+  want.data = {7, 7, -7, 7};
+  testing::ExpectGraph(
+      "graph \"g\" { input %x: f32[4] %n: bool = IsNaN(%x) const %a: f32[] = [-7.0] "
+      "const %b: f32[1] = [7.0] %y: f32 = Where(%n, %a, %b) output %y }",
+      {{"x", x}}, want, 0, 0);
   const ir::Tensor v = Random(DType::kF32, {2, 3, 4}, 11), slope = Random(DType::kF32, {3, 1}, 12);
   const Array a = ToArray(v), s = ToArray(slope);
-  testing::ExpectGraph("graph \"g\" { input %x: f32[2x3x4] input %s: f32[3x1] %y: f32 = PRelu(%x, %s) output %y }",
-                       {{"x", v}, {"s", slope}},
-                       testing::Generate(a.shape, [&](const Dims& i) {
-                         return a[i] < 0 ? a[i] * s.Broadcast(i) : a[i];
-                       }), 1e-6, 1e-7);
+  testing::ExpectGraph(
+      "graph \"g\" { input %x: f32[2x3x4] input %s: f32[3x1] %y: f32 = PRelu(%x, %s) output %y }",
+      {{"x", v}, {"s", slope}},
+      testing::Generate(a.shape,
+                        [&](const Dims& i) { return a[i] < 0 ? a[i] * s.Broadcast(i) : a[i]; }),
+      1e-6, 1e-7);
 }
 
 TEST(LowerElementwise, ManyOperandsAreSummedInParts) {
@@ -245,13 +264,15 @@ TEST(LowerElementwise, ManyOperandsAreSummedInParts) {
       inputs[name] = Random(DType::kF32, {3, 2}, 200 + k);
       const Array in = ToArray(inputs[name]);
       for (size_t i = 0; i < 6; ++i) {
-        want.data[i] = std::string(op) == "Max" ? std::max(want.data[i], in.data[i]) : want.data[i] + in.data[i];
+        want.data[i] = std::string(op) == "Max" ? std::max(want.data[i], in.data[i])
+                                                : want.data[i] + in.data[i];
       }
     }
     if (std::string(op) == "Mean") {
       for (double& v : want.data) v /= 30;
     }
-    testing::ExpectGraph(StrCat(text, " %y: f32 = ", op, "(", args, ") output %y }"), inputs, want, 1e-5, 1e-5);
+    testing::ExpectGraph(StrCat(text, " %y: f32 = ", op, "(", args, ") output %y }"), inputs, want,
+                         1e-5, 1e-5);
   }
 }
 

@@ -27,11 +27,20 @@ const ReduceCase kReduce[] = {
     {"ReduceL1", [](const auto& v) { return Total(v, [](double x) { return std::abs(x); }); }},
     {"ReduceL2", [](const auto& v) { return std::sqrt(Total(v, [](double x) { return x * x; })); }},
     {"ReduceLogSum", [](const auto& v) { return std::log(Total(v, [](double x) { return x; })); }},
-    {"ReduceLogSumExp", [](const auto& v) { return std::log(Total(v, [](double x) { return std::exp(x); })); }},
+    {"ReduceLogSumExp",
+     [](const auto& v) { return std::log(Total(v, [](double x) { return std::exp(x); })); }},
     {"ReduceMax", [](const auto& v) { return *std::max_element(v.begin(), v.end()); }},
     {"ReduceMin", [](const auto& v) { return *std::min_element(v.begin(), v.end()); }},
-    {"ReduceMean", [](const auto& v) { return Total(v, [](double x) { return x; }) / static_cast<double>(v.size()); }},
-    {"ReduceProd", [](const auto& v) { double p = 1; for (double x : v) p *= x; return p; }},
+    {"ReduceMean",
+     [](const auto& v) {
+       return Total(v, [](double x) { return x; }) / static_cast<double>(v.size());
+     }},
+    {"ReduceProd",
+     [](const auto& v) {
+       double p = 1;
+       for (double x : v) p *= x;
+       return p;
+     }},
     {"ReduceSum", [](const auto& v) { return Total(v, [](double x) { return x; }); }},
     {"ReduceSumSquare", [](const auto& v) { return Total(v, [](double x) { return x * x; }); }},
 };
@@ -59,9 +68,10 @@ TEST(LowerReduce, EveryKindOverEveryAxesKeptOrNot) {
       });
       for (int keep : {1, 0}) {
         if (keep == 0) want.shape = dropped;
-        testing::ExpectGraph(StrCat("graph \"g\" { input %x: f32[2x3x4] input %a: i64[", axes.size(), "] %y: f32 = ",
-                                    c.op, "(%x, %a) {keepdims=", keep, "} output %y }"),
-                             {{"x", x}}, want, 1e-5, 1e-6, {.constants = {{"a", Ints(axes)}}});
+        testing::ExpectGraph(
+            StrCat("graph \"g\" { input %x: f32[2x3x4] input %a: i64[", axes.size(),
+                   "] %y: f32 = ", c.op, "(%x, %a) {keepdims=", keep, "} output %y }"),
+            {{"x", x}}, want, 1e-5, 1e-6, {.constants = {{"a", Ints(axes)}}});
       }
     }
   }
@@ -72,18 +82,26 @@ TEST(LowerReduce, IntegersInfinitiesNothingAndNoop) {
   in.data = {3, 4, -6, 8};
   Array want({2});
   want.data = {5, 10};
-  testing::ExpectGraph("graph \"g\" { input %x: i32[2x2] const %a: i64[1] = [1] %y: i32 = ReduceL2(%x, %a) {keepdims=0} output %y }",
-                       {{"x", testing::ToTensor(in, DType::kI32)}}, want, 0, 0);
+  testing::ExpectGraph(
+      "graph \"g\" { input %x: i32[2x2] const %a: i64[1] = [1] %y: i32 = ReduceL2(%x, %a) "
+      "{keepdims=0} output %y }",
+      {{"x", testing::ToTensor(in, DType::kI32)}}, want, 0, 0);
   const double inf = std::numeric_limits<double>::infinity();
   in.data = {-inf, -inf, inf, 1};
   want.data = {-inf, inf};
-  testing::ExpectGraph("graph \"g\" { input %x: f32[2x2] const %a: i64[1] = [1] %y: f32 = ReduceLogSumExp(%x, %a) {keepdims=0} output %y }",
-                       {{"x", testing::ToTensor(in, DType::kF32)}}, want, 0, 0);
-  testing::ExpectGraph("graph \"g\" { input %x: f32[2x2] %y: f32 = ReduceSum(%x) {noop_with_empty_axes=1} output %y }",
-                       {{"x", testing::ToTensor(in, DType::kF32)}}, in, 0, 0);
+  testing::ExpectGraph(
+      "graph \"g\" { input %x: f32[2x2] const %a: i64[1] = [1] %y: f32 = ReduceLogSumExp(%x, %a) "
+      "{keepdims=0} output %y }",
+      {{"x", testing::ToTensor(in, DType::kF32)}}, want, 0, 0);
+  testing::ExpectGraph(
+      "graph \"g\" { input %x: f32[2x2] %y: f32 = ReduceSum(%x) {noop_with_empty_axes=1} output %y "
+      "}",
+      {{"x", testing::ToTensor(in, DType::kF32)}}, in, 0, 0);
   want.data = {0, 0};
-  testing::ExpectGraph("graph \"g\" { input %x: f32[2x0] const %a: i64[1] = [1] %y: f32 = ReduceSum(%x, %a) {keepdims=0} output %y }",
-                       {{"x", Random(DType::kF32, {2, 0}, 1)}}, want, 0, 0);
+  testing::ExpectGraph(
+      "graph \"g\" { input %x: f32[2x0] const %a: i64[1] = [1] %y: f32 = ReduceSum(%x, %a) "
+      "{keepdims=0} output %y }",
+      {{"x", Random(DType::kF32, {2, 0}, 1)}}, want, 0, 0);
 }
 
 TEST(LowerReduce, ArgMaxTakesFirstOrLast) {
@@ -92,12 +110,18 @@ TEST(LowerReduce, ArgMaxTakesFirstOrLast) {
   const ir::Tensor x = testing::ToTensor(in, DType::kF32);
   Array want({2});
   want.data = {1, 0};
-  testing::ExpectGraph("graph \"g\" { input %x: f32[2x4] %y: i64 = ArgMax(%x) {axis=-1, keepdims=0} output %y }", {{"x", x}}, want, 0, 0);
+  testing::ExpectGraph(
+      "graph \"g\" { input %x: f32[2x4] %y: i64 = ArgMax(%x) {axis=-1, keepdims=0} output %y }",
+      {{"x", x}}, want, 0, 0);
   want.shape = {2, 1};
   want.data = {2, 3};
-  testing::ExpectGraph("graph \"g\" { input %x: f32[2x4] %y: i64 = ArgMax(%x) {axis=1, select_last_index=1} output %y }", {{"x", x}}, want, 0, 0);
+  testing::ExpectGraph(
+      "graph \"g\" { input %x: f32[2x4] %y: i64 = ArgMax(%x) {axis=1, select_last_index=1} output "
+      "%y }",
+      {{"x", x}}, want, 0, 0);
   want.data = {0, 1};
-  testing::ExpectGraph("graph \"g\" { input %x: f32[2x4] %y: i64 = ArgMin(%x) {axis=1} output %y }", {{"x", x}}, want, 0, 0);
+  testing::ExpectGraph("graph \"g\" { input %x: f32[2x4] %y: i64 = ArgMin(%x) {axis=1} output %y }",
+                       {{"x", x}}, want, 0, 0);
 }
 
 // (x - mean) / sqrt(var + eps) over the axes from `first` on.
@@ -126,46 +150,57 @@ TEST(LowerNormalize, SoftmaxLayerNormAndInstanceNorm) {
       for (at[axis] = 0; at[axis] < in.shape[axis]; ++at[axis]) sum += std::exp(in[at]);
       return sum;
     };
-    const Array soft = Generate(in.shape, [&](const Dims& at) { return std::exp(in[at]) / sum_at(at); });
-    const Array log = Generate(in.shape, [&](const Dims& at) { return in[at] - std::log(sum_at(at)); });
+    const Array soft =
+        Generate(in.shape, [&](const Dims& at) { return std::exp(in[at]) / sum_at(at); });
+    const Array log =
+        Generate(in.shape, [&](const Dims& at) { return in[at] - std::log(sum_at(at)); });
     const std::string tail = StrCat("(%x) {axis=", axis - 3, "} output %y }");
-    testing::ExpectGraph("graph \"g\" { input %x: f32[2x3x4] %y: f32 = Softmax" + tail, {{"x", x}}, soft, 1e-5, 1e-6);
-    testing::ExpectGraph("graph \"g\" { input %x: f32[2x3x4] %y: f32 = LogSoftmax" + tail, {{"x", x}}, log, 1e-5, 1e-6);
+    testing::ExpectGraph("graph \"g\" { input %x: f32[2x3x4] %y: f32 = Softmax" + tail, {{"x", x}},
+                         soft, 1e-5, 1e-6);
+    testing::ExpectGraph("graph \"g\" { input %x: f32[2x3x4] %y: f32 = LogSoftmax" + tail,
+                         {{"x", x}}, log, 1e-5, 1e-6);
   }
   const ir::Tensor scale = Random(DType::kF32, {3, 4}, 4), bias = Random(DType::kF32, {3, 4}, 5);
   const Array s = ToArray(scale), b = ToArray(bias);
   const Array unit = Standardised(in, 1, 0.01);
-  testing::ExpectGraph("graph \"g\" { input %x: f32[2x3x4] input %s: f32[3x4] input %b: f32[3x4] "
-                       "%y: f32 = LayerNormalization(%x, %s, %b) {axis=1, epsilon=0.01} output %y }",
-                       {{"x", x}, {"s", scale}}, Generate(in.shape, [&](const Dims& i) {
-                         return unit[i] * s.Broadcast(i) + b.Broadcast(i);
-                       }), 1e-4, 1e-5, {.constants = {{"b", bias}}});
+  testing::ExpectGraph(
+      "graph \"g\" { input %x: f32[2x3x4] input %s: f32[3x4] input %b: f32[3x4] "
+      "%y: f32 = LayerNormalization(%x, %s, %b) {axis=1, epsilon=0.01} output %y }",
+      {{"x", x}, {"s", scale}},
+      Generate(in.shape, [&](const Dims& i) { return unit[i] * s.Broadcast(i) + b.Broadcast(i); }),
+      1e-4, 1e-5, {.constants = {{"b", bias}}});
   const ir::Tensor channel = Random(DType::kF32, {3}, 6), shift = Random(DType::kF32, {3}, 7);
   const Array c = ToArray(channel), d = ToArray(shift);
   const Array instance = Standardised(in, 2, 1e-5);
-  testing::ExpectGraph("graph \"g\" { input %x: f32[2x3x4] input %s: f32[3] input %b: f32[3] "
-                       "%y: f32 = InstanceNormalization(%x, %s, %b) output %y }",
-                       {{"x", x}}, Generate(in.shape, [&](const Dims& i) {
-                         return instance[i] * c[{i[1]}] + d[{i[1]}];
-                       }), 1e-4, 1e-5, {.constants = {{"s", channel}, {"b", shift}}});
+  testing::ExpectGraph(
+      "graph \"g\" { input %x: f32[2x3x4] input %s: f32[3] input %b: f32[3] "
+      "%y: f32 = InstanceNormalization(%x, %s, %b) output %y }",
+      {{"x", x}},
+      Generate(in.shape, [&](const Dims& i) { return instance[i] * c[{i[1]}] + d[{i[1]}]; }), 1e-4,
+      1e-5, {.constants = {{"s", channel}, {"b", shift}}});
 }
 
 TEST(LowerNormalize, BatchNormFoldedAndDirect) {
   const ir::Tensor x = Random(DType::kF32, {2, 3, 4}, 8);
   std::map<std::string, ir::Tensor> p;
-  for (const char* name : {"s", "b", "m", "v"}) p[name] = Random(DType::kF32, {3}, 20 + name[0], 0.2, 2);
-  const Array in = ToArray(x), s = ToArray(p["s"]), b = ToArray(p["b"]), m = ToArray(p["m"]), v = ToArray(p["v"]);
+  for (const char* name : {"s", "b", "m", "v"})
+    p[name] = Random(DType::kF32, {3}, 20 + name[0], 0.2, 2);
+  const Array in = ToArray(x), s = ToArray(p["s"]), b = ToArray(p["b"]), m = ToArray(p["m"]),
+              v = ToArray(p["v"]);
   const Array want = Generate(in.shape, [&](const Dims& i) {
     const Dims c{i[1]};
     return (in[i] - m[c]) / std::sqrt(v[c] + 0.001) * s[c] + b[c];
   });
-  const std::string text = "graph \"g\" { input %x: f32[2x3x4] input %s: f32[3] input %b: f32[3] input %m: f32[3] input %v: f32[3] "
-                           "%y: f32 = BatchNormalization(%x, %s, %b, %m, %v) {epsilon=0.001} output %y }";
+  const std::string text =
+      "graph \"g\" { input %x: f32[2x3x4] input %s: f32[3] input %b: f32[3] input %m: f32[3] input "
+      "%v: f32[3] "
+      "%y: f32 = BatchNormalization(%x, %s, %b, %m, %v) {epsilon=0.001} output %y }";
   testing::ExpectGraph(text, {{"x", x}}, want, 1e-5, 1e-5, {.constants = p});
   std::map<std::string, ir::Tensor> all = p;
   all["x"] = x;
   testing::ExpectGraph(text, all, want, 1e-5, 1e-5);
-  EXPECT_EQ(testing::RunGraph(text, {{"x", x}}, {.constants = p})->lowered.steps[0].inputs.size(), 3u);
+  EXPECT_EQ(testing::RunGraph(text, {{"x", x}}, {.constants = p})->lowered.steps[0].inputs.size(),
+            3u);
 }
 
 TEST(LowerPool, WindowsPadsAndCeilMode) {
@@ -187,15 +222,21 @@ TEST(LowerPool, WindowsPadsAndCeilMode) {
   };
   auto sum = [](const std::vector<double>& v) { return Total(v, [](double e) { return e; }); };
   const std::string head = "graph \"g\" { input %x: f32[1x2x5x6] %y: f32 = ";
-  const std::string attrs = "(%x) {kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 0, 0], ceil_mode=1";
-  testing::ExpectGraph(head + "MaxPool" + attrs + "} output %y }", {{"x", x}},
-                       pool([](const auto& v, int) { return *std::max_element(v.begin(), v.end()); }), 0, 0);
-  testing::ExpectGraph(head + "AveragePool" + attrs + "} output %y }", {{"x", x}},
-                       pool([&](const auto& v, int) { return sum(v) / static_cast<double>(v.size()); }), 1e-5, 1e-6);
-  testing::ExpectGraph(head + "AveragePool" + attrs + ", count_include_pad=1} output %y }", {{"x", x}},
-                       pool([&](const auto& v, int padded) { return sum(v) / padded; }), 1e-5, 1e-6);
-  testing::ExpectGraph(head + "LpPool" + attrs + ", p=2} output %y }", {{"x", x}},
-                       pool([&](const auto& v, int) { return std::sqrt(Total(v, [](double e) { return e * e; })); }), 1e-5, 1e-6);
+  const std::string attrs =
+      "(%x) {kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 0, 0], ceil_mode=1";
+  testing::ExpectGraph(
+      head + "MaxPool" + attrs + "} output %y }", {{"x", x}},
+      pool([](const auto& v, int) { return *std::max_element(v.begin(), v.end()); }), 0, 0);
+  testing::ExpectGraph(
+      head + "AveragePool" + attrs + "} output %y }", {{"x", x}},
+      pool([&](const auto& v, int) { return sum(v) / static_cast<double>(v.size()); }), 1e-5, 1e-6);
+  testing::ExpectGraph(head + "AveragePool" + attrs + ", count_include_pad=1} output %y }",
+                       {{"x", x}}, pool([&](const auto& v, int padded) { return sum(v) / padded; }),
+                       1e-5, 1e-6);
+  testing::ExpectGraph(
+      head + "LpPool" + attrs + ", p=2} output %y }", {{"x", x}},
+      pool([&](const auto& v, int) { return std::sqrt(Total(v, [](double e) { return e * e; })); }),
+      1e-5, 1e-6);
   const Array mean = Generate({1, 2, 1, 1}, [&](const Dims& at) {
     double total = 0;
     testing::ForEach({5, 6}, [&](const Dims& i) { total += in[{0, at[1], i[0], i[1]}]; });
@@ -213,7 +254,9 @@ TEST(LowerGather, IndicesPickAlongTheAxis) {
     return in[{i[0], k < 0 ? k + 5 : k, i[3]}];
   });
   const ir::Tensor indices = ir::Tensor::FromValues<int64_t>(DType::kI64, {2, 2}, picks);
-  const std::string text = "graph \"g\" { input %x: f32[2x5x3] input %i: i64[2x2] %y: f32 = Gather(%x, %i) {axis=1} output %y }";
+  const std::string text =
+      "graph \"g\" { input %x: f32[2x5x3] input %i: i64[2x2] %y: f32 = Gather(%x, %i) {axis=1} "
+      "output %y }";
   testing::ExpectGraph(text, {{"x", x}, {"i", indices}}, want, 0, 0);
   testing::ExpectGraph(text, {{"x", x}}, want, 0, 0, {.constants = {{"i", indices}}});
 }
@@ -221,36 +264,50 @@ TEST(LowerGather, IndicesPickAlongTheAxis) {
 TEST(LowerResize, ScalesSizesAndAxes) {
   const ir::Tensor x = Random(DType::kF32, {1, 2, 2, 3}, 11);
   const Array in = ToArray(x);
-  const Array twice = Generate({1, 2, 4, 6}, [&](const Dims& i) { return in[{0, i[1], i[2] / 2, i[3] / 2}]; });
+  const Array twice = Generate({1, 2, 4, 6}, [&](const Dims& i) {
+    return in[{0, i[1], i[2] / 2, i[3] / 2}];
+  });
   const std::string mode = "{coordinate_transformation_mode=\"asymmetric\", nearest_mode=\"floor\"";
-  testing::ExpectGraph("graph \"g\" { input %x: f32[1x2x2x3] const %s: f32[4] = [1.0, 1.0, 2.0, 2.0] "
-                       "%y: f32 = Resize(%x, _, %s) " + mode + "} output %y }", {{"x", x}}, twice, 0, 0);
-  testing::ExpectGraph("graph \"g\" { input %x: f32[1x2x2x3] const %s: i64[2] = [4, 6] "
-                       "%y: f32 = Resize(%x, _, _, %s) " + mode + ", axes=[2, 3]} output %y }", {{"x", x}}, twice, 0, 0);
+  testing::ExpectGraph(
+      "graph \"g\" { input %x: f32[1x2x2x3] const %s: f32[4] = [1.0, 1.0, 2.0, 2.0] "
+      "%y: f32 = Resize(%x, _, %s) " +
+          mode + "} output %y }",
+      {{"x", x}}, twice, 0, 0);
+  testing::ExpectGraph(
+      "graph \"g\" { input %x: f32[1x2x2x3] const %s: i64[2] = [4, 6] "
+      "%y: f32 = Resize(%x, _, _, %s) " +
+          mode + ", axes=[2, 3]} output %y }",
+      {{"x", x}}, twice, 0, 0);
   // align_corners along one axis of two elements: a straight line between them
   const Array line = Generate({1, 2, 5, 3}, [&](const Dims& i) {
     const double t = static_cast<double>(i[2]) / 4;
     return (1 - t) * in[{0, i[1], 0, i[3]}] + t * in[{0, i[1], 1, i[3]}];
   });
-  testing::ExpectGraph("graph \"g\" { input %x: f32[1x2x2x3] const %s: i64[4] = [1, 2, 5, 3] "
-                       "%y: f32 = Resize(%x, _, _, %s) {mode=\"linear\", coordinate_transformation_mode=\"align_corners\"} output %y }",
-                       {{"x", x}}, line, 1e-5, 1e-6);
+  testing::ExpectGraph(
+      "graph \"g\" { input %x: f32[1x2x2x3] const %s: i64[4] = [1, 2, 5, 3] "
+      "%y: f32 = Resize(%x, _, _, %s) {mode=\"linear\", "
+      "coordinate_transformation_mode=\"align_corners\"} output %y }",
+      {{"x", x}}, line, 1e-5, 1e-6);
 }
 
 TEST(LowerTopK, ValuesAndPlaces) {
   Array in({1, 5});
   in.data = {3, 9, 1, 9, 4};
   const ir::Tensor x = testing::ToTensor(in, DType::kF32);
-  const auto run = testing::RunGraph("graph \"g\" { input %x: f32[1x5] const %k: i64[1] = [3] (%v: f32, %i: i64) = TopK(%x, %k) output %v output %i }", {{"x", x}});
+  const auto run = testing::RunGraph(
+      "graph \"g\" { input %x: f32[1x5] const %k: i64[1] = [3] (%v: f32, %i: i64) = TopK(%x, %k) "
+      "output %v output %i }",
+      {{"x", x}});
   ASSERT_TRUE(run.ok()) << run.status().ToString();
   EXPECT_EQ(run->outputs[0].data, (std::vector<double>{9, 9, 4}));
   EXPECT_EQ(run->outputs[1].data, (std::vector<double>{1, 3, 4}));
 }
 
 TEST(LowerResize, RefusesWhatNoKernelDoes) {
-  const auto run = testing::RunGraph("graph \"g\" { input %x: f32[1x1x4x4] const %s: f32[4] = [1.0, 1.0, 0.5, 0.5] "
-                                     "%y: f32 = Resize(%x, _, %s) {mode=\"linear\", antialias=1} output %y }",
-                                     {{"x", Random(DType::kF32, {1, 1, 4, 4}, 1)}});
+  const auto run = testing::RunGraph(
+      "graph \"g\" { input %x: f32[1x1x4x4] const %s: f32[4] = [1.0, 1.0, 0.5, 0.5] "
+      "%y: f32 = Resize(%x, _, %s) {mode=\"linear\", antialias=1} output %y }",
+      {{"x", Random(DType::kF32, {1, 1, 4, 4}, 1)}});
   ASSERT_FALSE(run.ok());
   EXPECT_EQ(run.status().code(), Code::kUnsupported);
   EXPECT_NE(run.status().message().find("Resize:y"), std::string::npos) << run.status().message();

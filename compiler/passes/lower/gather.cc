@@ -60,7 +60,8 @@ Status LowerTopK(LowerContext& ctx, const ir::Node& node) {
   shape[static_cast<int>(attrs.axis)] = attrs.k;
   auto define = [&](size_t i, DType dtype) {
     const bool used = i < node.outputs.size() && node.outputs[i] != ir::kNoValue;
-    return used ? ctx.Define(node.outputs[i]) : ctx.Temp(StrCat(node.name, " unused"), dtype, shape);
+    return used ? ctx.Define(node.outputs[i])
+                : ctx.Temp(StrCat(node.name, " unused"), dtype, shape);
   };
   const ValueView values = define(0, x.view.dtype);
   const ValueView places = define(1, DType::kI64);

@@ -32,7 +32,9 @@ bool FoldBatch(abi::View& a, abi::View& b, abi::View& out) {
   const auto a2 = ir::Reshape(a, {rows, a.shape[rank - 1]});
   const auto out2 = ir::Reshape(out, {rows, out.shape[rank - 1]});
   if (!a2 || !out2) return false;
-  b = {b.dtype, {b.shape[rank - 2], b.shape[rank - 1]}, {b.strides[rank - 2], b.strides[rank - 1]},
+  b = {b.dtype,
+       {b.shape[rank - 2], b.shape[rank - 1]},
+       {b.strides[rank - 2], b.strides[rank - 1]},
        b.offset};
   a = *a2;
   out = *out2;

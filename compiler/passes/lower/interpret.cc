@@ -34,9 +34,9 @@ Status CheckInputs(const ir::Lowered& lowered, const std::vector<ir::Tensor>& in
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ir::LoweredBuffer& want = lowered.buffers[lowered.inputs[i]];
     if (inputs[i].dtype() == want.dtype && inputs[i].shape() == want.shape) continue;
-    return Error(Code::kInvalidArgument, "input '", want.name, "' is ", DTypeName(inputs[i].dtype()),
-                 " ", ToString(inputs[i].shape()), ", expected ", DTypeName(want.dtype), " ",
-                 ToString(want.shape));
+    return Error(Code::kInvalidArgument, "input '", want.name, "' is ",
+                 DTypeName(inputs[i].dtype()), " ", ToString(inputs[i].shape()), ", expected ",
+                 DTypeName(want.dtype), " ", ToString(want.shape));
   }
   return OkStatus();
 }

@@ -1,5 +1,6 @@
-/// Arrow 3: Graph -> Lowered. Each graph value becomes a view of a buffer; ops that only move indices
-/// (Reshape, Transpose, Slice, Squeeze, Expand, Split) become other views of the same buffer.
+/// Arrow 3: Graph -> Lowered. Each graph value becomes a view of a buffer; ops that only move
+/// indices (Reshape, Transpose, Slice, Squeeze, Expand, Split) become other views of the same
+/// buffer.
 #pragma once
 
 #include <map>
@@ -25,8 +26,8 @@ struct ValueView {
 ///
 /// Layout: a value is stored in an order of its axes. Results of convolutions, and values that a
 /// convolution reads, are channels-last; ops that keep positions (elementwise, pooling, ...) store
-/// their result in the order of the operand they follow; everything else, and every graph output, is
-/// row-major. Where a convolution starts such a group, one "layout" decision is recorded.
+/// their result in the order of the operand they follow; everything else, and every graph output,
+/// is row-major. Where a convolution starts such a group, one "layout" decision is recorded.
 class LowerContext {
  public:
   LowerContext(const ir::Graph& graph, ir::Lowered& lowered, PassContext& pass);
@@ -39,8 +40,9 @@ class LowerContext {
   ValueView Get(ir::ValueId id);
   /// Declares that a value is this view (no step).
   void Alias(ir::ValueId id, ValueView view);
-  /// A new buffer for an output value, row-major or in the order that a convolution reading it wants;
-  /// also records it as the value's view. Graph outputs are row-major, whichever Define is called.
+  /// A new buffer for an output value, row-major or in the order that a convolution reading it
+  /// wants; also records it as the value's view. Graph outputs are row-major, whichever Define is
+  /// called.
   ValueView Define(ir::ValueId id);
   /// The same, stored in the axis order of `leader`, which has the value's rank.
   ValueView DefineLike(ir::ValueId id, const ValueView& leader);
@@ -86,11 +88,12 @@ class LowerContext {
   std::vector<std::optional<ir::BufferId>> output_buffers_;  ///< by value
   std::vector<LayoutGroup> groups_;
   std::map<ir::BufferId, size_t> group_of_;
-  std::map<std::pair<uint64_t, uint64_t>, std::vector<ir::BufferId>> constants_;  ///< by content hash
+  std::map<std::pair<uint64_t, uint64_t>, std::vector<ir::BufferId>>
+      constants_;  ///< by content hash
 };
 
-/// Lowers a whole graph. Graph outputs become output buffers, dense row-major, with a copy step only
-/// where no producer can write them directly. Errors: kUnsupported naming the node.
+/// Lowers a whole graph. Graph outputs become output buffers, dense row-major, with a copy step
+/// only where no producer can write them directly. Errors: kUnsupported naming the node.
 Result<ir::Lowered> LowerGraph(const ir::Graph& graph, PassContext& context);
 
 /// Executes a lowered program on the reference kernels. For folding, golden tests and oracles.

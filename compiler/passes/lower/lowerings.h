@@ -1,6 +1,6 @@
-/// Every lowering named in compiler/ir/ops.def. Each emits the steps of one node, or makes its outputs
-/// views. REQUIRES: shapes and dtypes are inferred. Errors: kUnsupported with the reason; the caller
-/// adds the node's name.
+/// Every lowering named in compiler/ir/ops.def. Each emits the steps of one node, or makes its
+/// outputs views. REQUIRES: shapes and dtypes are inferred. Errors: kUnsupported with the reason;
+/// the caller adds the node's name.
 #pragma once
 
 #include "base/status.h"

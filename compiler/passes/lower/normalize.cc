@@ -101,8 +101,7 @@ uint16_t FoldedBatchNorm(LowerContext& ctx, const ir::Node& node, OperandExpr& e
   }
   auto load = [&](const std::vector<float>& values, std::string_view what) {
     const ir::Tensor t = ir::Tensor::FromValues<float>(DType::kF32, {channels}, values);
-    const ValueView vector =
-        ctx.Constant(StrCat(ctx.value(node.outputs[0]).name, " ", what), t);
+    const ValueView vector = ctx.Constant(StrCat(ctx.value(node.outputs[0]).name, " ", what), t);
     return expr.builder().Cast(expr.Load(PerChannel(vector, shape)), expr.builder().dtype(x));
   };
   const uint16_t scaled = expr.builder().Binary(ExprOp::kMul, x, load(factor, "scale"));
@@ -129,7 +128,8 @@ uint16_t DirectBatchNorm(LowerContext& ctx, const ir::Node& node, OperandExpr& e
 Status LowerBatchNormalization(LowerContext& ctx, const ir::Node& node) {
   const ValueView x = ctx.Get(node.inputs[0]);
   const Dims& shape = x.view.shape;
-  if (shape.rank() < 2) return Error(Code::kUnsupported, "BatchNormalization without a channel axis");
+  if (shape.rank() < 2)
+    return Error(Code::kUnsupported, "BatchNormalization without a channel axis");
   OperandExpr expr(0);
   const uint16_t value = expr.Load(x);
   // f64 data keeps its precision only in the direct form.

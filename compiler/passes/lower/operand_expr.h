@@ -1,5 +1,5 @@
-/// An expression under construction together with the operands that it reads. Operands that name the
-/// same elements share one input.
+/// An expression under construction together with the operands that it reads. Operands that name
+/// the same elements share one input.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,8 @@ namespace aicf {
 
 class OperandExpr {
  public:
-  /// `first_input` inputs of the expression are not operands: 1 in an epilogue, whose input 0 is the
-  /// raw result, otherwise 0.
+  /// `first_input` inputs of the expression are not operands: 1 in an epilogue, whose input 0 is
+  /// the raw result, otherwise 0.
   explicit OperandExpr(int first_input) : first_input_(first_input) {}
 
   abi::ExprBuilder& builder() { return builder_; }
@@ -24,7 +24,8 @@ class OperandExpr {
   /// Inputs the expression has so far.
   int input_count() const { return first_input_ + static_cast<int>(operands_.size()); }
   const std::vector<ValueView>& operands() const { return operands_; }
-  /// Drops nodes and operands that no result needs; the operands left match the expression returned.
+  /// Drops nodes and operands that no result needs; the operands left match the expression
+  /// returned.
   abi::Expr Finish(std::vector<uint16_t> results);
 
  private:

@@ -29,8 +29,7 @@ Status LowerPool(LowerContext& ctx, const ir::Node& node) {
 Status LowerGlobalPool(LowerContext& ctx, const ir::Node& node) {
   const ValueView x = ctx.Get(node.inputs[0]);
   abi::ReduceAttrs attrs;
-  attrs.kind =
-      node.op == "GlobalMaxPool" ? abi::ReduceKind::kMax : abi::ReduceKind::kMean;
+  attrs.kind = node.op == "GlobalMaxPool" ? abi::ReduceKind::kMax : abi::ReduceKind::kMean;
   for (int i = 2; i < x.view.shape.rank(); ++i) attrs.axes.push_back(i);
   abi::Problem p;
   p.family = abi::Family::kReduce;

@@ -40,11 +40,11 @@ Dims Kept(Dims shape, const Dims& axes) {
 }
 
 // The node's output as a reduction writes it: reduced axes have one element.
-ValueView DefineKept(LowerContext& ctx, const ir::Node& node, const ValueView& x, const Dims& axes) {
+ValueView DefineKept(LowerContext& ctx, const ir::Node& node, const ValueView& x,
+                     const Dims& axes) {
   const ir::ValueId id = node.outputs[0];
   const Dims kept = Kept(x.view.shape, axes);
-  const ValueView out =
-      ctx.value(id).shape == kept ? ctx.DefineLike(id, x) : ctx.DefineDense(id);
+  const ValueView out = ctx.value(id).shape == kept ? ctx.DefineLike(id, x) : ctx.DefineDense(id);
   return {out.buffer, *ir::Reshape(out.view, kept)};
 }
 
@@ -60,7 +60,8 @@ abi::Expr Prologue(Before before, DType dtype) {
   if (before == Before::kNothing) return {};
   ExprBuilder b;
   const uint16_t x = b.Input(0, abi::ComputeDType(dtype));
-  return b.Finish({before == Before::kAbs ? b.Unary(ExprOp::kAbs, x) : b.Binary(ExprOp::kMul, x, x)});
+  return b.Finish(
+      {before == Before::kAbs ? b.Unary(ExprOp::kAbs, x) : b.Binary(ExprOp::kMul, x, x)});
 }
 
 // Roots and logarithms of integers are taken in f64 and truncated back.
@@ -83,7 +84,8 @@ Status LowerReduce(LowerContext& ctx, const ir::Node& node) {
   p.prologue = Prologue(row->before, x.view.dtype);
   OperandExpr expr(1);
   const uint16_t value = ApplyAfter(expr.builder(), row->after, expr.Raw(x.view.dtype));
-  EmitWithEpilogue(ctx, node, std::move(p), {x.buffer}, expr, value, DefineKept(ctx, node, x, axes));
+  EmitWithEpilogue(ctx, node, std::move(p), {x.buffer}, expr, value,
+                   DefineKept(ctx, node, x, axes));
   return OkStatus();
 }
 
@@ -93,14 +95,15 @@ Status LowerReduceLogSumExp(LowerContext& ctx, const ir::Node& node) {
   if (!IsFloat(x.view.dtype)) return Error(Code::kUnsupported, "ReduceLogSumExp of integers");
   AICF_ASSIGN_OR_RETURN(const Dims axes, ir::ResolveAxes(ctx.graph(), node));
   const DType dtype = abi::ComputeDType(x.view.dtype);
-  const ValueView max = ctx.Temp(StrCat(ctx.value(node.outputs[0]).name, " max"), dtype,
-                                 Kept(x.view.shape, axes));
+  const ValueView max =
+      ctx.Temp(StrCat(ctx.value(node.outputs[0]).name, " max"), dtype, Kept(x.view.shape, axes));
   OperandExpr finite(1);
   ExprBuilder& f = finite.builder();
   const uint16_t m = finite.Raw(dtype);
   const uint16_t infinite = f.Unary(ExprOp::kIsInf, m);
   const uint16_t safe = f.Select(infinite, f.Const(0, dtype), m);
-  EmitWithEpilogue(ctx, node, ReduceProblem(x, ReduceKind::kMax, axes), {x.buffer}, finite, safe, max);
+  EmitWithEpilogue(ctx, node, ReduceProblem(x, ReduceKind::kMax, axes), {x.buffer}, finite, safe,
+                   max);
 
   abi::Problem p = ReduceProblem(x, ReduceKind::kSum, axes);
   p.inputs.push_back(ir::BroadcastTo(max.view, x.view.shape));
@@ -121,8 +124,8 @@ Status LowerArg(LowerContext& ctx, const ir::Node& node) {
   AICF_ASSIGN_OR_RETURN(const int axis,
                         ir::NormalizeAxis(node.Int("axis", 0), x.view.shape.rank()));
   const Dims axes{axis};
-  abi::Problem p = ReduceProblem(
-      x, node.op == "ArgMax" ? ReduceKind::kArgMax : ReduceKind::kArgMin, axes);
+  abi::Problem p =
+      ReduceProblem(x, node.op == "ArgMax" ? ReduceKind::kArgMax : ReduceKind::kArgMin, axes);
   std::get<abi::ReduceAttrs>(p.attrs).last_index = node.Int("select_last_index", 0) != 0;
   EmitPlain(ctx, node, std::move(p), {x.buffer}, DefineKept(ctx, node, x, axes));
   return OkStatus();

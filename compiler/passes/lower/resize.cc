@@ -15,8 +15,9 @@ struct Name {
   E value;
 };
 
-constexpr Name<ResizeMode> kModes[] = {
-    {"nearest", ResizeMode::kNearest}, {"linear", ResizeMode::kLinear}, {"cubic", ResizeMode::kCubic}};
+constexpr Name<ResizeMode> kModes[] = {{"nearest", ResizeMode::kNearest},
+                                       {"linear", ResizeMode::kLinear},
+                                       {"cubic", ResizeMode::kCubic}};
 
 constexpr Name<CoordinateMode> kCoordinates[] = {
     {"half_pixel", CoordinateMode::kHalfPixel},

@@ -1,5 +1,5 @@
-/// Test support: a graph given as text is inferred, lowered, checked, sent through its text form and
-/// interpreted; results come back as doubles beside a plainly written reference.
+/// Test support: a graph given as text is inferred, lowered, checked, sent through its text form
+/// and interpreted; results come back as doubles beside a plainly written reference.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,8 @@ struct Array {
   explicit Array(Dims s = {}) : shape(s), data(static_cast<size_t>(*ElementCount(s))) {}
   size_t Flat(const Dims& at) const {
     size_t flat = 0;
-    for (int i = 0; i < shape.rank(); ++i) flat = flat * static_cast<size_t>(shape[i]) + static_cast<size_t>(at[i]);
+    for (int i = 0; i < shape.rank(); ++i)
+      flat = flat * static_cast<size_t>(shape[i]) + static_cast<size_t>(at[i]);
     return flat;
   }
   double& operator[](const Dims& at) { return data[Flat(at)]; }
@@ -90,7 +91,8 @@ inline ir::Tensor ToTensor(const Array& a, DType dtype) {
 }
 
 /// Values in [low, high), or integers of that range.
-inline ir::Tensor Random(DType dtype, const Dims& shape, uint32_t seed, double low = -2, double high = 2) {
+inline ir::Tensor Random(DType dtype, const Dims& shape, uint32_t seed, double low = -2,
+                         double high = 2) {
   std::mt19937 rng(seed);
   std::uniform_real_distribution<double> uniform(low, high);
   Array a(shape);
@@ -99,7 +101,8 @@ inline ir::Tensor Random(DType dtype, const Dims& shape, uint32_t seed, double l
 }
 
 inline ir::Tensor Ints(const std::vector<int64_t>& values) {
-  return ir::Tensor::FromValues<int64_t>(DType::kI64, {static_cast<int64_t>(values.size())}, values);
+  return ir::Tensor::FromValues<int64_t>(DType::kI64, {static_cast<int64_t>(values.size())},
+                                         values);
 }
 
 struct RunOptions {
@@ -117,7 +120,8 @@ struct RunResult {
 };
 
 /// REQUIRES inputs by name for every graph input that is not bound as a constant.
-inline Result<RunResult> RunGraph(const std::string& text, const std::map<std::string, ir::Tensor>& inputs,
+inline Result<RunResult> RunGraph(const std::string& text,
+                                  const std::map<std::string, ir::Tensor>& inputs,
                                   const RunOptions& options = {}) {
   RunResult out;
   AICF_ASSIGN_OR_RETURN(out.graph, ir::ParseGraph(text));
@@ -177,7 +181,8 @@ inline void ExpectClose(const Array& got, const Array& want, double rtol, double
 
 /// Runs a graph with one output and compares; also checks the text form.
 inline void ExpectGraph(const std::string& text, const std::map<std::string, ir::Tensor>& inputs,
-                        const Array& want, double rtol, double atol, const RunOptions& options = {}) {
+                        const Array& want, double rtol, double atol,
+                        const RunOptions& options = {}) {
   const Result<RunResult> run = RunGraph(text, inputs, options);
   ASSERT_TRUE(run.ok()) << run.status().ToString() << "\n" << text;
   ExpectRoundTrip(run->lowered);

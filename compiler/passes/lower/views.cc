@@ -53,8 +53,7 @@ Status LowerTranspose(LowerContext& ctx, const ir::Node& node) {
 
 Status LowerExpand(LowerContext& ctx, const ir::Node& node) {
   const ValueView x = ctx.Get(node.inputs[0]);
-  ctx.Alias(node.outputs[0],
-            {x.buffer, ir::BroadcastTo(x.view, ctx.value(node.outputs[0]).shape)});
+  ctx.Alias(node.outputs[0], {x.buffer, ir::BroadcastTo(x.view, ctx.value(node.outputs[0]).shape)});
   return OkStatus();
 }
 
@@ -83,7 +82,8 @@ Status LowerSplit(LowerContext& ctx, const ir::Node& node) {
 namespace {
 
 // Output = the rearranged view under the output's shape, by a copy where strides do not express it.
-void CopyBlocks(LowerContext& ctx, const ir::Node& node, const ValueView& x, const abi::View& blocks) {
+void CopyBlocks(LowerContext& ctx, const ir::Node& node, const ValueView& x,
+                const abi::View& blocks) {
   const ir::ValueId out = node.outputs[0];
   if (const auto view = ir::Reshape(blocks, ctx.value(out).shape)) {
     ctx.Alias(out, {x.buffer, *view});

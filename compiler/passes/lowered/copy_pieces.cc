@@ -19,9 +19,9 @@ std::vector<CopyPiece> PiecesOf(const ir::LoweredStep& step) {
   }
   std::vector<CopyPiece> pieces;
   for (size_t k = 0; k < step.inputs.size(); ++k) {
-    pieces.push_back({step.inputs[k], step.outputs[0], p.inputs[k],
-                      ir::WindowOf(p.outputs[0], p.as<abi::CopyAttrs>().starts[k],
-                                 p.inputs[k].shape)});
+    pieces.push_back(
+        {step.inputs[k], step.outputs[0], p.inputs[k],
+         ir::WindowOf(p.outputs[0], p.as<abi::CopyAttrs>().starts[k], p.inputs[k].shape)});
   }
   return pieces;
 }

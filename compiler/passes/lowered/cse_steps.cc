@@ -30,15 +30,15 @@ bool OwnsOutputs(const ir::StepEditor& editor, int s) {
   return true;
 }
 
-// reader with every view of `later`'s results turned into one of `earlier`'s; nullopt when a view has
-// no counterpart in the other layout.
+// reader with every view of `later`'s results turned into one of `earlier`'s; nullopt when a view
+// has no counterpart in the other layout.
 std::optional<ir::LoweredStep> Redirected(ir::LoweredStep reader, const ir::LoweredStep& later,
                                           const ir::LoweredStep& earlier) {
   for (size_t i = 0; i < reader.inputs.size(); ++i) {
     for (size_t k = 0; k < later.outputs.size(); ++k) {
       if (reader.inputs[i] != later.outputs[k]) continue;
-      const auto view = ir::Remap(reader.problem.inputs[i], later.problem.outputs[k],
-                                  earlier.problem.outputs[k]);
+      const auto view =
+          ir::Remap(reader.problem.inputs[i], later.problem.outputs[k], earlier.problem.outputs[k]);
       if (!view) return std::nullopt;
       reader.inputs[i] = earlier.outputs[k];
       reader.problem.inputs[i] = *view;
@@ -75,9 +75,13 @@ Status CseSteps(ir::Lowered& lowered, PassContext& context) {
     if (inserted) continue;
     const std::string names = NamesOf(editor.step(s));
     if (!Merge(editor, s, first->second)) continue;
-    context.decisions->Record({"fusion", names, StrCat("is ", NamesOf(editor.step(first->second))),
+    context.decisions->Record({"fusion",
+                               names,
+                               StrCat("is ", NamesOf(editor.step(first->second))),
                                "rule: an earlier step computes the same from the same operands",
-                               "cse-steps", -1, {}});
+                               "cse-steps",
+                               -1,
+                               {}});
   }
   editor.Finish();
   return OkStatus();

@@ -11,8 +11,13 @@ Status DeadSteps(ir::Lowered& lowered, PassContext& context) {
       needed |= editor.buffer(b).role == schema::Role::kOutput || !editor.readers(b).empty();
     }
     if (needed) continue;
-    context.decisions->Record({"fusion", NamesOf(editor.step(s)), "removed",
-                               "rule: nothing reads its result", "dead-steps", -1, {}});
+    context.decisions->Record({"fusion",
+                               NamesOf(editor.step(s)),
+                               "removed",
+                               "rule: nothing reads its result",
+                               "dead-steps",
+                               -1,
+                               {}});
     editor.Erase(s);
   }
   editor.Finish();

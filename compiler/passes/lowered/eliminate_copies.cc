@@ -51,8 +51,8 @@ std::string CheckReaders(const ir::StepEditor& editor, const CopyPiece& piece, i
   return "";
 }
 
-Rewrite WriteThrough(const ir::StepEditor& editor, const PassContext& context, const CopyPiece& piece,
-                     int copy) {
+Rewrite WriteThrough(const ir::StepEditor& editor, const PassContext& context,
+                     const CopyPiece& piece, int copy) {
   const ir::LoweredBuffer& source = editor.buffer(piece.from);
   if (source.role != schema::Role::kTemp) {
     return {StrCat("role: '", source.name, "' is ", schema::RoleName(source.role)), {}};
@@ -123,8 +123,10 @@ std::vector<ir::LoweredStep> Remaining(const ir::LoweredStep& copy, const std::v
       last.problem.core_inputs = static_cast<int>(last.problem.inputs.size());
       last.inputs.push_back(pieces[k].from);
     } else {
-      steps.push_back({copy.sources, CopyProblem(pieces[k].source, pieces[k].window),
-                       {pieces[k].from}, copy.outputs});
+      steps.push_back({copy.sources,
+                       CopyProblem(pieces[k].source, pieces[k].window),
+                       {pieces[k].from},
+                       copy.outputs});
     }
     end = axis < 0 ? -1 : start + pieces[k].source.shape[axis];
   }
@@ -139,8 +141,9 @@ void Eliminate(ir::StepEditor& editor, PassContext& context, int c) {
   for (size_t k = 0; k < pieces.size(); ++k) {
     Rewrite rewrite = WriteThrough(editor, context, pieces[k], c);
     if (!rewrite.refusal.empty()) {
-      d.alternatives.push_back({StrCat("producer of '", editor.buffer(pieces[k].from).name,
-                                       "' writes in place"), rewrite.refusal, -1});
+      d.alternatives.push_back(
+          {StrCat("producer of '", editor.buffer(pieces[k].from).name, "' writes in place"),
+           rewrite.refusal, -1});
       continue;
     }
     for (auto& [s, step] : rewrite.steps) editor.Replace(s, std::move(step));
@@ -148,7 +151,8 @@ void Eliminate(ir::StepEditor& editor, PassContext& context, int c) {
   }
   const auto removed = std::count(gone.begin(), gone.end(), true);
   d.choice = removed == 0 ? "copy" : StrCat("removed ", removed, " of ", pieces.size(), " pieces");
-  d.reason = removed == 0 ? "only-legal" : "rule: producers write into the copy's buffer themselves";
+  d.reason =
+      removed == 0 ? "only-legal" : "rule: producers write into the copy's buffer themselves";
   context.decisions->Record(std::move(d));
   if (removed == 0) return;
   std::vector<ir::LoweredStep> rest = Remaining(copy, gone);
@@ -161,8 +165,8 @@ void Eliminate(ir::StepEditor& editor, PassContext& context, int c) {
 
 }  // namespace
 
-// Backwards, so that a concatenation of concatenations is first moved as a whole into the outer buffer
-// and its own pieces then follow.
+// Backwards, so that a concatenation of concatenations is first moved as a whole into the outer
+// buffer and its own pieces then follow.
 Status EliminateCopies(ir::Lowered& lowered, PassContext& context) {
   ir::StepEditor editor(lowered);
   for (int c = editor.size() - 1; c >= 0; --c) {

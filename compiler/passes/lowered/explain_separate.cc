@@ -38,9 +38,13 @@ Status ExplainSeparate(ir::Lowered& lowered, PassContext& context) {
   for (int c = 0; c < editor.size(); ++c) {
     for (int p : ProducersOf(editor, c)) {
       Why why = Explain(editor, context, p, c);
-      context.decisions->Record(
-          {std::string(why.kind), EdgeName(editor.step(p), editor.step(c)), "separate", "only-legal",
-           "explain-separate", -1, {{"fused", std::move(why.refusal), -1}}});
+      context.decisions->Record({std::string(why.kind),
+                                 EdgeName(editor.step(p), editor.step(c)),
+                                 "separate",
+                                 "only-legal",
+                                 "explain-separate",
+                                 -1,
+                                 {{"fused", std::move(why.refusal), -1}}});
     }
   }
   return OkStatus();

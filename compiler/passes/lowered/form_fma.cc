@@ -55,9 +55,13 @@ Status FormFma(ir::Lowered& lowered, PassContext& context) {
   for (ir::LoweredStep& step : lowered.steps) {
     const int formed = Form(step.problem.prologue) + Form(step.problem.epilogue);
     if (formed == 0) continue;
-    context.decisions->Record({"precision", NamesOf(step), StrCat("fma, ", formed, " times"),
+    context.decisions->Record({"precision",
+                               NamesOf(step),
+                               StrCat("fma, ", formed, " times"),
                                "rule: one rounding instead of two, the same on every backend",
-                               "form-fma", -1, {{"mul, add", "", -1}}});
+                               "form-fma",
+                               -1,
+                               {{"mul, add", "", -1}}});
   }
   return OkStatus();
 }

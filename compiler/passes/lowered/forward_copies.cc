@@ -25,9 +25,9 @@ Fusion ReadThrough(const ir::LoweredStep& copy, const ir::LoweredStep& reader,
     if (reader.inputs[k] != copy.outputs[0]) continue;
     const auto source = Follow(reader.problem.inputs[k], pieces);
     if (!source) {
-      out.refusal = StrCat("domain: ", NamesOf(reader), " reads ",
-                           ToString(reader.problem.inputs[k].shape),
-                           ", which no strides of one source express");
+      out.refusal =
+          StrCat("domain: ", NamesOf(reader), " reads ", ToString(reader.problem.inputs[k].shape),
+                 ", which no strides of one source express");
       return out;
     }
     out.step.inputs[k] = source->buffer;
@@ -40,14 +40,19 @@ Fusion ReadThrough(const ir::LoweredStep& copy, const ir::LoweredStep& reader,
 void Forward(ir::StepEditor& editor, PassContext& context, int c) {
   const ir::LoweredStep copy = editor.step(c);
   const ir::BufferId b = copy.outputs[0];
-  Decision d{"copy", NamesOf(copy), "removed", "rule: every reader reads the source directly",
-             "forward-copies", -1, {}};
+  Decision d{"copy",
+             NamesOf(copy),
+             "removed",
+             "rule: every reader reads the source directly",
+             "forward-copies",
+             -1,
+             {}};
   std::vector<int> remaining;
   for (int r : std::vector<int>(editor.readers(b))) {
     Fusion through = ReadThrough(copy, editor.step(r), context.device);
     if (!through.ok()) {
-      d.alternatives.push_back({StrCat("read through by ", NamesOf(editor.step(r))),
-                                through.refusal, -1});
+      d.alternatives.push_back(
+          {StrCat("read through by ", NamesOf(editor.step(r))), through.refusal, -1});
       remaining.push_back(r);
       continue;
     }
@@ -64,14 +69,15 @@ void Forward(ir::StepEditor& editor, PassContext& context, int c) {
 
 }  // namespace
 
-// In program order, so that a copy of a copy ends at the first source. A reader that can read through
-// does so even where another keeps the copy alive: it then no longer waits for the copy.
+// In program order, so that a copy of a copy ends at the first source. A reader that can read
+// through does so even where another keeps the copy alive: it then no longer waits for the copy.
 Status ForwardCopies(ir::Lowered& lowered, PassContext& context) {
   ir::StepEditor editor(lowered);
   for (int c = 0; c < editor.size(); ++c) {
     const ir::LoweredStep& step = editor.step(c);
     if (!IsPureCopy(step) || editor.buffer(step.outputs[0]).role != schema::Role::kTemp) continue;
-    if (editor.OnlyWriter(step.outputs[0]) != c || editor.readers(step.outputs[0]).empty()) continue;
+    if (editor.OnlyWriter(step.outputs[0]) != c || editor.readers(step.outputs[0]).empty())
+      continue;
     Forward(editor, context, c);
   }
   editor.Finish();

@@ -1,5 +1,5 @@
-/// What the fusion passes share: the conditions on an edge, each with a name that its decision carries,
-/// and the rewriting of expressions.
+/// What the fusion passes share: the conditions on an edge, each with a name that its decision
+/// carries, and the rewriting of expressions.
 #pragma once
 
 #include <string>
@@ -29,20 +29,21 @@ bool HasEpilogue(const ir::LoweredStep& step);
 /// Families whose operands pass through a prologue.
 bool HasPrologue(const ir::LoweredStep& step);
 
-/// Conditions on the producer's side of every fusion: its buffer is a temporary that it alone writes,
-/// whole, and --disable-fusion names neither side. Empty when all hold.
+/// Conditions on the producer's side of every fusion: its buffer is a temporary that it alone
+/// writes, whole, and --disable-fusion names neither side. Empty when all hold.
 std::string CheckProducer(const ir::StepEditor& editor, const PassContext& context, int producer,
                           int consumer);
 /// Condition: no step but the consumer reads the producer's buffer.
 std::string CheckSingleUse(const ir::StepEditor& editor, int producer, int consumer);
 
-/// consumer's expression with every operand that reads the producer's result replaced by the producer's
-/// expression on translated operands. For elementwise consumers and for prologues.
+/// consumer's expression with every operand that reads the producer's result replaced by the
+/// producer's expression on translated operands. For elementwise consumers and for prologues.
 Fusion InlineProducer(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
 /// The consumer, elementwise, as the end of the producer's epilogue.
 Fusion AppendConsumer(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
 
-/// All conditions of one kind of fusion, in order; what the passes apply and what the last pass explains.
+/// All conditions of one kind of fusion, in order; what the passes apply and what the last pass
+/// explains.
 Fusion TryElementwise(const ir::StepEditor& editor, const PassContext& context, int producer,
                       int consumer);
 Fusion TryEpilogue(const ir::StepEditor& editor, const PassContext& context, int producer,
@@ -53,9 +54,11 @@ Fusion TryPrologue(const ir::StepEditor& editor, const PassContext& context, int
 /// Steps that produce an operand of step s, each once, in order of the operands.
 std::vector<int> ProducersOf(const ir::StepEditor& editor, int s);
 
+/// "rule: the value between them stays in a register", and in f32 where its buffer was narrower.
+std::string RegisterReason(const ir::LoweredStep& producer);
 /// Records that an edge was fused.
 void RecordFusion(PassContext& context, std::string_view kind, const ir::LoweredStep& producer,
-                  const ir::LoweredStep& consumer, std::string_view choice, std::string_view reason,
+                  const ir::LoweredStep& consumer, std::string_view choice, std::string reason,
                   std::string_view pass);
 
 }  // namespace aicf

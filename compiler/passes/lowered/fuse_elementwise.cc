@@ -30,7 +30,8 @@ bool IsCheap(const ir::LoweredStep& step) {
   return large <= 1;
 }
 
-// A step whose large operand comes from a base that could take it as its epilogue is worth more there.
+// A step whose large operand comes from a base that could take it as its epilogue is worth more
+// there.
 bool BelongsToBase(const ir::StepEditor& editor, int s) {
   for (ir::BufferId b : editor.step(s).inputs) {
     const int writer = editor.OnlyWriter(b);
@@ -72,7 +73,7 @@ void Absorb(ir::StepEditor& editor, PassContext& context, int c) {
       Fusion fused = TryElementwise(editor, context, p, c);
       if (!fused.ok()) continue;
       RecordFusion(context, "fusion", editor.step(p), editor.step(c), "one elementwise step",
-                   "rule: the value between them stays in a register", kPass);
+                   RegisterReason(editor.step(p)), kPass);
       editor.Replace(c, std::move(fused.step));
       editor.Erase(p);
       changed = true;

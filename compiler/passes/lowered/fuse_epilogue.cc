@@ -19,7 +19,7 @@ Status FuseEpilogue(ir::Lowered& lowered, PassContext& context) {
       if (!fused.ok()) continue;
       RecordFusion(context, "epilogue", editor.step(p), editor.step(c),
                    StrCat("epilogue of ", abi::FamilyName(editor.step(p).problem.family)),
-                   "rule: the value between them stays in a register", "fuse-epilogue");
+                   RegisterReason(editor.step(p)), "fuse-epilogue");
       editor.Replace(c, std::move(fused.step));
       editor.Erase(p);
       break;

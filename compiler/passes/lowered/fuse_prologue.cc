@@ -11,7 +11,7 @@ bool AbsorbOne(ir::StepEditor& editor, PassContext& context, int c) {
     if (!fused.ok()) continue;
     RecordFusion(context, "prologue", editor.step(p), editor.step(c),
                  StrCat("prologue of ", abi::FamilyName(editor.step(c).problem.family)),
-                 "rule: the value between them stays in a register", "fuse-prologue");
+                 RegisterReason(editor.step(p)), "fuse-prologue");
     editor.Replace(c, std::move(fused.step));
     editor.Erase(p);
     return true;

@@ -1,5 +1,5 @@
-/// Passes on ir::Lowered, in the order in which pass_list.def runs them. Each is one file here and one
-/// golden test in tests/passes/.
+/// Passes on ir::Lowered, in the order in which pass_list.def runs them. Each is one file here and
+/// one golden test in tests/passes/.
 #pragma once
 
 #include "base/status.h"
@@ -8,7 +8,8 @@
 
 namespace aicf {
 
-/// Readers of a copy (or of an elementwise identity) read its source instead, through a translated view.
+/// Readers of a copy (or of an elementwise identity) read its source instead, through a translated
+/// view.
 Status ForwardCopies(ir::Lowered& lowered, PassContext& context);
 /// Steps with equal problems and inputs become one.
 Status CseSteps(ir::Lowered& lowered, PassContext& context);

@@ -16,9 +16,9 @@ class BlockEpilogue {
   /// True when raw results may be written straight to outputs[0].
   bool identity() const { return identity_; }
 
-  /// Applies the epilogue to rows x cols <= kBlockElements raw values, row r at raw + r * raw_stride,
-  /// and stores its results. coords: output coordinates of the first value; rows go along row_axis and
-  /// columns along col_axis (-1: a single one).
+  /// Applies the epilogue to rows x cols <= kBlockElements raw values, row r at raw + r *
+  /// raw_stride, and stores its results. coords: output coordinates of the first value; rows go
+  /// along row_axis and columns along col_axis (-1: a single one).
   void Store(const int64_t* coords, int row_axis, int col_axis, int64_t rows, int64_t cols,
              const float* raw, int64_t raw_stride) const;
 

@@ -37,8 +37,8 @@ void RunBlock(const Walk& w, int64_t block) {
   const BlockPosition p = PositionOf(w.nest, w.grid, block);
   BlockInput inputs[abi::kMaxExprInputs];
   for (int k = 0; k < w.inputs; ++k) {
-    inputs[k] = {StartOf(w, k, p), StrideOf(w, k, w.grid.row_loop),
-                 StrideOf(w, k, w.grid.col_loop), w.operand[k]->dtype};
+    inputs[k] = {StartOf(w, k, p), StrideOf(w, k, w.grid.row_loop), StrideOf(w, k, w.grid.col_loop),
+                 w.operand[k]->dtype};
   }
   BlockOutput outputs[abi::kMaxExprResults];
   for (int r = 0; r < w.outputs; ++r) {
@@ -57,8 +57,7 @@ std::array<abi::Expr, kDTypeCount> MakeIdentities() {
   std::array<abi::Expr, kDTypeCount> all;
   for (int d = 0; d < kDTypeCount; ++d) {
     abi::ExprBuilder b;
-    all[static_cast<size_t>(d)] =
-        b.Finish({b.Input(0, abi::ComputeDType(static_cast<DType>(d)))});
+    all[static_cast<size_t>(d)] = b.Finish({b.Input(0, abi::ComputeDType(static_cast<DType>(d)))});
   }
   return all;
 }
@@ -68,9 +67,7 @@ const std::array<abi::Expr, kDTypeCount> kIdentities = MakeIdentities();
 
 }  // namespace
 
-const abi::Expr& IdentityExpr(DType dtype) {
-  return kIdentities[static_cast<size_t>(dtype)];
-}
+const abi::Expr& IdentityExpr(DType dtype) { return kIdentities[static_cast<size_t>(dtype)]; }
 
 bool RawIsOutput(const abi::Problem& problem) {
   return problem.epilogue.empty() && problem.outputs[0].dtype == RawDType(problem);

@@ -6,8 +6,8 @@
 
 namespace aicf::cpu {
 
-/// Evaluates `expr` (the identity when empty) over the shape of the outputs, in blocks, on the caller's
-/// threads. inputs[k] is the expression's input k; each has the shape of the outputs.
+/// Evaluates `expr` (the identity when empty) over the shape of the outputs, in blocks, on the
+/// caller's threads. inputs[k] is the expression's input k; each has the shape of the outputs.
 void EvalTensors(const abi::ArgBlock& args, EvalBlockFn eval, const abi::Expr& expr,
                  const abi::TensorArg* const* inputs, int input_count);
 

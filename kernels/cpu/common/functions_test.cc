@@ -48,7 +48,8 @@ TEST(Functions, TheReferenceIsLastInEveryFamily) {
 }
 
 TEST(Functions, UnknownKeysHaveNone) {
-  for (std::string_view key : {"", "cpu.", "cpu.elementwise", "cpu.elementwise.avx1024", "cuda.copy"}) {
+  for (std::string_view key :
+       {"", "cpu.", "cpu.elementwise", "cpu.elementwise.avx1024", "cuda.copy"}) {
     EXPECT_EQ(FindFunction(key), nullptr) << key;
   }
 }
@@ -60,7 +61,8 @@ abi::Problem AddProblem(int64_t n) {
   p.outputs = {abi::DenseView(DType::kF32, {n})};
   p.core_inputs = 2;
   abi::ExprBuilder b;
-  p.epilogue = b.Finish({b.Binary(abi::ExprOp::kAdd, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+  p.epilogue =
+      b.Finish({b.Binary(abi::ExprOp::kAdd, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
   return p;
 }
 
@@ -73,9 +75,11 @@ TEST(Functions, VariantsRefuseADeviceWithoutTheirInstructions) {
     return abi::FindKernel(key)->supports(p, device);
   };
   EXPECT_EQ(refusal("cpu.elementwise.avx512", avx512), "");
-  EXPECT_EQ(refusal("cpu.elementwise.avx512", avx2), "needs AVX-512, which the device does not have");
+  EXPECT_EQ(refusal("cpu.elementwise.avx512", avx2),
+            "needs AVX-512, which the device does not have");
   EXPECT_EQ(refusal("cpu.elementwise.avx2", avx2), "");
-  EXPECT_EQ(refusal("cpu.elementwise.avx2", baseline), "needs AVX2, which the device does not have");
+  EXPECT_EQ(refusal("cpu.elementwise.avx2", baseline),
+            "needs AVX2, which the device does not have");
   EXPECT_EQ(refusal("cpu.elementwise.baseline", baseline), "");
   EXPECT_EQ(refusal("cpu.elementwise.ref", baseline), "");
 }

@@ -1,5 +1,5 @@
-/// Sixteen f32 lanes as one value, whatever the width of the hardware's registers: sums formed with it
-/// have the same order, hence the same bits, on every instruction set. For *.isa.cc files only.
+/// Sixteen f32 lanes as one value, whatever the width of the hardware's registers: sums formed with
+/// it have the same order, hence the same bits, on every instruction set. For *.isa.cc files only.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,9 @@ static inline float LoadOne(const BF16* p) { return WidenOneBF16(p->bits); }
 struct SumOp {
   static constexpr float kIdentity = 0;
   template <class T>
-  static T Do(T a, T b) { return a + b; }
+  static T Do(T a, T b) {
+    return a + b;
+  }
 };
 struct MaxOp {
   static constexpr float kIdentity = -__builtin_inff();
@@ -85,7 +87,8 @@ struct MinOp {
 /// Lane l + lane l + 8, then + 4, + 2, + 1, where + is `combine` of two Lanes.
 template <class Combine>
 static inline float FoldLanes(Lanes v, const Combine& combine) {
-  v = combine(v, __builtin_shuffle(v, LaneMask{8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7}));
+  v = combine(v,
+              __builtin_shuffle(v, LaneMask{8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7}));
   v = combine(v, __builtin_shuffle(v, LaneMask{4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3}));
   v = combine(v, __builtin_shuffle(v, LaneMask{2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1}));
   v = combine(v, __builtin_shuffle(v, LaneMask{1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0}));

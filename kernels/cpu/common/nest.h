@@ -12,10 +12,10 @@ namespace aicf::cpu {
 inline constexpr int kMaxNestOperands = 2 * abi::kMaxExprInputs + abi::kMaxExprResults;
 
 struct Nest {
-  int rank = 0;                  ///< loops, outermost first; 0: a single point
+  int rank = 0;  ///< loops, outermost first; 0: a single point
   int operands = 0;
   int64_t extent[kMaxRank] = {};
-  int axis[kMaxRank] = {};       ///< domain axis of a loop; of a merged loop, its outermost
+  int axis[kMaxRank] = {};  ///< domain axis of a loop; of a merged loop, its outermost
   int64_t stride[kMaxNestOperands][kMaxRank] = {};  ///< elements, per operand and loop
 
   int64_t Points() const;
@@ -31,10 +31,10 @@ struct BlockGrid {
 
   int row_loop = -1;  ///< loop of the rows; -1 when there is none
   int col_loop = -1;
-  int64_t rows = 1, cols = 1;                ///< extents of the two loops
-  int64_t block_rows = 1, block_cols = 1;    ///< of a full block
+  int64_t rows = 1, cols = 1;              ///< extents of the two loops
+  int64_t block_rows = 1, block_cols = 1;  ///< of a full block
   int64_t row_blocks = 1, col_blocks = 1;
-  int64_t outer = 1;                         ///< points of the other loops
+  int64_t outer = 1;  ///< points of the other loops
 
   int64_t Blocks() const { return outer * row_blocks * col_blocks; }
 };

@@ -33,7 +33,8 @@ void ForEachIndex(const Dims& shape, F&& f) {
   }
 }
 
-/// Calls f(coords) for every index of `shape`, in parallel pieces. f must write to places of its own.
+/// Calls f(coords) for every index of `shape`, in parallel pieces. f must write to places of its
+/// own.
 template <class F>
 void ParallelIndices(const abi::ArgBlock& args, const Dims& shape, F&& f) {
   const int64_t count = ElementCount(shape).value_or(0);

@@ -1,5 +1,5 @@
-/// Random expressions for tests. Only operators whose result is exactly rounded are used, so that every
-/// instruction set must give the same bits as the reference.
+/// Random expressions for tests. Only operators whose result is exactly rounded are used, so that
+/// every instruction set must give the same bits as the reference.
 #pragma once
 
 #include <vector>
@@ -69,9 +69,9 @@ class RandomExpr {
     if (b_.dtype(a) == DType::kF32 && Chance(random_, 15)) {
       return b_.Unary(Choose({Op::kRoundF16, Op::kRoundBF16}), a);
     }
-    return b_.Binary(Choose({Op::kAdd, Op::kSub, Op::kMul, Op::kDiv, Op::kMin, Op::kMax, Op::kMod,
-                             Op::kFmod}),
-                     a, other);
+    return b_.Binary(
+        Choose({Op::kAdd, Op::kSub, Op::kMul, Op::kDiv, Op::kMin, Op::kMax, Op::kMod, Op::kFmod}),
+        a, other);
   }
 
   uint16_t GrowInteger(uint16_t a, uint16_t other) {

@@ -176,7 +176,8 @@ inline ::testing::AssertionResult NearBuffers(const std::vector<TestBuffer>& exp
 }
 
 /// Runs every variant that accepts the step and compares it with the reference variant. Gives the
-/// number of fast variants that ran; at least the reference itself must match `expected` when given.
+/// number of fast variants that ran; at least the reference itself must match `expected` when
+/// given.
 inline int CompareVariants(const TestStep& step, double rtol, double atol) {
   const std::vector<abi::KernelInfo> variants = CpuVariants(step.problem.family);
   const std::vector<TestBuffer> expected = RunVariant(variants.back(), step);
@@ -187,7 +188,8 @@ inline int CompareVariants(const TestStep& step, double rtol, double atol) {
     if (!info.supports(step.problem, HostDevice()).empty()) continue;
     ++ran;
     EXPECT_TRUE(NearBuffers(expected, RunVariant(info, step), rtol, atol))
-        << info.key << "\n" << abi::ToString(step.problem);
+        << info.key << "\n"
+        << abi::ToString(step.problem);
   }
   return ran;
 }

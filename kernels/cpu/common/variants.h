@@ -3,13 +3,13 @@
 
 #include "kernels/abi/kernel.h"
 
-#define AICF_CPU_ISA_VARIANTS(Name)      \
-  namespace baseline {                   \
+#define AICF_CPU_ISA_VARIANTS(Name)             \
+  namespace baseline {                          \
   void Name(const ::aicf::abi::ArgBlock& args); \
-  }                                      \
-  namespace avx2 {                       \
+  }                                             \
+  namespace avx2 {                              \
   void Name(const ::aicf::abi::ArgBlock& args); \
-  }                                      \
-  namespace avx512 {                     \
+  }                                             \
+  namespace avx512 {                            \
   void Name(const ::aicf::abi::ArgBlock& args); \
   }

@@ -334,6 +334,24 @@ TEST(CpuConv, EmptyShapes) {
   }
 }
 
+TEST(CpuConv, DenormalWeightsArePackedAsZero) {
+  Rng rng(89);
+  KernelCase c;
+  const Dims one{1, 1}, zero{0, 0};
+  ASSERT_TRUE(MakeConv(rng, {2, 1, 1, 3, 4, false, Dims{4, 4}, one, one, one, zero, zero}, &c));
+  c.Fill(rng);
+  auto* weights = reinterpret_cast<float*>(c.buffers[1].data());
+  const size_t count = c.buffers[1].size() / sizeof(float);
+  std::fill(weights, weights + count, 1e-40f);
+  const abi::KernelInfo* kernel = abi::FindKernel("cpu.conv.igemm_baseline");
+  std::vector<float> packed(kernel->packed_bytes(c.problem, 1) / sizeof(float), 1.0f);
+  kernel->pack(c.problem, 1, weights, packed.data());
+  EXPECT_EQ(std::count(packed.begin(), packed.end(), 0.0f), static_cast<int64_t>(packed.size()));
+  std::fill(weights, weights + count, 1e-37f);
+  kernel->pack(c.problem, 1, weights, packed.data());
+  EXPECT_EQ(std::count(packed.begin(), packed.end(), 1e-37f), 12);
+}
+
 TEST(CpuConv, RefusesWhatItCannotRun) {
   Rng rng(87);
   KernelCase c;

@@ -46,7 +46,9 @@ struct ConvIgemmHost : IgemmHostBase {
     return sizeof(float) * ConvPackedFloats(p, ConvShapeOf(p), LanesOf(kIsa));
   }
   static void Pack(const abi::Problem& p, int input, const void* buffer, void* packed) {
-    if (input == 1) PackConvWeights(p, LanesOf(kIsa), buffer, static_cast<float*>(packed));
+    if (input != 1) return;
+    PackConvWeights(p, LanesOf(kIsa), buffer, static_cast<float*>(packed));
+    FlushDenormals(static_cast<float*>(packed), PackedBytes(p, 1) / sizeof(float));
   }
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     const ConvShape s = ConvShapeOf(p);
@@ -88,7 +90,9 @@ struct ConvDepthwiseHost : IgemmHostBase {
     return sizeof(float) * panels.packed_floats(s.kernel[0] * s.kernel[1] * s.kernel[2]);
   }
   static void Pack(const abi::Problem& p, int input, const void* buffer, void* packed) {
-    if (input == 1) PackDepthwiseWeights(p, LanesOf(kIsa), buffer, static_cast<float*>(packed));
+    if (input != 1) return;
+    PackDepthwiseWeights(p, LanesOf(kIsa), buffer, static_cast<float*>(packed));
+    FlushDenormals(static_cast<float*>(packed), PackedBytes(p, 1) / sizeof(float));
   }
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     abi::Problem core = p;
@@ -127,7 +131,9 @@ struct ConvWinogradHost : IgemmHostBase {
            static_cast<uint64_t>(Panels(s.filters, LanesOf(kIsa)).packed_floats(s.channels));
   }
   static void Pack(const abi::Problem& p, int input, const void* buffer, void* packed) {
-    if (input == 1) PackWinogradWeights(p, LanesOf(kIsa), buffer, static_cast<float*>(packed));
+    if (input != 1) return;
+    PackWinogradWeights(p, LanesOf(kIsa), buffer, static_cast<float*>(packed));
+    FlushDenormals(static_cast<float*>(packed), PackedBytes(p, 1) / sizeof(float));
   }
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     const ConvShape s = ConvShapeOf(p);
@@ -138,9 +144,11 @@ struct ConvWinogradHost : IgemmHostBase {
     const double transforms = 6.0 * kWinogradPoints * static_cast<double>(w.v_row + w.m_row);
     const double row = static_cast<double>(std::min(w.block, w.tile_count));
     const double share = 0.7 * std::min(1.0, row / 6);
-    // U passes from memory once per block.
-    const double u = static_cast<double>(WinogradBlocks(w)) *
-                     static_cast<double>(PackedBytes(p, 1)) / (d.bytes_per_us * 3);
+    // U, four times the weights, comes from memory once (a model's weights do not stay in a cache
+    // from one inference to the next), then from the outer caches or, if large, memory again.
+    const auto u_bytes = static_cast<double>(PackedBytes(p, 1));
+    const double again = static_cast<double>(WinogradBlocks(w) - 1) * (u_bytes > 16e6 ? 1.0 : 0.2);
+    const double u = u_bytes * (1.6 + again) / d.bytes_per_us;
     const double copy = WinogradSourceOf(p).copy ? 8.0 * ConvCopyBytes(p) : 0;
     return IgemmUs(p, d, kIsa, tiles * (products + transforms), std::max(share, 0.01), copy) +
            u / UsefulThreads(tiles * products, d);

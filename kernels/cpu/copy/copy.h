@@ -1,4 +1,5 @@
-/// The variants of the copy family: pieces placed into an output, with an optional fill around them.
+/// The variants of the copy family: pieces placed into an output, with an optional fill around
+/// them.
 #pragma once
 
 #include "kernels/abi/kernel.h"

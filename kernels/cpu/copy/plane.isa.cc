@@ -84,10 +84,14 @@ void Copy(const CopyPlane& p) {
 
 CopyPlaneFn FindCopyPlane(int64_t bytes) {
   switch (bytes) {
-    case 1: return &Copy<uint8_t>;
-    case 2: return &Copy<uint16_t>;
-    case 4: return &Copy<uint32_t>;
-    default: return &Copy<uint64_t>;
+    case 1:
+      return &Copy<uint8_t>;
+    case 2:
+      return &Copy<uint16_t>;
+    case 4:
+      return &Copy<uint32_t>;
+    default:
+      return &Copy<uint64_t>;
   }
 }
 

@@ -15,7 +15,8 @@ void CopyRef(const abi::ArgBlock& args) {
     const abi::TensorArg& piece = Input(args, p);
     ParallelIndices(args, ShapeOf(piece), [&](const int64_t* coords) {
       int64_t target[kMaxRank] = {};
-      for (int axis = 0; axis < out.rank; ++axis) target[axis] = coords[axis] + attrs.starts[p][axis];
+      for (int axis = 0; axis < out.rank; ++axis)
+        target[axis] = coords[axis] + attrs.starts[p][axis];
       StoreAt(out, target, LoadAt(piece, coords));
     });
   }

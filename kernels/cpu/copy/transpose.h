@@ -27,7 +27,8 @@ void TransposeBlock(const T* in, int64_t in_col, T* out, int64_t out_row, int64_
 /// 8 x 8 elements of 4 bytes: pairs, quadruples, halves.
 inline void Transpose8x8(const uint32_t* in, int64_t in_col, uint32_t* out, int64_t out_row) {
   __m256 v[8], t[8];
-  for (int i = 0; i < 8; ++i) v[i] = _mm256_loadu_ps(reinterpret_cast<const float*>(in + i * in_col));
+  for (int i = 0; i < 8; ++i)
+    v[i] = _mm256_loadu_ps(reinterpret_cast<const float*>(in + i * in_col));
   for (int i = 0; i < 8; i += 2) {
     t[i] = _mm256_unpacklo_ps(v[i], v[i + 1]);
     t[i + 1] = _mm256_unpackhi_ps(v[i], v[i + 1]);

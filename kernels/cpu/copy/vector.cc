@@ -1,4 +1,5 @@
-// The vector variants: each piece as planes of its two decisive loops, and the fill around the pieces.
+// The vector variants: each piece as planes of its two decisive loops, and the fill around the
+// pieces.
 #include <algorithm>
 #include <cstdlib>
 
@@ -19,6 +20,7 @@ constexpr int64_t kTransposeRows = 128;
 /// transpose. Without such a loop the neighbour stays.
 void ChooseRows(Nest& nest) {
   const int inner = nest.rank - 1;
+  if (inner < 1) return;
   if (nest.stride[0][inner] == 1 || nest.stride[0][inner] == 0) return;
   for (int i = 0; i < inner - 1; ++i) {
     if (nest.stride[0][i] != 1) continue;
@@ -39,8 +41,8 @@ Loop LoopOf(const Nest& nest, int i) {
   return {nest.extent[i], nest.stride[0][i], nest.stride[1][i]};
 }
 
-/// Columns of a piece: long runs where both sides are contiguous; for a transpose no more than leaves
-/// room for rows, which are the input's runs.
+/// Columns of a piece: long runs where both sides are contiguous; for a transpose no more than
+/// leaves room for rows, which are the input's runs.
 int64_t PieceColumns(const Loop& row, const Loop& col, int64_t bytes) {
   const int64_t piece = kPieceBytes / bytes;
   const bool transposes = col.in != 1 && col.in != 0 && row.in == 1;
@@ -101,8 +103,8 @@ struct Filler {
     CopyBox(args, shape, value, Window(out, start), copy);
   }
 
-  /// Everything outside the piece, slab by slab: axis by axis, before and after it, within the piece
-  /// along the axes already done.
+  /// Everything outside the piece, slab by slab: axis by axis, before and after it, within the
+  /// piece along the axes already done.
   void Around(const Dims& piece_start, const Dims& piece_shape) const {
     Dims start = Dims::Filled(out.rank, 0);
     Dims shape = ShapeOf(out);

@@ -64,7 +64,8 @@ TEST(Elementwise, SineMatchesTheFormula) {
     abi::ExprBuilder b;
     const uint16_t x = b.Input(0, DType::kF32), a = b.Input(1, DType::kF32);
     const uint16_t c = b.Input(2, DType::kF32);
-    p.epilogue = b.Finish({b.Unary(ExprOp::kSin, b.Binary(ExprOp::kAdd, b.Binary(ExprOp::kMul, a, x), c))});
+    p.epilogue =
+        b.Finish({b.Unary(ExprOp::kSin, b.Binary(ExprOp::kAdd, b.Binary(ExprOp::kMul, a, x), c))});
     step.Prepare(random);
     if (HasFatalFailure()) return;
     for (const abi::KernelInfo& info : CpuVariants(p.family)) {

@@ -1,5 +1,5 @@
-// Arithmetic, comparisons and logic of the dtypes that models compute with. Other dtypes take the slow
-// path.
+// Arithmetic, comparisons and logic of the dtypes that models compute with. Other dtypes take the
+// slow path.
 #include <type_traits>
 
 #include "kernels/cpu/expr/block_loops.h"
@@ -16,27 +16,35 @@ using Wide = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 struct Add {
   template <class T>
   static T Do(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) return a + b;
-    else return static_cast<T>(static_cast<Wide<T>>(a) + static_cast<Wide<T>>(b));
+    if constexpr (std::is_floating_point_v<T>)
+      return a + b;
+    else
+      return static_cast<T>(static_cast<Wide<T>>(a) + static_cast<Wide<T>>(b));
   }
 };
 struct Sub {
   template <class T>
   static T Do(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) return a - b;
-    else return static_cast<T>(static_cast<Wide<T>>(a) - static_cast<Wide<T>>(b));
+    if constexpr (std::is_floating_point_v<T>)
+      return a - b;
+    else
+      return static_cast<T>(static_cast<Wide<T>>(a) - static_cast<Wide<T>>(b));
   }
 };
 struct Mul {
   template <class T>
   static T Do(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) return a * b;
-    else return static_cast<T>(static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b));
+    if constexpr (std::is_floating_point_v<T>)
+      return a * b;
+    else
+      return static_cast<T>(static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b));
   }
 };
 struct Div {
   template <class T>
-  static T Do(T a, T b) { return a / b; }
+  static T Do(T a, T b) {
+    return a / b;
+  }
 };
 /// A NaN in either operand gives NaN: the comparison is false for it, so b is taken; a is tested.
 struct Min {
@@ -55,46 +63,65 @@ struct Max {
 };
 struct Eq {
   template <class T>
-  static bool Do(T a, T b) { return a == b; }
+  static bool Do(T a, T b) {
+    return a == b;
+  }
 };
 struct Lt {
   template <class T>
-  static bool Do(T a, T b) { return a < b; }
+  static bool Do(T a, T b) {
+    return a < b;
+  }
 };
 struct Le {
   template <class T>
-  static bool Do(T a, T b) { return a <= b; }
+  static bool Do(T a, T b) {
+    return a <= b;
+  }
 };
 struct And {
   template <class T>
-  static T Do(T a, T b) { return static_cast<T>(a & b); }
+  static T Do(T a, T b) {
+    return static_cast<T>(a & b);
+  }
 };
 struct Or {
   template <class T>
-  static T Do(T a, T b) { return static_cast<T>(a | b); }
+  static T Do(T a, T b) {
+    return static_cast<T>(a | b);
+  }
 };
 struct Xor {
   template <class T>
-  static T Do(T a, T b) { return static_cast<T>(a ^ b); }
+  static T Do(T a, T b) {
+    return static_cast<T>(a ^ b);
+  }
 };
 struct Neg {
   template <class T>
   static T Do(T a) {
-    if constexpr (std::is_floating_point_v<T>) return -a;
-    else return static_cast<T>(0 - static_cast<Wide<T>>(a));
+    if constexpr (std::is_floating_point_v<T>)
+      return -a;
+    else
+      return static_cast<T>(0 - static_cast<Wide<T>>(a));
   }
 };
 struct Abs {
   template <class T>
   static T Do(T a) {
-    if constexpr (std::is_same_v<T, float>) return __builtin_fabsf(a);
-    else if constexpr (std::is_same_v<T, double>) return __builtin_fabs(a);
-    else return a < 0 ? Neg::Do(a) : a;
+    if constexpr (std::is_same_v<T, float>)
+      return __builtin_fabsf(a);
+    else if constexpr (std::is_same_v<T, double>)
+      return __builtin_fabs(a);
+    else
+      return a < 0 ? Neg::Do(a) : a;
   }
 };
 struct Not {
   template <class T>
-  static T Do(T a) { return static_cast<T>(~a); }
+  static T Do(T a) {
+    return static_cast<T>(~a);
+  }
 };
 struct LogicalNot {
   static uint8_t Do(uint8_t a) { return a == 0; }
@@ -128,10 +155,14 @@ void SelectLoop(int64_t n, const BlockOperand* args, void* out) {
 
 BlockFn FindSelect(DType dtype) {
   switch (DTypeBytes(dtype)) {
-    case 1: return &SelectLoop<uint8_t>;
-    case 2: return &SelectLoop<uint16_t>;
-    case 4: return &SelectLoop<uint32_t>;
-    default: return &SelectLoop<uint64_t>;
+    case 1:
+      return &SelectLoop<uint8_t>;
+    case 2:
+      return &SelectLoop<uint16_t>;
+    case 4:
+      return &SelectLoop<uint32_t>;
+    default:
+      return &SelectLoop<uint64_t>;
   }
 }
 
@@ -139,28 +170,44 @@ BlockFn FindSelect(DType dtype) {
 template <class T>
 BlockFn FindCommon(ExprOp op) {
   switch (op) {
-    case ExprOp::kAdd: return &BinaryLoop<T, T, Add>;
-    case ExprOp::kSub: return &BinaryLoop<T, T, Sub>;
-    case ExprOp::kMul: return &BinaryLoop<T, T, Mul>;
-    case ExprOp::kMin: return &BinaryLoop<T, T, Min>;
-    case ExprOp::kMax: return &BinaryLoop<T, T, Max>;
-    case ExprOp::kEq: return &BinaryLoop<T, uint8_t, Eq>;
-    case ExprOp::kLt: return &BinaryLoop<T, uint8_t, Lt>;
-    case ExprOp::kLe: return &BinaryLoop<T, uint8_t, Le>;
-    case ExprOp::kNeg: return &UnaryLoop<T, T, Neg>;
-    case ExprOp::kAbs: return &UnaryLoop<T, T, Abs>;
-    default: return nullptr;
+    case ExprOp::kAdd:
+      return &BinaryLoop<T, T, Add>;
+    case ExprOp::kSub:
+      return &BinaryLoop<T, T, Sub>;
+    case ExprOp::kMul:
+      return &BinaryLoop<T, T, Mul>;
+    case ExprOp::kMin:
+      return &BinaryLoop<T, T, Min>;
+    case ExprOp::kMax:
+      return &BinaryLoop<T, T, Max>;
+    case ExprOp::kEq:
+      return &BinaryLoop<T, uint8_t, Eq>;
+    case ExprOp::kLt:
+      return &BinaryLoop<T, uint8_t, Lt>;
+    case ExprOp::kLe:
+      return &BinaryLoop<T, uint8_t, Le>;
+    case ExprOp::kNeg:
+      return &UnaryLoop<T, T, Neg>;
+    case ExprOp::kAbs:
+      return &UnaryLoop<T, T, Abs>;
+    default:
+      return nullptr;
   }
 }
 
 template <class T>
 BlockFn FindBitwise(ExprOp op) {
   switch (op) {
-    case ExprOp::kAnd: return &BinaryLoop<T, T, And>;
-    case ExprOp::kOr: return &BinaryLoop<T, T, Or>;
-    case ExprOp::kXor: return &BinaryLoop<T, T, Xor>;
-    case ExprOp::kNot: return &UnaryLoop<T, T, Not>;
-    default: return nullptr;
+    case ExprOp::kAnd:
+      return &BinaryLoop<T, T, And>;
+    case ExprOp::kOr:
+      return &BinaryLoop<T, T, Or>;
+    case ExprOp::kXor:
+      return &BinaryLoop<T, T, Xor>;
+    case ExprOp::kNot:
+      return &UnaryLoop<T, T, Not>;
+    default:
+      return nullptr;
   }
 }
 
@@ -188,14 +235,22 @@ BlockFn FindArithmetic(const BlockStep& step) {
   const ExprOp op = step.node.op;
   if (op == ExprOp::kSelect) return FindSelect(step.node.dtype);
   switch (step.operand) {
-    case DType::kF32: return FindFloat<float>(op);
-    case DType::kF64: return FindFloat<double>(op);
-    case DType::kI32: return FindInteger<int32_t>(op);
-    case DType::kI64: return FindInteger<int64_t>(op);
-    case DType::kI8: return FindInteger<int8_t>(op);
-    case DType::kU8: return FindInteger<uint8_t>(op);
-    case DType::kBool: return FindBool(op);
-    default: return nullptr;
+    case DType::kF32:
+      return FindFloat<float>(op);
+    case DType::kF64:
+      return FindFloat<double>(op);
+    case DType::kI32:
+      return FindInteger<int32_t>(op);
+    case DType::kI64:
+      return FindInteger<int64_t>(op);
+    case DType::kI8:
+      return FindInteger<int8_t>(op);
+    case DType::kU8:
+      return FindInteger<uint8_t>(op);
+    case DType::kBool:
+      return FindBool(op);
+    default:
+      return nullptr;
   }
 }
 

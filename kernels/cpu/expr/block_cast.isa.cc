@@ -34,19 +34,26 @@ struct FloatToU8 {
 template <class T>
 BlockFn FindFrom(DType to) {
   switch (to) {
-    case DType::kF32: return &UnaryLoop<T, float, Convert<T, float>>;
-    case DType::kF64: return &UnaryLoop<T, double, Convert<T, double>>;
-    case DType::kBool: return &UnaryLoop<T, uint8_t, NonZero<T>>;
-    default: return nullptr;
+    case DType::kF32:
+      return &UnaryLoop<T, float, Convert<T, float>>;
+    case DType::kF64:
+      return &UnaryLoop<T, double, Convert<T, double>>;
+    case DType::kBool:
+      return &UnaryLoop<T, uint8_t, NonZero<T>>;
+    default:
+      return nullptr;
   }
 }
 
 template <class T>
 BlockFn FindFromInteger(DType to) {
   switch (to) {
-    case DType::kI32: return &UnaryLoop<T, int32_t, Convert<T, int32_t>>;
-    case DType::kI64: return &UnaryLoop<T, int64_t, Convert<T, int64_t>>;
-    default: return FindFrom<T>(to);
+    case DType::kI32:
+      return &UnaryLoop<T, int32_t, Convert<T, int32_t>>;
+    case DType::kI64:
+      return &UnaryLoop<T, int64_t, Convert<T, int64_t>>;
+    default:
+      return FindFrom<T>(to);
   }
 }
 
@@ -61,14 +68,21 @@ BlockFn FindFromFloat(DType to) {
 BlockFn FindCast(const BlockStep& step) {
   const DType to = step.node.dtype;
   switch (step.operand) {
-    case DType::kF32: return FindFromFloat(to);
-    case DType::kF64: return FindFrom<double>(to);
-    case DType::kI32: return FindFromInteger<int32_t>(to);
-    case DType::kI64: return FindFromInteger<int64_t>(to);
-    case DType::kI8: return FindFromInteger<int8_t>(to);
+    case DType::kF32:
+      return FindFromFloat(to);
+    case DType::kF64:
+      return FindFrom<double>(to);
+    case DType::kI32:
+      return FindFromInteger<int32_t>(to);
+    case DType::kI64:
+      return FindFromInteger<int64_t>(to);
+    case DType::kI8:
+      return FindFromInteger<int8_t>(to);
     case DType::kU8:
-    case DType::kBool: return FindFromInteger<uint8_t>(to);
-    default: return nullptr;
+    case DType::kBool:
+      return FindFromInteger<uint8_t>(to);
+    default:
+      return nullptr;
   }
 }
 

@@ -1,5 +1,5 @@
-/// Evaluation of an expression on a block of a two-dimensional, strided piece of the domain: the core
-/// of the elementwise kernel and of every epilogue and prologue on the CPU.
+/// Evaluation of an expression on a block of a two-dimensional, strided piece of the domain: the
+/// core of the elementwise kernel and of every epilogue and prologue on the CPU.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,9 @@ using EvalBlockFn = void (*)(const abi::Expr& expr, int64_t rows, int64_t cols,
                              const BlockOrigin* origin);
 
 /// Evaluates expr (not empty) for every (r, c), reading all inputs of the block before writing any
-/// output, so an output may be exactly one of the inputs. Uses thread-local scratch; allocates nothing.
-/// One per instruction set; each gives results within 2 ULP per operator of the exactly rounded value.
+/// output, so an output may be exactly one of the inputs. Uses thread-local scratch; allocates
+/// nothing. One per instruction set; each gives results within 2 ULP per operator of the exactly
+/// rounded value.
 namespace baseline {
 void EvalBlock(const abi::Expr&, int64_t, int64_t, const BlockInput*, const BlockOutput*,
                const BlockOrigin*);

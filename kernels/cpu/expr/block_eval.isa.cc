@@ -1,6 +1,6 @@
-// EvalBlock: one step of the expression at a time over a block small enough for the first-level cache.
-// Contiguous inputs are read and a contiguous output is written in place; everything that is the same
-// at every point is computed once.
+// EvalBlock: one step of the expression at a time over a block small enough for the first-level
+// cache. Contiguous inputs are read and a contiguous output is written in place; everything that is
+// the same at every point is computed once.
 #include "kernels/cpu/expr/block_eval.h"
 
 #include <cstddef>
@@ -159,10 +159,17 @@ void EvalPiece(Piece& p) {
   p.stored = false;
   for (int i = 0; i < plan.steps; ++i) {
     switch (plan.step[i].node.op) {
-      case abi::ExprOp::kInput: EvalInput(p, i); break;
-      case abi::ExprOp::kConst: p.value[i] = {&plan.step[i].constant, 0}; break;
-      case abi::ExprOp::kIndex: EvalIndex(p, i); break;
-      default: EvalOperator(p, i);
+      case abi::ExprOp::kInput:
+        EvalInput(p, i);
+        break;
+      case abi::ExprOp::kConst:
+        p.value[i] = {&plan.step[i].constant, 0};
+        break;
+      case abi::ExprOp::kIndex:
+        EvalIndex(p, i);
+        break;
+      default:
+        EvalOperator(p, i);
     }
   }
   StoreResults(p);

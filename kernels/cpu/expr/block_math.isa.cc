@@ -46,15 +46,21 @@ struct SqrtOp {
 };
 struct RsqrtOp {
   template <class T>
-  static T Do(T a) { return T{1} / SqrtOp::Do(a); }
+  static T Do(T a) {
+    return T{1} / SqrtOp::Do(a);
+  }
 };
 struct RecipOp {
   template <class T>
-  static T Do(T a) { return T{1} / a; }
+  static T Do(T a) {
+    return T{1} / a;
+  }
 };
 struct SignOp {
   template <class T>
-  static T Do(T a) { return a > 0 ? T{1} : a < 0 ? T{-1} : a; }
+  static T Do(T a) {
+    return a > 0 ? T{1} : a < 0 ? T{-1} : a;
+  }
 };
 struct FloorOp {
   static float Do(float a) { return __builtin_floorf(a); }
@@ -74,11 +80,15 @@ struct TruncOp {
 };
 struct IsNanOp {
   template <class T>
-  static bool Do(T a) { return a != a; }
+  static bool Do(T a) {
+    return a != a;
+  }
 };
 struct IsInfOp {
   template <class T>
-  static bool Do(T a) { return (a > 0 ? a : -a) == static_cast<T>(__builtin_inf()); }
+  static bool Do(T a) {
+    return (a > 0 ? a : -a) == static_cast<T>(__builtin_inf());
+  }
 };
 
 /// Op::Do where TrigHolds, else Op::Exact. The result is staged, since out may be the operand.
@@ -117,7 +127,8 @@ void PowLoop(int64_t n, const BlockOperand* args, void* out) {
     }
     for (int64_t i = 0; outside != 0 && i < count; ++i) {
       if (PowHolds(x[i], y[i])) continue;
-      staged[i] = static_cast<float>(std::pow(static_cast<double>(x[i]), static_cast<double>(y[i])));
+      staged[i] =
+          static_cast<float>(std::pow(static_cast<double>(x[i]), static_cast<double>(y[i])));
     }
     for (int64_t i = 0; i < count; ++i) r[first + i] = staged[i];
   }
@@ -173,36 +184,60 @@ template <class T>
 BlockFn FindExact(ExprOp op) {
   switch (op) {
 #if !defined(AICF_ISA_baseline)
-    case ExprOp::kFma: return &FmaLoop<T>;
+    case ExprOp::kFma:
+      return &FmaLoop<T>;
 #endif
-    case ExprOp::kSqrt: return &UnaryLoop<T, T, SqrtOp>;
-    case ExprOp::kRsqrt: return &UnaryLoop<T, T, RsqrtOp>;
-    case ExprOp::kRecip: return &UnaryLoop<T, T, RecipOp>;
-    case ExprOp::kSign: return &UnaryLoop<T, T, SignOp>;
-    case ExprOp::kFloor: return &UnaryLoop<T, T, FloorOp>;
-    case ExprOp::kCeil: return &UnaryLoop<T, T, CeilOp>;
-    case ExprOp::kRound: return &UnaryLoop<T, T, RoundOp>;
-    case ExprOp::kTrunc: return &UnaryLoop<T, T, TruncOp>;
-    case ExprOp::kIsNan: return &UnaryLoop<T, uint8_t, IsNanOp>;
-    case ExprOp::kIsInf: return &UnaryLoop<T, uint8_t, IsInfOp>;
-    default: return nullptr;
+    case ExprOp::kSqrt:
+      return &UnaryLoop<T, T, SqrtOp>;
+    case ExprOp::kRsqrt:
+      return &UnaryLoop<T, T, RsqrtOp>;
+    case ExprOp::kRecip:
+      return &UnaryLoop<T, T, RecipOp>;
+    case ExprOp::kSign:
+      return &UnaryLoop<T, T, SignOp>;
+    case ExprOp::kFloor:
+      return &UnaryLoop<T, T, FloorOp>;
+    case ExprOp::kCeil:
+      return &UnaryLoop<T, T, CeilOp>;
+    case ExprOp::kRound:
+      return &UnaryLoop<T, T, RoundOp>;
+    case ExprOp::kTrunc:
+      return &UnaryLoop<T, T, TruncOp>;
+    case ExprOp::kIsNan:
+      return &UnaryLoop<T, uint8_t, IsNanOp>;
+    case ExprOp::kIsInf:
+      return &UnaryLoop<T, uint8_t, IsInfOp>;
+    default:
+      return nullptr;
   }
 }
 
 BlockFn FindTranscendental(ExprOp op) {
   switch (op) {
-    case ExprOp::kExp: return &UnaryLoop<float, float, ExpOp>;
-    case ExprOp::kLog: return &UnaryLoop<float, float, LogOp>;
-    case ExprOp::kSigmoid: return &UnaryLoop<float, float, SigmoidOp>;
-    case ExprOp::kSoftplus: return &UnaryLoop<float, float, SoftplusOp>;
-    case ExprOp::kTanh: return &UnaryLoop<float, float, TanhOp>;
-    case ExprOp::kErf: return &UnaryLoop<float, float, ErfOp>;
-    case ExprOp::kSin: return &TrigLoop<SinOp>;
-    case ExprOp::kCos: return &TrigLoop<CosOp>;
-    case ExprOp::kPow: return &PowLoop;
-    case ExprOp::kRoundF16: return &RoundHalfLoop<NarrowF16, WidenF16>;
-    case ExprOp::kRoundBF16: return &RoundHalfLoop<NarrowBF16, WidenBF16>;
-    default: return nullptr;
+    case ExprOp::kExp:
+      return &UnaryLoop<float, float, ExpOp>;
+    case ExprOp::kLog:
+      return &UnaryLoop<float, float, LogOp>;
+    case ExprOp::kSigmoid:
+      return &UnaryLoop<float, float, SigmoidOp>;
+    case ExprOp::kSoftplus:
+      return &UnaryLoop<float, float, SoftplusOp>;
+    case ExprOp::kTanh:
+      return &UnaryLoop<float, float, TanhOp>;
+    case ExprOp::kErf:
+      return &UnaryLoop<float, float, ErfOp>;
+    case ExprOp::kSin:
+      return &TrigLoop<SinOp>;
+    case ExprOp::kCos:
+      return &TrigLoop<CosOp>;
+    case ExprOp::kPow:
+      return &PowLoop;
+    case ExprOp::kRoundF16:
+      return &RoundHalfLoop<NarrowF16, WidenF16>;
+    case ExprOp::kRoundBF16:
+      return &RoundHalfLoop<NarrowBF16, WidenBF16>;
+    default:
+      return nullptr;
   }
 }
 

@@ -1,5 +1,5 @@
-// Loads and stores of blocks: strided copies by element size, and the conversions of the storage-only
-// dtypes.
+// Loads and stores of blocks: strided copies by element size, and the conversions of the
+// storage-only dtypes.
 #include <cstring>
 
 #include "kernels/cpu/expr/block_ops.h"

@@ -92,7 +92,8 @@ bool PlanMatches(const BlockPlan& plan, const abi::Expr& expr) {
   if (!std::equal(expr.results.begin(), expr.results.end(), plan.result)) return false;
   // Called for every block: one comparison of bytes.
   static_assert(std::has_unique_object_representations_v<abi::ExprNode>);
-  return std::memcmp(plan.source, expr.nodes.data(), expr.nodes.size() * sizeof(abi::ExprNode)) == 0;
+  return std::memcmp(plan.source, expr.nodes.data(), expr.nodes.size() * sizeof(abi::ExprNode)) ==
+         0;
 }
 
 void EvalStepSlowly(const BlockStep& step, int64_t n, const BlockOperand* args, void* out) {

@@ -12,8 +12,8 @@ struct BlockStep {
   abi::ExprNode node;
   DType operand = DType::kF32;  ///< dtype of the first argument
   uint8_t arity = 0;
-  int16_t slot = -1;            ///< scratch slot of the value; -1 for constants
-  uint64_t constant = 0;        ///< kConst: the value in its own dtype's bytes
+  int16_t slot = -1;      ///< scratch slot of the value; -1 for constants
+  uint64_t constant = 0;  ///< kConst: the value in its own dtype's bytes
 };
 
 struct BlockPlan {
@@ -32,8 +32,8 @@ void BuildBlockPlan(const abi::Expr& expr, BlockPlan* plan);
 /// True when the plan was built from an equal expression.
 bool PlanMatches(const BlockPlan& plan, const abi::Expr& expr);
 
-/// An operand of one step over n elements: elements[i * step], step 0 or 1. Without initialisers: an
-/// array of one per node must cost nothing per block.
+/// An operand of one step over n elements: elements[i * step], step 0 or 1. Without initialisers:
+/// an array of one per node must cost nothing per block.
 struct BlockOperand {
   const void* data;
   int64_t step;

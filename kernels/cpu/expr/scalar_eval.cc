@@ -37,7 +37,8 @@ int64_t SaturatedInteger(double v, DType to) {
   if (std::isnan(v)) return 0;
   const double whole = std::trunc(v);
   if (whole >= PastHighest(to)) return HighestInteger(to);
-  if (whole <= Lowest(to)) return KindOf(to) == DTypeKind::kSigned ? static_cast<int64_t>(Lowest(to)) : 0;
+  if (whole <= Lowest(to))
+    return KindOf(to) == DTypeKind::kSigned ? static_cast<int64_t>(Lowest(to)) : 0;
   if (whole >= 0x1p63) return static_cast<int64_t>(static_cast<uint64_t>(whole));
   return static_cast<int64_t>(whole);
 }
@@ -99,38 +100,60 @@ Scalar CastScalar(Scalar value, DType from, DType to) {
 
 Scalar LoadScalar(const void* p, DType storage) {
   switch (storage) {
-    case DType::kF32: return FloatScalar(Read<float>(p));
-    case DType::kF64: return FloatScalar(Read<double>(p));
-    case DType::kF16: return FloatScalar(F16ToF32(Read<uint16_t>(p)));
-    case DType::kBF16: return FloatScalar(BF16ToF32(Read<uint16_t>(p)));
-    case DType::kI8: return IntScalar(Read<int8_t>(p));
-    case DType::kI16: return IntScalar(Read<int16_t>(p));
-    case DType::kI32: return IntScalar(Read<int32_t>(p));
-    case DType::kI64: return IntScalar(Read<int64_t>(p));
-    case DType::kU8: return IntScalar(Read<uint8_t>(p));
-    case DType::kU16: return IntScalar(Read<uint16_t>(p));
-    case DType::kU32: return IntScalar(Read<uint32_t>(p));
-    case DType::kU64: return IntScalar(static_cast<int64_t>(Read<uint64_t>(p)));
-    case DType::kBool: return IntScalar(Read<uint8_t>(p) != 0);
+    case DType::kF32:
+      return FloatScalar(Read<float>(p));
+    case DType::kF64:
+      return FloatScalar(Read<double>(p));
+    case DType::kF16:
+      return FloatScalar(F16ToF32(Read<uint16_t>(p)));
+    case DType::kBF16:
+      return FloatScalar(BF16ToF32(Read<uint16_t>(p)));
+    case DType::kI8:
+      return IntScalar(Read<int8_t>(p));
+    case DType::kI16:
+      return IntScalar(Read<int16_t>(p));
+    case DType::kI32:
+      return IntScalar(Read<int32_t>(p));
+    case DType::kI64:
+      return IntScalar(Read<int64_t>(p));
+    case DType::kU8:
+      return IntScalar(Read<uint8_t>(p));
+    case DType::kU16:
+      return IntScalar(Read<uint16_t>(p));
+    case DType::kU32:
+      return IntScalar(Read<uint32_t>(p));
+    case DType::kU64:
+      return IntScalar(static_cast<int64_t>(Read<uint64_t>(p)));
+    case DType::kBool:
+      return IntScalar(Read<uint8_t>(p) != 0);
   }
   return IntScalar(0);
 }
 
 void StoreScalar(void* p, DType storage, Scalar value) {
   switch (storage) {
-    case DType::kF32: return Write(p, static_cast<float>(value.f));
-    case DType::kF64: return Write(p, value.f);
-    case DType::kF16: return Write(p, F32ToF16(static_cast<float>(value.f)));
-    case DType::kBF16: return Write(p, F32ToBF16(static_cast<float>(value.f)));
+    case DType::kF32:
+      return Write(p, static_cast<float>(value.f));
+    case DType::kF64:
+      return Write(p, value.f);
+    case DType::kF16:
+      return Write(p, F32ToF16(static_cast<float>(value.f)));
+    case DType::kBF16:
+      return Write(p, F32ToBF16(static_cast<float>(value.f)));
     case DType::kI8:
-    case DType::kU8: return Write(p, static_cast<uint8_t>(value.i));
+    case DType::kU8:
+      return Write(p, static_cast<uint8_t>(value.i));
     case DType::kI16:
-    case DType::kU16: return Write(p, static_cast<uint16_t>(value.i));
+    case DType::kU16:
+      return Write(p, static_cast<uint16_t>(value.i));
     case DType::kI32:
-    case DType::kU32: return Write(p, static_cast<uint32_t>(value.i));
+    case DType::kU32:
+      return Write(p, static_cast<uint32_t>(value.i));
     case DType::kI64:
-    case DType::kU64: return Write(p, value.i);
-    case DType::kBool: return Write(p, static_cast<uint8_t>(value.i != 0));
+    case DType::kU64:
+      return Write(p, value.i);
+    case DType::kBool:
+      return Write(p, static_cast<uint8_t>(value.i != 0));
   }
 }
 
@@ -155,9 +178,15 @@ void EvalScalar(const abi::Expr& expr, const Scalar* inputs, const int64_t* coor
   for (int i = 0; i < count; ++i) {
     const ExprNode& n = expr.nodes[static_cast<size_t>(i)];
     switch (n.op) {
-      case ExprOp::kInput: values[i] = inputs[n.imm]; break;
-      case ExprOp::kConst: values[i] = ConstantOf(n); break;
-      case ExprOp::kIndex: values[i] = IntScalar(coords[n.imm]); break;
+      case ExprOp::kInput:
+        values[i] = inputs[n.imm];
+        break;
+      case ExprOp::kConst:
+        values[i] = ConstantOf(n);
+        break;
+      case ExprOp::kIndex:
+        values[i] = IntScalar(coords[n.imm]);
+        break;
       default:
         values[i] = EvalOperator(n, expr.nodes[n.args[0]].dtype, values[n.args[0]],
                                  values[n.args[1]], values[n.args[2]]);

@@ -3,7 +3,8 @@
 ///
 /// Where expr_ops.def leaves a choice, this is what holds on every backend:
 ///   - an f32 node is the exact result rounded to f32; integers wrap modulo 2^bits;
-///   - cast: float to integer truncates, saturates at the ends of the range, NaN gives 0; integer to
+///   - cast: float to integer truncates, saturates at the ends of the range, NaN gives 0; integer
+///   to
 ///     integer wraps; anything to bool is "not equal to zero";
 ///   - min, max and sign give NaN for NaN; sign(0) = 0; INT_MIN / -1 = INT_MIN;
 ///   - integer pow wraps; a negative exponent gives the truncated reciprocal (0 for 0);
@@ -56,8 +57,9 @@ Scalar EvalOperator(const abi::ExprNode& node, DType operand, Scalar a, Scalar b
 Scalar ConstantOf(const abi::ExprNode& node);
 
 /// Evaluates a valid, non-empty expression at one point. inputs[k] has the dtype of the nodes that
-/// read input k; coords are the domain coordinates (used by kIndex only); results[r] has the dtype of
-/// node expr.results[r]. Allocates nothing.
-void EvalScalar(const abi::Expr& expr, const Scalar* inputs, const int64_t* coords, Scalar* results);
+/// read input k; coords are the domain coordinates (used by kIndex only); results[r] has the dtype
+/// of node expr.results[r]. Allocates nothing.
+void EvalScalar(const abi::Expr& expr, const Scalar* inputs, const int64_t* coords,
+                Scalar* results);
 
 }  // namespace aicf::cpu

@@ -17,7 +17,7 @@ using abi::ExprOp;
 /// A value as its dtype stores it.
 struct Stored {
   DType dtype;
-  unsigned char bytes[8] = {};
+  alignas(8) unsigned char bytes[8] = {};
 };
 
 Stored Make(DType dtype, double value) {
@@ -33,7 +33,7 @@ Stored MakeInt(DType dtype, int64_t value) {
 
 std::string Text(const Stored& s) {
   const Scalar v = LoadScalar(s.bytes, s.dtype);
-  const std::string value = IsFloat(s.dtype) ? std::to_string(v.f)
+  const std::string value = IsFloat(s.dtype)         ? std::to_string(v.f)
                             : s.dtype == DType::kU64 ? std::to_string(static_cast<uint64_t>(v.i))
                                                      : std::to_string(v.i);
   return StrCat(DTypeName(s.dtype), " ", value);
@@ -69,8 +69,8 @@ void Expect(ExprOp op, const std::vector<Stored>& args, const Stored& expected) 
   EvalScalar(expr, scalars.data(), nullptr, &result);
   Stored got{expected.dtype, {}};
   StoreScalar(got.bytes, got.dtype, result);
-  EXPECT_TRUE(Same(got, expected)) << abi::ToString(expr) << ": " << Text(got) << ", expected "
-                                   << Text(expected);
+  EXPECT_TRUE(Same(got, expected))
+      << abi::ToString(expr) << ": " << Text(got) << ", expected " << Text(expected);
   constexpr int64_t kRow = 37;
   std::vector<std::vector<unsigned char>> rows(args.size());
   std::vector<BlockInput> row_inputs = inputs;
@@ -83,7 +83,7 @@ void Expect(ExprOp op, const std::vector<Stored>& args, const Stored& expected) 
   }
   for (const NamedEval& eval : RunnableEvals()) {
     for (const auto& in : {inputs, row_inputs}) {
-      unsigned char out[8 * kRow] = {};
+      alignas(8) unsigned char out[8 * kRow] = {};
       const BlockOutput o{out, 0, 1, expected.dtype};
       eval.fn(expr, 1, kRow, in.data(), &o, nullptr);
       for (int64_t i : {int64_t{0}, kRow - 1}) {
@@ -198,17 +198,21 @@ TEST(ScalarEval, FloatSpecialValues) {
 // One rounding: the product alone would round 2^-46 away.
 TEST(ScalarEval, FmaRoundsOnce) {
   const double a = 1 + 0x1p-23;
-  Expect(ExprOp::kFma, {Make(kF32, a), Make(kF32, a), Make(kF32, -(1 + 0x1p-22))}, Make(kF32, 0x1p-46));
+  Expect(ExprOp::kFma, {Make(kF32, a), Make(kF32, a), Make(kF32, -(1 + 0x1p-22))},
+         Make(kF32, 0x1p-46));
   const double b = 1 + 0x1p-52;
-  Expect(ExprOp::kFma, {Make(kF64, b), Make(kF64, b), Make(kF64, -(1 + 0x1p-51))}, Make(kF64, 0x1p-104));
+  Expect(ExprOp::kFma, {Make(kF64, b), Make(kF64, b), Make(kF64, -(1 + 0x1p-51))},
+         Make(kF64, 0x1p-104));
 }
 
 TEST(ScalarEval, NarrowStorageRoundsToNearestEven) {
   Expect(ExprOp::kAdd, {Make(kF32, 1), Make(kF32, 0x1p-11)}, Make(DType::kF16, 1));
-  Expect(ExprOp::kAdd, {Make(kF32, 1 + 0x1p-10), Make(kF32, 0x1p-11)}, Make(DType::kF16, 1 + 0x1p-9));
+  Expect(ExprOp::kAdd, {Make(kF32, 1 + 0x1p-10), Make(kF32, 0x1p-11)},
+         Make(DType::kF16, 1 + 0x1p-9));
   Expect(ExprOp::kAdd, {Make(kF32, 65519), Make(kF32, 0)}, Make(DType::kF16, 65504));
   Expect(ExprOp::kAdd, {Make(kF32, 65520), Make(kF32, 0)}, Make(DType::kF16, kInf));
-  Expect(ExprOp::kAdd, {Make(DType::kF16, 0x1p-24), Make(DType::kF16, 0)}, Make(DType::kF16, 0x1p-24));
+  Expect(ExprOp::kAdd, {Make(DType::kF16, 0x1p-24), Make(DType::kF16, 0)},
+         Make(DType::kF16, 0x1p-24));
   Expect(ExprOp::kAdd, {Make(kF32, 1), Make(kF32, 0x1p-8)}, Make(DType::kBF16, 1));
   Expect(ExprOp::kAdd, {Make(DType::kBF16, 3), Make(kF32, 0x1p-20)}, Make(DType::kBF16, 3));
 }

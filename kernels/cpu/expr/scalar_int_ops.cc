@@ -62,47 +62,78 @@ int64_t ShiftRight(int64_t a, int64_t by, DType dtype) {
 
 int64_t WrapInteger(int64_t v, DType dtype) {
   switch (dtype) {
-    case DType::kI8: return static_cast<int8_t>(v);
-    case DType::kI16: return static_cast<int16_t>(v);
-    case DType::kI32: return static_cast<int32_t>(v);
-    case DType::kU8: return static_cast<uint8_t>(v);
-    case DType::kU16: return static_cast<uint16_t>(v);
-    case DType::kU32: return static_cast<uint32_t>(v);
-    case DType::kBool: return v != 0;
-    default: return v;
+    case DType::kI8:
+      return static_cast<int8_t>(v);
+    case DType::kI16:
+      return static_cast<int16_t>(v);
+    case DType::kI32:
+      return static_cast<int32_t>(v);
+    case DType::kU8:
+      return static_cast<uint8_t>(v);
+    case DType::kU16:
+      return static_cast<uint16_t>(v);
+    case DType::kU32:
+      return static_cast<uint32_t>(v);
+    case DType::kBool:
+      return v != 0;
+    default:
+      return v;
   }
 }
 
 int64_t IntegerUnary(ExprOp op, int64_t a, DType dtype) {
   switch (op) {
-    case ExprOp::kNeg: return WrapInteger(S(0 - U(a)), dtype);
-    case ExprOp::kAbs: return Less(a, 0, dtype) ? WrapInteger(S(0 - U(a)), dtype) : a;
-    case ExprOp::kSign: return Less(a, 0, dtype) ? -1 : a != 0;
-    case ExprOp::kNot: return dtype == DType::kBool ? a == 0 : WrapInteger(~a, dtype);
-    default: return 0;  // no other operator takes one integer
+    case ExprOp::kNeg:
+      return WrapInteger(S(0 - U(a)), dtype);
+    case ExprOp::kAbs:
+      return Less(a, 0, dtype) ? WrapInteger(S(0 - U(a)), dtype) : a;
+    case ExprOp::kSign:
+      return Less(a, 0, dtype) ? -1 : a != 0;
+    case ExprOp::kNot:
+      return dtype == DType::kBool ? a == 0 : WrapInteger(~a, dtype);
+    default:
+      return 0;  // no other operator takes one integer
   }
 }
 
 int64_t IntegerBinary(ExprOp op, int64_t a, int64_t b, DType dtype) {
   switch (op) {
-    case ExprOp::kAdd: return WrapInteger(S(U(a) + U(b)), dtype);
-    case ExprOp::kSub: return WrapInteger(S(U(a) - U(b)), dtype);
-    case ExprOp::kMul: return WrapInteger(S(U(a) * U(b)), dtype);
-    case ExprOp::kDiv: return WrapInteger(Divide(a, b, dtype), dtype);
-    case ExprOp::kMod: return WrapInteger(PythonMod(a, b, dtype), dtype);
-    case ExprOp::kFmod: return WrapInteger(Remainder(a, b, dtype), dtype);
-    case ExprOp::kPow: return WrapInteger(Power(a, b, dtype), dtype);
-    case ExprOp::kMin: return Less(b, a, dtype) ? b : a;
-    case ExprOp::kMax: return Less(a, b, dtype) ? b : a;
-    case ExprOp::kEq: return a == b;
-    case ExprOp::kLt: return Less(a, b, dtype);
-    case ExprOp::kLe: return !Less(b, a, dtype);
-    case ExprOp::kAnd: return a & b;
-    case ExprOp::kOr: return a | b;
-    case ExprOp::kXor: return a ^ b;
-    case ExprOp::kShl: return WrapInteger(ShiftLeft(a, b, dtype), dtype);
-    case ExprOp::kShr: return WrapInteger(ShiftRight(a, b, dtype), dtype);
-    default: return 0;  // no other operator takes two integers
+    case ExprOp::kAdd:
+      return WrapInteger(S(U(a) + U(b)), dtype);
+    case ExprOp::kSub:
+      return WrapInteger(S(U(a) - U(b)), dtype);
+    case ExprOp::kMul:
+      return WrapInteger(S(U(a) * U(b)), dtype);
+    case ExprOp::kDiv:
+      return WrapInteger(Divide(a, b, dtype), dtype);
+    case ExprOp::kMod:
+      return WrapInteger(PythonMod(a, b, dtype), dtype);
+    case ExprOp::kFmod:
+      return WrapInteger(Remainder(a, b, dtype), dtype);
+    case ExprOp::kPow:
+      return WrapInteger(Power(a, b, dtype), dtype);
+    case ExprOp::kMin:
+      return Less(b, a, dtype) ? b : a;
+    case ExprOp::kMax:
+      return Less(a, b, dtype) ? b : a;
+    case ExprOp::kEq:
+      return a == b;
+    case ExprOp::kLt:
+      return Less(a, b, dtype);
+    case ExprOp::kLe:
+      return !Less(b, a, dtype);
+    case ExprOp::kAnd:
+      return a & b;
+    case ExprOp::kOr:
+      return a | b;
+    case ExprOp::kXor:
+      return a ^ b;
+    case ExprOp::kShl:
+      return WrapInteger(ShiftLeft(a, b, dtype), dtype);
+    case ExprOp::kShr:
+      return WrapInteger(ShiftRight(a, b, dtype), dtype);
+    default:
+      return 0;  // no other operator takes two integers
   }
 }
 

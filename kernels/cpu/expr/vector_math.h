@@ -1,8 +1,8 @@
-/// f32 functions written so that the compiler vectorises loops over them: no branches, no calls. Each
-/// is within 2 ULP over all of f32 (vector_math_test.cc). For *.isa.cc files only.
+/// f32 functions written so that the compiler vectorises loops over them: no branches, no calls.
+/// Each is within 2 ULP over all of f32 (vector_math_test.cc). For *.isa.cc files only.
 ///
-/// exp and sigmoid, which models evaluate most, work in f32. The others work in double, where a plain
-/// formula is accurate enough once rounded to f32.
+/// exp and sigmoid, which models evaluate most, work in f32. The others work in double, where a
+/// plain formula is accurate enough once rounded to f32.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ static inline double MulAdd(double a, double b, double c) {
 constexpr float kRounderF32 = 0x1.8p23f;
 constexpr double kRounderF64 = 0x1.8p52;
 
-/// n = x / ln(2) to the nearest integer, as a float and as the low bits of `shifted`, and e^r - 1 for
-/// the rest r of x, |r| <= ln(2) / 2.
+/// n = x / ln(2) to the nearest integer, as a float and as the low bits of `shifted`, and e^r - 1
+/// for the rest r of x, |r| <= ln(2) / 2.
 struct ReducedExp {
   float shifted;
   float minus_one;
@@ -168,7 +168,8 @@ static inline float Log(float x) {
   return x != x ? x : ordered;
 }
 
-/// tanh(x) = (1 - e) / (1 + e) with e = e^-2|x|; near 0 the difference cancels and x - x^3/3 serves.
+/// tanh(x) = (1 - e) / (1 + e) with e = e^-2|x|; near 0 the difference cancels and x - x^3/3
+/// serves.
 static inline float Tanh(float x) {
   const double d = x;
   const double a = __builtin_fabs(d);
@@ -220,8 +221,8 @@ static inline float Erf(float x) {
   return static_cast<float>(a > 1.0 ? large : small);  // NaN compares false and takes d * p
 }
 
-/// sin(x + quarter * pi/2) for |x| <= kTrigLimit: x = n * pi/2 + r with pi/2 in three parts, of which
-/// n times the first two is exact.
+/// sin(x + quarter * pi/2) for |x| <= kTrigLimit: x = n * pi/2 + r with pi/2 in three parts, of
+/// which n times the first two is exact.
 constexpr float kTrigLimit = 0x1p23f;
 
 static inline float SinQuarters(float x, uint64_t quarter) {

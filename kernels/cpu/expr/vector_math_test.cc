@@ -1,5 +1,5 @@
-// Every f32 operator of EvalBlock against libm in double, in units in the last place, on a grid over
-// all bit patterns, random patterns, and values around the places where the formulas change.
+// Every f32 operator of EvalBlock against libm in double, in units in the last place, on a grid
+// over all bit patterns, random patterns, and values around the places where the formulas change.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -40,12 +40,14 @@ const std::vector<float>& Inputs() {
       v.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
     }
     std::mt19937 random(1);
-    for (int i = 0; i < 1 << 19; ++i) v.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
+    for (int i = 0; i < 1 << 19; ++i)
+      v.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
     std::uniform_real_distribution<float> moderate(-20, 20);
     for (int i = 0; i < 1 << 19; ++i) v.push_back(moderate(random));
-    for (float s : {0.0f, 1.0f, 0x1p-149f, 0x1p-126f, 0x1.fffffep127f, INFINITY, 88.72284f, 89.0f,
-                    103.97f, 104.0f, 0x1p-12f, 4.0f, 0.5f, 1.5f, 2.5f, 0x1p23f, 8388609.0f,
-                    0x1.921fb6p0f, 0x1.6ac5b2p22f, 1e10f}) {
+    for (float s : {0.0f,     1.0f,       0x1p-149f,     0x1p-126f,      0x1.fffffep127f,
+                    INFINITY, 88.72284f,  89.0f,         103.97f,        104.0f,
+                    0x1p-12f, 4.0f,       0.5f,          1.5f,           2.5f,
+                    0x1p23f,  8388609.0f, 0x1.921fb6p0f, 0x1.6ac5b2p22f, 1e10f}) {
       for (float near : {std::nextafter(s, -INFINITY), s, std::nextafter(s, INFINITY)}) {
         v.push_back(near);
         v.push_back(-near);
@@ -64,8 +66,8 @@ abi::Expr UnaryExpr(ExprOp op) {
 }
 
 /// Evaluates blocks of 1000 elements: not a multiple of any vector length.
-void Evaluate(EvalBlockFn eval, const abi::Expr& expr, std::vector<const float*> inputs,
-              float* out, size_t count) {
+void Evaluate(EvalBlockFn eval, const abi::Expr& expr, std::vector<const float*> inputs, float* out,
+              size_t count) {
   for (size_t i = 0; i < count; i += 1000) {
     BlockInput in[2];
     for (size_t k = 0; k < inputs.size(); ++k) in[k] = {inputs[k] + i, 0, 1, DType::kF32};
@@ -76,10 +78,10 @@ void Evaluate(EvalBlockFn eval, const abi::Expr& expr, std::vector<const float*>
 
 TEST(VectorMath, UnaryWithinTwoUlp) {
   constexpr ExprOp kOps[] = {
-      ExprOp::kNeg,   ExprOp::kAbs,   ExprOp::kSign,  ExprOp::kExp,   ExprOp::kLog,
-      ExprOp::kSqrt,  ExprOp::kRecip, ExprOp::kSin,   ExprOp::kCos,   ExprOp::kTan,
-      ExprOp::kTanh,  ExprOp::kErf,   ExprOp::kSigmoid, ExprOp::kSoftplus, ExprOp::kFloor,
-      ExprOp::kCeil,  ExprOp::kRound, ExprOp::kTrunc, ExprOp::kRsqrt, ExprOp::kRoundF16,
+      ExprOp::kNeg,      ExprOp::kAbs,   ExprOp::kSign,    ExprOp::kExp,      ExprOp::kLog,
+      ExprOp::kSqrt,     ExprOp::kRecip, ExprOp::kSin,     ExprOp::kCos,      ExprOp::kTan,
+      ExprOp::kTanh,     ExprOp::kErf,   ExprOp::kSigmoid, ExprOp::kSoftplus, ExprOp::kFloor,
+      ExprOp::kCeil,     ExprOp::kRound, ExprOp::kTrunc,   ExprOp::kRsqrt,    ExprOp::kRoundF16,
       ExprOp::kRoundBF16};
   const std::vector<float>& x = Inputs();
   std::vector<float> y(x.size());
@@ -117,14 +119,13 @@ TEST(VectorMath, PowWithinTwoUlp) {
     if (i % 32 == 1) exponent[i] = x[x.size() - 1 - random() % 150];
   }
   abi::ExprBuilder b;
-  const abi::Expr expr = b.Finish(
-      {b.Binary(ExprOp::kPow, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+  const abi::Expr expr =
+      b.Finish({b.Binary(ExprOp::kPow, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
   for (const NamedEval& eval : RunnableEvals()) {
     Evaluate(eval.fn, expr, {base.data(), exponent.data()}, y.data(), y.size());
     double worst = 0;
     for (size_t i = 0; i < y.size(); ++i) {
-      const double exact =
-          std::pow(static_cast<double>(base[i]), static_cast<double>(exponent[i]));
+      const double exact = std::pow(static_cast<double>(base[i]), static_cast<double>(exponent[i]));
       const double error = UlpError(exact, y[i]);
       EXPECT_LT(error, 2.0) << eval.name << ": " << base[i] << " ^ " << exponent[i];
       worst = std::max(worst, error);

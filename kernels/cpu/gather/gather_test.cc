@@ -20,7 +20,8 @@ TestStep RandomStep(Random& random) {
   for (int64_t extent : indices) out.push_back(extent);
   for (int d = axis + 1; d < rank; ++d) out.push_back(data[d]);
   p.inputs.push_back(RandomView(random, dtype, data, Chance(random, 20)));
-  p.inputs.push_back(RandomView(random, Chance(random, 50) ? DType::kI64 : DType::kI32, indices, true));
+  p.inputs.push_back(
+      RandomView(random, Chance(random, 50) ? DType::kI64 : DType::kI32, indices, true));
   p.core_inputs = 2;
   p.outputs.push_back(RandomView(random, dtype, out, false));
   return step;

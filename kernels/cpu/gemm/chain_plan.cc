@@ -141,14 +141,17 @@ class Matcher {
     return false;
   }
 
+  // A product, then an addition: one rounding fewer or more changes nothing that epilogues promise.
   bool MatchFma(const ExprNode& n, int base, Steps* steps) {
-    double a = 0, b = 0;
-    if (!IsConst(n.args[2], &b)) return false;
-    for (int side = 0; side < 2; ++side) {
-      if (!IsConst(n.args[1 - side], &a)) continue;
-      return Match(n.args[side], base, steps) && steps->PushLinear(a, b);
+    ExprNode product = n;
+    product.op = ExprOp::kMul;
+    const ExprNode& addend = nodes_[n.args[2]];
+    double c = 0;
+    if (IsConst(n.args[2], &c)) {
+      return MatchSymmetric(product, base, steps) && steps->PushLinear(1, c);
     }
-    return false;
+    if (addend.op != ExprOp::kInput || addend.imm == 0) return false;
+    return MatchSymmetric(product, base, steps) && PushOperand(ExprOp::kAdd, addend, steps);
   }
 
   // value * gate, where the gate is a function of the value, or value = x * c and a function of x.

@@ -46,6 +46,7 @@ struct GemmPackedHost : IgemmHostBase {
         PackGemmPanel(p, panels, panel, s.columns, buffer, GemmMatrixOffset(p, m), to);
       }
     }
+    FlushDenormals(static_cast<float*>(packed), PackedBytes(p, 1) / sizeof(float));
   }
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     const double copy = GemmReadsA(p) ? 0 : 8.0 * static_cast<double>(ElementsOf(p.inputs[0]));

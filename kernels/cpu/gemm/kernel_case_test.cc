@@ -154,6 +154,11 @@ void AddRandomEpilogue(Rng& rng, int column_axis, KernelCase* c) {
   if (Uniform(rng, 0, 7) == 0) y = b.Binary(ExprOp::kAdd, y, operand(Operand::kScalar, true));
   y = Activation(rng, b, y);
   if (Uniform(rng, 0, 3) == 0) y = b.Binary(ExprOp::kAdd, operand(Operand::kFull, true), y);
+  if (Uniform(rng, 0, 4) == 0) {
+    y = b.Fma(y, b.Unary(ExprOp::kSigmoid, y), operand(Operand::kFull, false));
+  } else if (Uniform(rng, 0, 4) == 0) {
+    y = b.Fma(b.Const(0.75, DType::kF32), y, b.Const(-0.125, DType::kF32));
+  }
   if (Uniform(rng, 0, 7) == 0) y = b.Binary(ExprOp::kMul, y, operand(Operand::kRow, false));
   if (Uniform(rng, 0, 9) == 0) {
     const int axis = static_cast<int>(Uniform(rng, 0, c->problem.outputs[0].shape.rank() - 1));

@@ -1,4 +1,5 @@
-// Groups side by side: short ones, and those whose elements are far apart. Every loop runs across them.
+// Groups side by side: short ones, and those whose elements are far apart. Every loop runs across
+// them.
 #include <cmath>
 
 #include "kernels/cpu/common/lanes.h"

@@ -30,7 +30,8 @@ GroupPlan::GroupPlan(const abi::ArgBlock& args) {
   // The marker does not move inside a group, so that no loop of a group merges with one outside.
   abi::TensorArg marker = out;
   const Dims dense = RowMajorStrides(ShapeOf(out));
-  for (int axis = 0; axis < out.rank; ++axis) marker.strides[axis] = IsAxis(axes, axis) ? 0 : dense[axis];
+  for (int axis = 0; axis < out.rank; ++axis)
+    marker.strides[axis] = IsAxis(axes, axis) ? 0 : dense[axis];
   const abi::TensorArg* operands[kMaxNestOperands];
   int count = 0;
   for (int k = 0; k < inputs; ++k) operands[count++] = &Input(args, k);

@@ -40,7 +40,9 @@ struct GroupPlan {
   int64_t LocateTile(int64_t index, int64_t* at) const;
   void LocateBlock(int64_t block, int64_t* at, int64_t* in_rows, int64_t* in_cols) const;
   int64_t IndexOf(int operand, const int64_t* at) const;
-  int64_t StrideOf(int operand, int loop) const { return loop < 0 ? 0 : nest.stride[operand][loop]; }
+  int64_t StrideOf(int operand, int loop) const {
+    return loop < 0 ? 0 : nest.stride[operand][loop];
+  }
 
  private:
   void ChooseAcross();

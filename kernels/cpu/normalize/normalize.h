@@ -1,4 +1,5 @@
-/// The variants of the normalize family: softmax, log-softmax, layer norm and RMS norm over any axes.
+/// The variants of the normalize family: softmax, log-softmax, layer norm and RMS norm over any
+/// axes.
 #pragma once
 
 #include "kernels/abi/kernel.h"

@@ -16,15 +16,20 @@ TestStep RandomStep(Random& random) {
   a.kind = static_cast<NormalizeKind>(Pick(random, 0, 3));
   a.epsilon = 1e-5;
   const int rank = static_cast<int>(Pick(random, 1, 4));
-  const Dims shape = RandomShape(random, rank, rank == 1 ? 40000 : rank == 2 ? 120 : Chance(random, 30) ? 30 : 12);
+  const Dims shape = RandomShape(random, rank,
+                                 rank == 1            ? 40000
+                                 : rank == 2          ? 120
+                                 : Chance(random, 30) ? 30
+                                                      : 12);
   while (a.axes.empty()) {
     for (int axis = 0; axis < rank; ++axis) {
       if (Chance(random, 40)) a.axes.push_back(axis);
     }
   }
   p.attrs = a;
-  const DType dtype = Chance(random, 80) ? DType::kF32 : Chance(random, 50) ? DType::kF16
-                                                                            : DType::kF64;
+  const DType dtype = Chance(random, 80)   ? DType::kF32
+                      : Chance(random, 50) ? DType::kF16
+                                           : DType::kF64;
   p.inputs.push_back(RandomView(random, dtype, shape, Chance(random, 20)));
   p.core_inputs = 1;
   p.outputs.push_back(RandomView(random, dtype, shape, false));
@@ -33,14 +38,15 @@ TestStep RandomStep(Random& random) {
     p.inputs.push_back(RandomView(random, DType::kF32, shape, true));
     p.core_inputs = 2;
     abi::ExprBuilder b;
-    p.prologue = b.Finish({b.Binary(ExprOp::kAdd, b.Input(0, DType::kF32),
-                                    b.Binary(ExprOp::kMul, b.Input(1, DType::kF32),
-                                             b.Const(0.5, DType::kF32)))});
+    p.prologue = b.Finish(
+        {b.Binary(ExprOp::kAdd, b.Input(0, DType::kF32),
+                  b.Binary(ExprOp::kMul, b.Input(1, DType::kF32), b.Const(0.5, DType::kF32)))});
   }
   if (Chance(random, 40)) {
     p.inputs.push_back(RandomView(random, DType::kF32, shape, true));
     abi::ExprBuilder b;
-    p.epilogue = b.Finish({b.Binary(ExprOp::kMul, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+    p.epilogue =
+        b.Finish({b.Binary(ExprOp::kMul, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
   }
   return step;
 }
@@ -84,14 +90,16 @@ TEST(Normalize, VariantsMatchTheReferenceAndTheFormula) {
     if (HasFatalFailure()) return;
     const double tolerance = step.problem.outputs[0].dtype == DType::kF16 ? 2e-3 : 4e-6;
     ran += CompareVariants(step, tolerance, tolerance / 10);
-    const std::vector<TestBuffer> out = RunVariant(CpuVariants(abi::Family::kNormalize).back(), step);
+    const std::vector<TestBuffer> out =
+        RunVariant(CpuVariants(abi::Family::kNormalize).back(), step);
     Dims kept = step.problem.outputs[0].shape;
     Dims group = Dims::Filled(kept.rank(), 1);
     for (int64_t axis : step.problem.as<abi::NormalizeAttrs>().axes) {
       std::swap(kept[static_cast<int>(axis)], group[static_cast<int>(axis)]);
     }
     if (*ElementCount(group) == 0) continue;
-    ForEachIndex(kept, [&](const int64_t* base) { ExpectGroup(step, group, base, out[0], tolerance); });
+    ForEachIndex(kept,
+                 [&](const int64_t* base) { ExpectGroup(step, group, base, out[0], tolerance); });
   }
   EXPECT_GE(ran, 400);
 }
@@ -129,7 +137,8 @@ TEST(Normalize, LongSoftmaxRows) {
   p.core_inputs = 1;
   step.Prepare(random);
   for (int64_t i = 0; i < 2 * 5 * 6625; ++i) {
-    step.input(0).Set(i, i % 11 == 3 ? -INFINITY : static_cast<double>(Pick(random, -3000, 1000)) / 10);
+    step.input(0).Set(
+        i, i % 11 == 3 ? -INFINITY : static_cast<double>(Pick(random, -3000, 1000)) / 10);
   }
   EXPECT_GT(CompareVariants(step, 2e-6, 1e-12), 0);
 }

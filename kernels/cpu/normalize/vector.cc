@@ -1,5 +1,5 @@
-// The vector variants. A group is read once into contiguous f32 (its own output, a thread's buffer, or
-// the workspace), normalised there, and stored through the epilogue.
+// The vector variants. A group is read once into contiguous f32 (its own output, a thread's buffer,
+// or the workspace), normalised there, and stored through the epilogue.
 #include <algorithm>
 #include <cmath>
 
@@ -95,7 +95,8 @@ class Normalization {
   }
 
   float* Destination(int64_t group, const int64_t* at) const {
-    if (in_output_) return static_cast<float*>(AddressOf(Output(args_, 0), plan_.OutputOperand(0), at));
+    if (in_output_)
+      return static_cast<float*>(AddressOf(Output(args_, 0), plan_.OutputOperand(0), at));
     if (plan_.elements <= kStagedGroup) return staged;
     return static_cast<float*>(args_.workspace) + group * plan_.elements;
   }

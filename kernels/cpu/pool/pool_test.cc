@@ -27,7 +27,9 @@ TestStep RandomStep(Random& random) {
   abi::Problem& p = step.problem;
   p.family = abi::Family::kPool;
   abi::PoolAttrs a;
-  a.kind = Chance(random, 45) ? PoolKind::kMax : Chance(random, 85) ? PoolKind::kAverage : PoolKind::kLp;
+  a.kind = Chance(random, 45)   ? PoolKind::kMax
+           : Chance(random, 85) ? PoolKind::kAverage
+                                : PoolKind::kLp;
   a.count_include_pad = Chance(random, 50);
   a.p = Pick(random, 1, 3);
   const int spatial = static_cast<int>(Pick(random, 1, 3));
@@ -48,7 +50,7 @@ TestStep RandomStep(Random& random) {
     x.push_back(extent);
     y.push_back(out);
   }
-  const DType dtype = Chance(random, 70) ? DType::kF32
+  const DType dtype = Chance(random, 70) || a.kind == PoolKind::kLp ? DType::kF32
                       : Chance(random, 70) ? (Chance(random, 50) ? DType::kF16 : DType::kBF16)
                                            : DType::kI32;
   p.inputs.push_back(SpatialView(random, dtype, x));
@@ -58,7 +60,8 @@ TestStep RandomStep(Random& random) {
   if (IsFloat(dtype) && Chance(random, 40)) {
     p.inputs.push_back(RandomView(random, DType::kF32, y, true));
     abi::ExprBuilder b;
-    p.epilogue = b.Finish({b.Binary(abi::ExprOp::kAdd, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+    p.epilogue =
+        b.Finish({b.Binary(abi::ExprOp::kAdd, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
   }
   return step;
 }

@@ -28,8 +28,8 @@ void TakeMax(Window& w, Scalar value, DType dtype) {
   w.any = true;
 }
 
-/// Sets coords to the input element under `tap` of the window at out_coords. False outside the input;
-/// counts the tap as padding where it lies in the padded input.
+/// Sets coords to the input element under `tap` of the window at out_coords. False outside the
+/// input; counts the tap as padding where it lies in the padded input.
 bool Locate(const abi::PoolAttrs& a, const Dims& in, const int64_t* out_coords, const int64_t* tap,
             int64_t* coords, Window& w) {
   bool inside = true;

@@ -1,5 +1,5 @@
-// The vector variants. Channels last: one output pixel's channels at a time. Columns last: one output
-// row at a time, first the rows of its windows together, then along the row.
+// The vector variants. Channels last: one output pixel's channels at a time. Columns last: one
+// output row at a time, first the rows of its windows together, then along the row.
 #include <algorithm>
 
 #include "kernels/cpu/common/block_epilogue.h"
@@ -70,9 +70,8 @@ class Pooling {
   }
 
   float Divisor(const Line& line, const Window& width) const {
-    const int64_t count = include_pad_
-                              ? line.depth.padded * line.height.padded * width.padded
-                              : line.depth.count * line.height.count * width.count;
+    const int64_t count = include_pad_ ? line.depth.padded * line.height.padded * width.padded
+                                       : line.depth.count * line.height.count * width.count;
     return static_cast<float>(count);
   }
 
@@ -129,8 +128,8 @@ class Pooling {
     }
   }
 
-  /// Outputs [o, o + outputs) of a row. row[] holds the windows' rows combined, with the operation's
-  /// identity where the input ends.
+  /// Outputs [o, o + outputs) of a row. row[] holds the windows' rows combined, with the
+  /// operation's identity where the input ends.
   void RowPart(Line& line, int64_t o, int64_t outputs, int64_t reach) const {
     alignas(64) float row[kRowBuffer];
     alignas(64) float raw[kBlockElements];
@@ -148,7 +147,8 @@ class Pooling {
     const bool direct = epilogue_.identity() && out.strides[column_axis()] == 1;
     float* to = direct ? static_cast<float*>(ElementAt(out, line.coords)) : raw;
     loops_.slide(maximum_, row, g_.kernel[2], g_.stride[2], g_.dilation[2], outputs, to);
-    for (int64_t p = 0; !maximum_ && p < outputs; ++p) to[p] /= Divisor(line, g_.WindowAt(2, o + p));
+    for (int64_t p = 0; !maximum_ && p < outputs; ++p)
+      to[p] /= Divisor(line, g_.WindowAt(2, o + p));
     if (direct) return;
     epilogue_.Store(line.coords, -1, column_axis(), 1, outputs, raw, outputs);
   }

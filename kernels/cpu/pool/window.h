@@ -22,9 +22,9 @@ struct PoolGeometry {
   int64_t batch, channels;
   int64_t in[3], out[3];
   int64_t kernel[3], stride[3], dilation[3], pad[3], pad_end[3];
-  int64_t in_stride[3];          ///< elements between neighbours of x along a spatial axis
+  int64_t in_stride[3];  ///< elements between neighbours of x along a spatial axis
   int64_t batch_stride, channel_stride;
-  int first_axis;                ///< tensor axis of spatial axis i is first_axis + i
+  int first_axis;  ///< tensor axis of spatial axis i is first_axis + i
 };
 
 }  // namespace aicf::cpu

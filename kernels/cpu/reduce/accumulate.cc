@@ -10,7 +10,9 @@ namespace {
 
 using abi::ReduceKind;
 
-bool WantsSmaller(ReduceKind kind) { return kind == ReduceKind::kMin || kind == ReduceKind::kArgMin; }
+bool WantsSmaller(ReduceKind kind) {
+  return kind == ReduceKind::kMin || kind == ReduceKind::kArgMin;
+}
 
 Scalar Identity(ReduceKind kind, DType dtype) {
   const double one = kind == ReduceKind::kProd ? 1.0 : 0.0;
@@ -39,8 +41,10 @@ bool Accumulator::Better(Scalar value) const {
   if (count_ == 0) return true;
   if (IsNan(value_, dtype_)) return false;
   if (IsNan(value, dtype_)) return true;
-  const bool better = WantsSmaller(kind_) ? Less(value, value_, dtype_) : Less(value_, value, dtype_);
-  const bool worse = WantsSmaller(kind_) ? Less(value_, value, dtype_) : Less(value, value_, dtype_);
+  const bool better =
+      WantsSmaller(kind_) ? Less(value, value_, dtype_) : Less(value_, value, dtype_);
+  const bool worse =
+      WantsSmaller(kind_) ? Less(value_, value, dtype_) : Less(value, value_, dtype_);
   return better || (last_index_ && !worse);
 }
 
@@ -55,12 +59,14 @@ void Accumulator::Add(Scalar value) {
   switch (kind_) {
     case ReduceKind::kSum:
     case ReduceKind::kMean:
-      value_ = is_float ? FloatScalar(value_.f + value.f)
-                        : IntScalar(IntegerBinary(abi::ExprOp::kAdd, value_.i, value.i, DType::kI64));
+      value_ = is_float
+                   ? FloatScalar(value_.f + value.f)
+                   : IntScalar(IntegerBinary(abi::ExprOp::kAdd, value_.i, value.i, DType::kI64));
       break;
     case ReduceKind::kProd:
-      value_ = is_float ? FloatScalar(value_.f * value.f)
-                        : IntScalar(IntegerBinary(abi::ExprOp::kMul, value_.i, value.i, DType::kI64));
+      value_ = is_float
+                   ? FloatScalar(value_.f * value.f)
+                   : IntScalar(IntegerBinary(abi::ExprOp::kMul, value_.i, value.i, DType::kI64));
       break;
     default:
       AddExtreme(value);

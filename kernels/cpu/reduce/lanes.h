@@ -15,16 +15,18 @@ struct ReduceBlock {
   int64_t rows = 0, cols = 0;
 };
 
-/// One instruction set's loops. `kind` is kSum, kMin or kMax (kMean is kSum here); a NaN wins minimum
-/// and maximum. Sums are formed in a fixed order of lanes, the same for every instruction set.
+/// One instruction set's loops. `kind` is kSum, kMin or kMax (kMean is kSum here); a NaN wins
+/// minimum and maximum. Sums are formed in a fixed order of lanes, the same for every instruction
+/// set.
 struct ReduceLoops {
   EvalBlockFn eval;
-  /// All values of the block: the sum, or the extreme value. REQUIRES: rows * cols > 0 for extremes.
+  /// All values of the block: the sum, or the extreme value. REQUIRES: rows * cols > 0 for
+  /// extremes.
   double (*all)(abi::ReduceKind kind, const ReduceBlock& block);
   /// acc[c] = acc[c] op column c, row by row.
   void (*columns)(abi::ReduceKind kind, const ReduceBlock& block, float* acc);
-  /// For each column: takes rows that are better than best[c] (`smaller`: less), or with `last` equal,
-  /// and sets index[c] to first + row.
+  /// For each column: takes rows that are better than best[c] (`smaller`: less), or with `last`
+  /// equal, and sets index[c] to first + row.
   void (*arg_columns)(bool smaller, bool last, const ReduceBlock& block, int64_t first, float* best,
                       int64_t* index);
 };

@@ -59,7 +59,8 @@ void Columns(const ReduceBlock& block, float* acc) {
 #pragma GCC ivdep
     for (int64_t c = 0; c < block.cols; ++c) {
       const float* q = p + c;
-      acc[c] = Op::Do(Op::Do(Op::Do(Op::Do(acc[c], q[0]), q[stride]), q[2 * stride]), q[3 * stride]);
+      acc[c] =
+          Op::Do(Op::Do(Op::Do(Op::Do(acc[c], q[0]), q[stride]), q[2 * stride]), q[3 * stride]);
     }
   }
   for (; r < block.rows; ++r) {

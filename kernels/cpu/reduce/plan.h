@@ -1,5 +1,5 @@
-/// How one reduction is walked: which loops are kept and reduced, in what blocks, in how many pieces.
-/// A pure function of the problem, so that the order of additions is too.
+/// How one reduction is walked: which loops are kept and reduced, in what blocks, in how many
+/// pieces. A pure function of the problem, so that the order of additions is too.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,16 @@ inline constexpr int64_t kReduceTile = 512;
 /// Elements of one piece of a split reduction: enough to be worth a thread.
 inline constexpr int64_t kReducePiece = 32768;
 
-/// Partial results (f64) in the workspace: at most 64 pieces of at most one tile, and none when there
-/// is not work for two pieces.
+/// Partial results (f64) in the workspace: at most 64 pieces of at most one tile, and none when
+/// there is not work for two pieces.
 inline int64_t ReducePartials(const abi::Problem& problem) {
   if (abi::ElementsOf(problem.inputs[0]) < 2 * kReducePiece) return 0;
   return 64 * std::min(kReduceTile, abi::ElementsOf(problem.outputs[0]));
 }
 
-/// The innermost loop of input 0 is the column loop, unless it is a short reduced one. When the column
-/// loop is reduced (`inner`) a task is one output, else one output tile of columns; its reduced points
-/// are `blocks` blocks, split into `splits` pieces.
+/// The innermost loop of input 0 is the column loop, unless it is a short reduced one. When the
+/// column loop is reduced (`inner`) a task is one output, else one output tile of columns; its
+/// reduced points are `blocks` blocks, split into `splits` pieces.
 struct ReducePlan {
   /// target has the outputs' shape. REQUIRES: no extent of the kept axes is 0.
   ReducePlan(const abi::ArgBlock& args, const abi::TensorArg& target);

@@ -1,4 +1,5 @@
-/// The variants of the reduce family: sums, products, extremes, means and arg-extremes over any axes.
+/// The variants of the reduce family: sums, products, extremes, means and arg-extremes over any
+/// axes.
 #pragma once
 
 #include "kernels/abi/kernel.h"

@@ -7,8 +7,8 @@ namespace {
 
 using abi::ReduceKind;
 
-constexpr ReduceKind kKinds[] = {ReduceKind::kSum, ReduceKind::kProd,   ReduceKind::kMin,
-                                 ReduceKind::kMax, ReduceKind::kMean,   ReduceKind::kArgMin,
+constexpr ReduceKind kKinds[] = {ReduceKind::kSum,   ReduceKind::kProd, ReduceKind::kMin,
+                                 ReduceKind::kMax,   ReduceKind::kMean, ReduceKind::kArgMin,
                                  ReduceKind::kArgMax};
 
 bool IsArg(ReduceKind kind) { return kind == ReduceKind::kArgMin || kind == ReduceKind::kArgMax; }
@@ -61,15 +61,18 @@ double Expected(const TestStep& step, const int64_t* out_at) {
   });
   const auto n = static_cast<double>(values.size());
   switch (attrs.kind) {
-    case ReduceKind::kSum: return std::accumulate(values.begin(), values.end(), 0.0);
-    case ReduceKind::kMean: return std::accumulate(values.begin(), values.end(), 0.0) / n;
+    case ReduceKind::kSum:
+      return std::accumulate(values.begin(), values.end(), 0.0);
+    case ReduceKind::kMean:
+      return std::accumulate(values.begin(), values.end(), 0.0) / n;
     case ReduceKind::kProd:
       return std::accumulate(values.begin(), values.end(), 1.0, std::multiplies<>());
     case ReduceKind::kMin:
       return values.empty() ? INFINITY : *std::min_element(values.begin(), values.end());
     case ReduceKind::kMax:
       return values.empty() ? -INFINITY : *std::max_element(values.begin(), values.end());
-    default: break;
+    default:
+      break;
   }
   const double best = attrs.kind == ReduceKind::kArgMin
                           ? *std::min_element(values.begin(), values.end())
@@ -87,8 +90,9 @@ TEST(Reduce, VariantsMatchTheReferenceAndTheFormula) {
   Random random(1);
   int ran = 0;
   for (int i = 0; i < 900 && !HasFailure(); ++i) {
-    const DType dtype = Chance(random, 80) ? DType::kF32 : Chance(random, 50) ? DType::kF64
-                                                                              : DType::kF16;
+    const DType dtype = Chance(random, 80)   ? DType::kF32
+                        : Chance(random, 50) ? DType::kF64
+                                             : DType::kF16;
     TestStep step = RandomStep(random, dtype);
     step.Prepare(random);
     if (HasFatalFailure()) return;
@@ -141,7 +145,8 @@ TEST(Reduce, ProloguesAndEpilogues) {
     p.inputs.push_back(RandomView(random, DType::kF32, domain, true));
     p.core_inputs = 2;
     abi::ExprBuilder pro;
-    uint16_t value = pro.Binary(abi::ExprOp::kMul, pro.Input(0, DType::kF32), pro.Input(1, DType::kF32));
+    uint16_t value =
+        pro.Binary(abi::ExprOp::kMul, pro.Input(0, DType::kF32), pro.Input(1, DType::kF32));
     if (domain.rank() > 0 && Chance(random, 40)) {
       value = pro.Binary(abi::ExprOp::kSub, value, pro.Cast(pro.Index(0), DType::kF32));
     }
@@ -149,8 +154,8 @@ TEST(Reduce, ProloguesAndEpilogues) {
     if (Chance(random, 60)) {
       p.inputs.push_back(RandomView(random, DType::kF32, p.outputs[0].shape, true));
       abi::ExprBuilder epi;
-      const uint16_t scaled = epi.Binary(abi::ExprOp::kMul, epi.Input(0, DType::kF32),
-                                         epi.Const(0.25, DType::kF32));
+      const uint16_t scaled =
+          epi.Binary(abi::ExprOp::kMul, epi.Input(0, DType::kF32), epi.Const(0.25, DType::kF32));
       p.epilogue = epi.Finish({epi.Binary(abi::ExprOp::kAdd, scaled, epi.Input(1, DType::kF32))});
     }
     step.Prepare(random);
@@ -184,8 +189,8 @@ TEST(Reduce, LongSumsAreAccurateAndReproducible) {
   Random random(4);
   const struct {
     Dims shape, axes;
-  } cases[] = {{{1000003}, {0}}, {{3, 200000}, {1}}, {{100000, 7}, {0}}, {{1000, 700}, {0}},
-               {{4, 300, 130}, {0, 1}}, {{70, 5000}, {0, 1}}};
+  } cases[] = {{{1000003}, {0}},   {{3, 200000}, {1}},      {{100000, 7}, {0}},
+               {{1000, 700}, {0}}, {{4, 300, 130}, {0, 1}}, {{70, 5000}, {0, 1}}};
   for (const auto& c : cases) {
     for (ReduceKind kind : {ReduceKind::kSum, ReduceKind::kMean, ReduceKind::kMax}) {
       const TestStep step = LargeSum(random, c.shape, c.axes, kind);
@@ -210,7 +215,8 @@ TEST(Reduce, LongSumsAreAccurateAndReproducible) {
 
 TEST(Reduce, NanWinsExtremes) {
   Random random(5);
-  for (ReduceKind kind : {ReduceKind::kMin, ReduceKind::kMax, ReduceKind::kArgMin, ReduceKind::kArgMax}) {
+  for (ReduceKind kind :
+       {ReduceKind::kMin, ReduceKind::kMax, ReduceKind::kArgMin, ReduceKind::kArgMax}) {
     for (int64_t axis : {0, 1}) {
       for (bool last : {false, true}) {
         TestStep step;

@@ -1,5 +1,5 @@
-// The vector variants. Tasks (outputs, or tiles of outputs) are independent; the reduced points of a
-// task are summed in pieces whose number the problem decides, and the pieces are added in order.
+// The vector variants. Tasks (outputs, or tiles of outputs) are independent; the reduced points of
+// a task are summed in pieces whose number the problem decides, and the pieces are added in order.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -42,11 +42,12 @@ class Reduction {
   }
 
   void Run() const {
-    const int64_t piece = std::max<int64_t>(1, plan_.count / plan_.splits) *
-                          (plan_.inner ? 1 : plan_.block_cols);
+    const int64_t piece =
+        std::max<int64_t>(1, plan_.count / plan_.splits) * (plan_.inner ? 1 : plan_.block_cols);
     ParallelRanges(args_, plan_.tasks * plan_.splits, kReducePiece / piece + 1,
                    [&](int64_t begin, int64_t end) {
-                     for (int64_t i = begin; i < end; ++i) RunPiece(i / plan_.splits, i % plan_.splits);
+                     for (int64_t i = begin; i < end; ++i)
+                       RunPiece(i / plan_.splits, i % plan_.splits);
                    });
     if (plan_.splits == 1) return;
     for (int64_t task = 0; task < plan_.tasks; ++task) CombinePieces(task);
@@ -109,8 +110,8 @@ class Reduction {
     int64_t index = 0;
     for (int64_t b = 0; b < plan_.blocks; ++b) {
       const ReduceBlock block = LoadBlock(b, at, 1);
-      const float extreme = static_cast<float>(
-          loops_.all(smaller ? ReduceKind::kMin : ReduceKind::kMax, block));
+      const float extreme =
+          static_cast<float>(loops_.all(smaller ? ReduceKind::kMin : ReduceKind::kMax, block));
       const bool better = !(smaller ? extreme >= best : extreme <= best);
       if (b > 0 && (std::isnan(best) || (!better && !(last_ && extreme == best)))) continue;
       best = extreme;

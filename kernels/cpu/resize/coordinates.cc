@@ -13,10 +13,14 @@ using abi::ResizeMode;
 
 double NearestOf(NearestMode mode, double x) {
   switch (mode) {
-    case NearestMode::kRoundPreferFloor: return std::ceil(x - 0.5);
-    case NearestMode::kRoundPreferCeil: return std::floor(x + 0.5);
-    case NearestMode::kFloor: return std::floor(x);
-    default: return std::ceil(x);
+    case NearestMode::kRoundPreferFloor:
+      return std::ceil(x - 0.5);
+    case NearestMode::kRoundPreferCeil:
+      return std::floor(x + 0.5);
+    case NearestMode::kFloor:
+      return std::floor(x);
+    default:
+      return std::ceil(x);
   }
 }
 
@@ -40,7 +44,8 @@ AxisTaps CubicTaps(const ResizeAttrs& attrs, double x, int64_t in) {
     const double position = base + t - 1;
     const bool outside = position < 0 || position > static_cast<double>(in - 1);
     taps.index[t] = ClampIndex(position, in);
-    taps.weight[t] = outside && attrs.exclude_outside ? 0 : CubicWeight(attrs.cubic_a, x - position);
+    taps.weight[t] =
+        outside && attrs.exclude_outside ? 0 : CubicWeight(attrs.cubic_a, x - position);
     sum += taps.weight[t];
   }
   if (attrs.exclude_outside) {
@@ -68,8 +73,10 @@ float SourceCoordinate(const ResizeAttrs& attrs, int axis, int64_t in, int64_t o
   const float length = static_cast<float>(in);
   const float resized = static_cast<float>(out);
   switch (attrs.coordinates) {
-    case CoordinateMode::kAsymmetric: return x / scale;
-    case CoordinateMode::kTfHalfPixelForNN: return (x + 0.5f) / scale;
+    case CoordinateMode::kAsymmetric:
+      return x / scale;
+    case CoordinateMode::kTfHalfPixelForNN:
+      return (x + 0.5f) / scale;
     case CoordinateMode::kAlignCorners:
       return out == 1 ? 0.0f : x * (length - 1.0f) / (resized - 1.0f);
     case CoordinateMode::kPytorchHalfPixel:
@@ -79,7 +86,8 @@ float SourceCoordinate(const ResizeAttrs& attrs, int axis, int64_t in, int64_t o
       const float offset = length / 2.0f * (1.0f - adjustment);
       return offset + (x + 0.5f) / scale - 0.5f;
     }
-    default: return (x + 0.5f) / scale - 0.5f;
+    default:
+      return (x + 0.5f) / scale - 0.5f;
   }
 }
 

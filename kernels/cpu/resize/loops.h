@@ -8,7 +8,8 @@
 
 namespace aicf::cpu {
 
-/// One output coordinate along one axis: elements of x (already times the stride) and their weights.
+/// One output coordinate along one axis: elements of x (already times the stride) and their
+/// weights.
 struct ResizeTap {
   int64_t offset[4];
   float weight[4];
@@ -29,7 +30,8 @@ struct ResizeLoops {
   EvalBlockFn eval;
   /// out[i] = sum over b of weight[b] * from[b][i]; dtype f32, f16 or bf16.
   void (*blend)(DType dtype, const Blend& blend, int64_t n, float* out);
-  /// out[i] = sum over t of taps[i].weight[t] * row[taps[i].offset[t]]; all taps have `count` elements.
+  /// out[i] = sum over t of taps[i].weight[t] * row[taps[i].offset[t]]; all taps have `count`
+  /// elements.
   void (*resample)(const float* row, const ResizeTap* taps, int64_t count, int64_t n, float* out);
 };
 

@@ -35,10 +35,14 @@ void BlendRuns(const Blend& blend, int64_t n, float* out) {
 template <class T>
 void BlendOf(const Blend& blend, int64_t n, float* out) {
   switch (blend.count) {
-    case 1: return BlendRuns<T, 1>(blend, n, out);
-    case 2: return BlendRuns<T, 2>(blend, n, out);
-    case 4: return BlendRuns<T, 4>(blend, n, out);
-    default: return BlendRuns<T, 0>(blend, n, out);
+    case 1:
+      return BlendRuns<T, 1>(blend, n, out);
+    case 2:
+      return BlendRuns<T, 2>(blend, n, out);
+    case 4:
+      return BlendRuns<T, 4>(blend, n, out);
+    default:
+      return BlendRuns<T, 0>(blend, n, out);
   }
 }
 

@@ -11,18 +11,36 @@ using abi::NearestMode;
 using abi::ResizeAttrs;
 using abi::ResizeMode;
 
+abi::View ChannelsLast(DType dtype, const Dims& shape) {
+  abi::View view = abi::DenseView(dtype, shape);
+  int64_t stride = shape[1];
+  view.strides[1] = 1;
+  for (int axis = shape.rank() - 1; axis >= 2; --axis) {
+    view.strides[axis] = stride;
+    stride *= shape[axis];
+  }
+  view.strides[0] = stride;
+  return view;
+}
+
 TestStep RandomStep(Random& random) {
   TestStep step;
   abi::Problem& p = step.problem;
   p.family = abi::Family::kResize;
   ResizeAttrs a;
-  a.mode = Chance(random, 45) ? ResizeMode::kNearest
-           : Chance(random, 65) ? ResizeMode::kLinear : ResizeMode::kCubic;
+  a.mode = Chance(random, 45)   ? ResizeMode::kNearest
+           : Chance(random, 65) ? ResizeMode::kLinear
+                                : ResizeMode::kCubic;
   a.coordinates = static_cast<CoordinateMode>(Pick(random, 0, 5));
   a.nearest = static_cast<NearestMode>(Pick(random, 0, 3));
   a.exclude_outside = Chance(random, 30);
   const int rank = static_cast<int>(Pick(random, 1, 5));
-  const Dims x = RandomShape(random, rank, rank == 1 ? 2000 : rank == 2 ? 30 : rank == 3 ? 14 : 6, false);
+  const Dims x = RandomShape(random, rank,
+                             rank == 1   ? 2000
+                             : rank == 2 ? 30
+                             : rank == 3 ? 14
+                                         : 6,
+                             false);
   Dims y = x;
   for (int axis = 0; axis < rank; ++axis) {
     double scale = 1;
@@ -34,26 +52,21 @@ TestStep RandomStep(Random& random) {
     a.scales.push_back(static_cast<double>(static_cast<float>(scale)));
   }
   p.attrs = a;
-  const DType dtype = Chance(random, 70) ? DType::kF32 : Chance(random, 50) ? DType::kF16 : DType::kU8;
+  const DType dtype = Chance(random, 70)   ? DType::kF32
+                      : Chance(random, 50) ? DType::kF16
+                                           : DType::kU8;
   p.inputs.push_back(RandomView(random, dtype, x, Chance(random, 10)));
   p.core_inputs = 1;
   p.outputs.push_back(RandomView(random, dtype, y, false));
-  if (rank >= 3 && Chance(random, 50)) {  // channels last
-    for (abi::View* view : {&p.inputs[0], &p.outputs[0]}) {
-      *view = abi::DenseView(dtype, view->shape);
-      int64_t stride = view->shape[1];
-      view->strides[1] = 1;
-      for (int axis = rank - 1; axis >= 2; --axis) {
-        view->strides[axis] = stride;
-        stride *= view->shape[axis];
-      }
-      view->strides[0] = stride;
-    }
+  if (rank >= 3 && Chance(random, 50)) {
+    p.inputs[0] = ChannelsLast(dtype, x);
+    p.outputs[0] = ChannelsLast(dtype, y);
   }
   if (IsFloat(dtype) && Chance(random, 40)) {
     p.inputs.push_back(RandomView(random, DType::kF32, y, true));
     abi::ExprBuilder b;
-    p.epilogue = b.Finish({b.Binary(abi::ExprOp::kAdd, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+    p.epilogue =
+        b.Finish({b.Binary(abi::ExprOp::kAdd, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
   }
   return step;
 }
@@ -79,7 +92,8 @@ double AtOrEdge(const std::vector<double>& x, int64_t i) {
   return x[static_cast<size_t>(std::clamp<int64_t>(i, 0, static_cast<int64_t>(x.size()) - 1))];
 }
 
-// Linear along one axis against the definition: a line through the two neighbours, flat at the ends.
+// Linear along one axis against the definition: a line through the two neighbours, flat at the
+// ends.
 TEST(Resize, LinearMatchesTheDefinition) {
   Random random(2);
   for (int i = 0; i < 120; ++i) {
@@ -106,9 +120,10 @@ TEST(Resize, LinearMatchesTheDefinition) {
       const std::vector<TestBuffer> got = RunVariant(info, step);
       for (int64_t o = 0; o < out; ++o) {
         const auto position = static_cast<double>(o);
-        const double source = a.coordinates == CoordinateMode::kHalfPixel
-                                  ? (position + 0.5) / ratio - 0.5
-                                  : position * static_cast<double>(in - 1) / static_cast<double>(out - 1);
+        const double source =
+            a.coordinates == CoordinateMode::kHalfPixel
+                ? (position + 0.5) / ratio - 0.5
+                : position * static_cast<double>(in - 1) / static_cast<double>(out - 1);
         const double base = std::floor(source);
         const auto k = static_cast<int64_t>(base);
         const double y = AtOrEdge(x, k) + (source - base) * (AtOrEdge(x, k + 1) - AtOrEdge(x, k));

@@ -1,5 +1,5 @@
-// The vector variants. Along the output's innermost axis either nothing changes (channels last: runs of
-// x are blended), or the row is resampled (columns last: rows are blended, then resampled).
+// The vector variants. Along the output's innermost axis either nothing changes (channels last:
+// runs of x are blended), or the row is resampled (columns last: rows are blended, then resampled).
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -34,7 +34,10 @@ void CopyTaps(const T* row, const ResizeTap* taps, int64_t n, T* out, int64_t st
 class Resampling {
  public:
   Resampling(const abi::ArgBlock& args, const ResizeLoops& loops)
-      : args_(args), loops_(loops), epilogue_(args, loops.eval), x_(Input(args, 0)),
+      : args_(args),
+        loops_(loops),
+        epilogue_(args, loops.eval),
+        x_(Input(args, 0)),
         out_(Output(args, 0)) {
     const abi::Problem& problem = *args.problem;
     copies_ = ResizeCopies(problem);
@@ -65,7 +68,8 @@ class Resampling {
     for (int axis = 0; axis < out_.rank; ++axis) {
       taps_[axis] = next;
       for (int64_t o = 0; o < out_.shape[axis]; ++o) {
-        *next++ = MakeTap(TapsOf(attrs, axis, x_.shape[axis], out_.shape[axis], o), x_.strides[axis]);
+        *next++ =
+            MakeTap(TapsOf(attrs, axis, x_.shape[axis], out_.shape[axis], o), x_.strides[axis]);
       }
     }
   }
@@ -124,8 +128,8 @@ class Resampling {
     float weight[kMaxBlend];
   };
 
-  /// Multiplies by the taps of one axis; weights of 0 are left out, so that an infinite element beside
-  /// the sample does not turn it into NaN.
+  /// Multiplies by the taps of one axis; weights of 0 are left out, so that an infinite element
+  /// beside the sample does not turn it into NaN.
   static void MultiplyBy(const ResizeTap& tap, const Products& from, Products* to) {
     to->count = 0;
     for (int b = 0; b < from.count; ++b) {
@@ -216,10 +220,14 @@ class Resampling {
                reinterpret_cast<T*>(target), step);
     };
     switch (DTypeBytes(x_.dtype)) {
-      case 1: return copy(uint8_t{});
-      case 2: return copy(uint16_t{});
-      case 4: return copy(uint32_t{});
-      default: return copy(uint64_t{});
+      case 1:
+        return copy(uint8_t{});
+      case 2:
+        return copy(uint16_t{});
+      case 4:
+        return copy(uint32_t{});
+      default:
+        return copy(uint64_t{});
     }
   }
 

@@ -1,4 +1,5 @@
-/// cpu.topk.heap: one pass over each line; most elements lose against the worst of the k kept so far.
+/// cpu.topk.heap: one pass over each line; most elements lose against the worst of the k kept so
+/// far.
 #include <algorithm>
 #include <cmath>
 
@@ -45,22 +46,23 @@ void TopKHeap(const abi::ArgBlock& args) {
   Dims lines = ShapeOf(x);
   lines[axis] = 1;
   const int64_t count = attrs.k == 0 ? 0 : ElementCount(lines).value_or(0);
-  ParallelRanges(args, count, 16384 / x.shape[axis] + 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t at[kMaxRank] = {};
-      for (int64_t rest = i, d = lines.rank() - 1; d >= 0; --d) {
-        at[d] = rest % lines[static_cast<int>(d)];
-        rest /= lines[static_cast<int>(d)];
-      }
-      TopKFloat* items = static_cast<TopKFloat*>(args.workspace) + i * attrs.k;
-      SelectLine(static_cast<const float*>(ElementAt(x, at)), x.strides[axis], x.shape[axis], attrs.k,
-                 Before{attrs.largest}, items);
-      for (at[axis] = 0; at[axis] < attrs.k; ++at[axis]) {
-        StoreAt(Output(args, 0), at, FloatScalar(items[at[axis]].value));
-        StoreAt(Output(args, 1), at, IntScalar(items[at[axis]].index));
-      }
-    }
-  });
+  ParallelRanges(args, count, 16384 / std::max<int64_t>(x.shape[axis], 1) + 1,
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i) {
+                     int64_t at[kMaxRank] = {};
+                     for (int64_t rest = i, d = lines.rank() - 1; d >= 0; --d) {
+                       at[d] = rest % lines[static_cast<int>(d)];
+                       rest /= lines[static_cast<int>(d)];
+                     }
+                     TopKFloat* items = static_cast<TopKFloat*>(args.workspace) + i * attrs.k;
+                     SelectLine(static_cast<const float*>(ElementAt(x, at)), x.strides[axis],
+                                x.shape[axis], attrs.k, Before{attrs.largest}, items);
+                     for (at[axis] = 0; at[axis] < attrs.k; ++at[axis]) {
+                       StoreAt(Output(args, 0), at, FloatScalar(items[at[axis]].value));
+                       StoreAt(Output(args, 1), at, IntScalar(items[at[axis]].index));
+                     }
+                   }
+                 });
 }
 
 }  // namespace aicf::cpu

@@ -9,7 +9,6 @@
 namespace aicf::cpu {
 namespace {
 
-
 /// Strict order by value; NaN is the largest.
 bool Less(const TopKItem& a, const TopKItem& b, DType dtype) {
   if (!IsFloat(dtype)) return IntegerBinary(abi::ExprOp::kLt, a.value.i, b.value.i, dtype) != 0;

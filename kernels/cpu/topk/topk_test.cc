@@ -9,8 +9,9 @@ TestStep RandomStep(Random& random) {
   TestStep step;
   abi::Problem& p = step.problem;
   p.family = abi::Family::kTopK;
-  const DType dtype = Chance(random, 70) ? DType::kF32 : Chance(random, 50) ? DType::kI32
-                                                                            : DType::kF16;
+  const DType dtype = Chance(random, 70)   ? DType::kF32
+                      : Chance(random, 50) ? DType::kI32
+                                           : DType::kF16;
   const int rank = static_cast<int>(Pick(random, 1, 3));
   Dims shape = RandomShape(random, rank, rank == 1 ? 3000 : 40);
   abi::TopKAttrs a;

@@ -20,4 +20,16 @@ AICF_DEVICE T ShuffleXor(T value, int mask) {
   return box.value;
 }
 
+/// The value at *own in the shared memory of block `rank` of the cluster.
+template <class T>
+AICF_DEVICE T LoadCluster(const T* own, int rank) {
+  static_assert(sizeof(T) % 4 == 0, "moved in 32-bit words");
+  union { T value; u32 words[sizeof(T) / 4]; } box;
+#pragma unroll
+  for (int w = 0; w < static_cast<int>(sizeof(T)) / 4; ++w) {
+    box.words[w] = LoadClusterWord(reinterpret_cast<const char*>(own) + 4 * w, rank);
+  }
+  return box.value;
+}
+
 }  // namespace aicf

@@ -25,7 +25,7 @@ struct TileLoader {
   static constexpr int kLines = kAlongCols ? kRows : kCols;
   static constexpr int kStep = kThreads / kLanes;
   static constexpr int kCount = (kLines + kStep - 1) / kStep;
-  static_assert(kThreads % kLanes == 0, "the threads fill whole lines");
+  static_assert(kThreads >= kLanes, "a line is loaded at once");
   static constexpr bool kStaticLines = kStaticRows == kAlongCols;
   static constexpr int kBytes = static_cast<int>(sizeof(S)) * V;
   static constexpr bool kAsync = kSame<T, S> && (kAlongCols || V == 1) &&
@@ -34,6 +34,10 @@ struct TileLoader {
   typename Source::Static fixed[kStaticLines ? kCount : 1];
   T held[kAsync ? 1 : kCount][V];
 
+  /// Threads that do not fill a whole line load nothing.
+  static AICF_DEVICE bool Idle(int thread) {
+    return kThreads % kLanes != 0 && thread >= kStep * kLanes;
+  }
   static AICF_DEVICE int Lane(int thread) { return thread % kLanes * V; }
   static AICF_DEVICE int Line(int thread, int i) { return thread / kLanes + i * kStep; }
   static AICF_DEVICE int Place(int thread, int i) {
@@ -63,6 +67,7 @@ struct TileLoader {
 
   /// Starts loading the tile whose first k is k0.
   AICF_DEVICE void Fetch(const Source& source, int thread, index_t k0, T* tile) {
+    if (Idle(thread)) return;
     typename Source::Dynamic moving = source.MakeDynamic(k0 + (kStaticLines ? Lane(thread) : 0));
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
@@ -77,6 +82,7 @@ struct TileLoader {
   /// Puts what Fetch holds in registers into its place. Nothing to do for asynchronous loads.
   AICF_DEVICE void Commit(int thread, T* tile) {
     if constexpr (!kAsync) {
+      if (Idle(thread)) return;
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
         if (kLines % kStep != 0 && Line(thread, i) >= kLines) break;

@@ -154,8 +154,9 @@ AICF_DEVICE bool OpIsInf(double a) { return fabs(a) == FromBits64(0x7ff000000000
   AICF_DEVICE float Name(float a) { return static_cast<float>(function(static_cast<double>(a))); } \
   AICF_DEVICE double Name(double a) { return function(a); }
 
-/// exp within 1 ULP: 2^n * e^r with r in [-ln2/2, ln2/2], the reduction in two fused steps.
-AICF_DEVICE float ExpF32(float x) {
+/// e^x = (1 + p) * scale * rest, p = e^r - 1 with r in [-ln2/2, ln2/2], the reduction in two fused steps.
+struct ExpParts { float p, scale, rest; };
+AICF_DEVICE ExpParts SplitExp(float x) {
   // Beyond these ends the result is 0 or infinity; inside, 2^n is a product of two normal floats.
   const float c = fminf(fmaxf(x, -105.0f), 90.0f);
   const float n = rintf(c * FromBits(0x3fb8aa3bu));
@@ -167,17 +168,30 @@ AICF_DEVICE float ExpF32(float x) {
   p = fmaf(p, r, FromBits(0x3d2aa9c1u));
   p = fmaf(p, r, FromBits(0x3e2aaaaau));
   p = fmaf(p, r, 0.5f);
-  p = fmaf(p, r * r, r);
   const int half = static_cast<int>(n) >> 1;
-  const int rest = static_cast<int>(n) - half;
-  const float scale = __int_as_float((half + 127) << 23);
-  const float y = (p + 1.0f) * scale * __int_as_float((rest + 127) << 23);
+  const int other = static_cast<int>(n) - half;
+  return {fmaf(p, r * r, r), __int_as_float((half + 127) << 23), __int_as_float((other + 127) << 23)};
+}
+
+/// Within 1.1 ULP.
+AICF_DEVICE float ExpF32(float x) {
+  const ExpParts e = SplitExp(x);
+  const float y = (e.p + 1.0f) * e.scale * e.rest;
   return x != x ? x : y;
 }
 
+/// 1/(1+e) or e/(1+e) with e = exp(-|x|) <= 1, both carried with what their rounding lost.
 AICF_DEVICE float SigmoidOf(float x) {
-  const float e = ExpF32(-fabsf(x));
-  return (x >= 0 ? 1.0f : e) / (1.0f + e);
+  const ExpParts parts = SplitExp(-fabsf(x));
+  const float one = 1.0f + parts.p;
+  const float e = one * parts.scale * parts.rest;
+  const float lost = (parts.p - (one - 1.0f)) * parts.scale * parts.rest;
+  const float d = 1.0f + e;
+  const float d_lost = (e - (d - 1.0f)) + lost;
+  const float top = x >= 0 ? 1.0f : e;
+  const float q = top / d;
+  const float rest = fmaf(-q, d, top) + (x >= 0 ? 0.0f : lost) - q * d_lost;
+  return x != x ? x : q + rest / d;
 }
 AICF_DEVICE double SigmoidOf(double x) {
   const double e = exp(-fabs(x));

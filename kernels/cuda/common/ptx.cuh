@@ -59,7 +59,15 @@ AICF_DEVICE void CopyWait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
-/// Barrier of all threads of the cluster; global memory written before it is seen after it.
+/// What block `rank` of the cluster holds where this block has *own in shared memory.
+AICF_DEVICE unsigned LoadClusterWord(const void* own, int rank) {
+  unsigned address, value;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(SharedAddress(own)), "r"(rank));
+  asm volatile("ld.shared::cluster.b32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+  return value;
+}
+
+/// Barrier of all threads of the cluster; global and shared memory written before it is seen after it.
 AICF_DEVICE void ClusterBarrier() {
   asm volatile("barrier.cluster.arrive.release;" ::: "memory");
   asm volatile("barrier.cluster.wait.acquire;" ::: "memory");

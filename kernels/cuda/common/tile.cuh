@@ -1,6 +1,8 @@
 // One output tile of a product: a ring of kStages tiles of both operands in shared memory, filled ahead
 // of the sums, then the sums through shared memory to the epilogue, so that results leave in whole
 // vectors along the output's contiguous axis whatever the layout.
+// With kClusterX > 1 the blocks of a cluster share out k, and each finishes a part of the tile from the
+// sums of all of them, added in the order of the blocks.
 // Follows tile_ffma.cuh or tile_mma.cuh.
 #pragma once
 
@@ -27,13 +29,21 @@ AICF_DEVICE constexpr index_t TilesIn(index_t extent, int tile) {
   return extent > 0 ? (extent - 1) / tile + 1 : 1;
 }
 
-/// Sums of the tile at (row0, column0) over k in [0, length).
+constexpr int kParts = kClusterX;
+AICF_DEVICE index_t TileOfBlock() { return static_cast<index_t>(blockIdx.x) / kParts; }
+AICF_DEVICE int PartOfBlock() { return static_cast<int>(blockIdx.x) % kParts; }
+
+/// Sums of the tile at (row0, column0) over this block's part of k in [0, length).
 template <class LoaderA, class LoaderB, class A, class B>
 AICF_DEVICE void ComputeTile(const A& a, const B& b, index_t row0, index_t column0, index_t length,
                              TileSums& sums) {
   tile_t* memory = reinterpret_cast<tile_t*>(DynamicShared());
   const int thread = threadIdx.x;
-  const int steps = static_cast<int>((length + kTileK - 1) / kTileK);
+  const int all = static_cast<int>((length + kTileK - 1) / kTileK);
+  const int share = (all + kParts - 1) / kParts;
+  const int first = PartOfBlock() * share;
+  const int left = all - first;
+  const int steps = left < share ? left : share;  // below 1 where nothing is left
   LoaderA load_a;
   LoaderB load_b;
   load_a.Init(a, thread, row0);
@@ -41,8 +51,8 @@ AICF_DEVICE void ComputeTile(const A& a, const B& b, index_t row0, index_t colum
   auto stage = [&](int s) { return memory + s % kStages * kStageElements; };
   auto fetch = [&](int s) {
     if (s < steps) {
-      load_a.Fetch(a, thread, static_cast<index_t>(s) * kTileK, stage(s));
-      load_b.Fetch(b, thread, static_cast<index_t>(s) * kTileK, stage(s) + kTileM * kPitchA);
+      load_a.Fetch(a, thread, static_cast<index_t>(first + s) * kTileK, stage(s));
+      load_b.Fetch(b, thread, static_cast<index_t>(first + s) * kTileK, stage(s) + kTileM * kPitchA);
     }
   };
   auto commit = [&](int s) {
@@ -76,10 +86,15 @@ AICF_DEVICE void StoreTileRun(const Args& args, const acc_t* c, int outer, int i
   raw_t raw[V];
 #pragma unroll
   for (int j = 0; j < V; ++j) {
-    acc_t sum = c[outer * kPitchC + inner + j];
+    acc_t sum = acc_t(0);
 #pragma unroll
-    for (int g = 1; g < kSplit; ++g) {
-      sum = sum + c[(g * kOuterTile + outer) * kPitchC + inner + j];
+    for (int part = 0; part < kParts; ++part) {
+#pragma unroll
+      for (int g = 0; g < kSplit; ++g) {
+        const acc_t* own = c + (g * kOuterTile + outer) * kPitchC + inner + j;
+        if constexpr (kParts > 1) sum = sum + LoadCluster(own, part);
+        else sum = sum + *own;
+      }
     }
     raw[j] = OpCast<raw_t>(sum);
   }
@@ -97,11 +112,12 @@ AICF_DEVICE void StoreTile(const Args& args, const TileSums& sums, index_t row0,
     const int inner = kRowsInner ? row : column;
     c[(group * kOuterTile + outer) * kPitchC + inner] = sum;
   });
-  __syncthreads();
+  if constexpr (kParts > 1) ClusterBarrier();
+  else __syncthreads();
   const index_t inner0 = kRowsInner ? row0 : column0, outer0 = kRowsInner ? column0 : row0;
   const index_t inner_end = kRowsInner ? rows : columns, outer_end = kRowsInner ? columns : rows;
   constexpr int kRuns = kInnerTile / kVector;
-  for (int e = thread; e < kRuns * kOuterTile; e += kBlockX) {
+  for (int e = PartOfBlock() * kBlockX + thread; e < kRuns * kOuterTile; e += kParts * kBlockX) {
     const int inner = e % kRuns * kVector, outer = e / kRuns;
     const index_t i0 = inner0 + inner, i1 = outer0 + outer;
     if (i1 >= outer_end || i0 >= inner_end) continue;
@@ -113,6 +129,8 @@ AICF_DEVICE void StoreTile(const Args& args, const TileSums& sums, index_t row0,
       }
     }
   }
+  // A block's shared memory outlives the others' reads.
+  if constexpr (kParts > 1) ClusterBarrier();
 }
 
 }  // namespace aicf

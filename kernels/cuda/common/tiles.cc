@@ -39,6 +39,19 @@ int64_t TileCount(const Tile& t, const ProductShape& s) {
          s.batch;
 }
 
+constexpr int64_t kMaxTiles = (int64_t{1} << 31) - 1;
+
+int64_t Steps(const Tile& t, const ProductShape& s) {
+  return CeilDiv(std::max<int64_t>(s.length, 1), t.k);
+}
+
+// Blocks of a cluster that share out k, where the tiles alone would leave multiprocessors idle.
+int64_t Parts(const Tile& t, const ProductShape& s, int sm_count) {
+  int64_t parts = 1;
+  while (parts < 8 && TileCount(t, s) * parts * 2 <= sm_count && Steps(t, s) >= parts * 2 * 3) parts *= 2;
+  return parts;
+}
+
 }  // namespace
 
 const Tile* TileOf(std::string_view key) {
@@ -74,16 +87,19 @@ ProductShape ProductOf(const Problem& p) {
   return s;
 }
 
-abi::LaunchConfig LaunchTile(const Tile& tile, const Problem& p) {
-  const int64_t tiles = std::min<int64_t>(TileCount(tile, ProductOf(p)), (int64_t{1} << 31) - 1);
-  abi::LaunchConfig launch = Launch1d(GridFor(tiles, 1), static_cast<uint32_t>(tile.threads()));
+abi::LaunchConfig LaunchTile(const Tile& tile, const Problem& p, const abi::DeviceSpec& d) {
+  const ProductShape shape = ProductOf(p);
+  const int64_t tiles = std::min<int64_t>(TileCount(tile, shape), kMaxTiles);
+  const int64_t parts = Parts(tile, shape, d.sm_count);
+  abi::LaunchConfig launch = Launch1d(GridFor(tiles * parts, 1), static_cast<uint32_t>(tile.threads()));
+  launch.cluster[0] = static_cast<uint32_t>(parts);
   launch.dynamic_shared_bytes = static_cast<uint32_t>(SharedBytes(tile, p));
   return launch;
 }
 
 std::string RefuseTile(const Tile& tile, const Problem& p) {
   const ProductShape s = ProductOf(p);
-  if (static_cast<double>(TileCount(tile, s)) > 2147483647.0) return "needs more blocks than a grid has";
+  if (TileCount(tile, s) > kMaxTiles) return "needs more blocks than a grid has";
   if (!tile.tensor) return {};
   if (SumDType(p) != DType::kF32) return "tensor cores here multiply f32, f16 and bf16 only";
   if (p.math != MathMode::kTf32 && p.math != MathMode::kFp16 && p.math != MathMode::kBf16) {
@@ -99,25 +115,26 @@ std::string RefuseTile(const Tile& tile, const Problem& p) {
 
 double TileUs(const Tile& t, const Problem& p, const abi::DeviceSpec& d) {
   const ProductShape s = ProductOf(p);
-  const double blocks = static_cast<double>(TileCount(t, s));
-  const double steps = static_cast<double>(CeilDiv(std::max<int64_t>(s.length, 1), t.k));
-  const int resident = std::clamp<int>(
-      static_cast<int>(std::min<int64_t>(220 * 1024 / SharedBytes(t, p), 2048 / t.threads())), 1, 8);
-  // Arithmetic: whole tiles, at the share of the peak that the part of one thread or warp reaches
-  // (beyond it shared memory is the limit) and that the resident threads keep busy.
+  const auto parts = static_cast<double>(Parts(t, s, d.sm_count));
+  const double blocks = static_cast<double>(TileCount(t, s)) * parts;
+  const double steps = std::ceil(static_cast<double>(Steps(t, s)) / parts);
+  const int64_t by_memory = 220 * 1024 / SharedBytes(t, p), by_threads = 1536 / t.threads();
+  const double resident = std::clamp<double>(static_cast<double>(std::min(by_memory, by_threads)), 1, 8);
+  // One multiprocessor's rate: the share of its peak that the part of one thread or warp reaches; beyond
+  // it shared memory is the limit.
   const double part = static_cast<double>(t.part_m) * t.part_n / (t.part_m + t.part_n);
-  const double reach = std::min(1.0, t.tensor ? part / 21 : part / 2.6) * (t.tensor ? 0.55 : 0.8);
+  const double reach = std::min(1.0, t.tensor ? part / 21 : part / 2.6) * (t.tensor ? 0.55 : 0.75);
   const double tf32 = p.math == MathMode::kTf32 ? 0.5 : 1.0;
   const double peak = t.tensor ? d.tensor_flops_per_us * tf32 : d.fp32_flops_per_us;
-  const double per_sm = std::ceil(blocks / d.sm_count);
-  const double busy = std::min(1.0, 0.4 + 0.2 * std::min<double>(per_sm, resident) * t.threads() / 256);
-  const double flops = 2.0 * t.m * t.n * t.k * steps * per_sm;
-  const double compute = flops / (peak / d.sm_count * reach * busy);
-  // Latency: the chain of one block's steps, for every round of blocks.
-  const double rounds = std::ceil(blocks / (static_cast<double>(d.sm_count) * resident));
-  const double chain = rounds * (1.2 + steps * (t.tensor ? 0.28 : 0.35));
+  const double step_us = 2.0 * t.m * t.n * t.k / (peak / d.sm_count * reach);
+  // Every round of resident blocks pays the start, then per step the latency of a barrier and of the
+  // loads that the stages do not hide, or the arithmetic of all the residents.
+  const double rounds = std::ceil(blocks / (d.sm_count * resident));
+  const double together = std::min(resident, std::ceil(blocks / d.sm_count));
+  const double epilogue = 1.0e-4 * t.m * t.n * t.split / parts + (parts > 1 ? 1.0 : 0.0);
+  const double block_us = 1.3 + steps * std::max(0.22, together * step_us) + epilogue;
   const double memory = abi::ByteCount(p) / (d.bytes_per_us * 0.7);
-  return d.launch_us + std::max({compute, chain, memory});
+  return d.launch_us + std::max(rounds * block_us, memory);
 }
 
 }  // namespace aicf::cuda

@@ -27,7 +27,8 @@ struct ProductShape {
 };
 ProductShape ProductOf(const abi::Problem& problem);
 
-abi::LaunchConfig LaunchTile(const Tile& tile, const abi::Problem& problem);
+abi::LaunchConfig LaunchTile(const Tile& tile, const abi::Problem& problem,
+                             const abi::DeviceSpec& device);
 /// Tensor-core tiles take f32, f16 and bf16 data in the math modes tf32, fp16 and bf16.
 std::string RefuseTile(const Tile& tile, const abi::Problem& problem);
 double TileUs(const Tile& tile, const abi::Problem& problem, const abi::DeviceSpec& device);

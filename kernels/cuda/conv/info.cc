@@ -37,9 +37,11 @@ struct DirectHost : CudaHostBase {
 
   static LaunchConfig Launch(const Problem& p, const DeviceSpec&) { return LaunchMap(p, 1); }
   static double CostUs(const Problem& p, const DeviceSpec& d) {
-    // One load of each operand per product, from the cache.
-    const double length = static_cast<double>(ProductOf(p).length);
-    return MapUs(p, d, 0.04) + length * 0.01;
+    // Two loads per product, from the cache, and a chain through the taps that nothing hides.
+    const auto length = static_cast<double>(ProductOf(p).length);
+    const double channels = static_cast<double>(p.inputs[0].shape[1]) /
+                            static_cast<double>(p.as<abi::ConvAttrs>().group);
+    return MapUs(p, d, 0.06) + 0.15 * length / std::max(1.0, channels) + 0.02 * length;
   }
 };
 
@@ -55,8 +57,8 @@ std::string RefuseConvTile(const Tile& tile, const Problem& p) {
     static std::string Refusal(const Problem& p, const DeviceSpec&) {         \
       return RefuseConvTile(*TileOf(kKey), p);                                \
     }                                                                         \
-    static LaunchConfig Launch(const Problem& p, const DeviceSpec&) {         \
-      return LaunchTile(*TileOf(kKey), p);                                    \
+    static LaunchConfig Launch(const Problem& p, const DeviceSpec& d) {       \
+      return LaunchTile(*TileOf(kKey), p, d);                                 \
     }                                                                         \
     static double CostUs(const Problem& p, const DeviceSpec& d) {             \
       return TileUs(*TileOf(kKey), p, d);                                     \

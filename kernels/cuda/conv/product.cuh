@@ -140,7 +140,7 @@ typedef TileLoader<WeightSource, tile_t, kBlockX, kTileK, kTileN, kPitchB, false
 AICF_DEVICE void Kernel(const Args& args) {
   constexpr index_t kTilesN = TilesIn(kColumns, kTileN);
   constexpr index_t kTilesM = TilesIn(kRows, kTileM);
-  const index_t tile = blockIdx.x;
+  const index_t tile = TileOfBlock();
   if (tile >= kTilesN * kTilesM * kGroups) return;
   const index_t column0 = tile % kTilesN * kTileN;
   const index_t row0 = tile / kTilesN % kTilesM * kTileM;

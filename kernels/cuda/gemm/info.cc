@@ -74,8 +74,8 @@ struct GemvHost : CudaHostBase {
     static std::string Refusal(const Problem& p, const DeviceSpec&) {         \
       return RefuseTile(*TileOf(kKey), p);                                    \
     }                                                                         \
-    static LaunchConfig Launch(const Problem& p, const DeviceSpec&) {         \
-      return LaunchTile(*TileOf(kKey), p);                                    \
+    static LaunchConfig Launch(const Problem& p, const DeviceSpec& d) {       \
+      return LaunchTile(*TileOf(kKey), p, d);                                 \
     }                                                                         \
     static double CostUs(const Problem& p, const DeviceSpec& d) {             \
       return TileUs(*TileOf(kKey), p, d);                                     \

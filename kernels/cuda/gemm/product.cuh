@@ -70,7 +70,7 @@ typedef TileLoader<SourceB, tile_t, kBlockX, kTileK, kTileN, kPitchB, false, kAl
 AICF_DEVICE void Kernel(const Args& args) {
   constexpr index_t kTilesN = TilesIn(kN, kTileN);
   constexpr index_t kTilesM = TilesIn(kM, kTileM);
-  const index_t tile = blockIdx.x;
+  const index_t tile = TileOfBlock();
   if (tile >= kTilesN * kTilesM * kOutputCount2) return;
   const index_t column0 = tile % kTilesN * kTileN;
   const index_t row0 = tile / kTilesN % kTilesM * kTileM;

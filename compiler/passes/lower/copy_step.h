@@ -1,0 +1,29 @@
+/// Copy steps of several pieces, for the lowerings that gather windows into one buffer.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/passes/lower/lower.h"
+
+namespace aicf {
+
+/// Operands of one copy step; the contract allows 56 (kernels/abi/validate.cc).
+inline constexpr size_t kMaxPieces = 48;
+
+/// to[start + i] = from[i].
+struct Piece {
+  ValueView from;
+  Dims start;
+};
+
+/// One step; `fill` is the value outside the pieces, which otherwise cover `to`.
+/// REQUIRES: pieces.size() <= kMaxPieces.
+void EmitPieces(LowerContext& ctx, const ir::Node& node, const std::vector<Piece>& pieces,
+                const ValueView& to, std::optional<double> fill);
+
+/// Records the "copy" decision of a node's first output.
+void RecordCopy(LowerContext& ctx, const ir::Node& node, std::string reason);
+
+}  // namespace aicf

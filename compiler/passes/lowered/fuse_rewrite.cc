@@ -1,0 +1,175 @@
+// The two ways in which expressions merge: a producer into its reader, a consumer onto its base.
+#include <algorithm>
+
+#include "compiler/ir/views.h"
+#include "compiler/passes/lowered/fuse.h"
+
+namespace aicf {
+namespace {
+
+bool UsesIndex(const abi::Expr& expr) {
+  return std::any_of(expr.nodes.begin(), expr.nodes.end(),
+                     [](const abi::ExprNode& n) { return n.op == abi::ExprOp::kIndex; });
+}
+
+std::string CheckLimits(const abi::Expr& expr, int inputs) {
+  if (expr.nodes.size() > abi::kMaxExprNodes) {
+    return StrCat("limits: ", expr.nodes.size(), " expression nodes, limit ", abi::kMaxExprNodes);
+  }
+  if (inputs > abi::kMaxExprInputs) {
+    return StrCat("limits: ", inputs, " expression inputs, limit ", abi::kMaxExprInputs);
+  }
+  return "";
+}
+
+std::vector<std::string> Joined(const std::vector<std::string>& a,
+                                const std::vector<std::string>& b) {
+  std::vector<std::string> out = a;
+  for (const std::string& s : b) {
+    if (std::find(out.begin(), out.end(), s) == out.end()) out.push_back(s);
+  }
+  return out;
+}
+
+// The producer's value where the consumer's operand `read` looks at its result.
+std::optional<uint16_t> InlineAt(const ir::LoweredStep& producer, const abi::View& read,
+                                 OperandExpr& out) {
+  const abi::Problem& p = producer.problem;
+  if (UsesIndex(p.epilogue) && !ir::SameElements(read, p.outputs[0])) return std::nullopt;
+  std::vector<uint16_t> inputs;
+  for (size_t k = 0; k < p.inputs.size(); ++k) {
+    const auto view = ir::Remap(read, p.outputs[0], p.inputs[k]);
+    if (!view) return std::nullopt;
+    inputs.push_back(out.Load({producer.inputs[k], *view}));
+  }
+  return out.builder().Inline(p.epilogue, inputs)[0];
+}
+
+// The expression that an InlineProducer rewrites, its operands, and where they stand.
+abi::Expr InlinedExpr(const abi::Problem& p) {
+  if (p.family == abi::Family::kElementwise) return p.epilogue;
+  if (!p.prologue.empty()) return p.prologue;
+  abi::ExprBuilder b;
+  return b.Finish({b.Input(0, abi::ComputeDType(p.inputs[0].dtype))});
+}
+
+}  // namespace
+
+Fusion InlineProducer(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
+  const abi::Problem& c = consumer.problem;
+  OperandExpr expr(0);
+  std::vector<uint16_t> inputs;
+  for (int k = 0; k < c.core_inputs; ++k) {
+    if (consumer.inputs[k] != producer.outputs[0]) {
+      inputs.push_back(expr.Load({consumer.inputs[k], c.inputs[k]}));
+      continue;
+    }
+    const auto value = InlineAt(producer, c.inputs[k], expr);
+    if (!value) {
+      return {StrCat("domain: the consumer reads ", ToString(c.inputs[k].shape), " with strides ",
+                     ToListString(c.inputs[k].strides),
+                     ", where the producer's operands cannot be followed"),
+              {}};
+    }
+    inputs.push_back(*value);
+  }
+  const std::vector<uint16_t> results = expr.builder().Inline(InlinedExpr(c), inputs);
+  Fusion fused;
+  abi::Expr finished = expr.Finish(results);
+  fused.refusal = CheckLimits(finished, expr.input_count());
+  if (!fused.ok()) return fused;
+  fused.step.sources = Joined(producer.sources, consumer.sources);
+  fused.step.outputs = consumer.outputs;
+  abi::Problem& p = fused.step.problem;
+  p = c;
+  p.inputs.clear();
+  AppendOperands(expr.operands(), p, fused.step.inputs);
+  p.core_inputs = static_cast<int>(p.inputs.size());
+  for (size_t k = c.core_inputs; k < c.inputs.size(); ++k) {
+    p.inputs.push_back(c.inputs[k]);
+    fused.step.inputs.push_back(consumer.inputs[k]);
+  }
+  (c.family == abi::Family::kElementwise ? p.epilogue : p.prologue) = std::move(finished);
+  return fused;
+}
+
+namespace {
+
+// Raw dtype of a step with an epilogue, as kernels/abi/validate.cc defines it.
+DType RawDType(const abi::Problem& p) {
+  if (p.family == abi::Family::kReduce) {
+    const abi::ReduceKind kind = p.as<abi::ReduceAttrs>().kind;
+    if (kind == abi::ReduceKind::kArgMin || kind == abi::ReduceKind::kArgMax) return DType::kI64;
+  }
+  if (!p.prologue.empty()) return p.prologue.nodes[p.prologue.results[0]].dtype;
+  return abi::ComputeDType(p.inputs[0].dtype);
+}
+
+// The producer's own epilogue, loaded into `expr`.
+uint16_t LoadEpilogue(const ir::LoweredStep& producer, OperandExpr& expr) {
+  const abi::Problem& p = producer.problem;
+  const uint16_t raw = expr.Raw(RawDType(p));
+  if (p.epilogue.empty()) return raw;
+  std::vector<uint16_t> inputs{raw};
+  for (size_t k = p.core_inputs; k < p.inputs.size(); ++k) {
+    inputs.push_back(expr.Load({producer.inputs[k], p.inputs[k]}));
+  }
+  return expr.builder().Inline(p.epilogue, inputs)[0];
+}
+
+// The consumer's view of the producer's result; nullptr when it reads it in two different ways.
+const abi::View* ReadView(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
+  const abi::View* found = nullptr;
+  for (size_t k = 0; k < consumer.inputs.size(); ++k) {
+    if (consumer.inputs[k] != producer.outputs[0]) continue;
+    if (found != nullptr && !ir::SameElements(*found, consumer.problem.inputs[k])) return nullptr;
+    found = &consumer.problem.inputs[k];
+  }
+  return found;
+}
+
+}  // namespace
+
+Fusion AppendConsumer(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
+  const abi::Problem& c = consumer.problem;
+  const abi::View made = producer.problem.outputs[0];
+  const abi::View* read = ReadView(producer, consumer);
+  if (read == nullptr) return {"domain: the consumer reads the result in two different orders", {}};
+  if (UsesIndex(c.epilogue) && !ir::SameElements(*read, made)) {
+    return {"domain: the consumer uses coordinates of another shape", {}};
+  }
+  auto translated = [&](const abi::View& v) { return ir::Remap(made, *read, v); };
+  const auto out = translated(c.outputs[0]);
+  if (!out) {
+    return {StrCat("domain: the consumer works on ", ToString(read->shape), " with strides ",
+                   ToListString(read->strides), ", the producer on ", ToString(made.shape)),
+            {}};
+  }
+  OperandExpr expr(1);
+  const uint16_t value = LoadEpilogue(producer, expr);
+  std::vector<uint16_t> inputs;
+  for (size_t k = 0; k < consumer.inputs.size(); ++k) {
+    if (consumer.inputs[k] == producer.outputs[0]) {
+      inputs.push_back(value);
+      continue;
+    }
+    const auto view = translated(c.inputs[k]);
+    if (!view) return {StrCat("domain: operand ", k, " cannot follow the producer's shape"), {}};
+    inputs.push_back(expr.Load({consumer.inputs[k], *view}));
+  }
+  Fusion fused;
+  abi::Problem& p = fused.step.problem;
+  p = producer.problem;
+  p.epilogue = expr.Finish(expr.builder().Inline(c.epilogue, inputs));
+  fused.refusal = CheckLimits(p.epilogue, expr.input_count());
+  if (!fused.ok()) return fused;
+  p.outputs = {*out};
+  p.inputs.resize(p.core_inputs);
+  fused.step.inputs.assign(producer.inputs.begin(), producer.inputs.begin() + p.core_inputs);
+  AppendOperands(expr.operands(), p, fused.step.inputs);
+  fused.step.outputs = consumer.outputs;
+  fused.step.sources = Joined(producer.sources, consumer.sources);
+  return fused;
+}
+
+}  // namespace aicf

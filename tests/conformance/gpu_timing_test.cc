@@ -1,0 +1,172 @@
+// Predictions against the clock: for typical steps of small vision models every variant is timed, and the
+// variant that the predicted costs choose must not be far from the fastest. Prints one line per variant.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tests/conformance/gpu_jobs.h"
+
+namespace aicf::conformance {
+namespace {
+
+using abi::Family;
+using abi::MathMode;
+using abi::Problem;
+using abi::View;
+
+struct Layer {
+  std::string name;
+  Problem problem;
+};
+
+View ChannelsLast(DType dtype, int64_t n, int64_t c, int64_t h, int64_t w) {
+  return {dtype, {n, c, h, w}, {h * w * c, 1, w * c, c}, 0};
+}
+
+// relu(raw + bias per channel or column).
+void AddBiasRelu(Problem& p, const Dims& bias_strides) {
+  p.inputs.push_back({DType::kF32, p.outputs[0].shape, bias_strides, 0});
+  abi::ExprBuilder b;
+  const uint16_t sum = b.Binary(abi::ExprOp::kAdd, b.Input(0, DType::kF32), b.Input(1, DType::kF32));
+  p.epilogue = b.Finish({b.Binary(abi::ExprOp::kMax, sum, b.Const(0, DType::kF32))});
+}
+
+// A square-kernel convolution as the compiler lays it out for CUDA.
+Layer Conv(int64_t n, int64_t in, int64_t h, int64_t w, int64_t out, int64_t kernel, int64_t stride,
+           int64_t group, MathMode math = MathMode::kFp32, DType dtype = DType::kF32) {
+  Problem p;
+  p.family = Family::kConv;
+  p.math = math;
+  abi::ConvAttrs a;
+  a.strides = {stride, stride};
+  a.dilations = {1, 1};
+  a.pads_begin = a.pads_end = {kernel / 2, kernel / 2};
+  a.group = group;
+  p.attrs = a;
+  const int64_t oh = (h - 1) / stride + 1, ow = (w - 1) / stride + 1, local = in / group;
+  p.inputs = {ChannelsLast(dtype, n, in, h, w),
+              {dtype, {out, local, kernel, kernel}, {1, out, kernel * local * out, local * out}, 0}};
+  p.outputs = {ChannelsLast(dtype, n, out, oh, ow)};
+  p.core_inputs = 2;
+  AddBiasRelu(p, {0, 1, 0, 0});
+  return {StrCat("conv ", n, "x", in, "x", h, "x", w, " -> ", out, " k", kernel, " s", stride, " g", group,
+                 " ", abi::MathModeName(math), " ", DTypeName(dtype)), p};
+}
+
+Layer Gemm(int64_t m, int64_t n, int64_t k, MathMode math = MathMode::kFp32, DType dtype = DType::kF32) {
+  Problem p;
+  p.family = Family::kGemm;
+  p.math = math;
+  p.attrs = abi::GemmAttrs{};
+  p.inputs = {abi::DenseView(dtype, {m, k}), abi::DenseView(dtype, {k, n})};
+  p.outputs = {abi::DenseView(dtype, {m, n})};
+  p.core_inputs = 2;
+  AddBiasRelu(p, {0, 1});
+  return {StrCat("gemm ", m, "x", n, "x", k, " ", abi::MathModeName(math), " ", DTypeName(dtype)), p};
+}
+
+Layer Softmax(int64_t rows, int64_t length) {
+  Problem p;
+  p.family = Family::kNormalize;
+  abi::NormalizeAttrs a;
+  a.axes = {1};
+  p.attrs = a;
+  p.inputs = p.outputs = {abi::DenseView(DType::kF32, {rows, length})};
+  p.core_inputs = 1;
+  return {StrCat("softmax ", rows, "x", length), p};
+}
+
+Layer Mean(int64_t c, int64_t h, int64_t w) {
+  Problem p;
+  p.family = Family::kReduce;
+  abi::ReduceAttrs a;
+  a.kind = abi::ReduceKind::kMean;
+  a.axes = {2, 3};
+  p.attrs = a;
+  p.inputs = {ChannelsLast(DType::kF32, 1, c, h, w)};
+  p.outputs = {ChannelsLast(DType::kF32, 1, c, 1, 1)};
+  p.core_inputs = 1;
+  return {StrCat("mean ", c, "x", h, "x", w), p};
+}
+
+Layer Transpose(int64_t c, int64_t pixels) {
+  Problem p;
+  p.family = Family::kCopy;
+  abi::CopyAttrs a;
+  a.starts = {{0, 0}};
+  p.attrs = a;
+  p.inputs = {{DType::kF32, {c, pixels}, {1, c}, 0}};
+  p.outputs = {abi::DenseView(DType::kF32, {c, pixels})};
+  p.core_inputs = 1;
+  return {StrCat("transpose ", c, "x", pixels), p};
+}
+
+std::vector<Layer> Layers() {
+  using enum MathMode;
+  return {
+      Conv(1, 3, 48, 320, 16, 3, 2, 1),     Conv(1, 16, 24, 160, 32, 1, 1, 1),
+      Conv(1, 64, 24, 160, 64, 1, 1, 1),    Conv(1, 128, 12, 160, 128, 1, 1, 1),
+      Conv(1, 240, 6, 80, 240, 1, 1, 1),    Conv(1, 480, 3, 80, 480, 1, 1, 1),
+      Conv(1, 480, 1, 40, 60, 3, 1, 1),     Conv(1, 480, 1, 1, 120, 1, 1, 1),
+      Conv(6, 240, 6, 80, 240, 1, 1, 1),    Conv(1, 96, 160, 160, 24, 3, 1, 1),
+      Conv(1, 24, 160, 160, 96, 1, 1, 1),   Conv(1, 3, 640, 640, 16, 3, 2, 1),
+      Conv(1, 64, 24, 160, 64, 3, 1, 64),   Conv(1, 240, 6, 80, 240, 5, 1, 240),
+      Conv(1, 96, 160, 160, 96, 5, 1, 96),  Conv(1, 512, 14, 14, 512, 3, 1, 1),
+      Conv(1, 64, 224, 224, 64, 3, 1, 1),   Conv(1, 64, 55, 55, 64, 3, 1, 1, kFp16, DType::kF16),
+      Conv(1, 64, 56, 56, 64, 3, 1, 1, kTf32), Conv(1, 240, 6, 80, 240, 1, 1, 1, kFp16),
+      Conv(1, 64, 224, 224, 64, 3, 1, 1, kTf32),
+      Gemm(1, 1000, 1280),                  Gemm(40, 6625, 120),
+      Gemm(40, 360, 120),                   Gemm(240, 120, 480),
+      Gemm(128, 768, 768),                  Gemm(1024, 1024, 1024),
+      Gemm(1024, 1024, 1024, kTf32),        Gemm(4096, 4096, 4096, kFp16, DType::kF16),
+      Softmax(40, 6625),                    Softmax(960, 40),
+      Mean(480, 3, 80),                     Mean(64, 160, 160),
+      Transpose(96, 25600),
+  };
+}
+
+TEST(GpuTiming, ChosenVariantsAreNearTheFastest) {
+  Result<std::unique_ptr<JobRunner>> made = JobRunner::Make();
+  if (!made.ok()) GTEST_SKIP() << made.status().message();
+  JobRunner& runner = **made;
+  std::vector<Job> jobs;
+  std::vector<std::pair<size_t, size_t>> ranges;
+  for (const Layer& layer : Layers()) {
+    auto c = std::make_shared<Case>();
+    c->problem = layer.problem;
+    c->name = layer.name;
+    Random random(7);
+    FillBuffers(random, *c, true);
+    const size_t first = jobs.size();
+    for (const abi::KernelInfo* k : runner.Variants(*c, 100, 0)) {
+      Job job;
+      job.item = c;
+      job.kernel = k;
+      jobs.push_back(std::move(job));
+    }
+    ranges.emplace_back(first, jobs.size());
+  }
+  runner.Run(jobs, {.compare = false, .times = 30});
+  std::printf("on %s: measured us, predicted us, variant (first: chosen)\n", runner.gpu().name().c_str());
+  double chosen_total = 0, fastest_total = 0;
+  for (auto [first, last] : ranges) {
+    std::printf("%s\n", jobs[first].item->name.c_str());
+    double fastest = 1e30;
+    for (size_t j = first; j < last; ++j) {
+      const Job& job = jobs[j];
+      ASSERT_EQ(job.failure, "") << job.kernel->key;
+      fastest = std::min(fastest, job.mean_us);
+      std::printf("  %9.2f %9.2f  %s\n", job.mean_us,
+                  job.kernel->cost_us(job.item->problem, runner.device()), job.kernel->key.data());
+    }
+    chosen_total += jobs[first].mean_us;
+    fastest_total += fastest;
+    EXPECT_LE(jobs[first].mean_us, 2 * fastest + 3) << jobs[first].item->name;
+  }
+  std::printf("chosen %.1f us, fastest %.1f us\n", chosen_total, fastest_total);
+  EXPECT_LE(chosen_total, 1.5 * fastest_total);
+}
+
+}  // namespace
+}  // namespace aicf::conformance
