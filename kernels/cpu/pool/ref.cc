@@ -13,7 +13,7 @@ using abi::PoolKind;
 
 /// Elements met in one window. Integers stay exact in `best`; sums are doubles.
 struct Window {
-  Scalar best;
+  Scalar best{};
   bool any = false;
   double sum = 0;
   int64_t inside = 0;         ///< elements of the input
