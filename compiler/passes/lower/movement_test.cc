@@ -27,128 +27,129 @@ struct ViewCase {
   int copies;
 };
 
+const ViewCase kViewCases[] = {
+    {{2, 3, 4},
+     "%v: f32 = Transpose(%x) {perm=[2, 0, 1]}",
+     [](const Dims& i) {
+       return Dims{i[1], i[2], i[0]};
+     },
+     {4, 2, 3},
+     0},
+    {{2, 3, 4},
+     "%v: f32 = Transpose(%x)",
+     [](const Dims& i) {
+       return Dims{i[2], i[1], i[0]};
+     },
+     {4, 3, 2},
+     0},
+    {{2, 3, 4},
+     "const %s: i64[2] = [6, 4] %v: f32 = Reshape(%x, %s)",
+     [](const Dims& i) {
+       return Dims{i[0] / 3, i[0] % 3, i[1]};
+     },
+     {6, 4},
+     0},
+    {{2, 1, 4},
+     "const %a: i64[1] = [1] %v: f32 = Squeeze(%x, %a)",
+     [](const Dims& i) {
+       return Dims{i[0], 0, i[1]};
+     },
+     {2, 4},
+     0},
+    {{2, 4},
+     "const %a: i64[2] = [0, 3] %v: f32 = Unsqueeze(%x, %a)",
+     [](const Dims& i) {
+       return Dims{i[1], i[2]};
+     },
+     {1, 2, 4, 1},
+     0},
+    {{2, 3, 4},
+     "%v: f32 = Flatten(%x) {axis=2}",
+     [](const Dims& i) {
+       return Dims{i[0] / 3, i[0] % 3, i[1]};
+     },
+     {6, 4},
+     0},
+    {{3, 1},
+     "const %s: i64[3] = [2, 3, 4] %v: f32 = Expand(%x, %s)",
+     [](const Dims& i) {
+       return Dims{i[1], 0};
+     },
+     {2, 3, 4},
+     0},
+    {{2, 3}, "%v: f32 = Identity(%x)", [](const Dims& i) { return i; }, {2, 3}, 0},
+    {{9, 4},
+     "const %b: i64[2] = [7, 0] const %e: i64[2] = [-100, 3] const %a: i64[2] = [0, -1] "
+     "const %s: i64[2] = [-3, 2] %v: f32 = Slice(%x, %b, %e, %a, %s)",
+     [](const Dims& i) {
+       return Dims{7 - 3 * i[0], 2 * i[1]};
+     },
+     {3, 2},
+     0},
+    {{4, 5},
+     "const %k: i64[] = [-2] %v: f32 = Gather(%x, %k) {axis=1}",
+     [](const Dims& i) {
+       return Dims{i[0], 3};
+     },
+     {4},
+     0},
+    {{4, 9},
+     "const %k: i64[3] = [1, 4, 7] %v: f32 = Gather(%x, %k) {axis=1}",
+     [](const Dims& i) {
+       return Dims{i[0], 1 + 3 * i[1]};
+     },
+     {4, 3},
+     0},
+    // Not expressible: two axes in the wrong order become one.
+    {{2, 3, 4},
+     "%t: f32 = Transpose(%x) {perm=[0, 2, 1]} const %s: i64[2] = [2, 12] "
+     "%v: f32 = Reshape(%t, %s)",
+     [](const Dims& i) {
+       return Dims{i[0], i[1] % 3, i[1] / 3};
+     },
+     {2, 12},
+     1},
+    {{2, 3},
+     "const %r: i64[2] = [2, 3] %v: f32 = Tile(%x, %r)",
+     [](const Dims& i) {
+       return Dims{i[0] % 2, i[1] % 3};
+     },
+     {4, 9},
+     1},
+    {{1, 3},
+     "const %r: i64[2] = [5, 1] %v: f32 = Tile(%x, %r)",
+     [](const Dims& i) {
+       return Dims{0, i[1]};
+     },
+     {5, 3},
+     0},
+    {{1, 8, 2, 3},
+     "%v: f32 = DepthToSpace(%x) {blocksize=2}",
+     [](const Dims& i) {
+       return Dims{0, (i[2] % 2 * 2 + i[3] % 2) * 2 + i[1], i[2] / 2, i[3] / 2};
+     },
+     {1, 2, 4, 6},
+     1},
+    {{1, 8, 2, 3},
+     "%v: f32 = DepthToSpace(%x) {blocksize=2, mode=\"CRD\"}",
+     [](const Dims& i) {
+       return Dims{0, i[1] * 4 + i[2] % 2 * 2 + i[3] % 2, i[2] / 2, i[3] / 2};
+     },
+     {1, 2, 4, 6},
+     1},
+    {{1, 2, 4, 6},
+     "%v: f32 = SpaceToDepth(%x) {blocksize=2}",
+     [](const Dims& i) {
+       const int64_t block = i[1] / 2, c = i[1] % 2;
+       return Dims{0, c, i[2] * 2 + block / 2, i[3] * 2 + block % 2};
+     },
+     {1, 8, 2, 3},
+     1},
+};
+
 TEST(LowerMovement, ViewsMoveNoData) {
-  const ViewCase cases[] = {
-      {{2, 3, 4},
-       "%v: f32 = Transpose(%x) {perm=[2, 0, 1]}",
-       [](const Dims& i) {
-         return Dims{i[1], i[2], i[0]};
-       },
-       {4, 2, 3},
-       0},
-      {{2, 3, 4},
-       "%v: f32 = Transpose(%x)",
-       [](const Dims& i) {
-         return Dims{i[2], i[1], i[0]};
-       },
-       {4, 3, 2},
-       0},
-      {{2, 3, 4},
-       "const %s: i64[2] = [6, 4] %v: f32 = Reshape(%x, %s)",
-       [](const Dims& i) {
-         return Dims{i[0] / 3, i[0] % 3, i[1]};
-       },
-       {6, 4},
-       0},
-      {{2, 1, 4},
-       "const %a: i64[1] = [1] %v: f32 = Squeeze(%x, %a)",
-       [](const Dims& i) {
-         return Dims{i[0], 0, i[1]};
-       },
-       {2, 4},
-       0},
-      {{2, 4},
-       "const %a: i64[2] = [0, 3] %v: f32 = Unsqueeze(%x, %a)",
-       [](const Dims& i) {
-         return Dims{i[1], i[2]};
-       },
-       {1, 2, 4, 1},
-       0},
-      {{2, 3, 4},
-       "%v: f32 = Flatten(%x) {axis=2}",
-       [](const Dims& i) {
-         return Dims{i[0] / 3, i[0] % 3, i[1]};
-       },
-       {6, 4},
-       0},
-      {{3, 1},
-       "const %s: i64[3] = [2, 3, 4] %v: f32 = Expand(%x, %s)",
-       [](const Dims& i) {
-         return Dims{i[1], 0};
-       },
-       {2, 3, 4},
-       0},
-      {{2, 3}, "%v: f32 = Identity(%x)", [](const Dims& i) { return i; }, {2, 3}, 0},
-      {{9, 4},
-       "const %b: i64[2] = [7, 0] const %e: i64[2] = [-100, 3] const %a: i64[2] = [0, -1] "
-       "const %s: i64[2] = [-3, 2] %v: f32 = Slice(%x, %b, %e, %a, %s)",
-       [](const Dims& i) {
-         return Dims{7 - 3 * i[0], 2 * i[1]};
-       },
-       {3, 2},
-       0},
-      {{4, 5},
-       "const %k: i64[] = [-2] %v: f32 = Gather(%x, %k) {axis=1}",
-       [](const Dims& i) {
-         return Dims{i[0], 3};
-       },
-       {4},
-       0},
-      {{4, 9},
-       "const %k: i64[3] = [1, 4, 7] %v: f32 = Gather(%x, %k) {axis=1}",
-       [](const Dims& i) {
-         return Dims{i[0], 1 + 3 * i[1]};
-       },
-       {4, 3},
-       0},
-      // Not expressible: two axes in the wrong order become one.
-      {{2, 3, 4},
-       "%t: f32 = Transpose(%x) {perm=[0, 2, 1]} const %s: i64[2] = [2, 12] "
-       "%v: f32 = Reshape(%t, %s)",
-       [](const Dims& i) {
-         return Dims{i[0], i[1] % 3, i[1] / 3};
-       },
-       {2, 12},
-       1},
-      {{2, 3},
-       "const %r: i64[2] = [2, 3] %v: f32 = Tile(%x, %r)",
-       [](const Dims& i) {
-         return Dims{i[0] % 2, i[1] % 3};
-       },
-       {4, 9},
-       1},
-      {{1, 3},
-       "const %r: i64[2] = [5, 1] %v: f32 = Tile(%x, %r)",
-       [](const Dims& i) {
-         return Dims{0, i[1]};
-       },
-       {5, 3},
-       0},
-      {{1, 8, 2, 3},
-       "%v: f32 = DepthToSpace(%x) {blocksize=2}",
-       [](const Dims& i) {
-         return Dims{0, (i[2] % 2 * 2 + i[3] % 2) * 2 + i[1], i[2] / 2, i[3] / 2};
-       },
-       {1, 2, 4, 6},
-       1},
-      {{1, 8, 2, 3},
-       "%v: f32 = DepthToSpace(%x) {blocksize=2, mode=\"CRD\"}",
-       [](const Dims& i) {
-         return Dims{0, i[1] * 4 + i[2] % 2 * 2 + i[3] % 2, i[2] / 2, i[3] / 2};
-       },
-       {1, 2, 4, 6},
-       1},
-      {{1, 2, 4, 6},
-       "%v: f32 = SpaceToDepth(%x) {blocksize=2}",
-       [](const Dims& i) {
-         const int64_t block = i[1] / 2, c = i[1] % 2;
-         return Dims{0, c, i[2] * 2 + block / 2, i[3] * 2 + block % 2};
-       },
-       {1, 8, 2, 3},
-       1},
-  };
   uint32_t seed = 1;
-  for (const ViewCase& c : cases) {
+  for (const ViewCase& c : kViewCases) {
     std::string shape = "[";
     for (int i = 0; i < c.shape.rank(); ++i) shape += StrCat(i == 0 ? "" : "x", c.shape[i]);
     const std::string text = Moved(shape + "]", c.text);

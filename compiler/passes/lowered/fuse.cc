@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "compiler/ir/views.h"
-
 namespace aicf {
 
 std::string NamesOf(const ir::LoweredStep& step) {

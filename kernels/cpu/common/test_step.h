@@ -222,11 +222,15 @@ inline ::testing::AssertionResult SameInPlace(const abi::KernelInfo& info, const
   TestBuffer& written = joined.buffers[in];
   written.view = step.problem.outputs[0];
   bool same = true;
-  ForEachIndex(written.view.shape, [&](const int64_t* coords) {
-    const double a = apart[0].At(coords);
-    const double b = written.At(coords);
-    same = same && (a == b || (std::isnan(a) && std::isnan(b)));
-  });
+  const auto compare = [&](const TestBuffer& expected, const TestBuffer& got) {
+    ForEachIndex(got.view.shape, [&](const int64_t* coords) {
+      const double e = expected.At(coords);
+      const double g = got.At(coords);
+      same = same && (e == g || (std::isnan(e) && std::isnan(g)));
+    });
+  };
+  compare(apart[0], written);
+  for (size_t r = 1; r < apart.size(); ++r) compare(apart[r], joined.output(r));
   if (same) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << info.key << " differs in place of input " << input;
 }

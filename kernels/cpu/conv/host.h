@@ -21,8 +21,7 @@ struct ConvIgemmHost : IgemmHostBase {
   static constexpr int64_t kMaxPhases = 64;
 
   static std::string Supports(const abi::Problem& p, const abi::DeviceSpec& d) {
-    if (std::string missing = MissingIsa(d, kIsa); !missing.empty()) return missing;
-    if (!IsHalfOrSingle(p.inputs[0].dtype)) return "computes f32, f16 and bf16 only";
+    if (std::string refusal = IgemmRefusal(p, d, kIsa); !refusal.empty()) return refusal;
     const ConvShape s = ConvShapeOf(p);
     if (ExpressionUsesIndex(p.epilogue) && (s.groups > 1 || s.transposed)) {
       return "an epilogue that uses coordinates needs one group and no transposition";
@@ -71,8 +70,7 @@ struct ConvDepthwiseHost : IgemmHostBase {
   static constexpr bool kPacks = true;
 
   static std::string Supports(const abi::Problem& p, const abi::DeviceSpec& d) {
-    if (std::string missing = MissingIsa(d, kIsa); !missing.empty()) return missing;
-    if (!IsHalfOrSingle(p.inputs[0].dtype)) return "computes f32, f16 and bf16 only";
+    if (std::string refusal = IgemmRefusal(p, d, kIsa); !refusal.empty()) return refusal;
     const ConvShape s = ConvShapeOf(p);
     if (!ConvIsDepthwise(s)) return "needs one filter and one channel per group, not transposed";
     if (s.kernel[0] * s.kernel[1] * s.kernel[2] > kMaxTaps) {
@@ -108,8 +106,7 @@ struct ConvWinogradHost : IgemmHostBase {
   static constexpr bool kPacks = true;
 
   static std::string Supports(const abi::Problem& p, const abi::DeviceSpec& d) {
-    if (std::string missing = MissingIsa(d, kIsa); !missing.empty()) return missing;
-    if (!IsHalfOrSingle(p.inputs[0].dtype)) return "computes f32, f16 and bf16 only";
+    if (std::string refusal = IgemmRefusal(p, d, kIsa); !refusal.empty()) return refusal;
     const ConvShape s = ConvShapeOf(p);
     if (s.groups != 1 || s.transposed) return "needs one group, not transposed";
     for (int a = 0; a < 3; ++a) {
@@ -117,6 +114,7 @@ struct ConvWinogradHost : IgemmHostBase {
       if (s.stride[a] != 1 || s.dilation[a] != 1) return "needs stride and dilation 1";
     }
     if (s.first_axis != 1) return "needs two spatial axes";
+    if (s.channels < 16) return "fewer than 16 channels gain less than the transform costs";
     return {};
   }
   static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {

@@ -84,7 +84,7 @@ void EvalInput(Piece& p, int i) {
     return;
   }
   const bool converts = in.dtype != step.node.dtype || in.dtype == DType::kBool;
-  if (!converts && IsFlat(in.row_stride, in.col_stride, p.rows, p.cols)) {
+  if (!converts && !step.staged && IsFlat(in.row_stride, in.col_stride, p.rows, p.cols)) {
     p.value[i] = {in.data, 1};
     return;
   }

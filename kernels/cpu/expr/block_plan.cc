@@ -81,6 +81,7 @@ void BuildBlockPlan(const abi::Expr& expr, BlockPlan* plan) {
     SquareByMultiplying(plan, &step);
     plan->slot_bytes = std::max(plan->slot_bytes, static_cast<int>(DTypeBytes(step.node.dtype)));
   }
+  for (int r = 0; r < plan->results; ++r) plan->step[plan->result[r]].staged = plan->results > 1;
   int last[abi::kMaxExprNodes];
   FindLastReaders(expr, last);
   AssignSlots(last, plan);

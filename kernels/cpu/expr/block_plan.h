@@ -12,7 +12,8 @@ struct BlockStep {
   abi::ExprNode node;
   DType operand = DType::kF32;  ///< dtype of the first argument
   uint8_t arity = 0;
-  int16_t slot = -1;      ///< scratch slot of the value; -1 for constants
+  int16_t slot = -1;    ///< scratch slot of the value; -1 for constants
+  bool staged = false;  ///< an input that is also one of several results: read before any is stored
   uint64_t constant = 0;  ///< kConst: the value in its own dtype's bytes
 };
 

@@ -93,6 +93,10 @@ void RunAll(const ChainCall& call, float* out, int64_t out_stride) {
   for (; row + kGroup <= call.rows; row += kGroup) {
     RunRows<kGroup, kVectors>(call, row, last, out, out_stride);
   }
+  constexpr int kHalf = kVectors == 1 ? 3 : 2;
+  for (; row + kHalf <= call.rows; row += kHalf) {
+    RunRows<kHalf, kVectors>(call, row, last, out, out_stride);
+  }
   for (; row < call.rows; ++row) RunRows<1, kVectors>(call, row, last, out, out_stride);
 }
 

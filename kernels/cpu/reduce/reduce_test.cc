@@ -243,5 +243,35 @@ TEST(Reduce, NanWinsExtremes) {
   }
 }
 
+// Lines of several blocks: equal extremes and NaN in different blocks, contiguous and strided.
+TEST(Reduce, ArgExtremesAcrossBlocks) {
+  Random random(6);
+  for (ReduceKind kind : {ReduceKind::kArgMin, ReduceKind::kArgMax}) {
+    for (bool nan : {false, true}) {
+      for (bool last : {false, true}) {
+        for (int64_t stride : {1, 2}) {
+          TestStep step;
+          abi::Problem& p = step.problem;
+          p.family = abi::Family::kReduce;
+          p.attrs = abi::ReduceAttrs{kind, {1}, last};
+          p.inputs = {abi::View{DType::kF32, {2, 40000}, {40000 * stride, stride}, 0}};
+          p.outputs = {abi::DenseView(DType::kI64, {2, 1})};
+          p.core_inputs = 1;
+          step.Prepare(random);
+          if (HasFatalFailure()) return;
+          const double extreme = kind == ReduceKind::kArgMin ? -100 : 100;
+          for (int64_t at : {700, 900, 20000, 39000}) step.input(0).Set(at * stride, extreme);
+          for (int64_t at : {800, 20001}) {
+            if (nan) step.input(0).Set(at * stride, NAN);
+          }
+          EXPECT_GT(CompareVariants(step, 0, 0), 0);
+          const auto out = RunVariant(CpuVariants(p.family).back(), step);
+          EXPECT_EQ(out[0].At(int64_t{0}), nan ? 800 : last ? 39000 : 700);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace aicf::cpu

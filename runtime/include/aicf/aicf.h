@@ -84,7 +84,8 @@ struct SessionOptions {
   bool transfers = true;
   SyncPolicy sync = SyncPolicy::kFullSync;
   /// CUDA: a CUstream of the caller, of the device's primary context; nullptr: the session's own.
-  /// Replays go there; it is never captured. Run refuses it while the caller captures it.
+  /// Replays go there; it is never captured and must outlive the session. Run refuses it while the
+  /// caller captures it.
   void* stream = nullptr;
 };
 
