@@ -15,9 +15,9 @@ std::string WalkText(const cuda::Walk& walk, std::string_view index) {
   const int rank = walk.extents.rank();
   if (rank == 0) return "";
   if (rank == 1) {
-    return walk.strides[0] == 0
-               ? ""
-               : StrCat("    o += ", index, " * static_cast<index_t>(", Suffixed(walk.strides[0]), ");\n");
+    return walk.strides[0] == 0 ? ""
+                                : StrCat("    o += ", index, " * static_cast<index_t>(",
+                                         Suffixed(walk.strides[0]), ");\n");
   }
   std::string out = StrCat("    {\n      uindex_t r = static_cast<uindex_t>(", index, ");\n");
   for (int d = rank - 1; d >= 0; --d) {
@@ -41,8 +41,8 @@ std::string ListFunction(std::string_view type, std::string_view name, const Dim
   for (int d = 0; d < values.rank(); ++d) {
     body += StrCat("d == ", d, " ? ", Suffixed(values[d]), " : ");
   }
-  return StrCat("AICF_DEVICE constexpr ", type, " ", name, "(int d) { return static_cast<", type, ">(",
-                body, "0); }\n");
+  return StrCat("AICF_DEVICE constexpr ", type, " ", name, "(int d) { return static_cast<", type,
+                ">(", body, "0); }\n");
 }
 
 std::string ViewStruct(std::string_view name, const abi::View& view) {
@@ -68,7 +68,8 @@ std::string AccessStruct(std::string_view name, const abi::View& view, const cud
              " S;\n  static constexpr int kRun = ", cuda::RunOf(view, space),
              ", kSame = ", cuda::SameOf(view, space),
              ";\n  static AICF_DEVICE index_t at(index_t i0, index_t i1 = 0, index_t i2 = 0) {\n"
-             "    index_t o = static_cast<index_t>(", Suffixed(view.offset), ");\n");
+             "    index_t o = static_cast<index_t>(",
+             Suffixed(view.offset), ");\n");
   for (size_t g = 0; g < space.groups.size(); ++g) {
     out += WalkText(cuda::WalkOf(view, space.groups[g]), StrCat("i", g));
   }
@@ -76,8 +77,9 @@ std::string AccessStruct(std::string_view name, const abi::View& view, const cud
 }
 
 std::string PointFunction(std::string_view name, const cuda::Space& space) {
-  std::string out = StrCat("AICF_DEVICE Point ", name,
-                           "Point(index_t i0, index_t i1 = 0, index_t i2 = 0) {\n  Point p = {};\n");
+  std::string out =
+      StrCat("AICF_DEVICE Point ", name,
+             "Point(index_t i0, index_t i1 = 0, index_t i2 = 0) {\n  Point p = {};\n");
   for (size_t g = 0; g < space.groups.size(); ++g) {
     const Dims& axes = space.groups[g];
     if (axes.empty()) continue;
@@ -91,7 +93,17 @@ std::string PointFunction(std::string_view name, const cuda::Space& space) {
     }
     out += "  }\n";
   }
-  return out + "  return p;\n}\n";
+  out += "  return p;\n}\n";
+  Dims weights = Dims::Filled(space.shape.rank(), 0);
+  for (const Dims& axes : space.groups) {
+    int64_t weight = 1;
+    for (int k = axes.rank() - 1; k >= 0; --k) {
+      const int axis = static_cast<int>(axes[k]);
+      weights[axis] = weight;
+      weight *= space.shape[axis];
+    }
+  }
+  return out + ListFunction("index_t", StrCat(name, "Weight"), weights);
 }
 
 std::string PieceAccesses(const abi::Problem& problem) {
@@ -104,13 +116,14 @@ std::string PieceAccesses(const abi::Problem& problem) {
   }
   out += "template <class F>\nAICF_DEVICE void ForEachPiece(F&& f) {\n";
   for (size_t p = 0; p < pieces.size(); ++p) {
-    out += StrCat("  f(Piece<From", p, ", To", p, ", ", pieces[p].vector, ", ", pieces[p].input, ", ",
-                  Suffixed(pieces[p].count), ", ", Suffixed(pieces[p].first_block), ", ",
+    out += StrCat("  f(Piece<From", p, ", To", p, ", ", pieces[p].vector, ", ", pieces[p].input,
+                  ", ", Suffixed(pieces[p].count), ", ", Suffixed(pieces[p].first_block), ", ",
                   Suffixed(pieces[p].blocks), ">{});\n");
   }
   out += "}\n";
   for (size_t k = 0; k < problem.inputs.size(); ++k) {
-    out += StrCat("struct Window", k, " {\n  typedef In", k, " In;\n  static constexpr int kInput = ", k,
+    out += StrCat("struct Window", k, " {\n  typedef In", k,
+                  " In;\n  static constexpr int kInput = ", k,
                   ";\n  static AICF_DEVICE constexpr i64 start(int d) { return attr_starts_", k,
                   "(d); }\n};\n");
   }

@@ -1,4 +1,5 @@
-/// Device text for views and index walks: the parts of an instance that follow from shapes and strides.
+/// Device text for views and index walks: the parts of an instance that follow from shapes and
+/// strides.
 #pragma once
 
 #include <string>
@@ -12,18 +13,19 @@ namespace aicf {
 /// "AICF_DEVICE constexpr TYPE NAME(int d) { return d == 0 ? .. : ..; }\n"; 0 beyond the list.
 std::string ListFunction(std::string_view type, std::string_view name, const Dims& values);
 
-/// struct NAME { S, kRank, kOffset, extent(d), stride(d), run(d) }: a view as the model sees it; run(d)
-/// is cuda::RunOf along axis d alone.
+/// struct NAME { S, kRank, kOffset, extent(d), stride(d), run(d) }: a view as the model sees it;
+/// run(d) is cuda::RunOf along axis d alone.
 std::string ViewStruct(std::string_view name, const abi::View& view);
 
 /// struct NAME { S, kRun, kSame, at(i0, i1, i2) }: element offset of an operand by linear indices.
 std::string AccessStruct(std::string_view name, const abi::View& view, const cuda::Space& space);
 
-/// Point NAMEPoint(i0, i1, i2): coordinates of linear indices.
+/// Point NAMEPoint(i0, i1, i2): coordinates of linear indices. NAMEWeight(axis): what a step along
+/// the axis adds to its group's linear index.
 std::string PointFunction(std::string_view name, const cuda::Space& space);
 
-/// copy: FromP and ToP walking piece p and ForEachPiece(f) over them; WindowK and ForEachWindow(f) over
-/// the inputs as windows of the output. Follows the operands' ViewStructs and the attributes.
+/// copy: FromP and ToP walking piece p and ForEachPiece(f) over them; WindowK and ForEachWindow(f)
+/// over the inputs as windows of the output. Follows the operands' ViewStructs and the attributes.
 std::string PieceAccesses(const abi::Problem& problem);
 
 }  // namespace aicf

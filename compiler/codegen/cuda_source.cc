@@ -33,8 +33,10 @@ struct AttrWriter {
   }
   void operator()(std::string_view name, const std::vector<double>& v) {
     std::string body;
-    for (size_t d = 0; d < v.size(); ++d) body += StrCat("d == ", d, " ? ", DoubleText(v[d]), " : ");
-    out += StrCat("AICF_DEVICE constexpr double attr_", name, "(int d) { return ", body, "0.0; }\n");
+    for (size_t d = 0; d < v.size(); ++d)
+      body += StrCat("d == ", d, " ? ", DoubleText(v[d]), " : ");
+    out +=
+        StrCat("AICF_DEVICE constexpr double attr_", name, "(int d) { return ", body, "0.0; }\n");
   }
   void operator()(std::string_view name, const std::vector<Dims>& v) {
     for (size_t p = 0; p < v.size(); ++p) {
@@ -42,7 +44,7 @@ struct AttrWriter {
     }
   }
   template <class E>
-    requires std::is_enum_v<E>
+  requires std::is_enum_v<E>
   void operator()(std::string_view name, E v) {
     Scalar("int", name, std::to_string(static_cast<int>(v)));
   }
@@ -84,11 +86,13 @@ std::string TileConstants(const cuda::Tile& t) {
 }
 
 // Choices that one kernel's launch function makes from the problem.
-std::string VariantConstants(std::string_view key, const Problem& p, const abi::DeviceSpec& device) {
+std::string VariantConstants(std::string_view key, const Problem& p,
+                             const abi::DeviceSpec& device) {
   if (const cuda::Tile* tile = cuda::TileOf(key)) return TileConstants(*tile);
   if (key == cuda::kGemvKey) {
     const cuda::GemvShape s = cuda::GemvShapeOf(p, device.sm_count);
-    return Constant("bool", "kGemvAlongN", s.along_n ? 1 : 0) + Constant("int", "kGemvPiece", s.piece);
+    return Constant("bool", "kGemvAlongN", s.along_n ? 1 : 0) +
+           Constant("int", "kGemvPiece", s.piece);
   }
   if (key == cuda::kDepthwiseKey) {
     const cuda::DepthwiseShape s = cuda::DepthwiseShapeOf(p, device.sm_count);
@@ -102,7 +106,10 @@ std::string VariantConstants(std::string_view key, const Problem& p, const abi::
 class SourceWriter {
  public:
   SourceWriter(const abi::KernelInfo& kernel, const Problem& p, const abi::DeviceSpec& device)
-      : kernel_(kernel), p_(p), device_(device), launch_(kernel.launch(p, device)),
+      : kernel_(kernel),
+        p_(p),
+        device_(device),
+        launch_(kernel.launch(p, device)),
         spaces_(cuda::SpacesOf(kernel.key, p)) {}
 
   std::string Write() {
@@ -140,8 +147,9 @@ class SourceWriter {
       out_ += Constant("index_t", StrCat("kDomainCount", g), spaces_.domain.Count(g));
     }
     AttrWriter attrs;
-    std::visit([&](const auto& a) { const_cast<std::remove_cvref_t<decltype(a)>&>(a).Visit(attrs); },
-               p_.attrs);
+    std::visit(
+        [&](const auto& a) { const_cast<std::remove_cvref_t<decltype(a)>&>(a).Visit(attrs); },
+        p_.attrs);
     out_ += attrs.out;
     out_ += StrCat("struct Args { const void* in[", std::max<size_t>(1, p_.inputs.size()),
                    "]; void* out[", p_.outputs.size(), "]; void* workspace; };\n");
@@ -171,8 +179,9 @@ class SourceWriter {
     for (int k = 0; k < p_.core_inputs; ++k) cores.push_back(&p_.inputs[static_cast<size_t>(k)]);
     out_ += Constant("int", "kDomainVector", cuda::VectorOf(cores, spaces_.domain));
     out_ += StrCat("typedef ", ComputeTypeName(PrologueDType()), " element_t;\n");
-    out_ += "struct Prologue {\n  template <int V>\n  static AICF_DEVICE void Load(const Args& args, "
-            "element_t (&dst)[V], index_t i0, index_t i1) {\n";
+    out_ +=
+        "struct Prologue {\n  template <int V>\n  static AICF_DEVICE void Load(const Args& args, "
+        "element_t (&dst)[V], index_t i0, index_t i1) {\n";
     for (int k = 0; k < p_.core_inputs; ++k) {
       Loaded(StrCat("Core", k), k, StrCat("x", k), ", i0, i1");
     }
@@ -194,9 +203,10 @@ class SourceWriter {
       out_ += AccessStruct(StrCat("Result", r), p_.outputs[r], spaces_.output);
     }
     if (p_.family == Family::kTopK) return;
-    out_ += StrCat("struct Epilogue {\n  template <int V>\n  static AICF_DEVICE void Store(const Args& "
-                   "args, ", raw ? "const raw_t (&raw)[V], " : "",
-                   "index_t i0, index_t i1 = 0, index_t i2 = 0) {\n");
+    out_ += StrCat(
+        "struct Epilogue {\n  template <int V>\n  static AICF_DEVICE void Store(const Args& "
+        "args, ",
+        raw ? "const raw_t (&raw)[V], " : "", "index_t i0, index_t i1 = 0, index_t i2 = 0) {\n");
     const std::string at = Indices();
     for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
       Loaded(StrCat("Extra", k), k, StrCat("x", k - first + (raw ? 1 : 0)), at);
@@ -262,8 +272,8 @@ class SourceWriter {
   void KernelFunction() {
     const uint64_t threads = uint64_t{launch_.block[0]} * launch_.block[1] * launch_.block[2];
     out_ += "#if !defined(AICF_MIN_BLOCKS)\n#define AICF_MIN_BLOCKS 1\n#endif\n";
-    out_ += StrCat("extern \"C\" __global__ void __launch_bounds__(", threads, ", AICF_MIN_BLOCKS) ",
-                   abi::InstanceSymbol(kernel_.key, p_), "(");
+    out_ += StrCat("extern \"C\" __global__ void __launch_bounds__(", threads,
+                   ", AICF_MIN_BLOCKS) ", abi::InstanceSymbol(kernel_.key, p_), "(");
     std::string values = "{{";
     for (size_t k = 0; k < p_.inputs.size(); ++k) {
       out_ += StrCat("const void* in", k, ", ");

@@ -15,8 +15,8 @@ abi::Problem Scaled(const abi::View& in, const abi::View& out) {
   p.outputs = {out};
   p.core_inputs = 1;
   abi::ExprBuilder b;
-  p.epilogue = b.Finish(
-      {b.Binary(abi::ExprOp::kMul, b.Input(0, DType::kF32), b.Const(2, DType::kF32))});
+  p.epilogue =
+      b.Finish({b.Binary(abi::ExprOp::kMul, b.Input(0, DType::kF32), b.Const(2, DType::kF32))});
   return p;
 }
 
@@ -28,7 +28,9 @@ std::string SourceOf(std::string_view key, const abi::Problem& p) {
   return WriteCudaSource(*kernel, p, device);
 }
 
-bool Has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+bool Has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
 
 TEST(CudaSource, NamesTheInstanceAndItsFamily) {
   const abi::View v = abi::DenseView(DType::kF32, {512, 512});
@@ -81,7 +83,8 @@ TEST(CudaSource, AttributesBecomeConstants) {
   p.core_inputs = 1;
   const std::string text = SourceOf("cuda.pool.window", p);
   EXPECT_TRUE(Has(text, "constexpr int attr_kind = 1;")) << text;
-  EXPECT_TRUE(Has(text, "attr_kernel(int d) { return static_cast<i64>(d == 0 ? 3ll : d == 1 ? 2ll : 0); }"))
+  EXPECT_TRUE(
+      Has(text, "attr_kernel(int d) { return static_cast<i64>(d == 0 ? 3ll : d == 1 ? 2ll : 0); }"))
       << text;
   EXPECT_TRUE(Has(text, "constexpr bool attr_count_include_pad = false;")) << text;
   EXPECT_TRUE(Has(text, "typedef float raw_t;")) << text;

@@ -12,7 +12,8 @@ using abi::Expr;
 using abi::ExprNode;
 using abi::ExprOp;
 
-// Device functions by operator, in the order of expr_ops.def: "Op" and the enumerator without its k.
+// Device functions by operator, in the order of expr_ops.def: "Op" and the enumerator without its
+// k.
 constexpr std::string_view kFunctions[] = {
 #define AICF_EXPR(id, text, arity, cls, flops) #id,
 #include "kernels/abi/expr_ops.def"
@@ -36,13 +37,18 @@ std::string Call(const ExprNode& n) {
 std::string ValueText(const ExprNode& n, const std::function<std::string(int)>& input,
                       const std::function<std::string(int)>& coordinate) {
   switch (n.op) {
-    case ExprOp::kInput: return input(static_cast<int>(n.imm));
-    case ExprOp::kConst: return ConstantText(n);
-    case ExprOp::kIndex: return coordinate(static_cast<int>(n.imm));
-    case ExprOp::kCast: return StrCat("OpCast<", ComputeTypeName(n.dtype), ">(", Name(n.args[0]), ")");
+    case ExprOp::kInput:
+      return input(static_cast<int>(n.imm));
+    case ExprOp::kConst:
+      return ConstantText(n);
+    case ExprOp::kIndex:
+      return coordinate(static_cast<int>(n.imm));
+    case ExprOp::kCast:
+      return StrCat("OpCast<", ComputeTypeName(n.dtype), ">(", Name(n.args[0]), ")");
     case ExprOp::kSelect:
       return StrCat(Name(n.args[0]), " ? ", Name(n.args[1]), " : ", Name(n.args[2]));
-    default: return Call(n);
+    default:
+      return Call(n);
   }
 }
 
@@ -50,10 +56,14 @@ std::string ValueText(const ExprNode& n, const std::function<std::string(int)>& 
 
 std::string_view ComputeTypeName(DType dtype) {
   switch (abi::ComputeDType(dtype)) {
-    case DType::kF32: return "float";
-    case DType::kF64: return "double";
-    case DType::kBool: return "bool";
-    default: return DTypeName(dtype);
+    case DType::kF32:
+      return "float";
+    case DType::kF64:
+      return "double";
+    case DType::kBool:
+      return "bool";
+    default:
+      return DTypeName(dtype);
   }
 }
 

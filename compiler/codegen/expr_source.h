@@ -1,4 +1,5 @@
-/// Expressions as CUDA C++: one `const T tN = Op..(...)` per node, over kernels/cuda/common/ops.cuh.
+/// Expressions as CUDA C++: one `const T tN = Op..(...)` per node, over
+/// kernels/cuda/common/ops.cuh.
 #pragma once
 
 #include <functional>

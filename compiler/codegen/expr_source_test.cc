@@ -75,7 +75,8 @@ TEST(ExprSource, EveryOperatorHasADeviceFunction) {
   };
   for (int i = 0; i < abi::kExprOpCount; ++i) {
     const auto op = static_cast<ExprOp>(i);
-    if (op == ExprOp::kInput || op == ExprOp::kConst || op == ExprOp::kIndex || op == ExprOp::kSelect) {
+    if (op == ExprOp::kInput || op == ExprOp::kConst || op == ExprOp::kIndex ||
+        op == ExprOp::kSelect) {
       continue;
     }
     const std::string name = StrCat("Op", kNames[i].substr(1), op == ExprOp::kCast ? "(" : "");

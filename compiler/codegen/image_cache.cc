@@ -83,7 +83,8 @@ ImageCache ImageCache::Open(const std::string& dir) {
   std::filesystem::create_directories(folder, error);
   if (error || access(folder.c_str(), W_OK | X_OK) != 0) {
     if (!dir.empty()) {
-      Log(LogLevel::kWarning, StrCat("kernel cache '", folder, "' cannot be written; going on without"));
+      Log(LogLevel::kWarning,
+          StrCat("kernel cache '", folder, "' cannot be written; going on without"));
     }
     return cache;
   }
@@ -98,12 +99,13 @@ std::string ImageCache::PathOf(const Hash128& key) const {
 std::optional<std::vector<std::byte>> ImageCache::Load(const Hash128& key) const {
   if (folder_.empty()) return std::nullopt;
   File file(open(PathOf(key).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat info{};
+  struct stat info {};
   if (!file.ok() || fstat(file.fd(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
   EntryHeader header{};
   if (!file.Read(&header, sizeof header)) return std::nullopt;
   const bool ours = std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 &&
-                    Hash128{header.key[0], header.key[1]} == key && header.bytes <= kMaxImageBytes &&
+                    Hash128{header.key[0], header.key[1]} == key &&
+                    header.bytes <= kMaxImageBytes &&
                     header.bytes + sizeof header == static_cast<uint64_t>(info.st_size);
   if (!ours) return std::nullopt;
   std::vector<std::byte> image(header.bytes);

@@ -1,5 +1,5 @@
-/// Compiled images on disk, by the hash of everything that decides their bytes. A cache, never a source
-/// of truth: an entry that is missing, torn or altered is compiled again.
+/// Compiled images on disk, by the hash of everything that decides their bytes. A cache, never a
+/// source of truth: an entry that is missing, torn or altered is compiled again.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace aicf {
 
-/// Thread safety: const functions may be called from any thread and any process at once; of two writers
-/// of one entry the last wins, whole.
+/// Thread safety: const functions may be called from any thread and any process at once; of two
+/// writers of one entry the last wins, whole.
 class ImageCache {
  public:
-  /// `dir` as CompileOptions::kernel_cache_dir: "" is $XDG_CACHE_HOME/aicf or ~/.cache/aicf, "none" is
-  /// off. A folder that cannot be made or written to turns the cache off, with a logged warning when it
-  /// was asked for by name.
+  /// `dir` as CompileOptions::kernel_cache_dir: "" is $XDG_CACHE_HOME/aicf or ~/.cache/aicf, "none"
+  /// is off. A folder that cannot be made or written to turns the cache off, with a logged warning
+  /// when it was asked for by name.
   static ImageCache Open(const std::string& dir);
 
   /// Empty when the cache is off.

@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 
 std::vector<std::byte> Bytes(size_t n, int seed) {
   std::vector<std::byte> bytes(n);
-  for (size_t i = 0; i < n; ++i) bytes[i] = static_cast<std::byte>(i * 31 + static_cast<size_t>(seed));
+  for (size_t i = 0; i < n; ++i)
+    bytes[i] = static_cast<std::byte>(i * 31 + static_cast<size_t>(seed));
   return bytes;
 }
 
@@ -123,8 +124,10 @@ TEST_F(ImageCacheTest, DefaultFolderFollowsTheEnvironment) {
   const std::string saved = before == nullptr ? "" : before;
   setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
   EXPECT_EQ(ImageCache::Open("").folder(), (folder_ / "aicf").string());
-  if (before == nullptr) unsetenv("XDG_CACHE_HOME");
-  else setenv("XDG_CACHE_HOME", saved.c_str(), 1);
+  if (before == nullptr)
+    unsetenv("XDG_CACHE_HOME");
+  else
+    setenv("XDG_CACHE_HOME", saved.c_str(), 1);
 }
 
 TEST_F(ImageCacheTest, WritersOfOneEntryLeaveItWhole) {

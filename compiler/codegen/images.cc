@@ -33,7 +33,9 @@ std::string HeaderHash() {
 class Builder {
  public:
   Builder(const abi::DeviceSpec& device, const ImageOptions& options)
-      : device_(device), options_(options), arch_(ArchOf(device)),
+      : device_(device),
+        options_(options),
+        arch_(ArchOf(device)),
         cache_(ImageCache::Open(options.cache_dir)) {}
 
   Result<CompiledImages> Build(std::span<const ImageRequest> requests) {
@@ -52,8 +54,7 @@ class Builder {
     std::map<std::string, uint32_t> index;
     for (const ImageRequest& r : requests) {
       std::string symbol = abi::InstanceSymbol(r.kernel->key, *r.problem);
-      const auto [at, fresh] =
-          index.emplace(symbol, static_cast<uint32_t>(result_.images.size()));
+      const auto [at, fresh] = index.emplace(symbol, static_cast<uint32_t>(result_.images.size()));
       if (fresh) {
         result_.images.push_back({std::move(symbol), arch_, "", {}});
         sources_.push_back(r);

@@ -1,5 +1,5 @@
-/// Device code for the steps of a plan: one cubin per distinct instance, compiled in parallel, taken
-/// from the disk cache where it is there already.
+/// Device code for the steps of a plan: one cubin per distinct instance, compiled in parallel,
+/// taken from the disk cache where it is there already.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,8 @@ struct ImageRequest {
 };
 
 struct ImageOptions {
-  /// "": $XDG_CACHE_HOME/aicf or ~/.cache/aicf; "none": no cache. One that cannot be written is not used.
+  /// "": $XDG_CACHE_HOME/aicf or ~/.cache/aicf; "none": no cache. One that cannot be written is not
+  /// used.
   std::string cache_dir;
   int threads = 0;  ///< compilations at a time; 0: the cores of this machine
   /// Called with ("compiling kernels", done, total) as instances finish; calls never overlap.
@@ -43,9 +44,9 @@ struct CompiledImages {
 };
 
 /// Compiles every request's instance; equal instances share one image.
-/// Without a request nothing is opened. Errors: kDevice when NVRTC is needed and missing, naming what to
-/// install; kUnsupported when it is too old; kInternal with the compiler's log when a source does not
-/// compile.
+/// Without a request nothing is opened. Errors: kDevice when NVRTC is needed and missing, naming
+/// what to install; kUnsupported when it is too old; kInternal with the compiler's log when a
+/// source does not compile.
 Result<CompiledImages> CompileImages(std::span<const ImageRequest> requests,
                                      const abi::DeviceSpec& device, const ImageOptions& options);
 

@@ -28,7 +28,8 @@ abi::Problem Doubled(int64_t elements) {
 class ImagesTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / StrCat("aicf-images-test-", static_cast<int64_t>(getpid()));
+    folder_ =
+        fs::temp_directory_path() / StrCat("aicf-images-test-", static_cast<int64_t>(getpid()));
     fs::remove_all(folder_);
     options_.cache_dir = folder_.string();
   }
@@ -53,8 +54,10 @@ TEST_F(ImagesTest, MissingCompilerIsNamed) {
   const abi::Problem p = Doubled(8);
   const ImageRequest request{kernel_, &p};
   const auto images = CompileImages({&request, 1}, device_, options_);
-  if (before == nullptr) unsetenv("AICF_NVRTC");
-  else setenv("AICF_NVRTC", saved.c_str(), 1);
+  if (before == nullptr)
+    unsetenv("AICF_NVRTC");
+  else
+    setenv("AICF_NVRTC", saved.c_str(), 1);
   ASSERT_FALSE(images.ok());
   EXPECT_EQ(images.status().code(), Code::kDevice);
   EXPECT_NE(images.status().message().find("nvidia-cuda-nvrtc"), std::string::npos);
@@ -101,7 +104,8 @@ TEST_F(ImagesTest, CompilerErrorsCarryTheLog) {
   const auto cubin = (*nvrtc)->Compile("__global__ void k() { undeclared = 1; }", "sm_90a");
   ASSERT_FALSE(cubin.ok());
   EXPECT_EQ(cubin.status().code(), Code::kInternal);
-  EXPECT_NE(cubin.status().message().find("undeclared"), std::string::npos) << cubin.status().message();
+  EXPECT_NE(cubin.status().message().find("undeclared"), std::string::npos)
+      << cubin.status().message();
 }
 
 }  // namespace

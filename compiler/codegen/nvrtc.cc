@@ -127,9 +127,10 @@ Result<std::shared_ptr<const Nvrtc>> Nvrtc::Open() {
     if (lib->library_ != nullptr) break;
   }
   if (lib->library_ == nullptr) {
-    return Error(Code::kDevice,
-                 "CUDA kernels are compiled with NVRTC, and libnvrtc.so was not found; install the CUDA "
-                 "toolkit 13 or the Python package nvidia-cuda-nvrtc, or name the file in AICF_NVRTC");
+    return Error(
+        Code::kDevice,
+        "CUDA kernels are compiled with NVRTC, and libnvrtc.so was not found; install the CUDA "
+        "toolkit 13 or the Python package nvidia-cuda-nvrtc, or name the file in AICF_NVRTC");
   }
   lib->api_ = std::make_unique<Api>();
   Api& api = *lib->api_;
@@ -149,7 +150,8 @@ Result<std::shared_ptr<const Nvrtc>> Nvrtc::Open() {
   }
   lib->version_ = StrCat("nvrtc ", major, ".", minor);
   if (major < 12) {
-    return Error(Code::kUnsupported, lib->path_, " is ", lib->version_, ", 12.0 or newer is needed");
+    return Error(Code::kUnsupported, lib->path_, " is ", lib->version_,
+                 ", 12.0 or newer is needed");
   }
   return std::shared_ptr<const Nvrtc>(std::move(lib));
 }

@@ -31,8 +31,10 @@ static_assert(Equal(kReduceMean, ReduceKind::kMean) && Equal(kReduceArgMin, Redu
 static_assert(Equal(kReduceArgMax, ReduceKind::kArgMax));
 static_assert(Equal(kPoolMax, PoolKind::kMax) && Equal(kPoolAverage, PoolKind::kAverage));
 static_assert(Equal(kPoolLp, PoolKind::kLp));
-static_assert(Equal(kSoftmax, NormalizeKind::kSoftmax) && Equal(kLogSoftmax, NormalizeKind::kLogSoftmax));
-static_assert(Equal(kLayerNorm, NormalizeKind::kLayerNorm) && Equal(kRmsNorm, NormalizeKind::kRmsNorm));
+static_assert(Equal(kSoftmax, NormalizeKind::kSoftmax) &&
+              Equal(kLogSoftmax, NormalizeKind::kLogSoftmax));
+static_assert(Equal(kLayerNorm, NormalizeKind::kLayerNorm) &&
+              Equal(kRmsNorm, NormalizeKind::kRmsNorm));
 static_assert(Equal(kNearest, ResizeMode::kNearest) && Equal(kCubic, ResizeMode::kCubic));
 static_assert(Equal(kLinear, ResizeMode::kLinear) && Equal(kHalfPixel, CoordinateMode::kHalfPixel));
 static_assert(Equal(kPytorchHalfPixel, CoordinateMode::kPytorchHalfPixel));

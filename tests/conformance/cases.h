@@ -1,7 +1,9 @@
-/// Random valid problems with data, the same for every backend: what a kernel variant must get right.
+/// Random valid problems with data, the same for every backend: what a kernel variant must get
+/// right.
 ///
-/// A case's data is made so that the expected result is known tightly: with whole numbers every sum of
-/// products is exact in f32 (and in tf32, f16 and bf16 products), so a wrong index shows as a wrong bit.
+/// A case's data is made so that the expected result is known tightly: with whole numbers every sum
+/// of products is exact in f32 (and in tf32, f16 and bf16 products), so a wrong index shows as a
+/// wrong bit.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +18,7 @@ namespace aicf::conformance {
 
 /// How far a result may lie from the reference: |got - want| <= ulp * spacing(want) + absolute.
 struct Tolerance {
-  double ulp = 0;       ///< in units of the last place of the output's dtype
+  double ulp = 0;  ///< in units of the last place of the output's dtype
   double absolute = 0;
 };
 
@@ -28,10 +30,10 @@ struct Case {
 };
 
 struct CaseOptions {
-  bool whole_numbers = true;     ///< see above; false: reals with a tolerance
-  int64_t max_elements = 4000;   ///< of the largest operand, roughly
+  bool whole_numbers = true;    ///< see above; false: reals with a tolerance
+  int64_t max_elements = 4000;  ///< of the largest operand, roughly
   std::vector<abi::MathMode> math = {abi::MathMode::kFp32};
-  int64_t rows = 0;              ///< gemm: rows of A; 0: any
+  int64_t rows = 0;  ///< gemm: rows of A; 0: any
 };
 
 /// A random case of the family; equal arguments give equal cases. The problem is valid.
@@ -42,17 +44,17 @@ Case SinCase(uint64_t seed);
 
 // ---- Pieces, for tests that build their own problems.
 
-/// A random layout of `shape`: permuted axes, gaps, backwards strides, an offset; with `repeat` some axes
-/// are broadcast (stride 0).
+/// A random layout of `shape`: permuted axes, gaps, backwards strides, an offset; with `repeat`
+/// some axes are broadcast (stride 0).
 abi::View RandomView(Random& random, DType dtype, const Dims& shape, bool repeat);
 Dims RandomShape(Random& random, int min_rank, int max_rank, int64_t max_elements);
-/// A DAG of operators that every backend evaluates to the same bits, over inputs of the given dtypes;
-/// its results have the compute dtypes `results`.
+/// A DAG of operators that every backend evaluates to the same bits, over inputs of the given
+/// dtypes; its results have the compute dtypes `results`.
 abi::Expr RandomExpr(Random& random, const std::vector<DType>& inputs,
                      const std::vector<DType>& results, int rank, int nodes);
 
-/// Allocates and fills the buffers: whole numbers in [-4, 4] or reals in [-range, range]; outputs get a
-/// pattern.
+/// Allocates and fills the buffers: whole numbers in [-4, 4] or reals in [-range, range]; outputs
+/// get a pattern.
 void FillBuffers(Random& random, Case& c, bool whole_numbers, double range = 1);
 /// Bytes a buffer needs for its view.
 size_t BufferBytes(const abi::View& view);

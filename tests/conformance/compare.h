@@ -13,8 +13,8 @@ using Buffers = std::vector<std::vector<std::byte>>;
 /// Buffers after the reference kernel ("cpu.<family>.ref") ran on a copy of the case's.
 Buffers RunReference(const Case& c);
 
-/// Empty when every output element is within the case's tolerance (NaN equals NaN) and every other byte
-/// of every buffer is as it was; otherwise one sentence about the first difference.
+/// Empty when every output element is within the case's tolerance (NaN equals NaN) and every other
+/// byte of every buffer is as it was; otherwise one sentence about the first difference.
 std::string Difference(const Case& c, const Buffers& got, const Buffers& want);
 
 /// Element at a linear row-major index of a view, as a double. Integers above 2^53 lose bits.

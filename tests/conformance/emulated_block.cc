@@ -63,7 +63,8 @@ void EmulatedBlock::WarpExchange(const void* own, int bytes, void* all) {
   Fiber& fiber = *block.current_;
   const size_t index = static_cast<size_t>(&fiber - block.fibers_.data());
   if (bytes > kSlotBytes) std::abort();
-  // A lane may reach its next exchange before another has read this one's slots, but not the one after.
+  // A lane may reach its next exchange before another has read this one's slots, but not the one
+  // after.
   auto& slots = block.warps_[index / 32].slots[fiber.exchanges++ % 2];
   std::memcpy(slots[index % 32], own, static_cast<size_t>(bytes));
   block.Wait(State::kWarp);

@@ -13,7 +13,9 @@
 namespace aicf::conformance {
 
 /// As emulated_cuda.h declares them for the instance.
-struct EmulatedIndex { int x, y, z; };
+struct EmulatedIndex {
+  int x, y, z;
+};
 struct EmulatorCalls {
   void (*block_barrier)();
   void (*cluster_barrier)();
@@ -48,7 +50,9 @@ class EmulatedBlock {
     EmulatedIndex thread{};
     int exchanges = 0;
   };
-  struct Warp { char slots[2][32][kSlotBytes]; };
+  struct Warp {
+    char slots[2][32][kSlotBytes];
+  };
 
   static void Start();
   static void BlockBarrier();

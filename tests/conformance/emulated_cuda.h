@@ -15,7 +15,9 @@
 #define __shared__ static thread_local
 #define AICF_DEVICE inline
 
-struct EmulatedIndex { int x, y, z; };
+struct EmulatedIndex {
+  int x, y, z;
+};
 
 /// Filled in by the emulator before the first instruction of a thread.
 struct EmulatorCalls {
@@ -32,7 +34,8 @@ static thread_local EmulatedIndex emulated_thread, emulated_block;
 static thread_local EmulatorCalls emulator_calls;
 
 #define EMULATOR_EXPORT __attribute__((visibility("default")))
-extern "C" EMULATOR_EXPORT void emulated_set(EmulatedIndex thread, EmulatedIndex block, const EmulatorCalls* calls) {
+extern "C" EMULATOR_EXPORT void emulated_set(EmulatedIndex thread, EmulatedIndex block,
+                                             const EmulatorCalls* calls) {
   emulated_thread = thread;
   emulated_block = block;
   emulator_calls = *calls;
@@ -46,12 +49,26 @@ static inline void __syncthreads() { emulator_calls.block_barrier(); }
 template <class T>
 inline T __shfl_xor_sync(unsigned, T value, int mask) {
   // The own lane is read before the exchange: other threads run inside it.
-  const int lane = (emulated_thread.x + kEmulatedBlockX * (emulated_thread.y + kEmulatedBlockY * emulated_thread.z)) % 32;
+  const int lane = (emulated_thread.x +
+                    kEmulatedBlockX * (emulated_thread.y + kEmulatedBlockY * emulated_thread.z)) %
+                   32;
   T all[32];
   emulator_calls.warp_exchange(&value, sizeof(T), all);
   return all[lane ^ mask];
 }
 
-static inline float __uint_as_float(unsigned v) { float f; std::memcpy(&f, &v, 4); return f; }
-static inline float __int_as_float(int v) { float f; std::memcpy(&f, &v, 4); return f; }
-static inline double __longlong_as_double(long long v) { double f; std::memcpy(&f, &v, 8); return f; }
+static inline float __uint_as_float(unsigned v) {
+  float f;
+  std::memcpy(&f, &v, 4);
+  return f;
+}
+static inline float __int_as_float(int v) {
+  float f;
+  std::memcpy(&f, &v, 4);
+  return f;
+}
+static inline double __longlong_as_double(long long v) {
+  double f;
+  std::memcpy(&f, &v, 8);
+  return f;
+}

@@ -16,8 +16,10 @@ inline unsigned F32ToTf32(float f) {
 
 template <int N>
 inline void CopyAsync(void* shared, const void* from, bool valid) {
-  if (valid) std::memcpy(shared, from, N);
-  else std::memset(shared, 0, N);
+  if (valid)
+    std::memcpy(shared, from, N);
+  else
+    std::memset(shared, 0, N);
 }
 inline void CopyCommit() {}
 template <int N>
@@ -33,7 +35,8 @@ inline unsigned LoadClusterWord(const void* own, int rank) {
 
 inline int EmulatedLane() {
   return (emulated_thread.x +
-          kEmulatedBlockX * (emulated_thread.y + kEmulatedBlockY * emulated_thread.z)) % 32;
+          kEmulatedBlockX * (emulated_thread.y + kEmulatedBlockY * emulated_thread.z)) %
+         32;
 }
 
 inline void LoadMatrix4(unsigned (&r)[4], const void* row) {
@@ -41,7 +44,8 @@ inline void LoadMatrix4(unsigned (&r)[4], const void* row) {
   const void* rows[32];
   emulator_calls.warp_exchange(&row, sizeof row, rows);
   for (int m = 0; m < 4; ++m) {
-    std::memcpy(&r[m], static_cast<const unsigned short*>(rows[m * 8 + lane / 4]) + lane % 4 * 2, 4);
+    std::memcpy(&r[m], static_cast<const unsigned short*>(rows[m * 8 + lane / 4]) + lane % 4 * 2,
+                4);
   }
 }
 inline void LoadMatrix2Transposed(unsigned (&r)[2], const void* row) {
@@ -57,7 +61,8 @@ inline void LoadMatrix2Transposed(unsigned (&r)[2], const void* row) {
   }
 }
 
-// One lane's fragments of a 16 x K by K x 8 product; K elements are 32-bit words holding 1 or 2 values.
+// One lane's fragments of a 16 x K by K x 8 product; K elements are 32-bit words holding 1 or 2
+// values.
 struct EmulatedFragments {
   unsigned a[4];
   unsigned b[2];
@@ -87,7 +92,8 @@ inline void EmulatedMma(float (&c)[4], const unsigned (&a)[4], const unsigned (&
 }
 
 inline void MmaTf32(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  EmulatedMma(c, a, b, 1, [](unsigned w, int) { return static_cast<double>(__uint_as_float(w & ~0x1fffu)); });
+  EmulatedMma(c, a, b, 1,
+              [](unsigned w, int) { return static_cast<double>(__uint_as_float(w & ~0x1fffu)); });
 }
 inline void MmaF16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
   EmulatedMma(c, a, b, 2, [](unsigned w, int i) {

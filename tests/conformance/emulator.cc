@@ -30,16 +30,19 @@ std::string Read(const fs::path& path) {
   return text.str();
 }
 
-// Instances define the same inline functions with different constants: nothing of one may be bound into
-// another, hence hidden symbols below.
+// Instances define the same inline functions with different constants: nothing of one may be bound
+// into another, hence hidden symbols below.
 
 // The device sources as files, the one with PTX in it replaced; one folder per process.
 class Headers {
  public:
-  Headers() : folder_(fs::temp_directory_path() / StrCat("aicf-emulator-", static_cast<int64_t>(getpid()))) {
+  Headers()
+      : folder_(fs::temp_directory_path() /
+                StrCat("aicf-emulator-", static_cast<int64_t>(getpid()))) {
     for (const cuda::EmbeddedSource& s : cuda::EmbeddedSources()) {
       std::string text(s.text);
-      if (s.name == "common/ptx.cuh") text = "#pragma once\n#include \"tests/conformance/emulated_ptx.h\"\n";
+      if (s.name == "common/ptx.cuh")
+        text = "#pragma once\n#include \"tests/conformance/emulated_ptx.h\"\n";
       Write(folder_ / s.name, text);
     }
   }
@@ -60,11 +63,11 @@ const fs::path& HeaderFolder() {
 
 std::string Program(const abi::KernelInfo& kernel, const abi::Problem& p,
                     const abi::LaunchConfig& launch, const abi::DeviceSpec& device) {
-  std::string text = StrCat("#define kEmulatedBlockX ", launch.block[0], "\n#define kEmulatedBlockY ",
-                            launch.block[1], "\n#include \"tests/conformance/emulated_cuda.h\"\n",
-                            WriteCudaSource(kernel, p, device),
-                            "extern \"C\" EMULATOR_EXPORT void emulated_entry(void** p) {\n  ",
-                            abi::InstanceSymbol(kernel.key, p), "(");
+  std::string text = StrCat(
+      "#define kEmulatedBlockX ", launch.block[0], "\n#define kEmulatedBlockY ", launch.block[1],
+      "\n#include \"tests/conformance/emulated_cuda.h\"\n", WriteCudaSource(kernel, p, device),
+      "extern \"C\" EMULATOR_EXPORT void emulated_entry(void** p) {\n  ",
+      abi::InstanceSymbol(kernel.key, p), "(");
   const size_t operands = p.inputs.size() + p.outputs.size();
   for (size_t k = 0; k <= operands; ++k) text += StrCat(k == 0 ? "" : ", ", "p[", k, "]");
   return text + ");\n}\n";
@@ -74,12 +77,14 @@ Result<void*> CompileAndOpen(const std::string& text) {
   static std::atomic<int> counter{0};
   const fs::path base = HeaderFolder() / StrCat("instance", counter.fetch_add(1));
   Write(base.string() + ".cc", text);
-  const std::string command =
-      StrCat("c++ -std=c++20 -O1 -ffp-contract=off -w -fPIC -shared -fno-gnu-unique -fvisibility=hidden "
-             "-fsanitize=alignment -fsanitize-undefined-trap-on-error -I", HeaderFolder().string(), " -I", AICF_SOURCE_DIR,
-             " ", base.string(), ".cc -o ", base.string(), ".so 2> ", base.string(), ".log");
+  const std::string command = StrCat(
+      "c++ -std=c++20 -O1 -ffp-contract=off -w -fPIC -shared -fno-gnu-unique -fvisibility=hidden "
+      "-fsanitize=alignment -fsanitize-undefined-trap-on-error -I",
+      HeaderFolder().string(), " -I", AICF_SOURCE_DIR, " ", base.string(), ".cc -o ", base.string(),
+      ".so 2> ", base.string(), ".log");
   if (std::system(command.c_str()) != 0) {
-    return Error(Code::kInternal, "the emulator's compiler failed\n", Read(base.string() + ".log").substr(0, 4000));
+    return Error(Code::kInternal, "the emulator's compiler failed\n",
+                 Read(base.string() + ".log").substr(0, 4000));
   }
   void* library = dlopen((base.string() + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return Error(Code::kInternal, dlerror());
@@ -118,8 +123,9 @@ Status EmulatedKernel::Run(const std::vector<void*>& buffers) {
   std::atomic<bool> finished{true};
   // Thread r of the cluster runs the r-th block of every cluster, one after the other.
   auto run_rank = [&](int rank) {
-    EmulatedBlock block(launch_, reinterpret_cast<EmulatedSet>(set_), [&] { entry(pointers.data()); },
-                        shared, rank);
+    EmulatedBlock block(
+        launch_, reinterpret_cast<EmulatedSet>(set_), [&] { entry(pointers.data()); }, shared,
+        rank);
     for (uint32_t b = static_cast<uint32_t>(rank); b < launch_.grid[0]; b += launch_.cluster[0]) {
       if (!block.Run({static_cast<int>(b), 0, 0})) finished = false;
     }
@@ -128,7 +134,8 @@ Status EmulatedKernel::Run(const std::vector<void*>& buffers) {
   for (int r = 1; r < cluster; ++r) threads.emplace_back(run_rank, r);
   run_rank(0);
   for (std::thread& t : threads) t.join();
-  return finished ? OkStatus() : Error(Code::kInternal, "threads of a block wait for each other forever");
+  return finished ? OkStatus()
+                  : Error(Code::kInternal, "threads of a block wait for each other forever");
 }
 
 }  // namespace aicf::conformance

@@ -1,6 +1,6 @@
-/// Runs CUDA instances on a machine without a GPU: the instance's own text, compiled by the host's C++
-/// compiler, its threads as fibers. Slow and exact: barriers, shuffles, tensor-core products and clusters
-/// behave as specified; timing and the weak memory model do not.
+/// Runs CUDA instances on a machine without a GPU: the instance's own text, compiled by the host's
+/// C++ compiler, its threads as fibers. Slow and exact: barriers, shuffles, tensor-core products
+/// and clusters behave as specified; timing and the weak memory model do not.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,8 @@ namespace aicf::conformance {
 
 class EmulatedKernel {
  public:
-  /// Compiles the instance. Errors: kDevice when there is no C++ compiler; kInternal with its output.
+  /// Compiles the instance. Errors: kDevice when there is no C++ compiler; kInternal with its
+  /// output.
   static Result<std::unique_ptr<EmulatedKernel>> Make(const abi::KernelInfo& kernel,
                                                       const abi::Problem& problem,
                                                       const abi::DeviceSpec& device);
@@ -22,8 +23,8 @@ class EmulatedKernel {
   EmulatedKernel(const EmulatedKernel&) = delete;
   EmulatedKernel& operator=(const EmulatedKernel&) = delete;
 
-  /// Runs the whole grid. `buffers`: inputs, then outputs, 256-byte aligned; the workspace is made here.
-  /// Errors: kInternal when threads wait for each other forever.
+  /// Runs the whole grid. `buffers`: inputs, then outputs, 256-byte aligned; the workspace is made
+  /// here. Errors: kInternal when threads wait for each other forever.
   Status Run(const std::vector<void*>& buffers);
 
  private:

@@ -34,7 +34,8 @@ class Writer {
       if (b_.dtype(n) == dtype) fit.push_back(n);
     }
     if (!fit.empty() && !random_.OneIn(8)) return random_.Pick(fit);
-    if (random_.OneIn(3) || nodes_.empty()) return b_.Const(static_cast<double>(random_.Int(0, 3)), dtype);
+    if (random_.OneIn(3) || nodes_.empty())
+      return b_.Const(static_cast<double>(random_.Int(0, 3)), dtype);
     return b_.Cast(random_.Pick(nodes_), dtype);
   }
 

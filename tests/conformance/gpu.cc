@@ -67,22 +67,25 @@ Result<std::shared_ptr<Gpu>> Gpu::Open() {
       Bind(l, "cuInit", a.Init) && Bind(l, "cuDeviceGet", a.DeviceGet) &&
       Bind(l, "cuDeviceGetName", a.DeviceGetName) &&
       Bind(l, "cuDeviceGetAttribute", a.DeviceGetAttribute) &&
-      Bind(l, "cuDevicePrimaryCtxRetain", a.CtxRetain) && Bind(l, "cuCtxSetCurrent", a.CtxSetCurrent) &&
-      Bind(l, "cuMemAlloc_v2", a.MemAlloc) && Bind(l, "cuMemFree_v2", a.MemFree) &&
-      Bind(l, "cuMemcpyHtoD_v2", a.HtoD) && Bind(l, "cuMemcpyDtoH_v2", a.DtoH) &&
-      Bind(l, "cuMemsetD8_v2", a.MemsetD8) && Bind(l, "cuModuleLoadData", a.ModuleLoadData) &&
-      Bind(l, "cuModuleUnload", a.ModuleUnload) && Bind(l, "cuModuleGetFunction", a.ModuleGetFunction) &&
+      Bind(l, "cuDevicePrimaryCtxRetain", a.CtxRetain) &&
+      Bind(l, "cuCtxSetCurrent", a.CtxSetCurrent) && Bind(l, "cuMemAlloc_v2", a.MemAlloc) &&
+      Bind(l, "cuMemFree_v2", a.MemFree) && Bind(l, "cuMemcpyHtoD_v2", a.HtoD) &&
+      Bind(l, "cuMemcpyDtoH_v2", a.DtoH) && Bind(l, "cuMemsetD8_v2", a.MemsetD8) &&
+      Bind(l, "cuModuleLoadData", a.ModuleLoadData) && Bind(l, "cuModuleUnload", a.ModuleUnload) &&
+      Bind(l, "cuModuleGetFunction", a.ModuleGetFunction) &&
       Bind(l, "cuFuncSetAttribute", a.FuncSetAttribute) &&
-      Bind(l, "cuLaunchKernelEx", a.LaunchKernelEx) && Bind(l, "cuCtxSynchronize", a.CtxSynchronize) &&
-      Bind(l, "cuEventCreate", a.EventCreate) && Bind(l, "cuEventRecord", a.EventRecord) &&
-      Bind(l, "cuEventElapsedTime", a.EventElapsedTime) && Bind(l, "cuEventDestroy_v2", a.EventDestroy) &&
-      Bind(l, "cuGetErrorString", a.GetErrorString);
+      Bind(l, "cuLaunchKernelEx", a.LaunchKernelEx) &&
+      Bind(l, "cuCtxSynchronize", a.CtxSynchronize) && Bind(l, "cuEventCreate", a.EventCreate) &&
+      Bind(l, "cuEventRecord", a.EventRecord) &&
+      Bind(l, "cuEventElapsedTime", a.EventElapsedTime) &&
+      Bind(l, "cuEventDestroy_v2", a.EventDestroy) && Bind(l, "cuGetErrorString", a.GetErrorString);
   if (!bound) return Error(Code::kDevice, "the CUDA driver is too old");
   AICF_RETURN_IF_ERROR(gpu->Check(a.Init(0), "starting the driver"));
   int device = 0, major = 0;
   char name[128] = {};
   AICF_RETURN_IF_ERROR(gpu->Check(a.DeviceGet(&device, 0), "finding a GPU"));
-  AICF_RETURN_IF_ERROR(gpu->Check(a.DeviceGetName(name, sizeof name - 1, device), "naming the GPU"));
+  AICF_RETURN_IF_ERROR(
+      gpu->Check(a.DeviceGetName(name, sizeof name - 1, device), "naming the GPU"));
   AICF_RETURN_IF_ERROR(gpu->Check(a.DeviceGetAttribute(&major, 75, device), "reading the GPU"));
   if (major != 9) return Error(Code::kDevice, name, " is no GPU of compute capability 9.0");
   void* context = nullptr;
@@ -101,7 +104,8 @@ Status Gpu::Check(int result, std::string_view what) const {
   if (result == 0) return OkStatus();
   const char* text = nullptr;
   api_->GetErrorString(result, &text);
-  return Error(Code::kDevice, what, ": ", text == nullptr ? "unknown error" : text, " (", result, ")");
+  return Error(Code::kDevice, what, ": ", text == nullptr ? "unknown error" : text, " (", result,
+               ")");
 }
 
 Result<uint64_t> Gpu::Allocate(size_t bytes) {
@@ -154,7 +158,8 @@ Status Gpu::Run(const std::vector<std::byte>& cubin, const std::string& symbol,
   void* events[2] = {};
   for (void*& e : events) AICF_RETURN_IF_ERROR(Check(a.EventCreate(&e, 0), "making an event"));
   // The first launch is apart: it loads code and warms the cache.
-  Status status = Check(a.LaunchKernelEx(&config, function, parameters.data(), nullptr), "launching");
+  Status status =
+      Check(a.LaunchKernelEx(&config, function, parameters.data(), nullptr), "launching");
   a.EventRecord(events[0], nullptr);
   for (int t = 1; t < times && status.ok(); ++t) {
     status = Check(a.LaunchKernelEx(&config, function, parameters.data(), nullptr), "launching");

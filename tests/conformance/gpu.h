@@ -1,4 +1,5 @@
-/// The few driver calls that run a cubin, opened by name: enough to test kernels apart from the runtime.
+/// The few driver calls that run a cubin, opened by name: enough to test kernels apart from the
+/// runtime.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Accuracy and size on the GPU: units in the last place of every function, long products, and tensors of
-// more than 2^31 elements.
+// Accuracy and size on the GPU: units in the last place of every function, long products, and
+// tensors of more than 2^31 elements.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,20 +31,25 @@ class GpuAccuracy : public testing::Test {
     const ImageRequest request{k, &p};
     AICF_ASSIGN_OR_RETURN(const CompiledImages images,
                           CompileImages({&request, 1}, d, ImageOptions{"none", 0, {}}));
-    AICF_ASSIGN_OR_RETURN(const uint64_t workspace, runner_->gpu().Allocate(k->workspace_bytes(p, d)));
+    AICF_ASSIGN_OR_RETURN(const uint64_t workspace,
+                          runner_->gpu().Allocate(k->workspace_bytes(p, d)));
     addresses.push_back(workspace);
-    return runner_->gpu().Run(images.images[0].cubin, images.images[0].symbol, k->launch(p, d), addresses);
+    return runner_->gpu().Run(images.images[0].cubin, images.images[0].symbol, k->launch(p, d),
+                              addresses);
   }
 
   std::unique_ptr<JobRunner> runner_;
 };
 
-void PutFloat(std::vector<std::byte>& buffer, size_t i, float v) { std::memcpy(&buffer[i * 4], &v, 4); }
+void PutFloat(std::vector<std::byte>& buffer, size_t i, float v) {
+  std::memcpy(&buffer[i * 4], &v, 4);
+}
 
 // Random floats of every magnitude, a dense set near 0 and 1, and the special values.
 float Argument(Random& random, size_t i) {
-  constexpr float kSpecial[] = {0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN, 1e-45f, -1e-40f,
-                                3.4028235e38f, 88.72284f, -103.97f, 0.5f, -0.5f, 2.0f, 1.5707964f};
+  constexpr float kSpecial[] = {0.0f, -0.0f,  1.0f,    -1.0f,         INFINITY,  -INFINITY,
+                                NAN,  1e-45f, -1e-40f, 3.4028235e38f, 88.72284f, -103.97f,
+                                0.5f, -0.5f,  2.0f,    1.5707964f};
   if (i < std::size(kSpecial)) return kSpecial[i];
   if (i % 3 == 0) {
     const auto bits = static_cast<uint32_t>(random.Next());
@@ -62,7 +67,8 @@ Case FunctionCase(ExprOp op, uint64_t seed) {
   p.family = Family::kElementwise;
   p.attrs = abi::ElementwiseAttrs{};
   const bool binary = abi::ExprOpArity(op) == 2;
-  for (int k = 0; k < (binary ? 2 : 1); ++k) p.inputs.push_back(abi::DenseView(DType::kF32, {kCount}));
+  for (int k = 0; k < (binary ? 2 : 1); ++k)
+    p.inputs.push_back(abi::DenseView(DType::kF32, {kCount}));
   p.outputs = {abi::DenseView(DType::kF32, {kCount})};
   p.core_inputs = static_cast<int>(p.inputs.size());
   abi::ExprBuilder b;
@@ -82,11 +88,12 @@ Case FunctionCase(ExprOp op, uint64_t seed) {
 }
 
 TEST_F(GpuAccuracy, FunctionsStayWithinTwoUnitsInTheLastPlace) {
-  const ExprOp ops[] = {ExprOp::kExp,   ExprOp::kLog,   ExprOp::kSqrt,  ExprOp::kRsqrt,   ExprOp::kRecip,
-                        ExprOp::kSin,   ExprOp::kCos,   ExprOp::kTan,   ExprOp::kAsin,    ExprOp::kAcos,
-                        ExprOp::kAtan,  ExprOp::kSinh,  ExprOp::kCosh,  ExprOp::kTanh,    ExprOp::kAsinh,
-                        ExprOp::kAcosh, ExprOp::kAtanh, ExprOp::kErf,   ExprOp::kSigmoid, ExprOp::kSoftplus,
-                        ExprOp::kPow,   ExprOp::kDiv,   ExprOp::kFmod,  ExprOp::kMod,     ExprOp::kRound};
+  const ExprOp ops[] = {
+      ExprOp::kExp,   ExprOp::kLog,   ExprOp::kSqrt, ExprOp::kRsqrt,   ExprOp::kRecip,
+      ExprOp::kSin,   ExprOp::kCos,   ExprOp::kTan,  ExprOp::kAsin,    ExprOp::kAcos,
+      ExprOp::kAtan,  ExprOp::kSinh,  ExprOp::kCosh, ExprOp::kTanh,    ExprOp::kAsinh,
+      ExprOp::kAcosh, ExprOp::kAtanh, ExprOp::kErf,  ExprOp::kSigmoid, ExprOp::kSoftplus,
+      ExprOp::kPow,   ExprOp::kDiv,   ExprOp::kFmod, ExprOp::kMod,     ExprOp::kRound};
   std::vector<Job> jobs;
   for (ExprOp op : ops) {
     Job job;
@@ -147,19 +154,24 @@ TEST_F(GpuAccuracy, SumsAndFindsInMoreThanTwoToThe31Elements) {
   ASSERT_TRUE(gpu.Fill(*data, 0, static_cast<size_t>(kHuge) * 4).ok());
   // Whole numbers that add up exactly, at the places where an index that wraps would miss them.
   float expected = 0, value = 1;
-  for (int64_t at : {int64_t{0}, (int64_t{1} << 31) - 1, int64_t{1} << 31, (int64_t{1} << 30) + 3, kHuge - 1}) {
+  for (int64_t at :
+       {int64_t{0}, (int64_t{1} << 31) - 1, int64_t{1} << 31, (int64_t{1} << 30) + 3, kHuge - 1}) {
     ASSERT_TRUE(gpu.Upload(*data + static_cast<uint64_t>(at) * 4, &value, 4).ok());
     expected += value;
     value *= 2;
   }
   float sum = 0;
-  ASSERT_EQ(Launch("cuda.reduce.rows", SumOf(DType::kF32, kHuge, abi::ReduceKind::kSum), {*data, *out})
-                .ToString(), "ok");
+  ASSERT_EQ(
+      Launch("cuda.reduce.rows", SumOf(DType::kF32, kHuge, abi::ReduceKind::kSum), {*data, *out})
+          .ToString(),
+      "ok");
   ASSERT_TRUE(gpu.Download(&sum, *out, 4).ok());
   EXPECT_EQ(sum, expected);
   int64_t index = -1;
-  ASSERT_EQ(Launch("cuda.reduce.rows", SumOf(DType::kF32, kHuge, abi::ReduceKind::kArgMax), {*data, *out})
-                .ToString(), "ok");
+  ASSERT_EQ(
+      Launch("cuda.reduce.rows", SumOf(DType::kF32, kHuge, abi::ReduceKind::kArgMax), {*data, *out})
+          .ToString(),
+      "ok");
   ASSERT_TRUE(gpu.Download(&index, *out, 8).ok());
   EXPECT_EQ(index, kHuge - 1);
 }
@@ -177,7 +189,9 @@ TEST_F(GpuAccuracy, LongSumsOfReals) {
   std::memcpy(&value, &bits, 4);
   const double expected = static_cast<double>(value) * static_cast<double>(kCount);
   for (std::string_view key : {"cuda.reduce.rows", "cuda.reduce.columns"}) {
-    ASSERT_EQ(Launch(key, SumOf(DType::kF32, kCount, abi::ReduceKind::kSum), {*data, *out}).ToString(), "ok");
+    ASSERT_EQ(
+        Launch(key, SumOf(DType::kF32, kCount, abi::ReduceKind::kSum), {*data, *out}).ToString(),
+        "ok");
     ASSERT_TRUE(gpu.Download(&sum, *out, 4).ok());
     EXPECT_NEAR(static_cast<double>(sum), expected, expected * 0x1p-23) << key;
   }
@@ -194,7 +208,8 @@ TEST_F(GpuAccuracy, MapsMoreThanTwoToThe31Elements) {
   p.inputs = p.outputs = {abi::DenseView(DType::kU8, {kHuge})};
   p.core_inputs = 1;
   abi::ExprBuilder b;
-  p.epilogue = b.Finish({b.Binary(ExprOp::kAdd, b.Input(0, DType::kU8), b.ConstInt(7, DType::kU8))});
+  p.epilogue =
+      b.Finish({b.Binary(ExprOp::kAdd, b.Input(0, DType::kU8), b.ConstInt(7, DType::kU8))});
   ASSERT_TRUE(gpu.Fill(*in, 5, static_cast<size_t>(kHuge)).ok());
   ASSERT_TRUE(gpu.Fill(*out, 0, static_cast<size_t>(kHuge)).ok());
   ASSERT_EQ(Launch("cuda.elementwise.map", p, {*in, *out}).ToString(), "ok");

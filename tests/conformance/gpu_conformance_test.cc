@@ -31,7 +31,8 @@ class GpuConformance : public testing::Test {
   void RunAll(size_t at_least) {
     EXPECT_GE(cases_, at_least);
     runner_->Run(jobs_, {});
-    for (const Job& job : jobs_) EXPECT_EQ(job.failure, "") << job.kernel->key << "\n" << job.item->name;
+    for (const Job& job : jobs_)
+      EXPECT_EQ(job.failure, "") << job.kernel->key << "\n" << job.item->name;
     RecordProperty("cases", static_cast<int>(cases_));
     RecordProperty("runs", static_cast<int>(jobs_.size()));
   }
@@ -58,42 +59,42 @@ TEST_F(GpuConformance, Elementwise) {
 }
 
 TEST_F(GpuConformance, Copy) {
-  AddRandom(Family::kCopy, 100, 2);
+  AddRandom(Family::kCopy, 100, 1);
   RunAll(100);
 }
 
 TEST_F(GpuConformance, Reduce) {
-  AddRandom(Family::kReduce, 100, 2);
+  AddRandom(Family::kReduce, 100, 1);
   AddRandom(Family::kReduce, 20, 1, {.whole_numbers = false, .max_elements = 60000});
   RunAll(100);
 }
 
 TEST_F(GpuConformance, MatmulOfWholeNumbersIsExact) {
-  AddRandom(Family::kGemm, 90, 2, {.max_elements = 8000});
-  AddRandom(Family::kGemm, 20, 2, {.max_elements = 8000, .rows = 1});
+  AddRandom(Family::kGemm, 80, 1, {.max_elements = 8000});
+  AddRandom(Family::kGemm, 30, 2, {.max_elements = 8000, .rows = 1});
   RunAll(100);
 }
 
 TEST_F(GpuConformance, MatmulOnTensorCores) {
-  AddRandom(Family::kGemm, 60, 2,
+  AddRandom(Family::kGemm, 60, 1,
             {.max_elements = 8000, .math = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16}});
   RunAll(60);
 }
 
 TEST_F(GpuConformance, MatmulOfReals) {
-  AddRandom(Family::kGemm, 20, 2, {.whole_numbers = false, .max_elements = 8000});
-  AddRandom(Family::kGemm, 20, 2,
+  AddRandom(Family::kGemm, 20, 1, {.whole_numbers = false, .max_elements = 8000});
+  AddRandom(Family::kGemm, 20, 1,
             {.whole_numbers = false, .math = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16}});
   RunAll(40);
 }
 
 TEST_F(GpuConformance, ConvOfWholeNumbersIsExact) {
-  AddRandom(Family::kConv, 100, 2);
+  AddRandom(Family::kConv, 100, 1);
   RunAll(100);
 }
 
 TEST_F(GpuConformance, ConvOnTensorCores) {
-  AddRandom(Family::kConv, 50, 2, {.math = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16}});
+  AddRandom(Family::kConv, 50, 1, {.math = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16}});
   AddRandom(Family::kConv, 20, 1,
             {.whole_numbers = false, .math = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16}});
   RunAll(70);
@@ -105,7 +106,7 @@ TEST_F(GpuConformance, Pool) {
 }
 
 TEST_F(GpuConformance, Normalize) {
-  AddRandom(Family::kNormalize, 70, 2);
+  AddRandom(Family::kNormalize, 70, 1);
   AddRandom(Family::kNormalize, 30, 1, {.whole_numbers = false, .max_elements = 60000});
   RunAll(100);
 }

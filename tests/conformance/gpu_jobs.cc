@@ -21,7 +21,8 @@ void OnAllCores(size_t count, const std::function<void(size_t)>& f) {
     for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) f(i);
   };
   std::vector<std::thread> threads;
-  for (unsigned t = 1; t < std::max(1u, std::thread::hardware_concurrency()); ++t) threads.emplace_back(work);
+  for (unsigned t = 1; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
+    threads.emplace_back(work);
   work();
   for (std::thread& t : threads) t.join();
 }
@@ -34,17 +35,21 @@ Result<std::unique_ptr<JobRunner>> JobRunner::Make() {
   return runner;
 }
 
-std::vector<const abi::KernelInfo*> JobRunner::Variants(const Case& c, size_t most, size_t turn) const {
+std::vector<const abi::KernelInfo*> JobRunner::Variants(const Case& c, size_t most,
+                                                        size_t turn) const {
   std::vector<const abi::KernelInfo*> fit;
   for (const abi::KernelInfo& k : abi::KernelsOf(c.problem.family)) {
-    if (k.backend == abi::Backend::kCuda && k.supports(c.problem, device_).empty()) fit.push_back(&k);
+    if (k.backend == abi::Backend::kCuda && k.supports(c.problem, device_).empty())
+      fit.push_back(&k);
   }
   std::stable_sort(fit.begin(), fit.end(), [&](const abi::KernelInfo* a, const abi::KernelInfo* b) {
     return a->cost_us(c.problem, device_) < b->cost_us(c.problem, device_);
   });
   if (fit.size() <= most) return fit;
+  if (most == 1) return {fit[turn % fit.size()]};
   std::vector<const abi::KernelInfo*> chosen = {fit[0]};
-  for (size_t i = 0; chosen.size() < most; ++i) chosen.push_back(fit[1 + (turn + i) % (fit.size() - 1)]);
+  for (size_t i = 0; chosen.size() < most; ++i)
+    chosen.push_back(fit[1 + (turn + i) % (fit.size() - 1)]);
   return chosen;
 }
 
@@ -88,8 +93,9 @@ void JobRunner::Run(std::vector<Job>& jobs, const Options& options) {
   image_options.cache_dir = cache == nullptr ? "none" : cache;
   const Result<CompiledImages> images = CompileImages(requests, device_, image_options);
   for (size_t j = 0; j < jobs.size(); ++j) {
-    const Status status = images.ok() ? RunOne(jobs[j], images->images[images->image_of[j]], options.times)
-                                      : images.status();
+    const Status status = images.ok()
+                              ? RunOne(jobs[j], images->images[images->image_of[j]], options.times)
+                              : images.status();
     if (!status.ok()) jobs[j].failure = status.ToString();
   }
   if (!options.compare) return;
@@ -99,7 +105,8 @@ void JobRunner::Run(std::vector<Job>& jobs, const Options& options) {
   for (const auto& [item, buffers] : references) items.push_back(item);
   OnAllCores(items.size(), [&](size_t i) { references.at(items[i]) = RunReference(*items[i]); });
   for (Job& job : jobs) {
-    if (job.failure.empty()) job.failure = Difference(*job.item, job.got, references.at(job.item.get()));
+    if (job.failure.empty())
+      job.failure = Difference(*job.item, job.got, references.at(job.item.get()));
   }
 }
 

@@ -1,5 +1,5 @@
-/// Many cases on the GPU: all instances compiled in parallel first, then run one after the other and
-/// compared with the reference kernels.
+/// Many cases on the GPU: all instances compiled in parallel first, then run one after the other
+/// and compared with the reference kernels.
 #pragma once
 
 #include <memory>
@@ -16,9 +16,9 @@ namespace aicf::conformance {
 struct Job {
   std::shared_ptr<const Case> item;
   const abi::KernelInfo* kernel = nullptr;
-  Buffers got;            ///< buffers after the run
-  double mean_us = 0;     ///< filled when Options::times > 1
-  std::string failure;    ///< compile, launch or comparison; empty when all is well
+  Buffers got;          ///< buffers after the run
+  double mean_us = 0;   ///< filled when Options::times > 1
+  std::string failure;  ///< compile, launch or comparison; empty when all is well
 };
 
 class JobRunner {
@@ -36,7 +36,8 @@ class JobRunner {
   /// Runs every job. Failures are in the jobs.
   void Run(std::vector<Job>& jobs, const Options& options);
 
-  /// The variants that take the case, `most` of them, rotating with `turn`; the cheapest first.
+  /// `most` of the variants that take the case, rotating with `turn`; the cheapest first, and always among
+  /// them when most > 1.
   std::vector<const abi::KernelInfo*> Variants(const Case& c, size_t most, size_t turn) const;
 
  private:

@@ -1,5 +1,6 @@
-// Predictions against the clock: for typical steps of small vision models every variant is timed, and the
-// variant that the predicted costs choose must not be far from the fastest. Prints one line per variant.
+// Predictions against the clock: for typical steps of small vision models every variant is timed,
+// and the variant that the predicted costs choose must not be far from the fastest. Prints one line
+// per variant.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +29,8 @@ View ChannelsLast(DType dtype, int64_t n, int64_t c, int64_t h, int64_t w) {
 void AddBiasRelu(Problem& p, const Dims& bias_strides) {
   p.inputs.push_back({DType::kF32, p.outputs[0].shape, bias_strides, 0});
   abi::ExprBuilder b;
-  const uint16_t sum = b.Binary(abi::ExprOp::kAdd, b.Input(0, DType::kF32), b.Input(1, DType::kF32));
+  const uint16_t sum =
+      b.Binary(abi::ExprOp::kAdd, b.Input(0, DType::kF32), b.Input(1, DType::kF32));
   p.epilogue = b.Finish({b.Binary(abi::ExprOp::kMax, sum, b.Const(0, DType::kF32))});
 }
 
@@ -45,16 +47,19 @@ Layer Conv(int64_t n, int64_t in, int64_t h, int64_t w, int64_t out, int64_t ker
   a.group = group;
   p.attrs = a;
   const int64_t oh = (h - 1) / stride + 1, ow = (w - 1) / stride + 1, local = in / group;
-  p.inputs = {ChannelsLast(dtype, n, in, h, w),
-              {dtype, {out, local, kernel, kernel}, {1, out, kernel * local * out, local * out}, 0}};
+  p.inputs = {
+      ChannelsLast(dtype, n, in, h, w),
+      {dtype, {out, local, kernel, kernel}, {1, out, kernel * local * out, local * out}, 0}};
   p.outputs = {ChannelsLast(dtype, n, out, oh, ow)};
   p.core_inputs = 2;
   AddBiasRelu(p, {0, 1, 0, 0});
-  return {StrCat("conv ", n, "x", in, "x", h, "x", w, " -> ", out, " k", kernel, " s", stride, " g", group,
-                 " ", abi::MathModeName(math), " ", DTypeName(dtype)), p};
+  return {StrCat("conv ", n, "x", in, "x", h, "x", w, " -> ", out, " k", kernel, " s", stride, " g",
+                 group, " ", abi::MathModeName(math), " ", DTypeName(dtype)),
+          p};
 }
 
-Layer Gemm(int64_t m, int64_t n, int64_t k, MathMode math = MathMode::kFp32, DType dtype = DType::kF32) {
+Layer Gemm(int64_t m, int64_t n, int64_t k, MathMode math = MathMode::kFp32,
+           DType dtype = DType::kF32) {
   Problem p;
   p.family = Family::kGemm;
   p.math = math;
@@ -63,7 +68,8 @@ Layer Gemm(int64_t m, int64_t n, int64_t k, MathMode math = MathMode::kFp32, DTy
   p.outputs = {abi::DenseView(dtype, {m, n})};
   p.core_inputs = 2;
   AddBiasRelu(p, {0, 1});
-  return {StrCat("gemm ", m, "x", n, "x", k, " ", abi::MathModeName(math), " ", DTypeName(dtype)), p};
+  return {StrCat("gemm ", m, "x", n, "x", k, " ", abi::MathModeName(math), " ", DTypeName(dtype)),
+          p};
 }
 
 Layer Softmax(int64_t rows, int64_t length) {
@@ -105,23 +111,39 @@ Layer Transpose(int64_t c, int64_t pixels) {
 std::vector<Layer> Layers() {
   using enum MathMode;
   return {
-      Conv(1, 3, 48, 320, 16, 3, 2, 1),     Conv(1, 16, 24, 160, 32, 1, 1, 1),
-      Conv(1, 64, 24, 160, 64, 1, 1, 1),    Conv(1, 128, 12, 160, 128, 1, 1, 1),
-      Conv(1, 240, 6, 80, 240, 1, 1, 1),    Conv(1, 480, 3, 80, 480, 1, 1, 1),
-      Conv(1, 480, 1, 40, 60, 3, 1, 1),     Conv(1, 480, 1, 1, 120, 1, 1, 1),
-      Conv(6, 240, 6, 80, 240, 1, 1, 1),    Conv(1, 96, 160, 160, 24, 3, 1, 1),
-      Conv(1, 24, 160, 160, 96, 1, 1, 1),   Conv(1, 3, 640, 640, 16, 3, 2, 1),
-      Conv(1, 64, 24, 160, 64, 3, 1, 64),   Conv(1, 240, 6, 80, 240, 5, 1, 240),
-      Conv(1, 96, 160, 160, 96, 5, 1, 96),  Conv(1, 512, 14, 14, 512, 3, 1, 1),
-      Conv(1, 64, 224, 224, 64, 3, 1, 1),   Conv(1, 64, 55, 55, 64, 3, 1, 1, kFp16, DType::kF16),
-      Conv(1, 64, 56, 56, 64, 3, 1, 1, kTf32), Conv(1, 240, 6, 80, 240, 1, 1, 1, kFp16),
+      Conv(1, 3, 48, 320, 16, 3, 2, 1),
+      Conv(1, 16, 24, 160, 32, 1, 1, 1),
+      Conv(1, 64, 24, 160, 64, 1, 1, 1),
+      Conv(1, 128, 12, 160, 128, 1, 1, 1),
+      Conv(1, 240, 6, 80, 240, 1, 1, 1),
+      Conv(1, 480, 3, 80, 480, 1, 1, 1),
+      Conv(1, 480, 1, 40, 60, 3, 1, 1),
+      Conv(1, 480, 1, 1, 120, 1, 1, 1),
+      Conv(6, 240, 6, 80, 240, 1, 1, 1),
+      Conv(1, 96, 160, 160, 24, 3, 1, 1),
+      Conv(1, 24, 160, 160, 96, 1, 1, 1),
+      Conv(1, 3, 640, 640, 16, 3, 2, 1),
+      Conv(1, 64, 24, 160, 64, 3, 1, 64),
+      Conv(1, 240, 6, 80, 240, 5, 1, 240),
+      Conv(1, 96, 160, 160, 96, 5, 1, 96),
+      Conv(1, 512, 14, 14, 512, 3, 1, 1),
+      Conv(1, 64, 224, 224, 64, 3, 1, 1),
+      Conv(1, 64, 55, 55, 64, 3, 1, 1, kFp16, DType::kF16),
+      Conv(1, 64, 56, 56, 64, 3, 1, 1, kTf32),
+      Conv(1, 240, 6, 80, 240, 1, 1, 1, kFp16),
       Conv(1, 64, 224, 224, 64, 3, 1, 1, kTf32),
-      Gemm(1, 1000, 1280),                  Gemm(40, 6625, 120),
-      Gemm(40, 360, 120),                   Gemm(240, 120, 480),
-      Gemm(128, 768, 768),                  Gemm(1024, 1024, 1024),
-      Gemm(1024, 1024, 1024, kTf32),        Gemm(4096, 4096, 4096, kFp16, DType::kF16),
-      Softmax(40, 6625),                    Softmax(960, 40),
-      Mean(480, 3, 80),                     Mean(64, 160, 160),
+      Gemm(1, 1000, 1280),
+      Gemm(40, 6625, 120),
+      Gemm(40, 360, 120),
+      Gemm(240, 120, 480),
+      Gemm(128, 768, 768),
+      Gemm(1024, 1024, 1024),
+      Gemm(1024, 1024, 1024, kTf32),
+      Gemm(4096, 4096, 4096, kFp16, DType::kF16),
+      Softmax(40, 6625),
+      Softmax(960, 40),
+      Mean(480, 3, 80),
+      Mean(64, 160, 160),
       Transpose(96, 25600),
   };
 }
@@ -148,7 +170,8 @@ TEST(GpuTiming, ChosenVariantsAreNearTheFastest) {
     ranges.emplace_back(first, jobs.size());
   }
   runner.Run(jobs, {.compare = false, .times = 30});
-  std::printf("on %s: measured us, predicted us, variant (first: chosen)\n", runner.gpu().name().c_str());
+  std::printf("on %s: measured us, predicted us, variant (first: chosen)\n",
+              runner.gpu().name().c_str());
   double chosen_total = 0, fastest_total = 0;
   for (auto [first, last] : ranges) {
     std::printf("%s\n", jobs[first].item->name.c_str());

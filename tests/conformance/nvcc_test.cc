@@ -1,5 +1,5 @@
-// The instances' text through both of CUDA's compilers: NVRTC, which ships it, and nvcc, which is stricter
-// about host and device code.
+// The instances' text through both of CUDA's compilers: NVRTC, which ships it, and nvcc, which is
+// stricter about host and device code.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -51,7 +51,8 @@ TEST(Nvrtc, CompilesEveryVariant) {
   const auto images = CompileImages(requests, *abi::FindDevice("cuda"), options);
   ASSERT_TRUE(images.ok()) << images.status().ToString();
   EXPECT_EQ(images->images.size(), instances.size());
-  for (const CompiledImage& image : images->images) EXPECT_GT(image.cubin.size(), 1000u) << image.symbol;
+  for (const CompiledImage& image : images->images)
+    EXPECT_GT(image.cubin.size(), 1000u) << image.symbol;
 }
 
 #if defined(AICF_NVCC)
@@ -61,8 +62,10 @@ constexpr const char* kNvcc = "";
 #endif
 
 TEST(Nvcc, CompilesAHandfulOfInstances) {
-  if (*kNvcc == '\0') GTEST_SKIP() << "nvcc was not found at configure time, or AICF_CUDA_CHECK is off";
-  const fs::path folder = fs::temp_directory_path() / StrCat("aicf-nvcc-", static_cast<int64_t>(getpid()));
+  if (*kNvcc == '\0')
+    GTEST_SKIP() << "nvcc was not found at configure time, or AICF_CUDA_CHECK is off";
+  const fs::path folder =
+      fs::temp_directory_path() / StrCat("aicf-nvcc-", static_cast<int64_t>(getpid()));
   for (const cuda::EmbeddedSource& s : cuda::EmbeddedSources()) {
     fs::create_directories((folder / s.name).parent_path());
     std::ofstream(folder / s.name) << s.text;
@@ -71,10 +74,12 @@ TEST(Nvcc, CompilesAHandfulOfInstances) {
   for (const auto& [kernel, problem] : OneInstanceEach()) {
     // One variant per device file, and not every file: nvcc takes seconds for each.
     if (!sources.insert(kernel->source).second || sources.size() % 2 == 0) continue;
-    std::ofstream(folder / "instance.cu") << WriteCudaSource(*kernel, problem, *abi::FindDevice("cuda"));
+    std::ofstream(folder / "instance.cu")
+        << WriteCudaSource(*kernel, problem, *abi::FindDevice("cuda"));
     const std::string command =
-        StrCat(kNvcc, " -std=c++17 -fmad=false -gencode=arch=compute_90a,code=sm_90a -c -I", folder.string(),
-               " ", (folder / "instance.cu").string(), " -o /dev/null > ", (folder / "log").string(), " 2>&1");
+        StrCat(kNvcc, " -std=c++17 -fmad=false -gencode=arch=compute_90a,code=sm_90a -c -I",
+               folder.string(), " ", (folder / "instance.cu").string(), " -o /dev/null > ",
+               (folder / "log").string(), " 2>&1");
     std::stringstream log;
     const int result = std::system(command.c_str());
     log << std::ifstream(folder / "log").rdbuf();

@@ -1,4 +1,5 @@
-/// A small deterministic generator: the same seed gives the same case on every machine and compiler.
+/// A small deterministic generator: the same seed gives the same case on every machine and
+/// compiler.
 #pragma once
 
 #include <cstdint>

@@ -98,7 +98,8 @@ TEST_P(Variants, EveryVariantIsMet) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     const Case c = RandomCase(family(), seed, OptionsOf(seed));
     for (const KernelInfo& k : abi::KernelsOf(family())) {
-      if (k.backend != abi::Backend::kCpu) met[k.key] += k.supports(c.problem, device_).empty() ? 1 : 0;
+      if (k.backend != abi::Backend::kCpu)
+        met[k.key] += k.supports(c.problem, device_).empty() ? 1 : 0;
     }
   }
   for (const auto& [key, count] : met) EXPECT_GT(count, 0) << key << " refused all the cases";

@@ -15,12 +15,18 @@ void Put(std::byte* at, T value) {
 // Stores a number of the dtype's range.
 void PutNumber(std::byte* at, DType dtype, double v) {
   switch (dtype) {
-    case DType::kF32: return Put(at, static_cast<float>(v));
-    case DType::kF64: return Put(at, v);
-    case DType::kF16: return Put(at, F32ToF16(static_cast<float>(v)));
-    case DType::kBF16: return Put(at, F32ToBF16(static_cast<float>(v)));
-    case DType::kBool: return Put(at, static_cast<uint8_t>(v > 0));
-    default: break;
+    case DType::kF32:
+      return Put(at, static_cast<float>(v));
+    case DType::kF64:
+      return Put(at, v);
+    case DType::kF16:
+      return Put(at, F32ToF16(static_cast<float>(v)));
+    case DType::kBF16:
+      return Put(at, F32ToBF16(static_cast<float>(v)));
+    case DType::kBool:
+      return Put(at, static_cast<uint8_t>(v > 0));
+    default:
+      break;
   }
   const auto whole = static_cast<int64_t>(v);
   std::memcpy(at, &whole, static_cast<size_t>(DTypeBytes(dtype)));  // little-endian: the low bytes
@@ -46,12 +52,14 @@ abi::View RandomView(Random& random, DType dtype, const Dims& shape, bool repeat
   for (int d = 0; d < shape.rank(); ++d) order.push_back(d);
   if (random.OneIn(2)) {
     for (size_t i = order.size(); i > 1; --i) {
-      std::swap(order[i - 1], order[static_cast<size_t>(random.Int(0, static_cast<int64_t>(i) - 1))]);
+      std::swap(order[i - 1],
+                order[static_cast<size_t>(random.Int(0, static_cast<int64_t>(i) - 1))]);
     }
   }
   int64_t stride = random.OneIn(6) ? random.Int(2, 3) : 1;
   int64_t lowest = 0;
-  const bool gaps = random.OneIn(3), backwards = random.OneIn(5), broadcasts = repeat && random.OneIn(2);
+  const bool gaps = random.OneIn(3), backwards = random.OneIn(5),
+             broadcasts = repeat && random.OneIn(2);
   for (size_t i = order.size(); i-- > 0;) {
     const int d = order[i];
     if (broadcasts && random.OneIn(2)) continue;

@@ -109,7 +109,7 @@ TEST_F(GpuFaults, ADeviceResetByAnotherLibraryIsADeviceErrorAndDestructorsReturn
   EXPECT_LT(RelativeError(RunOnce(*fresh, *program_, x_), Reference(program_, x_)), 1e-6);
 }
 
-TEST_F(GpuFaults, GarbageCodeWithAGoodHashIsRefusedByTheDriver) {
+TEST_F(GpuFaults, GarbageCodeWithAGoodHashIsABadArtifact) {
   const auto contents = CompileToContents(TinyProgram(kElements));
   ASSERT_TRUE(contents.ok());
   // Noise, nothing but an ELF magic, and a cubin cut in half.

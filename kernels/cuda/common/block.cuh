@@ -1,4 +1,5 @@
-// Exchange within a warp and within a block. All combine in a fixed order: results are deterministic.
+// Exchange within a warp and within a block. All combine in a fixed order: results are
+// deterministic.
 #pragma once
 
 namespace aicf {
@@ -11,7 +12,10 @@ AICF_DEVICE int ThreadInBlock() {
 template <class T>
 AICF_DEVICE T ShuffleXor(T value, int mask) {
   static_assert(sizeof(T) % 4 == 0, "moved in 32-bit words");
-  union { T value; u32 words[sizeof(T) / 4]; } box;
+  union {
+    T value;
+    u32 words[sizeof(T) / 4];
+  } box;
   box.value = value;
 #pragma unroll
   for (int w = 0; w < static_cast<int>(sizeof(T)) / 4; ++w) {
@@ -24,7 +28,10 @@ AICF_DEVICE T ShuffleXor(T value, int mask) {
 template <class T>
 AICF_DEVICE T LoadCluster(const T* own, int rank) {
   static_assert(sizeof(T) % 4 == 0, "moved in 32-bit words");
-  union { T value; u32 words[sizeof(T) / 4]; } box;
+  union {
+    T value;
+    u32 words[sizeof(T) / 4];
+  } box;
 #pragma unroll
   for (int w = 0; w < static_cast<int>(sizeof(T)) / 4; ++w) {
     box.words[w] = LoadClusterWord(reinterpret_cast<const char*>(own) + 4 * w, rank);

@@ -8,7 +8,14 @@ enum { kReduceSum, kReduceProd, kReduceMin, kReduceMax, kReduceMean, kReduceArgM
 enum { kPoolMax, kPoolAverage, kPoolLp };
 enum { kSoftmax, kLogSoftmax, kLayerNorm, kRmsNorm };
 enum { kNearest, kLinear, kCubic };
-enum { kHalfPixel, kPytorchHalfPixel, kAlignCorners, kAsymmetric, kHalfPixelSymmetric, kTfHalfPixelForNN };
+enum {
+  kHalfPixel,
+  kPytorchHalfPixel,
+  kAlignCorners,
+  kAsymmetric,
+  kHalfPixelSymmetric,
+  kTfHalfPixelForNN
+};
 enum { kRoundPreferFloor, kRoundPreferCeil, kFloor, kCeil };
 
 }  // namespace aicf

@@ -4,7 +4,7 @@
 ///   kKey, kSource               key and device file
 ///   Refusal(problem, device)    empty, or why the algorithm cannot run the problem
 ///   Workspace(problem, device)  scratch bytes
-///   Launch(problem, device)     grid and block; the source writer makes them constants of the instance
+///   Launch(problem, device)     grid and block; the source writer makes them constants
 ///   InPlace(problem, input)     see abi::KernelInfo::in_place
 ///   CostUs(problem, device)     predicted microseconds
 #pragma once
@@ -26,7 +26,7 @@ struct Work {
   double flops_per_us = 0;   ///< peak that the inner loop reaches on the whole machine
   double bytes_share = 0.8;  ///< part of the memory bandwidth that the accesses reach
   double blocks = 1;
-  double latency_us = 0;     ///< dependent chain of one block, paid once per wave
+  double latency_us = 0;  ///< dependent chain of one block, paid once per wave
   int blocks_per_sm = 4;
 };
 double PredictUs(const Work& work, const abi::DeviceSpec& device);
@@ -34,8 +34,8 @@ double PredictUs(const Work& work, const abi::DeviceSpec& device);
 /// Sentence for a device that is not a Hopper GPU; empty for one that is.
 std::string RefuseDevice(const abi::DeviceSpec& device);
 
-/// True when input and outputs[0] occupy the same elements in the same order and all other outputs are
-/// other buffers' business: the condition for reading an element just before it is overwritten.
+/// True when input and outputs[0] occupy the same elements in the same order and all other outputs
+/// are other buffers' business: the condition for reading an element just before it is overwritten.
 bool SameElements(const abi::Problem& problem, int input);
 
 /// ceil(items / per_block) blocks, at least one and at most `limit` (kernels walk in grid strides).

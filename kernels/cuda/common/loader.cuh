@@ -1,22 +1,28 @@
-// Moves tiles of an operand into shared memory: asynchronously where memory and shared memory hold the
-// same type and a thread's piece is 4, 8 or 16 bytes, through registers (converting) otherwise.
+// Moves tiles of an operand into shared memory: asynchronously where memory and shared memory hold
+// the same type and a thread's piece is 4, 8 or 16 bytes, through registers (converting) otherwise.
 #pragma once
 
 namespace aicf {
 
 /// Element type in shared memory from storage type: the same, or widened and converted.
-template <class T, class S> AICF_DEVICE T ToTile(S v) {
-  if constexpr (kSame<T, S>) return v;
-  else if constexpr (kSame<T, f16> || kSame<T, bf16>) return Narrow<T>::Of(static_cast<float>(Widen(v)));
-  else return static_cast<T>(Widen(v));
+template <class T, class S>
+AICF_DEVICE T ToTile(S v) {
+  if constexpr (kSame<T, S>)
+    return v;
+  else if constexpr (kSame<T, f16> || kSame<T, bf16>)
+    return Narrow<T>::Of(static_cast<float>(Widen(v)));
+  else
+    return static_cast<T>(Widen(v));
 }
 
 /// A tile of kRows x kCols elements of T, rows kPitch apart. The reduced dimension k runs along the
-/// columns (kStaticRows: operand A) or along the rows (operand B); the other one is fixed for the block.
+/// columns (kStaticRows: operand A) or along the rows (operand B); the other one is fixed for the
+/// block.
 ///
-/// Source names elements: Static MakeStatic(i) for a row of A or a column of B, Dynamic MakeDynamic(k),
-/// and At(static, dynamic, &valid), an address that is read only when valid. V elements along the
-/// columns (kAlongCols) or rows are neighbours in memory, aligned, and all valid or none.
+/// Source names elements: Static MakeStatic(i) for a row of A or a column of B, Dynamic
+/// MakeDynamic(k), and At(static, dynamic, &valid), an address that is read only when valid. V
+/// elements along the columns (kAlongCols) or rows are neighbours in memory, aligned, and all valid
+/// or none.
 template <class Source, class T, int kThreads, int kRows, int kCols, int kPitch, bool kStaticRows,
           bool kAlongCols, int V>
 struct TileLoader {
@@ -28,8 +34,8 @@ struct TileLoader {
   static_assert(kThreads >= kLanes, "a line is loaded at once");
   static constexpr bool kStaticLines = kStaticRows == kAlongCols;
   static constexpr int kBytes = static_cast<int>(sizeof(S)) * V;
-  static constexpr bool kAsync = kSame<T, S> && (kAlongCols || V == 1) &&
-                                 (kBytes == 4 || kBytes == 8 || kBytes == 16);
+  static constexpr bool kAsync =
+      kSame<T, S> && (kAlongCols || V == 1) && (kBytes == 4 || kBytes == 8 || kBytes == 16);
 
   typename Source::Static fixed[kStaticLines ? kCount : 1];
   T held[kAsync ? 1 : kCount][V];

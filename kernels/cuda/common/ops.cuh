@@ -1,26 +1,53 @@
-// The expression operators of kernels/abi/expr_ops.def. Compiled without contraction and without fast
-// math, so every + - * / sqrt rounds once; functions whose library version strays more than 2 ULP in f32
-// are evaluated in f64 and rounded.
+// The expression operators of kernels/abi/expr_ops.def. Compiled without contraction and without
+// fast math, so every + - * / sqrt rounds once; functions whose library version strays more than 2
+// ULP in f32 are evaluated in f64 and rounded.
 #pragma once
 
 #include "common/types.cuh"
 
 namespace aicf {
 
-template <class T> struct UnsignedOf { typedef T U; };
-template <> struct UnsignedOf<i8> { typedef u8 U; };
-template <> struct UnsignedOf<i16> { typedef u16 U; };
-template <> struct UnsignedOf<i32> { typedef u32 U; };
-template <> struct UnsignedOf<i64> { typedef u64 U; };
+template <class T>
+struct UnsignedOf {
+  typedef T U;
+};
+template <>
+struct UnsignedOf<i8> {
+  typedef u8 U;
+};
+template <>
+struct UnsignedOf<i16> {
+  typedef u16 U;
+};
+template <>
+struct UnsignedOf<i32> {
+  typedef u32 U;
+};
+template <>
+struct UnsignedOf<i64> {
+  typedef u64 U;
+};
 /// Unsigned and at least 32 bits wide: wraps without undefined behaviour.
-template <class T> struct WrapOf { typedef u32 U; };
-template <> struct WrapOf<i64> { typedef u64 U; };
-template <> struct WrapOf<u64> { typedef u64 U; };
+template <class T>
+struct WrapOf {
+  typedef u32 U;
+};
+template <>
+struct WrapOf<i64> {
+  typedef u64 U;
+};
+template <>
+struct WrapOf<u64> {
+  typedef u64 U;
+};
 
-template <class T> constexpr bool kIsSigned = !kSame<typename UnsignedOf<T>::U, T>;
-template <class T> constexpr int kBits = static_cast<int>(sizeof(T)) * 8;
+template <class T>
+constexpr bool kIsSigned = !kSame<typename UnsignedOf<T>::U, T>;
+template <class T>
+constexpr int kBits = static_cast<int>(sizeof(T)) * 8;
 
-template <class T> AICF_DEVICE typename WrapOf<T>::U Wrap(T v) {
+template <class T>
+AICF_DEVICE typename WrapOf<T>::U Wrap(T v) {
   return static_cast<typename WrapOf<T>::U>(v);
 }
 
@@ -29,22 +56,32 @@ AICF_DEVICE double FromBits64(u64 bits) { return __longlong_as_double(static_cas
 
 // ---- Arithmetic.
 
-template <class T> AICF_DEVICE T OpAdd(T a, T b) {
-  if constexpr (kIsFloat<T>) return a + b;
-  else return static_cast<T>(Wrap(a) + Wrap(b));
+template <class T>
+AICF_DEVICE T OpAdd(T a, T b) {
+  if constexpr (kIsFloat<T>)
+    return a + b;
+  else
+    return static_cast<T>(Wrap(a) + Wrap(b));
 }
-template <class T> AICF_DEVICE T OpSub(T a, T b) {
-  if constexpr (kIsFloat<T>) return a - b;
-  else return static_cast<T>(Wrap(a) - Wrap(b));
+template <class T>
+AICF_DEVICE T OpSub(T a, T b) {
+  if constexpr (kIsFloat<T>)
+    return a - b;
+  else
+    return static_cast<T>(Wrap(a) - Wrap(b));
 }
-template <class T> AICF_DEVICE T OpMul(T a, T b) {
-  if constexpr (kIsFloat<T>) return a * b;
-  else return static_cast<T>(Wrap(a) * Wrap(b));
+template <class T>
+AICF_DEVICE T OpMul(T a, T b) {
+  if constexpr (kIsFloat<T>)
+    return a * b;
+  else
+    return static_cast<T>(Wrap(a) * Wrap(b));
 }
 AICF_DEVICE float OpFma(float a, float b, float c) { return fmaf(a, b, c); }
 AICF_DEVICE double OpFma(double a, double b, double c) { return fma(a, b, c); }
 
-template <class T> AICF_DEVICE T OpDiv(T a, T b) {
+template <class T>
+AICF_DEVICE T OpDiv(T a, T b) {
   if constexpr (kIsFloat<T>) {
     return a / b;
   } else if constexpr (kIsSigned<T>) {
@@ -58,7 +95,8 @@ template <class T> AICF_DEVICE T OpDiv(T a, T b) {
 /// Remainder with the dividend's sign.
 AICF_DEVICE float OpFmod(float a, float b) { return fmodf(a, b); }
 AICF_DEVICE double OpFmod(double a, double b) { return fmod(a, b); }
-template <class T> AICF_DEVICE T OpFmod(T a, T b) {
+template <class T>
+AICF_DEVICE T OpFmod(T a, T b) {
   if (b == 0) return 0;
   if constexpr (kIsSigned<T>) {
     if (b == -1) return 0;
@@ -66,7 +104,8 @@ template <class T> AICF_DEVICE T OpFmod(T a, T b) {
   return static_cast<T>(a % b);
 }
 /// Remainder with the divisor's sign.
-template <class T> AICF_DEVICE T OpMod(T a, T b) {
+template <class T>
+AICF_DEVICE T OpMod(T a, T b) {
   const T r = OpFmod(a, b);
   if constexpr (kIsFloat<T> || kIsSigned<T>) {
     return r != 0 && (r < 0) != (b < 0) ? OpAdd(r, b) : r;
@@ -78,7 +117,8 @@ AICF_DEVICE float OpPow(float a, float b) {
   return static_cast<float>(pow(static_cast<double>(a), static_cast<double>(b)));
 }
 AICF_DEVICE double OpPow(double a, double b) { return pow(a, b); }
-template <class T> AICF_DEVICE T OpPow(T base, T exponent) {
+template <class T>
+AICF_DEVICE T OpPow(T base, T exponent) {
   if constexpr (kIsSigned<T>) {
     if (exponent < 0) {
       if (base == 1) return 1;
@@ -94,54 +134,94 @@ template <class T> AICF_DEVICE T OpPow(T base, T exponent) {
   }
   return static_cast<T>(result);
 }
-template <class T> AICF_DEVICE T OpMin(T a, T b) {
+template <class T>
+AICF_DEVICE T OpMin(T a, T b) {
   if constexpr (kIsFloat<T>) {
     if (a != a) return a;
   }
   return a < b ? a : b;
 }
-template <class T> AICF_DEVICE T OpMax(T a, T b) {
+template <class T>
+AICF_DEVICE T OpMax(T a, T b) {
   if constexpr (kIsFloat<T>) {
     if (a != a) return a;
   }
   return a > b ? a : b;
 }
-template <class T> AICF_DEVICE T OpNeg(T a) {
-  if constexpr (kIsFloat<T>) return -a;
-  else return static_cast<T>(0 - Wrap(a));
+template <class T>
+AICF_DEVICE T OpNeg(T a) {
+  if constexpr (kIsFloat<T>)
+    return -a;
+  else
+    return static_cast<T>(0 - Wrap(a));
 }
 AICF_DEVICE float OpAbs(float a) { return fabsf(a); }
 AICF_DEVICE double OpAbs(double a) { return fabs(a); }
-template <class T> AICF_DEVICE T OpAbs(T a) {
-  if constexpr (kIsSigned<T>) return a < 0 ? OpNeg(a) : a;
-  else return a;
+template <class T>
+AICF_DEVICE T OpAbs(T a) {
+  if constexpr (kIsSigned<T>)
+    return a < 0 ? OpNeg(a) : a;
+  else
+    return a;
 }
-template <class T> AICF_DEVICE T OpSign(T a) {
-  if constexpr (kIsFloat<T>) return a > 0 ? T(1) : a < 0 ? T(-1) : a;
-  else if constexpr (kIsSigned<T>) return static_cast<T>((a > 0) - (a < 0));
-  else return static_cast<T>(a != 0);
+template <class T>
+AICF_DEVICE T OpSign(T a) {
+  if constexpr (kIsFloat<T>)
+    return a > 0 ? T(1) : a < 0 ? T(-1) : a;
+  else if constexpr (kIsSigned<T>)
+    return static_cast<T>((a > 0) - (a < 0));
+  else
+    return static_cast<T>(a != 0);
 }
 
 // ---- Comparison and logic.
 
-template <class T> AICF_DEVICE bool OpEq(T a, T b) { return a == b; }
-template <class T> AICF_DEVICE bool OpLt(T a, T b) { return a < b; }
-template <class T> AICF_DEVICE bool OpLe(T a, T b) { return a <= b; }
-template <class T> AICF_DEVICE T OpAnd(T a, T b) { return static_cast<T>(a & b); }
-template <class T> AICF_DEVICE T OpOr(T a, T b) { return static_cast<T>(a | b); }
-template <class T> AICF_DEVICE T OpXor(T a, T b) { return static_cast<T>(a ^ b); }
-template <class T> AICF_DEVICE T OpNot(T a) { return static_cast<T>(~a); }
+template <class T>
+AICF_DEVICE bool OpEq(T a, T b) {
+  return a == b;
+}
+template <class T>
+AICF_DEVICE bool OpLt(T a, T b) {
+  return a < b;
+}
+template <class T>
+AICF_DEVICE bool OpLe(T a, T b) {
+  return a <= b;
+}
+template <class T>
+AICF_DEVICE T OpAnd(T a, T b) {
+  return static_cast<T>(a & b);
+}
+template <class T>
+AICF_DEVICE T OpOr(T a, T b) {
+  return static_cast<T>(a | b);
+}
+template <class T>
+AICF_DEVICE T OpXor(T a, T b) {
+  return static_cast<T>(a ^ b);
+}
+template <class T>
+AICF_DEVICE T OpNot(T a) {
+  return static_cast<T>(~a);
+}
 AICF_DEVICE bool OpNot(bool a) { return !a; }
-template <class T> AICF_DEVICE T OpShl(T a, T b) {
+template <class T>
+AICF_DEVICE T OpShl(T a, T b) {
   const u64 by = static_cast<u64>(b);
   return by >= kBits<T> ? T(0) : static_cast<T>(static_cast<u64>(a) << by);
 }
-template <class T> AICF_DEVICE T OpShr(T a, T b) {
+template <class T>
+AICF_DEVICE T OpShr(T a, T b) {
   const u64 by = static_cast<u64>(b);
-  if constexpr (kIsSigned<T>) return static_cast<T>(a >> (by < kBits<T> ? by : kBits<T> - 1));
-  else return by >= kBits<T> ? T(0) : static_cast<T>(a >> by);
+  if constexpr (kIsSigned<T>)
+    return static_cast<T>(a >> (by < kBits<T> ? by : kBits<T> - 1));
+  else
+    return by >= kBits<T> ? T(0) : static_cast<T>(a >> by);
 }
-template <class T> AICF_DEVICE bool OpIsNan(T a) { return a != a; }
+template <class T>
+AICF_DEVICE bool OpIsNan(T a) {
+  return a != a;
+}
 AICF_DEVICE bool OpIsInf(float a) { return fabsf(a) == FromBits(0x7f800000u); }
 AICF_DEVICE bool OpIsInf(double a) { return fabs(a) == FromBits64(0x7ff0000000000000ull); }
 
@@ -154,8 +234,11 @@ AICF_DEVICE bool OpIsInf(double a) { return fabs(a) == FromBits64(0x7ff000000000
   AICF_DEVICE float Name(float a) { return static_cast<float>(function(static_cast<double>(a))); } \
   AICF_DEVICE double Name(double a) { return function(a); }
 
-/// e^x = (1 + p) * scale * rest, p = e^r - 1 with r in [-ln2/2, ln2/2], the reduction in two fused steps.
-struct ExpParts { float p, scale, rest; };
+/// e^x = (1 + p) * scale * rest, p = e^r - 1 with r in [-ln2/2, ln2/2], the reduction in two fused
+/// steps.
+struct ExpParts {
+  float p, scale, rest;
+};
 AICF_DEVICE ExpParts SplitExp(float x) {
   // Beyond these ends the result is 0 or infinity; inside, 2^n is a product of two normal floats.
   const float c = fminf(fmaxf(x, -105.0f), 90.0f);
@@ -170,7 +253,8 @@ AICF_DEVICE ExpParts SplitExp(float x) {
   p = fmaf(p, r, 0.5f);
   const int half = static_cast<int>(n) >> 1;
   const int other = static_cast<int>(n) - half;
-  return {fmaf(p, r * r, r), __int_as_float((half + 127) << 23), __int_as_float((other + 127) << 23)};
+  return {fmaf(p, r * r, r), __int_as_float((half + 127) << 23),
+          __int_as_float((other + 127) << 23)};
 }
 
 /// Within 1.1 ULP.
@@ -197,9 +281,7 @@ AICF_DEVICE double SigmoidOf(double x) {
   const double e = exp(-fabs(x));
   return (x >= 0 ? 1.0 : e) / (1.0 + e);
 }
-AICF_DEVICE double SoftplusOf(double x) {
-  return x != x ? x : fmax(x, 0.0) + log1p(exp(-fabs(x)));
-}
+AICF_DEVICE double SoftplusOf(double x) { return x != x ? x : fmax(x, 0.0) + log1p(exp(-fabs(x))); }
 
 AICF_FUNCTION(OpExp, ExpF32(a), exp(a))
 AICF_FUNCTION(OpLog, logf(a), log(a))
@@ -235,7 +317,8 @@ AICF_DEVICE float OpRoundBF16(float a) {
 
 // ---- Cast: ONNX semantics; floats saturate into integers and NaN gives 0.
 
-template <class To> struct LimitsOf {
+template <class To>
+struct LimitsOf {
   static constexpr To kLowest = kIsSigned<To> ? static_cast<To>(u64(1) << (kBits<To> - 1)) : To(0);
   static constexpr To kHighest = static_cast<To>(~(kIsSigned<To> ? u64(1) << (kBits<To> - 1) : 0));
 };
@@ -254,10 +337,14 @@ AICF_DEVICE To SaturatedInteger(From v) {
 
 template <class To, class From>
 AICF_DEVICE To OpCast(From v) {
-  if constexpr (kSame<To, From>) return v;
-  else if constexpr (kSame<To, bool>) return v != From(0);
-  else if constexpr (kIsFloat<From> && !kIsFloat<To>) return SaturatedInteger<To>(v);
-  else return static_cast<To>(v);
+  if constexpr (kSame<To, From>)
+    return v;
+  else if constexpr (kSame<To, bool>)
+    return v != From(0);
+  else if constexpr (kIsFloat<From> && !kIsFloat<To>)
+    return SaturatedInteger<To>(v);
+  else
+    return static_cast<To>(v);
 }
 
 }  // namespace aicf

@@ -67,7 +67,8 @@ AICF_DEVICE unsigned LoadClusterWord(const void* own, int rank) {
   return value;
 }
 
-/// Barrier of all threads of the cluster; global and shared memory written before it is seen after it.
+/// Barrier of all threads of the cluster; global and shared memory written before it is seen after
+/// it.
 AICF_DEVICE void ClusterBarrier() {
   asm volatile("barrier.cluster.arrive.release;" ::: "memory");
   asm volatile("barrier.cluster.wait.acquire;" ::: "memory");

@@ -12,7 +12,8 @@ using abi::View;
 
 constexpr int kMaxRun = 16;
 
-// Axes with more than one element, ordered by falling stride of `leader`; equal strides keep their order.
+// Axes with more than one element, ordered by falling stride of `leader`; equal strides keep their
+// order.
 Dims InMemoryOrder(const Dims& axes, const View& leader) {
   std::vector<int64_t> order;
   for (int64_t a : axes) {
@@ -92,7 +93,8 @@ int64_t PowerOfTwoDivisor(int64_t value, int64_t limit) {
   return std::min(low, limit);
 }
 
-// Largest r such that r consecutive indices from a multiple of r stay in the walk's innermost extent.
+// Largest r such that r consecutive indices from a multiple of r stay in the walk's innermost
+// extent.
 int64_t RunWithin(const Walk& walk) {
   // A walk of one merged axis has no border but its end, which kernels treat element by element.
   if (walk.extents.rank() <= 1) return kMaxRun;

@@ -1,10 +1,10 @@
 /// Index spaces of a CUDA instance: how its threads' linear indices name elements of the operands.
 ///
-/// A group is an ordered list of axes walked by one linear index, the first axis outermost. The axes of
-/// a group are ordered by the strides of the first output (or, where the group is reduced, of the first
-/// input), so neighbouring indices are neighbours in memory whatever the layout. The launch functions
-/// (kernels/cuda) and the source writer (compiler/codegen) share these functions; both must see the
-/// same space.
+/// A group is an ordered list of axes walked by one linear index, the first axis outermost. The
+/// axes of a group are ordered by the strides of the first output (or, where the group is reduced,
+/// of the first input), so neighbouring indices are neighbours in memory whatever the layout. The
+/// launch functions (kernels/cuda) and the source writer (compiler/codegen) share these functions;
+/// both must see the same space.
 #pragma once
 
 #include <string_view>
@@ -21,13 +21,13 @@ struct Space {
   int64_t Count(size_t group) const;  ///< 1 for a group without axes or beyond the last
 };
 
-/// Domain of the core operands (reduce, normalize, topk; otherwise empty) and of outputs and extras.
+/// Domain of the core operands (reduce, normalize, topk; otherwise empty); of outputs and extras.
 ///   elementwise, copy, pool, gather, resize: output {all axes}
 ///   reduce:     domain {reduced, kept} (columns: {kept, reduced}); output {kept}
 ///   normalize:  domain and output {axes, others}
 ///   topk:       domain and output {axis, others}
 ///   gemm:       output {n, m, batch} or, where m is the contiguous axis, {m, n, batch}
-///   conv:       output {channel, positions} or, where positions are contiguous, {positions, channel}
+///   conv:       output {channel, positions} or, where positions are contiguous, the reverse
 struct Spaces {
   Space domain;
   Space output;
@@ -38,25 +38,29 @@ Spaces SpacesOf(std::string_view key, const abi::Problem& problem);
 /// gemm, conv: whether groups[0] of the output runs over rows (m, positions) instead of columns.
 bool RowsInner(const abi::Problem& problem);
 
-/// An operand along one group, neighbouring axes merged where one stride walks both, outermost first.
+/// An operand along one group, neighbouring axes merged where one stride walks both, outermost
+/// first.
 struct Walk {
   Dims extents;
   Dims strides;
 };
 Walk WalkOf(const abi::View& view, const Dims& group);
 
-/// Largest power of two r <= 16 such that the r elements from any index of groups[0] that is a multiple
-/// of r are consecutive in memory, the first aligned to min(16, r * element bytes); 1 when there is none.
+/// Largest power of two r <= 16 such that the r elements from any index of groups[0] that is a
+/// multiple of r are consecutive in memory, the first aligned to min(16, r * element bytes); 1 when
+/// there is none.
 int RunOf(const abi::View& view, const Space& space);
-/// Largest power of two r <= 16 such that those r elements are one and the same; 1 when there is none.
+/// Largest power of two r <= 16 such that those r elements are one and the same; 1 when there is
+/// none.
 int SameOf(const abi::View& view, const Space& space);
 
-/// Elements per access that keep every operand's access within 16 bytes and, for most of them, in one
-/// piece: the vector width of a kernel that walks `space` with these operands.
+/// Elements per access that keep every operand's access within 16 bytes and, for most of them, in
+/// one piece: the vector width of a kernel that walks `space` with these operands.
 int VectorOf(const std::vector<const abi::View*>& views, const Space& space);
 
-/// Vector width of the instance along output groups[0]: VectorOf the outputs and what is read at the same
-/// points, narrowed while fewer than two blocks of 128 threads per multiprocessor would be left.
+/// Vector width of the instance along output groups[0]: VectorOf the outputs and what is read at
+/// the same points, narrowed while fewer than two blocks of 128 threads per multiprocessor would be
+/// left.
 int OutputVector(std::string_view key, const abi::Problem& problem, int sm_count);
 
 /// Whether the instance needs 64-bit indices.

@@ -51,16 +51,16 @@ TEST(Space, WalkMergesOnlyWhatOneStrideReaches) {
 
 TEST(Space, RunNeedsStrideOneAlignmentAndWholeRows) {
   const Space rows{{4, 6}, {{1}, {0}}};
-  EXPECT_EQ(RunOf(With(DType::kF32, {4, 6}, {8, 1}), rows), 16);        // one merged axis: to its end
-  EXPECT_EQ(RunOf(With(DType::kF32, {4, 6}, {6, 1}), rows), 2);         // rows start at multiples of 2
+  EXPECT_EQ(RunOf(With(DType::kF32, {4, 6}, {8, 1}), rows), 16);  // one merged axis: to its end
+  EXPECT_EQ(RunOf(With(DType::kF32, {4, 6}, {6, 1}), rows), 2);   // rows start at multiples of 2
   EXPECT_EQ(RunOf(With(DType::kF32, {4, 6}, {8, 1}, 4), rows), 16);
   EXPECT_EQ(RunOf(With(DType::kF32, {4, 6}, {8, 1}, 2), rows), 2);
   EXPECT_EQ(RunOf(With(DType::kF32, {4, 6}, {8, 1}, 1), rows), 1);
   EXPECT_EQ(RunOf(With(DType::kF32, {4, 6}, {12, 2}), rows), 1);
   EXPECT_EQ(RunOf(With(DType::kF32, {4, 6}, {8, -1}, 5), rows), 1);
   const Space flat{{4, 6}, {{0, 1}}};
-  EXPECT_EQ(RunOf(With(DType::kF32, {4, 6}, {8, 1}), flat), 2);         // 6 elements, then a gap
-  EXPECT_EQ(RunOf(With(DType::kF16, {4, 6}, {6, 1}), flat), 16);        // dense
+  EXPECT_EQ(RunOf(With(DType::kF32, {4, 6}, {8, 1}), flat), 2);   // 6 elements, then a gap
+  EXPECT_EQ(RunOf(With(DType::kF16, {4, 6}, {6, 1}), flat), 16);  // dense
 }
 
 TEST(Space, SameCountsRepeatedElements) {

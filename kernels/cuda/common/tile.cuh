@@ -1,9 +1,8 @@
-// One output tile of a product: a ring of kStages tiles of both operands in shared memory, filled ahead
-// of the sums, then the sums through shared memory to the epilogue, so that results leave in whole
-// vectors along the output's contiguous axis whatever the layout.
-// With kClusterX > 1 the blocks of a cluster share out k, and each finishes a part of the tile from the
-// sums of all of them, added in the order of the blocks.
-// Follows tile_ffma.cuh or tile_mma.cuh.
+// One output tile of a product: a ring of kStages tiles of both operands in shared memory, filled
+// ahead of the sums, then the sums through shared memory to the epilogue, so that results leave in
+// whole vectors along the output's contiguous axis whatever the layout. With kClusterX > 1 the
+// blocks of a cluster share out k, and each finishes a part of the tile from the sums of all of
+// them, added in the order of the blocks. Follows tile_ffma.cuh or tile_mma.cuh.
 #pragma once
 
 #include "common/block.cuh"
@@ -18,9 +17,15 @@ constexpr int kStageElements = kTileM * kPitchA + kTileK * kPitchB;
 constexpr int kInnerTile = kRowsInner ? kTileM : kTileN;
 constexpr int kOuterTile = kRowsInner ? kTileN : kTileM;
 constexpr int kPitchC = kInnerTile + 4;
-constexpr int kTileBytes =
-    MaxOf(kStages * kStageElements * static_cast<int>(sizeof(tile_t)),
-          kSplit * kOuterTile * kPitchC * static_cast<int>(sizeof(acc_t)));
+/// Results per store: the tile is whole runs of them.
+AICF_DEVICE constexpr int RunOfTile() {
+  int run = kVector;
+  while (kInnerTile % run != 0) run /= 2;
+  return run;
+}
+constexpr int kRun = RunOfTile();
+constexpr int kTileBytes = MaxOf(kStages * kStageElements * static_cast<int>(sizeof(tile_t)),
+                                 kSplit* kOuterTile* kPitchC* static_cast<int>(sizeof(acc_t)));
 static_assert(kBlockX == kTileThreads, "the launch has the tile's threads");
 static_assert(kDynamicShared >= kTileBytes, "the launch has the tile's shared memory");
 
@@ -52,7 +57,8 @@ AICF_DEVICE void ComputeTile(const A& a, const B& b, index_t row0, index_t colum
   auto fetch = [&](int s) {
     if (s < steps) {
       load_a.Fetch(a, thread, static_cast<index_t>(first + s) * kTileK, stage(s));
-      load_b.Fetch(b, thread, static_cast<index_t>(first + s) * kTileK, stage(s) + kTileM * kPitchA);
+      load_b.Fetch(b, thread, static_cast<index_t>(first + s) * kTileK,
+                   stage(s) + kTileM * kPitchA);
     }
   };
   auto commit = [&](int s) {
@@ -92,8 +98,10 @@ AICF_DEVICE void StoreTileRun(const Args& args, const acc_t* c, int outer, int i
 #pragma unroll
       for (int g = 0; g < kSplit; ++g) {
         const acc_t* own = c + (g * kOuterTile + outer) * kPitchC + inner + j;
-        if constexpr (kParts > 1) sum = sum + LoadCluster(own, part);
-        else sum = sum + *own;
+        if constexpr (kParts > 1)
+          sum = sum + LoadCluster(own, part);
+        else
+          sum = sum + *own;
       }
     }
     raw[j] = OpCast<raw_t>(sum);
@@ -101,10 +109,35 @@ AICF_DEVICE void StoreTileRun(const Args& args, const acc_t* c, int outer, int i
   Epilogue::Store<V>(args, raw, i0, i1, i2);
 }
 
-/// Applies the epilogue to the tile whose output indices start at (row0, column0) and end before
-/// (rows, columns).
-AICF_DEVICE void StoreTile(const Args& args, const TileSums& sums, index_t row0, index_t column0,
-                           index_t rows, index_t columns, index_t i2) {
+/// Rows whose results lie at the index of the row itself.
+struct RowInPlace {
+  static constexpr bool kIdentity = true;
+  AICF_DEVICE index_t operator()(index_t row) const { return row; }
+};
+
+/// One run of kRun neighbouring results of the tile, which starts at (outer, inner).
+template <class Place>
+AICF_DEVICE void StoreTileVector(const Args& args, const acc_t* c, const Place& place, int outer,
+                                 int inner, index_t inner0, index_t outer0, index_t inner_end,
+                                 index_t i2) {
+  const index_t i0 = inner0 + inner;
+  const index_t i1 = kRowsInner ? outer0 + outer : place(outer0 + outer);
+  if (i1 < 0) return;
+  if ((!kRowsInner || Place::kIdentity) && i0 + kRun <= inner_end && i0 % kRun == 0) {
+    StoreTileRun<kRun>(args, c, outer, inner, i0, i1, i2);
+    return;
+  }
+  for (int j = 0; j < kRun && i0 + j < inner_end; ++j) {
+    const index_t at = kRowsInner ? place(i0 + j) : i0 + j;
+    if (at >= 0) StoreTileRun<1>(args, c, outer, inner + j, at, i1, i2);
+  }
+}
+
+/// Applies the epilogue to the tile whose rows and columns start at (row0, column0) and end before
+/// (rows, columns). place(row) is the row's index in the output, below 0 for none.
+template <class Place>
+AICF_DEVICE void StoreTile(const Args& args, const TileSums& sums, const Place& place, index_t row0,
+                           index_t column0, index_t rows, index_t columns, index_t i2) {
   acc_t* c = reinterpret_cast<acc_t*>(DynamicShared());
   const int thread = threadIdx.x;
   sums.Visit(thread, [&](int group, int row, int column, acc_t sum) {
@@ -112,22 +145,17 @@ AICF_DEVICE void StoreTile(const Args& args, const TileSums& sums, index_t row0,
     const int inner = kRowsInner ? row : column;
     c[(group * kOuterTile + outer) * kPitchC + inner] = sum;
   });
-  if constexpr (kParts > 1) ClusterBarrier();
-  else __syncthreads();
+  if constexpr (kParts > 1)
+    ClusterBarrier();
+  else
+    __syncthreads();
   const index_t inner0 = kRowsInner ? row0 : column0, outer0 = kRowsInner ? column0 : row0;
   const index_t inner_end = kRowsInner ? rows : columns, outer_end = kRowsInner ? columns : rows;
-  constexpr int kRuns = kInnerTile / kVector;
+  constexpr int kRuns = kInnerTile / kRun;
   for (int e = PartOfBlock() * kBlockX + thread; e < kRuns * kOuterTile; e += kParts * kBlockX) {
-    const int inner = e % kRuns * kVector, outer = e / kRuns;
-    const index_t i0 = inner0 + inner, i1 = outer0 + outer;
-    if (i1 >= outer_end || i0 >= inner_end) continue;
-    if (i0 + kVector <= inner_end && i0 % kVector == 0) {
-      StoreTileRun<kVector>(args, c, outer, inner, i0, i1, i2);
-    } else {
-      for (int j = 0; j < kVector && i0 + j < inner_end; ++j) {
-        StoreTileRun<1>(args, c, outer, inner + j, i0 + j, i1, i2);
-      }
-    }
+    const int inner = e % kRuns * kRun, outer = e / kRuns;
+    if (outer0 + outer >= outer_end || inner0 + inner >= inner_end) continue;
+    StoreTileVector(args, c, place, outer, inner, inner0, outer0, inner_end, i2);
   }
   // A block's shared memory outlives the others' reads.
   if constexpr (kParts > 1) ClusterBarrier();

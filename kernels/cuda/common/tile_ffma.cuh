@@ -1,20 +1,32 @@
-// Products of one tile on the ordinary units: every thread keeps kThreadM x kThreadN sums in registers.
-// The row of tiles.def gives kTileM, kTileN, kTileK, kThreadM, kThreadN and kSplit (parts of a tile's k that
-// groups of threads take in parallel).
+// Products of one tile on the ordinary units: every thread keeps kThreadM x kThreadN sums in
+// registers. The row of tiles.def gives kTileM, kTileN, kTileK, kThreadM, kThreadN and kSplit
+// (parts of a tile's k that groups of threads take in parallel).
 #pragma once
 
 namespace aicf {
 
 /// Sums: f32 by fused multiply-add, f64 likewise, integers modulo 2^32 or 2^64.
-template <class T> struct SumTypeOf { typedef typename WrapOf<T>::U A; };
-template <> struct SumTypeOf<float> { typedef float A; };
-template <> struct SumTypeOf<double> { typedef double A; };
+template <class T>
+struct SumTypeOf {
+  typedef typename WrapOf<T>::U A;
+};
+template <>
+struct SumTypeOf<float> {
+  typedef float A;
+};
+template <>
+struct SumTypeOf<double> {
+  typedef double A;
+};
 typedef SumTypeOf<raw_t>::A acc_t;
 typedef acc_t tile_t;
 
 AICF_DEVICE float MultiplyAdd(float a, float b, float c) { return fmaf(a, b, c); }
 AICF_DEVICE double MultiplyAdd(double a, double b, double c) { return fma(a, b, c); }
-template <class T> AICF_DEVICE T MultiplyAdd(T a, T b, T c) { return a * b + c; }
+template <class T>
+AICF_DEVICE T MultiplyAdd(T a, T b, T c) {
+  return a * b + c;
+}
 
 constexpr int kPadA = 4;
 constexpr int kPadB = 8;
@@ -50,7 +62,8 @@ struct TileSums {
       Pack<tile_t, 4> x[kThreadM];
 #pragma unroll
       for (int i = 0; i < kThreadM; ++i) {
-        x[i] = *reinterpret_cast<const Pack<tile_t, 4>*>(a + (Row(thread) + i) * (kTileK + kPadA) + k);
+        x[i] =
+            *reinterpret_cast<const Pack<tile_t, 4>*>(a + (Row(thread) + i) * (kTileK + kPadA) + k);
       }
 #pragma unroll
       for (int kk = 0; kk < 4; ++kk) {

@@ -1,6 +1,7 @@
-// Products of one tile on tensor cores (mma.sync): every warp keeps a kWarpM x kWarpN part of the tile in
-// fragments, f32 sums. The row of tiles.def gives kTileM, kTileN, kTileK, kWarpM, kWarpN and kSplit. Operands
-// are tf32, f16 or bf16 by kMath, converted on the way into shared memory (tf32: out of it).
+// Products of one tile on tensor cores (mma.sync): every warp keeps a kWarpM x kWarpN part of the
+// tile in fragments, f32 sums. The row of tiles.def gives kTileM, kTileN, kTileK, kWarpM, kWarpN
+// and kSplit. Operands are tf32, f16 or bf16 by kMath, converted on the way into shared memory
+// (tf32: out of it).
 #pragma once
 
 #include "common/enums.cuh"
@@ -8,9 +9,18 @@
 namespace aicf {
 
 typedef float acc_t;
-template <int kMode> struct TileTypeOf { typedef f16 T; };
-template <> struct TileTypeOf<kTf32> { typedef float T; };
-template <> struct TileTypeOf<kBf16> { typedef bf16 T; };
+template <int kMode>
+struct TileTypeOf {
+  typedef f16 T;
+};
+template <>
+struct TileTypeOf<kTf32> {
+  typedef float T;
+};
+template <>
+struct TileTypeOf<kBf16> {
+  typedef bf16 T;
+};
 typedef TileTypeOf<kMath>::T tile_t;
 
 constexpr int kPadA = kMath == kTf32 ? 4 : 8;
@@ -46,9 +56,12 @@ AICF_DEVICE void LoadB(unsigned (&f)[2], const T* b, int lane) {
   LoadMatrix2Transposed(f, b + lane % 16 * (kTileN + kPadB));
 }
 AICF_DEVICE void Multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  if constexpr (kMath == kTf32) MmaTf32(c, a, b);
-  else if constexpr (kMath == kBf16) MmaBF16(c, a, b);
-  else MmaF16(c, a, b);
+  if constexpr (kMath == kTf32)
+    MmaTf32(c, a, b);
+  else if constexpr (kMath == kBf16)
+    MmaBF16(c, a, b);
+  else
+    MmaF16(c, a, b);
 }
 
 struct TileSums {

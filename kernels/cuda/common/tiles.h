@@ -1,5 +1,5 @@
-/// Tiles of the product kernels (gemm, conv): their numbers become constants of an instance, and the
-/// launch and the prediction follow from the same row.
+/// Tiles of the product kernels (gemm, conv): their numbers become constants of an instance, and
+/// the launch and the prediction follow from the same row.
 #pragma once
 
 #include <string_view>
@@ -18,10 +18,12 @@ struct Tile {
   int threads() const { return m / part_m * (n / part_n) * split * (tensor ? 32 : 1); }
 };
 
-/// The tile of a product kernel ("cuda.gemm.tiled_64x64", "cuda.conv.tensor_32x32"); nullptr for others.
+/// The tile of a product kernel ("cuda.gemm.tiled_64x64", "cuda.conv.tensor_32x32"); nullptr for
+/// others.
 const Tile* TileOf(std::string_view key);
 
-/// The product a step is: rows x columns sums of `length` products, `batch` times.
+/// The product a step is: rows x columns sums of `length` products, `batch` times (gemm: the batch;
+/// conv: groups and phases).
 struct ProductShape {
   int64_t rows = 0, columns = 0, length = 0, batch = 1;
 };

@@ -15,50 +15,95 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
-struct f16 { u16 bits; };
-struct bf16 { u16 bits; };
-struct b8 { u8 bits; };  ///< bool in memory
+struct f16 {
+  u16 bits;
+};
+struct bf16 {
+  u16 bits;
+};
+struct b8 {
+  u8 bits;
+};  ///< bool in memory
 
 /// Type that a storage type has inside an expression.
-template <class S> struct ComputeOf { typedef S T; };
-template <> struct ComputeOf<f16> { typedef float T; };
-template <> struct ComputeOf<bf16> { typedef float T; };
-template <> struct ComputeOf<b8> { typedef bool T; };
+template <class S>
+struct ComputeOf {
+  typedef S T;
+};
+template <>
+struct ComputeOf<f16> {
+  typedef float T;
+};
+template <>
+struct ComputeOf<bf16> {
+  typedef float T;
+};
+template <>
+struct ComputeOf<b8> {
+  typedef bool T;
+};
 
-template <class S> AICF_DEVICE S Widen(S v) { return v; }
+template <class S>
+AICF_DEVICE S Widen(S v) {
+  return v;
+}
 AICF_DEVICE float Widen(f16 v) { return F16ToF32(v.bits); }
 AICF_DEVICE float Widen(bf16 v) { return __uint_as_float(static_cast<u32>(v.bits) << 16); }
 AICF_DEVICE bool Widen(b8 v) { return v.bits != 0; }
 
-template <class S> struct Narrow {
+template <class S>
+struct Narrow {
   static AICF_DEVICE S Of(S v) { return v; }
 };
-template <> struct Narrow<f16> {
+template <>
+struct Narrow<f16> {
   static AICF_DEVICE f16 Of(float v) { return f16{F32ToF16(v)}; }
 };
-template <> struct Narrow<bf16> {
+template <>
+struct Narrow<bf16> {
   static AICF_DEVICE bf16 Of(float v) { return bf16{F32ToBF16(v)}; }
 };
-template <> struct Narrow<b8> {
+template <>
+struct Narrow<b8> {
   static AICF_DEVICE b8 Of(bool v) { return b8{static_cast<u8>(v ? 1 : 0)}; }
 };
 
-template <class T> struct IsFloatType { static constexpr bool value = false; };
-template <> struct IsFloatType<float> { static constexpr bool value = true; };
-template <> struct IsFloatType<double> { static constexpr bool value = true; };
-template <class T> constexpr bool kIsFloat = IsFloatType<T>::value;
+template <class T>
+struct IsFloatType {
+  static constexpr bool value = false;
+};
+template <>
+struct IsFloatType<float> {
+  static constexpr bool value = true;
+};
+template <>
+struct IsFloatType<double> {
+  static constexpr bool value = true;
+};
+template <class T>
+constexpr bool kIsFloat = IsFloatType<T>::value;
 
-template <class A, class B> struct SameType { static constexpr bool value = false; };
-template <class A> struct SameType<A, A> { static constexpr bool value = true; };
-template <class A, class B> constexpr bool kSame = SameType<A, B>::value;
+template <class A, class B>
+struct SameType {
+  static constexpr bool value = false;
+};
+template <class A>
+struct SameType<A, A> {
+  static constexpr bool value = true;
+};
+template <class A, class B>
+constexpr bool kSame = SameType<A, B>::value;
 
 AICF_DEVICE constexpr int MinOf(int a, int b) { return a < b ? a : b; }
 AICF_DEVICE constexpr int MaxOf(int a, int b) { return a > b ? a : b; }
 
 /// Coordinates of a point by axis; axes of one element are 0.
-struct Point { index_t c[8]; };
+struct Point {
+  index_t c[8];
+};
 
-/// copy: `kCount` elements walked in vectors of V from From to To by blocks [kFirst, kFirst + kBlocks).
+/// copy: `kCount` elements walked in vectors of V from From to To by blocks [kFirst, kFirst +
+/// kBlocks).
 template <class From_, class To_, int V, int Input, i64 Count, i64 First, i64 Blocks>
 struct Piece {
   typedef From_ From;
@@ -70,10 +115,14 @@ struct Piece {
 };
 
 /// N elements moved by one access.
-template <class S, int N> struct alignas(sizeof(S) * N) Pack { S v[N]; };
+template <class S, int N>
+struct alignas(sizeof(S) * N) Pack {
+  S v[N];
+};
 
 /// Elements per access of a vector of V whose runs are R elements long.
-template <class S> AICF_DEVICE constexpr int PieceOf(int V, int R) {
+template <class S>
+AICF_DEVICE constexpr int PieceOf(int V, int R) {
   return MinOf(MinOf(V, R), MaxOf(1, 16 / static_cast<int>(sizeof(S))));
 }
 

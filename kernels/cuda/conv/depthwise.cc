@@ -23,7 +23,8 @@ std::string RefuseDepthwise(const abi::Problem& p) {
   const Dims& y = p.outputs[0].shape;
   if (a.transposed) return "is not for transposed convolutions";
   if (x[1] != a.group || y[1] != a.group) return "needs one input and one output channel per group";
-  if (abi::ComputeDType(p.inputs[0].dtype) != DType::kF32) return "multiplies f32, f16 and bf16 only";
+  if (abi::ComputeDType(p.inputs[0].dtype) != DType::kF32)
+    return "multiplies f32, f16 and bf16 only";
   if (p.inputs[0].strides[1] != 1 && x[1] > 1) return "the input's channels are not contiguous";
   if (p.outputs[0].strides[1] != 1 && y[1] > 1) return "the output's channels are not contiguous";
   if (abi::ElementsOf(p.outputs[0]) == 0) return "the output is empty";

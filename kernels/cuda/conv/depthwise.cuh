@@ -1,6 +1,6 @@
-// cuda.conv.depthwise: one input channel per output channel, channels last. A thread computes kPiece
-// neighbouring channels of kPixels neighbouring positions of the last spatial axis: every weight serves
-// kPixels positions, every input element all the taps that meet it.
+// cuda.conv.depthwise: one input channel per output channel, channels last. A thread computes
+// kPiece neighbouring channels of kPixels neighbouring positions of the last spatial axis: every
+// weight serves kPixels positions, every input element all the taps that meet it.
 #pragma once
 
 namespace aicf {
@@ -13,8 +13,8 @@ constexpr index_t kDilation = static_cast<index_t>(attr_dilations(kSpatial - 1))
 constexpr int kTaps = static_cast<int>(In1::extent(kLast));
 constexpr int kPixels = kDepthwisePixels;
 constexpr int kPiece = kDepthwisePiece;
-constexpr int kSpan = (kPixels - 1) * static_cast<int>(kStride) +
-                      (kTaps - 1) * static_cast<int>(kDilation) + 1;
+constexpr int kSpan =
+    (kPixels - 1) * static_cast<int>(kStride) + (kTaps - 1) * static_cast<int>(kDilation) + 1;
 constexpr index_t kPixelGroups = (Out0::extent(kLast) + kPixels - 1) / kPixels;
 static_assert(kChannels % kPiece == 0, "channels come in whole pieces");
 
@@ -73,7 +73,8 @@ AICF_DEVICE void AddTaps(const index_t (&start)[kSpatial], const In0::S* x, cons
 
 AICF_DEVICE void Kernel(const Args& args) {
   constexpr index_t kPieces = kChannels / kPiece;
-  constexpr index_t kLines = kOutputCount1 / Out0::extent(kLast);  ///< images and outer spatial axes
+  constexpr index_t kLines =
+      kOutputCount1 / Out0::extent(kLast);  ///< images and outer spatial axes
   for (index_t i = static_cast<index_t>(blockIdx.x) * kBlockX + threadIdx.x;
        i < kPieces * kPixelGroups * kLines; i += kGridX * kBlockX) {
     const index_t channel = i % kPieces * kPiece;
@@ -87,9 +88,11 @@ AICF_DEVICE void Kernel(const Args& args) {
                  static_cast<index_t>(attr_pads_begin(d));
     }
     float sum[kPixels][kPiece] = {};
-    AddTaps<0>(start, static_cast<const In0::S*>(args.in[0]) + In0::kOffset +
-                          point.c[0] * In0::stride(0) + channel,
-               static_cast<const In1::S*>(args.in[1]) + In1::kOffset + channel * In1::stride(0), sum);
+    AddTaps<0>(start,
+               static_cast<const In0::S*>(args.in[0]) + In0::kOffset + point.c[0] * In0::stride(0) +
+                   channel,
+               static_cast<const In1::S*>(args.in[1]) + In1::kOffset + channel * In1::stride(0),
+               sum);
 #pragma unroll
     for (int p = 0; p < kPixels; ++p) {
       if (pixel + p < Out0::extent(kLast)) {

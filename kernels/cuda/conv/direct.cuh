@@ -11,13 +11,25 @@ constexpr index_t kColumns = Out0::extent(1) / kGroups;
 constexpr int kWeightChannel = attr_transposed ? 0 : 1;
 
 /// Sums: f32 by fused multiply-add, f64 likewise, integers modulo 2^32 or 2^64.
-template <class T> struct SumTypeOf { typedef typename WrapOf<T>::U A; };
-template <> struct SumTypeOf<float> { typedef float A; };
-template <> struct SumTypeOf<double> { typedef double A; };
+template <class T>
+struct SumTypeOf {
+  typedef typename WrapOf<T>::U A;
+};
+template <>
+struct SumTypeOf<float> {
+  typedef float A;
+};
+template <>
+struct SumTypeOf<double> {
+  typedef double A;
+};
 typedef SumTypeOf<raw_t>::A acc_t;
 AICF_DEVICE float MultiplyAdd(float a, float b, float c) { return fmaf(a, b, c); }
 AICF_DEVICE double MultiplyAdd(double a, double b, double c) { return fma(a, b, c); }
-template <class T> AICF_DEVICE T MultiplyAdd(T a, T b, T c) { return a * b + c; }
+template <class T>
+AICF_DEVICE T MultiplyAdd(T a, T b, T c) {
+  return a * b + c;
+}
 
 AICF_DEVICE acc_t SumChannels(const In0::S* x, const In1::S* w, acc_t sum) {
 #pragma unroll 4

@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "kernels/cuda/common/map_host.h"
 #include "kernels/cuda/common/tiles.h"
 #include "kernels/cuda/conv/depthwise.h"
@@ -23,9 +25,12 @@ struct DepthwiseHost : CudaHostBase {
     return Launch1d(GridFor(threads, kMapThreads, kMapMaxGrid), kMapThreads);
   }
   static double CostUs(const Problem& p, const DeviceSpec& d) {
-    return PredictUs({.bytes = abi::ByteCount(p), .flops = abi::FlopCount(p),
-                      .flops_per_us = d.fp32_flops_per_us / 5, .bytes_share = 0.6,
-                      .blocks = static_cast<double>(Launch(p, d).grid[0]), .latency_us = 1.5,
+    return PredictUs({.bytes = abi::ByteCount(p),
+                      .flops = abi::FlopCount(p),
+                      .flops_per_us = d.fp32_flops_per_us / 5,
+                      .bytes_share = 0.6,
+                      .blocks = static_cast<double>(Launch(p, d).grid[0]),
+                      .latency_us = 1.5,
                       .blocks_per_sm = 8},
                      d);
   }
@@ -46,23 +51,29 @@ struct DirectHost : CudaHostBase {
 };
 
 std::string RefuseConvTile(const Tile& tile, const Problem& p) {
-  if (p.as<abi::ConvAttrs>().transposed) return "is not for transposed convolutions";
+  const auto& a = p.as<abi::ConvAttrs>();
+  for (int d = 0; a.transposed && d < a.strides.rank(); ++d) {
+    if (a.strides[d] > 16) return "the stride of a transposed convolution is above 16";
+    if (std::gcd(a.strides[d], a.dilations[d]) != 1) {
+      return "stride and dilation of a transposed convolution have a common divisor";
+    }
+  }
   return RefuseTile(tile, p);
 }
 
-#define AICF_TILE_HOST(id, key, source)                                       \
-  struct id##Host : CudaHostBase {                                            \
-    static constexpr std::string_view kKey = key;                             \
-    static constexpr std::string_view kSource = source;                       \
-    static std::string Refusal(const Problem& p, const DeviceSpec&) {         \
-      return RefuseConvTile(*TileOf(kKey), p);                                \
-    }                                                                         \
-    static LaunchConfig Launch(const Problem& p, const DeviceSpec& d) {       \
-      return LaunchTile(*TileOf(kKey), p, d);                                 \
-    }                                                                         \
-    static double CostUs(const Problem& p, const DeviceSpec& d) {             \
-      return TileUs(*TileOf(kKey), p, d);                                     \
-    }                                                                         \
+#define AICF_TILE_HOST(id, key, source)                                 \
+  struct id##Host : CudaHostBase {                                      \
+    static constexpr std::string_view kKey = key;                       \
+    static constexpr std::string_view kSource = source;                 \
+    static std::string Refusal(const Problem& p, const DeviceSpec&) {   \
+      return RefuseConvTile(*TileOf(kKey), p);                          \
+    }                                                                   \
+    static LaunchConfig Launch(const Problem& p, const DeviceSpec& d) { \
+      return LaunchTile(*TileOf(kKey), p, d);                           \
+    }                                                                   \
+    static double CostUs(const Problem& p, const DeviceSpec& d) {       \
+      return TileUs(*TileOf(kKey), p, d);                               \
+    }                                                                   \
   };
 #define AICF_FFMA_TILE(id, text, ...) \
   AICF_TILE_HOST(id, "cuda.conv.implicit_gemm_" text, "conv/implicit_gemm.cuh")

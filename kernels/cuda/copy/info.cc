@@ -13,8 +13,11 @@ using abi::View;
 constexpr int64_t kMaxGrid = 1 << 20;
 
 double CopyUs(const Problem& p, const DeviceSpec& d, double share, double blocks) {
-  return PredictUs({.bytes = abi::ByteCount(p), .bytes_share = share, .blocks = blocks,
-                    .latency_us = 0.8, .blocks_per_sm = 16},
+  return PredictUs({.bytes = abi::ByteCount(p),
+                    .bytes_share = share,
+                    .blocks = blocks,
+                    .latency_us = 0.8,
+                    .blocks_per_sm = 16},
                    d);
 }
 
@@ -82,7 +85,8 @@ struct TransposeHost : CudaHostBase {
     const int from = ContiguousAxis(p.inputs[0]);
     const int to = ContiguousAxis(p.outputs[0]);
     const int64_t tiles = CeilDiv(shape[from], kTile) * CeilDiv(shape[to], kTile);
-    const int64_t outer = abi::ElementsOf(p.inputs[0]) / std::max<int64_t>(1, shape[from] * shape[to]);
+    const int64_t outer =
+        abi::ElementsOf(p.inputs[0]) / std::max<int64_t>(1, shape[from] * shape[to]);
     LaunchConfig launch = Launch1d(GridFor(tiles * outer, 1, kMaxGrid), kTile);
     launch.block[1] = 8;
     return launch;

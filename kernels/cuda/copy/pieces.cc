@@ -17,7 +17,8 @@ abi::View WindowOf(const abi::View& out, const Dims& start, const Dims& shape) {
 }  // namespace
 
 std::vector<CopyPiece> PiecesOf(const abi::Problem& p) {
-  // Enough blocks per piece to keep the machine busy, few enough that a block moves several vectors.
+  // Enough blocks per piece to keep the machine busy, few enough that a block moves several
+  // vectors.
   constexpr int64_t kMaxBlocks = 1 << 20;
   std::vector<CopyPiece> pieces;
   int64_t next = 0;

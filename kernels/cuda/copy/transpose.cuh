@@ -1,5 +1,5 @@
-// cuda.copy.transpose: tiles of 32x32 through shared memory, so that both the side that is contiguous in
-// the input and the side that is contiguous in the output move in whole lines.
+// cuda.copy.transpose: tiles of 32x32 through shared memory, so that both the side that is
+// contiguous in the input and the side that is contiguous in the output move in whole lines.
 #pragma once
 
 namespace aicf {

@@ -1,6 +1,6 @@
 // cuda.elementwise.map: one vector of kVector results per thread, in the memory order of the first
-// output. All operands of a vector are read before any result is written, so a result may overwrite an
-// operand of the same elements.
+// output. All operands of a vector are read before any result is written, so a result may overwrite
+// an operand of the same elements.
 #pragma once
 
 namespace aicf {

@@ -6,9 +6,10 @@ namespace aicf {
 constexpr int kAxis = static_cast<int>(attr_axis);
 constexpr int kIndexRank = In1::kRank;
 /// Axis of the data that the output's innermost axis follows; -1 where it follows an index axis.
-constexpr int kDataInner = kInnerAxis < 0 ? -1
-                           : kInnerAxis < kAxis ? kInnerAxis
-                           : kInnerAxis >= kAxis + kIndexRank ? kInnerAxis - kIndexRank + 1 : -1;
+constexpr int kDataInner = kInnerAxis < 0                     ? -1
+                           : kInnerAxis < kAxis               ? kInnerAxis
+                           : kInnerAxis >= kAxis + kIndexRank ? kInnerAxis - kIndexRank + 1
+                                                              : -1;
 AICF_DEVICE constexpr bool WholeRuns() {
   return kDataInner >= 0 && In0::stride(kDataInner) == 1 && Out0::extent(kInnerAxis) % kVector == 0;
 }

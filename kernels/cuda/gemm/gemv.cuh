@@ -1,6 +1,6 @@
-// cuda.gemm.gemv: few rows, so B is read once and memory is the limit. Where B is contiguous along n,
-// lanes take neighbouring columns and warps share out k; where it is contiguous along k, a warp takes a
-// column and its lanes share out k. Partial sums meet in a fixed order.
+// cuda.gemm.gemv: few rows, so B is read once and memory is the limit. Where B is contiguous along
+// n, lanes take neighbouring columns and warps share out k; where it is contiguous along k, a warp
+// takes a column and its lanes share out k. Partial sums meet in a fixed order.
 #pragma once
 
 #include "common/block.cuh"
@@ -45,8 +45,10 @@ AICF_DEVICE void StoreColumn(const Args& args, const float (&sum)[kM], index_t n
 #pragma unroll
   for (int m = 0; m < kM; ++m) {
     const raw_t raw[1] = {sum[m]};
-    if constexpr (kRowsInner) Epilogue::Store<1>(args, raw, m, n, batch);
-    else Epilogue::Store<1>(args, raw, n, m, batch);
+    if constexpr (kRowsInner)
+      Epilogue::Store<1>(args, raw, m, n, batch);
+    else
+      Epilogue::Store<1>(args, raw, n, m, batch);
   }
 }
 
@@ -137,8 +139,10 @@ AICF_DEVICE void Kernel(const Args& args) {
   const index_t batch = blockIdx.x / kTiles;
   if (batch >= kOutputCount2) return;
   const Operands in(args, batch);
-  if constexpr (kAlongN) RowsOfB(args, in, tile * kBlockColumns, batch);
-  else ColumnOfB(args, in, tile * kBlockColumns + threadIdx.y, batch);
+  if constexpr (kAlongN)
+    RowsOfB(args, in, tile * kBlockColumns, batch);
+  else
+    ColumnOfB(args, in, tile * kBlockColumns + threadIdx.y, batch);
 }
 
 }  // namespace aicf

@@ -42,7 +42,8 @@ struct GemvHost : CudaHostBase {
     const ProductShape s = ProductOf(p);
     if (SumDType(p) != DType::kF32) return "multiplies f32, f16 and bf16 only";
     if (s.rows > kMaxRows || s.rows == 0) return StrCat("is for 1 to 8 rows, here are ", s.rows);
-    if (s.columns > (int64_t{1} << 30) || s.batch > (int64_t{1} << 20)) return "has too many columns";
+    if (s.columns > (int64_t{1} << 30) || s.batch > (int64_t{1} << 20))
+      return "has too many columns";
     return {};
   }
   static LaunchConfig Launch(const Problem& p, const DeviceSpec& d) {
@@ -59,30 +60,32 @@ struct GemvHost : CudaHostBase {
     const GemvShape shape = GemvShapeOf(p, d.sm_count);
     const double length = static_cast<double>(ProductOf(p).length);
     const double per_lane = length / (shape.along_n ? shape.warps : 32.0 * shape.piece);
-    return PredictUs({.bytes = abi::ByteCount(p), .flops = abi::FlopCount(p),
-                      .flops_per_us = d.fp32_flops_per_us / 3, .bytes_share = 0.7,
+    return PredictUs({.bytes = abi::ByteCount(p),
+                      .flops = abi::FlopCount(p),
+                      .flops_per_us = d.fp32_flops_per_us / 3,
+                      .bytes_share = 0.7,
                       .blocks = static_cast<double>(Launch(p, d).grid[0]),
-                      .latency_us = 1.2 + per_lane * 0.03, .blocks_per_sm = 8},
+                      .latency_us = 1.2 + per_lane * 0.03,
+                      .blocks_per_sm = 8},
                      d);
   }
 };
 
-#define AICF_TILE_HOST(id, key, source)                                       \
-  struct id##Host : CudaHostBase {                                            \
-    static constexpr std::string_view kKey = key;                             \
-    static constexpr std::string_view kSource = source;                       \
-    static std::string Refusal(const Problem& p, const DeviceSpec&) {         \
-      return RefuseTile(*TileOf(kKey), p);                                    \
-    }                                                                         \
-    static LaunchConfig Launch(const Problem& p, const DeviceSpec& d) {       \
-      return LaunchTile(*TileOf(kKey), p, d);                                 \
-    }                                                                         \
-    static double CostUs(const Problem& p, const DeviceSpec& d) {             \
-      return TileUs(*TileOf(kKey), p, d);                                     \
-    }                                                                         \
+#define AICF_TILE_HOST(id, key, source)                                 \
+  struct id##Host : CudaHostBase {                                      \
+    static constexpr std::string_view kKey = key;                       \
+    static constexpr std::string_view kSource = source;                 \
+    static std::string Refusal(const Problem& p, const DeviceSpec&) {   \
+      return RefuseTile(*TileOf(kKey), p);                              \
+    }                                                                   \
+    static LaunchConfig Launch(const Problem& p, const DeviceSpec& d) { \
+      return LaunchTile(*TileOf(kKey), p, d);                           \
+    }                                                                   \
+    static double CostUs(const Problem& p, const DeviceSpec& d) {       \
+      return TileUs(*TileOf(kKey), p, d);                               \
+    }                                                                   \
   };
-#define AICF_FFMA_TILE(id, text, ...) \
-  AICF_TILE_HOST(id, "cuda.gemm.tiled_" text, "gemm/tiled.cuh")
+#define AICF_FFMA_TILE(id, text, ...) AICF_TILE_HOST(id, "cuda.gemm.tiled_" text, "gemm/tiled.cuh")
 #define AICF_TENSOR_TILE(id, text, ...) \
   AICF_TILE_HOST(id, "cuda.gemm.tensor_" text, "gemm/tensor.cuh")
 #include "kernels/cuda/common/tiles.def"

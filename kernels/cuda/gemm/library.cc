@@ -113,9 +113,11 @@ std::string Supports(const Problem& p, const abi::DeviceSpec& d) {
 double CostUs(const Problem& p, const abi::DeviceSpec& d) {
   const bool tensor = p.math != abi::MathMode::kFp32 && p.math != abi::MathMode::kFp8;
   const double tf32 = p.math == abi::MathMode::kTf32 ? 0.5 : 1.0;
-  return PredictUs({.bytes = abi::ByteCount(p), .flops = abi::FlopCount(p),
+  return PredictUs({.bytes = abi::ByteCount(p),
+                    .flops = abi::FlopCount(p),
                     .flops_per_us = tensor ? d.tensor_flops_per_us * tf32 : d.fp32_flops_per_us,
-                    .blocks = static_cast<double>(d.sm_count), .latency_us = 2.0},
+                    .blocks = static_cast<double>(d.sm_count),
+                    .latency_us = 2.0},
                    d);
 }
 
@@ -128,7 +130,9 @@ abi::KernelInfo LibraryRow() {
   row.backend = abi::Backend::kLibrary;
   row.deterministic = true;
   row.supports = &Supports;
-  row.workspace_bytes = [](const Problem&, const abi::DeviceSpec&) { return kLibraryWorkspaceBytes; };
+  row.workspace_bytes = [](const Problem&, const abi::DeviceSpec&) {
+    return kLibraryWorkspaceBytes;
+  };
   // The residual is read by the same call that writes the result; the library forbids no overlap of
   // equal layouts there (C == D).
   row.in_place = [](const Problem& p, int input) {

@@ -17,8 +17,14 @@ constexpr index_t kLength = In0::extent(kAxisN);
 template <class View, int kAxisFixed, int kAxisK>
 struct MatrixSource {
   typedef typename View::S S;
-  struct Static { const S* line; bool valid; };
-  struct Dynamic { index_t offset; bool valid; };
+  struct Static {
+    const S* line;
+    bool valid;
+  };
+  struct Dynamic {
+    index_t offset;
+    bool valid;
+  };
   const S* base;
 
   AICF_DEVICE MatrixSource(const void* data, const Point& batch) {
@@ -79,7 +85,7 @@ AICF_DEVICE void Kernel(const Args& args) {
   TileSums sums;
   ComputeTile<LoadTileA, LoadTileB>(SourceA(args.in[0], point), SourceB(args.in[1], point), row0,
                                     column0, kLength, sums);
-  StoreTile(args, sums, row0, column0, kM, kN, batch);
+  StoreTile(args, sums, RowInPlace{}, row0, column0, kM, kN, batch);
 }
 
 }  // namespace aicf

@@ -1,5 +1,5 @@
-// cuda.normalize.columns: neighbouring threads (x) take neighbouring groups, threads along y share one.
-// For normalisation over an axis that is not the contiguous one.
+// cuda.normalize.columns: neighbouring threads (x) take neighbouring groups, threads along y share
+// one. For normalisation over an axis that is not the contiguous one.
 #pragma once
 
 #include "common/block.cuh"

@@ -23,21 +23,25 @@ bool Contiguous(const Problem& p, size_t group) {
   return walk.strides.empty() || std::abs(walk.strides.back()) <= 1;
 }
 
-double NormalizeUs(const Problem& p, const DeviceSpec& d, const LaunchConfig& launch, double share) {
+double NormalizeUs(const Problem& p, const DeviceSpec& d, const LaunchConfig& launch,
+                   double share) {
   const double threads = static_cast<double>(launch.block[0]) * launch.block[1];
-  const double per_thread = static_cast<double>(abi::ElementsOf(p.inputs[0])) /
-                            std::max(1.0, threads * launch.grid[0]);
+  const double per_thread =
+      static_cast<double>(abi::ElementsOf(p.inputs[0])) / std::max(1.0, threads * launch.grid[0]);
   // Rows that do not fit in registers are read once per pass, from the cache at best.
   const double passes = per_thread > 32 ? 2 : 1;
-  return PredictUs({.bytes = abi::ByteCount(p) * passes, .flops = abi::FlopCount(p),
-                    .flops_per_us = d.fp32_flops_per_us / 4, .bytes_share = share,
+  return PredictUs({.bytes = abi::ByteCount(p) * passes,
+                    .flops = abi::FlopCount(p),
+                    .flops_per_us = d.fp32_flops_per_us / 4,
+                    .bytes_share = share,
                     .blocks = static_cast<double>(launch.grid[0]),
                     .latency_us = 1.5 + per_thread * 0.02,
                     .blocks_per_sm = static_cast<int>(2048 / threads)},
                    d);
 }
 
-// Re-reading passes end before the first store of a row, which reads an element before it is replaced.
+// Re-reading passes end before the first store of a row, which reads an element before it is
+// replaced.
 struct NormalizeHost : CudaHostBase {
   static bool InPlace(const Problem& p, int input) { return SameElements(p, input); }
 };
@@ -79,8 +83,7 @@ struct ColumnsHost : NormalizeHost {
     return launch;
   }
   static double CostUs(const Problem& p, const DeviceSpec& d) {
-    const double lanes =
-        std::min(1.0, static_cast<double>(SpacesOf(kKey, p).domain.Count(1)) / 32);
+    const double lanes = std::min(1.0, static_cast<double>(SpacesOf(kKey, p).domain.Count(1)) / 32);
     return NormalizeUs(p, d, Launch(p, d), (Contiguous(p, 1) ? 0.75 : 0.15) * lanes);
   }
 };

@@ -1,5 +1,5 @@
-// Softmax, log-softmax, layer norm and RMS norm of one group of elements by kLanes threads. The including
-// variant defines kLanes, kRowsPerBlock, kWidth, Lane(), RowInBlock() and
+// Softmax, log-softmax, layer norm and RMS norm of one group of elements by kLanes threads. The
+// including variant defines kLanes, kRowsPerBlock, kWidth, Lane(), RowInBlock() and
 //   AllLanes(value, op)   op over all lanes of a row, in a fixed order, the result in each of them.
 #pragma once
 
@@ -15,12 +15,20 @@ constexpr index_t kPerLane = (kLength + kStep - 1) / kStep;
 constexpr bool kKeep = kPerLane * kWidth <= 32;
 static_assert(kLength % kWidth == 0, "rows are whole vectors");
 
-template <class T> struct StatisticOf { typedef double S; };
-template <> struct StatisticOf<float> { typedef float S; };
+template <class T>
+struct StatisticOf {
+  typedef double S;
+};
+template <>
+struct StatisticOf<float> {
+  typedef float S;
+};
 /// Elements are widened to this type; sums run in f64 over f32 pieces.
 typedef StatisticOf<element_t>::S value_t;
 
-struct OpSum { AICF_DEVICE double operator()(double a, double b) const { return a + b; } };
+struct OpSum {
+  AICF_DEVICE double operator()(double a, double b) const { return a + b; }
+};
 struct OpLargest {
   AICF_DEVICE value_t operator()(value_t a, value_t b) const { return b <= a ? a : b; }
 };
@@ -68,7 +76,7 @@ struct Row {
 
 AICF_DEVICE value_t MaxOfRow(Row& row) {
   value_t largest = static_cast<value_t>(FromBits64(0xfff0000000000000ull));
-  row.Visit([&](value_t (&x)[kWidth], index_t) {
+  row.Visit([&](value_t(&x)[kWidth], index_t) {
 #pragma unroll
     for (int j = 0; j < kWidth; ++j) largest = OpLargest()(largest, x[j]);
   });
@@ -79,7 +87,7 @@ AICF_DEVICE value_t MaxOfRow(Row& row) {
 template <class F>
 AICF_DEVICE double SumOfRow(Row& row, F&& term) {
   double sum = 0;
-  row.Visit([&](value_t (&x)[kWidth], index_t) {
+  row.Visit([&](value_t(&x)[kWidth], index_t) {
     value_t piece = term(x[0]);
 #pragma unroll
     for (int j = 1; j < kWidth; ++j) piece = piece + term(x[j]);
@@ -90,7 +98,7 @@ AICF_DEVICE double SumOfRow(Row& row, F&& term) {
 
 template <class F>
 AICF_DEVICE void StoreRow(Row& row, F&& result) {
-  row.Visit([&](value_t (&x)[kWidth], index_t i) {
+  row.Visit([&](value_t(&x)[kWidth], index_t i) {
     raw_t raw[kWidth];
 #pragma unroll
     for (int j = 0; j < kWidth; ++j) raw[j] = OpCast<raw_t>(result(x[j]));
@@ -105,7 +113,7 @@ AICF_DEVICE void Softmax(Row& row) {
     const value_t log_sum = static_cast<value_t>(OpLog(sum));
     StoreRow(row, [&](value_t x) { return x - largest - log_sum; });
   } else if constexpr (kKeep) {
-    row.Visit([&](value_t (&x)[kWidth], index_t) {
+    row.Visit([&](value_t(&x)[kWidth], index_t) {
 #pragma unroll
       for (int j = 0; j < kWidth; ++j) x[j] = OpExp(x[j] - largest);
     });
@@ -136,8 +144,10 @@ AICF_DEVICE void Kernel(const Args& args) {
     const index_t own = base + RowInBlock();
     Row row{args, own < kRows ? own : kRows - 1, own < kRows};
     row.Load();
-    if constexpr (attr_kind == kSoftmax || attr_kind == kLogSoftmax) Softmax(row);
-    else Moments(row);
+    if constexpr (attr_kind == kSoftmax || attr_kind == kLogSoftmax)
+      Softmax(row);
+    else
+      Moments(row);
   }
 }
 

@@ -1,5 +1,5 @@
-// cuda.normalize.rows: kBlockX threads per row (a part of a warp, a warp, or more), kBlockY rows per
-// block; neighbouring threads walk the normalised axes.
+// cuda.normalize.rows: kBlockX threads per row (a part of a warp, a warp, or more), kBlockY rows
+// per block; neighbouring threads walk the normalised axes.
 #pragma once
 
 #include "common/block.cuh"

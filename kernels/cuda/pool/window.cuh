@@ -1,5 +1,5 @@
-// cuda.pool.window: kVector neighbouring results per thread. Where the output's contiguous axis is the
-// channel, the vector's windows are the same and the input is read in vectors too.
+// cuda.pool.window: kVector neighbouring results per thread. Where the output's contiguous axis is
+// the channel, the vector's windows are the same and the input is read in vectors too.
 #pragma once
 
 #include "common/enums.cuh"
@@ -7,13 +7,20 @@
 namespace aicf {
 
 constexpr int kSpatial = Out0::kRank - 2;
-constexpr bool kAlongChannels = kInnerAxis == 1 && In0::stride(1) == 1 && Out0::extent(1) % kVector == 0;
+constexpr bool kAlongChannels =
+    kInnerAxis == 1 && In0::stride(1) == 1 && Out0::extent(1) % kVector == 0;
 constexpr int kResults = kAlongChannels ? kVector : 1;
 constexpr int kLoad = kAlongChannels ? PieceOf<In0::S>(kVector, In0::run(1)) : 1;
 
 /// Sums run in the input's compute type for floats and in f64 for integers.
-template <class T> struct SumOf { typedef double S; };
-template <> struct SumOf<float> { typedef float S; };
+template <class T>
+struct SumOf {
+  typedef double S;
+};
+template <>
+struct SumOf<float> {
+  typedef float S;
+};
 typedef SumOf<raw_t>::S sum_t;
 
 struct Window {
@@ -81,9 +88,12 @@ AICF_DEVICE raw_t FinishWindow(const Window& w, int j) {
     if (w.any) return w.best[j];
     return OpCast<raw_t>(FromBits64(0xfff0000000000000ull));
   } else if constexpr (attr_kind == kPoolLp) {
-    if constexpr (attr_p == 1) return OpCast<raw_t>(w.sum[j]);
-    else if constexpr (attr_p == 2) return OpCast<raw_t>(OpSqrt(w.sum[j]));
-    else return OpCast<raw_t>(OpPow(w.sum[j], static_cast<sum_t>(1.0 / static_cast<double>(attr_p))));
+    if constexpr (attr_p == 1)
+      return OpCast<raw_t>(w.sum[j]);
+    else if constexpr (attr_p == 2)
+      return OpCast<raw_t>(OpSqrt(w.sum[j]));
+    else
+      return OpCast<raw_t>(OpPow(w.sum[j], static_cast<sum_t>(1.0 / static_cast<double>(attr_p))));
   } else {
     const i64 count = attr_count_include_pad ? w.inside_padded : w.inside;
     return OpCast<raw_t>(w.sum[j] / static_cast<sum_t>(count));

@@ -1,4 +1,5 @@
-// What one thread keeps while it reduces, by kind: Add an element, Merge with another thread's, Finish.
+// What one thread keeps while it reduces, by kind: Add an element, Merge with another thread's,
+// Finish.
 #pragma once
 
 #include "common/enums.cuh"
@@ -10,17 +11,28 @@ constexpr bool kSmaller = attr_kind == kReduceMin || attr_kind == kReduceArgMin;
 constexpr bool kIsSum = attr_kind == kReduceSum || attr_kind == kReduceMean;
 constexpr bool kIsProduct = attr_kind == kReduceProd;
 
-/// Integers are summed modulo 2^64 and wrapped once, floats in f64 over f32 pieces of kPiece elements:
-/// the error stays that of a short f32 sum whatever the length.
-template <class T> struct TotalOf { typedef u64 T64; };
-template <> struct TotalOf<float> { typedef double T64; };
-template <> struct TotalOf<double> { typedef double T64; };
+/// Integers are summed modulo 2^64 and wrapped once, floats in f64 over f32 pieces of kPiece
+/// elements: the error stays that of a short f32 sum whatever the length.
+template <class T>
+struct TotalOf {
+  typedef u64 T64;
+};
+template <>
+struct TotalOf<float> {
+  typedef double T64;
+};
+template <>
+struct TotalOf<double> {
+  typedef double T64;
+};
 typedef TotalOf<element_t>::T64 total_t;
 
 template <class T>
 AICF_DEVICE total_t Total(T v) {
-  if constexpr (kIsFloat<T>) return static_cast<total_t>(v);
-  else return static_cast<total_t>(static_cast<i64>(v));
+  if constexpr (kIsFloat<T>)
+    return static_cast<total_t>(v);
+  else
+    return static_cast<total_t>(static_cast<i64>(v));
 }
 
 /// Sum, product, mean.
@@ -28,8 +40,10 @@ struct Folded {
   total_t total = kIsProduct ? total_t(1) : total_t(0);
 
   AICF_DEVICE void Fold(total_t v) {
-    if constexpr (kIsProduct) total = total * v;
-    else total = total + v;
+    if constexpr (kIsProduct)
+      total = total * v;
+    else
+      total = total + v;
   }
   template <int V>
   AICF_DEVICE void Add(const element_t (&x)[V], index_t) {
@@ -46,18 +60,21 @@ struct Folded {
   AICF_DEVICE void Merge(const Folded& other) { Fold(other.total); }
   AICF_DEVICE raw_t Finish(i64 count) const {
     if constexpr (kIsFloat<element_t>) {
-      return static_cast<raw_t>(attr_kind == kReduceMean ? total / static_cast<double>(count) : total);
+      return static_cast<raw_t>(attr_kind == kReduceMean ? total / static_cast<double>(count)
+                                                         : total);
     } else if constexpr (attr_kind == kReduceMean) {
-      if constexpr (kIsSigned<element_t>) return OpCast<raw_t>(OpDiv(static_cast<i64>(total), count));
-      else return OpCast<raw_t>(OpDiv(static_cast<u64>(total), static_cast<u64>(count)));
+      if constexpr (kIsSigned<element_t>)
+        return OpCast<raw_t>(OpDiv(static_cast<i64>(total), count));
+      else
+        return OpCast<raw_t>(OpDiv(static_cast<u64>(total), static_cast<u64>(count)));
     } else {
       return OpCast<raw_t>(total);
     }
   }
 };
 
-/// Minimum, maximum and their positions. `at` is the position along the reduced axes; -1: nothing yet.
-/// The first NaN wins; among equal elements the first, or with last_index the last.
+/// Minimum, maximum and their positions. `at` is the position along the reduced axes; -1: nothing
+/// yet. The first NaN wins; among equal elements the first, or with last_index the last.
 struct Extreme {
   element_t best = element_t(0);
   index_t at = -1;
@@ -88,7 +105,8 @@ struct Extreme {
   /// Value of an empty reduction: the far end of the range.
   static AICF_DEVICE element_t Nothing() {
     if constexpr (kIsFloat<element_t>) {
-      const double far = kSmaller ? FromBits64(0x7ff0000000000000ull) : FromBits64(0xfff0000000000000ull);
+      const double far =
+          kSmaller ? FromBits64(0x7ff0000000000000ull) : FromBits64(0xfff0000000000000ull);
       return static_cast<element_t>(far);
     } else if constexpr (kSame<element_t, bool>) {
       return kSmaller;
@@ -97,21 +115,32 @@ struct Extreme {
     }
   }
   AICF_DEVICE raw_t Finish(i64) const {
-    if constexpr (kIsArg) return static_cast<raw_t>(at < 0 ? 0 : at);
-    else return at < 0 ? Nothing() : best;
+    if constexpr (kIsArg)
+      return static_cast<raw_t>(at < 0 ? 0 : at);
+    else
+      return at < 0 ? Nothing() : best;
   }
 };
 
-template <bool kFolds> struct AccumulatorOf { typedef Extreme T; };
-template <> struct AccumulatorOf<true> { typedef Folded T; };
+template <bool kFolds>
+struct AccumulatorOf {
+  typedef Extreme T;
+};
+template <>
+struct AccumulatorOf<true> {
+  typedef Folded T;
+};
 typedef AccumulatorOf<kIsSum || kIsProduct>::T Accumulator;
 
-// ---- Several blocks for one output: a cluster shares it out and merges in the order of its blocks.
+// ---- Several blocks for one output: a cluster shares it out and merges in the order of its
+// blocks.
 
 constexpr index_t kPieces = kClusterX;
 
 /// Part of [0, length) that this block of the cluster reduces; parts are whole strides.
-struct Share { index_t begin, end; };
+struct Share {
+  index_t begin, end;
+};
 AICF_DEVICE Share ShareOfBlock(index_t length, index_t stride) {
   if constexpr (kPieces == 1) return {0, length};
   const index_t share = (length / kPieces + stride) / stride * stride;
@@ -121,8 +150,8 @@ AICF_DEVICE Share ShareOfBlock(index_t length, index_t stride) {
 
 /// Merges the cluster's partial results, stores the final one. Called by every thread of the block;
 /// `holds` marks those whose accumulator is one output's.
-AICF_DEVICE void FinishResult(const Args& args, const Accumulator& own, index_t result, index_t length,
-                              bool holds) {
+AICF_DEVICE void FinishResult(const Args& args, const Accumulator& own, index_t result,
+                              index_t length, bool holds) {
   Accumulator total = own;
   if constexpr (kPieces > 1) {
     Accumulator* partial = static_cast<Accumulator*>(args.workspace) + result * kPieces;

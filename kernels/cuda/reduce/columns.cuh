@@ -1,5 +1,5 @@
-// cuda.reduce.columns: neighbouring threads (x) walk neighbouring outputs, threads along y share the
-// reduced elements of one output. For reductions over an axis that is not the contiguous one.
+// cuda.reduce.columns: neighbouring threads (x) walk neighbouring outputs, threads along y share
+// the reduced elements of one output. For reductions over an axis that is not the contiguous one.
 #pragma once
 
 #include "common/block.cuh"
@@ -33,8 +33,14 @@ AICF_DEVICE Accumulator AccumulateOwn(const Args& args, index_t result) {
 }
 
 AICF_DEVICE void Kernel(const Args& args) {
-  struct alignas(8) Slot { u32 words[(sizeof(Accumulator) + 7) / 8 * 2]; };
-  union Box { AICF_DEVICE Box() {} Accumulator value; Slot slot; };
+  struct alignas(8) Slot {
+    u32 words[(sizeof(Accumulator) + 7) / 8 * 2];
+  };
+  union Box {
+    AICF_DEVICE Box() {}
+    Accumulator value;
+    Slot slot;
+  };
   __shared__ Slot slots[kBlockY][kBlockX];
   const index_t first = static_cast<index_t>(blockIdx.x) / kPieces * kBlockX;
   for (index_t base = first; base < kResults; base += kGridX / kPieces * kBlockX) {

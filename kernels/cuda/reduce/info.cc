@@ -26,7 +26,8 @@ int DomainVector(std::string_view key, const Problem& p) {
 // Blocks of one cluster that share an output: as many as keep the machine busy and have work.
 int64_t Pieces(int64_t groups, int64_t length, int64_t enough, int sm_count) {
   int64_t pieces = 1;
-  while (pieces < 8 && groups * pieces * 2 <= sm_count && length / pieces >= 2 * enough) pieces *= 2;
+  while (pieces < 8 && groups * pieces * 2 <= sm_count && length / pieces >= 2 * enough)
+    pieces *= 2;
   // More than 8 is not portable and schedules less freely; only a very long sum repays it.
   if (pieces == 8 && groups * 16 <= sm_count && length >= (int64_t{1} << 24)) pieces = 16;
   return pieces;
@@ -34,10 +35,12 @@ int64_t Pieces(int64_t groups, int64_t length, int64_t enough, int sm_count) {
 
 double ReduceUs(const Problem& p, const DeviceSpec& d, const LaunchConfig& launch, double share) {
   const double threads = static_cast<double>(launch.block[0]) * launch.block[1];
-  const double per_thread = static_cast<double>(abi::ElementsOf(p.inputs[0])) /
-                            std::max(1.0, threads * launch.grid[0]);
-  return PredictUs({.bytes = abi::ByteCount(p), .flops = abi::FlopCount(p),
-                    .flops_per_us = d.fp32_flops_per_us / 8, .bytes_share = share,
+  const double per_thread =
+      static_cast<double>(abi::ElementsOf(p.inputs[0])) / std::max(1.0, threads * launch.grid[0]);
+  return PredictUs({.bytes = abi::ByteCount(p),
+                    .flops = abi::FlopCount(p),
+                    .flops_per_us = d.fp32_flops_per_us / 8,
+                    .bytes_share = share,
                     .blocks = static_cast<double>(launch.grid[0]),
                     .latency_us = 1.2 + per_thread * 0.02,
                     .blocks_per_sm = static_cast<int>(2048 / threads)},
@@ -54,7 +57,8 @@ struct RowsHost : CudaHostBase {
     const int64_t vectors = CeilDiv(length, DomainVector(kKey, p));
     int64_t lanes = std::min<int64_t>(PowerOfTwoAtLeast(vectors), 256);
     // With outputs enough for the whole machine, fewer lanes per output merge less.
-    while (lanes > 8 && results * lanes > 2048 * int64_t{d.sm_count} && vectors / lanes < 8) lanes /= 2;
+    while (lanes > 8 && results * lanes > 2048 * int64_t{d.sm_count} && vectors / lanes < 8)
+      lanes /= 2;
     LaunchConfig launch;
     const int64_t pieces = lanes < 256 ? 1 : Pieces(results, length, 16384, d.sm_count);
     if (pieces > 1) lanes = 1024;
@@ -85,7 +89,8 @@ struct ColumnsHost : CudaHostBase {
     const int64_t length = domain.Count(1), results = domain.Count(0);
     LaunchConfig launch;
     launch.block[0] = 32;
-    launch.block[1] = static_cast<uint32_t>(std::clamp<int64_t>(PowerOfTwoAtLeast(length / 8), 1, 16));
+    launch.block[1] =
+        static_cast<uint32_t>(std::clamp<int64_t>(PowerOfTwoAtLeast(length / 8), 1, 16));
     const int64_t groups = CeilDiv(std::max<int64_t>(results, 1), 32);
     launch.cluster[0] = static_cast<uint32_t>(Pieces(groups, length, 512, d.sm_count));
     launch.grid[0] = GridFor(results, 32, kMaxGrid) * launch.cluster[0];

@@ -1,6 +1,6 @@
-// cuda.reduce.rows: kBlockX threads walk the reduced elements of one output, kBlockY outputs per block;
-// with kClusterX > 1 the blocks of a cluster share one output and the first of them adds their partial
-// results, in order, through the workspace.
+// cuda.reduce.rows: kBlockX threads walk the reduced elements of one output, kBlockY outputs per
+// block; with kClusterX > 1 the blocks of a cluster share one output and the first of them adds
+// their partial results, in order, through the workspace.
 #pragma once
 
 #include "common/block.cuh"
@@ -45,8 +45,14 @@ AICF_DEVICE Accumulator AccumulateOwn(const Args& args, index_t result, int lane
 AICF_DEVICE Accumulator MergeLanes(Accumulator own, int lane) {
   constexpr int kWarpLanes = MinOf(kBlockX, 32);
   constexpr int kWarps = kBlockX / kWarpLanes;
-  struct alignas(8) Slot { u32 words[(sizeof(Accumulator) + 7) / 8 * 2]; };
-  union Box { AICF_DEVICE Box() {} Accumulator value; Slot slot; } box;
+  struct alignas(8) Slot {
+    u32 words[(sizeof(Accumulator) + 7) / 8 * 2];
+  };
+  union Box {
+    AICF_DEVICE Box() {}
+    Accumulator value;
+    Slot slot;
+  } box;
   box.value = own;
 #pragma unroll
   for (int step = kWarpLanes / 2; step > 0; step /= 2) {

@@ -7,8 +7,14 @@
 namespace aicf {
 
 /// Weights and sums: f32 for f32 data, f64 for everything else (integers stay exact below 2^53).
-template <class T> struct WeightOf { typedef double W; };
-template <> struct WeightOf<float> { typedef float W; };
+template <class T>
+struct WeightOf {
+  typedef double W;
+};
+template <>
+struct WeightOf<float> {
+  typedef float W;
+};
 typedef WeightOf<raw_t>::W weight_t;
 
 AICF_DEVICE constexpr bool Kept(int d) {
@@ -105,13 +111,16 @@ AICF_DEVICE Taps TapsAt(int d, index_t o) {
   return taps;
 }
 
-/// Sum over the taps of axes D and above. An element of weight 0 must not turn the sum into NaN by being
-/// infinite, so it is not read.
+/// Sum over the taps of axes D and above. An element of weight 0 must not turn the sum into NaN by
+/// being infinite, so it is not read.
 template <int D>
-AICF_DEVICE void Sum(const Point& point, const In0::S* p, weight_t weight, weight_t* sum, raw_t* one) {
+AICF_DEVICE void Sum(const Point& point, const In0::S* p, weight_t weight, weight_t* sum,
+                     raw_t* one) {
   if constexpr (D == In0::kRank) {
-    if constexpr (CopiesElements()) *one = Widen(*p);
-    else if (weight != 0) *sum += weight * static_cast<weight_t>(Widen(*p));
+    if constexpr (CopiesElements())
+      *one = Widen(*p);
+    else if (weight != 0)
+      *sum += weight * static_cast<weight_t>(Widen(*p));
   } else if constexpr (Kept(D)) {
     Sum<D + 1>(point, p + point.c[D] * In0::stride(D), weight, sum, one);
   } else {

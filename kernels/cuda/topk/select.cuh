@@ -1,6 +1,6 @@
-// cuda.topk.select: one block per line. Every thread keeps the best not yet taken element of its share;
-// k times the block takes the best of those, and its owner looks for its next one. Exact, with ties in
-// index order; made for k that is small beside the line.
+// cuda.topk.select: one block per line. Every thread keeps the best not yet taken element of its
+// share; k times the block takes the best of those, and its owner looks for its next one. Exact,
+// with ties in index order; made for k that is small beside the line.
 #pragma once
 
 #include "common/block.cuh"
@@ -31,7 +31,8 @@ AICF_DEVICE bool Before(const Candidate& a, const Candidate& b) {
   return a.index < b.index;
 }
 
-/// Best element of this thread's share that comes after `taken` (all of them when taken.index is -1).
+/// Best element of this thread's share that comes after `taken` (all of them when taken.index is
+/// -1).
 AICF_DEVICE Candidate NextAfter(const Args& args, index_t line, const Candidate& taken) {
   Candidate best = {element_t(0), -1};
   for (index_t i = threadIdx.x; i < kLength; i += kBlockX) {
@@ -45,8 +46,14 @@ AICF_DEVICE Candidate NextAfter(const Args& args, index_t line, const Candidate&
 }
 
 AICF_DEVICE Candidate BestOfBlock(Candidate own) {
-  struct alignas(8) Slot { u32 words[(sizeof(Candidate) + 7) / 8 * 2]; };
-  union Box { AICF_DEVICE Box() {} Candidate value; Slot slot; } box;
+  struct alignas(8) Slot {
+    u32 words[(sizeof(Candidate) + 7) / 8 * 2];
+  };
+  union Box {
+    AICF_DEVICE Box() {}
+    Candidate value;
+    Slot slot;
+  } box;
   box.value = own;
 #pragma unroll
   for (int step = 16; step > 0; step /= 2) {

@@ -1,0 +1,63 @@
+/// The builders behind RandomCase: one per family, over shared pieces.
+#pragma once
+
+#include <vector>
+
+#include "tests/conformance/cases.h"
+
+namespace aicf::conformance {
+
+inline const std::vector<DType> kAnyDType = {
+    DType::kF32, DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI8,  DType::kI16,
+    DType::kI32, DType::kI64, DType::kU8,  DType::kU16,  DType::kU32, DType::kU64, DType::kBool};
+inline const std::vector<DType> kFloatDType = {DType::kF32, DType::kF32,  DType::kF32,
+                                               DType::kF16, DType::kBF16, DType::kF64};
+
+/// Makes one case. Use once.
+class CaseMaker {
+ public:
+  CaseMaker(Random& random, const CaseOptions& options) : random_(random), options_(options) {}
+
+  Case Make(abi::Family family);
+
+ private:
+  using View = abi::View;
+
+  View In(DType dtype, const Dims& shape, bool repeat = true);
+  View Out(DType dtype, const Dims& shape);
+  /// Adds extras, an epilogue and outputs for a raw result of dtype `raw`.
+  void Finish(DType raw, DType store, const Dims& shape);
+  /// relu(raw + extra): what real models have, for any tolerance.
+  void AddBias(DType raw, DType store, const Dims& shape);
+  void AddEpilogue(DType raw, const Dims& shape);
+  void Fill();
+  void Elementwise();
+  void Copy();
+  /// Core inputs of the shape and, often, a prologue over them; gives the prologue's dtype.
+  DType Cores(const Dims& shape, const std::vector<DType>& dtypes);
+  void Reduce();
+  void Normalize();
+  void Gather();
+  void Resize();
+  void TopK();
+  void Gemm();
+  /// Batch axes may repeat; the matrix is dense, transposed or anything.
+  View MatrixView(DType dtype, const Dims& shape);
+  DType ProductDType();
+  void FinishProduct(DType dtype, const Dims& shape, int64_t length);
+  void Conv();
+  void ConvAxis(abi::ConvAttrs& a, int spatial, Dims& x, Dims& w, Dims& y);
+  /// Dense with the channels innermost.
+  View ChannelsLast(DType dtype, const Dims& shape);
+  View FeatureView(DType dtype, const Dims& shape);
+  /// The model's order, or as the compiler stores constants for CUDA: outputs innermost.
+  View WeightView(DType dtype, const Dims& shape);
+  void Pool();
+
+  Random& random_;
+  const CaseOptions& options_;
+  Case case_;
+  abi::Problem& p_ = case_.problem;
+};
+
+}  // namespace aicf::conformance

@@ -1,0 +1,141 @@
+// What all families share: operands, epilogues, and the choice of the builder.
+#include "tests/conformance/case_maker.h"
+
+namespace aicf::conformance {
+
+using abi::Family;
+using abi::Problem;
+using abi::View;
+
+View CaseMaker::In(DType dtype, const Dims& shape, bool repeat) {
+  return RandomView(random_, dtype, shape, repeat);
+}
+
+View CaseMaker::Out(DType dtype, const Dims& shape) {
+  return RandomView(random_, dtype, shape, false);
+}
+
+// Adds extras, an epilogue and outputs for a raw result of dtype `raw`.
+void CaseMaker::Finish(DType raw, DType store, const Dims& shape) {
+  if (random_.OneIn(3)) {
+    p_.outputs = {Out(store, shape)};
+  } else if (random_.OneIn(2)) {
+    AddEpilogue(raw, shape);
+  } else {
+    AddBias(raw, store, shape);
+  }
+  Fill();
+}
+
+// relu(raw + extra): what real models have, for any tolerance.
+void CaseMaker::AddBias(DType raw, DType store, const Dims& shape) {
+  const DType dtype = abi::ComputeDType(raw) == abi::ComputeDType(store) ? store : raw;
+  p_.inputs.push_back(In(dtype, shape));
+  abi::ExprBuilder b;
+  uint16_t v = b.Input(0, raw);
+  const uint16_t extra = b.Input(1, abi::ComputeDType(dtype));
+  if (raw == DType::kBool) {
+    v = b.Binary(abi::ExprOp::kMax, v, extra);
+  } else {
+    v = b.Binary(abi::ExprOp::kAdd, v, extra);
+    v = b.Binary(abi::ExprOp::kMax, v, b.Const(0, raw));
+  }
+  p_.epilogue = b.Finish({v});
+  p_.outputs = {Out(store, shape)};
+}
+
+void CaseMaker::AddEpilogue(DType raw, const Dims& shape) {
+  std::vector<DType> inputs = {raw};
+  const int64_t extras = random_.Int(0, 2);
+  for (int64_t k = 0; k < extras; ++k) {
+    const DType dtype = options_.whole_numbers ? random_.Pick(kAnyDType) : DType::kF32;
+    p_.inputs.push_back(In(dtype, shape));
+    inputs.push_back(dtype);
+  }
+  std::vector<DType> results;
+  const int64_t outputs = random_.OneIn(3) ? 2 : 1;
+  for (int64_t r = 0; r < outputs; ++r) {
+    results.push_back(options_.whole_numbers ? random_.Pick(kAnyDType) : DType::kF32);
+    p_.outputs.push_back(Out(results.back(), shape));
+  }
+  // A discontinuous operator would make any tolerance meaningless on reals.
+  if (options_.whole_numbers) {
+    p_.epilogue =
+        RandomExpr(random_, inputs, results, shape.rank(), static_cast<int>(random_.Int(0, 6)));
+  } else {
+    abi::ExprBuilder b;
+    uint16_t v = b.Cast(b.Input(0, raw), DType::kF32);
+    for (int64_t k = 1; k <= extras; ++k) {
+      v = b.Binary(abi::ExprOp::kAdd, v, b.Input(static_cast<int>(k), DType::kF32));
+    }
+    p_.epilogue = b.Finish(std::vector<uint16_t>(results.size(), v));
+  }
+}
+
+void CaseMaker::Fill() { FillBuffers(random_, case_, options_.whole_numbers); }
+
+Case CaseMaker::Make(Family family) {
+  p_.family = family;
+  switch (family) {
+    case Family::kElementwise:
+      Elementwise();
+      break;
+    case Family::kCopy:
+      Copy();
+      break;
+    case Family::kReduce:
+      Reduce();
+      break;
+    case Family::kGemm:
+      Gemm();
+      break;
+    case Family::kConv:
+      Conv();
+      break;
+    case Family::kPool:
+      Pool();
+      break;
+    case Family::kNormalize:
+      Normalize();
+      break;
+    case Family::kGather:
+      Gather();
+      break;
+    case Family::kResize:
+      Resize();
+      break;
+    case Family::kTopK:
+      TopK();
+      break;
+  }
+  return std::move(case_);
+}
+
+Case RandomCase(Family family, uint64_t seed, const CaseOptions& options) {
+  Random random(seed * 64 + static_cast<uint64_t>(family));
+  Case c = CaseMaker(random, options).Make(family);
+  c.name = StrCat(abi::FamilyName(family), " seed ", seed, ": ", ToString(c.problem));
+  return c;
+}
+
+Case SinCase(uint64_t seed) {
+  Random random(seed + 0x5151);
+  Case c;
+  Problem& p = c.problem;
+  p.family = Family::kElementwise;
+  p.attrs = abi::ElementwiseAttrs{};
+  const Dims shape = RandomShape(random, 1, 4, 20000);
+  for (int k = 0; k < 3; ++k) p.inputs.push_back(RandomView(random, DType::kF32, shape, true));
+  p.core_inputs = 3;
+  p.outputs = {RandomView(random, DType::kF32, shape, false)};
+  abi::ExprBuilder b;
+  const uint16_t ax = b.Binary(abi::ExprOp::kMul, b.Input(0, DType::kF32), b.Input(1, DType::kF32));
+  const uint16_t sum = b.Binary(abi::ExprOp::kAdd, ax, b.Input(2, DType::kF32));
+  p.epilogue = b.Finish({b.Unary(abi::ExprOp::kSin, sum)});
+  FillBuffers(random, c, false, random.Pick(std::vector<double>{1, 20, 3000}));
+  c.tolerance = {2, 0};
+  c.name = StrCat("sin seed ", seed, ": ", ToString(p));
+  return c;
+}
+
+}  // namespace aicf::conformance

@@ -1,0 +1,80 @@
+// Every CPU variant against the reference kernels, on the cases that the GPU's variants meet too.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "kernels/abi/kernel.h"
+#include "kernels/cpu/functions.h"
+#include "tests/conformance/cases.h"
+#include "tests/conformance/compare.h"
+
+namespace aicf::conformance {
+namespace {
+
+using abi::Family;
+using abi::KernelInfo;
+
+struct FreeAligned {
+  void operator()(void* p) const { std::free(p); }
+};
+using Memory = std::unique_ptr<void, FreeAligned>;
+
+Memory Copied(const std::vector<std::byte>& bytes) {
+  Memory memory(std::aligned_alloc(256, (bytes.size() + 511) / 256 * 256));
+  std::memcpy(memory.get(), bytes.data(), bytes.size());
+  return memory;
+}
+
+// Inputs that the variant packs are handed over packed.
+Buffers RunVariant(const KernelInfo& kernel, const Case& c) {
+  std::vector<Memory> memory;
+  std::vector<void*> addresses;
+  for (size_t k = 0; k < c.buffers.size(); ++k) {
+    const bool input = k < c.problem.inputs.size() && kernel.packed_bytes != nullptr;
+    const uint64_t packed = input ? kernel.packed_bytes(c.problem, static_cast<int>(k)) : 0;
+    memory.push_back(Copied(c.buffers[k]));
+    if (packed > 0) {
+      Memory unpacked = std::move(memory.back());
+      memory.back() = Copied(std::vector<std::byte>(packed));
+      kernel.pack(c.problem, static_cast<int>(k), unpacked.get(), memory.back().get());
+    }
+    addresses.push_back(memory.back().get());
+  }
+  cpu::RunSerial(kernel.key, c.problem, addresses.data());
+  Buffers got = c.buffers;
+  for (size_t k = c.problem.inputs.size(); k < got.size(); ++k) {
+    std::memcpy(got[k].data(), addresses[k], got[k].size());
+  }
+  return got;
+}
+
+class CpuConformance : public testing::TestWithParam<int> {};
+
+TEST_P(CpuConformance, VariantsAgreeWithTheReference) {
+  const auto family = static_cast<Family>(GetParam());
+  const Result<abi::DeviceSpec> device = abi::FindDevice("cpu");
+  ASSERT_TRUE(device.ok());
+  int runs = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    CaseOptions o;
+    o.whole_numbers = seed % 4 != 3;
+    const Case c = RandomCase(family, seed, o);
+    const Buffers want = RunReference(c);
+    for (const KernelInfo& k : abi::KernelsOf(family)) {
+      if (k.backend != abi::Backend::kCpu || !k.supports(c.problem, *device).empty()) continue;
+      ++runs;
+      EXPECT_EQ(Difference(c, RunVariant(k, c), want), "") << k.key << "\n" << c.name;
+    }
+  }
+  EXPECT_GE(runs, 60);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, CpuConformance, testing::Range(0, abi::kFamilyCount),
+                         [](const testing::TestParamInfo<int>& i) {
+                           return std::string(abi::FamilyName(static_cast<Family>(i.param)));
+                         });
+
+}  // namespace
+}  // namespace aicf::conformance

@@ -1,0 +1,190 @@
+// Random problems of the families that slide or multiply: gemm, conv, pool.
+#include <algorithm>
+#include <cmath>
+
+#include "tests/conformance/case_maker.h"
+
+namespace aicf::conformance {
+
+using abi::View;
+
+void CaseMaker::Gemm() {
+  p_.attrs = abi::GemmAttrs{};
+  p_.math = random_.Pick(options_.math);
+  const int64_t limit = std::max<int64_t>(2, options_.max_elements / 40);
+  auto extent = [&] {
+    if (random_.OneIn(5)) return random_.Int(1, 4);
+    return random_.Int(1, std::min<int64_t>(limit, random_.OneIn(3) ? 150 : 40));
+  };
+  const int64_t m = options_.rows > 0 ? options_.rows : extent(), n = extent(),
+                k = random_.OneIn(25) ? 0 : extent();
+  Dims batch;
+  for (int64_t b = random_.OneIn(2) ? random_.Int(1, 2) : 0; b > 0; --b)
+    batch.push_back(random_.Int(1, 3));
+  auto with = [&](int64_t r, int64_t c) {
+    Dims d = batch;
+    d.push_back(r);
+    d.push_back(c);
+    return d;
+  };
+  const DType dtype = ProductDType();
+  p_.inputs = {MatrixView(dtype, with(m, k)), MatrixView(dtype, with(k, n))};
+  p_.core_inputs = 2;
+  FinishProduct(dtype, with(m, n), k);
+}
+
+// Batch axes may repeat; the matrix is dense, transposed or anything.
+View CaseMaker::MatrixView(DType dtype, const Dims& shape) {
+  if (random_.OneIn(3)) return In(dtype, shape);
+  View v = abi::DenseView(dtype, shape);
+  const int rank = shape.rank();
+  if (random_.OneIn(2)) {
+    v.strides[rank - 2] = 1;
+    v.strides[rank - 1] = std::max<int64_t>(1, shape[rank - 2]);
+  }
+  for (int d = 0; d < rank - 2; ++d) {
+    if (random_.OneIn(3)) v.strides[d] = 0;
+  }
+  return v;
+}
+
+DType CaseMaker::ProductDType() {
+  if (p_.math != abi::MathMode::kFp32) {
+    const DType half = p_.math == abi::MathMode::kBf16 ? DType::kBF16 : DType::kF16;
+    return random_.OneIn(2) ? DType::kF32 : half;
+  }
+  return random_.OneIn(2) ? DType::kF32 : random_.Pick(kAnyDType);
+}
+
+void CaseMaker::FinishProduct(DType dtype, const Dims& shape, int64_t length) {
+  const DType raw = abi::ComputeDType(dtype);
+  Finish(raw, dtype, shape);
+  if (options_.whole_numbers || !IsFloat(dtype)) return;
+  // Products of values in [-1, 1]: rounding of the operands and of a sum of `length` terms.
+  const double eps = p_.math == abi::MathMode::kFp32   ? 0x1p-23
+                     : p_.math == abi::MathMode::kBf16 ? 0x1p-7
+                                                       : 0x1p-9;
+  case_.tolerance = {1, eps * (2 + 2 * static_cast<double>(length))};
+  if (p_.math != abi::MathMode::kFp32) {
+    case_.tolerance.absolute = eps * 4 * (1 + std::sqrt(static_cast<double>(length)));
+  }
+}
+
+void CaseMaker::Conv() {
+  abi::ConvAttrs a;
+  p_.math = random_.Pick(options_.math);
+  const int spatial = random_.OneIn(4) ? (random_.OneIn(2) ? 1 : 3) : 2;
+  a.transposed = random_.OneIn(4);
+  a.group = random_.OneIn(3) ? random_.Int(1, 4) : 1;
+  int64_t in = random_.OneIn(3) ? random_.Int(1, 3) : random_.Int(1, 5) * 4;
+  int64_t out = random_.OneIn(3) ? random_.Int(1, 3) : random_.Int(1, 10) * 4;
+  if (random_.OneIn(4)) {  // depthwise
+    a.group = random_.Int(1, 6) * 4;
+    in = out = 1;
+  }
+  Dims x = {random_.Int(1, 2), in * a.group}, y = {x[0], out * a.group};
+  Dims w = a.transposed ? Dims{in * a.group, out} : Dims{out * a.group, in};
+  for (int d = 0; d < spatial; ++d) ConvAxis(a, spatial, x, w, y);
+  p_.attrs = a;
+  const DType dtype = ProductDType();
+  p_.inputs = {FeatureView(dtype, x), WeightView(dtype, w)};
+  p_.core_inputs = 2;
+  int64_t length = in;
+  for (int d = 2; d < w.rank(); ++d) length *= w[d];
+  FinishProduct(dtype, y, length);
+  if (random_.OneIn(2)) {
+    p_.outputs[0] = ChannelsLast(p_.outputs[0].dtype, y);
+    Fill();
+  }
+}
+
+void CaseMaker::ConvAxis(abi::ConvAttrs& a, int spatial, Dims& x, Dims& w, Dims& y) {
+  const int64_t kernel = random_.OneIn(3) ? 1 : random_.Int(1, spatial == 3 ? 3 : 5);
+  const int64_t stride = random_.Int(1, 3), dilation = random_.OneIn(4) ? 2 : 1;
+  const int64_t begin = random_.Int(0, kernel - 1), end = random_.Int(0, kernel - 1);
+  const int64_t span = (kernel - 1) * dilation + 1;
+  // `grid` steps over `field`, which has at least one window's room, plus some that none reaches.
+  const int64_t grid = random_.Int(1, spatial == 1 ? 60 : spatial == 2 ? 11 : 5);
+  const int64_t field =
+      std::max<int64_t>(1, (grid - 1) * stride + span - begin - end +
+                               (random_.OneIn(3) ? random_.Int(0, stride - 1) : 0));
+  a.strides.push_back(stride);
+  a.dilations.push_back(dilation);
+  a.pads_begin.push_back(begin);
+  a.pads_end.push_back(end);
+  x.push_back(a.transposed ? grid : field);
+  y.push_back(a.transposed ? field : grid);
+  w.push_back(kernel);
+}
+
+// Dense with the channels innermost.
+View CaseMaker::ChannelsLast(DType dtype, const Dims& shape) {
+  View v{dtype, shape, shape, 0};
+  int64_t stride = shape[1];
+  v.strides[1] = 1;
+  for (int d = shape.rank() - 1; d >= 0; --d) {
+    if (d == 1) continue;
+    v.strides[d] = stride;
+    stride *= std::max<int64_t>(1, shape[d]);
+  }
+  return v;
+}
+
+View CaseMaker::FeatureView(DType dtype, const Dims& shape) {
+  if (random_.OneIn(2)) return ChannelsLast(dtype, shape);
+  return random_.OneIn(2) ? abi::DenseView(dtype, shape) : In(dtype, shape);
+}
+
+// The model's order, or as the compiler stores constants for CUDA: outputs innermost.
+View CaseMaker::WeightView(DType dtype, const Dims& shape) {
+  if (random_.OneIn(3)) return abi::DenseView(dtype, shape);
+  if (random_.OneIn(4)) return In(dtype, shape);
+  const bool transposed = p_.as<abi::ConvAttrs>().transposed;
+  View v{dtype, shape, shape, 0};
+  const int out = transposed ? 1 : 0;
+  v.strides[out] = 1;
+  v.strides[1 - out] = shape[out];
+  int64_t stride = shape[0] * shape[1];
+  for (int d = shape.rank() - 1; d >= 2; --d) {
+    v.strides[d] = stride;
+    stride *= shape[d];
+  }
+  return v;
+}
+
+void CaseMaker::Pool() {
+  abi::PoolAttrs a;
+  a.kind = static_cast<abi::PoolKind>(random_.Int(0, 2));
+  a.count_include_pad = random_.OneIn(2);
+  a.p = random_.Int(1, 3);
+  const int spatial = static_cast<int>(random_.Int(1, 3));
+  Dims x = {random_.Int(1, 2), random_.OneIn(2) ? random_.Int(1, 5) * 4 : random_.Int(1, 7)};
+  Dims y = x;
+  for (int d = 0; d < spatial; ++d) {
+    const int64_t kernel = random_.Int(1, 4), stride = random_.Int(1, 3);
+    const int64_t dilation = random_.OneIn(4) ? 2 : 1;
+    const int64_t begin = random_.Int(0, kernel - 1), end = random_.Int(0, kernel - 1);
+    const int64_t out = random_.Int(1, spatial == 1 ? 40 : 7);
+    // The last window starts inside the padded input and may reach beyond it.
+    const int64_t least = std::max<int64_t>(1, (out - 1) * stride + 1 - begin - end);
+    a.kernel.push_back(kernel);
+    a.strides.push_back(stride);
+    a.dilations.push_back(dilation);
+    a.pads_begin.push_back(begin);
+    a.pads_end.push_back(end);
+    x.push_back(least + random_.Int(0, (kernel - 1) * dilation + stride));
+    y.push_back(out);
+  }
+  p_.attrs = a;
+  const DType dtype = random_.Pick(a.kind == abi::PoolKind::kLp ? kFloatDType : kAnyDType);
+  p_.inputs = {FeatureView(dtype, x)};
+  p_.core_inputs = 1;
+  const bool exact = a.kind == abi::PoolKind::kMax;
+  if (exact) return Finish(abi::ComputeDType(dtype), dtype, y);
+  AddBias(abi::ComputeDType(dtype), dtype, y);
+  if (random_.OneIn(2)) p_.outputs[0] = ChannelsLast(dtype, y);
+  Fill();
+  case_.tolerance = {4, options_.whole_numbers ? 0 : 4e-6};
+}
+
+}  // namespace aicf::conformance
