@@ -1,4 +1,4 @@
-/// Whole models: the files that AICF_TEST_MODELS names (ONNX, separated by ':'), compiled for the
+/// Whole models: the files that AICF_GPU_MODELS names (ONNX, separated by ':'), compiled for the
 /// GPU and compared with the reference kernels' execution of the same artifact.
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 std::vector<std::string> Models() {
   std::vector<std::string> paths;
-  const char* list = std::getenv("AICF_TEST_MODELS");
+  const char* list = std::getenv("AICF_GPU_MODELS");
   std::istringstream in(list != nullptr ? list : "");
   for (std::string path; std::getline(in, path, ':');) paths.push_back(path);
   return paths;
@@ -57,7 +57,7 @@ std::vector<float> FloatOutput(Session& session, const TensorInfo& tensor) {
 class GpuModels : public GpuTest {};
 
 TEST_F(GpuModels, AgreeWithTheReferenceAndTheProfileAddsUp) {
-  if (Models().empty()) GTEST_SKIP() << "AICF_TEST_MODELS names no model";
+  if (Models().empty()) GTEST_SKIP() << "AICF_GPU_MODELS names no model";
   for (const std::string& path : Models()) {
     SCOPED_TRACE(path);
     const auto program = LoadModel(path);

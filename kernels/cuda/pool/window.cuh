@@ -92,8 +92,9 @@ AICF_DEVICE raw_t FinishWindow(const Window& w, int j) {
       return OpCast<raw_t>(w.sum[j]);
     else if constexpr (attr_p == 2)
       return OpCast<raw_t>(OpSqrt(w.sum[j]));
-    else
-      return OpCast<raw_t>(OpPow(w.sum[j], static_cast<sum_t>(1.0 / static_cast<double>(attr_p))));
+    else  // 1 / p is no f32 number
+      return OpCast<raw_t>(
+          OpPow(static_cast<double>(w.sum[j]), 1.0 / static_cast<double>(attr_p)));
   } else {
     const i64 count = attr_count_include_pad ? w.inside_padded : w.inside;
     return OpCast<raw_t>(w.sum[j] / static_cast<sum_t>(count));
