@@ -21,6 +21,9 @@ inline constexpr int kDTypeCount = 0
 #undef AICF_DTYPE
     ;
 
+/// True for the dtypes that are stored and converted but never computed with.
+inline bool IsStorageOnly(DType d) { return d > DType::kBool; }
+
 enum class DTypeKind : uint8_t { kFloat, kSigned, kUnsigned, kBoolean };
 
 /// Size of one element in bytes. REQUIRES: IsValid(dtype).
