@@ -117,7 +117,20 @@ TEST(Problem, EveryFamilysAttributesParseBack) {
       case Family::kResize: p.attrs = ResizeAttrs{.scales = {1, 2.5}}; break;
       case Family::kPool: p.attrs = PoolAttrs{PoolKind::kLp, {2}, {1}, {1}, {0}, {1}, true, 3}; break;
       case Family::kTopK: p.attrs = TopKAttrs{1, 5, false}; break;
-      case Family::kGather: p.attrs = GatherAttrs{3}; break;
+      case Family::kGather: p.attrs = GatherAttrs{3, GatherKind::kPoints, 1}; break;
+      case Family::kScatter:
+        p.attrs = ScatterAttrs{ScatterKind::kPoints, ScatterReduction::kMul, 2};
+        break;
+      case Family::kScan: p.attrs = ScanAttrs{ScanKind::kProd, 1, true, true}; break;
+      case Family::kSample:
+        p.attrs = SampleAttrs{ResizeMode::kCubic, SamplePadding::kReflection, true};
+        break;
+      case Family::kRoi: p.attrs = RoiAttrs{RoiKind::kPoolMax, 0.25, 2, false}; break;
+      case Family::kNms: p.attrs = NmsAttrs{true}; break;
+      case Family::kRecurrent:
+        p.attrs = RecurrentAttrs{CellKind::kGru, Direction::kReverse, {0, 1}, {0.5, 1}, {0, 2}, 3.5,
+                                 true,           false,               false,  true};
+        break;
       case Family::kConv: p = SomeConv(); break;
       case Family::kGemm: p.attrs = GemmAttrs{}; break;
       case Family::kElementwise: p.attrs = ElementwiseAttrs{}; break;

@@ -107,11 +107,23 @@ struct NormalizeAttrs {
   }
 };
 
-/// out[a.., i.., b..] = data[a.., indices[i..], b..] along `axis` of data.
+enum class GatherKind : uint8_t { kTake, kElements, kPoints, kCount };
+
+/// kTake:     out[a.., i.., b..] = data[a.., indices[i..], b..] along `axis` of data.
+/// kElements: out[i..] = data[i.. with coordinate `axis` replaced by indices[i..]]; the indices have
+///            the shape of the output, no other axis longer than data's.
+/// kPoints:   out[b.., i.., r..] = data[b.., indices[b.., i.., :].., r..], b being the first
+///            `batch_axes` axes of all; the last axis of the indices is one coordinate each.
 /// A negative index counts from the end; one out of range reads as zero, never out of bounds.
 struct GatherAttrs {
   int64_t axis = 0;
-  template <class V> void Visit(V&& v) { v("axis", axis); }
+  GatherKind kind = GatherKind::kTake;
+  int64_t batch_axes = 0;
+  template <class V> void Visit(V&& v) {
+    v("axis", axis);
+    v("kind", kind);
+    v("batch_axes", batch_axes);
+  }
 };
 
 enum class ResizeMode : uint8_t { kNearest, kLinear, kCubic, kCount };
@@ -153,7 +165,131 @@ struct TopKAttrs {
   }
 };
 
+enum class ScatterKind : uint8_t { kElements, kPoints, kCount };
+enum class ScatterReduction : uint8_t { kNone, kAdd, kMul, kMin, kMax, kCount };
+
+/// out = data; then, for every position of `updates` in row-major order, out[target] becomes the
+/// update (kNone) or the reduction of both, so results are the same on every run and backend.
+/// kElements: the target is the position with coordinate `axis` replaced by indices[position];
+///            indices and updates have one shape, no other axis longer than data's.
+/// kPoints:   indices [i.., n], updates [i.., r..]: the target is data[indices[i.., :].., r..].
+/// A negative index counts from the end; an update whose target is out of range is dropped.
+struct ScatterAttrs {
+  ScatterKind kind = ScatterKind::kElements;
+  ScatterReduction reduction = ScatterReduction::kNone;
+  int64_t axis = 0;  ///< kElements
+  template <class V> void Visit(V&& v) {
+    v("kind", kind);
+    v("reduction", reduction);
+    v("axis", axis);
+  }
+};
+
+enum class ScanKind : uint8_t { kSum, kProd, kCount };
+
+/// out[.., i, ..] = reduce of x[.., 0..i, ..] along `axis`; `exclusive` leaves out element i;
+/// `reverse` runs from the end. Floats below f64 accumulate in f32, integers wrap.
+struct ScanAttrs {
+  ScanKind kind = ScanKind::kSum;
+  int64_t axis = 0;
+  bool exclusive = false;
+  bool reverse = false;
+  template <class V> void Visit(V&& v) {
+    v("kind", kind);
+    v("axis", axis);
+    v("exclusive", exclusive);
+    v("reverse", reverse);
+  }
+};
+
+enum class SamplePadding : uint8_t { kZeros, kBorder, kReflection, kCount };
+
+/// ONNX GridSample. x: [N, C, spatial..], grid: [N, out spatial.., spatial rank] with coordinates in
+/// [-1, 1], innermost spatial axis first; out: [N, C, out spatial..]. Spatial rank 1..3; cubic
+/// (coefficient -0.75) for rank 1 and 2.
+struct SampleAttrs {
+  ResizeMode mode = ResizeMode::kLinear;
+  SamplePadding padding = SamplePadding::kZeros;
+  bool align_corners = false;
+  template <class V> void Visit(V&& v) {
+    v("mode", mode);
+    v("padding", padding);
+    v("align_corners", align_corners);
+  }
+};
+
+enum class RoiKind : uint8_t { kAlignAverage, kAlignMax, kPoolMax, kCount };
+
+/// ONNX RoiAlign (kAlign..) and MaxRoiPool (kPoolMax). x: [N, C, H, W], boxes: [R, 4] as x1 y1 x2 y2,
+/// batch index: [R] integers, one out of range reads as zeros; out: [R, C, pooled h, pooled w].
+struct RoiAttrs {
+  RoiKind kind = RoiKind::kAlignAverage;
+  double spatial_scale = 1;
+  int64_t sampling_ratio = 0;  ///< samples per bin and axis; 0: ceil(box extent / pooled extent)
+  bool half_pixel = true;      ///< shifts coordinates by half a pixel (kAlign..)
+  template <class V> void Visit(V&& v) {
+    v("kind", kind);
+    v("spatial_scale", spatial_scale);
+    v("sampling_ratio", sampling_ratio);
+    v("half_pixel", half_pixel);
+  }
+};
+
+/// ONNX NonMaxSuppression. boxes: [N, B, 4] f32, scores: [N, C, B] f32; limit: [1] i64, the most boxes
+/// per batch and class; overlap, score: [1] f32 thresholds. Outputs: selected [K, 3] i64 rows of
+/// (batch, class, box), K = N * C * the largest limit planned for, rows beyond the count are -1;
+/// count [1] i64.
+struct NmsAttrs {
+  bool center_point_box = false;  ///< boxes are x_center y_center width height
+  template <class V> void Visit(V&& v) { v("center_point_box", center_point_box); }
+};
+
+enum class CellKind : uint8_t { kRnn, kGru, kLstm, kCount };
+enum class Direction : uint8_t { kForward, kReverse, kBidirectional, kCount };
+/// Activations of recurrent cells; alpha and beta as ONNX defines them.
+enum class CellActivation : uint8_t {
+  kTanh, kSigmoid, kRelu, kAffine, kLeakyRelu, kThresholdedRelu, kScaledTanh, kHardSigmoid, kElu,
+  kSoftsign, kSoftplus, kCount
+};
+
+/// ONNX RNN, GRU and LSTM after the products with the inputs. With D directions (1 or 2), T steps,
+/// batch B, hidden size H and G gates (1, 3 in the order z r h, 4 in the order i o f c):
+///   gates [T, D, B, G*H]  x_t * W' plus every bias that may be added there
+///   R     [D, G*H, H]     recurrent weights
+///   h0    [D, B, H]
+///   c0    [D, B, H]       kLstm only
+///   P     [D, 3*H]        peephole weights i o f, only with `peepholes`
+///   Rb_h  [D, H]          kGru with linear_before_reset: the recurrent bias of the hidden gate
+///   lengths [B] i32       only with `lengths`: steps of each sequence; later outputs are 0
+/// Outputs: Y [T, D, B, H], Y_h [D, B, H], and for kLstm Y_c [D, B, H]. A reverse direction walks the
+/// sequence backwards and stores Y at the step it belongs to.
+struct RecurrentAttrs {
+  CellKind cell = CellKind::kLstm;
+  Direction direction = Direction::kForward;
+  Dims activations;           ///< CellActivation values: 1, 2 or 3 (f g h) per direction
+  std::vector<double> alpha;  ///< one per activation
+  std::vector<double> beta;
+  double clip = 0;  ///< bound of what enters an activation; 0: none
+  bool linear_before_reset = false;
+  bool input_forget = false;  ///< couples the forget gate to the input gate: f = 1 - i
+  bool peepholes = false;
+  bool lengths = false;
+  template <class V> void Visit(V&& v) {
+    v("cell", cell);
+    v("direction", direction);
+    v("activations", activations);
+    v("alpha", alpha);
+    v("beta", beta);
+    v("clip", clip);
+    v("linear_before_reset", linear_before_reset);
+    v("input_forget", input_forget);
+    v("peepholes", peepholes);
+    v("lengths", lengths);
+  }
+};
+
 using Attrs = std::variant<ElementwiseAttrs, CopyAttrs, ReduceAttrs, GemmAttrs, ConvAttrs, PoolAttrs,
-                           NormalizeAttrs, GatherAttrs, ResizeAttrs, TopKAttrs>;
+                           NormalizeAttrs, GatherAttrs, ResizeAttrs, TopKAttrs, ScatterAttrs, ScanAttrs,
+                           SampleAttrs, RoiAttrs, NmsAttrs, RecurrentAttrs>;
 
 }  // namespace aicf::abi

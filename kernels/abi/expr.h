@@ -58,9 +58,14 @@ struct Expr {
   friend bool operator==(const Expr&, const Expr&) = default;
 };
 
-/// dtype a loaded operand has inside an expression: f16 and bf16 become f32, others stay.
+/// dtype a loaded operand has inside an expression: floats below 32 bits become f32, integers below
+/// 8 bits become i8 or u8, others stay. A store into those keeps the low bits; a store into a float
+/// below 32 bits rounds to nearest even, and overflow becomes infinity, or NaN where there is none.
 inline DType ComputeDType(DType storage) {
-  return storage == DType::kF16 || storage == DType::kBF16 ? DType::kF32 : storage;
+  if (storage == DType::kF16 || storage == DType::kBF16) return DType::kF32;
+  if (!IsStorageOnly(storage)) return storage;
+  if (IsFloat(storage)) return DType::kF32;
+  return KindOf(storage) == DTypeKind::kSigned ? DType::kI8 : DType::kU8;
 }
 
 /// Constant bits: floats are stored as the bits of a double, everything else as an int64.

@@ -123,6 +123,10 @@ struct ArgBlock {
 /// instance, bound to it through the hash in its symbol.
 inline constexpr int kMaxDevicePointers = 64;
 
+/// The device function that decides a guarded part of a CUDA graph:
+/// (u64 conditional handle, address of a bool, u32 expected). Source: kernels/cuda/control/guard.cuh.
+inline constexpr const char* kGuardSymbol = "aicf_guard";
+
 using CpuKernelFn = void (*)(const ArgBlock& args);
 
 }  // namespace aicf::abi

@@ -18,6 +18,22 @@ constexpr std::string_view kMathNames[] = {"fp32", "tf32", "fp16", "bf16", "fp8"
 
 std::string_view FamilyName(Family family) { return kFamilyNames[static_cast<int>(family)]; }
 
+bool HasEpilogue(Family family) {
+  switch (family) {
+    case Family::kCopy:
+    case Family::kTopK:
+    case Family::kScatter:
+    case Family::kScan:
+    case Family::kSample:
+    case Family::kRoi:
+    case Family::kNms:
+    case Family::kRecurrent:
+      return false;
+    default:
+      return true;
+  }
+}
+
 std::string_view MathModeName(MathMode mode) { return kMathNames[static_cast<int>(mode)]; }
 
 std::optional<MathMode> ParseMathMode(std::string_view name) {
@@ -116,7 +132,15 @@ double CoreFlops(const Problem& p) {
     case Family::kNormalize:
       return DomainCount(p.inputs[0].shape) * (12 + Flops(p.prologue));
     case Family::kResize:
+    case Family::kSample:
       return out * 8;
+    case Family::kScan:
+      return out;
+    case Family::kRoi:
+      return out * 32;
+    case Family::kRecurrent:
+      // h * R of every step, then a handful of operations per gate.
+      return DomainCount(p.inputs[0].shape) * (2 * static_cast<double>(p.inputs[1].shape[2]) + 12);
     default:
       return 0;
   }

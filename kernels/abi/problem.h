@@ -9,7 +9,7 @@
 ///   - reduce, normalize: prologue input k = inputs[k], k < core_inputs. Empty prologue = inputs[0].
 ///   - all with an epilogue: epilogue input 0 = the family's raw result (f32 for float data),
 ///     input k = inputs[core_inputs + k - 1]. Empty epilogue = the raw result.
-///   - copy, topk: no expressions.
+///   - families without an epilogue (HasEpilogue): no expressions.
 /// Epilogue extras have the shape of outputs[0], broadcast axes with stride 0.
 #pragma once
 
@@ -38,6 +38,9 @@ enum class Family : uint8_t {
 inline constexpr int kFamilyCount = std::variant_size_v<Attrs>;
 inline bool IsValid(Family f) { return static_cast<int>(f) < kFamilyCount; }
 std::string_view FamilyName(Family family);
+/// False for families whose outputs are stored as the family defines them: no expression is applied,
+/// and outputs may differ in shape.
+bool HasEpilogue(Family family);
 
 /// How the products of gemm and conv are formed. Sums accumulate in f32 in every mode.
 enum class MathMode : uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8, kCount };

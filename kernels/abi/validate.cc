@@ -1,16 +1,13 @@
 // ValidateProblem: the rules of every family, from first principles. Each rule's sentence is the error.
+// The families that move elements by index are in validate_indexing.cc, the others here.
 #include <algorithm>
 
 #include "base/checked.h"
-#include "kernels/abi/problem.h"
+#include "kernels/abi/raw_dtype.h"
+#include "kernels/abi/validate_rules.h"
 
 namespace aicf::abi {
 namespace {
-
-template <class... Pieces>
-Status Bad(const Problem& p, const Pieces&... pieces) {
-  return Error(Code::kBadArtifact, FamilyName(p.family), " step: ", pieces...);
-}
 
 Status CheckView(const Problem& p, std::string_view role, size_t i, const View& v) {
   if (!IsValid(v.dtype)) return Bad(p, role, " ", i, " has an unknown dtype");
@@ -42,11 +39,6 @@ Status CheckAxes(const Problem& p, const Dims& axes, int rank) {
     if (i > 0 && axes[i] <= axes[i - 1]) return Bad(p, "axes ", ToListString(axes), " not ascending");
   }
   return OkStatus();
-}
-
-Status CheckSameShape(const Problem& p, const View& v, const Dims& shape, std::string_view what) {
-  if (v.shape == shape) return OkStatus();
-  return Bad(p, what, " has shape ", ToString(v.shape), ", expected ", ToString(shape));
 }
 
 Status CheckElementwise(const Problem& p) {
@@ -135,7 +127,9 @@ Status CheckGemm(const Problem& p) {
   if (a[rank - 2] != c[rank - 2] || b[rank - 1] != c[rank - 1] || a[rank - 1] != b[rank - 2]) {
     return Bad(p, "shapes ", ToString(a), " x ", ToString(b), " do not give ", ToString(c));
   }
-  if (p.inputs[0].dtype != p.inputs[1].dtype) return Bad(p, "A and B have different dtypes");
+  if (!CanMultiply(p.inputs[0].dtype, p.inputs[1].dtype)) {
+    return Bad(p, "A and B have dtypes that do not multiply");
+  }
   return OkStatus();
 }
 
@@ -198,7 +192,9 @@ Status CheckConv(const Problem& p) {
     return Bad(p, "channels ", x[1], " -> ", y[1], " do not fit weights ", ToString(w), " in ",
                a.group, " groups");
   }
-  if (p.inputs[0].dtype != p.inputs[1].dtype) return Bad(p, "x and weights have different dtypes");
+  if (!CanMultiply(p.inputs[0].dtype, p.inputs[1].dtype)) {
+    return Bad(p, "x and weights have dtypes that do not multiply");
+  }
   for (int d = 0; d < x.rank() - 2; ++d) AICF_RETURN_IF_ERROR(CheckConvExtent(p, a, d));
   return OkStatus();
 }
@@ -243,19 +239,6 @@ Status CheckNormalize(const Problem& p) {
   return CheckSameShape(p, p.outputs[0], p.inputs[0].shape, "the output");
 }
 
-Status CheckGather(const Problem& p) {
-  const auto& a = p.as<GatherAttrs>();
-  const Dims &data = p.inputs[0].shape, &index = p.inputs[1].shape;
-  if (a.axis < 0 || a.axis >= data.rank()) return Bad(p, "axis ", a.axis, " outside rank ", data.rank());
-  if (!IsInteger(p.inputs[1].dtype)) return Bad(p, "indices are not integers");
-  if (data.rank() - 1 + index.rank() > kMaxRank) return Bad(p, "output rank above ", kMaxRank);
-  Dims out;
-  for (int i = 0; i < a.axis; ++i) out.push_back(data[i]);
-  for (int64_t e : index) out.push_back(e);
-  for (int i = static_cast<int>(a.axis) + 1; i < data.rank(); ++i) out.push_back(data[i]);
-  return CheckSameShape(p, p.outputs[0], out, "the output");
-}
-
 Status CheckResize(const Problem& p) {
   const auto& a = p.as<ResizeAttrs>();
   const Dims &x = p.inputs[0].shape, &y = p.outputs[0].shape;
@@ -298,6 +281,12 @@ Status CheckFamily(const Problem& p) {
     case Family::kGather: return CheckGather(p);
     case Family::kResize: return CheckResize(p);
     case Family::kTopK: return CheckTopK(p);
+    case Family::kScatter: return CheckScatter(p);
+    case Family::kScan: return CheckScan(p);
+    case Family::kSample: return CheckSample(p);
+    case Family::kRoi: return CheckRoi(p);
+    case Family::kNms: return CheckNms(p);
+    case Family::kRecurrent: return CheckRecurrent(p);
   }
   return Bad(p, "unknown family");
 }
@@ -308,21 +297,6 @@ std::vector<DType> DTypesOf(const std::vector<View>& views, size_t from, size_t 
   return out;
 }
 
-// dtype of the prologue's value, which is the reduction's element.
-DType PrologueDType(const Problem& p) {
-  return p.prologue.empty() ? ComputeDType(p.inputs[0].dtype)
-                            : p.prologue.nodes[p.prologue.results[0]].dtype;
-}
-
-DType RawDType(const Problem& p) {
-  if (p.family == Family::kReduce) {
-    const ReduceKind kind = p.as<ReduceAttrs>().kind;
-    if (kind == ReduceKind::kArgMin || kind == ReduceKind::kArgMax) return DType::kI64;
-  }
-  if (p.family == Family::kReduce || p.family == Family::kNormalize) return PrologueDType(p);
-  return ComputeDType(p.inputs[0].dtype);
-}
-
 Status CheckExpressions(const Problem& p) {
   const bool has_prologue = p.family == Family::kReduce || p.family == Family::kNormalize;
   if (!has_prologue && !p.prologue.empty()) return Bad(p, "this family has no prologue");
@@ -331,9 +305,9 @@ Status CheckExpressions(const Problem& p) {
                                       p.inputs[0].shape.rank()));
     if (p.prologue.results.size() > 1) return Bad(p, "a prologue has one result");
   }
-  const bool plain = p.family == Family::kCopy || p.family == Family::kTopK;
-  if (plain && !p.epilogue.empty()) return Bad(p, "this family has no epilogue");
-  if (plain) return OkStatus();
+  if (!HasEpilogue(p.family)) {
+    return p.epilogue.empty() ? OkStatus() : Bad(p, "this family has no epilogue");
+  }
   std::vector<DType> inputs = DTypesOf(p.inputs, p.core_inputs, p.inputs.size());
   if (p.family == Family::kElementwise) {
     inputs = DTypesOf(p.inputs, 0, p.inputs.size());
@@ -385,7 +359,7 @@ Status ValidateProblem(const Problem& p) {
   for (size_t i = 0; i < p.outputs.size(); ++i) {
     AICF_RETURN_IF_ERROR(CheckView(p, "output", i, p.outputs[i]));
     if (!IsInjective(p.outputs[i])) return Bad(p, "output ", i, " writes one address twice");
-    if (p.family != Family::kTopK && p.outputs[i].shape != p.outputs[0].shape) {
+    if (HasEpilogue(p.family) && p.outputs[i].shape != p.outputs[0].shape) {
       return Bad(p, "outputs have different shapes");
     }
   }
