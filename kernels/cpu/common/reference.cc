@@ -1,15 +1,6 @@
 #include "kernels/cpu/common/reference.h"
 
 namespace aicf::cpu {
-namespace {
-
-bool IsArg(const abi::Problem& problem) {
-  if (problem.family != abi::Family::kReduce) return false;
-  const abi::ReduceKind kind = problem.as<abi::ReduceAttrs>().kind;
-  return kind == abi::ReduceKind::kArgMin || kind == abi::ReduceKind::kArgMax;
-}
-
-}  // namespace
 
 void* ElementAt(const abi::TensorArg& t, const int64_t* coords) {
   int64_t index = t.offset;
@@ -23,13 +14,6 @@ Scalar LoadAt(const abi::TensorArg& t, const int64_t* coords) {
 
 void StoreAt(const abi::TensorArg& t, const int64_t* coords, Scalar value) {
   StoreScalar(ElementAt(t, coords), t.dtype, value);
-}
-
-DType RawDType(const abi::Problem& problem) {
-  if (IsArg(problem)) return DType::kI64;
-  const abi::Expr& prologue = problem.prologue;
-  if (!prologue.empty()) return prologue.nodes[prologue.results[0]].dtype;
-  return abi::ComputeDType(problem.inputs[0].dtype);
 }
 
 Scalar PrologueAt(const abi::ArgBlock& args, const int64_t* coords) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/abi/kernel.h"
+#include "kernels/abi/raw_dtype.h"
 #include "kernels/cpu/common/parallel.h"
 #include "kernels/cpu/expr/scalar_eval.h"
 
@@ -57,10 +58,6 @@ void ParallelIndices(const abi::ArgBlock& args, const Dims& shape, F&& f) {
 void* ElementAt(const abi::TensorArg& t, const int64_t* coords);
 Scalar LoadAt(const abi::TensorArg& t, const int64_t* coords);
 void StoreAt(const abi::TensorArg& t, const int64_t* coords, Scalar value);
-
-/// dtype of the family's raw result, input 0 of the epilogue: i64 for argmin and argmax; else the
-/// prologue's result dtype, or without a prologue the compute dtype of inputs[0].
-DType RawDType(const abi::Problem& problem);
 
 /// Value of the prologue (reduce, normalize) at a point of the domain; inputs[0] without one.
 Scalar PrologueAt(const abi::ArgBlock& args, const int64_t* coords);

@@ -93,6 +93,13 @@ struct TestBuffer {
   }
 };
 
+/// What a store of `value` leaves in memory: f8e8m0, for one, has no zero.
+inline double Stored(double value, DType dtype) {
+  TestBuffer buffer(abi::DenseView(dtype, {1}));
+  buffer.Set(0, value);
+  return buffer.At(int64_t{0});
+}
+
 /// A problem with its buffers, inputs first.
 struct TestStep {
   abi::Problem problem;

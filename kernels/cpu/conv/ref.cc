@@ -39,8 +39,8 @@ RefSum SumAt(const abi::ArgBlock& args, const int64_t* coords) {
     }
     taps[0] = attrs.transposed ? group * channels : coords[1];
     taps[1] = attrs.transposed ? local : 0;
-    AddProducts(x.dtype, ElementAt(x, from), x.strides[1], ElementAt(w, taps),
-                w.strides[attrs.transposed ? 0 : 1], channels, &sum);
+    AddProducts({x.dtype, ElementAt(x, from), x.strides[1]},
+                {w.dtype, ElementAt(w, taps), w.strides[attrs.transposed ? 0 : 1]}, channels, &sum);
   });
   return sum;
 }

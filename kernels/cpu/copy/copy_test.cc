@@ -57,7 +57,7 @@ double Expected(const TestStep& step, const int64_t* at) {
     }
     if (inside) return step.buffers[p].At(local);
   }
-  return attrs.fill;
+  return Stored(attrs.fill, step.problem.outputs[0].dtype);
 }
 
 TEST(Copy, VariantsMatchTheReferenceAndTheDefinition) {

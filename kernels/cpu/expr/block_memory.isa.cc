@@ -1,9 +1,10 @@
-// Loads and stores of blocks: strided copies by element size, and the conversions of the
-// storage-only dtypes.
+// Loads and stores of blocks: strided copies by element size, and the conversions of the dtypes
+// that are not computed with.
 #include <cstring>
 
 #include "kernels/cpu/expr/block_ops.h"
 #include "kernels/cpu/expr/half.h"
+#include "kernels/cpu/expr/stored.h"
 
 AICF_ISA_BEGIN
 namespace {
@@ -90,6 +91,23 @@ void NarrowHalf(const float* dense, int64_t rows, int64_t cols, const BlockOutpu
   });
 }
 
+void WidenRows(const BlockInput& in, int64_t rows, int64_t cols, float* dense) {
+  const auto* source = static_cast<const uint8_t*>(in.data);
+  for (int64_t r = 0; r < rows; ++r) {
+    WidenFloat8(in.dtype, source + r * in.row_stride, in.col_stride, cols, dense + r * cols);
+  }
+}
+
+/// step: 1, or 0 for one value everywhere.
+void NarrowRows(const BlockOperand& value, int64_t rows, int64_t cols, const BlockOutput& out) {
+  const int64_t bytes = IsFloat(out.dtype) ? 4 : 1;
+  for (int64_t r = 0; r < rows; ++r) {
+    NarrowStored(out.dtype, static_cast<const char*>(value.data) + r * cols * value.step * bytes,
+                 value.step, cols, static_cast<uint8_t*>(out.data) + r * out.row_stride,
+                 out.col_stride);
+  }
+}
+
 void StoreUniform(const void* value, int64_t rows, int64_t cols, const BlockOutput& out) {
   if (out.dtype == DType::kF16 || out.dtype == DType::kBF16) {
     uint16_t narrow = 0;
@@ -109,6 +127,9 @@ void LoadBlock(const BlockInput& in, int64_t rows, int64_t cols, void* dense) {
   if (in.dtype == DType::kF16 || in.dtype == DType::kBF16) {
     return WidenHalf(in, rows, cols, static_cast<float*>(dense));
   }
+  if (IsStorageOnly(in.dtype) && IsFloat(in.dtype)) {
+    return WidenRows(in, rows, cols, static_cast<float*>(dense));
+  }
   CopyElements(DTypeBytes(in.dtype), in.data, in.row_stride, in.col_stride, dense, cols, 1, rows,
                cols);
   if (in.dtype != DType::kBool) return;
@@ -117,6 +138,7 @@ void LoadBlock(const BlockInput& in, int64_t rows, int64_t cols, void* dense) {
 }
 
 void StoreBlock(const BlockOperand& value, int64_t rows, int64_t cols, const BlockOutput& out) {
+  if (IsStorageOnly(out.dtype)) return NarrowRows(value, rows, cols, out);
   if (value.step == 0) return StoreUniform(value.data, rows, cols, out);
   if (out.dtype == DType::kF16 || out.dtype == DType::kBF16) {
     return NarrowHalf(static_cast<const float*>(value.data), rows, cols, out);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/float16.h"
+#include "base/float8.h"
 #include "kernels/cpu/expr/scalar_ops.h"
 
 namespace aicf::cpu {
@@ -109,6 +110,8 @@ Scalar LoadScalar(const void* p, DType storage) {
     case DType::kBF16:
       return FloatScalar(BF16ToF32(Read<uint16_t>(p)));
     case DType::kI8:
+    case DType::kI4:
+    case DType::kI2:
       return IntScalar(Read<int8_t>(p));
     case DType::kI16:
       return IntScalar(Read<int16_t>(p));
@@ -117,6 +120,8 @@ Scalar LoadScalar(const void* p, DType storage) {
     case DType::kI64:
       return IntScalar(Read<int64_t>(p));
     case DType::kU8:
+    case DType::kU4:
+    case DType::kU2:
       return IntScalar(Read<uint8_t>(p));
     case DType::kU16:
       return IntScalar(Read<uint16_t>(p));
@@ -126,6 +131,13 @@ Scalar LoadScalar(const void* p, DType storage) {
       return IntScalar(static_cast<int64_t>(Read<uint64_t>(p)));
     case DType::kBool:
       return IntScalar(Read<uint8_t>(p) != 0);
+    case DType::kF8E4M3FN:
+    case DType::kF8E4M3FNUZ:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2FNUZ:
+    case DType::kF8E8M0:
+    case DType::kF4E2M1:
+      return FloatScalar(Float8ToF32(Read<uint8_t>(p), storage));
   }
   return IntScalar(0);
 }
@@ -152,8 +164,20 @@ void StoreScalar(void* p, DType storage, Scalar value) {
     case DType::kI64:
     case DType::kU64:
       return Write(p, value.i);
+    case DType::kI4:
+    case DType::kU4:
+    case DType::kI2:
+    case DType::kU2:
+      return Write(p, static_cast<uint8_t>(WrapInteger(value.i, storage)));
     case DType::kBool:
       return Write(p, static_cast<uint8_t>(value.i != 0));
+    case DType::kF8E4M3FN:
+    case DType::kF8E4M3FNUZ:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2FNUZ:
+    case DType::kF8E8M0:
+    case DType::kF4E2M1:
+      return Write(p, F32ToFloat8(static_cast<float>(value.f), storage));
   }
 }
 

@@ -74,6 +74,14 @@ int64_t WrapInteger(int64_t v, DType dtype) {
       return static_cast<uint16_t>(v);
     case DType::kU32:
       return static_cast<uint32_t>(v);
+    case DType::kI4:
+      return ((v & 0xf) ^ 0x8) - 0x8;
+    case DType::kU4:
+      return v & 0xf;
+    case DType::kI2:
+      return ((v & 0x3) ^ 0x2) - 0x2;
+    case DType::kU2:
+      return v & 0x3;
     case DType::kBool:
       return v != 0;
     default:

@@ -52,7 +52,8 @@ TEST(Gather, VariantsMatchTheReferenceAndTheDefinition) {
       coords[axis] = index;
       for (int d = axis + 1; d < p.inputs[0].shape.rank(); ++d) coords[d] = at[d + index_rank - 1];
       const bool inside = index >= 0 && index < extent;
-      ASSERT_EQ(out[0].At(at), inside ? step.input(0).At(coords) : 0) << abi::ToString(p);
+      const double zero = Stored(0, p.outputs[0].dtype);
+      ASSERT_EQ(out[0].At(at), inside ? step.input(0).At(coords) : zero) << abi::ToString(p);
     });
   }
   EXPECT_GE(ran, 200);

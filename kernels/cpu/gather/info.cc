@@ -1,27 +1,34 @@
 #include "kernels/cpu/common/host.h"
+#include "kernels/cpu/common/indices.h"
+#include "kernels/cpu/gather/gather.h"
 
 namespace aicf::cpu {
 namespace {
 
-/// True when the last `axes` axes of the view are dense.
-bool EndsDense(const abi::View& view, int axes) {
-  int64_t expected = 1;
-  for (int d = view.shape.rank() - 1; d >= view.shape.rank() - axes; --d) {
-    if (view.shape[d] != 1 && view.strides[d] != expected) return false;
-    expected *= view.shape[d];
-  }
-  return true;
+std::string MovesOnly(const abi::Problem& p) {
+  if (!p.epilogue.empty() || p.outputs.size() != 1) return "applies no epilogue";
+  if (p.inputs[0].dtype != p.outputs[0].dtype) return "does not convert";
+  return {};
 }
 
 struct RowsHost : CpuHostBase {
   static std::string Refusal(const abi::Problem& p) {
-    if (!p.epilogue.empty() || p.outputs.size() != 1) return "applies no epilogue";
-    const abi::View& data = p.inputs[0];
-    if (data.dtype != p.outputs[0].dtype) return "does not convert";
-    const int inner = data.shape.rank() - 1 - static_cast<int>(p.as<abi::GatherAttrs>().axis);
-    if (!EndsDense(data, inner)) return "needs the table's rows contiguous";
+    std::string refusal = MovesOnly(p);
+    if (!refusal.empty()) return refusal;
+    if (p.as<abi::GatherAttrs>().kind == abi::GatherKind::kElements) return "moves no single elements";
+    const int inner = GatherRowRank(p);
+    if (!EndsDense(p.inputs[0], inner)) return "needs the table's rows contiguous";
     if (!EndsDense(p.outputs[0], inner)) return "needs the output's rows contiguous";
     return {};
+  }
+};
+
+struct ElementsHost : CpuHostBase {
+  static constexpr double kBytesShare = 0.2;
+  static std::string Refusal(const abi::Problem& p) {
+    if (p.as<abi::GatherAttrs>().kind != abi::GatherKind::kElements) return "moves single elements";
+    if (!IsPlainIndex(p.inputs[1])) return "needs indices of i32 or i64";
+    return MovesOnly(p);
   }
 };
 

@@ -1,23 +1,54 @@
 /// cpu.gather.ref: element by element.
+#include <algorithm>
+
+#include "kernels/cpu/common/indices.h"
 #include "kernels/cpu/common/reference.h"
 #include "kernels/cpu/gather/gather.h"
 
 namespace aicf::cpu {
+namespace {
 
-void GatherRef(const abi::ArgBlock& args) {
-  const int axis = static_cast<int>(args.problem->as<abi::GatherAttrs>().axis);
+/// Coordinates in the data of the element that stands at `out`; false when an index is out of range.
+bool SourceOf(const abi::ArgBlock& args, const int64_t* out, int64_t* at) {
+  const auto& attrs = args.problem->as<abi::GatherAttrs>();
   const abi::TensorArg& data = Input(args, 0);
   const abi::TensorArg& indices = Input(args, 1);
-  const DType dtype = abi::ComputeDType(data.dtype);
-  ParallelIndices(args, ShapeOf(Output(args, 0)), [&](const int64_t* out_coords) {
-    int64_t index = LoadAt(indices, out_coords + axis).i;
-    if (index < 0) index += data.shape[axis];
-    int64_t coords[kMaxRank] = {};
-    for (int d = 0; d < axis; ++d) coords[d] = out_coords[d];
-    coords[axis] = index;
-    for (int d = axis + 1; d < data.rank; ++d) coords[d] = out_coords[d + indices.rank - 1];
-    const bool inside = index >= 0 && index < data.shape[axis];
-    StoreEpilogue(args, out_coords, inside ? LoadAt(data, coords) : ScalarFromDouble(0, dtype));
+  if (attrs.kind == abi::GatherKind::kPoints) {
+    const int leading = indices.rank - 1, batch = static_cast<int>(attrs.batch_axes);
+    const int n = static_cast<int>(indices.shape[leading]);
+    int64_t where[kMaxRank] = {};
+    std::copy(out, out + leading, where);
+    std::copy(out, out + batch, at);
+    bool inside = true;
+    for (int k = 0; k < n; ++k) {
+      where[leading] = k;
+      at[batch + k] = WrappedIndex(LoadAt(indices, where).i, data.shape[batch + k]);
+      inside = inside && at[batch + k] >= 0;
+    }
+    std::copy(out + leading, out + leading + (data.rank - batch - n), at + batch + n);
+    return inside;
+  }
+  const int axis = static_cast<int>(attrs.axis);
+  const bool take = attrs.kind == abi::GatherKind::kTake;
+  const int after = take ? indices.rank - 1 : 0;  // how far later axes stand from those of the data
+  for (int d = 0; d < data.rank; ++d) at[d] = out[d < axis ? d : d + after];
+  at[axis] = WrappedIndex(LoadAt(indices, take ? out + axis : out).i, data.shape[axis]);
+  return at[axis] >= 0;
+}
+
+}  // namespace
+
+void GatherRef(const abi::ArgBlock& args) {
+  const abi::TensorArg& data = Input(args, 0);
+  const abi::TensorArg& out = Output(args, 0);
+  const bool moves = args.problem->epilogue.empty() && data.dtype == out.dtype;
+  const int64_t bytes = DTypeBytes(data.dtype);
+  ParallelIndices(args, ShapeOf(out), [&](const int64_t* coords) {
+    int64_t at[kMaxRank] = {};
+    const bool inside = SourceOf(args, coords, at);
+    if (moves && inside) return CopyElement(ElementAt(out, coords), ElementAt(data, at), bytes);
+    const Scalar zero = ScalarFromDouble(0, abi::ComputeDType(data.dtype));
+    StoreEpilogue(args, coords, inside ? LoadAt(data, at) : zero);
   });
 }
 

@@ -31,8 +31,8 @@ void GemmRow(void* context, int64_t row) {
     coords[n_axis] = at[n_axis] = n;
     RefSum sum;
     if (depth > 0) {
-      AddProducts(a.dtype, a_row, a.strides[n_axis], ElementAt(b, at), b.strides[m_axis], depth,
-                  &sum);
+      AddProducts({a.dtype, a_row, a.strides[n_axis]},
+                  {b.dtype, ElementAt(b, at), b.strides[m_axis]}, depth, &sum);
     }
     StoreEpilogue(args, coords, RawScalar(sum, raw));
   }

@@ -61,12 +61,12 @@ AICF_INLINE int64_t BytesOf(DType d) {
     case DType::kI16:
     case DType::kU16:
       return 2;
-    case DType::kI8:
-    case DType::kU8:
-    case DType::kBool:
-      return 1;
-    default:
+    case DType::kF32:
+    case DType::kI32:
+    case DType::kU32:
       return 4;
+    default:
+      return 1;
   }
 }
 

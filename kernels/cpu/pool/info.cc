@@ -8,7 +8,7 @@ struct VectorHost : CpuHostBase {
     const auto& attrs = p.as<abi::PoolAttrs>();
     const abi::View& x = p.inputs[0];
     if (attrs.kind == abi::PoolKind::kLp) return "does not form p-norms";
-    if (abi::ComputeDType(x.dtype) != DType::kF32) {
+    if (abi::ComputeDType(x.dtype) != DType::kF32 || IsStorageOnly(x.dtype)) {
       return StrCat("pools f32, f16 and bf16 only, not ", DTypeName(x.dtype));
     }
     const int last = x.shape.rank() - 1;

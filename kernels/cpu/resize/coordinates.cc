@@ -67,27 +67,36 @@ AxisTaps LinearTaps(double x, int64_t in) {
 
 }  // namespace
 
-float SourceCoordinate(const ResizeAttrs& attrs, int axis, int64_t in, int64_t out, int64_t o) {
-  const float scale = static_cast<float>(attrs.scales[static_cast<size_t>(axis)]);
+double ResizedLength(double scale, int64_t in, int64_t out) {
+  const double length = scale * static_cast<double>(in);
+  const double whole = static_cast<double>(out);
+  return std::fabs(length - whole) <= 0x1p-22 * whole ? whole : length;
+}
+
+double SourceCoordinate(const ResizeAttrs& attrs, int axis, int64_t in, int64_t out, int64_t o) {
+  const double exact_scale = attrs.scales[static_cast<size_t>(axis)];
+  const float scale = static_cast<float>(exact_scale);
   const float x = static_cast<float>(o);
   const float length = static_cast<float>(in);
   const float resized = static_cast<float>(out);
   switch (attrs.coordinates) {
     case CoordinateMode::kAsymmetric:
-      return x / scale;
+      return static_cast<double>(x / scale);
     case CoordinateMode::kTfHalfPixelForNN:
-      return (x + 0.5f) / scale;
-    case CoordinateMode::kAlignCorners:
-      return out == 1 ? 0.0f : x * (length - 1.0f) / (resized - 1.0f);
+      return static_cast<double>((x + 0.5f) / scale);
+    case CoordinateMode::kAlignCorners: {
+      const double last = ResizedLength(exact_scale, in, out) - 1;
+      return last == 0 ? 0 : static_cast<double>(o) * static_cast<double>(in - 1) / last;
+    }
     case CoordinateMode::kPytorchHalfPixel:
-      return out > 1 ? (x + 0.5f) / scale - 0.5f : 0.0f;
+      return out > 1 ? static_cast<double>((x + 0.5f) / scale - 0.5f) : 0;
     case CoordinateMode::kHalfPixelSymmetric: {
       const float adjustment = resized / (scale * length);
       const float offset = length / 2.0f * (1.0f - adjustment);
-      return offset + (x + 0.5f) / scale - 0.5f;
+      return static_cast<double>(offset + (x + 0.5f) / scale - 0.5f);
     }
     default:
-      return (x + 0.5f) / scale - 0.5f;
+      return static_cast<double>((x + 0.5f) / scale - 0.5f);
   }
 }
 
@@ -95,7 +104,7 @@ AxisTaps TapsOf(const ResizeAttrs& attrs, int axis, int64_t in, int64_t out, int
   if (in == out && attrs.scales[static_cast<size_t>(axis)] == 1.0) {
     return {1, {o}, {1.0}};
   }
-  const double x = static_cast<double>(SourceCoordinate(attrs, axis, in, out, o));
+  const double x = SourceCoordinate(attrs, axis, in, out, o);
   if (attrs.mode == ResizeMode::kNearest) {
     return {1, {ClampIndex(NearestOf(attrs.nearest, x), in)}, {1.0}};
   }

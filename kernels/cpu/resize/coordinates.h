@@ -16,9 +16,16 @@ struct AxisTaps {
   double weight[4] = {};
 };
 
+/// The output's extent as align_corners means it: scale * in, unrounded. Where that is `out` but
+/// for the scale's own rounding to f32 (an integral product, or sizes given instead of scales),
+/// `out`.
+double ResizedLength(double scale, int64_t in, int64_t out);
+
 /// Coordinate in the input of output coordinate `o`. Evaluated in f32, as ONNX Runtime does: with a
 /// scale that was itself rounded to f32, this is what sends exact multiples to exact elements.
-float SourceCoordinate(const abi::ResizeAttrs& attrs, int axis, int64_t in, int64_t out, int64_t o);
+/// align_corners, which divides extents instead, is evaluated in f64.
+double SourceCoordinate(const abi::ResizeAttrs& attrs, int axis, int64_t in, int64_t out,
+                        int64_t o);
 
 /// An axis that keeps its extent at scale 1 is copied, whatever the mode.
 AxisTaps TapsOf(const abi::ResizeAttrs& attrs, int axis, int64_t in, int64_t out, int64_t o);

@@ -36,7 +36,7 @@ struct VectorHost : CpuHostBase {
   static std::string Refusal(const abi::Problem& p) {
     if (ResizeCopies(p)) return {};
     const abi::View& x = p.inputs[0];
-    if (abi::ComputeDType(x.dtype) != DType::kF32) {
+    if (abi::ComputeDType(x.dtype) != DType::kF32 || IsStorageOnly(x.dtype)) {
       return StrCat("resamples f32, f16 and bf16 only, not ", DTypeName(x.dtype));
     }
     const int column = ResizeColumnAxis(p.outputs[0]);

@@ -133,6 +133,87 @@ TEST(Resize, LinearMatchesTheDefinition) {
   }
 }
 
+double CubicAt(const std::vector<double>& x, double source) {
+  constexpr double kA = -0.75;
+  const double base = std::floor(source);
+  double sum = 0;
+  for (int t = -1; t <= 2; ++t) {
+    const double d = std::fabs(source - base - t);
+    const double weight = d <= 1 ? ((kA + 2) * d - (kA + 3)) * d * d + 1
+                                 : ((kA * d - 5 * kA) * d + 8 * kA) * d - 4 * kA;
+    sum += weight * AtOrEdge(x, static_cast<int64_t>(base) + t);
+  }
+  return sum;
+}
+
+// With scales the last coordinate of the map is scale * in - 1, whether or not that is an element.
+TEST(Resize, AlignCornersUsesTheUnroundedLength) {
+  Random random(4);
+  for (int i = 0; i < 200; ++i) {
+    const int64_t in = Pick(random, 2, 300);
+    const int64_t hundredths = Pick(random, 40, 250);
+    const float scale = static_cast<float>(hundredths) / 100;
+    const int64_t out = hundredths * in / 100;
+    if (out < 2) continue;
+    const double length = hundredths * in % 100 == 0
+                              ? static_cast<double>(out)
+                              : static_cast<double>(scale) * static_cast<double>(in);
+    TestStep step;
+    abi::Problem& p = step.problem;
+    p.family = abi::Family::kResize;
+    ResizeAttrs a;
+    a.mode = ResizeMode::kCubic;
+    a.coordinates = CoordinateMode::kAlignCorners;
+    a.scales = {static_cast<double>(scale)};
+    p.attrs = a;
+    p.inputs = {abi::DenseView(DType::kF32, {in})};
+    p.outputs = {abi::DenseView(DType::kF32, {out})};
+    p.core_inputs = 1;
+    step.Prepare(random);
+    if (HasFatalFailure()) return;
+    std::vector<double> x;
+    double largest = 0;
+    for (int64_t k = 0; k < in; ++k) {
+      x.push_back(step.input(0).At(k));
+      largest = std::max(largest, std::fabs(x.back()));
+    }
+    for (const abi::KernelInfo& info : CpuVariants(p.family)) {
+      if (!info.supports(p, HostDevice()).empty()) continue;
+      const std::vector<TestBuffer> got = RunVariant(info, step);
+      for (int64_t o = 0; o < out; ++o) {
+        const double source = static_cast<double>(o) * static_cast<double>(in - 1) / (length - 1);
+        ASSERT_NEAR(got[0].At(o), CubicAt(x, source), 1e-6 * std::max(1.0, largest))
+            << info.key << " " << abi::ToString(p);
+      }
+    }
+  }
+}
+
+// ONNX's test_resize_downsample_scales_cubic_align_corners along one axis: 4 * 0.8 = 3.2.
+TEST(Resize, AlignCornersOfTheStandardsExample) {
+  ResizeAttrs a;
+  a.mode = ResizeMode::kCubic;
+  a.coordinates = CoordinateMode::kAlignCorners;
+  a.scales = {static_cast<double>(0.8f)};
+  const std::vector<double> x = {1, 2, 3, 4};
+  for (int64_t o = 0; o < 3; ++o) {
+    const AxisTaps taps = TapsOf(a, 0, 4, 3, o);
+    double sum = 0;
+    for (int t = 0; t < taps.count; ++t) sum += taps.weight[t] * x[taps.index[t]];
+    EXPECT_NEAR(sum, CubicAt(x, static_cast<double>(o) * 3 / 2.2), 1e-6);
+  }
+}
+
+TEST(Resize, ResizedLengthForgetsTheScalesOwnRounding) {
+  for (int64_t in = 1; in <= 64; ++in) {
+    for (int64_t out = 1; out <= 64; ++out) {
+      const auto scale = static_cast<float>(out) / static_cast<float>(in);
+      EXPECT_EQ(ResizedLength(static_cast<double>(scale), in, out), static_cast<double>(out));
+    }
+  }
+  EXPECT_NEAR(ResizedLength(0.8, 4, 3), 3.2, 1e-12);
+}
+
 TEST(Resize, NearestRoundings) {
   const auto pick = [](NearestMode nearest, int64_t o) {
     ResizeAttrs a;

@@ -1,0 +1,12 @@
+/// The variants of the roi family: boxes of a feature map, pooled to one size.
+#pragma once
+
+#include "kernels/abi/kernel.h"
+
+namespace aicf::cpu {
+
+void RoiRef(const abi::ArgBlock& args);
+/// kAlignAverage of f32: the weights of a bin once, then channel after channel.
+void RoiAlign(const abi::ArgBlock& args);
+
+}  // namespace aicf::cpu

@@ -1,0 +1,15 @@
+#include "kernels/cpu/functions.h"
+#include "kernels/cpu/scatter/scatter.h"
+
+namespace aicf::cpu {
+
+template <>
+abi::CpuKernelFn FunctionOf<abi::Family::kScatter>(std::string_view key) {
+#define AICF_CPU_KERNEL(text, isa, host, function) \
+  if (key == text) return function;
+#include "kernels/cpu/scatter/list.inc"
+#undef AICF_CPU_KERNEL
+  return nullptr;
+}
+
+}  // namespace aicf::cpu

@@ -1,0 +1,16 @@
+/// The variants of the scatter family: a copy of the data with elements or rows replaced or combined,
+/// in row-major order of the updates.
+#pragma once
+
+#include "kernels/abi/kernel.h"
+
+namespace aicf::cpu {
+
+void ScatterRef(const abi::ArgBlock& args);
+/// kElements over dense data: lines along the innermost axis; positions that can only meet apart run
+/// in parallel.
+void ScatterElements(const abi::ArgBlock& args);
+/// kPoints over dense data: rows of updates that are contiguous.
+void ScatterRows(const abi::ArgBlock& args);
+
+}  // namespace aicf::cpu
