@@ -46,6 +46,48 @@ static_assert(Equal(kRoundPreferFloor, NearestMode::kRoundPreferFloor));
 static_assert(Equal(kRoundPreferCeil, NearestMode::kRoundPreferCeil));
 static_assert(Equal(kFloor, NearestMode::kFloor) && Equal(kCeil, NearestMode::kCeil));
 
+using abi::GatherKind;
+using abi::RoiKind;
+using abi::SamplePadding;
+using abi::ScanKind;
+using abi::ScatterKind;
+using abi::ScatterReduction;
+static_assert(Equal(kGatherTake, GatherKind::kTake) &&
+              Equal(kGatherElements, GatherKind::kElements) &&
+              Equal(kGatherPoints, GatherKind::kPoints));
+static_assert(Equal(kScatterElements, ScatterKind::kElements) &&
+              Equal(kScatterPoints, ScatterKind::kPoints));
+static_assert(Equal(kScatterNone, ScatterReduction::kNone) &&
+              Equal(kScatterAdd, ScatterReduction::kAdd) &&
+              Equal(kScatterMul, ScatterReduction::kMul) &&
+              Equal(kScatterMin, ScatterReduction::kMin) &&
+              Equal(kScatterMax, ScatterReduction::kMax));
+static_assert(Equal(kScanSum, ScanKind::kSum) && Equal(kScanProd, ScanKind::kProd));
+static_assert(Equal(kPadZeros, SamplePadding::kZeros) && Equal(kPadBorder, SamplePadding::kBorder) &&
+              Equal(kPadReflection, SamplePadding::kReflection));
+static_assert(Equal(kRoiAlignAverage, RoiKind::kAlignAverage) &&
+              Equal(kRoiAlignMax, RoiKind::kAlignMax) && Equal(kRoiPoolMax, RoiKind::kPoolMax));
+
+using abi::CellActivation;
+using abi::CellKind;
+using abi::Direction;
+static_assert(Equal(kCellRnn, CellKind::kRnn) && Equal(kCellGru, CellKind::kGru) &&
+              Equal(kCellLstm, CellKind::kLstm));
+static_assert(Equal(kForwardDirection, Direction::kForward) &&
+              Equal(kReverseDirection, Direction::kReverse) &&
+              Equal(kBothDirections, Direction::kBidirectional));
+static_assert(Equal(kTanhFunction, CellActivation::kTanh) &&
+              Equal(kSigmoidFunction, CellActivation::kSigmoid) &&
+              Equal(kReluFunction, CellActivation::kRelu) &&
+              Equal(kAffineFunction, CellActivation::kAffine) &&
+              Equal(kLeakyReluFunction, CellActivation::kLeakyRelu) &&
+              Equal(kThresholdedReluFunction, CellActivation::kThresholdedRelu) &&
+              Equal(kScaledTanhFunction, CellActivation::kScaledTanh) &&
+              Equal(kHardSigmoidFunction, CellActivation::kHardSigmoid) &&
+              Equal(kEluFunction, CellActivation::kElu) &&
+              Equal(kSoftsignFunction, CellActivation::kSoftsign) &&
+              Equal(kSoftplusFunction, CellActivation::kSoftplus));
+
 std::vector<const abi::KernelInfo*> CudaRows() {
   std::vector<const abi::KernelInfo*> rows;
   for (int f = 0; f < abi::kFamilyCount; ++f) {

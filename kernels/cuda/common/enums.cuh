@@ -17,5 +17,26 @@ enum {
   kTfHalfPixelForNN
 };
 enum { kRoundPreferFloor, kRoundPreferCeil, kFloor, kCeil };
+enum { kGatherTake, kGatherElements, kGatherPoints };
+enum { kScatterElements, kScatterPoints };
+enum { kScatterNone, kScatterAdd, kScatterMul, kScatterMin, kScatterMax };
+enum { kScanSum, kScanProd };
+enum { kPadZeros, kPadBorder, kPadReflection };
+enum { kRoiAlignAverage, kRoiAlignMax, kRoiPoolMax };
+enum { kCellRnn, kCellGru, kCellLstm };
+enum { kForwardDirection, kReverseDirection, kBothDirections };
+enum {
+  kTanhFunction,
+  kSigmoidFunction,
+  kReluFunction,
+  kAffineFunction,
+  kLeakyReluFunction,
+  kThresholdedReluFunction,
+  kScaledTanhFunction,
+  kHardSigmoidFunction,
+  kEluFunction,
+  kSoftsignFunction,
+  kSoftplusFunction
+};
 
 }  // namespace aicf

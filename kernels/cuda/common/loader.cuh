@@ -67,7 +67,7 @@ struct TileLoader {
       Pack<S, V> pack = {};
       if (valid) pack = *reinterpret_cast<const Pack<S, V>*>(from);
 #pragma unroll
-      for (int j = 0; j < V; ++j) held[i][j] = valid ? ToTile<T>(pack.v[j]) : ToTile<T>(S{});
+      for (int j = 0; j < V; ++j) held[i][j] = valid ? ToTile<T>(pack.v[j]) : T{};
     }
   }
 

@@ -71,6 +71,7 @@ Space MatrixSpace(const Problem& p) {
 Dims ReducedAxes(const Problem& p) {
   if (p.family == Family::kReduce) return p.as<abi::ReduceAttrs>().axes;
   if (p.family == Family::kNormalize) return p.as<abi::NormalizeAttrs>().axes;
+  if (p.family == Family::kScan) return {p.as<abi::ScanAttrs>().axis};
   return {p.as<abi::TopKAttrs>().axis};
 }
 
@@ -157,6 +158,7 @@ Spaces SpacesOf(std::string_view key, const Problem& p) {
     case Family::kReduce:
     case Family::kNormalize:
     case Family::kTopK:
+    case Family::kScan:
       return ReducingSpaces(key, p);
     case Family::kGemm:
     case Family::kConv:
@@ -216,7 +218,10 @@ int VectorOf(const std::vector<const View*>& views, const Space& space) {
 int OutputVector(std::string_view key, const Problem& p, int sm_count) {
   const Space space = SpacesOf(key, p).output;
   std::vector<const View*> views;
-  for (const View& v : p.outputs) views.push_back(&v);
+  // The outputs of families without an epilogue may differ in shape.
+  for (const View& v : p.outputs) {
+    if (v.shape == p.outputs[0].shape) views.push_back(&v);
+  }
   const size_t first = p.family == Family::kElementwise ? 0 : static_cast<size_t>(p.core_inputs);
   for (size_t k = first; k < p.inputs.size(); ++k) views.push_back(&p.inputs[k]);
   int vector = VectorOf(views, space);

@@ -21,11 +21,12 @@ struct Space {
   int64_t Count(size_t group) const;  ///< 1 for a group without axes or beyond the last
 };
 
-/// Domain of the core operands (reduce, normalize, topk; otherwise empty); of outputs and extras.
-///   elementwise, copy, pool, gather, resize: output {all axes}
+/// Domain of the core operands (reduce, normalize, topk, scan; otherwise empty); of outputs and extras.
+///   elementwise, copy, pool, gather, resize, families without an epilogue: output {all axes} of
+///               the first output
 ///   reduce:     domain {reduced, kept} (columns: {kept, reduced}); output {kept}
 ///   normalize:  domain and output {axes, others}
-///   topk:       domain and output {axis, others}
+///   topk, scan: domain and output {axis, others}
 ///   gemm:       output {n, m, batch} or, where m is the contiguous axis, {m, n, batch}
 ///   conv:       output {channel, positions} or, where positions are contiguous, the reverse
 struct Spaces {

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "kernels/abi/raw_dtype.h"
 #include "kernels/cuda/common/host.h"
 
 namespace aicf::cuda {
@@ -36,6 +37,6 @@ std::string RefuseTile(const Tile& tile, const abi::Problem& problem);
 double TileUs(const Tile& tile, const abi::Problem& problem, const abi::DeviceSpec& device);
 
 /// dtype of the sums of a product step.
-inline DType SumDType(const abi::Problem& p) { return abi::ComputeDType(p.inputs[0].dtype); }
+inline DType SumDType(const abi::Problem& p) { return abi::RawDType(p); }
 
 }  // namespace aicf::cuda

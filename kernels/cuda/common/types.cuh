@@ -1,7 +1,7 @@
 // Element types and the loads and stores of operands.
 #pragma once
 
-#include "common/ptx.cuh"
+#include "common/float8.cuh"
 
 namespace aicf {
 
@@ -43,6 +43,15 @@ struct ComputeOf<b8> {
   typedef bool T;
 };
 
+template <int E, int M, int B, int X, int O, int N, int S, bool Z>
+struct ComputeOf<Float8<E, M, B, X, O, N, S, Z>> {
+  typedef float T;
+};
+template <class Byte, int Bits>
+struct ComputeOf<SmallInteger<Byte, Bits>> {
+  typedef Byte T;
+};
+
 template <class S>
 AICF_DEVICE S Widen(S v) {
   return v;
@@ -50,6 +59,14 @@ AICF_DEVICE S Widen(S v) {
 AICF_DEVICE float Widen(f16 v) { return F16ToF32(v.bits); }
 AICF_DEVICE float Widen(bf16 v) { return __uint_as_float(static_cast<u32>(v.bits) << 16); }
 AICF_DEVICE bool Widen(b8 v) { return v.bits != 0; }
+template <int E, int M, int B, int X, int O, int N, int S, bool Z>
+AICF_DEVICE float Widen(Float8<E, M, B, X, O, N, S, Z> v) {
+  return Float8ToF32<Float8<E, M, B, X, O, N, S, Z>>(v.bits);
+}
+template <class Byte, int Bits>
+AICF_DEVICE Byte Widen(SmallInteger<Byte, Bits> v) {
+  return v.value;
+}
 
 template <class S>
 struct Narrow {
@@ -66,6 +83,16 @@ struct Narrow<bf16> {
 template <>
 struct Narrow<b8> {
   static AICF_DEVICE b8 Of(bool v) { return b8{static_cast<u8>(v ? 1 : 0)}; }
+};
+
+template <int E, int M, int B, int X, int O, int N, int S, bool Z>
+struct Narrow<Float8<E, M, B, X, O, N, S, Z>> {
+  typedef Float8<E, M, B, X, O, N, S, Z> F;
+  static AICF_DEVICE F Of(float v) { return F{F32ToFloat8<F>(v)}; }
+};
+template <class Byte, int Bits>
+struct Narrow<SmallInteger<Byte, Bits>> {
+  static AICF_DEVICE SmallInteger<Byte, Bits> Of(Byte v) { return {LowBits<Byte, Bits>(v)}; }
 };
 
 template <class T>

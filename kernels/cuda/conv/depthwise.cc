@@ -27,6 +27,8 @@ std::string RefuseDepthwise(const abi::Problem& p) {
     return "multiplies f32, f16 and bf16 only";
   if (p.inputs[0].strides[1] != 1 && x[1] > 1) return "the input's channels are not contiguous";
   if (p.outputs[0].strides[1] != 1 && y[1] > 1) return "the output's channels are not contiguous";
+  // A single channel may lie anywhere; the kernel's first group of axes is the channels.
+  if (RowsInner(p)) return "the output's positions are innermost";
   if (abi::ElementsOf(p.outputs[0]) == 0) return "the output is empty";
   // The kernel counts positions in the order of the axes.
   const Dims positions = SpacesOf(kDepthwiseKey, p).output.groups[1];

@@ -1,12 +1,12 @@
-/// cublaslt.matmul: the library row of the gemm family. It runs with a recorded algorithm only; the
-/// runtime (runtime/cuda/matmul.h) describes the product to the library and checks the algorithm.
+/// cublaslt.matmul: the library row of the gemm family. It takes what DescribeMatmul takes and runs
+/// with a recorded algorithm only, which the runtime (runtime/cuda/matmul.h) checks and replays.
 #pragma once
 
 #include "kernels/abi/kernel.h"
 
 namespace aicf::cuda {
 
-/// Scratch that recorded algorithms may use.
+/// The most scratch that an algorithm may use; a step has what its algorithm needs.
 inline constexpr uint64_t kLibraryWorkspaceBytes = 32 << 20;
 
 abi::KernelInfo LibraryRow();

@@ -1,5 +1,5 @@
 // cuda.resize.taps: one result per thread, the weighted sum over the product of its axes' taps.
-// The coordinate map is evaluated in f32, like everywhere.
+// The coordinate map is that of kernels/cpu/resize/coordinates.cc: f32, and f64 for align_corners.
 #pragma once
 
 #include "common/enums.cuh"
@@ -17,6 +17,16 @@ struct WeightOf<float> {
 };
 typedef WeightOf<raw_t>::W weight_t;
 
+template <bool kWide>
+struct CoordinateOf {
+  typedef float X;
+};
+template <>
+struct CoordinateOf<true> {
+  typedef double X;
+};
+typedef CoordinateOf<attr_coordinates == kAlignCorners>::X coordinate_t;
+
 AICF_DEVICE constexpr bool Kept(int d) {
   return In0::extent(d) == Out0::extent(d) && attr_scales(d) == 1.0;
 }
@@ -33,7 +43,15 @@ struct Taps {
 };
 constexpr int kTaps = attr_mode == kNearest ? 1 : attr_mode == kLinear ? 2 : 4;
 
-AICF_DEVICE float SourceCoordinate(int d, index_t o) {
+/// The output's extent as align_corners means it: scale * in, unrounded, but for the scale's own
+/// rounding to f32.
+AICF_DEVICE double ResizedLength(int d) {
+  const double length = attr_scales(d) * static_cast<double>(In0::extent(d));
+  const double whole = static_cast<double>(Out0::extent(d));
+  return OpAbs(length - whole) <= whole * (1.0 / 4194304) ? whole : length;
+}
+
+AICF_DEVICE coordinate_t SourceCoordinate(int d, index_t o) {
   const float scale = static_cast<float>(attr_scales(d));
   const float x = static_cast<float>(o);
   const float length = static_cast<float>(In0::extent(d));
@@ -41,7 +59,8 @@ AICF_DEVICE float SourceCoordinate(int d, index_t o) {
   if constexpr (attr_coordinates == kAsymmetric) return x / scale;
   if constexpr (attr_coordinates == kTfHalfPixelForNN) return (x + 0.5f) / scale;
   if constexpr (attr_coordinates == kAlignCorners) {
-    return Out0::extent(d) == 1 ? 0.0f : x * (length - 1.0f) / (resized - 1.0f);
+    const double last = ResizedLength(d) - 1;
+    return last == 0 ? 0 : static_cast<double>(o) * static_cast<double>(In0::extent(d) - 1) / last;
   }
   if constexpr (attr_coordinates == kPytorchHalfPixel) {
     return Out0::extent(d) > 1 ? (x + 0.5f) / scale - 0.5f : 0.0f;
@@ -73,8 +92,8 @@ AICF_DEVICE weight_t CubicWeight(weight_t d) {
   return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
 }
 
-AICF_DEVICE void CubicTaps(Taps& taps, float x, index_t extent) {
-  const float base = floorf(x);
+AICF_DEVICE void CubicTaps(Taps& taps, coordinate_t x, index_t extent) {
+  const coordinate_t base = OpFloor(x);
   weight_t sum = 0;
 #pragma unroll
   for (int t = 0; t < kTaps; ++t) {
@@ -95,12 +114,12 @@ AICF_DEVICE void CubicTaps(Taps& taps, float x, index_t extent) {
 AICF_DEVICE Taps TapsAt(int d, index_t o) {
   Taps taps = {};
   const index_t extent = In0::extent(d);
-  const float x = SourceCoordinate(d, o);
+  const coordinate_t x = SourceCoordinate(d, o);
   if constexpr (attr_mode == kNearest) {
     taps.index[0] = ClampIndex(NearestOf(static_cast<double>(x)), extent);
     taps.weight[0] = 1;
   } else if constexpr (attr_mode == kLinear) {
-    const float base = floorf(x);
+    const coordinate_t base = OpFloor(x);
     taps.index[0] = ClampIndex(static_cast<double>(base), extent);
     taps.index[1] = ClampIndex(static_cast<double>(base) + 1, extent);
     taps.weight[1] = static_cast<weight_t>(x - base);

@@ -1,0 +1,118 @@
+// The storage types of 8 bits and below that are converted, never computed with: float8, float4,
+// and integers of 4 and 2 bits in a byte each. Bit for bit what base/float8.h does, in integer
+// arithmetic.
+#pragma once
+
+#include "common/ptx.cuh"
+
+namespace aicf {
+
+/// kExponent and kMantissa bits below a sign bit at kSign (0: none). kMax: code of the largest
+/// finite value; kOverflow: of what lies beyond it, without sign; kNan; kZeros: -0 exists.
+template <int Exponent, int Mantissa, int Bias, int Max, int Overflow, int Nan, int Sign,
+          bool Zeros>
+struct Float8 {
+  static constexpr int kMantissa = Mantissa, kBias = Bias, kMax = Max, kOverflow = Overflow,
+                       kNan = Nan, kSign = Sign;
+  static constexpr unsigned kCodes =
+      (1u << (Exponent + Mantissa)) - 1 + static_cast<unsigned>(Sign);
+  static constexpr bool kZeros = Zeros;
+  unsigned char bits;
+};
+typedef Float8<4, 3, 7, 0x7e, 0x7f, 0x7f, 0x80, true> f8e4m3fn;
+typedef Float8<4, 3, 8, 0x7f, 0x80, 0x80, 0x80, false> f8e4m3fnuz;
+typedef Float8<5, 2, 15, 0x7b, 0x7c, 0x7f, 0x80, true> f8e5m2;
+typedef Float8<5, 2, 16, 0x7f, 0x80, 0x80, 0x80, false> f8e5m2fnuz;
+typedef Float8<8, 0, 127, 0xfe, 0xff, 0xff, 0, false> f8e8m0;
+typedef Float8<2, 1, 1, 0x7, 0x7, 0x0, 0x8, true> f4e2m1;
+
+/// 2^e for -149 <= e <= 127.
+AICF_DEVICE float PowerOfTwo(int e) {
+  return __uint_as_float(e < -126 ? 1u << (e + 149) : static_cast<unsigned>(e + 127) << 23);
+}
+
+template <class F>
+AICF_DEVICE float Float8ToF32(unsigned code) {
+  code &= F::kCodes;
+  const unsigned magnitude = F::kSign == 0 ? code : code & static_cast<unsigned>(F::kSign - 1);
+  const bool negative = (code & static_cast<unsigned>(F::kSign)) != 0;
+  // A format without a NaN has its largest value where others have theirs.
+  if constexpr (F::kNan != 0) {
+    if (F::kNan == F::kSign && F::kSign != 0 ? code == static_cast<unsigned>(F::kNan)
+                                             : magnitude > static_cast<unsigned>(F::kMax)) {
+      const bool infinite =
+          F::kOverflow != F::kNan && magnitude == static_cast<unsigned>(F::kOverflow);
+      return __uint_as_float(infinite ? (negative ? 0xff800000u : 0x7f800000u) : 0x7fc00000u);
+    }
+  }
+  float value;
+  if constexpr (F::kMantissa == 0) {
+    value = PowerOfTwo(static_cast<int>(magnitude) - F::kBias);
+  } else {
+    const int exponent = static_cast<int>(magnitude >> F::kMantissa);
+    const int fraction = static_cast<int>(magnitude & ((1u << F::kMantissa) - 1));
+    const int scaled = exponent == 0 ? fraction : fraction + (1 << F::kMantissa);
+    value = static_cast<float>(scaled) *
+            PowerOfTwo((exponent == 0 ? 1 : exponent) - F::kBias - F::kMantissa);
+  }
+  return negative ? -value : value;
+}
+
+/// Units of the last place at exponent `at`, nearest with ties to even, of a float with exponent
+/// `e`.
+AICF_DEVICE unsigned RoundedUnits(unsigned significand, int shift) {
+  if (shift > 25) return 0;
+  const unsigned whole = significand >> shift, half = 1u << (shift - 1);
+  const unsigned rest = significand & ((1u << shift) - 1);
+  return whole + (rest > half || (rest == half && (whole & 1) != 0) ? 1u : 0u);
+}
+
+template <class F>
+AICF_DEVICE unsigned char F32ToFloat8(float value) {
+  const unsigned bits = __float_as_uint(value), magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return static_cast<unsigned char>(F::kNan);
+  const unsigned sign = bits >> 31 != 0 ? static_cast<unsigned>(F::kSign) : 0;
+  const unsigned overflow = F::kOverflow == F::kSign ? static_cast<unsigned>(F::kOverflow)
+                                                     : static_cast<unsigned>(F::kOverflow) | sign;
+  if (magnitude == 0x7f800000u) return static_cast<unsigned char>(overflow);
+  if (magnitude == 0) return static_cast<unsigned char>(F::kZeros ? sign : 0);
+  constexpr int kLeast = F::kMantissa == 0 ? -F::kBias : 1 - F::kBias;
+  // The value is significand * 2^(e - 23), its leading bit at 23.
+  int e = static_cast<int>(magnitude >> 23) - 127;
+  unsigned significand = (magnitude & 0x7fffffu) | 0x800000u;
+  if (e == -127) {
+    significand = magnitude;
+    for (e = -126; significand < 0x800000u; --e) significand <<= 1;
+  }
+  const int at = e < kLeast ? kLeast : e;
+  unsigned code = RoundedUnits(significand, 23 - F::kMantissa + at - e);
+  if constexpr (F::kMantissa == 0) {
+    code = code == 0 ? 0 : static_cast<unsigned>(at + F::kBias) + (code >= 2 ? 1u : 0u);
+  } else if (code >= 1u << F::kMantissa) {
+    // A carry into the next exponent adds itself up.
+    code += static_cast<unsigned>(at + F::kBias - 1) << F::kMantissa;
+  }
+  if (code > static_cast<unsigned>(F::kMax)) return static_cast<unsigned char>(overflow);
+  if (code == 0 && !F::kZeros) return 0;
+  return static_cast<unsigned char>(code | sign);
+}
+
+/// An integer of Bits bits in a byte of type T, sign- or zero-extended.
+template <class T, int Bits>
+struct SmallInteger {
+  T value;
+};
+typedef SmallInteger<signed char, 4> i4;
+typedef SmallInteger<unsigned char, 4> u4;
+typedef SmallInteger<signed char, 2> i2;
+typedef SmallInteger<unsigned char, 2> u2;
+
+/// The low bits of v, extended.
+template <class T, int Bits>
+AICF_DEVICE T LowBits(T v) {
+  const int low = v & ((1 << Bits) - 1);
+  constexpr int kSignBit = static_cast<T>(-1) < 0 ? 1 << (Bits - 1) : 0;
+  return static_cast<T>((low ^ kSignBit) - kSignBit);
+}
+
+}  // namespace aicf
