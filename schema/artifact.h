@@ -68,8 +68,8 @@ class Artifact {
  public:
   /// Opens once (O_NOFOLLOW is not used: a symlink to an artifact is legitimate), requires a
   /// regular file, reads it into private 64-byte-aligned memory (weights at 4096), verifies
-  /// everything. The optional sections (decisions, lowered, lowered weights, golden) are read only
-  /// when `with_optional`. Errors: kIo, kBadArtifact, kUnsupported (newer format), kResource.
+  /// everything. The optional sections (decisions, lowered, lowered weights, golden) are kept only
+  /// when `with_optional`; without it their bytes are hashed block by block and forgotten. Errors: kIo, kBadArtifact, kUnsupported (newer format), kResource.
   static Result<std::shared_ptr<const Artifact>> Load(const std::string& path, bool with_optional);
   /// The same from memory; copies. The fuzz target.
   static Result<std::shared_ptr<const Artifact>> Parse(std::span<const std::byte> bytes,

@@ -196,6 +196,12 @@ Step DecodeStep(Decoder& d, const fb::Step& s) {
   step.symbol = d.Text(*s.symbol());
   step.algorithm = d.Scalars<uint8_t>(*s.algorithm());
   step.library_version = s.library_version();
+  if (s.guards() != nullptr) {
+    for (const fb::Guard* g : *s.guards()) {
+      if (!d.Charge(sizeof(Guard), 1)) break;
+      step.guards.push_back({g->buffer(), g->expected()});
+    }
+  }
   return step;
 }
 
@@ -221,8 +227,14 @@ Image DecodeImage(Decoder& d, const fb::Image& i) {
 }
 
 EntryPoint DecodeEntryPoint(Decoder& d, const fb::EntryPoint& e) {
-  return {d.Text(*e.name()), d.Scalars<uint32_t>(*e.inputs()), d.Scalars<uint32_t>(*e.outputs()),
-          e.first_step(), e.step_count()};
+  EntryPoint entry{d.Text(*e.name()), d.Scalars<uint32_t>(*e.inputs()),
+                   d.Scalars<uint32_t>(*e.outputs()), e.first_step(), e.step_count(), {}};
+  if (e.extents() == nullptr) return entry;
+  for (const fb::OutputExtent* extent : *e.extents()) {
+    if (!d.Charge(sizeof(OutputExtent), 1)) break;
+    entry.extents.push_back({extent->output(), extent->axis(), extent->count()});
+  }
+  return entry;
 }
 
 std::pair<std::string, std::string> DecodeMetadata(Decoder& d, const fb::Metadata& m) {
@@ -242,6 +254,7 @@ Result<Program> Decode(const fb::Program& p, size_t bytes) {
   program.steps = d.List<Step>(*p.steps(), DecodeStep);
   program.images = d.List<Image>(*p.images(), DecodeImage);
   program.entry_points = d.List<EntryPoint>(*p.entry_points(), DecodeEntryPoint);
+  program.guard_image = p.guard_image();
   program.metadata =
       d.List<std::pair<std::string, std::string>>(*p.metadata(), DecodeMetadata);
   if (!d.ok()) return d.status();

@@ -78,9 +78,12 @@ Offset<fb::Step> EncodeStep(FlatBufferBuilder& b, const Step& s) {
   const fb::Launch launch(ToDim3(s.launch.grid), ToDim3(s.launch.block), ToDim3(s.launch.cluster),
                           s.launch.dynamic_shared_bytes);
   const bool has_launch = s.launch != abi::LaunchConfig{};
+  std::vector<fb::Guard> guards;
+  for (const Guard& g : s.guards) guards.emplace_back(g.buffer, g.expected);
+  const auto guard_list = guards.empty() ? 0 : b.CreateVectorOfStructs(guards);
   return fb::CreateStep(b, sources, kernel, problem, inputs, outputs, s.packed_inputs,
                         s.workspace_offset, s.workspace_bytes, has_launch ? &launch : nullptr,
-                        s.image, symbol, algorithm, s.library_version);
+                        s.image, symbol, algorithm, s.library_version, guard_list);
 }
 
 Offset<fb::Buffer> EncodeBuffer(FlatBufferBuilder& b, const Buffer& buffer) {
@@ -101,7 +104,10 @@ Offset<fb::EntryPoint> EncodeEntryPoint(FlatBufferBuilder& b, const EntryPoint& 
   const auto name = b.CreateString(e.name);
   const auto inputs = b.CreateVector(e.inputs);
   const auto outputs = b.CreateVector(e.outputs);
-  return fb::CreateEntryPoint(b, name, inputs, outputs, e.first_step, e.step_count);
+  std::vector<fb::OutputExtent> extents;
+  for (const OutputExtent& x : e.extents) extents.emplace_back(x.output, x.axis, x.count);
+  const auto extent_list = extents.empty() ? 0 : b.CreateVectorOfStructs(extents);
+  return fb::CreateEntryPoint(b, name, inputs, outputs, e.first_step, e.step_count, extent_list);
 }
 
 Offset<fb::Metadata> EncodeMetadata(FlatBufferBuilder& b,
@@ -116,7 +122,7 @@ uint64_t SizeBound(const Program& p) {
   uint64_t bytes = 4096 + p.target.size();
   for (const Buffer& b : p.buffers) bytes += 256 + b.name.size();
   for (const EntryPoint& e : p.entry_points) {
-    bytes += 256 + e.name.size() + 4 * (e.inputs.size() + e.outputs.size());
+    bytes += 256 + e.name.size() + 4 * (e.inputs.size() + e.outputs.size()) + 12 * e.extents.size();
   }
   for (const auto& [key, value] : p.metadata) bytes += 64 + key.size() + value.size();
   for (const Image& i : p.images) bytes += 256 + i.arch.size() + i.compiler.size();
@@ -124,7 +130,7 @@ uint64_t SizeBound(const Program& p) {
     const abi::Problem& q = s.problem;
     bytes += 1024 + s.kernel.size() + s.symbol.size() + s.algorithm.size();
     for (const std::string& name : s.sources) bytes += 32 + name.size();
-    bytes += 4 * (s.inputs.size() + s.outputs.size());
+    bytes += 4 * (s.inputs.size() + s.outputs.size()) + 8 * s.guards.size();
     bytes += 320 * (q.inputs.size() + q.outputs.size());  // a view, and a piece's start
     bytes += 24 * (q.prologue.nodes.size() + q.epilogue.nodes.size());
   }
@@ -147,7 +153,8 @@ Result<std::vector<std::byte>> EncodeProgram(const Program& p) {
   const auto metadata = EncodeList<fb::Metadata>(b, p.metadata, EncodeMetadata);
   fb::FinishProgramBuffer(
       b, fb::CreateProgram(b, target, Byte(p.math), p.arena_bytes, p.arena_lower_bound,
-                           p.weights_bytes, buffers, steps, images, entries, metadata));
+                           p.weights_bytes, buffers, steps, images, entries, metadata,
+                           p.guard_image));
   std::vector<std::byte> out(b.GetSize());
   std::memcpy(out.data(), b.GetBufferPointer(), out.size());
   return out;

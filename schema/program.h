@@ -51,17 +51,29 @@ struct Buffer {
   uint32_t alias_of = 0;  ///< kAlias only
 };
 
+inline constexpr uint64_t kMaxGuards = 32;  ///< of one step: branches inside branches
+
+/// A step runs only where a bool buffer of one element holds `expected`.
+struct Guard {
+  uint32_t buffer = 0;
+  bool expected = true;
+  friend bool operator==(const Guard&, const Guard&) = default;
+};
+
 struct Step {
   std::vector<std::string> sources;  ///< source nodes this step came from, in order
   std::string kernel;                ///< abi::KernelInfo::key
   abi::Problem problem;
   std::vector<uint32_t> inputs;   ///< buffer of problem.inputs[k]
   std::vector<uint32_t> outputs;  ///< buffer of problem.outputs[k]
+  /// Outermost first; empty: the step always runs. A replay skips a step when one does not hold: its
+  /// outputs then hold what the arena held, and what reads them selects other values.
+  std::vector<Guard> guards;
   uint32_t packed_inputs = 0;     ///< bit k: inputs[k] holds the kernel's packed layout
   uint64_t workspace_offset = 0;  ///< into the arena
   uint64_t workspace_bytes = 0;
   abi::LaunchConfig launch;        ///< cuda.* only
-  int32_t image = -1;              ///< cuda.* only: index into Program::images
+  int32_t image = -1;              ///< cuda.* only: index into Program::images; -1 in a plan without
   std::string symbol;              ///< cuda.* only: == InstanceSymbol(kernel, problem)
   std::vector<uint8_t> algorithm;  ///< library kernels: the recorded algorithm, opaque
   uint64_t library_version = 0;    ///< library kernels: version the algorithm was recorded with
@@ -76,12 +88,36 @@ struct Image {
   uint64_t bytes = 0;
 };
 
+/// An output whose extent along one axis a replay decides: its buffer has the largest shape, and the
+/// first `count` positions of the axis hold data.
+struct OutputExtent {
+  uint32_t output = 0;  ///< position in EntryPoint::outputs
+  uint32_t axis = 0;
+  uint32_t count = 0;   ///< position in EntryPoint::outputs of one i64; readers clamp it to the axis
+  friend bool operator==(const OutputExtent&, const OutputExtent&) = default;
+};
+
 struct EntryPoint {
   std::string name;              ///< "main", or the bucket's name
   std::vector<uint32_t> inputs;  ///< buffers in the model's order
-  std::vector<uint32_t> outputs;
+  std::vector<uint32_t> outputs;  ///< the model's, in its order; then the counts of `extents`
   uint32_t first_step = 0;  ///< steps [first_step, first_step + step_count)
   uint32_t step_count = 0;
+  std::vector<OutputExtent> extents = {};  ///< ascending by output, one each
+
+  /// Outputs of the model: those that are no count.
+  size_t model_outputs() const {
+    size_t first = outputs.size();
+    for (const OutputExtent& e : extents) first = e.count < first ? e.count : first;
+    return first;
+  }
+  /// nullptr when the output always has its whole shape.
+  const OutputExtent* ExtentOf(size_t output) const {
+    for (const OutputExtent& e : extents) {
+      if (e.output == output) return &e;
+    }
+    return nullptr;
+  }
 };
 
 struct Program {
@@ -93,6 +129,9 @@ struct Program {
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
   std::vector<Image> images;
+  /// CUDA plans with guards: index of the image whose function abi::kGuardSymbol reads a guard on
+  /// the device; -1 otherwise.
+  int32_t guard_image = -1;
   std::vector<EntryPoint> entry_points;
   /// The source model's own key/value strings (class names, dictionaries), in its order.
   std::vector<std::pair<std::string, std::string>> metadata;

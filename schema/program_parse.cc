@@ -141,6 +141,17 @@ Status ReadBackendFields(Scanner& in, Step& s) {
   return OkStatus();
 }
 
+Status ReadGuards(Scanner& in, std::vector<Guard>& guards) {
+  while (in.Peek("if") || in.Peek("unless")) {
+    const bool expected = in.Peek("if");
+    std::vector<uint32_t> buffer;
+    AICF_RETURN_IF_ERROR(ReadRefs(in, expected ? "if" : "unless", buffer));
+    if (buffer.size() != 1) return in.Fail("one buffer before this");
+    guards.push_back({buffer[0], expected});
+  }
+  return OkStatus();
+}
+
 Result<Step> ReadStep(Scanner& in) {
   Step s;
   AICF_RETURN_IF_ERROR(ReadText(in, s.kernel));
@@ -148,6 +159,7 @@ Result<Step> ReadStep(Scanner& in) {
   AICF_RETURN_IF_ERROR(ReadNames(in, s.sources));
   AICF_RETURN_IF_ERROR(ReadRefs(in, "in", s.inputs));
   AICF_RETURN_IF_ERROR(ReadRefs(in, "out", s.outputs));
+  AICF_RETURN_IF_ERROR(ReadGuards(in, s.guards));
   AICF_RETURN_IF_ERROR(ReadField(in, "packed=", s.packed_inputs));
   AICF_RETURN_IF_ERROR(ReadField(in, "work=", s.workspace_offset));
   AICF_RETURN_IF_ERROR(ReadField(in, "+", s.workspace_bytes));
@@ -165,6 +177,13 @@ Result<EntryPoint> ReadEntry(Scanner& in) {
   AICF_RETURN_IF_ERROR(ReadInt(in, e.step_count));
   AICF_RETURN_IF_ERROR(ReadRefs(in, "in", e.inputs));
   AICF_RETURN_IF_ERROR(ReadRefs(in, "out", e.outputs));
+  while (in.Peek("extent")) {
+    OutputExtent x;
+    AICF_RETURN_IF_ERROR(ReadField(in, "extent", x.output));
+    AICF_RETURN_IF_ERROR(ReadField(in, "axis", x.axis));
+    AICF_RETURN_IF_ERROR(ReadField(in, "count", x.count));
+    e.extents.push_back(x);
+  }
   return e;
 }
 
@@ -194,6 +213,7 @@ Status ReadItem(Scanner& in, Program& p) {
   if (in.Accept("image")) return Append(ReadImage(in), p.images);
   if (in.Accept("step")) return Append(ReadStep(in), p.steps);
   if (in.Accept("entry")) return Append(ReadEntry(in), p.entry_points);
+  if (in.Accept("guard-image")) return ReadInt(in, p.guard_image);
   if (in.Accept("metadata")) {
     auto& [key, value] = p.metadata.emplace_back();
     AICF_RETURN_IF_ERROR(ReadText(in, key));

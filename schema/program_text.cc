@@ -4,7 +4,7 @@
 //   buffer %2 "%2" f32 1x3 temp alias %1 12
 //   image "sm_90a" "nvrtc 13.0" x<hash> +0 4096
 //   step "cpu.elementwise.ref" from["relu_1"] in[%0] out[%2] packed=0 work=0+0 { <problem> }
-//   entry "main" steps 0 1 in[%0] out[%2]
+//   entry "main" steps 0 1 in[%0] out[%2]       then " extent 0 axis 1 count 2" per OutputExtent
 // Fields of one backend follow a step's problem only where they are not at their defaults:
 //   launch 1,1,1 128,1,1 1,1,1 shared=0   image=0 symbol="..."   algorithm=<hex> library=130000
 #include "base/scanner.h"
@@ -68,9 +68,15 @@ std::string BackendText(const Step& s) {
   return out;
 }
 
+std::string Guards(const Step& s) {
+  std::string out;
+  for (const Guard& g : s.guards) out += StrCat(g.expected ? " if" : " unless", Refs({g.buffer}));
+  return out;
+}
+
 std::string ToText(const Step& s) {
   return StrCat("step ", Quote(s.kernel), " from", Names(s.sources), " in", Refs(s.inputs), " out",
-                Refs(s.outputs), " packed=", s.packed_inputs, " work=", Signed(s.workspace_offset),
+                Refs(s.outputs), Guards(s), " packed=", s.packed_inputs, " work=", Signed(s.workspace_offset),
                 "+", Signed(s.workspace_bytes), " { ", abi::ToString(s.problem), " }",
                 BackendText(s), "\n");
 }
@@ -92,8 +98,13 @@ std::string ToString(const Program& p) {
   for (const Step& s : p.steps) out += ToText(s);
   for (const EntryPoint& e : p.entry_points) {
     out += StrCat("entry ", Quote(e.name), " steps ", e.first_step, " ", e.step_count, " in",
-                  Refs(e.inputs), " out", Refs(e.outputs), "\n");
+                  Refs(e.inputs), " out", Refs(e.outputs));
+    for (const OutputExtent& x : e.extents) {
+      out += StrCat(" extent ", x.output, " axis ", x.axis, " count ", x.count);
+    }
+    out += "\n";
   }
+  if (p.guard_image != -1) out += StrCat("guard-image ", p.guard_image, "\n");
   for (const auto& [key, value] : p.metadata) {
     out += StrCat("metadata ", Quote(key), " ", Quote(value), "\n");
   }

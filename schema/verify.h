@@ -22,15 +22,18 @@ inline constexpr int64_t kMaxViewElements = int64_t{1} << 40;
 /// Proves, in this order, for every entry point:
 ///  1. counts, names and roles: unique I/O names, indices in range, buffers' bytes match dtype x
 ///  shape;
+///     outputs' extents name an axis and one i64 behind the model's outputs;
 ///     the entry points cut the steps into consecutive ranges; the target is a device's exact name;
 ///  2. storage: offsets aligned and inside arena or weights; alias chains end and have equal bytes;
 ///     constants, and only they, lie in the weights;
 ///  3. every step: ValidateProblem; kernel known and of a backend the target has; supports() is
 ///  empty;
 ///     operand counts and dtypes; each view's extent inside its buffer (packed inputs:
-///     packed_bytes); workspace equal to the kernel's own query and inside the arena; launch equal
-///     to the kernel's own and within device limits; symbol equal to InstanceSymbol; image index in
-///     range;
+///     packed_bytes); workspace equal to the kernel's own query (a library's: at most that) and
+///     inside the arena; launch equal to the kernel's own and within device limits; symbol equal to
+///     InstanceSymbol; image index in range, or -1 on every step of a program without images (a plan for the
+///     CPU reference; a GPU refuses it); guards one bool each, read on the device by the guard image; algorithm and library version on library kernels, and
+///     only there;
 ///  4. order: no step writes an input, meta or constant, or reads an input that the entry point
 ///  does not
 ///     list; no step reads a temp or output that earlier steps did not write in full, each element

@@ -76,6 +76,38 @@ Status CheckInterface(const Program& p, const std::vector<uint32_t>& list, bool 
   return OkStatus();
 }
 
+// Counts stand behind the model's outputs and are nothing else; each is one i64.
+Status CheckExtents(const Program& p, const EntryPoint& e) {
+  const size_t model = e.model_outputs();
+  std::vector<bool> counted(e.outputs.size(), false);
+  for (size_t i = 0; i < e.extents.size(); ++i) {
+    const OutputExtent& x = e.extents[i];
+    if (x.output >= model || (i > 0 && x.output <= e.extents[i - 1].output)) {
+      return Error(Code::kBadArtifact, "extent ", i, " names output ", x.output, " of ", model,
+                   ", expected each at most once, ascending");
+    }
+    const Buffer& output = p.buffers[e.outputs[x.output]];
+    if (x.axis >= static_cast<uint32_t>(output.shape.rank())) {
+      return Error(Code::kBadArtifact, Describe(p, e.outputs[x.output]), ": extent of axis ", x.axis,
+                   " outside rank ", output.shape.rank());
+    }
+    if (x.count >= e.outputs.size()) {
+      return Error(Code::kBadArtifact, "count ", x.count, " of ", e.outputs.size(), " outputs");
+    }
+    const Buffer& count = p.buffers[e.outputs[x.count]];
+    if (count.dtype != DType::kI64 || count.bytes != 8) {
+      return Error(Code::kBadArtifact, Describe(p, e.outputs[x.count]), ": a count of ",
+                   count.bytes, " bytes of ", DTypeName(count.dtype), ", expected one i64");
+    }
+    counted[x.count] = true;
+  }
+  for (size_t o = model; o < counted.size(); ++o) {
+    if (counted[o]) continue;
+    return Error(Code::kBadArtifact, Describe(p, e.outputs[o]), ": behind the counts, but is none");
+  }
+  return OkStatus();
+}
+
 // Entry points cut the steps into consecutive ranges: no step runs twice or is never verified.
 Status CheckEntryPoints(const Program& p) {
   if (p.entry_points.empty()) return Error(Code::kBadArtifact, "program: no entry point");
@@ -96,6 +128,7 @@ Status CheckEntryPoints(const Program& p) {
     };
     AICF_RETURN_IF_ERROR(context(CheckInterface(p, e.inputs, true)));
     AICF_RETURN_IF_ERROR(context(CheckInterface(p, e.outputs, false)));
+    AICF_RETURN_IF_ERROR(context(CheckExtents(p, e)));
   }
   if (next == p.steps.size()) return OkStatus();
   return Error(Code::kBadArtifact, "program: ", p.steps.size() - next,

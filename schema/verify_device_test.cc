@@ -59,6 +59,19 @@ TEST(VerifyDeviceTest, LaunchesSymbolsAndImages) {
   ExpectRefused(DeviceProgram(), kFaults);
 }
 
+// A plan without any device code is for the CPU reference; everything else about it is proven.
+TEST(VerifyDeviceTest, PlansWithoutDeviceCode) {
+  Program plan = DeviceProgram();
+  plan.images.clear();
+  for (Step& step : plan.steps) step.image = -1;
+  const Fault kFaults[] = {
+      {"symbol missing", [](Program& p) { p.steps[0].symbol.clear(); }, "symbol \"\""},
+      {"an image that is not there", [](Program& p) { p.steps[0].image = 0; }, "image 0 of 0"},
+      {"grid", [](Program& p) { p.steps[0].launch.grid[0] += 1; }, "not the kernel's own"},
+  };
+  ExpectRefused(plan, kFaults);
+}
+
 TEST(VerifyDeviceTest, EveryFamilyHasADeviceKernelThatVerifies) {
   const Program p = OnDevice(FamiliesProgram());
   for (const Step& s : p.steps) EXPECT_EQ(s.image, 0) << s.kernel;

@@ -102,6 +102,7 @@ class MemoryVerifier {
     for (int64_t i = e.first_step; i < after; ++i) {
       const Step& s = p_.steps[i];
       for (uint32_t b : s.inputs) Touch(b, i);
+      for (const Guard& g : s.guards) Touch(g.buffer, i);
       for (uint32_t b : s.outputs) Touch(b, i);
       if (s.workspace_bytes != 0) {
         ranges_.push_back(
@@ -164,6 +165,9 @@ class MemoryVerifier {
     const Step& s = p_.steps[fresh.first];
     if (s.outputs[0] != fresh.buffer) return false;
     bool reads = false;
+    for (const Guard& g : s.guards) {
+      if (g.buffer == old.buffer) return false;
+    }
     for (size_t i = 0; i < s.inputs.size(); ++i) {
       if (s.inputs[i] != old.buffer) continue;
       if (!MayOverwrite(*c_.kernels[fresh.first], s.problem, i)) return false;

@@ -64,6 +64,7 @@ class OrderVerifier {
   Status RunStep(uint32_t index) {
     const Step& s = p_.steps[index];
     for (uint32_t b : s.inputs) AICF_RETURN_IF_ERROR(Read(b));
+    for (const Guard& g : s.guards) AICF_RETURN_IF_ERROR(Read(g.buffer));
     for (size_t k = 0; k < s.outputs.size(); ++k) {
       AICF_RETURN_IF_ERROR(CheckSameStep(index, k));
       AICF_RETURN_IF_ERROR(RecordWrite(s.outputs[k], s.problem.outputs[k]));

@@ -71,10 +71,12 @@ Status CheckPacked(const Program& p, const Step& s, size_t k, uint64_t packed_by
              " bytes of u8");
 }
 
+// A copy may read the bits of a buffer as another dtype of the same size: that is BitCast.
 Status CheckView(const Program& p, std::string_view what, size_t k, uint32_t buffer,
-                 const abi::View& view) {
+                 const abi::View& view, bool copies = false) {
   const Buffer& b = p.buffers[buffer];
-  if (b.dtype != view.dtype) {
+  const bool recast = copies && DTypeBytes(b.dtype) == DTypeBytes(view.dtype);
+  if (b.dtype != view.dtype && !recast) {
     return Bad(what, " ", k, ": ", DTypeName(view.dtype), ", but ", Describe(p, buffer), " is ",
                DTypeName(b.dtype));
   }
@@ -104,7 +106,8 @@ Status CheckOperands(const Program& p, const Step& s, const abi::KernelInfo& ker
     const uint64_t packed =
         kernel.packed_bytes == nullptr ? 0 : kernel.packed_bytes(s.problem, static_cast<int>(k));
     if (packed == 0) {
-      AICF_RETURN_IF_ERROR(CheckView(p, "input", k, s.inputs[k], s.problem.inputs[k]));
+      AICF_RETURN_IF_ERROR(CheckView(p, "input", k, s.inputs[k], s.problem.inputs[k],
+                                     s.problem.family == abi::Family::kCopy));
       continue;
     }
     if (k >= 32) return Bad("input ", k, " cannot be packed");
@@ -122,7 +125,12 @@ Status CheckOperands(const Program& p, const Step& s, const abi::KernelInfo& ker
 
 Status CheckWorkspace(const VerifyContext& c, const Step& s, const abi::KernelInfo& kernel) {
   const uint64_t expected = kernel.workspace_bytes(s.problem, c.device);
-  if (s.workspace_bytes != expected) {
+  // How much of it a library's call needs depends on its algorithm, which only the library can read.
+  if (kernel.backend == Backend::kLibrary) {
+    if (s.workspace_bytes > expected) {
+      return Bad("workspace of ", s.workspace_bytes, " bytes, the library may use ", expected);
+    }
+  } else if (s.workspace_bytes != expected) {
     return Bad("workspace of ", s.workspace_bytes, " bytes, the kernel needs ", expected);
   }
   if (s.workspace_offset % kBufferAlignment != 0) {
@@ -147,7 +155,9 @@ Status CheckDeviceLaunch(const VerifyContext& c, const Step& s, const abi::Kerne
     return Bad(s.inputs.size() + s.outputs.size(), " operands, limit ",
                abi::kMaxDevicePointers - 1);
   }
-  if (s.image < 0 || static_cast<size_t>(s.image) >= c.program.images.size()) {
+  // A plan without any device code executes on the CPU reference only.
+  const bool plan_only = c.program.images.empty() && s.image == -1;
+  if (!plan_only && (s.image < 0 || static_cast<size_t>(s.image) >= c.program.images.size())) {
     return Bad("image ", s.image, " of ", c.program.images.size());
   }
   if (s.symbol != abi::InstanceSymbol(kernel.key, s.problem)) {
@@ -163,10 +173,37 @@ Status CheckBackendFields(const VerifyContext& c, const Step& s, const abi::Kern
   } else if (s.launch != abi::LaunchConfig{} || s.image != -1 || !s.symbol.empty()) {
     return Bad("launch, image or symbol on a kernel that is not cuda.*");
   }
+  if (kernel.backend == Backend::kLibrary && (s.algorithm.empty() || s.library_version == 0)) {
+    return Bad("a library's kernel without algorithm or library version");
+  }
   if (kernel.backend != Backend::kLibrary && (!s.algorithm.empty() || s.library_version != 0)) {
     return Bad("an algorithm on a kernel that is no library's");
   }
   return OkStatus();
+}
+
+Status CheckGuards(const Program& p, const Step& s) {
+  for (const Guard& g : s.guards) {
+    if (g.buffer >= p.buffers.size()) return Bad("guard ", g.buffer, " of ", p.buffers.size());
+    const Buffer& b = p.buffers[g.buffer];
+    if (b.dtype != DType::kBool || b.bytes != 1 || b.role == Role::kConstant) {
+      return Bad("guard ", Describe(p, g.buffer), " is a ", RoleName(b.role), " of ", b.bytes,
+                 " bytes of ", DTypeName(b.dtype), ", expected one bool that is no constant");
+    }
+  }
+  if (s.guards.size() > kMaxGuards) return Bad(s.guards.size(), " guards, limit ", kMaxGuards);
+  return OkStatus();
+}
+
+// A graph that skips steps needs the function that reads their guards on the device.
+Status CheckGuardImage(const Program& p, const abi::DeviceSpec& device) {
+  const bool guarded = std::any_of(p.steps.begin(), p.steps.end(),
+                                   [](const Step& s) { return !s.guards.empty(); });
+  const bool needed = guarded && device.backend == Backend::kCuda && !p.images.empty();
+  const bool present = p.guard_image >= 0 && static_cast<size_t>(p.guard_image) < p.images.size();
+  if (needed ? present : p.guard_image == -1) return OkStatus();
+  return Bad("guard image ", p.guard_image, " of ", p.images.size(),
+             needed ? "" : " in a program without guarded device steps");
 }
 
 Result<const abi::KernelInfo*> CheckStep(const VerifyContext& c, const Step& s) {
@@ -174,6 +211,7 @@ Result<const abi::KernelInfo*> CheckStep(const VerifyContext& c, const Step& s) 
   AICF_RETURN_IF_ERROR(abi::ValidateProblem(s.problem));
   AICF_ASSIGN_OR_RETURN(const abi::KernelInfo* kernel, CheckKernel(c.device, s));
   AICF_RETURN_IF_ERROR(CheckOperands(c.program, s, *kernel));
+  AICF_RETURN_IF_ERROR(CheckGuards(c.program, s));
   AICF_RETURN_IF_ERROR(CheckWorkspace(c, s, *kernel));
   AICF_RETURN_IF_ERROR(CheckBackendFields(c, s, *kernel));
   return kernel;
@@ -213,7 +251,7 @@ Status VerifySteps(VerifyContext& context) {
     if (!kernel.ok()) return kernel.status().WithContext(DescribeStep(p, i));
     context.kernels.push_back(*kernel);
   }
-  return OkStatus();
+  return CheckGuardImage(p, context.device);
 }
 
 }  // namespace aicf::schema
