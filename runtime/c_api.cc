@@ -90,6 +90,7 @@ Status Describe(const std::vector<TensorInfo>& tensors, uint32_t index, aicf_ten
   info->dtype = DTypeName(tensor.dtype).data();  // names are literals, hence terminated
   info->bytes = tensor.bytes;
   info->rank = tensor.shape.rank();
+  info->dynamic_axis = tensor.dynamic_axis;
   std::copy(tensor.shape.begin(), tensor.shape.end(), info->shape);
   return OkStatus();
 }
@@ -260,6 +261,19 @@ aicf_code aicf_session_get_output(aicf_session session, const char* name, void* 
   return aicf::WithSession(session, [&](Session& s) -> Status {
     AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
     return s.GetOutput(name, data, bytes);
+  });
+}
+
+aicf_code aicf_session_output_shape(aicf_session session, const char* name, int64_t shape[8],
+                                    int32_t* rank) {
+  return aicf::WithSession(session, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
+    AICF_RETURN_IF_ERROR(NotNull(shape, "the shape's address"));
+    AICF_RETURN_IF_ERROR(NotNull(rank, "the rank's address"));
+    AICF_ASSIGN_OR_RETURN(const aicf::Dims found, s.OutputShape(name));
+    std::copy(found.begin(), found.end(), shape);
+    *rank = found.rank();
+    return OkStatus();
   });
 }
 

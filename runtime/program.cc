@@ -18,6 +18,17 @@ std::vector<TensorInfo> Describe(const schema::Program& program,
   return tensors;
 }
 
+/// The model's outputs; counts of extents are the session's business.
+std::vector<TensorInfo> DescribeOutputs(const schema::Program& program,
+                                        const schema::EntryPoint& entry) {
+  std::vector<TensorInfo> tensors = Describe(program, entry.outputs);
+  tensors.resize(entry.model_outputs());
+  for (const schema::OutputExtent& e : entry.extents) {
+    tensors[e.output].dynamic_axis = static_cast<int>(e.axis);
+  }
+  return tensors;
+}
+
 }  // namespace
 
 struct Program::Impl {
@@ -38,7 +49,7 @@ Result<std::shared_ptr<const Program>> Program::Adopt(
   }
   auto impl = std::make_unique<Impl>();
   impl->inputs = Describe(program, program.entry_points.front().inputs);
-  impl->outputs = Describe(program, program.entry_points.front().outputs);
+  impl->outputs = DescribeOutputs(program, program.entry_points.front());
   impl->artifact = *std::move(artifact);
   return std::shared_ptr<const Program>(new Program(std::move(impl)));
 }

@@ -1,5 +1,6 @@
 #include "runtime/session_base.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -24,19 +25,19 @@ Result<size_t> Find(std::string_view what, std::string_view name,
                KnownNames(tensors));
 }
 
-/// Find, then the caller's memory against the tensor.
-Result<size_t> FindFor(std::string_view what, std::string_view name, const void* data,
-                       uint64_t bytes, const std::vector<TensorInfo>& tensors) {
-  AICF_ASSIGN_OR_RETURN(const size_t index, Find(what, name, tensors));
-  const TensorInfo& tensor = tensors[index];
-  if (tensor.bytes != bytes) {
-    return Error(Code::kInvalidArgument, what, " '", name, "': expected ", tensor.bytes, " bytes (",
-                 DTypeName(tensor.dtype), " ", ToString(tensor.shape), "), got ", bytes);
+/// The caller's memory against a tensor of this shape.
+Status CheckMemory(std::string_view what, const TensorInfo& tensor, const Dims& shape,
+                   const void* data, uint64_t bytes) {
+  const auto expected =
+      static_cast<uint64_t>(ElementCount(shape).value_or(0) * DTypeBytes(tensor.dtype));
+  if (expected != bytes) {
+    return Error(Code::kInvalidArgument, what, " '", tensor.name, "': expected ", expected,
+                 " bytes (", DTypeName(tensor.dtype), " ", ToString(shape), "), got ", bytes);
   }
   if (data == nullptr && bytes > 0) {
-    return Error(Code::kInvalidArgument, what, " '", name, "': the data pointer is null");
+    return Error(Code::kInvalidArgument, what, " '", tensor.name, "': the data pointer is null");
   }
-  return index;
+  return OkStatus();
 }
 
 Status CheckIterations(int iterations) {
@@ -60,8 +61,9 @@ Status SessionBase::SetInput(std::string_view name, const void* data, uint64_t b
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index,
-                          FindFor("input", name, data, bytes, program_->inputs()));
+    AICF_ASSIGN_OR_RETURN(const size_t index, Find("input", name, program_->inputs()));
+    const TensorInfo& tensor = program_->inputs()[index];
+    AICF_RETURN_IF_ERROR(CheckMemory("input", tensor, tensor.shape, data, bytes));
     return bytes == 0 ? OkStatus() : StoreInput(index, data, bytes);
   });
 }
@@ -70,10 +72,48 @@ Status SessionBase::GetOutput(std::string_view name, void* data, uint64_t bytes)
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index,
-                          FindFor("output", name, data, bytes, program_->outputs()));
-    return bytes == 0 ? OkStatus() : LoadOutput(index, data, bytes);
+    AICF_ASSIGN_OR_RETURN(const size_t index, Find("output", name, program_->outputs()));
+    AICF_ASSIGN_OR_RETURN(const Dims shape, ActualShape(index));
+    AICF_RETURN_IF_ERROR(CheckMemory("output", program_->outputs()[index], shape, data, bytes));
+    return bytes == 0 ? OkStatus() : LoadActual(index, shape, data);
   });
+}
+
+Result<Dims> SessionBase::OutputShape(std::string_view name) {
+  return Guarded([&]() -> Result<Dims> {
+    const Claim claim(busy_);
+    AICF_RETURN_IF_ERROR(claim.status());
+    AICF_ASSIGN_OR_RETURN(const size_t index, Find("output", name, program_->outputs()));
+    return ActualShape(index);
+  });
+}
+
+Result<Dims> SessionBase::ActualShape(size_t index) {
+  Dims shape = program_->outputs()[index].shape;
+  const schema::OutputExtent* extent = entry().ExtentOf(index);
+  if (extent == nullptr) return shape;
+  int64_t count = 0;
+  AICF_RETURN_IF_ERROR(LoadOutput(extent->count, 0, &count, sizeof count));
+  int64_t& axis = shape[static_cast<int>(extent->axis)];
+  axis = std::clamp<int64_t>(count, 0, axis);
+  return shape;
+}
+
+Status SessionBase::LoadActual(size_t index, const Dims& shape, void* data) {
+  const TensorInfo& tensor = program_->outputs()[index];
+  const schema::OutputExtent* extent = entry().ExtentOf(index);
+  // The whole tensor is one run; else one run for every position before the dynamic axis.
+  uint64_t runs = 1, run = static_cast<uint64_t>(DTypeBytes(tensor.dtype)), stride = 0;
+  const int axis = extent == nullptr ? 0 : static_cast<int>(extent->axis);
+  for (int d = 0; d < shape.rank(); ++d) {
+    (d < axis ? runs : run) *= static_cast<uint64_t>(shape[d]);
+  }
+  if (runs > 1) stride = tensor.bytes / runs;
+  for (uint64_t i = 0; i < runs; ++i) {
+    AICF_RETURN_IF_ERROR(
+        LoadOutput(index, i * stride, static_cast<std::byte*>(data) + i * run, run));
+  }
+  return OkStatus();
 }
 
 Result<void*> SessionBase::InputPointer(std::string_view name) {

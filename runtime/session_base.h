@@ -37,6 +37,7 @@ class Claim {
 class SessionBase : public Session {
  public:
   Status SetInput(std::string_view name, const void* data, uint64_t bytes) final;
+  Result<Dims> OutputShape(std::string_view name) final;
   Status GetOutput(std::string_view name, void* data, uint64_t bytes) final;
   Result<void*> InputPointer(std::string_view name) final;
   Result<void*> OutputPointer(std::string_view name) final;
@@ -48,9 +49,10 @@ class SessionBase : public Session {
  protected:
   explicit SessionBase(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
 
-  /// `index` counts inputs (outputs) in the program's order; `data` has exactly the tensor's bytes.
+  /// `index` counts inputs (outputs, counts of extents among them) in the entry point's order; `data`
+  /// has exactly the input's bytes, or takes the output's from byte `offset` on.
   virtual Status StoreInput(size_t index, const void* data, uint64_t bytes) = 0;
-  virtual Status LoadOutput(size_t index, void* data, uint64_t bytes) = 0;
+  virtual Status LoadOutput(size_t index, uint64_t offset, void* data, uint64_t bytes) = 0;
   virtual Result<void*> InputAddress(size_t index) = 0;
   virtual Result<void*> OutputAddress(size_t index) = 0;
   virtual Status RunOnce() = 0;
@@ -69,6 +71,10 @@ class SessionBase : public Session {
   const schema::EntryPoint& entry() const;
 
  private:
+  /// The shape that the last replay gave output `index`.
+  Result<Dims> ActualShape(size_t index);
+  Status LoadActual(size_t index, const Dims& shape, void* data);
+
   std::shared_ptr<const Program> program_;
   std::atomic<bool> busy_{false};
 };

@@ -81,5 +81,29 @@ TEST(Program, BadBytesAreABadArtifact) {
   EXPECT_EQ(Program::Load("/nonexistent/model.aicf").status().code(), Code::kIo);
 }
 
+// Also the sections that running does not interpret: damage anywhere makes the whole file doubtful.
+TEST(Program, EveryFlippedBitIsRefused) {
+  ChainOptions chain;
+  chain.elements = 16;
+  schema::Contents contents = ChainContents(chain);
+  contents.decisions = "{\"kind\":\"kernel\"}\n";
+  contents.lowered = "lowered \"chain\"\n";
+  contents.lowered_weights.assign(64, std::byte{3});
+  const auto sealed = schema::Serialize(contents);
+  ASSERT_TRUE(sealed.ok()) << sealed.status().ToString();
+  std::vector<std::byte> file = *sealed;
+  ASSERT_TRUE(Program::FromBytes(file).ok());
+  for (size_t bit = 0; bit < file.size() * 8; ++bit) {
+    const std::byte mask = std::byte{1} << (bit % 8);
+    file[bit / 8] ^= mask;
+    const Code code = Program::FromBytes(file).status().code();
+    // A flipped version or feature bit reads as an artifact of another version.
+    const bool version = bit >= 64 && bit < 24 * 8;
+    ASSERT_TRUE(code == Code::kBadArtifact || (code == Code::kUnsupported && version))
+        << "bit " << bit << ": " << CodeName(code);
+    file[bit / 8] ^= mask;
+  }
+}
+
 }  // namespace
 }  // namespace aicf

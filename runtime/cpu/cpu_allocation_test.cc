@@ -13,18 +13,49 @@ namespace {
 std::atomic<int64_t> g_allocations{0};
 }  // namespace
 
+// Every form is replaced, so that each pair of new and delete meets in malloc and free: a sanitizer
+// that supplied the others would see memory of one allocator freed by another.
 // Not inlined: the compiler would take free() for the wrong partner of operator new.
 #define AICF_KEEP __attribute__((noinline))
-AICF_KEEP void* operator new(std::size_t bytes) {
+AICF_KEEP void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   g_allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* p = std::malloc(bytes == 0 ? 1 : bytes)) return p;
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+AICF_KEEP void* operator new(std::size_t bytes, std::align_val_t alignment,
+                             const std::nothrow_t&) noexcept {
+  g_allocations.fetch_add(1, std::memory_order_relaxed);
+  const auto multiple = static_cast<std::size_t>(alignment);
+  return std::aligned_alloc(multiple, (bytes / multiple + 1) * multiple);
+}
+AICF_KEEP void* operator new(std::size_t bytes) {
+  if (void* p = operator new(bytes, std::nothrow)) return p;
+  throw std::bad_alloc();
+}
+AICF_KEEP void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  if (void* p = operator new(bytes, alignment, std::nothrow)) return p;
   throw std::bad_alloc();
 }
 AICF_KEEP void* operator new[](std::size_t bytes) { return operator new(bytes); }
-AICF_KEEP void operator delete(void* p) noexcept { std::free(p); }
-AICF_KEEP void operator delete[](void* p) noexcept { std::free(p); }
-AICF_KEEP void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-AICF_KEEP void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+AICF_KEEP void* operator new[](std::size_t bytes, const std::nothrow_t& n) noexcept {
+  return operator new(bytes, n);
+}
+AICF_KEEP void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return operator new(bytes, alignment);
+}
+AICF_KEEP void* operator new[](std::size_t bytes, std::align_val_t alignment,
+                               const std::nothrow_t& n) noexcept {
+  return operator new(bytes, alignment, n);
+}
+
+#define AICF_DELETE(...)                                                 \
+  AICF_KEEP void operator delete(__VA_ARGS__) noexcept { std::free(p); } \
+  AICF_KEEP void operator delete[](__VA_ARGS__) noexcept { std::free(p); }
+AICF_DELETE(void* p)
+AICF_DELETE(void* p, std::size_t)
+AICF_DELETE(void* p, const std::nothrow_t&)
+AICF_DELETE(void* p, std::align_val_t)
+AICF_DELETE(void* p, std::size_t, std::align_val_t)
+AICF_DELETE(void* p, std::align_val_t, const std::nothrow_t&)
 
 namespace aicf {
 namespace {
@@ -54,11 +85,19 @@ TEST(CpuAllocation, AReplayAllocatesNothing) {
   }
 }
 
-TEST(CpuAllocation, APlantedAllocationIsCaught) {
+TEST(CpuAllocation, APlantedAllocationIsCaughtInEveryForm) {
+  constexpr std::align_val_t kAlignment{128};
   const int64_t before = g_allocations.load();
   g_escape = new char[1];
   delete[] g_escape;
-  EXPECT_EQ(g_allocations.load(), before + 1);
+  g_escape = new (std::nothrow) char[1];
+  delete[] g_escape;
+  g_escape = static_cast<char*>(operator new(300, kAlignment));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(g_escape) % 128, 0u);
+  operator delete(g_escape, kAlignment);
+  g_escape = static_cast<char*>(operator new(1, kAlignment, std::nothrow));
+  operator delete(g_escape, 1, kAlignment);
+  EXPECT_EQ(g_allocations.load(), before + 4);
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ class CpuSession final : public SessionBase {
     std::memmove(steps_.AddressOf(entry().inputs[index]), data, bytes);
     return OkStatus();
   }
-  Status LoadOutput(size_t index, void* data, uint64_t bytes) override {
-    std::memmove(data, steps_.AddressOf(entry().outputs[index]), bytes);
+  Status LoadOutput(size_t index, uint64_t offset, void* data, uint64_t bytes) override {
+    std::memmove(data, steps_.AddressOf(entry().outputs[index]) + offset, bytes);
     return OkStatus();
   }
   Result<void*> InputAddress(size_t index) override {

@@ -92,6 +92,9 @@ Status StepTable::AddStep(const schema::Program& program, const schema::Step& st
     args.workspace = step.workspace_bytes > 0 ? arena_ + step.workspace_offset : nullptr;
   }
   prepared.snapshot_count = static_cast<uint32_t>(snapshots_.size()) - prepared.first_snapshot;
+  prepared.first_guard = static_cast<uint32_t>(guards_.size());
+  prepared.guard_count = static_cast<uint32_t>(step.guards.size());
+  for (const schema::Guard& g : step.guards) guards_.push_back({addresses_[g.buffer], g.expected});
   steps_.push_back(prepared);
   return OkStatus();
 }
@@ -130,6 +133,10 @@ Status StepTable::BindScratch() {
 
 void StepTable::Run(size_t i) const {
   const Prepared& step = steps_[i];
+  for (uint32_t g = 0; g < step.guard_count; ++g) {
+    const ReadyGuard& guard = guards_[step.first_guard + g];
+    if ((*guard.at != std::byte{0}) != guard.expected) return;
+  }
   for (uint32_t s = 0; s < step.snapshot_count; ++s) {
     const Snapshot& snapshot = snapshots_[step.first_snapshot + s];
     std::memcpy(scratch_.data() + snapshot.offset, snapshot.from, snapshot.bytes);

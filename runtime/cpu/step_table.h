@@ -34,7 +34,7 @@ class StepTable {
                                  std::byte* arena, const ParallelContext& parallel);
 
   size_t size() const { return steps_.size(); }
-  /// Runs step `i`. Allocates nothing, locks nothing.
+  /// Runs step `i`, unless one of its guards does not hold. Allocates nothing, locks nothing.
   void Run(size_t i) const;
   void RunAll() const {
     for (size_t i = 0; i < steps_.size(); ++i) Run(i);
@@ -50,12 +50,18 @@ class StepTable {
     uint64_t offset;  ///< into the scratch memory
     uint64_t bytes;
   };
+  struct ReadyGuard {
+    const std::byte* at;
+    bool expected;
+  };
   struct Prepared {
     abi::CpuKernelFn function = nullptr;
     abi::ArgBlock args;
     uint32_t first_tensor = 0;
     uint32_t first_snapshot = 0;
     uint32_t snapshot_count = 0;
+    uint32_t first_guard = 0;
+    uint32_t guard_count = 0;
     uint64_t scratch_workspace = 0;  ///< bytes of workspace taken from scratch, at its start
   };
 
@@ -74,6 +80,7 @@ class StepTable {
   std::vector<abi::TensorArg> tensors_;
   std::vector<Snapshot> snapshots_;
   std::vector<std::pair<uint32_t, uint32_t>> snapshot_tensors_;  ///< snapshot, tensor it replaces
+  std::vector<ReadyGuard> guards_;
   std::vector<Prepared> steps_;
 };
 

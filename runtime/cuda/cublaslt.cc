@@ -33,7 +33,7 @@ Status Resolve(void* library, CublasLtApi& api) {
 }
 
 Status Missing(const std::string& reason) {
-  return Error(Code::kDevice, "the artifact has cublaslt steps and needs ", kLibrary, ": ", reason,
+  return Error(Code::kDevice, "cublaslt steps need ", kLibrary, ": ", reason,
                "; install cuBLAS 13, or compile the model without it (--policy gemm=cuda)");
 }
 
@@ -49,6 +49,7 @@ Result<std::unique_ptr<CublasLt>> CublasLt::Open(std::shared_ptr<const Device> d
     if (library == nullptr) return Missing(reason);
   }
   std::unique_ptr<CublasLt> lt(new CublasLt);
+  lt->library_ = library;
   AICF_RETURN_IF_ERROR(Resolve(library, lt->api_));
   lt->device_ = std::move(device);
   AICF_CUBLASLT_CHECK(*lt, "creating a cuBLASLt handle", lt->api_.Create(&lt->handle_));
@@ -60,6 +61,8 @@ CublasLt::~CublasLt() {
   const ContextScope scope(*device_);
   if (scope.ok()) (void)api_.Destroy(handle_);
 }
+
+void* CublasLt::Symbol(const char* name) const { return dlsym(library_, name); }
 
 Status CublasLt::Check(int status, std::string_view what) const {
   if (status == 0) return OkStatus();

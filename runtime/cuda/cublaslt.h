@@ -50,12 +50,16 @@ class CublasLt {
   /// cublasLtGetVersion(), e.g. 130100.
   uint64_t version() const { return api_.GetVersion(); }
 
+  /// A function of the library that no session needs; nullptr when it has none of that name.
+  void* Symbol(const char* name) const;
+
   /// ok for 0. kResource when the library could not allocate; kDevice otherwise.
   Status Check(int status, std::string_view what) const;
 
  private:
   CublasLt() = default;
   CublasLtApi api_;
+  void* library_ = nullptr;
   std::shared_ptr<const Device> device_;
   LtHandle handle_ = nullptr;
 };

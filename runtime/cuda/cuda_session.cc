@@ -1,8 +1,10 @@
 #include "runtime/cuda/cuda_session.h"
 
+#include <functional>
 #include <utility>
 
 #include "runtime/cuda/graph.h"
+#include "runtime/cuda/guards.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/profiler.h"
 #include "runtime/cuda/replay_timer.h"
@@ -27,7 +29,7 @@ class CudaSession final : public SessionBase {
 
  protected:
   Status StoreInput(size_t index, const void* data, uint64_t bytes) override;
-  Status LoadOutput(size_t index, void* data, uint64_t bytes) override;
+  Status LoadOutput(size_t index, uint64_t offset, void* data, uint64_t bytes) override;
   Result<void*> InputAddress(size_t index) override { return Pointer(entry().inputs[index]); }
   Result<void*> OutputAddress(size_t index) override { return Pointer(entry().outputs[index]); }
   Status RunOnce() override;
@@ -49,8 +51,9 @@ class CudaSession final : public SessionBase {
   Status AllocateMemory();
   Status DryRun();
   Status ZeroArena();
+  /// Every step: guards are the graph's business, and a step that need not run may run.
   Status EnqueueSteps(CUstream stream) const;
-  Status EnqueueReplay(CUstream stream) const;
+  Status EnqueueReplay(CUstream stream, const std::function<Status(CUstream)>& steps) const;
   Status LaunchReplay();
   Status FinishReplay();
   /// The first line of every call. Errors: the sticky failure; kDevice in a forked child or after a
@@ -138,8 +141,13 @@ Status CudaSession::Prepare(std::shared_ptr<const DeviceProgram> shared) {
   AICF_ASSIGN_OR_RETURN(launches_, BuildLaunches(*shared_, entry(), addresses()));
   AICF_RETURN_IF_ERROR(DryRun());
   if (!options_.cuda_graph) return OkStatus();
-  AICF_ASSIGN_OR_RETURN(graph_, CaptureGraph(shared_->device(), own_stream(),
-                                             [this] { return EnqueueReplay(own_stream()); }));
+  // Needed for the capture alone: the graph keeps what it recorded.
+  AICF_ASSIGN_OR_RETURN(const GuardedSteps guarded,
+                        GuardedSteps::Prepare(*shared_, entry(), addresses(), launches_));
+  AICF_ASSIGN_OR_RETURN(
+      graph_, CaptureGraph(shared_->device(), own_stream(), [&] {
+        return EnqueueReplay(own_stream(), [&](CUstream s) { return guarded.Capture(s); });
+      }));
   AICF_CUDA_CHECK(driver(), "uploading the graph", driver().StreamSynchronize(own_stream()));
   return OkStatus();
 }
@@ -151,15 +159,18 @@ Status CudaSession::EnqueueSteps(CUstream stream) const {
   return OkStatus();
 }
 
-Status CudaSession::EnqueueReplay(CUstream stream) const {
+Status CudaSession::EnqueueReplay(CUstream stream,
+                                  const std::function<Status(CUstream)>& steps) const {
   if (options_.transfers) AICF_RETURN_IF_ERROR(staging_.EnqueueUploads(stream));
-  AICF_RETURN_IF_ERROR(EnqueueSteps(stream));
+  AICF_RETURN_IF_ERROR(steps(stream));
   if (options_.transfers) AICF_RETURN_IF_ERROR(staging_.EnqueueDownloads(stream));
   return OkStatus();
 }
 
 Status CudaSession::LaunchReplay() {
-  if (!graph_) return EnqueueReplay(replay_stream());
+  if (!graph_) {
+    return EnqueueReplay(replay_stream(), [this](CUstream s) { return EnqueueSteps(s); });
+  }
   AICF_CUDA_CHECK(driver(), "launching the graph",
                   driver().GraphLaunch(graph_.get(), replay_stream()));
   return OkStatus();
@@ -253,15 +264,15 @@ Status CudaSession::StoreInput(size_t index, const void* data, uint64_t bytes) {
   return Remember(driver().Check(driver().StreamSynchronize(own_stream()), "uploading an input"));
 }
 
-Status CudaSession::LoadOutput(size_t index, void* data, uint64_t bytes) {
+Status CudaSession::LoadOutput(size_t index, uint64_t offset, void* data, uint64_t bytes) {
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Enter(scope));
   AICF_RETURN_IF_ERROR(RefuseInFlight());
   if (options_.transfers) {
-    __builtin_memcpy(data, staging_.output(index), bytes);
+    __builtin_memcpy(data, static_cast<const std::byte*>(staging_.output(index)) + offset, bytes);
     return OkStatus();
   }
-  const CUdeviceptr from = addresses().Of(entry().outputs[index]);
+  const CUdeviceptr from = addresses().Of(entry().outputs[index]) + offset;
   AICF_RETURN_IF_ERROR(Remember(driver().Check(
       driver().MemcpyDtoHAsync(data, from, bytes, own_stream()), "downloading an output")));
   return Remember(

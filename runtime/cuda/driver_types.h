@@ -16,6 +16,8 @@ using CUstream = struct CUstreamTag*;
 using CUevent = struct CUeventTag*;
 using CUgraph = struct CUgraphTag*;
 using CUgraphExec = struct CUgraphExecTag*;
+using CUgraphNode = struct CUgraphNodeTag*;
+using CUgraphConditionalHandle = unsigned long long;
 
 enum CUresult : int {
   kCudaSuccess = 0,
@@ -79,6 +81,27 @@ struct CUlaunchConfig {
   CUlaunchAttribute* attributes = nullptr;
   uint32_t attribute_count = 0;
 };
+/// Node types, kinds and flags of conditional nodes.
+inline constexpr int kNodeConditional = 13;
+inline constexpr int kConditionalIf = 0;
+inline constexpr unsigned kConditionalAssignDefault = 1;
+inline constexpr unsigned kCaptureSetDependencies = 1;
+
+struct CUgraphNodeParams {
+  int type = 0;
+  int reserved[3] = {};
+  struct Conditional {
+    CUgraphConditionalHandle handle = 0;
+    int type = 0;
+    unsigned size = 0;
+    CUgraph* graphs = nullptr;  ///< out: the bodies, owned by the driver
+    CUcontext context = nullptr;
+  } conditional;              ///< of a union of 232 bytes
+  uint8_t rest[200] = {};
+  long long reserved_end = 0;
+};
+static_assert(sizeof(CUgraphNodeParams) == 256);
+
 static_assert(offsetof(CUlaunchConfig, stream) == 32 && sizeof(CUlaunchConfig) == 56);
 
 }  // namespace aicf::cuda

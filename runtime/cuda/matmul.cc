@@ -89,7 +89,9 @@ Status CheckAlgorithm(const CublasLt& lt, const MatmulDescriptors& d, const Matm
 Result<std::unique_ptr<Launch>> MakeMatmulLaunch(const CublasLt& lt, const schema::Step& step,
                                                  const AddressMap& addresses) {
   AICF_ASSIGN_OR_RETURN(const LtAlgo algorithm, ReadAlgorithm(lt, step));
-  AICF_ASSIGN_OR_RETURN(const MatmulLayout layout, DescribeMatmul(step.problem));
+  const Result<MatmulLayout> described = DescribeMatmul(step.problem);
+  if (!described.ok()) return described.status().WithContext(step.kernel);
+  const MatmulLayout& layout = *described;
   MatmulCall call = BindCall(layout, step, addresses);
   call.algorithm = algorithm;
   void* bias = layout.bias_input < 0 ? nullptr

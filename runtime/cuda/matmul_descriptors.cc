@@ -107,9 +107,6 @@ Status MatmulDescriptors::MakeLayout(const MatrixLayout& layout, int64_t batch_c
 
 Result<MatmulDescriptors> MatmulDescriptors::Make(const CublasLt& lt, const MatmulLayout& layout,
                                                   void* bias) {
-  if (layout.batch_count > INT32_MAX) {
-    return Error(Code::kUnsupported, "cublaslt: a batch of ", layout.batch_count);
-  }
   MatmulDescriptors made;
   made.lt_ = &lt;
   AICF_RETURN_IF_ERROR(made.MakeOperation(layout, bias));

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/status.h"
+#include "kernels/cuda/gemm/matmul_layout.h"
 #include "runtime/cuda/cublaslt.h"
-#include "runtime/cuda/matmul_layout.h"
 
 namespace aicf::cuda {
 
@@ -13,7 +13,7 @@ namespace aicf::cuda {
 class MatmulDescriptors {
  public:
   /// `bias`: device address of the bias, nullptr when the layout has none. `lt` outlives the
-  /// result. Errors: kUnsupported for a batch beyond the library's range; kDevice.
+  /// result. Errors: kDevice.
   static Result<MatmulDescriptors> Make(const CublasLt& lt, const MatmulLayout& layout, void* bias);
   MatmulDescriptors(MatmulDescriptors&& other) noexcept { *this = std::move(other); }
   MatmulDescriptors& operator=(MatmulDescriptors&& other) noexcept;

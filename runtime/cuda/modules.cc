@@ -1,5 +1,6 @@
 #include "runtime/cuda/modules.h"
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
@@ -107,10 +108,21 @@ Result<CUfunction> FindFunction(const Device& device, CUmodule module, const sch
 Result<Modules> Modules::Load(const std::shared_ptr<const Device>& device,
                               const schema::Artifact& artifact) {
   const schema::Program& program = artifact.program();
+  const auto needs_image = [](const schema::Step& s) { return s.image < 0 && !s.symbol.empty(); };
+  if (std::ranges::any_of(program.steps, needs_image)) {
+    return Error(Code::kDevice,
+                 "the artifact holds no device code (it was compiled with --no-images); device 'cpu' "
+                 "executes it on the reference kernels");
+  }
   Modules loaded;
   for (size_t i = 0; i < program.images.size(); ++i) {
     AICF_ASSIGN_OR_RETURN(Module module, LoadImage(device, artifact, i));
     loaded.modules_.push_back(std::move(module));
+  }
+  if (program.guard_image >= 0) {
+    const CUmodule module = loaded.modules_[static_cast<size_t>(program.guard_image)].get();
+    AICF_CUDA_CHECK(device->driver(), StrCat("finding ", abi::kGuardSymbol),
+                    device->driver().ModuleGetFunction(&loaded.guard_, module, abi::kGuardSymbol));
   }
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const schema::Step& step = program.steps[i];

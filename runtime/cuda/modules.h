@@ -22,10 +22,13 @@ class Modules {
 
   /// The function of program step `step`; nullptr for a library step.
   CUfunction function(uint32_t step) const { return functions_[step]; }
+  /// abi::kGuardSymbol; nullptr when the program has no guards.
+  CUfunction guard() const { return guard_; }
 
  private:
   std::vector<Module> modules_;
   std::vector<CUfunction> functions_;
+  CUfunction guard_ = nullptr;
 };
 
 }  // namespace aicf::cuda

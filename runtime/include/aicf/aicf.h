@@ -34,6 +34,9 @@ struct TensorInfo {
   DType dtype = DType::kF32;
   Dims shape;
   uint64_t bytes = 0;
+  /// Outputs: the axis whose extent each replay decides (NonZero, NonMaxSuppression and their like);
+  /// shape and bytes are then the largest possible, Session::OutputShape the actual ones. -1: none.
+  int dynamic_axis = -1;
 };
 
 /// A loaded, verified artifact. Immutable; share one between any number of threads and sessions.
@@ -122,8 +125,13 @@ class AICF_API Session {
   /// Errors: kInvalidArgument naming expected and found bytes or the known names, or a replay still
   /// in flight; nothing is changed.
   virtual Status SetInput(std::string_view name, const void* data, uint64_t bytes) = 0;
-  /// Copies a dense host tensor out; after kEventRecord or kNoSync call Wait() first (a replay
-  /// still in flight is refused).
+  /// The shape that the last replay gave an output: TensorInfo::shape but for its dynamic axis.
+  /// After kEventRecord or kNoSync call Wait() first. Cost: for an output without a dynamic axis none;
+  /// else reading one number (CUDA without transfers: a download).
+  /// Errors: kInvalidArgument naming the known outputs, or a replay still in flight.
+  virtual Result<Dims> OutputShape(std::string_view name) = 0;
+  /// Copies a dense host tensor of OutputShape(name) out; after kEventRecord or kNoSync call Wait()
+  /// first (a replay still in flight is refused).
   virtual Status GetOutput(std::string_view name, void* data, uint64_t bytes) = 0;
 
   /// Direct access: the session's own memory for the tensor. CUDA: a device pointer, dense,

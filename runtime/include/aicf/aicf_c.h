@@ -65,6 +65,8 @@ typedef struct aicf_tensor_info {
   uint64_t bytes;
   int64_t shape[8];
   int32_t rank;
+  int32_t dynamic_axis; /* outputs: the axis whose extent each run decides (see
+                           aicf_session_output_shape); -1: none */
 } aicf_tensor_info;
 
 /* *target: "cuda:sm_90a"; valid while the program exists. */
@@ -114,6 +116,9 @@ AICF_C_API aicf_code aicf_session_set_input(aicf_session session, const char* na
                                             const void* data, uint64_t bytes);
 AICF_C_API aicf_code aicf_session_get_output(aicf_session session, const char* name, void* data,
                                              uint64_t bytes);
+/* The shape that the last run gave the output: what get_output copies. */
+AICF_C_API aicf_code aicf_session_output_shape(aicf_session session, const char* name,
+                                               int64_t shape[8], int32_t* rank);
 AICF_C_API aicf_code aicf_session_input_pointer(aicf_session session, const char* name,
                                                 void** pointer);
 AICF_C_API aicf_code aicf_session_output_pointer(aicf_session session, const char* name,
