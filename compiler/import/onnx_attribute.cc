@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/scanner.h"
+#include "compiler/import/onnx_check.h"
 
 namespace aicf {
 namespace {
@@ -137,11 +138,24 @@ Result<ir::AttrValue> ImportAttribute(const std::string& op, const AttributeProt
 
 }  // namespace
 
+std::vector<std::string_view> BodyAttributes(std::string_view op) {
+  if (op == "If") return {"then_branch", "else_branch"};
+  if (op == "Loop" || op == "Scan" || op == "SequenceMap") return {"body"};
+  return {};
+}
+
+bool IsBodyAttribute(const std::string& op, const std::string& name) {
+  return KindsOf(op, name) == "g";
+}
+
 Result<ir::AttrMap> ImportAttributes(const onnx::NodeProto& node, const TensorSource& source) {
+  const std::string op = QualifiedOp(node);
   ir::AttrMap out;
   for (const AttributeProto& a : node.attribute()) {
-    if (a.name() == "consumed_inputs") continue;
-    auto value = ImportAttribute(node.op_type(), a, source);
+    // A type says nothing that the values do not say.
+    const std::string_view kinds = KindsOf(op, a.name());
+    if (a.name() == "consumed_inputs" || kinds == "g" || kinds == "p") continue;
+    auto value = ImportAttribute(op, a, source);
     if (!value.ok()) return value.status().WithContext(StrCat("attribute ", Quote(a.name())));
     if (!out.emplace(a.name(), *std::move(value)).second) {
       return Error(Code::kBadModel, "attribute ", Quote(a.name()), " is given twice");

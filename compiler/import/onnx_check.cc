@@ -56,6 +56,11 @@ std::vector<int> CallDepths(const CallGraph& calls) {
 
 bool IsDefaultDomain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
+std::string QualifiedOp(const onnx::NodeProto& node) {
+  return IsDefaultDomain(node.domain()) ? node.op_type()
+                                        : StrCat(node.domain(), ".", node.op_type());
+}
+
 Result<int64_t> CheckOpsets(const onnx::ModelProto& model) {
   std::set<std::string> seen;
   int64_t opset = 0;

@@ -6,6 +6,7 @@
 #include "compiler/import/onnx_attribute.h"
 #include "compiler/import/onnx_check.h"
 #include "compiler/import/onnx_dtype.h"
+#include "compiler/import/onnx_support.h"
 
 namespace aicf {
 namespace {
@@ -14,6 +15,9 @@ template <class... Pieces>
 Status Bad(const Pieces&... pieces) {
   return Error(Code::kBadModel, pieces...);
 }
+
+/// Subgraphs inside subgraphs; exporters nest two or three.
+constexpr int kMaxDepth = 32;
 
 // A graph input's dtype and the extents it declares; -1 for those left open.
 Result<ir::Value> DeclaredValue(const onnx::ValueInfoProto& info) {
@@ -97,7 +101,12 @@ Status OnnxGraphImporter::AddInput(const onnx::ValueInfoProto& info) {
   if (known != names_.end() && graph_.values[known->second].is_constant()) {
     return CheckInitialized(info, graph_.values[known->second]);
   }
-  AICF_ASSIGN_OR_RETURN(ir::Value value, DeclaredValue(info));
+  ir::Value value;
+  value.name = info.name();
+  // A formal input gets its type from what is passed, when the subgraph is expanded.
+  if (parent_ == nullptr) {
+    AICF_ASSIGN_OR_RETURN(value, DeclaredValue(info));
+  }
   AICF_ASSIGN_OR_RETURN(const ir::ValueId id, AddValue(std::move(value)));
   graph_.inputs.push_back(id);
   return OkStatus();
@@ -105,7 +114,6 @@ Status OnnxGraphImporter::AddInput(const onnx::ValueInfoProto& info) {
 
 Status OnnxGraphImporter::FindProducers() {
   for (int i = 0; i < proto_.node_size(); ++i) {
-    for (const std::string& name : proto_.node(i).input()) read_.insert(name);
     for (const std::string& name : proto_.node(i).output()) {
       if (name.empty()) continue;
       const auto [it, added] = producers_.emplace(name, i);
@@ -115,31 +123,85 @@ Status OnnxGraphImporter::FindProducers() {
                  Quote(NameOf(proto_.node(i))));
     }
   }
-  for (const auto& info : proto_.output()) read_.insert(info.name());
+  CollectReads(proto_, depth_);
   return OkStatus();
 }
 
-Result<ir::ValueId> OnnxGraphImporter::Lookup(const std::string& name,
-                                              const onnx::NodeProto& user) const {
+// Names that subgraphs read count too: they may be of this graph.
+void OnnxGraphImporter::CollectReads(const onnx::GraphProto& graph, int depth) {
+  for (const auto& info : graph.output()) read_.insert(info.name());
+  for (const onnx::NodeProto& node : graph.node()) {
+    for (const std::string& name : node.input()) read_.insert(name);
+    for (const onnx::AttributeProto& a : node.attribute()) {
+      if (a.has_g() && depth < kMaxDepth) CollectReads(a.g(), depth + 1);
+    }
+  }
+}
+
+Result<ir::ValueId> OnnxGraphImporter::Capture(const std::string& name) {
   const auto it = names_.find(name);
   if (it != names_.end()) return it->second;
+  if (parent_ == nullptr || producers_.contains(name)) return ir::kNoValue;
+  AICF_ASSIGN_OR_RETURN(const ir::ValueId outside, parent_->Capture(name));
+  if (outside == ir::kNoValue) return outside;
+  ir::Value value;
+  value.name = name;
+  AICF_ASSIGN_OR_RETURN(const ir::ValueId inside, AddValue(std::move(value)));
+  captures_.emplace_back(inside, outside);
+  return inside;
+}
+
+Result<ir::ValueId> OnnxGraphImporter::Lookup(const std::string& name,
+                                              const onnx::NodeProto* user) {
+  AICF_ASSIGN_OR_RETURN(const ir::ValueId id, Capture(name));
+  if (id != ir::kNoValue) return id;
   const auto producer = producers_.find(name);
   if (producer == producers_.end()) {
     return Bad("reads ", Quote(name), ", which nothing produces");
   }
   const onnx::NodeProto& node = proto_.node(producer->second);
-  if (&node == &user) return Bad("reads its own output ", Quote(name));
+  if (&node == user) return Bad("reads its own output ", Quote(name));
   return Bad("reads ", Quote(name), " before node ", Quote(NameOf(node)),
              " produces it (nodes must be in topological order, without cycles)");
 }
 
-Status OnnxGraphImporter::BindInputs(const onnx::NodeProto& proto, ir::Node& node) const {
+Status OnnxGraphImporter::BindInputs(const onnx::NodeProto& proto, ir::Node& node) {
   for (const std::string& name : proto.input()) {
     ir::ValueId id = ir::kNoValue;
     if (!name.empty()) {
-      AICF_ASSIGN_OR_RETURN(id, Lookup(name, proto));
+      AICF_ASSIGN_OR_RETURN(id, Lookup(name, &proto));
     }
     node.inputs.push_back(id);
+  }
+  return OkStatus();
+}
+
+Result<ir::Body> OnnxGraphImporter::ImportBody(const onnx::AttributeProto& attribute) {
+  if (depth_ >= kMaxDepth) return Error(Code::kUnsupported, "nests more than ", kMaxDepth, " deep");
+  OnnxGraphImporter importer(attribute.g(), opset_, source_, this);
+  AICF_ASSIGN_OR_RETURN(ir::Graph graph, importer.Run());
+  for (std::string& sentence : importer.unsupported_) unsupported_.push_back(std::move(sentence));
+  ir::Body body;
+  body.attribute = attribute.name();
+  body.graph = std::make_shared<const ir::Graph>(std::move(graph));
+  body.captures = std::move(importer.captures_);
+  return body;
+}
+
+// Before the node's outputs get their names: a subgraph must not read what the node itself makes.
+Status OnnxGraphImporter::ImportBodies(const onnx::NodeProto& proto, ir::Node& node) {
+  for (const onnx::AttributeProto& a : proto.attribute()) {
+    if (!IsBodyAttribute(node.op, a.name())) continue;
+    if (!a.has_g()) return Bad("attribute ", Quote(a.name()), " holds no graph");
+    if (node.FindBody(a.name()) != nullptr) {
+      return Bad("attribute ", Quote(a.name()), " is given twice");
+    }
+    auto body = ImportBody(a);
+    if (!body.ok()) return body.status().WithContext(StrCat("attribute ", Quote(a.name())));
+    node.bodies.push_back(*std::move(body));
+  }
+  for (const std::string_view attribute : BodyAttributes(node.op)) {
+    if (node.FindBody(attribute) == nullptr) return Bad("has no ", attribute);
   }
   return OkStatus();
 }
@@ -159,11 +221,14 @@ Status OnnxGraphImporter::BindOutputs(const onnx::NodeProto& proto, ir::Node& no
 }
 
 Status OnnxGraphImporter::CheckNodeSupported(const onnx::NodeProto& node) const {
-  if (!IsDefaultDomain(node.domain())) {
-    return Error(Code::kUnsupported, "domain ", Quote(node.domain()), " is not supported");
+  const std::string op = QualifiedOp(node);
+  if (CanImport(op)) return OkStatus();
+  if (const std::string_view why = WhyExcluded(op); !why.empty()) {
+    return Error(Code::kUnsupported, "the op ", why);
   }
-  if (CanImport(node.op_type())) return OkStatus();
-  return Error(Code::kUnsupported, "the op is not supported");
+  if (IsDefaultDomain(node.domain())) return Error(Code::kUnsupported, "the op is not supported");
+  return Error(Code::kUnsupported, "op ", Quote(node.op_type()), " of domain ",
+               Quote(node.domain()), " is not supported");
 }
 
 Status OnnxGraphImporter::ImportConstant(const onnx::NodeProto& proto, ir::Node& node) {
@@ -214,9 +279,10 @@ Status OnnxGraphImporter::ImportNode(const onnx::NodeProto& proto, ir::Node& nod
 Status OnnxGraphImporter::AddNode(int index) {
   const onnx::NodeProto& proto = proto_.node(index);
   ir::Node node;
-  node.op = proto.op_type();
+  node.op = QualifiedOp(proto);
   node.name = NameOf(proto);
   Status status = BindInputs(proto, node);
+  if (status.ok()) status = ImportBodies(proto, node);
   if (status.ok()) status = BindOutputs(proto, node);
   if (status.ok()) status = ImportNode(proto, node);
   if (status.ok()) return status;
@@ -232,11 +298,11 @@ Status OnnxGraphImporter::AddOutputs() {
   if (proto_.output_size() == 0) return Bad("the graph has no outputs");
   std::unordered_set<std::string> seen;
   for (const auto& info : proto_.output()) {
-    const auto it = names_.find(info.name());
-    if (it == names_.end()) return Bad("output ", Quote(info.name()), " is produced by nothing");
-    if (!seen.insert(info.name()).second)
+    AICF_ASSIGN_OR_RETURN(const ir::ValueId id, Capture(info.name()));
+    if (id == ir::kNoValue) return Bad("output ", Quote(info.name()), " is produced by nothing");
+    if (parent_ == nullptr && !seen.insert(info.name()).second)
       return Bad("output ", Quote(info.name()), " is listed twice");
-    graph_.outputs.push_back(it->second);
+    graph_.outputs.push_back(id);
   }
   return OkStatus();
 }
@@ -264,7 +330,8 @@ Result<ir::Graph> OnnxGraphImporter::Run() {
   AICF_RETURN_IF_ERROR(FindProducers());
   for (int i = 0; i < proto_.node_size(); ++i) AICF_RETURN_IF_ERROR(AddNode(i));
   AICF_RETURN_IF_ERROR(AddOutputs());
-  if (!unsupported_.empty()) return Unsupported();
+  // The outermost importer reports what all of them met.
+  if (parent_ == nullptr && !unsupported_.empty()) return Unsupported();
   return std::move(graph_);
 }
 

@@ -72,8 +72,6 @@ Status OldTile(NodeRewrite& r) {
 }
 
 Status CastTarget(NodeRewrite& r) {
-  Drop(r, "saturate");    // only 8-bit floats saturate
-  Drop(r, "round_mode");  // only 8-bit scales round otherwise
   if (r.node.op == ir::kCastLike) return OkStatus();
   const auto to = r.node.attrs.find("to");
   if (to == r.node.attrs.end()) return Error(Code::kBadModel, "attribute 'to' is absent");
@@ -81,10 +79,18 @@ Status CastTarget(NodeRewrite& r) {
   if (const std::string* name = std::get_if<std::string>(&to->second)) type = OnnxTypeOf(*name);
   AICF_ASSIGN_OR_RETURN(const DType dtype, DTypeOfOnnx(type));
   to->second = std::string(DTypeName(dtype));
+  if (IsFloat(dtype) && IsStorageOnly(dtype)) return OkStatus();
+  Drop(r, "saturate");
+  Drop(r, "round_mode");
   return OkStatus();
 }
 
 Status ResizeForms(NodeRewrite& r) {
+  const bool crops =
+      r.node.Str("coordinate_transformation_mode", "") == "tf_crop_and_resize";
+  const bool antialias =
+      r.node.Int("antialias", 0) != 0 && r.node.Str("mode", "nearest") != "nearest";
+  if (crops || antialias) r.node.op = "ResizeGeneral";
   if (r.opset >= 11) return OkStatus();
   // (x, scales), and one coordinate rule.
   if (r.node.inputs.size() != 2)
@@ -117,27 +123,64 @@ Status UpsampleToResize(NodeRewrite& r) {
   return OkStatus();
 }
 
-Status BatchNormInference(NodeRewrite& r) {
+Status BatchNormForms(NodeRewrite& r) {
   if (r.opset < 7 && r.node.Int("is_test", 0) == 0) return Unsupported("training (is_test is 0)");
-  if (r.node.Int("training_mode", 0) != 0) return Unsupported("training (training_mode is 1)");
   if (r.node.Int("spatial", 1) == 0) return Unsupported("statistics per element (spatial is 0)");
-  for (std::string_view key : {"is_test", "momentum", "spatial", "training_mode"}) Drop(r, key);
+  const bool training = r.node.Int("training_mode", 0) != 0;
+  if (training) r.node.op = "BatchNormalizationTraining";
+  if (!training) Drop(r, "momentum");
+  for (std::string_view key : {"is_test", "spatial", "training_mode"}) Drop(r, key);
   return OkStatus();
 }
 
-Status DropoutToIdentity(NodeRewrite& r) {
+// The values that say whether it trains may be bound later.
+Status DropoutForms(NodeRewrite& r) {
   if (r.opset < 7 && r.node.Int("is_test", 0) == 0) return Unsupported("training (is_test is 0)");
-  if (r.HasInput(2)) {
-    const ir::Value& training = r.graph.values[r.node.inputs[2]];
-    if (!training.is_constant() || training.constant.count() != 1 ||
-        training.constant.IntAt(0) != 0) {
-      return Unsupported("training (training_mode is not the constant false)");
-    }
+  if (r.opset < 10 && r.OutputUsed(1)) return Unsupported("the mask output of opset ", r.opset);
+  if (!r.OutputUsed(1) && !r.HasInput(2)) {
+    r.node.op = "Identity";
+    r.node.inputs.resize(1, ir::kNoValue);
   }
-  if (r.OutputUsed(1)) return Unsupported("the mask output");
-  r.node.op = "Identity";
   r.node.attrs.clear();
-  r.node.inputs.resize(1, ir::kNoValue);
+  return OkStatus();
+}
+
+Status LayerNormForms(NodeRewrite& r) {
+  AICF_RETURN_IF_ERROR(DropAttributes(r));
+  if (r.OutputUsed(1) || r.OutputUsed(2)) r.node.op = "LayerNormalizationStatistics";
+  return OkStatus();
+}
+
+Status MaxPoolForms(NodeRewrite& r) {
+  if (!r.OutputUsed(1)) return DropAttributes(r);
+  r.node.op = "MaxPoolIndices";
+  return OkStatus();
+}
+
+// The axis was an attribute, and the second one by default.
+Status OldDft(NodeRewrite& r) {
+  if (r.opset >= 20) return OkStatus();
+  r.SetInput(2, r.AddInts("axis", {r.node.Int("axis", 1)}));
+  Drop(r, "axis");
+  return OkStatus();
+}
+
+// The interpolations were named after images before opset 20.
+Status GridSampleMode(NodeRewrite& r) {
+  const std::string mode = r.node.Str("mode", "linear");
+  if (mode == "bilinear") Set(r, "mode", std::string("linear"));
+  if (mode == "bicubic") Set(r, "mode", std::string("cubic"));
+  return OkStatus();
+}
+
+Status OldRoiAlign(NodeRewrite& r) {
+  constexpr std::string_view kKey = "coordinate_transformation_mode";
+  if (r.opset < 16 && !r.node.Has(kKey)) Set(r, kKey, std::string("output_half_pixel"));
+  return OkStatus();
+}
+
+Status ScatterToElements(NodeRewrite& r) {
+  r.node.op = "ScatterElements";
   return OkStatus();
 }
 

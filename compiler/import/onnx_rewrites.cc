@@ -1,5 +1,7 @@
 #include "compiler/import/onnx_rewrites.h"
 
+#include <set>
+
 #include "compiler/import/onnx_rewrite_forms.h"
 #include "compiler/ir/legacy.h"
 #include "compiler/ir/op_table.h"
@@ -16,26 +18,33 @@ struct Row {
 constexpr Row kRewrites[] = {
     {"Add", OldBroadcast},
     {"And", OldBroadcast},
-    {"BatchNormalization", BatchNormInference},
+    {"BatchNormalization", BatchNormForms},
+    {"BitCast", CastTarget},
     {"Cast", CastTarget},
     {ir::kCastLike, CastTarget},
     {"Clip", ClipToInputs},
     {"Concat", OldConcat},
+    {"DFT", OldDft},
+    {"DequantizeLinear", QuantizeForms},
     {"Div", OldBroadcast},
-    {"Dropout", DropoutToIdentity},
+    {"Dropout", DropoutForms},
     {"Equal", OldBroadcast},
     {"Gemm", DropAttributes},
     {"Greater", OldBroadcast},
-    {"LayerNormalization", DropAttributes},
+    {"GridSample", GridSampleMode},
+    {"GroupNormalization", DropAttributes},
+    {"Hardmax", OldSoftmax},
+    {"LayerNormalization", LayerNormForms},
     {"Less", OldBroadcast},
     {"LogSoftmax", OldSoftmax},
     {"LpPool", OldLpPool},
-    {"MaxPool", DropAttributes},
+    {"MaxPool", MaxPoolForms},
     {"Mul", OldBroadcast},
     {"Or", OldBroadcast},
     {"PRelu", OldPRelu},
     {"Pad", PadToInputs},
     {"Pow", OldBroadcast},
+    {"QuantizeLinear", QuantizeForms},
     {"ReduceL1", AxesToInput},
     {"ReduceL2", AxesToInput},
     {"ReduceLogSum", AxesToInput},
@@ -46,8 +55,11 @@ constexpr Row kRewrites[] = {
     {"ReduceProd", AxesToInput},
     {"ReduceSum", AxesToInput},
     {"ReduceSumSquare", AxesToInput},
+    {"RMSNormalization", DropAttributes},
     {"Reshape", ShapeToInput},
     {"Resize", ResizeForms},
+    {"RoiAlign", OldRoiAlign},
+    {"Scatter", ScatterToElements},
     {"Selu", OldSelu},
     {"Slice", BoundsToInputs},
     {"Softmax", OldSoftmax},
@@ -59,6 +71,8 @@ constexpr Row kRewrites[] = {
     {"Unsqueeze", AxesToInput},
     {"Upsample", UpsampleToResize},
     {"Xor", OldBroadcast},
+    {"com.microsoft.DequantizeLinear", QuantizeForms},
+    {"com.microsoft.QuantizeLinear", QuantizeForms},
 };
 
 const Row* FindRewrite(std::string_view op) {
@@ -77,7 +91,8 @@ Status CheckInputs(const ir::Node& node, int min_inputs, int max_inputs) {
                                           : StrCat(min_inputs, " to ", max_inputs));
   }
   for (int i = 0; i < count; ++i) {
-    const bool optional = max_inputs >= 0 && i >= min_inputs;
+    // Of a list that may be empty (Loop, Scan), every item is optional.
+    const bool optional = max_inputs >= 0 ? i >= min_inputs : min_inputs == 0;
     if (node.inputs[i] == ir::kNoValue && !optional) {
       return Error(Code::kBadModel, "input ", i, " is absent, but required");
     }
@@ -138,6 +153,19 @@ void NodeRewrite::SetInput(size_t i, ir::ValueId value) {
 
 bool CanImport(const std::string& op) {
   return op == "Constant" || FindRewrite(op) != nullptr || ir::FindOp(op) != nullptr;
+}
+
+std::vector<std::string> ImportableOps() {
+  // Forms that importing and expansion make for themselves.
+  static constexpr std::string_view kInternal[] = {"BatchNormalizationTraining",
+                                                   "LayerNormalizationStatistics",
+                                                   "MaxPoolIndices", "ResizeGeneral"};
+  std::set<std::string> ops = {"Constant"};
+  for (const Row& row : kRewrites) ops.emplace(row.op);
+  for (const ir::OpInfo& op : ir::AllOps()) ops.emplace(op.name);
+  for (std::string_view op : kInternal) ops.erase(std::string(op));
+  std::erase_if(ops, [](const std::string& op) { return op.starts_with("aicf."); });
+  return {ops.begin(), ops.end()};
 }
 
 Status RewriteToNewest(NodeRewrite& r) {

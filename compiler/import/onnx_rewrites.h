@@ -39,6 +39,10 @@ struct NodeRewrite {
 /// rows.
 bool CanImport(const std::string& op);
 
+/// Every such op of a model file, with its domain in front, sorted; names that only passes use are
+/// left out.
+std::vector<std::string> ImportableOps();
+
 /// Makes rewrite.node the newest form. Errors: kBadModel for a form that no opset has; kUnsupported
 /// for forms that aicf has not (training, outputs that are not computed).
 Status RewriteToNewest(NodeRewrite& rewrite);

@@ -83,13 +83,53 @@ Result<ir::Tensor> FromInt32(const onnx::TensorProto& t, DType dtype, const Dims
   });
 }
 
+// Elements of a byte of raw data; the first one has the low bits.
+int ElementsPerByte(DType dtype) {
+  switch (dtype) {
+    case DType::kI4:
+    case DType::kU4:
+    case DType::kF4E2M1:
+      return 2;
+    case DType::kI2:
+    case DType::kU2:
+      return 4;
+    default:
+      return 1;
+  }
+}
+
+// One element per byte, signed ones extended. REQUIRES: enough bytes.
+ir::Tensor Unpacked(DType dtype, const Dims& shape, std::span<const std::byte> packed) {
+  const int per_byte = ElementsPerByte(dtype), bits = 8 / per_byte;
+  const unsigned sign = KindOf(dtype) == DTypeKind::kSigned ? 1u << (bits - 1) : 0u;
+  std::vector<std::byte> out(static_cast<size_t>(*ElementCount(shape)));
+  for (size_t i = 0; i < out.size(); ++i) {
+    const size_t at = i % static_cast<size_t>(per_byte) * static_cast<size_t>(bits);
+    const auto byte = std::to_integer<unsigned>(packed[i / static_cast<size_t>(per_byte)]);
+    const unsigned code = byte >> at & ((1u << bits) - 1);
+    out[i] = static_cast<std::byte>((code ^ sign) - sign);
+  }
+  return ir::Tensor::Own(dtype, shape, std::move(out));
+}
+
+// Each value of int32_data is one byte of packed elements.
+Result<ir::Tensor> FromPackedInt32(const onnx::TensorProto& t, DType dtype, const Dims& shape) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(static_cast<size_t>(t.int32_data_size()));
+  for (int32_t v : t.int32_data()) {
+    if (v < -128 || v > 255) return Error(Code::kBadModel, "holds ", v, ", which is no byte");
+    bytes.push_back(static_cast<std::byte>(v));
+  }
+  return Unpacked(dtype, shape, bytes);
+}
+
 Result<ir::Tensor> ImportTyped(const onnx::TensorProto& t, DType dtype, const Dims& shape,
                                const TypedField& field) {
   if (field.count > 0 && field.name != FieldOf(dtype)) {
     return Error(Code::kBadModel, "is ", DTypeName(dtype), " but holds ", field.name, ", expected ",
                  FieldOf(dtype));
   }
-  if (field.count != *ElementCount(shape)) {
+  if (field.count != CeilDiv(*ElementCount(shape), ElementsPerByte(dtype))) {
     return Error(Code::kBadModel, "has ", field.count, " values for shape ", ToString(shape));
   }
   switch (dtype) {
@@ -104,7 +144,8 @@ Result<ir::Tensor> ImportTyped(const onnx::TensorProto& t, DType dtype, const Di
     case DType::kU32:
       return FromTyped<uint32_t>(dtype, shape, t.uint64_data());
     default:
-      return FromInt32(t, dtype, shape);
+      return ElementsPerByte(dtype) > 1 ? FromPackedInt32(t, dtype, shape)
+                                        : FromInt32(t, dtype, shape);
   }
 }
 
@@ -123,6 +164,7 @@ Result<ir::Tensor> ImportExternal(const onnx::TensorProto& t, DType dtype, const
   for (const auto& e : t.external_data()) entries.emplace_back(e.key(), e.value());
   AICF_ASSIGN_OR_RETURN(std::vector<std::byte> data,
                         ReadExternalData(source.location, entries, bytes));
+  if (ElementsPerByte(dtype) > 1) return Unpacked(dtype, shape, data);
   return NormalizeBools(ir::Tensor::Own(dtype, shape, std::move(data)));
 }
 
@@ -159,6 +201,7 @@ Result<ir::Tensor> ImportTensor(const onnx::TensorProto& proto, const TensorSour
   if (!CheckedMul(*ElementCount(shape), DTypeBytes(dtype), &bytes)) {
     return Error(Code::kBadModel, "has the impossible shape ", ToString(shape));
   }
+  bytes = CeilDiv(bytes, ElementsPerByte(dtype));
   if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
     return ImportExternal(proto, dtype, shape, static_cast<uint64_t>(bytes), source);
   }
@@ -169,6 +212,7 @@ Result<ir::Tensor> ImportTensor(const onnx::TensorProto& proto, const TensorSour
                  " for ", DTypeName(dtype), " ", ToString(shape));
   }
   const auto view = std::as_bytes(std::span(raw.data(), raw.size()));
+  if (ElementsPerByte(dtype) > 1) return Unpacked(dtype, shape, view);
   return NormalizeBools(ir::Tensor(dtype, shape, view, source.owner));
 }
 

@@ -25,13 +25,24 @@ TEST(OnnxTensor, RawDataOfEveryType) {
   const struct {
     int type;
     DType dtype;
-  } rows[] = {{TensorProto::FLOAT, DType::kF32},    {TensorProto::UINT8, DType::kU8},
-              {TensorProto::INT8, DType::kI8},      {TensorProto::UINT16, DType::kU16},
-              {TensorProto::INT16, DType::kI16},    {TensorProto::INT32, DType::kI32},
-              {TensorProto::INT64, DType::kI64},    {TensorProto::BOOL, DType::kBool},
-              {TensorProto::FLOAT16, DType::kF16},  {TensorProto::DOUBLE, DType::kF64},
-              {TensorProto::UINT32, DType::kU32},   {TensorProto::UINT64, DType::kU64},
-              {TensorProto::BFLOAT16, DType::kBF16}};
+  } rows[] = {{TensorProto::FLOAT, DType::kF32},
+              {TensorProto::UINT8, DType::kU8},
+              {TensorProto::INT8, DType::kI8},
+              {TensorProto::UINT16, DType::kU16},
+              {TensorProto::INT16, DType::kI16},
+              {TensorProto::INT32, DType::kI32},
+              {TensorProto::INT64, DType::kI64},
+              {TensorProto::BOOL, DType::kBool},
+              {TensorProto::FLOAT16, DType::kF16},
+              {TensorProto::DOUBLE, DType::kF64},
+              {TensorProto::UINT32, DType::kU32},
+              {TensorProto::UINT64, DType::kU64},
+              {TensorProto::BFLOAT16, DType::kBF16},
+              {17, DType::kF8E4M3FN},
+              {18, DType::kF8E4M3FNUZ},
+              {19, DType::kF8E5M2},
+              {20, DType::kF8E5M2FNUZ},
+              {24, DType::kF8E8M0}};
   for (const auto& row : rows) {
     TensorProto t = Make(row.type, {2});
     std::string raw(2 * DTypeBytes(row.dtype), '\0');
@@ -41,6 +52,39 @@ TEST(OnnxTensor, RawDataOfEveryType) {
     ASSERT_TRUE(tensor.ok()) << tensor.status().ToString();
     EXPECT_EQ(tensor->dtype(), row.dtype);
     EXPECT_EQ(std::string(reinterpret_cast<const char*>(tensor->bytes().data()), raw.size()), raw);
+  }
+}
+
+// Elements below 8 bits come several to a byte, the first in the low bits, in raw data as in the
+// bytes of int32_data.
+TEST(OnnxTensor, PackedTypesAreSpreadToOneByteEach) {
+  const struct {
+    int type;
+    DType dtype;
+    std::vector<int> values;
+  } rows[] = {{22, DType::kI4, {-8, 7, -1, 0, 5}},
+              {21, DType::kU4, {8, 7, 15, 0, 5}},
+              {23, DType::kF4E2M1, {8, 7, 15, 0, 5}},
+              {26, DType::kI2, {0, 1, -2, -1, -2}},
+              {25, DType::kU2, {0, 1, 2, 3, 2}}};
+  for (const auto& row : rows) {
+    const std::vector<int> bytes =
+        row.type >= 25 ? std::vector{0xe4, 0x02} : std::vector{0x78, 0x0f, 0x05};
+    TensorProto typed = Make(row.type, {5}), raw = typed;
+    for (int b : bytes) {
+      typed.add_int32_data(b);
+      raw.mutable_raw_data()->push_back(static_cast<char>(b));
+    }
+    for (const TensorProto& t : {typed, raw}) {
+      const auto tensor = Import(t);
+      ASSERT_TRUE(tensor.ok()) << tensor.status().ToString();
+      EXPECT_EQ(tensor->dtype(), row.dtype);
+      ASSERT_EQ(tensor->bytes().size(), row.values.size());
+      for (size_t i = 0; i < row.values.size(); ++i) {
+        const auto byte = tensor->bytes()[i];
+        EXPECT_EQ(static_cast<int8_t>(byte), static_cast<int8_t>(row.values[i])) << i;
+      }
+    }
   }
 }
 
@@ -170,7 +214,25 @@ TEST(OnnxTensor, RefusesWhatDoesNotFit) {
          t.add_string_data("s");
        },
        Code::kUnsupported, "STRING"},
-      {"A11 4 bits", [](auto& t) { t.set_data_type(21); }, Code::kUnsupported, "UINT4"},
+      {"A11 complex", [](auto& t) { t.set_data_type(14); }, Code::kUnsupported, "COMPLEX64"},
+      {"A10 packed raw",
+       [](auto& t) {
+         t = Make(21, {3});
+         t.set_raw_data("abc");
+       },
+       Code::kBadModel, "has 3 bytes of raw_data, expected 2 for u4"},
+      {"A10 packed values",
+       [](auto& t) {
+         t = Make(26, {5});
+         t.add_int32_data(1);
+       },
+       Code::kBadModel, "has 1 values for shape 5"},
+      {"A23 packed value",
+       [](auto& t) {
+         t = Make(22, {2});
+         t.add_int32_data(256);
+       },
+       Code::kBadModel, "holds 256, which is no byte"},
       {"A23 out of range",
        [](auto& t) {
          t = Make(TensorProto::UINT8, {1});
