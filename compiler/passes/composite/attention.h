@@ -1,0 +1,56 @@
+/// Scaled dot-product attention, the part that the standard's op and the contrib ops share.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/passes/composite/composer.h"
+
+namespace aicf {
+
+/// softmax(cap(q k^T * scale) + biases where `allowed`) v, with H a multiple of the heads G of k,
+/// v: query head h reads key head h / (H / G). Biases and masks broadcast to [B, H, L, S] from the
+/// right.
+struct AttentionOperands {
+  ir::ValueId q = ir::kNoValue;  ///< [B, H, L, D]
+  ir::ValueId k = ir::kNoValue;  ///< [B, G, S, D]
+  ir::ValueId v = ir::kNoValue;  ///< [B, G, S, Dv]
+  double scale = 1;
+  double softcap = 0;                 ///< c * tanh(x / c) of the scaled product; 0: none
+  std::vector<ir::ValueId> biases;    ///< in the dtype of q
+  std::vector<ir::ValueId> allowed;   ///< bool: where it is false, the score is minus infinity
+  bool rows_may_be_empty = false;     ///< a row without any finite score gets probabilities of 0
+  std::optional<DType> softmax_type;  ///< dtype of the softmax, that of q when absent
+};
+
+/// Each of shape [B, H, L, S], but for y: [B, H, L, Dv]. Stages that nothing reads are dropped
+/// later.
+struct AttentionStages {
+  ir::ValueId y = ir::kNoValue;
+  ir::ValueId product = ir::kNoValue;  ///< scaled
+  ir::ValueId capped = ir::kNoValue;   ///< the same without a softcap
+  ir::ValueId biased = ir::kNoValue;   ///< what the softmax reads
+  ir::ValueId probabilities = ir::kNoValue;
+};
+
+/// REQUIRES: q, k and v of rank 4 whose extents agree as above (CheckAttentionHeads).
+AttentionStages Attend(Composer& c, const AttentionOperands& operands);
+
+/// q k^T * scale: [B, H, L, S]. REQUIRES, as below: extents that fit.
+ir::ValueId AttentionScores(Composer& c, ir::ValueId q, ir::ValueId k, double scale);
+/// probabilities [B, H, L, S], in any float dtype, times v: [B, H, L, Dv].
+ir::ValueId WeightedValues(Composer& c, ir::ValueId probabilities, ir::ValueId v);
+
+/// Errors: kBadModel when the extents of q, k and v do not fit together.
+Status CheckAttentionHeads(const Composer& c, ir::ValueId q, ir::ValueId k, ir::ValueId v);
+
+/// [B, L, heads * D] as [B, heads, L, D]; a value of rank 4 stays as it is.
+/// Errors: kBadModel when heads does not divide the last extent.
+ir::ValueId SplitHeads(Composer& c, ir::ValueId x, int64_t heads);
+/// [B, H, L, D] as [B, L, H * D].
+ir::ValueId MergeHeads(Composer& c, ir::ValueId x);
+
+/// bool [L, S]: key j is at most query i + offset. kNoValue when that is so everywhere.
+ir::ValueId CausalMask(Composer& c, int64_t rows, int64_t keys, int64_t offset);
+
+}  // namespace aicf

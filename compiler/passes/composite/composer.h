@@ -1,0 +1,93 @@
+/// Writing a graph as calls: each method appends one node in the place of the composite.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "compiler/passes/graph/rewrite.h"
+
+namespace aicf {
+
+/// The first error stays and turns every later call into nothing, so an expansion reads as a
+/// formula and asks for status() once, at its end. A value of a failed call is kNoValue, whose
+/// shape is a scalar's.
+class Composer {
+ public:
+  /// Infers a node, folds it where that is possible, and otherwise appends it to the graph.
+  using Visit = std::function<Status(ir::Node)>;
+
+  /// Takes the nodes of one of the composite's bodies, its inputs replaced; gives its outputs.
+  using Inliner = std::function<Result<std::vector<ir::ValueId>>(
+      const ir::Node& owner, const ir::Body& body, std::span<const ir::ValueId> arguments)>;
+
+  Composer(ir::Graph& graph, ValueMaker& make, const ir::Node& node, Visit visit,
+           Inliner inliner = nullptr);
+
+  const ir::Node& node() const { return node_; }
+  const ir::Graph& graph() const { return graph_; }
+  bool Has(size_t input) const { return node_.input(input) != ir::kNoValue; }
+  ir::ValueId In(size_t input) const { return node_.input(input); }
+  bool Wants(size_t output) const;
+  const Dims& Shape(ir::ValueId v) const;
+  DType Type(ir::ValueId v) const;
+  bool IsConstant(ir::ValueId v) const;
+
+  /// One node with one output.
+  ir::ValueId Op(std::string_view op, std::vector<ir::ValueId> inputs, ir::AttrMap attrs = {});
+  /// One node with several.
+  std::vector<ir::ValueId> Ops(std::string_view op, std::vector<ir::ValueId> inputs,
+                               ir::AttrMap attrs, size_t outputs);
+
+  /// What the composite's body of that name makes of x; x itself when it has none.
+  ir::ValueId Apply(std::string_view body, ir::ValueId x);
+
+  ir::ValueId Add(ir::ValueId a, ir::ValueId b) { return Op("Add", {a, b}); }
+  ir::ValueId Sub(ir::ValueId a, ir::ValueId b) { return Op("Sub", {a, b}); }
+  ir::ValueId Mul(ir::ValueId a, ir::ValueId b) { return Op("Mul", {a, b}); }
+  ir::ValueId MatMul(ir::ValueId a, ir::ValueId b) { return Op("MatMul", {a, b}); }
+  /// v * factor; v itself for a factor of 1.
+  ir::ValueId Scaled(ir::ValueId v, double factor);
+  ir::ValueId Cast(ir::ValueId v, DType to);  ///< v itself when it has that dtype
+  ir::ValueId Reshape(ir::ValueId v, const Dims& shape);
+  ir::ValueId Transpose(ir::ValueId v, std::vector<int64_t> perm);
+  /// v[.., start, start + step, .. before end, ..] along an axis; both ends as ONNX's Slice has
+  /// them.
+  ir::ValueId Slice(ir::ValueId v, int64_t axis, int64_t start, int64_t end, int64_t step = 1);
+  /// The `count` elements from `start` on along an axis.
+  ir::ValueId Window(ir::ValueId v, int64_t axis, int64_t start, int64_t count) {
+    return Slice(v, axis, start, start + count);
+  }
+  ir::ValueId Concat(std::vector<ir::ValueId> parts, int64_t axis);
+
+  ir::ValueId Ints(const std::vector<int64_t>& values);
+  /// first, first + 1, .. as an i64 tensor of the given shape.
+  ir::ValueId Counting(int64_t first, const Dims& shape);
+  /// A rank-0 constant of a float dtype.
+  ir::ValueId Scalar(double value, DType dtype);
+  /// A constant of a float dtype whose elements are all equal.
+  ir::ValueId Filled(double value, DType dtype, const Dims& shape);
+  ir::ValueId Constant(ir::Tensor tensor);
+
+  /// Makes v the value of an output of the composite; nothing when the node has not that output.
+  void Output(size_t output, ir::ValueId v);
+
+  void Fail(Status status);
+  Status status() const { return status_; }
+  bool ok() const { return status_.ok(); }
+
+ private:
+  bool Usable(const std::vector<ir::ValueId>& inputs) const;
+  std::string NameFor(std::string_view what) const;
+
+  ir::Graph& graph_;
+  ValueMaker& make_;
+  const ir::Node node_;
+  Visit visit_;
+  Inliner inliner_;
+  std::string base_;  ///< name of the first output
+  Status status_;
+};
+
+}  // namespace aicf

@@ -1,0 +1,28 @@
+/// What expansions with data-dependent extents share.
+#pragma once
+
+#include "compiler/ir/dynamic_extent.h"
+#include "compiler/passes/composite/composer.h"
+
+namespace aicf {
+
+/// v, of which only the first `count` positions along the axis hold data; cut to them when the count
+/// is constant. count: i64 of one element.
+ir::ValueId Counted(Composer& c, ir::ValueId v, int axis, ir::ValueId count);
+
+/// The chosen elements of a flag vector, brought to the front.
+struct Chosen {
+  ir::ValueId slot;   ///< i64 [n]: the place of each chosen element among them; n for the others
+  ir::ValueId count;  ///< i64 [1]
+};
+/// flags: bool [n], n > 0.
+Chosen Choose(Composer& c, ir::ValueId flags);
+
+/// i64 [n]: the positions of the chosen elements, in order; 0 behind them.
+ir::ValueId ChosenPositions(Composer& c, const Chosen& chosen);
+
+/// Shape and Size of a counted value: numbers of a run. Replaces the node.
+Status ExpandCountedShape(Composer& c, const ir::DynamicExtent& extent);
+Status ExpandCountedSize(Composer& c, const ir::DynamicExtent& extent);
+
+}  // namespace aicf

@@ -1,0 +1,25 @@
+/// Values as quantised data: codes, scale and zero point.
+#pragma once
+
+#include <string_view>
+
+#include "compiler/passes/composite/composer.h"
+
+namespace aicf {
+
+/// Fails the composition (kBadModel) unless all of these inputs are there.
+bool Require(Composer& c, std::initializer_list<size_t> inputs);
+
+/// (codes - zero) * scale. `zero` may be kNoValue.
+ir::ValueId Dequantized(Composer& c, ir::ValueId codes, ir::ValueId scale, ir::ValueId zero);
+/// round(v / scale) + zero, saturated; without a zero point as codes of `dtype`.
+ir::ValueId Quantized(Composer& c, ir::ValueId v, ir::ValueId scale, ir::ValueId zero, DType dtype);
+
+/// u8 codes of an f32 tensor with the range of its values and 0, as DynamicQuantizeLinear defines
+/// it.
+struct DynamicCodes {
+  ir::ValueId codes, scale, zero;
+};
+DynamicCodes QuantizeDynamically(Composer& c, ir::ValueId v);
+
+}  // namespace aicf

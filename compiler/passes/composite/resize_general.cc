@@ -1,0 +1,176 @@
+// Resize with antialias or a crop: one product with a constant matrix per axis that changes, or a
+// gather where each result is one element.
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/ir/infer/infer.h"
+#include "compiler/passes/composite/composites.h"
+#include "compiler/passes/composite/pieces.h"
+#include "compiler/passes/composite/resize_weights.h"
+
+namespace aicf {
+namespace {
+
+constexpr int64_t kMaxElements = int64_t{1} << 26;
+
+template <class E>
+struct Name {
+  std::string_view text;
+  E value;
+};
+
+constexpr Name<abi::ResizeMode> kModes[] = {{"nearest", abi::ResizeMode::kNearest},
+                                            {"linear", abi::ResizeMode::kLinear},
+                                            {"cubic", abi::ResizeMode::kCubic}};
+
+// tf_crop_and_resize has its own coordinates.
+constexpr Name<abi::CoordinateMode> kCoordinates[] = {
+    {"half_pixel", abi::CoordinateMode::kHalfPixel},
+    {"pytorch_half_pixel", abi::CoordinateMode::kPytorchHalfPixel},
+    {"align_corners", abi::CoordinateMode::kAlignCorners},
+    {"asymmetric", abi::CoordinateMode::kAsymmetric},
+    {"half_pixel_symmetric", abi::CoordinateMode::kHalfPixelSymmetric},
+    {"tf_half_pixel_for_nn", abi::CoordinateMode::kTfHalfPixelForNN},
+    {"tf_crop_and_resize", abi::CoordinateMode::kHalfPixel}};
+
+constexpr Name<abi::NearestMode> kNearest[] = {
+    {"round_prefer_floor", abi::NearestMode::kRoundPreferFloor},
+    {"round_prefer_ceil", abi::NearestMode::kRoundPreferCeil},
+    {"floor", abi::NearestMode::kFloor},
+    {"ceil", abi::NearestMode::kCeil}};
+
+template <class E, size_t N>
+Status Read(const ir::Node& node, std::string_view key, std::string_view fallback,
+            const Name<E> (&names)[N], E* out) {
+  const std::string text = node.Str(key, fallback);
+  const auto* name = std::ranges::find(names, text, &Name<E>::text);
+  if (name == std::end(names)) return Error(Code::kBadModel, key, " is '", text, "'");
+  *out = name->value;
+  return OkStatus();
+}
+
+// What all axes share.
+Status ReadAttributes(const ir::Node& node, AxisResize* axis) {
+  AICF_RETURN_IF_ERROR(Read(node, "mode", "nearest", kModes, &axis->attrs.mode));
+  AICF_RETURN_IF_ERROR(Read(node, "coordinate_transformation_mode", "half_pixel", kCoordinates,
+                            &axis->attrs.coordinates));
+  AICF_RETURN_IF_ERROR(
+      Read(node, "nearest_mode", "round_prefer_floor", kNearest, &axis->attrs.nearest));
+  axis->attrs.cubic_a = node.Float("cubic_coeff_a", -0.75);
+  axis->attrs.exclude_outside = node.Int("exclude_outside", 0) != 0;
+  axis->antialias = node.Int("antialias", 0) != 0;
+  axis->crop = node.Str("coordinate_transformation_mode", "") == "tf_crop_and_resize";
+  return OkStatus();
+}
+
+// The crop of each axis: all begins, then all ends, of the axes that the node names.
+Status ReadRoi(const Composer& c, std::vector<AxisResize>& axes) {
+  if (!c.Has(1)) return Error(Code::kBadModel, "tf_crop_and_resize without a roi");
+  const ir::Value& roi = c.graph().values[c.In(1)];
+  std::vector<int64_t> named = AxesFrom(0, static_cast<int>(axes.size()));
+  if (c.node().Has("axes")) named = c.node().Ints("axes");
+  if (!roi.is_constant()) {
+    return Error(Code::kUnsupported,
+                 "a roi that is computed from the model's inputs; bind it with "
+                 "--bind");
+  }
+  const auto count = static_cast<int64_t>(named.size());
+  if (roi.constant.count() != 2 * count || !IsFloat(roi.dtype)) {
+    return Error(Code::kBadModel, "roi has ", roi.constant.count(), " elements for ", count,
+                 " axes");
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    AICF_ASSIGN_OR_RETURN(const int a, ir::NormalizeAxis(named[static_cast<size_t>(i)],
+                                                         static_cast<int>(axes.size())));
+    axes[static_cast<size_t>(a)].roi_begin = roi.constant.FloatAt(i);
+    axes[static_cast<size_t>(a)].roi_end = roi.constant.FloatAt(i + count);
+  }
+  return OkStatus();
+}
+
+Result<std::vector<AxisResize>> ReadAxes(const Composer& c) {
+  const Dims in = c.Shape(c.In(0));
+  AxisResize shared;
+  AICF_RETURN_IF_ERROR(ReadAttributes(c.node(), &shared));
+  AICF_ASSIGN_OR_RETURN(const ir::ResizeSpec spec, ir::ResolveResize(c.graph(), c.node()));
+  std::vector<AxisResize> axes(static_cast<size_t>(in.rank()), shared);
+  if (shared.crop) AICF_RETURN_IF_ERROR(ReadRoi(c, axes));
+  const bool from_scales = c.Has(2) && ElementCount(c.Shape(c.In(2))) != 0;
+  for (int d = 0; d < in.rank(); ++d) {
+    AxisResize& a = axes[static_cast<size_t>(d)];
+    a.in = in[d];
+    a.out = spec.output[d];
+    a.attrs.scales = {spec.scales[static_cast<size_t>(d)]};
+    // With scales it is the crop that they enlarge.
+    if (shared.crop && from_scales) {
+      a.out = static_cast<int64_t>(
+          std::floor(static_cast<double>(a.in) * (a.roi_end - a.roi_begin) * a.attrs.scales[0]));
+    }
+    if (a.out < 0 || a.out > kMaxElements || a.in > kMaxElements || (a.in == 0 && a.out != 0)) {
+      return Error(Code::kBadModel, "axis ", d, " goes from ", a.in, " to ", a.out);
+    }
+  }
+  return axes;
+}
+
+bool Changes(const AxisResize& a) {
+  const bool whole = !a.crop || (a.roi_begin == 0 && a.roi_end == 1);
+  return a.in != a.out || a.attrs.scales[0] != 1 || !whole;
+}
+
+ir::ValueId Apply(Composer& c, ir::ValueId x, int axis, const AxisResize& a,
+                  const std::vector<Taps>& taps) {
+  if (a.attrs.mode == abi::ResizeMode::kNearest) {
+    std::vector<int64_t> reads;
+    for (const Taps& t : taps) reads.push_back(t.index[0]);
+    return c.Op("Gather", {x, c.Ints(reads)}, {{"axis", int64_t{axis}}});
+  }
+  if (a.in * a.out > kMaxElements) {
+    c.Fail(Error(Code::kUnsupported, "axis ", axis, " from ", a.in, " to ", a.out,
+                 ": its matrix would be too large"));
+    return ir::kNoValue;
+  }
+  std::vector<double> matrix(static_cast<size_t>(a.in * a.out), 0);
+  for (int64_t o = 0; o < a.out; ++o) {
+    const Taps& t = taps[static_cast<size_t>(o)];
+    for (size_t k = 0; k < t.index.size(); ++k) {
+      matrix[static_cast<size_t>(t.index[k] * a.out + o)] += t.weight[k];
+    }
+  }
+  const int rank = c.Shape(x).rank();
+  std::vector<int64_t> perm = AxesFrom(0, rank);
+  std::swap(perm[static_cast<size_t>(axis)], perm[static_cast<size_t>(rank - 1)]);
+  const ir::ValueId weights = Floats(c, matrix, {a.in, a.out}, c.Type(x));
+  return c.Transpose(c.MatMul(c.Transpose(x, perm), weights), perm);
+}
+
+// Results whose coordinate leaves the input along this axis are the extrapolation value.
+ir::ValueId Extrapolate(Composer& c, ir::ValueId x, int axis, const std::vector<Taps>& taps) {
+  if (std::ranges::none_of(taps, &Taps::outside)) return x;
+  std::vector<double> outside;
+  for (const Taps& t : taps) outside.push_back(t.outside ? 1 : 0);
+  const Dims shape = AlongAxis(c.Shape(x).rank(), axis, static_cast<int64_t>(taps.size()));
+  const ir::ValueId mask = c.Cast(Floats(c, outside, shape, DType::kF32), DType::kBool);
+  const ir::ValueId value = Number(c, c.node().Float("extrapolation_value", 0), c.Type(x));
+  return c.Op("Where", {mask, value, x});
+}
+
+}  // namespace
+
+Status ExpandResizeGeneral(Composer& c) {
+  AICF_ASSIGN_OR_RETURN(const std::vector<AxisResize> axes, ReadAxes(c));
+  const bool gathers = axes.empty() || axes[0].attrs.mode == abi::ResizeMode::kNearest;
+  const bool floating = IsFloat(c.Type(c.In(0)));
+  ir::ValueId x = floating ? Wide(c, c.In(0)) : gathers ? c.In(0) : c.Cast(c.In(0), DType::kF32);
+  std::vector<std::vector<Taps>> all(axes.size());
+  for (size_t d = 0; d < axes.size(); ++d) {
+    if (!Changes(axes[d])) continue;
+    for (int64_t o = 0; o < axes[d].out; ++o) all[d].push_back(WeightsOf(axes[d], o));
+    x = Apply(c, x, static_cast<int>(d), axes[d], all[d]);
+  }
+  for (size_t d = 0; d < axes.size(); ++d) x = Extrapolate(c, x, static_cast<int>(d), all[d]);
+  c.Output(0, c.Cast(x, c.Type(c.In(0))));
+  return c.status();
+}
+
+}  // namespace aicf

@@ -1,0 +1,74 @@
+#include "compiler/passes/composite/resize_weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/resize/coordinates.h"
+
+namespace aicf {
+namespace {
+
+double CropCoordinate(const AxisResize& a, int64_t o) {
+  const auto last = static_cast<double>(a.in - 1);
+  if (a.out <= 1) return 0.5 * (a.roi_begin + a.roi_end) * last;
+  const double step = (a.roi_end - a.roi_begin) * last / static_cast<double>(a.out - 1);
+  return a.roi_begin * last + static_cast<double>(o) * step;
+}
+
+// Weight of an element at distance d, in input elements, where the input is not shrunk.
+double Kernel(const abi::ResizeAttrs& attrs, double d) {
+  d = std::fabs(d);
+  if (attrs.mode == abi::ResizeMode::kLinear) return std::max(0.0, 1 - d);
+  const double a = attrs.cubic_a;
+  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
+double Nearest(abi::NearestMode mode, double x) {
+  switch (mode) {
+    case abi::NearestMode::kRoundPreferFloor:
+      return std::ceil(x - 0.5);
+    case abi::NearestMode::kRoundPreferCeil:
+      return std::floor(x + 0.5);
+    case abi::NearestMode::kFloor:
+      return std::floor(x);
+    default:
+      return std::ceil(x);
+  }
+}
+
+int64_t Clamped(double at, int64_t extent) {
+  return static_cast<int64_t>(std::clamp(at, 0.0, static_cast<double>(extent - 1)));
+}
+
+}  // namespace
+
+Taps WeightsOf(const AxisResize& a, int64_t o) {
+  const double x =
+      a.crop ? CropCoordinate(a, o) : cpu::SourceCoordinate(a.attrs, 0, a.in, a.out, o);
+  Taps taps;
+  const auto last = static_cast<double>(a.in - 1);
+  taps.outside = a.crop && (x < 0 || x > last);
+  if (a.attrs.mode == abi::ResizeMode::kNearest) {
+    taps.index.push_back(Clamped(Nearest(a.attrs.nearest, x), a.in));
+    taps.weight.push_back(1);
+    return taps;
+  }
+  // Where the input shrinks, antialias widens the kernel so that every element counts.
+  const double scale = a.antialias ? std::min(a.attrs.scales[0], 1.0) : 1.0;
+  const double reach = (a.attrs.mode == abi::ResizeMode::kLinear ? 1 : 2) / scale;
+  const double base = std::ceil(x) - 1;
+  const double first = std::floor(-reach) + 1;
+  double sum = 0;
+  for (double at = base + first; at <= base + 1 - first; ++at) {
+    const bool counts = !a.attrs.exclude_outside || (at >= 0 && at <= last);
+    const double weight = counts ? Kernel(a.attrs, (at - x) * scale) : 0;
+    taps.index.push_back(Clamped(at, a.in));
+    taps.weight.push_back(weight);
+    sum += weight;
+  }
+  for (double& weight : taps.weight) weight /= sum;
+  return taps;
+}
+
+}  // namespace aicf
