@@ -19,6 +19,25 @@ std::string ShapesText(const CompileOptions& options) {
   return out;
 }
 
+std::string ValuesText(const CompileOptions& options) {
+  std::string out;
+  for (const auto& [name, value] : options.values) {
+    out += StrCat(out.empty() ? "" : ",", name, ":", DTypeName(value.dtype()), ":",
+                  ToString(value.shape()), ":", ToHex(HashBytes(value.bytes())));
+  }
+  return out;
+}
+
+// Versions of the libraries whose algorithms the plan replays.
+nlohmann::ordered_json Libraries(const schema::Program& program) {
+  nlohmann::ordered_json versions = nlohmann::ordered_json::object();
+  for (const schema::Step& step : program.steps) {
+    if (step.library_version == 0) continue;
+    versions[step.kernel.substr(0, step.kernel.find('.'))] = step.library_version;
+  }
+  return versions;
+}
+
 // Everything that went in, so that the same bytes can be made again. No clock, no path, no host name.
 std::string Provenance(const std::string& model_hash, const CompileOptions& options,
                        const schema::Program& program) {
@@ -29,11 +48,13 @@ std::string Provenance(const std::string& model_hash, const CompileOptions& opti
   j["target"] = program.target;
   j["math"] = abi::MathModeName(options.math);
   j["shapes"] = ShapesText(options);
+  if (!options.values.empty()) j["values"] = ValuesText(options);
   j["deterministic"] = options.deterministic;
   j["policy"] = options.policy;
   j["disabled_passes"] = options.passes.disabled;
   j["disabled_fusion"] = options.no_fusion;
   j["device_compiler"] = program.images.empty() ? "" : program.images[0].compiler;
+  j["libraries"] = Libraries(program);
   return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -59,6 +80,7 @@ void AttachLowered(const ir::Lowered& lowered, schema::Contents& contents) {
 Result<ir::Graph> PrepareGraph(ir::Graph graph, const CompileOptions& options, PassRunner& runner,
                                PassContext& context) {
   AICF_RETURN_IF_ERROR(runner.CheckNames());
+  AICF_RETURN_IF_ERROR(BindValues(graph, options.values));
   AICF_RETURN_IF_ERROR(BindShapes(graph, options.shapes));
   AICF_RETURN_IF_ERROR(InferAndFold(graph, context));
   AICF_RETURN_IF_ERROR(runner.Run(graph, context));

@@ -13,6 +13,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lowered.h"
 #include "compiler/passes/pass.h"
+#include "compiler/select/library_algorithms.h"
 #include "schema/artifact.h"
 
 namespace aicf {
@@ -24,6 +25,8 @@ using Policy = std::map<std::string, std::string, std::less<>>;
 struct CompileOptions {
   std::string target = "cpu";
   std::map<std::string, Dims, std::less<>> shapes;   ///< by input name; overrides the model's
+  /// By input name: the input becomes this constant and is no input of the artifact any more.
+  std::map<std::string, ir::Tensor, std::less<>> values;
   abi::MathMode math = abi::MathMode::kFp32;
   Policy policy;
   bool policy_strict = false;
@@ -31,6 +34,11 @@ struct CompileOptions {
   bool strip = false;                                ///< leave out decisions and lowered sections
   RunnerOptions passes;
   std::set<std::string, std::less<>> no_fusion;
+  /// Asked for library kernels that the policy names; not owned. nullptr: they are refused.
+  LibraryAlgorithms* library_algorithms = nullptr;
+  /// CUDA: false plans without device code, which needs no NVRTC. Such an artifact is verified like any
+  /// other and executes on the CPU reference (--device=cpu); a GPU refuses it.
+  bool images = true;
   std::string kernel_cache_dir;                      ///< "" : $XDG_CACHE_HOME/aicf or ~/.cache/aicf; "none": off
   std::function<void(std::string_view phase, int done, int total)> progress;
 };
@@ -46,7 +54,7 @@ struct CompileResult {
 /// Infers nothing. Errors: kIo, kBadModel, kUnsupported (all unsupported nodes at once).
 Result<ir::Graph> ImportOnnx(const std::string& path);
 
-/// Binds input shapes, infers every shape and dtype, runs the graph passes (arrows 1-2).
+/// Binds input values and shapes, infers every shape and dtype, runs the graph passes (arrows 1-2).
 /// Errors: kInvalidArgument for an unknown name or a shape that contradicts the model;
 /// kUnsupported when an extent stays unknown, naming the input and the flag that binds it.
 Result<ir::Graph> PrepareGraph(ir::Graph graph, const CompileOptions& options, PassRunner& runner,

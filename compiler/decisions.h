@@ -16,7 +16,8 @@ struct Alternative {
 
 struct Decision {
   std::string kind;       ///< "fusion", "epilogue", "prologue", "copy", "in-place", "layout",
-                          ///< "precision", "kernel", "memory", "fold", "stream", "bucket"
+                          ///< "precision", "kernel", "algorithm", "memory", "fold", "stream",
+                          ///< "bucket"
   std::string subject;    ///< step or value, with the source nodes' names
   std::string choice;
   std::string reason;     ///< "policy", "measured", "predicted", "only-legal", "tie-break", or

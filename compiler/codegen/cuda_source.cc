@@ -7,10 +7,12 @@
 #include "base/scanner.h"
 #include "compiler/codegen/access_source.h"
 #include "compiler/codegen/expr_source.h"
+#include "kernels/abi/raw_dtype.h"
 #include "kernels/cuda/common/space.h"
 #include "kernels/cuda/common/tiles.h"
 #include "kernels/cuda/conv/depthwise.h"
 #include "kernels/cuda/gemm/gemv.h"
+#include "kernels/cuda/scatter/scatter.h"
 
 namespace aicf {
 namespace {
@@ -94,6 +96,9 @@ std::string VariantConstants(std::string_view key, const Problem& p,
     return Constant("bool", "kGemvAlongN", s.along_n ? 1 : 0) +
            Constant("int", "kGemvPiece", s.piece);
   }
+  if (p.family == Family::kScatter) {
+    return Constant("index_t", "kShares", cuda::ScatterShares(key, p, device.sm_count));
+  }
   if (key == cuda::kDepthwiseKey) {
     const cuda::DepthwiseShape s = cuda::DepthwiseShapeOf(p, device.sm_count);
     return Constant("int", "kDepthwisePiece", s.piece) +
@@ -167,11 +172,11 @@ class SourceWriter {
     out_ += Constant("int", "kInnerAxis", inner.empty() ? -1 : inner.back());
   }
 
+  // Families that load and store places of a line, and apply no expression.
+  bool WalksLines() const { return p_.family == Family::kTopK || p_.family == Family::kScan; }
+
   void Prologue() {
-    if (p_.family != Family::kReduce && p_.family != Family::kNormalize &&
-        p_.family != Family::kTopK) {
-      return;
-    }
+    if (p_.family != Family::kReduce && p_.family != Family::kNormalize && !WalksLines()) return;
     for (int k = 0; k < p_.core_inputs; ++k) {
       out_ += AccessStruct(StrCat("Core", k), p_.inputs[static_cast<size_t>(k)], spaces_.domain);
     }
@@ -194,7 +199,9 @@ class SourceWriter {
   void Epilogue() {
     if (p_.family == Family::kCopy) return;
     const bool raw = p_.family != Family::kElementwise;
-    if (raw) out_ += StrCat("typedef ", ComputeTypeName(RawDType()), " raw_t;\n");
+    if (raw) out_ += StrCat("typedef ", ComputeTypeName(abi::RawDType(p_)), " raw_t;\n");
+    // Without an epilogue a kernel stores through its views; outputs may differ in shape.
+    if (!abi::HasEpilogue(p_.family) && !WalksLines()) return;
     const int first = raw ? p_.core_inputs : 0;
     for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
       out_ += AccessStruct(StrCat("Extra", k), p_.inputs[static_cast<size_t>(k)], spaces_.output);
@@ -202,7 +209,7 @@ class SourceWriter {
     for (size_t r = 0; r < p_.outputs.size(); ++r) {
       out_ += AccessStruct(StrCat("Result", r), p_.outputs[r], spaces_.output);
     }
-    if (p_.family == Family::kTopK) return;
+    if (WalksLines()) return;
     out_ += StrCat(
         "struct Epilogue {\n  template <int V>\n  static AICF_DEVICE void Store(const Args& "
         "args, ",
@@ -258,15 +265,6 @@ class SourceWriter {
   DType PrologueDType() const {
     return p_.prologue.empty() ? abi::ComputeDType(p_.inputs[0].dtype)
                                : p_.prologue.nodes[p_.prologue.results[0]].dtype;
-  }
-
-  DType RawDType() const {
-    if (p_.family == Family::kReduce) {
-      const abi::ReduceKind kind = p_.as<abi::ReduceAttrs>().kind;
-      if (kind == abi::ReduceKind::kArgMin || kind == abi::ReduceKind::kArgMax) return DType::kI64;
-    }
-    const bool has_prologue = p_.family == Family::kReduce || p_.family == Family::kNormalize;
-    return has_prologue ? PrologueDType() : abi::ComputeDType(p_.inputs[0].dtype);
   }
 
   void KernelFunction() {

@@ -63,7 +63,7 @@ std::string_view ComputeTypeName(DType dtype) {
     case DType::kBool:
       return "bool";
     default:
-      return DTypeName(dtype);
+      return DTypeName(abi::ComputeDType(dtype));
   }
 }
 

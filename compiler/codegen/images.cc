@@ -125,6 +125,23 @@ class Builder {
 
 }  // namespace
 
+Result<CompiledImage> CompileGuardImage(const abi::DeviceSpec& device,
+                                        const ImageOptions& options) {
+  AICF_ASSIGN_OR_RETURN(const std::shared_ptr<const Nvrtc> nvrtc, Nvrtc::Open());
+  CompiledImage image{abi::kGuardSymbol, ArchOf(device), nvrtc->version(), {}};
+  const std::string source = "#include \"control/guard.cuh\"\n";
+  const ImageCache cache = ImageCache::Open(options.cache_dir);
+  const Hash128 key = HashText(
+      StrCat(source, image.arch, " ", image.compiler, " ", Nvrtc::OptionText(), HeaderHash()));
+  if (std::optional<std::vector<std::byte>> cubin = cache.Load(key)) {
+    image.cubin = *std::move(cubin);
+    return image;
+  }
+  AICF_ASSIGN_OR_RETURN(image.cubin, nvrtc->Compile(source, image.arch));
+  cache.Store(key, image.cubin);
+  return image;
+}
+
 Result<CompiledImages> CompileImages(std::span<const ImageRequest> requests,
                                      const abi::DeviceSpec& device, const ImageOptions& options) {
   return Builder(device, options).Build(requests);

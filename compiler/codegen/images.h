@@ -50,4 +50,7 @@ struct CompiledImages {
 Result<CompiledImages> CompileImages(std::span<const ImageRequest> requests,
                                      const abi::DeviceSpec& device, const ImageOptions& options);
 
+/// The function that reads guards on the device (kernels/cuda/control/guard.cuh). Errors as above.
+Result<CompiledImage> CompileGuardImage(const abi::DeviceSpec& device, const ImageOptions& options);
+
 }  // namespace aicf

@@ -1,26 +1,32 @@
 #include "compiler/emit/model_hash.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
+#include <span>
 #include <vector>
 
-#include "base/hash.h"
+#include "base/hash_stream.h"
 #include "base/scanner.h"
+#include "compiler/import/file.h"
 
 namespace aicf {
 
 Result<std::string> HashModelFile(const std::string& path) {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
-  if (!file) return Error(Code::kIo, "model ", Quote(path), ": ", std::strerror(errno));
-  std::vector<std::byte> bytes;
+  AICF_ASSIGN_OR_RETURN(const ModelFile file, OpenModelFile(path));
+  HashStream hash;
   std::vector<std::byte> block(1 << 20);
-  while (const size_t n = std::fread(block.data(), 1, block.size(), file.get())) {
-    bytes.insert(bytes.end(), block.begin(), block.begin() + static_cast<long>(n));
+  for (uint64_t left = file.size; left > 0;) {
+    const ssize_t n = read(file.fd.get(), block.data(), std::min<uint64_t>(left, block.size()));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return Error(Code::kIo, "cannot read ", Quote(path), ": ", std::strerror(errno));
+    if (n == 0) return Error(Code::kIo, Quote(path), " became shorter while it was read");
+    hash.Update(std::span(block).first(static_cast<size_t>(n)));
+    left -= static_cast<uint64_t>(n);
   }
-  if (std::ferror(file.get()) != 0) return Error(Code::kIo, "model ", Quote(path), ": read failed");
-  return ToHex(HashBytes(bytes));
+  return ToHex(hash.Digest());
 }
 
 }  // namespace aicf

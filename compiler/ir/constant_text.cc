@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/float16.h"
+#include "base/float8.h"
 #include "base/hash.h"
 
 namespace aicf::ir {
@@ -21,6 +22,10 @@ void AppendFloat(std::vector<std::byte>& out, DType dtype, double value) {
   const float narrow = static_cast<float>(value);
   if (dtype == DType::kF64) return Append(out, &value, sizeof value);
   if (dtype == DType::kF32) return Append(out, &narrow, sizeof narrow);
+  if (IsStorageOnly(dtype)) {
+    const uint8_t code = F32ToFloat8(narrow, dtype);
+    return Append(out, &code, sizeof code);
+  }
   const uint16_t half = dtype == DType::kF16 ? F32ToF16(narrow) : F32ToBF16(narrow);
   Append(out, &half, sizeof half);
 }

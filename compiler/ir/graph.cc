@@ -28,6 +28,13 @@ std::string Node::Str(std::string_view key, std::string_view fallback) const {
   return v != nullptr ? *v : std::string(fallback);
 }
 
+const Body* Node::FindBody(std::string_view attribute) const {
+  for (const Body& body : bodies) {
+    if (body.attribute == attribute) return &body;
+  }
+  return nullptr;
+}
+
 std::vector<int64_t> Node::Ints(std::string_view key) const {
   const std::vector<int64_t>* v = Find<std::vector<int64_t>>(attrs, key);
   return v != nullptr ? *v : std::vector<int64_t>{};

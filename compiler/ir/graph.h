@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -33,17 +34,30 @@ struct Value {
   bool is_constant() const { return constant.has_data(); }
 };
 
+struct Graph;
+
+/// A subgraph that a control-flow node holds (a branch, a loop's body). It exists between import and
+/// shape inference only, which expands every such node (compiler/passes/graph/expand.h).
+struct Body {
+  std::string attribute;               ///< "then_branch", "body", ...
+  std::shared_ptr<const Graph> graph;  ///< inputs: the formal inputs, whose types may be unknown
+  /// Values of the surrounding graph that the body reads: (value of the body, value outside).
+  std::vector<std::pair<ValueId, ValueId>> captures;
+};
+
 struct Node {
   std::string op;                ///< row of ops.def, e.g. "Conv"
   std::string name;              ///< the source node's name, or "op:first_output" when it had none
   std::vector<ValueId> inputs;   ///< trailing absent inputs are dropped
   std::vector<ValueId> outputs;
   AttrMap attrs;
+  std::vector<Body> bodies;
 
   int64_t Int(std::string_view key, int64_t fallback) const;
   double Float(std::string_view key, double fallback) const;
   std::string Str(std::string_view key, std::string_view fallback) const;
   std::vector<int64_t> Ints(std::string_view key) const;  ///< empty when absent
+  const Body* FindBody(std::string_view attribute) const;  ///< nullptr when absent
   bool Has(std::string_view key) const { return attrs.find(key) != attrs.end(); }
   ValueId input(size_t i) const { return i < inputs.size() ? inputs[i] : kNoValue; }
 };

@@ -27,6 +27,7 @@ struct LoweredStep {
   abi::Problem problem;
   std::vector<BufferId> inputs;      ///< buffer of problem.inputs[k]
   std::vector<BufferId> outputs;
+  std::vector<schema::Guard> guards = {};  ///< as in schema::Step; buffers are BufferIds
 };
 
 /// Steps are in execution order; buffers not referenced by a step, input or output list are dropped.
@@ -37,7 +38,8 @@ struct Lowered {
   std::vector<LoweredBuffer> buffers;
   std::vector<LoweredStep> steps;
   std::vector<BufferId> inputs;
-  std::vector<BufferId> outputs;
+  std::vector<BufferId> outputs;                    ///< the graph's, then counts of `extents`
+  std::vector<schema::OutputExtent> extents = {};   ///< as in schema::EntryPoint
 };
 
 /// ValidateProblem for every step, extents inside buffers, definition before use, roles respected.

@@ -27,6 +27,7 @@ void DropUnusedBuffers(Lowered& lowered) {
   for (const LoweredStep& s : lowered.steps) {
     mark(s.inputs);
     mark(s.outputs);
+    for (const schema::Guard& g : s.guards) used[g.buffer] = true;
   }
   std::vector<BufferId> map(used.size(), 0);
   std::vector<LoweredBuffer> kept;
@@ -44,6 +45,7 @@ void DropUnusedBuffers(Lowered& lowered) {
   for (LoweredStep& s : lowered.steps) {
     renumber(s.inputs);
     renumber(s.outputs);
+    for (schema::Guard& g : s.guards) g.buffer = map[g.buffer];
   }
 }
 
@@ -58,11 +60,13 @@ StepEditor::StepEditor(Lowered& lowered)
 
 void StepEditor::Link(int s) {
   for (BufferId b : lowered_.steps[s].inputs) Insert(readers_[b], s);
+  for (const schema::Guard& g : lowered_.steps[s].guards) Insert(readers_[g.buffer], s);
   for (BufferId b : lowered_.steps[s].outputs) Insert(writers_[b], s);
 }
 
 void StepEditor::Unlink(int s) {
   for (BufferId b : lowered_.steps[s].inputs) Remove(readers_[b], s);
+  for (const schema::Guard& g : lowered_.steps[s].guards) Remove(readers_[g.buffer], s);
   for (BufferId b : lowered_.steps[s].outputs) Remove(writers_[b], s);
 }
 

@@ -23,7 +23,7 @@ class StepEditor {
   const LoweredBuffer& buffer(BufferId b) const { return lowered_.buffers[b]; }
   Lowered& lowered() { return lowered_; }
 
-  /// Steps, ascending, each once.
+  /// Steps, ascending, each once. A guard is a read.
   const std::vector<int>& readers(BufferId b) const { return readers_[b]; }
   const std::vector<int>& writers(BufferId b) const { return writers_[b]; }
   /// The one step that writes the buffer, or -1.

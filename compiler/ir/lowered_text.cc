@@ -3,7 +3,9 @@
 // %1 = constant "w" f32 3 [1, 2, 3]
 // inputs %0
 // outputs %2
+// extent 0 axis 1 count 2                          output 0 ends where output 2 says
 // step ["node"] (%0, %1) -> (%2) : elementwise ...
+// step ["node"] if %3 (%0) -> (%4) : ...           runs where %3 is true; "if not %3": where false
 #include "base/scanner.h"
 #include "compiler/ir/constant_text.h"
 #include "compiler/ir/lowered.h"
@@ -28,7 +30,11 @@ std::string ToText(const LoweredBuffer& b) {
 std::string ToText(const LoweredStep& s) {
   std::string out = "step [";
   for (size_t i = 0; i < s.sources.size(); ++i) out += (i == 0 ? "" : ", ") + Quote(s.sources[i]);
-  return StrCat(out, "] (", Ids(s.inputs), ") -> (", Ids(s.outputs),
+  out += "]";
+  for (const schema::Guard& g : s.guards) {
+    out += StrCat(g.expected ? " if %" : " if not %", g.buffer);
+  }
+  return StrCat(out, " (", Ids(s.inputs), ") -> (", Ids(s.outputs),
                 ") : ", abi::ToString(s.problem));
 }
 
@@ -95,6 +101,12 @@ Result<std::vector<std::string>> ParseSources(Scanner& in) {
 Result<LoweredStep> ParseStep(Scanner& in, size_t buffers) {
   LoweredStep s;
   AICF_ASSIGN_OR_RETURN(s.sources, ParseSources(in));
+  while (in.Accept("if")) {
+    schema::Guard guard;
+    guard.expected = !in.Accept("not");
+    AICF_ASSIGN_OR_RETURN(guard.buffer, ParseId(in, buffers));
+    s.guards.push_back(guard);
+  }
   AICF_ASSIGN_OR_RETURN(s.inputs, ParseIdTuple(in, buffers));
   AICF_RETURN_IF_ERROR(in.Expect("->"));
   AICF_ASSIGN_OR_RETURN(s.outputs, ParseIdTuple(in, buffers));
@@ -111,6 +123,9 @@ std::string ToString(const Lowered& lowered) {
     out += StrCat("%", i, " = ", ToText(lowered.buffers[i]), "\n");
   }
   out += StrCat("inputs ", Ids(lowered.inputs), "\noutputs ", Ids(lowered.outputs), "\n");
+  for (const schema::OutputExtent& x : lowered.extents) {
+    out += StrCat("extent ", x.output, " axis ", x.axis, " count ", x.count, "\n");
+  }
   for (const LoweredStep& s : lowered.steps) out += ToText(s) + "\n";
   return out;
 }
@@ -133,6 +148,15 @@ Result<Lowered> ParseLowered(std::string_view text, const ConstantResolver& reso
   AICF_ASSIGN_OR_RETURN(lowered.inputs, ParseIds(in, lowered.buffers.size()));
   AICF_RETURN_IF_ERROR(in.Expect("outputs"));
   AICF_ASSIGN_OR_RETURN(lowered.outputs, ParseIds(in, lowered.buffers.size()));
+  while (in.Accept("extent")) {
+    AICF_ASSIGN_OR_RETURN(const int64_t output, in.Int());
+    AICF_RETURN_IF_ERROR(in.Expect("axis"));
+    AICF_ASSIGN_OR_RETURN(const int64_t axis, in.Int());
+    AICF_RETURN_IF_ERROR(in.Expect("count"));
+    AICF_ASSIGN_OR_RETURN(const int64_t count, in.Int());
+    lowered.extents.push_back({static_cast<uint32_t>(output), static_cast<uint32_t>(axis),
+                               static_cast<uint32_t>(count)});
+  }
   while (in.Accept("step")) {
     AICF_ASSIGN_OR_RETURN(LoweredStep s, ParseStep(in, lowered.buffers.size()));
     lowered.steps.push_back(std::move(s));

@@ -19,6 +19,7 @@ class Verifier {
     AICF_RETURN_IF_ERROR(CheckBuffers());
     AICF_RETURN_IF_ERROR(CheckSignature(l_.inputs, schema::Role::kInput, "input"));
     AICF_RETURN_IF_ERROR(CheckSignature(l_.outputs, schema::Role::kOutput, "output"));
+    AICF_RETURN_IF_ERROR(CheckExtents());
     for (size_t s = 0; s < l_.steps.size(); ++s) {
       const Status status = CheckStep(s);
       if (!status.ok()) return Error(status.code(), "step ", s, ": ", status.message());
@@ -75,10 +76,29 @@ class Verifier {
     return OkStatus();
   }
 
-  Status CheckOperand(BufferId b, const abi::View& v) {
+  Status CheckExtents() {
+    for (const schema::OutputExtent& x : l_.extents) {
+      if (x.output >= l_.outputs.size() || x.count >= l_.outputs.size()) {
+        return Bad("an extent names outputs ", x.output, " and ", x.count, " of ",
+                   l_.outputs.size());
+      }
+      const LoweredBuffer& output = l_.buffers[l_.outputs[x.output]];
+      const LoweredBuffer& count = l_.buffers[l_.outputs[x.count]];
+      if (x.axis >= static_cast<uint32_t>(output.shape.rank()) || count.dtype != DType::kI64 ||
+          ElementCount(count.shape) != 1) {
+        return Bad("output '", output.name, "' ends along axis ", x.axis, " where '", count.name,
+                   "' says");
+      }
+    }
+    return OkStatus();
+  }
+
+  // A copy may read the bits of a buffer as another dtype of the same size: that is BitCast.
+  Status CheckOperand(BufferId b, const abi::View& v, bool copies = false) {
     if (b >= l_.buffers.size()) return Bad("buffer %", b, " does not exist");
     const LoweredBuffer& buffer = l_.buffers[b];
-    if (v.dtype != buffer.dtype) {
+    const bool recast = copies && DTypeBytes(v.dtype) == DTypeBytes(buffer.dtype);
+    if (v.dtype != buffer.dtype && !recast) {
       return Bad("views '", buffer.name, "' (", DTypeName(buffer.dtype), ") as ",
                  DTypeName(v.dtype));
     }
@@ -98,7 +118,14 @@ class Verifier {
       return Bad("operands and views differ in number");
     }
     for (size_t k = 0; k < step.inputs.size(); ++k) {
-      AICF_RETURN_IF_ERROR(CheckOperand(step.inputs[k], step.problem.inputs[k]));
+      AICF_RETURN_IF_ERROR(CheckOperand(step.inputs[k], step.problem.inputs[k],
+                                        step.problem.family == abi::Family::kCopy));
+    }
+    for (const schema::Guard& g : step.guards) {
+      if (g.buffer >= l_.buffers.size()) return Bad("guard %", g.buffer, " does not exist");
+      if (l_.buffers[g.buffer].dtype != DType::kBool || CountOf(g.buffer) != 1) {
+        return Bad("guard '", l_.buffers[g.buffer].name, "' is no bool of one element");
+      }
     }
     for (size_t k = 0; k < step.outputs.size(); ++k) {
       const BufferId b = step.outputs[k];
@@ -122,7 +149,9 @@ class Verifier {
   // Every temporary and output is read only after its last writer, and then holds every element.
   Status CheckOrder() {
     for (size_t s = 0; s < l_.steps.size(); ++s) {
-      for (BufferId b : l_.steps[s].inputs) {
+      std::vector<BufferId> reads = l_.steps[s].inputs;
+      for (const schema::Guard& g : l_.steps[s].guards) reads.push_back(g.buffer);
+      for (BufferId b : reads) {
         const LoweredBuffer& buffer = l_.buffers[b];
         if (buffer.role != schema::Role::kTemp && buffer.role != schema::Role::kOutput) continue;
         const bool late = !state_[b].writes.empty() && state_[b].last_writer >= s;

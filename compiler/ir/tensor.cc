@@ -1,6 +1,7 @@
 #include "compiler/ir/tensor.h"
 
 #include "base/float16.h"
+#include "base/float8.h"
 
 namespace aicf::ir {
 
@@ -18,6 +19,7 @@ int64_t Tensor::IntAt(int64_t i) const {
 double Tensor::FloatAt(int64_t i) const {
   if (dtype_ == DType::kF16) return F16ToF32(at<uint16_t>(i));
   if (dtype_ == DType::kBF16) return BF16ToF32(at<uint16_t>(i));
+  if (IsFloat(dtype_) && IsStorageOnly(dtype_)) return Float8ToF32(at<uint8_t>(i), dtype_);
   return VisitStorage(dtype_, [&](auto tag) { return static_cast<double>(at<decltype(tag)>(i)); });
 }
 

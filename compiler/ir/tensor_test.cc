@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/float16.h"
+#include "base/float8.h"
 
 namespace aicf::ir {
 namespace {
@@ -15,6 +16,7 @@ TEST(Tensor, ConvertsEveryDType) {
       std::vector<T> values = {static_cast<T>(1), static_cast<T>(0)};
       if (dtype == DType::kF16) values[0] = static_cast<T>(F32ToF16(1));
       if (dtype == DType::kBF16) values[0] = static_cast<T>(F32ToBF16(1));
+      if (IsFloat(dtype) && IsStorageOnly(dtype)) values[0] = static_cast<T>(F32ToFloat8(1, dtype));
       return Tensor::FromValues<T>(dtype, {2}, std::span<const T>(values));
     });
     EXPECT_EQ(t.IntAt(0), 1) << DTypeName(dtype);

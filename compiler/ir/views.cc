@@ -256,8 +256,10 @@ class Pairing {
 }  // namespace
 
 std::optional<View> Remap(const View& v, const View& from, const View& to) {
-  if (SameElements(v, from) && IsInjective(from)) return to;
-  View out{to.dtype, v.shape, Dims::Filled(v.shape.rank(), 0), to.offset};
+  // A reader that takes the bits of `from` as another dtype (BitCast) goes on doing so.
+  const DType dtype = v.dtype == from.dtype ? to.dtype : v.dtype;
+  if (SameElements(v, from) && IsInjective(from)) return View{dtype, to.shape, to.strides, to.offset};
+  View out{dtype, v.shape, Dims::Filled(v.shape.rank(), 0), to.offset};
   if (abi::ElementsOf(v) == 0) return out;
   Pairing pairs;
   if (abi::ElementsOf(from) == 0 || !pairs.Build(from, to)) return std::nullopt;

@@ -11,12 +11,19 @@ namespace aicf {
 /// "step 12 [Conv_3, Relu_4]": how decisions name a step.
 std::string StepSubject(size_t index, const ir::LoweredStep& step);
 
+struct KernelChoice {
+  const abi::KernelInfo* kernel = nullptr;
+  LibraryAlgorithm algorithm;  ///< library kernels only
+};
+
 /// Chosen variant of every step, in order. Preference: policy, then the lowest predicted cost, ties to
-/// the earlier row. Records one "kernel" decision per step with every alternative.
+/// the earlier row. A library's kernel is a candidate only where the policy names it: its algorithm
+/// binds the artifact to one version of the library, and the machine that compiles must have it.
+/// Records one "kernel" decision per step with every alternative, and an "algorithm" decision after
+/// that of a library's kernel.
 /// Errors: kUnsupported when no variant takes a step, or when --policy-strict cannot be honoured.
-Result<std::vector<const abi::KernelInfo*>> ChooseKernels(const ir::Lowered& lowered,
-                                                          const CompileOptions& options,
-                                                          PassContext& context);
+Result<std::vector<KernelChoice>> ChooseKernels(const ir::Lowered& lowered,
+                                                const CompileOptions& options, PassContext& context);
 
 /// Parses "conv=implicit_gemm,gemm=cublaslt". Errors: kInvalidArgument for an unknown family.
 Result<Policy> ParsePolicy(std::string_view text);

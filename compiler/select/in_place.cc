@@ -15,6 +15,9 @@ std::vector<Uses> CountUses(const schema::Program& program) {
   std::vector<Uses> uses(program.buffers.size());
   for (size_t s = 0; s < program.steps.size(); ++s) {
     for (uint32_t b : program.steps[s].inputs) uses[b].last_use = static_cast<int>(s);
+    for (const schema::Guard& g : program.steps[s].guards) {
+      uses[g.buffer].last_use = static_cast<int>(s);
+    }
     for (uint32_t b : program.steps[s].outputs) {
       uses[b].last_use = static_cast<int>(s);
       ++uses[b].writers;
@@ -47,6 +50,9 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
   if (step.problem.inputs[k] != step.problem.outputs[0]) return "is viewed differently";
   if (!kernel->in_place(step.problem, static_cast<int>(k))) {
     return StrCat("kernel ", step.kernel, " does not allow operand ", k, " in place");
+  }
+  for (const schema::Guard& g : step.guards) {
+    if (Root(program, g.buffer) == Root(program, in)) return "it guards the step";
   }
   for (size_t j = 0; j < step.inputs.size(); ++j) {
     if (j == k || Root(program, step.inputs[j]) != Root(program, in)) continue;

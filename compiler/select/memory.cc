@@ -36,6 +36,9 @@ Result<std::vector<Item>> Collect(const schema::Program& program) {
   for (size_t s = 0; s < program.steps.size(); ++s) {
     for (uint32_t b : program.steps[s].inputs) Extend(items[Root(program, b)], static_cast<int>(s));
     for (uint32_t b : program.steps[s].outputs) Extend(items[Root(program, b)], static_cast<int>(s));
+    for (const schema::Guard& g : program.steps[s].guards) {
+      Extend(items[Root(program, g.buffer)], static_cast<int>(s));
+    }
   }
   std::vector<Item> placed;
   for (size_t b = 0; b < program.buffers.size(); ++b) {

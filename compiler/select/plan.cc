@@ -1,4 +1,5 @@
 // Arrows 4 and 5: from lowered steps to a plan in which nothing is left to decide.
+#include <algorithm>
 #include <cstring>
 
 #include "compiler/codegen/images.h"
@@ -16,7 +17,7 @@ class PlanBuilder {
       : lowered_(lowered), options_(options), context_(context) {}
 
   Result<schema::Contents> Build() {
-    AICF_ASSIGN_OR_RETURN(kernels_, ChooseKernels(lowered_, options_, context_));
+    AICF_ASSIGN_OR_RETURN(chosen_, ChooseKernels(lowered_, options_, context_));
     program_.target = context_.device.name;
     program_.math = context_.math;
     for (const ir::LoweredBuffer& b : lowered_.buffers) AddBuffer(b);
@@ -50,14 +51,21 @@ class PlanBuilder {
 
   void AddStep(size_t s) {
     const ir::LoweredStep& from = lowered_.steps[s];
-    const abi::KernelInfo& kernel = *kernels_[s];
+    const abi::KernelInfo& kernel = *chosen_[s].kernel;
     schema::Step step;
     step.sources = from.sources;
     step.kernel = kernel.key;
     step.problem = from.problem;
     step.inputs = from.inputs;
     step.outputs = from.outputs;
-    step.workspace_bytes = kernel.workspace_bytes(from.problem, context_.device);
+    step.guards = from.guards;
+    if (kernel.backend == abi::Backend::kLibrary) {
+      step.algorithm = chosen_[s].algorithm.bytes;
+      step.library_version = chosen_[s].algorithm.library_version;
+      step.workspace_bytes = chosen_[s].algorithm.workspace_bytes;
+    } else {
+      step.workspace_bytes = kernel.workspace_bytes(from.problem, context_.device);
+    }
     if (kernel.launch != nullptr) step.launch = kernel.launch(from.problem, context_.device);
     if (kernel.packed_bytes != nullptr) PackInputs(kernel, step);
     program_.steps.push_back(std::move(step));
@@ -86,6 +94,7 @@ class PlanBuilder {
     main.name = "main";
     main.inputs.assign(lowered_.inputs.begin(), lowered_.inputs.end());
     main.outputs.assign(lowered_.outputs.begin(), lowered_.outputs.end());
+    main.extents = lowered_.extents;
     main.step_count = static_cast<uint32_t>(program_.steps.size());
     program_.entry_points.push_back(std::move(main));
   }
@@ -96,6 +105,7 @@ class PlanBuilder {
     for (const schema::Step& step : program_.steps) {
       for (uint32_t b : step.inputs) used[b] = true;
       for (uint32_t b : step.outputs) used[b] = true;
+      for (const schema::Guard& g : step.guards) used[g.buffer] = true;
     }
     for (uint32_t b : program_.entry_points[0].inputs) used[b] = true;
     for (uint32_t b : program_.entry_points[0].outputs) used[b] = true;
@@ -116,6 +126,7 @@ class PlanBuilder {
     for (schema::Step& step : program_.steps) {
       renumber(step.inputs);
       renumber(step.outputs);
+      for (schema::Guard& g : step.guards) g.buffer = map[g.buffer];
     }
     renumber(program_.entry_points[0].inputs);
     renumber(program_.entry_points[0].outputs);
@@ -128,35 +139,54 @@ class PlanBuilder {
     }
   }
 
+  static void NameSymbol(schema::Step& step) {
+    if (step.kernel.starts_with("cuda.")) {
+      step.symbol = abi::InstanceSymbol(step.kernel, step.problem);
+    }
+  }
+
+  void AddImage(const CompiledImage& image) {
+    schema::Image entry;
+    entry.arch = image.arch;
+    entry.compiler = image.compiler;
+    entry.hash = HashBytes(image.cubin);
+    entry.offset = images_.size();
+    entry.bytes = image.cubin.size();
+    images_.insert(images_.end(), image.cubin.begin(), image.cubin.end());
+    images_.resize((images_.size() + 63) & ~size_t{63});
+    program_.images.push_back(std::move(entry));
+  }
+
   Status AddImages() {
     if (context_.device.backend != abi::Backend::kCuda) return OkStatus();
+    if (!options_.images) {
+      for (schema::Step& step : program_.steps) NameSymbol(step);
+      return OkStatus();
+    }
     std::vector<ImageRequest> requests;
     for (size_t s = 0; s < program_.steps.size(); ++s) {
-      if (kernels_[s]->backend != abi::Backend::kCuda) continue;
-      requests.push_back({kernels_[s], &program_.steps[s].problem});
+      if (chosen_[s].kernel->backend != abi::Backend::kCuda) continue;
+      requests.push_back({chosen_[s].kernel, &program_.steps[s].problem});
     }
     ImageOptions image_options;
     image_options.cache_dir = options_.kernel_cache_dir;
     image_options.progress = options_.progress;
     AICF_ASSIGN_OR_RETURN(CompiledImages compiled,
                           CompileImages(requests, context_.device, image_options));
-    for (CompiledImage& image : compiled.images) {
-      schema::Image entry;
-      entry.arch = image.arch;
-      entry.compiler = image.compiler;
-      entry.hash = HashBytes(image.cubin);
-      entry.offset = images_.size();
-      entry.bytes = image.cubin.size();
-      images_.insert(images_.end(), image.cubin.begin(), image.cubin.end());
-      images_.resize((images_.size() + 63) & ~size_t{63});
-      program_.images.push_back(std::move(entry));
+    for (const CompiledImage& image : compiled.images) AddImage(image);
+    const auto guarded = [](const schema::Step& s) { return !s.guards.empty(); };
+    if (std::ranges::any_of(program_.steps, guarded)) {
+      AICF_ASSIGN_OR_RETURN(const CompiledImage image,
+                            CompileGuardImage(context_.device, image_options));
+      program_.guard_image = static_cast<int32_t>(program_.images.size());
+      AddImage(image);
     }
     size_t r = 0;
     for (size_t s = 0; s < program_.steps.size(); ++s) {
-      if (kernels_[s]->backend != abi::Backend::kCuda) continue;
+      if (chosen_[s].kernel->backend != abi::Backend::kCuda) continue;
       schema::Step& step = program_.steps[s];
       step.image = static_cast<int32_t>(compiled.image_of[r++]);
-      step.symbol = abi::InstanceSymbol(step.kernel, step.problem);
+      NameSymbol(step);
     }
     return OkStatus();
   }
@@ -164,7 +194,7 @@ class PlanBuilder {
   const ir::Lowered& lowered_;
   const CompileOptions& options_;
   PassContext& context_;
-  std::vector<const abi::KernelInfo*> kernels_;
+  std::vector<KernelChoice> chosen_;  // parallel to lowered_.steps
   schema::Program program_;
   std::vector<ir::Tensor> data_;  // parallel to program_.buffers
   WeightsBuilder weights_;

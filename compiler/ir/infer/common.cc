@@ -13,6 +13,11 @@ Status InferNode(Graph& graph, const Node& node) {
   return status.ok() ? status : status.WithContext(StrCat(node.op, " node ", Quote(node.name)));
 }
 
+// Control flow and sequences are expanded before their rule would run.
+Status InferExpanded(Graph&, const Node&) {
+  return Error(Code::kInternal, "was not expanded");
+}
+
 Status SetOutput(Graph& graph, const Node& node, size_t i, DType dtype, const Dims& shape) {
   if (i >= node.outputs.size() || node.outputs[i] == kNoValue) return OkStatus();
   const std::optional<int64_t> count = ElementCount(shape);
@@ -41,6 +46,9 @@ Status CheckSameDType(const Graph& graph, const Node& node, size_t a, size_t b) 
 
 Status CheckDType(const Graph& graph, const Node& node, size_t i, unsigned mask) {
   const DType dtype = In(graph, node, i).dtype;
+  if (IsStorageOnly(dtype) && mask != kAny) {
+    return BadNode("input ", i, " is ", DTypeName(dtype), ", which is only stored and converted");
+  }
   const DTypeKind kind = KindOf(dtype);
   const unsigned bit = kind == DTypeKind::kFloat      ? kFloats
                        : kind == DTypeKind::kSigned   ? kSigned

@@ -40,7 +40,8 @@ enum DTypeMask : unsigned {
   kNumbers = kFloats | kIntegers,
   kAny = kNumbers | kBools,
 };
-/// Errors: kBadModel when input i's dtype is not of a kind in `mask`.
+/// Errors: kBadModel when input i's dtype is not of a kind in `mask`, or is one that is only stored
+/// (base/dtype.h) and the mask is not kAny.
 Status CheckDType(const Graph& graph, const Node& node, size_t i, unsigned mask);
 
 /// Ascending without duplicates in [0, rank). `what` names the list in errors.

@@ -16,6 +16,11 @@ constexpr DTypeRule kDTypeRules[] = {
     {"Abs", kNumbers},
     {"Add", kNumbers},
     {"And", kBools},
+    {"BitShift", kUnsigned},
+    {"BitwiseAnd", kIntegers},
+    {"BitwiseNot", kIntegers},
+    {"BitwiseOr", kIntegers},
+    {"BitwiseXor", kIntegers},
     {"Clip", kNumbers},
     {"Div", kNumbers},
     {"Equal", kAny},
@@ -34,6 +39,7 @@ constexpr DTypeRule kDTypeRules[] = {
     {"PRelu", kNumbers},
     {"Pow", kNumbers},
     {"Relu", kFloats | kSigned},
+    {"Shrink", kNumbers},
     {"Sign", kNumbers},
     {"Sub", kNumbers},
     {"Xor", kBools},
@@ -87,6 +93,21 @@ Status InferCast(Graph& graph, const Node& node) {
   return SetOutput(graph, node, 0, *to, InShape(graph, node, 0));
 }
 
+Status InferBitCast(Graph& graph, const Node& node) {
+  const DType from = In(graph, node, 0).dtype;
+  AICF_RETURN_IF_ERROR(InferCast(graph, node));
+  const DType to = *ParseDType(node.Str("to", ""));
+  // Narrow integers and floats are kept one to a byte, whose other bits are not theirs.
+  const auto whole = [](DType d) {
+    return !IsStorageOnly(d) || (IsFloat(d) && d != DType::kF4E2M1);
+  };
+  if (DTypeBytes(from) != DTypeBytes(to) || !whole(from) || !whole(to)) {
+    return Error(Code::kUnsupported, "the bits of ", DTypeName(from), " as ", DTypeName(to));
+  }
+  if (to != DType::kBool || from == to) return OkStatus();
+  return Error(Code::kUnsupported, "the bits of ", DTypeName(from), " as bool");
+}
+
 Status InferClip(Graph& graph, const Node& node) {
   for (size_t i = 1; i < 3; ++i) {
     if (!HasInput(node, i)) continue;
@@ -97,6 +118,18 @@ Status InferClip(Graph& graph, const Node& node) {
     }
   }
   return InferUnary(graph, node);
+}
+
+Status InferTrilu(Graph& graph, const Node& node) {
+  const Value& x = In(graph, node, 0);
+  if (x.shape.rank() < 2) return BadNode("its input has rank ", x.shape.rank(), ", expected 2");
+  if (HasInput(node, 1)) {
+    AICF_RETURN_IF_ERROR(CheckDType(graph, node, 1, kIntegers));
+    if (ElementCount(InShape(graph, node, 1)) != 1) {
+      return BadNode("k has shape ", ToString(InShape(graph, node, 1)), ", expected a scalar");
+    }
+  }
+  return SetOutput(graph, node, 0, x.dtype, x.shape);
 }
 
 Status InferBinary(Graph& graph, const Node& node) {

@@ -73,6 +73,17 @@ struct ResizeSpec {
 };
 Result<ResizeSpec> ResolveResize(const Graph& graph, const Node& node);
 
+/// QuantizeLinear and DequantizeLinear: one scale for all (block 0), or one for every `block` elements
+/// along the axis; block 1 with a vector of scales is one per index of the axis.
+struct QuantizeSpec {
+  int axis = 0;
+  int64_t block = 0;
+};
+Result<QuantizeSpec> ResolveQuantize(const Graph& graph, const Node& node);
+
+/// CumSum, CumProd: the axis.
+Result<int> ResolveScanAxis(const Graph& graph, const Node& node);
+
 /// Transpose: `perm`, reversed axes when absent.
 Result<Dims> ResolvePerm(const Graph& graph, const Node& node);
 

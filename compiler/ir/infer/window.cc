@@ -131,8 +131,9 @@ Status ReadGroup(const Node& node, Window& w) {
   return BadNode("group is ", w.group);
 }
 
+// QLinearConv has the input's scale and zero point between its input and its weights.
 Result<Window> ResolveConv(const Graph& graph, const Node& node) {
-  const Dims& weights = InShape(graph, node, 1);
+  const Dims& weights = InShape(graph, node, node.op == "QLinearConv" ? 3 : 1);
   AICF_ASSIGN_OR_RETURN(Window w, ReadWindow(graph, node, &weights));
   AICF_RETURN_IF_ERROR(ReadGroup(node, w));
   const int64_t channels = InShape(graph, node, 0)[1];
@@ -216,7 +217,9 @@ Status SetSpatialOutput(Graph& graph, const Node& node, int64_t channels, const 
 }  // namespace
 
 Result<Window> ResolveWindow(const Graph& graph, const Node& node) {
-  if (node.op == "Conv") return ResolveConv(graph, node);
+  if (node.op == "Conv" || node.op == "ConvInteger" || node.op == "QLinearConv") {
+    return ResolveConv(graph, node);
+  }
   if (node.op == "ConvTranspose") return ResolveConvTranspose(graph, node);
   return ResolvePool(graph, node);
 }

@@ -18,6 +18,10 @@ namespace aicf {
 /// flag when an extent stays unknown.
 Status BindShapes(ir::Graph& graph, const std::map<std::string, Dims, std::less<>>& shapes);
 
+/// Turns graph inputs into constants. Errors: kInvalidArgument for an unknown name, or a dtype or
+/// shape that contradicts the model.
+Status BindValues(ir::Graph& graph, const std::map<std::string, ir::Tensor, std::less<>>& values);
+
 /// One walk in order: rewrites what older opsets left to shapes (implicit broadcasting, flattening
 /// Softmax), folds nodes whose inputs are all constant, infers the others. Afterwards every value
 /// has a dtype and a shape. REQUIRES: every graph input has a shape. Errors: kBadModel,
@@ -43,6 +47,11 @@ Status FoldBatchNorm(ir::Graph& graph, PassContext& context);
 Status SimplifyArithmetic(ir::Graph& graph, PassContext& context);
 /// The ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul, Add form of layer normalisation.
 Status RecognizeLayerNorm(ir::Graph& graph, PassContext& context);
+/// Scalar constant factors of a MatMul's operands become one factor of its result.
+Status MoveScales(ir::Graph& graph, PassContext& context);
+/// MatMuls of one value with constant matrices, whose results are only viewed or multiplied, become one
+/// MatMul and a Split; so do their constant biases.
+Status MergeProducts(ir::Graph& graph, PassContext& context);
 /// Constants of commutative ops go second, so that later matchers see one order.
 Status CanonicalizeOperands(ir::Graph& graph, PassContext& context);
 

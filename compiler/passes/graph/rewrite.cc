@@ -1,5 +1,7 @@
 #include "compiler/passes/graph/rewrite.h"
 
+#include "base/float16.h"
+
 namespace aicf {
 
 ValueMaker::ValueMaker(ir::Graph& graph) : graph_(graph) {
@@ -30,6 +32,14 @@ ir::ValueId ValueMaker::Constant(std::string_view base, ir::Tensor tensor) {
 ir::ValueId ValueMaker::Ints(std::string_view base, std::span<const int64_t> values) {
   return Constant(base, ir::Tensor::FromValues<int64_t>(
                             DType::kI64, {static_cast<int64_t>(values.size())}, values));
+}
+
+ir::Tensor ScalarTensor(double value, DType dtype) {
+  if (dtype == DType::kF64) return ir::Tensor::FromValues<double>(dtype, {}, std::span(&value, 1));
+  const float single = static_cast<float>(value);
+  if (dtype == DType::kF32) return ir::Tensor::FromValues<float>(dtype, {}, std::span(&single, 1));
+  const uint16_t half = dtype == DType::kF16 ? F32ToF16(single) : F32ToBF16(single);
+  return ir::Tensor::FromValues<uint16_t>(dtype, {}, std::span(&half, 1));
 }
 
 Forwarding::Forwarding(ir::Graph& graph)

@@ -26,6 +26,9 @@ class ValueMaker {
   std::unordered_set<std::string> names_;
 };
 
+/// A rank-0 constant of a float dtype.
+ir::Tensor ScalarTensor(double value, DType dtype);
+
 /// Values that stand for others, and nodes that go; applied to the graph in one sweep.
 class Forwarding {
  public:

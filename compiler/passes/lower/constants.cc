@@ -1,6 +1,7 @@
 // Ops whose result is known once shapes are.
 #include <algorithm>
 
+#include "base/scanner.h"
 #include "compiler/ir/views.h"
 #include "compiler/passes/lower/lowerings.h"
 #include "compiler/passes/lower/operand_expr.h"
@@ -41,6 +42,11 @@ void AliasInts(LowerContext& ctx, ir::ValueId id, const Dims& shape, std::vector
 }
 
 }  // namespace
+
+// Shape inference expands these; one that is still here is a bug.
+Status LowerExpanded(LowerContext&, const ir::Node& node) {
+  return Error(Code::kInternal, node.op, " ", Quote(node.name), " was not expanded");
+}
 
 Status LowerShapeOf(LowerContext& ctx, const ir::Node& node) {
   const Dims& shape = ctx.value(node.inputs[0]).shape;

@@ -11,7 +11,10 @@ namespace {
 // Ranks with one to three spatial axes, as in abi::ConvAttrs.
 bool HasSpatialRank(const Dims& shape) { return shape.rank() >= 3 && shape.rank() <= 5; }
 
-bool IsConv(const ir::Node& node) { return node.op == "Conv" || node.op == "ConvTranspose"; }
+bool IsConv(const ir::Node& node) {
+  return node.op == "Conv" || node.op == "ConvTranspose" || node.op == "ConvInteger" ||
+         node.op == "QLinearConv";
+}
 
 std::string OrderName(const Dims& order) {
   if (order == ir::ChannelsLastOrder(order.rank())) return "channels-last";
@@ -192,7 +195,28 @@ void LowerContext::RecordLayouts() {
   }
 }
 
-void LowerContext::Finish() {
+// The count gets an output buffer of its own, behind the graph's outputs; outputs that end at one count
+// share it.
+void LowerContext::ExportCount(size_t output, const ir::DynamicExtent& extent) {
+  const auto [known, fresh] =
+      counts_.emplace(extent.count, static_cast<uint32_t>(lowered_.outputs.size()));
+  lowered_.extents.push_back(
+      {static_cast<uint32_t>(output), static_cast<uint32_t>(extent.axis), known->second});
+  if (!fresh) return;
+  std::string name = StrCat(value(graph_.outputs[output]).name, ".count");
+  const auto taken = [&](const ir::LoweredBuffer& b) { return b.name == name; };
+  while (std::ranges::any_of(lowered_.buffers, taken)) name += "_";
+  const ValueView from = Get(extent.count);
+  const ValueView to{AddBuffer({name, DType::kI64, {1}, schema::Role::kOutput, {}}),
+                     abi::DenseView(DType::kI64, {1})};
+  ir::Node source;
+  source.name = StrCat("output:", name);
+  EmitCopy(source, {from.buffer, *ir::Reshape(from.view, {1})}, to,
+           "rule: the count of a graph output is read by the caller");
+  lowered_.outputs.push_back(to.buffer);
+}
+
+void LowerContext::Finish(const ir::DynamicExtents& extents) {
   for (ir::ValueId id : graph_.outputs) {
     if (!output_buffers_[id]) {
       // The output is an input or a constant of the graph.
@@ -201,6 +225,10 @@ void LowerContext::Finish() {
       CopyToOutput(source, id);
     }
     lowered_.outputs.push_back(*output_buffers_[id]);
+  }
+  for (size_t o = 0; o < graph_.outputs.size(); ++o) {
+    const ir::DynamicExtent* extent = extents.Of(graph_.outputs[o]);
+    if (extent != nullptr) ExportCount(o, *extent);
   }
   RecordLayouts();
   ir::DropUnusedBuffers(lowered_);

@@ -24,28 +24,38 @@ ir::Tensor Permuted(const ir::Tensor& t, const Dims& order) {
   return ir::Tensor::Own(t.dtype(), shape, std::move(bytes));
 }
 
+}  // namespace
+
 // CUDA kernels read neighbouring output channels together: constant weights are stored with the
 // output channels innermost and viewed in the model's order. CPU kernels pack weights themselves.
-ValueView WeightsFor(LowerContext& ctx, const ir::Node& node, bool transposed) {
-  const ir::Value& w = ctx.value(node.inputs[1]);
-  if (ctx.pass().device.backend != abi::Backend::kCuda || !w.is_constant()) {
-    return ctx.Get(node.inputs[1]);
-  }
+ValueView StoredWeights(LowerContext& ctx, const ir::Node& node, std::string_view name,
+                        const ir::Tensor& weights, bool transposed) {
+  if (ctx.pass().device.backend != abi::Backend::kCuda) return ctx.Constant(name, weights);
   Dims order;
-  for (int i = 2; i < w.shape.rank(); ++i) order.push_back(i);
+  for (int i = 2; i < weights.shape().rank(); ++i) order.push_back(i);
   order.push_back(transposed ? 0 : 1);
   order.push_back(transposed ? 1 : 0);
-  const ValueView stored =
-      ctx.Constant(StrCat(w.name, " outputs last"), Permuted(w.constant, order));
+  const ValueView stored = ctx.Constant(StrCat(name, " outputs last"), Permuted(weights, order));
   ctx.pass().decisions->Record(
       {"layout",
-       StrCat("weights '", w.name, "' [", node.name, "]"),
+       StrCat("weights '", name, "' [", node.name, "]"),
        "output channels innermost",
        "rule: neighbouring threads compute neighbouring output channels",
        "lower",
        -1,
        {{"model order", "neighbouring threads would read far apart", -1}}});
-  return {stored.buffer, {w.dtype, w.shape, ir::StridesInOrder(w.shape, order), 0}};
+  return {stored.buffer,
+          {weights.dtype(), weights.shape(), ir::StridesInOrder(weights.shape(), order), 0}};
+}
+
+namespace {
+
+ValueView WeightsFor(LowerContext& ctx, const ir::Node& node, bool transposed) {
+  const ir::Value& w = ctx.value(node.inputs[1]);
+  if (ctx.pass().device.backend != abi::Backend::kCuda || !w.is_constant()) {
+    return ctx.Get(node.inputs[1]);
+  }
+  return StoredWeights(ctx, node, w.name, w.constant, transposed);
 }
 
 }  // namespace

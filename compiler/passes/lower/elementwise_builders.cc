@@ -4,17 +4,6 @@ namespace aicf {
 
 using abi::ExprOp;
 
-uint16_t RoundTo(abi::ExprBuilder& b, uint16_t a, DType to) {
-  a = b.Cast(a, abi::ComputeDType(to));
-  if (to == DType::kF16) return b.Unary(ExprOp::kRoundF16, a);
-  if (to == DType::kBF16) return b.Unary(ExprOp::kRoundBF16, a);
-  return a;
-}
-
-// The rounding stands in the expression, not only in the store: a model that asks for a narrow
-// value gets it even when a later pass keeps the result in a register.
-uint16_t BuildCast(const ElementwiseArgs& a) { return RoundTo(a.b, a.in[0], a.out); }
-
 uint16_t BuildClip(const ElementwiseArgs& a) {
   uint16_t value = a.in[0];
   if (a.has(1)) value = a.b.Binary(ExprOp::kMax, value, a.in[1]);

@@ -31,6 +31,7 @@ using BuildElementwise = uint16_t (*)(const ElementwiseArgs& args);
 BuildElementwise FindElementwise(std::string_view op);
 
 /// Row builders that need more than a line (elementwise_builders.cc).
+uint16_t BuildBitShift(const ElementwiseArgs& a);
 uint16_t BuildCast(const ElementwiseArgs& a);
 uint16_t BuildCelu(const ElementwiseArgs& a);
 uint16_t BuildClip(const ElementwiseArgs& a);
@@ -45,11 +46,18 @@ uint16_t BuildMish(const ElementwiseArgs& a);
 uint16_t BuildPow(const ElementwiseArgs& a);
 uint16_t BuildPRelu(const ElementwiseArgs& a);
 uint16_t BuildSelu(const ElementwiseArgs& a);
+uint16_t BuildShrink(const ElementwiseArgs& a);
 uint16_t BuildSoftsign(const ElementwiseArgs& a);
+uint16_t BuildSwiGLU(const ElementwiseArgs& a);
 uint16_t BuildSwish(const ElementwiseArgs& a);
 uint16_t BuildThresholdedRelu(const ElementwiseArgs& a);
 
-/// `a` narrowed to the storage dtype `to`, as it would be after a store and a load.
-uint16_t RoundTo(abi::ExprBuilder& b, uint16_t a, DType to);
+/// How a value that float8 cannot hold becomes one; attributes of ONNX's Cast.
+struct Float8Rounding {
+  bool saturate = true;               ///< beyond the largest: the largest, else infinity or NaN
+  std::string_view mode = "nearest";  ///< "up", "down", "nearest": f8e8m0 only
+};
+/// What a store into `to`, a float8 or float4, rounds to the value asked for.
+uint16_t PrepareFloat8(abi::ExprBuilder& b, uint16_t a, DType to, const Float8Rounding& how);
 
 }  // namespace aicf

@@ -71,32 +71,43 @@ Dims BatchOf(const Dims& a, const Dims& b) {
 
 }  // namespace
 
+abi::View MatMulViews::Follow(const abi::View& parameter) const {
+  const abi::View all = ir::BroadcastTo(parameter, full);
+  if (!folded) return WithoutUnitBatch(all, kept);
+  return {all.dtype, result.shape, {0, all.strides.back()}, all.offset};
+}
+
+MatMulViews MatMulOf(const abi::View& a, const abi::View& b, const abi::View& out, bool may_fold) {
+  const Dims batch = BatchOf(a.shape, b.shape);
+  MatMulViews m;
+  m.left = MatrixOf(a, true, batch);
+  m.right = MatrixOf(b, false, batch);
+  m.full = batch;
+  m.full.push_back(m.left.shape[batch.rank()]);
+  m.full.push_back(m.right.shape[batch.rank() + 1]);
+  m.result = *ir::Reshape(out, m.full);
+  m.folded = may_fold && FoldBatch(m.left, m.right, m.result);
+  if (m.folded) return m;
+  for (int i = 0; i < m.full.rank(); ++i) {
+    if (i >= batch.rank() || m.full[i] != 1) m.kept.push_back(i);
+  }
+  m.left = WithoutUnitBatch(m.left, m.kept);
+  m.right = WithoutUnitBatch(m.right, m.kept);
+  m.result = WithoutUnitBatch(m.result, m.kept);
+  return m;
+}
+
 Status LowerMatMul(LowerContext& ctx, const ir::Node& node) {
   const ValueView a = ctx.Get(node.inputs[0]);
   const ValueView b = ctx.Get(node.inputs[1]);
   const ValueView out = ctx.Define(node.outputs[0]);
-  const Dims batch = BatchOf(a.view.shape, b.view.shape);
-  abi::View left = MatrixOf(a.view, true, batch);
-  abi::View right = MatrixOf(b.view, false, batch);
-  Dims shape = batch;
-  shape.push_back(left.shape[batch.rank()]);
-  shape.push_back(right.shape[batch.rank() + 1]);
-  abi::View result = *ir::Reshape(out.view, shape);
-  if (!FoldBatch(left, right, result)) {
-    Dims keep;
-    for (int i = 0; i < shape.rank(); ++i) {
-      if (i >= batch.rank() || shape[i] != 1) keep.push_back(i);
-    }
-    left = WithoutUnitBatch(left, keep);
-    right = WithoutUnitBatch(right, keep);
-    result = WithoutUnitBatch(result, keep);
-  }
+  const MatMulViews views = MatMulOf(a.view, b.view, out.view);
   abi::Problem p;
   p.family = abi::Family::kGemm;
   p.attrs = abi::GemmAttrs{};
   p.math = ProductMath(ctx, a.view.dtype);
-  p.inputs = {left, right};
-  EmitPlain(ctx, node, std::move(p), {a.buffer, b.buffer}, {out.buffer, result});
+  p.inputs = {views.left, views.right};
+  EmitPlain(ctx, node, std::move(p), {a.buffer, b.buffer}, {out.buffer, views.result});
   return OkStatus();
 }
 

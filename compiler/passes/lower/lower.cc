@@ -5,6 +5,7 @@
 namespace aicf {
 
 Result<ir::Lowered> LowerGraph(const ir::Graph& graph, PassContext& context) {
+  AICF_ASSIGN_OR_RETURN(const ir::DynamicExtents extents, ir::FindDynamicExtents(graph));
   ir::Lowered lowered;
   lowered.name = graph.name;
   LowerContext ctx(graph, lowered, context);
@@ -17,7 +18,7 @@ Result<ir::Lowered> LowerGraph(const ir::Graph& graph, PassContext& context) {
     if (!status.ok()) return status.WithContext(StrCat("node '", node.name, "' (", node.op, ")"));
     ctx.FinishOutputs(node);
   }
-  ctx.Finish();
+  ctx.Finish(extents);
   return lowered;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "compiler/ir/dynamic_extent.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lowered.h"
 #include "compiler/passes/pass.h"
@@ -63,8 +64,9 @@ class LowerContext {
 
   /// Gives every graph output of the node its own buffer, by a copy where the value is a view.
   void FinishOutputs(const ir::Node& node);
-  /// The rest: outputs that no node made, output order, layout decisions, unused buffers dropped.
-  void Finish();
+  /// The rest: outputs that no node made, output order, counts of outputs whose extent a run decides,
+  /// layout decisions, unused buffers dropped.
+  void Finish(const ir::DynamicExtents& extents);
 
  private:
   struct LayoutGroup {
@@ -75,6 +77,7 @@ class LowerContext {
 
   ValueView DefineInOrder(ir::ValueId id, const Dims& order);
   void CopyToOutput(const ir::Node& node, ir::ValueId id);
+  void ExportCount(size_t output, const ir::DynamicExtent& extent);
   ir::BufferId AddBuffer(ir::LoweredBuffer buffer);
   bool WantsChannelsLast(ir::ValueId id) const;
   void RecordLayouts();
@@ -88,6 +91,7 @@ class LowerContext {
   std::vector<std::optional<ir::BufferId>> output_buffers_;  ///< by value
   std::vector<LayoutGroup> groups_;
   std::map<ir::BufferId, size_t> group_of_;
+  std::map<ir::ValueId, uint32_t> counts_;  ///< position among the outputs, by count
   std::map<std::pair<uint64_t, uint64_t>, std::vector<ir::BufferId>>
       constants_;  ///< by content hash
 };

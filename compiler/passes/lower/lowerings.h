@@ -11,7 +11,9 @@ namespace aicf {
 class LowerContext;
 
 Status LowerElementwise(LowerContext& ctx, const ir::Node& node);
+Status LowerTrilu(LowerContext& ctx, const ir::Node& node);
 
+Status LowerBitCast(LowerContext& ctx, const ir::Node& node);
 Status LowerConcat(LowerContext& ctx, const ir::Node& node);
 Status LowerDepthToSpace(LowerContext& ctx, const ir::Node& node);
 Status LowerSpaceToDepth(LowerContext& ctx, const ir::Node& node);
@@ -27,12 +29,20 @@ Status LowerTranspose(LowerContext& ctx, const ir::Node& node);
 
 Status LowerConstantOfShape(LowerContext& ctx, const ir::Node& node);
 Status LowerRange(LowerContext& ctx, const ir::Node& node);
+Status LowerExpanded(LowerContext& ctx, const ir::Node& node);
 Status LowerShapeOf(LowerContext& ctx, const ir::Node& node);
 Status LowerSizeOf(LowerContext& ctx, const ir::Node& node);
 
 Status LowerConv(LowerContext& ctx, const ir::Node& node);
 Status LowerGemm(LowerContext& ctx, const ir::Node& node);
 Status LowerMatMul(LowerContext& ctx, const ir::Node& node);
+
+Status LowerConvInteger(LowerContext& ctx, const ir::Node& node);
+Status LowerDequantizeLinear(LowerContext& ctx, const ir::Node& node);
+Status LowerMatMulInteger(LowerContext& ctx, const ir::Node& node);
+Status LowerQLinearConv(LowerContext& ctx, const ir::Node& node);
+Status LowerQLinearMatMul(LowerContext& ctx, const ir::Node& node);
+Status LowerQuantizeLinear(LowerContext& ctx, const ir::Node& node);
 
 Status LowerPool(LowerContext& ctx, const ir::Node& node);
 Status LowerGlobalPool(LowerContext& ctx, const ir::Node& node);
@@ -47,7 +57,20 @@ Status LowerLayerNormalization(LowerContext& ctx, const ir::Node& node);
 Status LowerSoftmax(LowerContext& ctx, const ir::Node& node);
 
 Status LowerGather(LowerContext& ctx, const ir::Node& node);
+Status LowerGatherElements(LowerContext& ctx, const ir::Node& node);
+Status LowerGatherND(LowerContext& ctx, const ir::Node& node);
+Status LowerScatterElements(LowerContext& ctx, const ir::Node& node);
+Status LowerScatterND(LowerContext& ctx, const ir::Node& node);
+Status LowerCumulative(LowerContext& ctx, const ir::Node& node);
+Status LowerGridSample(LowerContext& ctx, const ir::Node& node);
+Status LowerRoiAlign(LowerContext& ctx, const ir::Node& node);
+Status LowerCounted(LowerContext& ctx, const ir::Node& node);
+Status LowerPositions(LowerContext& ctx, const ir::Node& node);
+Status LowerSelectBoxes(LowerContext& ctx, const ir::Node& node);
+Status LowerMaxRoiPool(LowerContext& ctx, const ir::Node& node);
 Status LowerResize(LowerContext& ctx, const ir::Node& node);
 Status LowerTopK(LowerContext& ctx, const ir::Node& node);
+
+Status LowerRecurrent(LowerContext& ctx, const ir::Node& node);
 
 }  // namespace aicf

@@ -10,4 +10,27 @@ namespace aicf {
 /// The mode that the compile options ask for, where it has a meaning for the operands' dtype.
 abi::MathMode ProductMath(LowerContext& ctx, DType dtype);
 
+/// The operands and the result of a MatMul as a gemm step has them: batches broadcast, vectors as
+/// rows or columns, unit batch axes dropped; or, when B is one matrix for all batches, one large
+/// product.
+struct MatMulViews {
+  abi::View left, right, result;
+
+  /// A parameter as an epilogue operand; it broadcasts to [batch.., M, N].
+  /// REQUIRES: with `may_fold`, a parameter that is the same in every batch and row.
+  abi::View Follow(const abi::View& parameter) const;
+
+  Dims full;  ///< [batch.., M, N]
+  bool folded = false;
+  Dims kept;  ///< axes of `full` that the step has, unless folded
+};
+/// may_fold: every epilogue parameter is the same in all batches and rows.
+MatMulViews MatMulOf(const abi::View& a, const abi::View& b, const abi::View& out,
+                     bool may_fold = true);
+
+/// Constant convolution weights as the target's kernels read them best, viewed in the model's
+/// order.
+ValueView StoredWeights(LowerContext& ctx, const ir::Node& node, std::string_view name,
+                        const ir::Tensor& weights, bool transposed);
+
 }  // namespace aicf

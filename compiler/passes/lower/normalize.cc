@@ -53,8 +53,10 @@ Status LowerLayerNormalization(LowerContext& ctx, const ir::Node& node) {
     value = expr.builder().Binary(ExprOp::kAdd, value, bias);
   }
   const double epsilon = node.Float("epsilon", 1e-5);
-  EmitWithEpilogue(ctx, node, NormalizeProblem(x, NormalizeKind::kLayerNorm, axes, epsilon),
-                   {x.buffer}, expr, value, ctx.DefineLike(node.outputs[0], x));
+  const NormalizeKind kind =
+      node.op == "RMSNormalization" ? NormalizeKind::kRmsNorm : NormalizeKind::kLayerNorm;
+  EmitWithEpilogue(ctx, node, NormalizeProblem(x, kind, axes, epsilon), {x.buffer}, expr, value,
+                   ctx.DefineLike(node.outputs[0], x));
   return OkStatus();
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/float16.h"
+#include "base/float8.h"
 #include "compiler/ir/infer/infer.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/lower/lower.h"
@@ -83,6 +84,8 @@ inline ir::Tensor ToTensor(const Array& a, DType dtype) {
       put(F32ToF16(static_cast<float>(v)));
     } else if (dtype == DType::kBF16) {
       put(F32ToBF16(static_cast<float>(v)));
+    } else if (IsFloat(dtype) && IsStorageOnly(dtype)) {
+      put(F32ToFloat8(static_cast<float>(v), dtype));
     } else {
       VisitStorage(dtype, [&](auto tag) { put(static_cast<decltype(tag)>(v)); });
     }
@@ -103,6 +106,11 @@ inline ir::Tensor Random(DType dtype, const Dims& shape, uint32_t seed, double l
 inline ir::Tensor Ints(const std::vector<int64_t>& values) {
   return ir::Tensor::FromValues<int64_t>(DType::kI64, {static_cast<int64_t>(values.size())},
                                          values);
+}
+
+/// Attributes of a node in the text form; nothing when there are none.
+inline std::string Braced(std::string_view attrs) {
+  return attrs.empty() ? "" : StrCat("{", attrs, "}");
 }
 
 struct RunOptions {

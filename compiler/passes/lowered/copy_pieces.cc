@@ -26,4 +26,11 @@ std::vector<CopyPiece> PiecesOf(const ir::LoweredStep& step) {
   return pieces;
 }
 
+bool ReadsOtherBits(const ir::StepEditor& editor, const ir::LoweredStep& step) {
+  for (size_t k = 0; k < step.inputs.size(); ++k) {
+    if (editor.buffer(step.inputs[k]).dtype != step.problem.inputs[k].dtype) return true;
+  }
+  return false;
+}
+
 }  // namespace aicf

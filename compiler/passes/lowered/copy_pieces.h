@@ -15,6 +15,9 @@ struct CopyPiece {
 
 /// True for a copy without fill, and for an elementwise step that stores its operand unchanged.
 bool IsPureCopy(const ir::LoweredStep& step);
+/// True when it reads a buffer's bits as another dtype (BitCast): source and copy are then no two
+/// views of the same values.
+bool ReadsOtherBits(const ir::StepEditor& editor, const ir::LoweredStep& step);
 /// REQUIRES: IsPureCopy(step).
 std::vector<CopyPiece> PiecesOf(const ir::LoweredStep& step);
 

@@ -13,6 +13,8 @@ std::string KeyOf(const ir::LoweredStep& step) {
   for (abi::View& v : p.outputs) v = abi::DenseView(v.dtype, v.shape);
   std::string key = abi::ToString(p);
   for (ir::BufferId b : step.inputs) key += StrCat(" %", b);
+  // A step that is skipped cannot stand in for one that is not.
+  for (const schema::Guard& g : step.guards) key += StrCat(g.expected ? " if %" : " unless %", g.buffer);
   return key;
 }
 

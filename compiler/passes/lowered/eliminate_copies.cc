@@ -126,7 +126,8 @@ std::vector<ir::LoweredStep> Remaining(const ir::LoweredStep& copy, const std::v
       steps.push_back({copy.sources,
                        CopyProblem(pieces[k].source, pieces[k].window),
                        {pieces[k].from},
-                       copy.outputs});
+                       copy.outputs,
+                       copy.guards});
     }
     end = axis < 0 ? -1 : start + pieces[k].source.shape[axis];
   }
@@ -170,7 +171,8 @@ void Eliminate(ir::StepEditor& editor, PassContext& context, int c) {
 Status EliminateCopies(ir::Lowered& lowered, PassContext& context) {
   ir::StepEditor editor(lowered);
   for (int c = editor.size() - 1; c >= 0; --c) {
-    if (editor.alive(c) && IsPureCopy(editor.step(c))) Eliminate(editor, context, c);
+    if (!editor.alive(c) || !IsPureCopy(editor.step(c))) continue;
+    if (!ReadsOtherBits(editor, editor.step(c))) Eliminate(editor, context, c);
   }
   editor.Finish();
   return OkStatus();

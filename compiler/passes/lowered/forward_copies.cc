@@ -76,6 +76,7 @@ Status ForwardCopies(ir::Lowered& lowered, PassContext& context) {
   for (int c = 0; c < editor.size(); ++c) {
     const ir::LoweredStep& step = editor.step(c);
     if (!IsPureCopy(step) || editor.buffer(step.outputs[0]).role != schema::Role::kTemp) continue;
+    if (ReadsOtherBits(editor, step)) continue;
     if (editor.OnlyWriter(step.outputs[0]) != c || editor.readers(step.outputs[0]).empty())
       continue;
     Forward(editor, context, c);

@@ -20,7 +20,7 @@ bool IsElementwise(const ir::LoweredStep& step) {
 
 bool HasEpilogue(const ir::LoweredStep& step) {
   const abi::Family f = step.problem.family;
-  return f != abi::Family::kElementwise && f != abi::Family::kCopy && f != abi::Family::kTopK;
+  return f != abi::Family::kElementwise && abi::HasEpilogue(f);
 }
 
 bool HasPrologue(const ir::LoweredStep& step) {
@@ -43,10 +43,17 @@ std::string CheckProducer(const ir::StepEditor& editor, const PassContext& conte
   if (Named(context, p) || Named(context, editor.step(consumer))) {
     return "policy: --disable-fusion names a node of this edge";
   }
+  if (p.guards != editor.step(consumer).guards) {
+    return "guard: one of them is skipped where the other runs";
+  }
   if (p.outputs.size() != 1) return StrCat("outputs: the producer has ", p.outputs.size());
   const ir::LoweredBuffer& buffer = editor.buffer(p.outputs[0]);
   if (buffer.role != schema::Role::kTemp) {
     return StrCat("graph-output: '", buffer.name, "' must exist for the caller");
+  }
+  // No register holds what such a store rounds to.
+  if (IsFloat(buffer.dtype) && IsStorageOnly(buffer.dtype)) {
+    return StrCat("rounding: '", buffer.name, "' must be rounded to ", DTypeName(buffer.dtype));
   }
   // A verified program's only writer writes every element.
   if (editor.OnlyWriter(p.outputs[0]) != producer) {

@@ -3,6 +3,7 @@
 
 #include "compiler/ir/views.h"
 #include "compiler/passes/lowered/fuse.h"
+#include "kernels/abi/raw_dtype.h"
 
 namespace aicf {
 namespace {
@@ -80,6 +81,7 @@ Fusion InlineProducer(const ir::LoweredStep& producer, const ir::LoweredStep& co
   if (!fused.ok()) return fused;
   fused.step.sources = Joined(producer.sources, consumer.sources);
   fused.step.outputs = consumer.outputs;
+  fused.step.guards = consumer.guards;  // equal to the producer's: a condition of every fusion
   abi::Problem& p = fused.step.problem;
   p = c;
   p.inputs.clear();
@@ -94,16 +96,6 @@ Fusion InlineProducer(const ir::LoweredStep& producer, const ir::LoweredStep& co
 }
 
 namespace {
-
-// Raw dtype of a step with an epilogue, as kernels/abi/validate.cc defines it.
-DType RawDType(const abi::Problem& p) {
-  if (p.family == abi::Family::kReduce) {
-    const abi::ReduceKind kind = p.as<abi::ReduceAttrs>().kind;
-    if (kind == abi::ReduceKind::kArgMin || kind == abi::ReduceKind::kArgMax) return DType::kI64;
-  }
-  if (!p.prologue.empty()) return p.prologue.nodes[p.prologue.results[0]].dtype;
-  return abi::ComputeDType(p.inputs[0].dtype);
-}
 
 // The producer's own epilogue, loaded into `expr`.
 uint16_t LoadEpilogue(const ir::LoweredStep& producer, OperandExpr& expr) {
@@ -168,6 +160,7 @@ Fusion AppendConsumer(const ir::LoweredStep& producer, const ir::LoweredStep& co
   fused.step.inputs.assign(producer.inputs.begin(), producer.inputs.begin() + p.core_inputs);
   AppendOperands(expr.operands(), p, fused.step.inputs);
   fused.step.outputs = consumer.outputs;
+  fused.step.guards = consumer.guards;  // equal to the producer's: a condition of every fusion
   fused.step.sources = Joined(producer.sources, consumer.sources);
   return fused;
 }

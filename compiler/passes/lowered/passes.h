@@ -8,6 +8,8 @@
 
 namespace aicf {
 
+/// Steps that only one side of a selection needs are skipped where the other side is taken.
+Status GuardBranches(ir::Lowered& lowered, PassContext& context);
 /// Readers of a copy (or of an elementwise identity) read its source instead, through a translated
 /// view.
 Status ForwardCopies(ir::Lowered& lowered, PassContext& context);

@@ -1,0 +1,117 @@
+/// Expansion of what has no counterpart in a graph of tensors: control flow and sequences.
+///
+/// Shape inference walks the nodes in order, so when it meets one of these, its inputs' shapes, and
+/// the constants among them, are known:
+///   If     a constant condition leaves one branch; otherwise both are inlined and a Where with the
+///          condition selects (the lowered pass guard-branches lets a replay skip the other one).
+///          A branch that cannot run with the bound shapes gives NaN, with a warning;
+///   Loop   a known trip count unrolls it; a condition that is known only at run time guards each
+///          iteration's results with a Where;
+///   Scan   unrolled over the scan axis;
+///   sequences and optionals   lists of values while compiling; nothing of them is left.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/passes/graph/rewrite.h"
+#include "compiler/passes/pass.h"
+
+namespace aicf {
+
+class Expander {
+ public:
+  /// Takes one node into the graph as if the model had it: inferred, folded, or expanded in turn.
+  using Visit = std::function<Status(ir::Node)>;
+
+  /// Nodes that one compile may unroll; beyond that an artifact would grow without use.
+  static constexpr int64_t kMaxNodes = 200'000;
+
+  Expander(ir::Graph& graph, ValueMaker& make, PassContext& context, Visit visit);
+
+  /// True for control flow, sequence ops, and Identity of a sequence or optional.
+  bool Takes(const ir::Node& node) const;
+  /// REQUIRES: Takes(node); the inputs that are tensors have shapes. Errors: kUnsupported naming
+  /// what would have to be known and how to bind it; kBadModel.
+  Status Expand(const ir::Node& node);
+  /// Replaces outputs of the graph that are sequences by their items, named "output[i]".
+  Status ExpandOutputs();
+
+  using Ids = std::vector<ir::ValueId>;
+  /// Takes the nodes of a body of `owner`, their names under the owner's and `instance`, with the
+  /// arguments in the place of its inputs. The body's outputs, or what stands for them.
+  Result<Ids> Inline(const ir::Node& owner, const ir::Body& body,
+                     std::span<const ir::ValueId> arguments, std::string_view instance);
+
+ private:
+  /// Values outside that stand for a body's own, by body value.
+  struct Scope {
+    std::shared_ptr<const ir::Graph> graph;
+    Ids values;
+    std::string prefix;
+  };
+
+  // Control flow (expand.cc, expand_loops.cc).
+  Status If(const ir::Node& node);
+  /// Of the two branches only the one where the condition is `when` is possible; the other's results
+  /// are NaN. Errors: `other`, what made it impossible, where a result cannot be NaN.
+  Status SelectOrNan(const ir::Node& node, const Ids& possible, bool when, const Status& other);
+  Status Loop(const ir::Node& node);
+  Status Scan(const ir::Node& node);
+  Result<Ids> RunScan(const ir::Node& node, const struct ScanForm& form, Ids state, const Ids& inputs,
+                      std::string_view instance);
+  Result<Ids> StackScans(const ir::Node& node, const struct ScanForm& form,
+                         const std::vector<Ids>& scans);
+  Status BatchedScan(const ir::Node& node, const struct ScanForm& form);
+  Result<ir::ValueId> Pick(const ir::Node& owner, ir::ValueId from, int64_t axis, int64_t index);
+  Status StepCondition(const ir::Node& node, ir::ValueId next, ir::ValueId* alive);
+  Status InlineNode(const ir::Node& source, Scope& scope);
+  Result<ir::ValueId> Outside(ir::ValueId inside, Scope& scope);
+
+  // Sequences and optionals (expand_sequences.cc).
+  Status Sequence(const ir::Node& node);
+  Status SequenceInsert(const ir::Node& node);
+  Status SequenceErase(const ir::Node& node);
+  Status SequenceAt(const ir::Node& node);
+  Status SequenceMap(const ir::Node& node);
+  Status SplitToSequence(const ir::Node& node);
+  Status ConcatFromSequence(const ir::Node& node);
+  Status Optional(const ir::Node& node);
+  Result<const Ids*> Items(const ir::Node& node, size_t input) const;
+  Result<int64_t> Position(const ir::Node& node, size_t input, int64_t length, bool end) const;
+  bool IsSequence(ir::ValueId v) const { return sequences_.contains(v); }
+  bool IsNone(ir::ValueId v) const { return v == ir::kNoValue || nones_.contains(v); }
+
+  // Small pieces.
+  Result<std::optional<int64_t>> ConstantScalar(ir::ValueId v) const;
+  Result<ir::ValueId> Emit(const ir::Node& owner, std::string_view op, Ids inputs,
+                           ir::AttrMap attrs = {});
+  Status EmitInto(const ir::Node& owner, std::string_view op, Ids inputs, ir::ValueId output,
+                  ir::AttrMap attrs = {});
+  Result<ir::ValueId> Select(const ir::Node& owner, ir::ValueId condition, ir::ValueId yes,
+                             ir::ValueId no);
+  Result<ir::ValueId> Scalar(const ir::Node& owner, ir::ValueId condition);
+  Result<ir::ValueId> Stack(const ir::Node& owner, const Ids& items, int64_t axis);
+  ir::ValueId Int(std::string_view base, int64_t value);
+  ir::ValueId Bool(std::string_view base, bool value);
+  /// Makes `output` of the node stand for `value`.
+  Status Bind(const ir::Node& owner, size_t output, ir::ValueId value);
+  void Explain(const ir::Node& node, std::string choice, std::string reason);
+
+  ir::Graph& graph_;
+  ValueMaker& make_;
+  PassContext& context_;
+  Visit visit_;
+  int64_t nodes_ = 0;
+  std::unordered_map<ir::ValueId, Ids> sequences_;
+  std::unordered_map<ir::ValueId, bool> nones_;
+  /// A body's constants are added once, however often it is inlined.
+  std::map<std::shared_ptr<const ir::Graph>, std::unordered_map<ir::ValueId, ir::ValueId>> constants_;
+};
+
+}  // namespace aicf

@@ -1,0 +1,218 @@
+// Control flow and sequences, from a model to values.
+#include <gtest/gtest.h>
+
+#include "compiler/import/testing.h"
+#include "compiler/passes/graph/passes.h"
+#include "compiler/passes/lower/lower.h"
+
+namespace aicf {
+namespace {
+
+using testing::Extents;
+using testing::ModelBuilder;
+using testing::Names;
+
+onnx::NodeProto& AddNode(onnx::GraphProto& g, const std::string& op, const Names& inputs,
+                         const Names& outputs) {
+  onnx::NodeProto& node = *g.add_node();
+  node.set_op_type(op);
+  for (const std::string& s : inputs) node.add_input(s);
+  for (const std::string& s : outputs) node.add_output(s);
+  return node;
+}
+
+onnx::GraphProto& AddBody(onnx::NodeProto& node, const std::string& attribute, const Names& inputs,
+                          const Names& outputs) {
+  onnx::AttributeProto& a =
+      testing::AddAttribute(node, attribute, onnx::AttributeProto::GRAPH);
+  for (const std::string& s : inputs) a.mutable_g()->add_input()->set_name(s);
+  for (const std::string& s : outputs) a.mutable_g()->add_output()->set_name(s);
+  return *a.mutable_g();
+}
+
+ir::Tensor Floats(const Dims& shape, const std::vector<float>& v) {
+  return ir::Tensor::FromValues<float>(DType::kF32, shape, std::span<const float>(v));
+}
+ir::Tensor Flag(bool v) {
+  const uint8_t byte = v ? 1 : 0;
+  return ir::Tensor::FromValues<uint8_t>(DType::kBool, {}, std::span(&byte, 1));
+}
+
+struct Outcome {
+  Status status;
+  std::vector<std::vector<double>> outputs;
+  int nodes = 0;
+};
+
+Outcome Evaluate(const ModelBuilder& model, const std::vector<ir::Tensor>& feeds) {
+  Outcome out;
+  auto graph = model.Import();
+  out.status = graph.status();
+  if (!out.status.ok()) return out;
+  DecisionLog log;
+  PassContext context;
+  context.decisions = &log;
+  out.status = InferAndFold(*graph, context);
+  if (out.status.ok()) out.status = Verify(*graph);
+  if (!out.status.ok()) return out;
+  out.nodes = static_cast<int>(graph->nodes.size());
+  auto lowered = LowerGraph(*graph, context);
+  out.status = lowered.status();
+  if (!out.status.ok()) return out;
+  auto tensors = Interpret(*lowered, feeds);
+  out.status = tensors.status();
+  if (!out.status.ok()) return out;
+  for (const ir::Tensor& t : *tensors) {
+    out.outputs.emplace_back();
+    for (int64_t i = 0; i < t.count(); ++i) {
+      out.outputs.back().push_back(IsFloat(t.dtype()) ? t.FloatAt(i)
+                                                      : static_cast<double>(t.IntAt(i)));
+    }
+  }
+  return out;
+}
+
+using Rows = std::vector<std::vector<double>>;
+
+// y = c ? x + x : -x, the branches reading x from outside.
+ModelBuilder Branches() {
+  ModelBuilder model;
+  model.Input("x", {2});
+  onnx::NodeProto& node = model.Node("If", {"c"}, {"y"}, "choice");
+  AddNode(AddBody(node, "then_branch", {}, {"t"}), "Add", {"x", "x"}, {"t"});
+  AddNode(AddBody(node, "else_branch", {}, {"e"}), "Neg", {"x"}, {"e"});
+  model.Output("y");
+  return model;
+}
+
+TEST(Expand, AnIfWithAConstantConditionLeavesOneBranch) {
+  ModelBuilder model = Branches();
+  onnx::TensorProto& c = model.Tensor("c", {}, onnx::TensorProto::BOOL);
+  c.add_int32_data(0);
+  const Outcome r = Evaluate(model, {Floats({2}, {1, 2})});
+  ASSERT_TRUE(r.status.ok()) << r.status.ToString();
+  EXPECT_EQ(r.outputs, (Rows{{-1, -2}}));
+  EXPECT_EQ(r.nodes, 2);  // Neg and what binds the output's name
+}
+
+TEST(Expand, AnIfAtRunTimeSelects) {
+  ModelBuilder model = Branches();
+  model.Input("c", {}, onnx::TensorProto::BOOL);
+  for (bool c : {false, true}) {
+    const Outcome r = Evaluate(model, {Floats({2}, {1, 2}), Flag(c)});
+    ASSERT_TRUE(r.status.ok()) << r.status.ToString();
+    EXPECT_EQ(r.outputs, c ? (Rows{{2, 4}}) : (Rows{{-1, -2}}));
+  }
+}
+
+TEST(Expand, BranchesOfDifferentShapesAtRunTimeAreRefused) {
+  ModelBuilder model;
+  model.Input("c", {}, onnx::TensorProto::BOOL);
+  model.Input("x", {2});
+  onnx::NodeProto& node = model.Node("If", {"c"}, {"y"}, "choice");
+  AddNode(AddBody(node, "then_branch", {}, {"t"}), "ReduceMax", {"x"}, {"t"});
+  AddNode(AddBody(node, "else_branch", {}, {"e"}), "Neg", {"x"}, {"e"});
+  model.Output("y");
+  const Outcome r = Evaluate(model, {Flag(true), Floats({2}, {1, 2})});
+  EXPECT_EQ(r.status.code(), Code::kUnsupported);
+  EXPECT_NE(r.status.message().find("choice"), std::string::npos);
+  EXPECT_NE(r.status.message().find("--bind"), std::string::npos);
+}
+
+// Doubles v each time, stacking what it was; goes on while i + 1 < limit.
+ModelBuilder Doubling(bool limited) {
+  ModelBuilder model;
+  model.Input("v0", {2});
+  model.Ints("trips", {}, {3});
+  if (limited) model.Input("limit", {}, onnx::TensorProto::INT64);
+  const Names outputs = limited ? Names{"v"} : Names{"v", "history"};
+  onnx::NodeProto& node = model.Node("Loop", {"trips", "", "v0"}, outputs, "loop");
+  onnx::GraphProto& body = AddBody(node, "body", {"i", "go", "v_in"},
+                                   limited ? Names{"go_on", "v_out"} : Names{"go", "v_out", "v_in"});
+  AddNode(body, "Add", {"v_in", "v_in"}, {"v_out"});
+  if (limited) {
+    model.Ints("one", {}, {1});
+    AddNode(body, "Add", {"i", "one"}, {"next"});
+    AddNode(body, "Less", {"next", "limit"}, {"go_on"});
+  }
+  for (const std::string& name : outputs) model.Output(name);
+  return model;
+}
+
+TEST(Expand, ALoopWithAKnownTripCountIsUnrolled) {
+  const Outcome r = Evaluate(Doubling(false), {Floats({2}, {1, 3})});
+  ASSERT_TRUE(r.status.ok()) << r.status.ToString();
+  EXPECT_EQ(r.outputs, (Rows{{8, 24}, {1, 3, 2, 6, 4, 12}}));
+}
+
+TEST(Expand, ALoopThatMayEndEarlyKeepsItsLastValues) {
+  for (int64_t limit : {0, 1, 2, 3, 9}) {
+    const ir::Tensor bound = ir::Tensor::FromValues<int64_t>(DType::kI64, {}, {{limit}});
+    const Outcome r = Evaluate(Doubling(true), {Floats({2}, {1, 3}), bound});
+    ASSERT_TRUE(r.status.ok()) << r.status.ToString();
+    const double times = limit <= 1 ? 2 : limit == 2 ? 4 : 8;
+    EXPECT_EQ(r.outputs, (Rows{{times, 3 * times}})) << limit;
+  }
+}
+
+TEST(Expand, AScanRunsOverItsAxisInBothDirections) {
+  for (bool reverse : {false, true}) {
+    ModelBuilder model;
+    model.Input("s0", {2});
+    model.Input("x", {3, 2});
+    onnx::NodeProto& node = model.Node("Scan", {"s0", "x"}, {"s", "y"}, "sums");
+    testing::SetInt(node, "num_scan_inputs", 1);
+    if (reverse) testing::SetInts(node, "scan_input_directions", {1});
+    onnx::GraphProto& body = AddBody(node, "body", {"s_in", "x_in"}, {"s_out", "y_out"});
+    AddNode(body, "Add", {"s_in", "x_in"}, {"s_out"});
+    AddNode(body, "Identity", {"s_out"}, {"y_out"});
+    model.Output("s");
+    model.Output("y");
+    const Outcome r = Evaluate(model, {Floats({2}, {0, 0}), Floats({3, 2}, {1, 2, 3, 4, 5, 6})});
+    ASSERT_TRUE(r.status.ok()) << r.status.ToString();
+    EXPECT_EQ(r.outputs, reverse ? (Rows{{9, 12}, {5, 6, 8, 10, 9, 12}})
+                                 : (Rows{{9, 12}, {1, 2, 4, 6, 9, 12}}));
+  }
+}
+
+TEST(Expand, SequencesDisappear) {
+  ModelBuilder model;
+  model.Input("x", {4});
+  model.Ints("two", {}, {2});
+  model.Ints("minus_one", {}, {-1});
+  model.Node("SplitToSequence", {"x", "two"}, {"halves"});
+  model.Node("SequenceInsert", {"halves", "x"}, {"three"});
+  model.Node("SequenceErase", {"three", "minus_one"}, {"again"});
+  onnx::NodeProto& map = model.Node("SequenceMap", {"again"}, {"negated"});
+  AddNode(AddBody(map, "body", {"item"}, {"out"}), "Neg", {"item"}, {"out"});
+  testing::SetInt(model.Node("ConcatFromSequence", {"negated"}, {"y"}), "axis", 0);
+  model.Node("SequenceLength", {"three"}, {"n"});
+  model.Output("y");
+  model.Output("n");
+  model.Output("halves");
+  const Outcome r = Evaluate(model, {Floats({4}, {1, 2, 3, 4})});
+  ASSERT_TRUE(r.status.ok()) << r.status.ToString();
+  EXPECT_EQ(r.outputs, (Rows{{-1, -2, -3, -4}, {3}, {1, 2}, {3, 4}}));
+}
+
+TEST(Expand, AnEndlessLoopIsRefused) {
+  ModelBuilder model;
+  model.Input("go", {}, onnx::TensorProto::BOOL);
+  model.Input("v0", {2});
+  onnx::NodeProto& node = model.Node("Loop", {"", "go", "v0"}, {"v"}, "endless");
+  onnx::GraphProto& body = AddBody(node, "body", {"i", "go_in", "v_in"}, {"go_in", "v_out"});
+  AddNode(body, "Neg", {"v_in"}, {"v_out"});
+  model.Output("v");
+  const Outcome r = Evaluate(model, {Flag(true), Floats({2}, {1, 2})});
+  EXPECT_EQ(r.status.code(), Code::kUnsupported);
+}
+
+TEST(Expand, ABodyCannotReadTheNodesOwnOutput) {
+  ModelBuilder model = Branches();
+  model.Input("c", {}, onnx::TensorProto::BOOL);
+  model.graph().mutable_node(0)->mutable_attribute(0)->mutable_g()->mutable_node(0)->set_input(0, "y");
+  EXPECT_EQ(Evaluate(model, {Floats({2}, {1, 2}), Flag(true)}).status.code(), Code::kBadModel);
+}
+
+}  // namespace
+}  // namespace aicf
