@@ -9,6 +9,7 @@
 #include "tools/common/process.h"
 #include "tools/common/progress.h"
 #include "tools/common/text.h"
+#include "tools/library/cublaslt_algorithms.h"
 
 namespace aicf::tools {
 namespace {
@@ -116,6 +117,12 @@ Status Main(const std::vector<std::string>& argv) {
     Print(StrCat("# after ", pass, "\n", text, "\n"));
   };
   args.options.progress = ShowProgress;
+  // A target that does not exist is the compiler's to refuse.
+  std::optional<CublasLtAlgorithms> algorithms;
+  const Result<abi::DeviceSpec> target = abi::FindDevice(args.options.target);
+  if (target.ok() && target->backend == abi::Backend::kCuda) {
+    args.options.library_algorithms = &algorithms.emplace(*target);
+  }
   Status status = args.stop_after ? PrintStage(args, outputs) : CompileModel(args, outputs);
   ClearProgress();
   PrintGaps(args, status);

@@ -1,8 +1,13 @@
 #include "tools/aicf-compile/options.h"
 
+#include <algorithm>
+
+#include "compiler/import/onnx_support.h"
 #include "compiler/select/choose.h"
 #include "tools/common/flags.h"
 #include "tools/common/log.h"
+#include "tools/common/npy.h"
+#include "tools/common/process.h"
 #include "tools/common/text.h"
 
 namespace aicf::tools {
@@ -10,7 +15,7 @@ namespace {
 
 constexpr std::string_view kDescription =
     "Compiles an ONNX model into one artifact that records every decision.\n"
-    "Needs no GPU, also for a CUDA target.";
+    "Needs no GPU, also for a CUDA target; only --policy=gemm=cublaslt does.";
 
 constexpr std::string_view kExamples = R"(Examples:
   aicf-compile rec.onnx -o rec.aicf --shapes=x:1x3x48x320
@@ -21,7 +26,13 @@ constexpr std::string_view kExamples = R"(Examples:
       what the model needs that aicf lacks, all at once; writes nothing
   aicf-compile rec.onnx --stop-after=lowered --shapes=x:1x3x48x320
       the program before any kernel is chosen, as text
-  aicf-compile rec.onnx -o rec.aicf --policy=conv=implicit_gemm,gemm=cublaslt --policy-strict
+  aicf-compile up.onnx -o up.aicf --shapes=x:1x3x64x64 --bind=sizes:sizes.npy
+      an input that the output's shape follows from becomes a constant
+  aicf-compile rec.onnx -o rec.aicf --target=cuda --policy=conv=implicit_gemm --policy-strict
+      a kernel for every convolution, or an error
+  aicf-compile rec.onnx -o rec.aicf --target=cuda --policy=gemm=cublaslt
+      matrix products by cuBLASLt: its algorithms are recorded, so this needs a GPU of the
+      target's architecture and cuBLAS 13, and the artifact needs that same cuBLAS version
 
 trtexec's spellings work too: --onnx --saveEngine.
 
@@ -35,8 +46,8 @@ const std::vector<Spelling>& Spellings() {
 /// The flags as written.
 struct Raw {
   std::string math = "fp32", stop_after;
-  std::vector<std::string> shapes, policy, disable_pass, disable_fusion, dump_after;
-  bool force = false, verbose = false;
+  std::vector<std::string> shapes, bind, policy, disable_pass, disable_fusion, dump_after;
+  bool force = false, verbose = false, no_images = false, list_ops = false;
 };
 
 std::string PassList() {
@@ -65,6 +76,10 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
       ->group(group);
   line.AddList("--shapes", raw.shapes,
                "NAME:1x3x48x320  an input's shape; a scalar is NAME:; repeats")
+      ->group(group);
+  line.AddList("--bind", raw.bind,
+               "NAME:FILE.npy  an input becomes this constant, and no input of the\n"
+               "artifact: what shapes, axes or loop counts follow from; repeats")
       ->group(group);
   line.AddValue("--math", raw.math,
                 "MODE  fp32, tf32, fp16 or bf16 for matrix products; default fp32")
@@ -102,6 +117,11 @@ void AddOutputFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
       .add_flag("--strip", args.options.strip,
                 "leave decisions and the lowered program out of the artifact")
       ->group(group);
+  line.app
+      .add_flag("--no-images", raw.no_images,
+                "a CUDA plan without device code, which needs no NVRTC: only\n"
+                "aicf-run --device=cpu executes it")
+      ->group(group);
   line.app.add_flag("--check", args.check, "list every gap of the model; write nothing")
       ->group(group);
   line.AddValue("--stop-after", raw.stop_after,
@@ -113,6 +133,8 @@ void AddOutputFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
   line.AddValue(
           "--kernel-cache", args.options.kernel_cache_dir,
           "DIR  compiled device code, or none;\ndefault $XDG_CACHE_HOME/aicf or ~/.cache/aicf")
+      ->group(group);
+  line.app.add_flag("--list-ops", raw.list_ops, "print which ONNX ops are supported, as Markdown")
       ->group(group);
   line.app.add_flag("--timings", args.timings, "time of every pass")->group(group);
   line.app.add_flag("--verbose", raw.verbose, "log what the compiler does, on stderr")
@@ -146,6 +168,25 @@ Status ReadPolicy(const std::vector<std::string>& values, Policy* policy) {
   return OkStatus();
 }
 
+/// "name:file.npy"; the last colon separates, since tensor names hold colons.
+Status ReadBindings(const std::vector<std::string>& values, CompileOptions* options) {
+  AICF_ASSIGN_OR_RETURN(const std::vector<std::string> items, SplitItems("--bind", values));
+  for (const std::string& item : items) {
+    const size_t colon = item.rfind(':');
+    if (colon == std::string::npos || colon == 0 || colon + 1 == item.size()) {
+      return Error(Code::kInvalidArgument, "--bind: expected name:file.npy, got '",
+                   Shorten(item, 100), "'");
+    }
+    AICF_ASSIGN_OR_RETURN(NpyArray array, ReadNpy(item.substr(colon + 1)));
+    ir::Tensor tensor = ir::Tensor::Own(array.dtype, array.shape, std::move(array.data));
+    if (!options->values.emplace(item.substr(0, colon), std::move(tensor)).second) {
+      return Error(Code::kInvalidArgument, "--bind: input '", item.substr(0, colon),
+                   "' is given twice");
+    }
+  }
+  return OkStatus();
+}
+
 Status InsertItems(std::string_view flag, const std::vector<std::string>& values,
                    std::set<std::string, std::less<>>* out) {
   AICF_ASSIGN_OR_RETURN(const std::vector<std::string> items, SplitItems(flag, values));
@@ -166,6 +207,8 @@ Status ParseStage(const std::string& text, std::optional<Stage>* stage) {
 Status Convert(const Raw& raw, CompileArgs* args) {
   CompileOptions& options = args->options;
   AICF_ASSIGN_OR_RETURN(options.shapes, ParseShapes("--shapes", raw.shapes));
+  AICF_RETURN_IF_ERROR(ReadBindings(raw.bind, &options));
+  options.images = !raw.no_images;
   const std::optional<abi::MathMode> math = abi::ParseMathMode(raw.math);
   if (!math) {
     return Error(Code::kInvalidArgument, "--math: expected fp32, tf32, fp16 or bf16, got '",
@@ -197,6 +240,10 @@ Status ParseCompileArgs(const std::vector<std::string>& argv, CompileArgs* args,
   AddDecisionFlags(line, raw, *args);
   AddOutputFlags(line, raw, *args);
   line.app.footer(std::string(kExamples) + PassList());
+  if (std::ranges::find(argv, "--list-ops") != argv.end()) {
+    Print(OnnxSupportMarkdown());
+    return OkStatus();
+  }
   AICF_RETURN_IF_ERROR(line.Parse(argv, Spellings(), run));
   if (!*run) return OkStatus();
   if (raw.verbose) SetVerbose();

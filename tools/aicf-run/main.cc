@@ -80,6 +80,10 @@ Status FirstRun(Session& session, const RunOptions& options, const Program& prog
   AICF_RETURN_IF_ERROR(session.Run());
   AICF_RETURN_IF_ERROR(session.Wait());
   report->first_ms = NowMs() - start;
+  for (const TensorInfo& output : program.outputs()) {
+    AICF_ASSIGN_OR_RETURN(Dims shape, session.OutputShape(output.name));
+    report->output_shapes.push_back(shape);
+  }
   AICF_ASSIGN_OR_RETURN(report->checks, CheckOutputs(session, references, report->tolerance));
   if (options.export_output.empty()) return OkStatus();
   return ExportOutputs(session, program.outputs(), options.export_output);

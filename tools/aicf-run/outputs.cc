@@ -8,6 +8,7 @@
 #include "tools/aicf-run/tensors.h"
 #include "tools/common/files.h"
 #include "tools/common/npy.h"
+#include "tools/common/output.h"
 
 namespace aicf::tools {
 namespace {
@@ -35,10 +36,14 @@ Result<std::vector<CheckResult>> CheckOutputs(Session& session,
   std::vector<CheckResult> results;
   for (const Reference& reference : references) {
     const TensorInfo& info = reference.info;
-    std::vector<std::byte> got(info.bytes);
-    AICF_RETURN_IF_ERROR(session.GetOutput(info.name, got.data(), got.size()));
-    results.push_back({info.name, info.shape,
-                       Compare({info.dtype, got}, {reference.dtype, reference.data}, tolerance)});
+    AICF_ASSIGN_OR_RETURN(const OutputData got, ReadOutput(session, info));
+    if (got.info.shape != reference.shape) {
+      return Error(Code::kCheckFailed, "output '", info.name, "': expected shape ",
+                   ToString(reference.shape), ", found ", ToString(got.info.shape));
+    }
+    results.push_back(
+        {info.name, got.info.shape,
+         Compare({info.dtype, got.data}, {reference.dtype, reference.data}, tolerance)});
   }
   return results;
 }
@@ -50,12 +55,12 @@ Status ExportOutputs(Session& session, const std::vector<TensorInfo>& outputs,
   }
   auto list = nlohmann::ordered_json::array();
   std::set<std::string> taken;
-  for (const TensorInfo& info : outputs) {
-    std::vector<std::byte> data(info.bytes);
-    AICF_RETURN_IF_ERROR(session.GetOutput(info.name, data.data(), data.size()));
+  for (const TensorInfo& output : outputs) {
+    AICF_ASSIGN_OR_RETURN(const OutputData got, ReadOutput(session, output));
+    const TensorInfo& info = got.info;
     const std::string file = FileNameFor(info.name, taken);
     AICF_RETURN_IF_ERROR(WriteFile(StrCat(directory, "/", file),
-                                   SerializeNpy(info.dtype, info.shape, data), Existing::kReplace));
+                                   SerializeNpy(info.dtype, info.shape, got.data), Existing::kReplace));
     nlohmann::ordered_json entry;
     entry["name"] = info.name;
     entry["dtype"] = DTypeName(info.dtype);

@@ -44,9 +44,12 @@ std::string TensorTable(const Report& report) {
     table.Add({Escape(input.info.name), std::string(DTypeName(input.info.dtype)),
                ToString(input.info.shape), "input: " + Escape(input.origin)});
   }
-  for (const TensorInfo& output : report.program->outputs()) {
-    table.Add({Escape(output.name), std::string(DTypeName(output.dtype)), ToString(output.shape),
-               "output"});
+  for (size_t o = 0; o < report.program->outputs().size(); ++o) {
+    const TensorInfo& output = report.program->outputs()[o];
+    const bool dynamic = output.dynamic_axis >= 0;
+    table.Add({Escape(output.name), std::string(DTypeName(output.dtype)),
+               ToString(report.output_shapes[o]),
+               dynamic ? StrCat("output, at most ", ToString(output.shape)) : "output"});
   }
   return table.ToString("  ");
 }

@@ -14,6 +14,7 @@ namespace aicf::tools {
 struct Report {
   const RunOptions* options = nullptr;
   const Program* program = nullptr;
+  std::vector<Dims> output_shapes;  ///< that the first run gave the outputs
   const std::vector<InputSource>* inputs = nullptr;
   std::string device;
   int threads = 0;  ///< CPU; 0 on CUDA

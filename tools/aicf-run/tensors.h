@@ -26,6 +26,7 @@ struct Reference {
   TensorInfo info;  ///< of the output
   std::string file;
   DType dtype = DType::kF32;  ///< of the file's elements
+  Dims shape;                 ///< of the file: the output's, any extent on its dynamic axis
   std::vector<std::byte> data;
 };
 

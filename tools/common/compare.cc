@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/float16.h"
+#include "base/float8.h"
 #include "base/status.h"
 
 namespace aicf::tools {
@@ -27,6 +28,8 @@ Number At(const TensorView& tensor, int64_t i) {
       n.value = F16ToF32(static_cast<uint16_t>(sample));
     } else if (tensor.dtype == DType::kBF16) {
       n.value = BF16ToF32(static_cast<uint16_t>(sample));
+    } else if (IsFloat(tensor.dtype) && IsStorageOnly(tensor.dtype)) {
+      n.value = Float8ToF32(static_cast<uint8_t>(sample), tensor.dtype);
     } else {
       n.value = static_cast<double>(sample);
       n.is_integer = !IsFloat(tensor.dtype);

@@ -27,9 +27,8 @@ constexpr TypeCode kTypeCodes[] = {
 };
 
 std::string_view TypeCodeOf(DType dtype) {
-  if (dtype == DType::kBF16) return "<u2";
   for (const TypeCode& t : kTypeCodes) {
-    if (t.dtype == dtype) return t.code;
+    if (t.dtype == NpyDType(dtype)) return t.code;
   }
   return "";
 }
@@ -177,6 +176,12 @@ Result<Layout> FindHeader(std::span<const std::byte> bytes) {
 }
 
 }  // namespace
+
+DType NpyDType(DType dtype) {
+  if (dtype == DType::kBF16) return DType::kU16;
+  if (!IsStorageOnly(dtype)) return dtype;
+  return KindOf(dtype) == DTypeKind::kSigned ? DType::kI8 : DType::kU8;
+}
 
 Result<NpyArray> ParseNpy(std::span<const std::byte> bytes) {
   AICF_ASSIGN_OR_RETURN(const Layout layout, FindHeader(bytes));

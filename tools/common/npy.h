@@ -1,4 +1,5 @@
-/// NumPy's .npy files, versions 1 to 3. bfloat16, which NumPy lacks, travels as its bits in uint16.
+/// NumPy's .npy files, versions 1 to 3. What NumPy lacks travels in a type of the same width, see
+/// NpyDType.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,11 @@ Result<NpyArray> ParseNpy(std::span<const std::byte> bytes);
 
 /// Reads and parses a file. Errors: kIo as well; every message names the path.
 Result<NpyArray> ReadNpy(const std::string& path);
+
+/// The dtype that holds elements of `dtype` in a file: itself where NumPy has it; u16 with the bits of
+/// bf16; u8 with the codes of float8 and float4, one each; i8 or u8 with the values of integers below 8
+/// bits.
+DType NpyDType(DType dtype);
 
 /// A version 1 file. REQUIRES: data.size() == ElementCount(shape) * DTypeBytes(dtype).
 std::vector<std::byte> SerializeNpy(DType dtype, const Dims& shape,

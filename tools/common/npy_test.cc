@@ -42,7 +42,8 @@ TEST(Npy, EveryDTypeAndRankSurvivesARoundTrip) {
       EXPECT_EQ((file.size() - data.size()) % 64, 0u);
       const auto array = ParseNpy(file);
       ASSERT_TRUE(array.ok()) << array.status().ToString();
-      EXPECT_EQ(array->dtype, dtype == DType::kBF16 ? DType::kU16 : dtype);
+      EXPECT_EQ(array->dtype, NpyDType(dtype));
+      EXPECT_EQ(DTypeBytes(NpyDType(dtype)), DTypeBytes(dtype));
       EXPECT_EQ(array->shape, shape);
       EXPECT_EQ(array->data, data);
     }
