@@ -6,6 +6,7 @@ cache=$root/build/downloads
 packages=(
   ca-certificates g++ cmake ninja-build ccache git zstd
   libflatbuffers-dev flatbuffers-compiler libprotobuf-dev protobuf-compiler libonnx-dev
+  libonnx-testdata
   libcli11-dev libspdlog-dev libgtest-dev libbenchmark-dev libblis-pthread-dev libxxhash-dev
   nlohmann-json3-dev libpng-dev zlib1g-dev python3 python3-pip
 )

@@ -17,11 +17,19 @@ if [ -z "${AICF_TEST_MODELS:-}" ] && [ -e "$data/models.tar.zst" ]; then
   export AICF_TEST_MODELS=$root/build/data/models
 fi
 
+# The ONNX standard's test cases; without them the tests take what libonnx-testdata installed.
+if [ -z "${AICF_ONNX_SUITE:-}" ] && [ -e "$data/onnx-suite.tar.zst" ]; then
+  mkdir -p "$root/build/data"
+  tar --zstd -xf "$data/onnx-suite.tar.zst" -C "$root/build/data"
+  export AICF_ONNX_SUITE=$root/build/data/onnx-suite
+fi
+
 scripts/check_layers.sh
 build dev all
 ctest --test-dir "$root/build/dev" --output-on-failure --no-tests=error -j "$(nproc)" "$@"
 
-# What reads files from outside runs again under AddressSanitizer and UndefinedBehaviorSanitizer.
-build asan "base_test schema_test compiler_test"
+# What reads files from outside, and the runtime, runs again under AddressSanitizer and
+# UndefinedBehaviorSanitizer.
+build asan "base_test schema_test compiler_test runtime_test"
 ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error -j "$(nproc)" \
-  -R '^(base|schema|compiler)_test$'
+  -R '^(base|schema|compiler|runtime)_test$'

@@ -57,30 +57,25 @@ TEST_F(Artifacts, TruncatedOrExtended) {
 }
 
 TEST_F(Artifacts, FlippedBits) {
-  // Whoever opens the artifact to read it meets every bit.
   for (size_t at = 16; at < good_.size(); at += good_.size() / 24) {
-    SCOPED_TRACE("bit in byte " + std::to_string(at));
-    PutFile(dir_ / "bad.aicf", Flipped(at));
-    ExpectFailure("aicf-inspect", RunTool("aicf-inspect", {dir_ / "bad.aicf"}), 5, "bad.aicf");
+    ExpectRefused("bit in byte " + std::to_string(at), Flipped(at), 5);
   }
 }
 
-TEST_F(Artifacts, FlippedBitsInWhatRuns) {
+TEST_F(Artifacts, FlippedBitsInEverySection) {
   const auto header =
       nlohmann::json::parse(RunTool("aicf-inspect", {dir_ / "tiny.aicf", "--json"}).out)
           .at("header");
   size_t tried = 0;
   for (const auto& section : header.at("sections")) {
-    // Running leaves the sections that --strip removes unread.
     const std::string kind = section.at("kind");
-    if (kind != "program" && kind != "weights") continue;
     const size_t offset = section.at("offset"), bytes = section.at("bytes");
-    for (size_t at = offset; at < offset + bytes; at += bytes / 8 + 1) {
+    for (size_t at = offset; at < offset + bytes; at += bytes / 4 + 1) {
       ExpectRefused(kind + ", bit in byte " + std::to_string(at), Flipped(at), 5);
       ++tried;
     }
   }
-  EXPECT_GE(tried, 8u);
+  EXPECT_GE(tried, 15u);
 }
 
 TEST_F(Artifacts, TextTransferIsNoticed) {

@@ -9,7 +9,9 @@ namespace aicf::conformance {
 
 inline const std::vector<DType> kAnyDType = {
     DType::kF32, DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI8,  DType::kI16,
-    DType::kI32, DType::kI64, DType::kU8,  DType::kU16,  DType::kU32, DType::kU64, DType::kBool};
+    DType::kI32, DType::kI64, DType::kU8,  DType::kU16,  DType::kU32, DType::kU64, DType::kBool,
+    DType::kI4,  DType::kU4,  DType::kI2,  DType::kU2,   DType::kF8E4M3FN, DType::kF8E4M3FNUZ,
+    DType::kF8E5M2, DType::kF8E5M2FNUZ, DType::kF8E8M0, DType::kF4E2M1};
 inline const std::vector<DType> kFloatDType = {DType::kF32, DType::kF32,  DType::kF32,
                                                DType::kF16, DType::kBF16, DType::kF64};
 
@@ -38,12 +40,26 @@ class CaseMaker {
   void Reduce();
   void Normalize();
   void Gather();
+  void GatherTake();
+  void GatherElements();
+  void GatherPoints();
+  void Scatter();
+  void Scan();
+  void Sample();
+  void Roi();
+  void Nms();
+  void Recurrent();
+  /// Numbers low / parts, (low + 1) / parts, .. high / parts in a buffer of the case.
+  void FillSteps(size_t buffer, int64_t low, int64_t high, int64_t parts = 1);
+  /// Indices of every kind: from the start, from the end, and out of range.
+  void FillIndices(size_t buffer);
   void Resize();
   void TopK();
   void Gemm();
   /// Batch axes may repeat; the matrix is dense, transposed or anything.
   View MatrixView(DType dtype, const Dims& shape);
   DType ProductDType();
+  DType Partner(DType dtype);
   void FinishProduct(DType dtype, const Dims& shape, int64_t length);
   void Conv();
   void ConvAxis(abi::ConvAttrs& a, int spatial, Dims& x, Dims& w, Dims& y);

@@ -107,6 +107,24 @@ Case CaseMaker::Make(Family family) {
     case Family::kTopK:
       TopK();
       break;
+    case Family::kScatter:
+      Scatter();
+      break;
+    case Family::kScan:
+      Scan();
+      break;
+    case Family::kSample:
+      Sample();
+      break;
+    case Family::kRoi:
+      Roi();
+      break;
+    case Family::kNms:
+      Nms();
+      break;
+    case Family::kRecurrent:
+      Recurrent();
+      break;
   }
   return std::move(case_);
 }

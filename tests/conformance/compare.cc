@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/float16.h"
+#include "base/float8.h"
 #include "kernels/abi/kernel.h"
 #include "kernels/cpu/functions.h"
 
@@ -21,6 +22,7 @@ T Get(const std::byte* at) {
 double NumberAt(const std::byte* at, DType dtype) {
   if (dtype == DType::kF16) return static_cast<double>(F16ToF32(Get<uint16_t>(at)));
   if (dtype == DType::kBF16) return static_cast<double>(BF16ToF32(Get<uint16_t>(at)));
+  if (IsFloat(dtype) && IsStorageOnly(dtype)) return Float8ToF32(Get<uint8_t>(at), dtype);
   return VisitStorage(dtype, [&](auto v) { return static_cast<double>(Get<decltype(v)>(at)); });
 }
 
@@ -31,6 +33,11 @@ double Spacing(double v, DType dtype) {
   if (dtype == DType::kF16) mantissa = 10, least = -24;
   if (dtype == DType::kBF16) mantissa = 7, least = -133;
   if (!IsFloat(dtype)) return 1;
+  if (IsStorageOnly(dtype)) {
+    const Float8Format format = Float8FormatOf(dtype);
+    mantissa = format.mantissa;
+    least = (mantissa == 0 ? 0 : 1) - format.bias - mantissa;
+  }
   if (v == 0 || !std::isfinite(v)) return std::ldexp(1.0, least);
   return std::ldexp(1.0, std::max(least, std::ilogb(v) - mantissa));
 }

@@ -46,21 +46,55 @@ extern "C" EMULATOR_EXPORT void emulated_set(EmulatedIndex thread, EmulatedIndex
 
 static inline void __syncthreads() { emulator_calls.block_barrier(); }
 
+static inline int EmulatedLaneOfWarp() {
+  return (emulated_thread.x +
+          kEmulatedBlockX * (emulated_thread.y + kEmulatedBlockY * emulated_thread.z)) %
+         32;
+}
+
 template <class T>
 inline T __shfl_xor_sync(unsigned, T value, int mask) {
   // The own lane is read before the exchange: other threads run inside it.
-  const int lane = (emulated_thread.x +
-                    kEmulatedBlockX * (emulated_thread.y + kEmulatedBlockY * emulated_thread.z)) %
-                   32;
+  const int lane = EmulatedLaneOfWarp();
   T all[32];
   emulator_calls.warp_exchange(&value, sizeof(T), all);
   return all[lane ^ mask];
 }
 
+template <class T>
+inline T __shfl_sync(unsigned, T value, int source) {
+  T all[32];
+  emulator_calls.warp_exchange(&value, sizeof(T), all);
+  return all[source % 32];
+}
+
+template <class T>
+inline T __shfl_up_sync(unsigned, T value, int distance) {
+  const int lane = EmulatedLaneOfWarp();
+  T all[32];
+  emulator_calls.warp_exchange(&value, sizeof(T), all);
+  return all[lane >= distance ? lane - distance : lane];
+}
+
+static inline unsigned __ballot_sync(unsigned, bool predicate) {
+  bool all[32];
+  emulator_calls.warp_exchange(&predicate, sizeof predicate, all);
+  unsigned bits = 0;
+  for (int lane = 0; lane < 32; ++lane) bits |= static_cast<unsigned>(all[lane]) << lane;
+  return bits;
+}
+static inline int __ffs(int v) { return __builtin_ffs(v); }
+static inline int __popc(unsigned v) { return __builtin_popcount(v); }
+
 static inline float __uint_as_float(unsigned v) {
   float f;
   std::memcpy(&f, &v, 4);
   return f;
+}
+static inline unsigned __float_as_uint(float f) {
+  unsigned v;
+  std::memcpy(&v, &f, sizeof v);
+  return v;
 }
 static inline float __int_as_float(int v) {
   float f;

@@ -133,23 +133,6 @@ void CaseMaker::Normalize() {
   case_.tolerance = {2, 4e-6};
 }
 
-void CaseMaker::Gather() {
-  const Dims data = RandomShape(random_, 1, 4, options_.max_elements);
-  abi::GatherAttrs a;
-  a.axis = random_.Int(0, data.rank() - 1);
-  const Dims index = RandomShape(random_, 0, 2, 40);
-  Dims out;
-  for (int d = 0; d < a.axis; ++d) out.push_back(data[d]);
-  for (int64_t e : index) out.push_back(e);
-  for (int d = static_cast<int>(a.axis) + 1; d < data.rank(); ++d) out.push_back(data[d]);
-  p_.attrs = a;
-  const DType dtype = random_.Pick(kAnyDType);
-  const DType index_type = random_.Pick(std::vector<DType>{DType::kI64, DType::kI32, DType::kU8});
-  p_.inputs = {In(dtype, data), In(index_type, index)};
-  p_.core_inputs = 2;
-  Finish(abi::ComputeDType(dtype), dtype, out);
-}
-
 void CaseMaker::Resize() {
   abi::ResizeAttrs a;
   a.mode = static_cast<abi::ResizeMode>(random_.Int(0, 2));
@@ -161,8 +144,11 @@ void CaseMaker::Resize() {
   for (int d = 0; d < rank; ++d) {
     x.push_back(random_.Int(1, 9));
     const bool kept = d < rank - 2 || random_.OneIn(4);
-    y.push_back(kept ? x[d] : random_.Int(1, 17));
-    const double exact = static_cast<double>(y[d]) / static_cast<double>(x[d]);
+    // By size, or by a scale whose product with the extent is no integer.
+    double exact = static_cast<double>(random_.Int(11, 190)) / 100;
+    const auto by_scale = static_cast<int64_t>(exact * static_cast<double>(x[d]));
+    y.push_back(kept ? x[d] : random_.OneIn(2) && by_scale > 0 ? by_scale : random_.Int(1, 17));
+    if (y[d] != by_scale) exact = static_cast<double>(y[d]) / static_cast<double>(x[d]);
     a.scales.push_back(kept ? 1.0 : static_cast<double>(static_cast<float>(exact)));
   }
   p_.attrs = a;

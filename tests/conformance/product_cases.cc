@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/abi/raw_dtype.h"
 #include "tests/conformance/case_maker.h"
 
 namespace aicf::conformance {
@@ -28,7 +29,7 @@ void CaseMaker::Gemm() {
     return d;
   };
   const DType dtype = ProductDType();
-  p_.inputs = {MatrixView(dtype, with(m, k)), MatrixView(dtype, with(k, n))};
+  p_.inputs = {MatrixView(dtype, with(m, k)), MatrixView(Partner(dtype), with(k, n))};
   p_.core_inputs = 2;
   FinishProduct(dtype, with(m, n), k);
 }
@@ -56,9 +57,17 @@ DType CaseMaker::ProductDType() {
   return random_.OneIn(2) ? DType::kF32 : random_.Pick(kAnyDType);
 }
 
+// The second operand: integers below 32 bits multiply each other.
+DType CaseMaker::Partner(DType dtype) {
+  static const std::vector<DType> narrow = {DType::kI8,  DType::kU8, DType::kI16,
+                                            DType::kU16, DType::kI4, DType::kU2};
+  const bool mixes = IsInteger(dtype) && DTypeBytes(dtype) < 4;
+  return mixes && random_.OneIn(2) ? random_.Pick(narrow) : dtype;
+}
+
 void CaseMaker::FinishProduct(DType dtype, const Dims& shape, int64_t length) {
-  const DType raw = abi::ComputeDType(dtype);
-  Finish(raw, dtype, shape);
+  const DType raw = abi::RawDType(p_);
+  Finish(raw, abi::ComputeDType(dtype) == raw ? dtype : raw, shape);
   if (options_.whole_numbers || !IsFloat(dtype)) return;
   // Products of values in [-1, 1]: rounding of the operands and of a sum of `length` terms.
   const double eps = p_.math == abi::MathMode::kFp32   ? 0x1p-23
@@ -87,7 +96,7 @@ void CaseMaker::Conv() {
   for (int d = 0; d < spatial; ++d) ConvAxis(a, spatial, x, w, y);
   p_.attrs = a;
   const DType dtype = ProductDType();
-  p_.inputs = {FeatureView(dtype, x), WeightView(dtype, w)};
+  p_.inputs = {FeatureView(dtype, x), WeightView(Partner(dtype), w)};
   p_.core_inputs = 2;
   int64_t length = in;
   for (int d = 2; d < w.rank(); ++d) length *= w[d];

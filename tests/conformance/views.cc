@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/float16.h"
+#include "kernels/cpu/expr/scalar_eval.h"
 #include "tests/conformance/cases.h"
 
 namespace aicf::conformance {
@@ -27,6 +28,9 @@ void PutNumber(std::byte* at, DType dtype, double v) {
       return Put(at, static_cast<uint8_t>(v > 0));
     default:
       break;
+  }
+  if (IsStorageOnly(dtype)) {
+    return cpu::StoreScalar(at, dtype, cpu::ScalarFromDouble(v, abi::ComputeDType(dtype)));
   }
   const auto whole = static_cast<int64_t>(v);
   std::memcpy(at, &whole, static_cast<size_t>(DTypeBytes(dtype)));  // little-endian: the low bytes

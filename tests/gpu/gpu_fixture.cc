@@ -6,7 +6,6 @@
 
 #include "compiler/codegen/nvrtc.h"
 #include "compiler/compiler.h"
-#include "kernels/cuda/gemm/library.h"
 
 namespace aicf::gpu {
 
@@ -178,33 +177,27 @@ ir::Lowered DenseLayer(int64_t rows, int64_t depth, int64_t cols) {
   return lowered;
 }
 
-void UseLibrary(schema::Contents& contents, const std::vector<uint8_t>& algorithm,
-                uint64_t library_version) {
-  schema::Program& plan = contents.program;
-  schema::Step& step = plan.steps[0];
-  step.kernel = "cublaslt.matmul";
-  step.launch = {};
-  step.image = -1;
-  step.symbol.clear();
-  step.algorithm = algorithm;
-  step.library_version = library_version;
-  step.workspace_offset = plan.arena_bytes;
-  step.workspace_bytes = cuda::kLibraryWorkspaceBytes;
-  plan.arena_bytes += step.workspace_bytes;
-  plan.images.clear();
-  contents.images.clear();
+Result<LibraryAlgorithm> FixedAlgorithm::For(const abi::Problem& problem) {
+  asked_.push_back(abi::ToString(problem));
+  return algorithm_;
 }
 
-Result<schema::Contents> CompileToContents(const ir::Lowered& lowered) {
+Result<schema::Contents> CompileToContents(const ir::Lowered& lowered,
+                                           LibraryAlgorithms* algorithms) {
   CompileOptions options;
   options.target = "cuda:sm_90a";
   options.kernel_cache_dir = "none";
+  options.library_algorithms = algorithms;
+  if (algorithms != nullptr) options.policy["gemm"] = "cublaslt";
+  options.policy_strict = true;
   DecisionLog decisions;
   PassContext context;
   AICF_ASSIGN_OR_RETURN(context.device, abi::FindDevice(options.target));
   context.decisions = &decisions;
   AICF_RETURN_IF_ERROR(ir::Verify(lowered));
-  return MakePlan(lowered, options, context);
+  AICF_ASSIGN_OR_RETURN(schema::Contents contents, MakePlan(lowered, options, context));
+  contents.decisions = decisions.ToJsonLines();
+  return contents;
 }
 
 Result<std::vector<std::byte>> CompileToBytes(const ir::Lowered& lowered) {

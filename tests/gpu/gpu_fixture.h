@@ -6,10 +6,12 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aicf/aicf.h"
 #include "compiler/ir/lowered.h"
+#include "compiler/select/library_algorithms.h"
 #include "runtime/cuda/device.h"
 #include "runtime/cuda/handles.h"
 #include "schema/artifact.h"
@@ -57,12 +59,22 @@ ir::Lowered TinyProgram(int64_t elements);
 
 /// y = relu(x * w + b) as one step.
 ir::Lowered DenseLayer(int64_t rows, int64_t depth, int64_t cols);
-/// Plans the first step of a program for cuBLASLt with this algorithm; it must be the only step.
-void UseLibrary(schema::Contents& contents, const std::vector<uint8_t>& algorithm,
-                uint64_t library_version);
+/// Stands for a library: one algorithm for every problem, and the problems it was asked for.
+class FixedAlgorithm final : public LibraryAlgorithms {
+ public:
+  explicit FixedAlgorithm(LibraryAlgorithm algorithm) : algorithm_(std::move(algorithm)) {}
+  Result<LibraryAlgorithm> For(const abi::Problem& problem) override;
+  const std::vector<std::string>& asked() const { return asked_; }
 
-/// Compiles for cuda:sm_90a through NVRTC.
-Result<schema::Contents> CompileToContents(const ir::Lowered& lowered);
+ private:
+  LibraryAlgorithm algorithm_;
+  std::vector<std::string> asked_;
+};
+
+/// Compiles for cuda:sm_90a through NVRTC; with `algorithms`, every gemm for cuBLASLt or not at
+/// all.
+Result<schema::Contents> CompileToContents(const ir::Lowered& lowered,
+                                           LibraryAlgorithms* algorithms = nullptr);
 Result<std::vector<std::byte>> CompileToBytes(const ir::Lowered& lowered);
 Result<std::shared_ptr<const Program>> CompileLowered(const ir::Lowered& lowered);
 

@@ -4,13 +4,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <random>
 
+#include "compiler/compiler.h"
+#include "compiler/import/testing.h"
 #include "kernels/cuda/gemm/library.h"
+#include "kernels/cuda/gemm/matmul_layout.h"
 #include "runtime/cuda/matmul.h"
-#include "runtime/cuda/matmul_layout.h"
 #include "tests/gpu/gpu_fixture.h"
-#include "tests/gpu/record_algorithm.h"
+#include "tools/library/cublaslt_algorithms.h"
+#include "tools/library/cublaslt_heuristic.h"
 
 namespace aicf::gpu {
 namespace {
@@ -147,6 +151,25 @@ double Expected(const Case& c, int64_t b, int64_t i, int64_t j) {
   return sum;
 }
 
+/// What aicf-compile gives the compiler for this target.
+tools::CublasLtAlgorithms AlgorithmsHere() {
+  return tools::CublasLtAlgorithms(*abi::FindDevice("cuda:sm_90a"));
+}
+
+/// y = relu(x * v) * w as an ONNX file.
+void WriteTwoLayers(const std::string& path, int64_t rows, int64_t depth, int64_t cols) {
+  testing::ModelBuilder model;
+  model.Input("x", {rows, depth});
+  model.Floats("v", {depth, cols}, RandomValues(depth * cols, 71));
+  model.Floats("w", {cols, cols}, RandomValues(cols * cols, 72));
+  model.Node("MatMul", {"x", "v"}, {"first"});
+  model.Node("Relu", {"first"}, {"positive"});
+  model.Node("MatMul", {"positive", "w"}, {"y"});
+  model.Output("y");
+  std::ofstream out(path, std::ios::binary);
+  ASSERT_TRUE(model.proto().SerializeToOstream(&out));
+}
+
 class GpuMatmul : public GpuTest {
  protected:
   void SetUp() override {
@@ -175,10 +198,10 @@ class GpuMatmul : public GpuTest {
                           cuda::AllocateDevice(device_, "arena", c.plan.arena_bytes));
     const cuda::AddressMap addresses(c.plan, arena.get(), 0);
     AICF_ASSIGN_OR_RETURN(const cuda::MatmulLayout layout, cuda::DescribeMatmul(c.step.problem));
-    // Any address stands for the bias: heuristics ask only whether there is one.
-    void* bias = layout.bias_input >= 0 ? reinterpret_cast<void*>(arena.get()) : nullptr;
-    AICF_ASSIGN_OR_RETURN(c.step.algorithm, RecordAlgorithm(*lt_, layout, bias, kWorkspaceBytes));
-    c.step.library_version = lt_->version();
+    AICF_ASSIGN_OR_RETURN(const LibraryAlgorithm chosen, tools::ChooseAlgorithm(*lt_, layout));
+    c.step.algorithm = chosen.bytes;
+    c.step.library_version = chosen.library_version;
+    c.step.workspace_bytes = chosen.workspace_bytes;
     AICF_ASSIGN_OR_RETURN(const auto launch, cuda::MakeMatmulLaunch(*lt_, c.step, addresses));
     std::vector<float> result = c.arena;
     const uint64_t bytes = result.size() * 4;
@@ -219,15 +242,13 @@ TEST_F(GpuMatmul, RandomProblemsMatchTheReference) {
 }
 
 TEST_F(GpuMatmul, AnArtifactWithARecordedAlgorithmIsCapturedAndReplayed) {
-  auto contents = CompileToContents(DenseLayer(48, 320, 200));
+  tools::CublasLtAlgorithms library = AlgorithmsHere();
+  auto contents = CompileToContents(DenseLayer(48, 320, 200), &library);
   ASSERT_TRUE(contents.ok()) << contents.status().ToString();
   schema::Step& step = contents->program.steps[0];
-  const auto layout = cuda::DescribeMatmul(step.problem);
-  ASSERT_TRUE(layout.ok()) << layout.status().ToString();
-  const auto algorithm =
-      RecordAlgorithm(*lt_, *layout, reinterpret_cast<void*>(uint64_t{256}), kWorkspaceBytes);
-  ASSERT_TRUE(algorithm.ok()) << algorithm.status().ToString();
-  UseLibrary(*contents, *algorithm, lt_->version());
+  EXPECT_EQ(step.library_version, lt_->version());
+  EXPECT_EQ(step.algorithm,
+            CompileToContents(DenseLayer(48, 320, 200), &library)->program.steps[0].algorithm);
   const auto bytes = schema::Serialize(*contents);
   ASSERT_TRUE(bytes.ok()) << bytes.status().ToString();
   const auto program = Program::FromBytes(*bytes);
@@ -246,6 +267,32 @@ TEST_F(GpuMatmul, AnArtifactWithARecordedAlgorithmIsCapturedAndReplayed) {
   const auto stale = Program::FromBytes(*other);
   ASSERT_TRUE(stale.ok());
   EXPECT_EQ(Session::Create(*stale, {}).status().code(), Code::kDevice);
+}
+
+TEST_F(GpuMatmul, AModelCompiledForTheLibraryRunsAndGivesEqualBits) {
+  const std::string path = ::testing::TempDir() + "/library_model.onnx";
+  WriteTwoLayers(path, 64, 2048, 96);
+  tools::CublasLtAlgorithms library = AlgorithmsHere();
+  CompileOptions options;
+  options.target = "cuda:sm_90a";
+  options.policy["gemm"] = "cublaslt";
+  options.policy_strict = true;
+  options.library_algorithms = &library;
+  const auto compiled = Compile(path, options);
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+  const std::string version = std::to_string(lt_->version());
+  EXPECT_NE(compiled->contents.provenance.find(version), std::string::npos);
+  const auto again = Compile(path, options);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(compiled->bytes, again->bytes);
+  const auto program = Program::FromBytes(compiled->bytes);
+  ASSERT_TRUE(program.ok()) << program.status().ToString();
+  const auto session = Session::Create(*program, {});
+  ASSERT_TRUE(session.ok()) << session.status().ToString();
+  const std::vector<float> x = RandomValues(64 * 2048, 70);
+  const std::vector<float> y = RunOnce(**session, **program, x);
+  EXPECT_LT(RelativeError(y, Reference(*program, x)), 1e-4);
+  for (int replay = 0; replay < 100; ++replay) ASSERT_EQ(RunOnce(**session, **program, x), y);
 }
 
 TEST_F(GpuMatmul, AnotherLibraryVersionAndBrokenAlgorithmsAreRefused) {

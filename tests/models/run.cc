@@ -28,7 +28,8 @@ Result<double> ErrorOf(Session& session, const TensorInfo& info, const CaseTenso
 std::vector<ModelCase> SupportedCases() {
   std::vector<ModelCase> supported;
   for (ModelCase& c : LoadCases()) {
-    for (const char* prefix : {"ppocr", "mnist", "squeezenet", "super_resolution"}) {
+    for (const char* prefix :
+         {"ppocr", "mnist", "squeezenet", "super_resolution", "dtln", "silero"}) {
       if (c.name.starts_with(prefix)) {
         supported.push_back(std::move(c));
         break;

@@ -1,0 +1,108 @@
+// A model with carried state over many chunks: the fast kernels against the reference kernels,
+// which execute the plan made for CUDA. An error that a single chunk hides would grow here.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "tests/models/run.h"
+
+namespace aicf::testing {
+namespace {
+
+constexpr int kChunks = 100;
+constexpr double kTolerance = 1e-4;
+
+/// One session and the state it carries.
+struct Stream {
+  std::unique_ptr<Session> session;
+  std::vector<float> state, probability;
+};
+
+uint64_t BytesOf(const std::vector<float>& values) { return values.size() * sizeof(float); }
+
+Result<Stream> Open(const ModelCase& c, const std::string& target) {
+  AICF_ASSIGN_OR_RETURN(auto program, CompileCase(c, target, abi::MathMode::kFp32));
+  SessionOptions options;
+  options.device = "cpu";
+  Stream stream;
+  for (const TensorInfo& info : program->outputs()) {
+    auto& values = info.name == "stateN" ? stream.state : stream.probability;
+    values.resize(info.bytes / sizeof(float));
+  }
+  AICF_ASSIGN_OR_RETURN(stream.session, Session::Create(program, options));
+  return stream;
+}
+
+Status RunChunk(Stream& stream, const std::vector<float>& chunk, int64_t rate) {
+  Session& s = *stream.session;
+  AICF_RETURN_IF_ERROR(s.SetInput("input", chunk.data(), BytesOf(chunk)));
+  AICF_RETURN_IF_ERROR(s.SetInput("state", stream.state.data(), BytesOf(stream.state)));
+  AICF_RETURN_IF_ERROR(s.SetInput("sr", &rate, sizeof rate));
+  AICF_RETURN_IF_ERROR(s.Run());
+  AICF_RETURN_IF_ERROR(
+      s.GetOutput("output", stream.probability.data(), BytesOf(stream.probability)));
+  return s.GetOutput("stateN", stream.state.data(), BytesOf(stream.state));
+}
+
+/// A voice-like chunk: gliding harmonics that come and go, and noise.
+std::vector<float> ChunkAt(int index, int64_t samples, std::mt19937& rng) {
+  std::normal_distribution<float> noise(0, 0.01f);
+  std::vector<float> chunk(static_cast<size_t>(samples));
+  const double loud = 0.5 * (1 + std::sin(index * 0.17));
+  for (int64_t i = 0; i < samples; ++i) {
+    const double t = static_cast<double>(index * samples + i) / 16000;
+    double x = 0;
+    for (int k = 1; k <= 5; ++k) x += std::sin(k * (900 * t + 4 * std::sin(3 * t))) / k;
+    chunk[static_cast<size_t>(i)] = static_cast<float>(0.2 * loud * x) + noise(rng);
+  }
+  return chunk;
+}
+
+double Worst(const std::vector<float>& a, const std::vector<float>& b) {
+  double worst = 0, scale = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    worst = std::max(worst, static_cast<double>(std::fabs(a[i] - b[i])));
+    scale = std::max(scale, static_cast<double>(std::fabs(b[i])));
+  }
+  return scale > 0 ? worst / scale : worst;
+}
+
+const ModelCase* FindCase(const std::vector<ModelCase>& cases, std::string_view name) {
+  for (const ModelCase& c : cases) {
+    if (c.name == name) return &c;
+  }
+  return nullptr;
+}
+
+class Streaming : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Streaming, FastAndReferenceKernelsStayTogether) {
+  const std::vector<ModelCase> cases = LoadCases();
+  const ModelCase* c = FindCase(cases, GetParam());
+  if (c == nullptr) GTEST_SKIP() << "AICF_TEST_MODELS names no folder with " << GetParam();
+  if (!HasNvrtc()) GTEST_SKIP() << "NVRTC is not here: no CUDA plan can be compiled";
+  auto fast = Open(*c, "cpu");
+  auto reference = Open(*c, "cuda:sm_90a");
+  ASSERT_TRUE(fast.ok()) << fast.status().ToString();
+  ASSERT_TRUE(reference.ok()) << reference.status().ToString();
+  std::mt19937 rng(17);
+  std::vector<float> first_state;
+  for (int i = 0; i < kChunks; ++i) {
+    const std::vector<float> chunk = ChunkAt(i, c->inputs[0].shape[1], rng);
+    const Status a = RunChunk(*fast, chunk, 16000), b = RunChunk(*reference, chunk, 16000);
+    ASSERT_TRUE(a.ok() && b.ok()) << a.ToString() << b.ToString();
+    ASSERT_LE(Worst(fast->probability, reference->probability), kTolerance) << "chunk " << i;
+    ASSERT_LE(Worst(fast->state, reference->state), kTolerance) << "chunk " << i;
+    if (i == 0) first_state = fast->state;
+  }
+  EXPECT_GT(Worst(fast->state, first_state), 0.01) << "the state was not carried";
+}
+
+INSTANTIATE_TEST_SUITE_P(Real, Streaming,
+                         ::testing::Values("silero_op18_ifless", "silero_v6", "silero_v6_512"),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace aicf::testing
