@@ -177,6 +177,71 @@ TEST(CpuConv, ShapesOfTheModels) {
   }
 }
 
+// Sequences stored with a last axis of one position, or two such axes: the rows of the product then
+// lie along the axis before.
+TEST(CpuConv, LastAxesOfOnePosition) {
+  Rng rng(90);
+  int ran = 0;
+  for (int i = 0; i < 48; ++i) {
+    const bool volume = i % 3 == 2, depthwise = i % 4 == 3;
+    Spec s;
+    s.spatial = volume ? 3 : 2;
+    s.images = Uniform(rng, 1, 2);
+    s.group = depthwise ? Uniform(rng, 2, 70) : Uniform(rng, 1, 2);
+    s.channels = depthwise ? 1 : Uniform(rng, 1, 20);
+    s.filters = depthwise ? 1 : Uniform(rng, 1, 70);
+    s.transposed = !depthwise && i % 5 == 0;
+    s.in = s.kernel = s.strides = s.dilations = Dims::Filled(s.spatial, 1);
+    s.pads_begin = s.pads_end = Dims::Filled(s.spatial, 0);
+    for (int axis = 0; axis < (volume ? Uniform(rng, 1, 2) : 1); ++axis) {
+      s.in[axis] = Uniform(rng, 1, 60);
+      s.kernel[axis] = Uniform(rng, 1, 6);
+      s.strides[axis] = Uniform(rng, 1, 2);
+      s.pads_begin[axis] = Uniform(rng, 0, 3);
+      s.pads_end[axis] = Uniform(rng, 0, 3);
+    }
+    KernelCase c;
+    if (!MakeConv(rng, s, &c)) continue;
+    AddRandomEpilogue(rng, 1, &c);
+    c.Fill(rng);
+    ASSERT_TRUE(abi::ValidateProblem(c.problem).ok());
+    ran += CompareVariants(rng, c, "case " + std::to_string(i));
+  }
+  EXPECT_GE(ran, 30);
+}
+
+// Windows of three and five positions, in groups of panels, whole and not, with every kind of edge.
+TEST(CpuConv, DepthwiseWindows) {
+  Rng rng(91);
+  int ran = 0;
+  for (int i = 0; i < 60; ++i) {
+    Spec s;
+    s.images = Uniform(rng, 1, 2);
+    s.group = i % 6 == 0 ? Uniform(rng, 120, 300) : Uniform(rng, 2, 70);
+    s.channels = s.filters = 1;
+    const int64_t width = Uniform(rng, 0, 1) == 0 ? 3 : 5;
+    s.kernel = {Uniform(rng, 1, 5), width};
+    s.in = {Uniform(rng, 1, 9), Uniform(rng, 0, 2) == 0 ? Uniform(rng, 1, 6) : Uniform(rng, 7, 70)};
+    s.strides = {Uniform(rng, 1, 2), Uniform(rng, 1, 2)};
+    s.dilations = {Uniform(rng, 1, 2), 1};
+    s.pads_begin = {Uniform(rng, 0, 3), Uniform(rng, 0, width + 1)};
+    s.pads_end = {Uniform(rng, 0, 3), Uniform(rng, 0, width + 1)};
+    KernelCase c;
+    if (!MakeConv(rng, s, &c)) continue;
+    if (i % 2 == 0) AddRandomEpilogue(rng, 1, &c);
+    c.Fill(rng);
+    ASSERT_TRUE(abi::ValidateProblem(c.problem).ok());
+    ran += CompareVariants(rng, c, "case " + std::to_string(i));
+    for (const char* isa : {"baseline", "avx2", "avx512"}) {
+      const abi::KernelInfo* kernel = abi::FindKernel(std::string("cpu.conv.depthwise_") + isa);
+      ASSERT_NE(kernel, nullptr);
+      if (!kernel->supports(c.problem, HostDevice(1)).empty()) continue;
+      EXPECT_EQ(RunVariant(*kernel, c, 1), RunVariant(*kernel, c, 3)) << kernel->key;
+    }
+  }
+  EXPECT_GE(ran, 60);
+}
+
 TEST(CpuConv, WinogradAgreesWithTheReference) {
   Rng rng(88);
   const Dims one{1, 1}, window{3, 3};

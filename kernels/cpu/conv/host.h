@@ -56,7 +56,7 @@ struct ConvIgemmHost : IgemmHostBase {
     abi::Problem core = p;
     core.epilogue = {};
     // Tiles shorter than their registers, and the fixed cost of each.
-    const double row = static_cast<double>(std::max<int64_t>(1, s.out[2]));
+    const double row = static_cast<double>(std::max<int64_t>(1, ConvRowLength(s)));
     const double share = 0.75 * (padded > 0 ? columns / padded : 1) * std::min(1.0, row / 6);
     const double flops = FlopCount(core);
     const double copy = ConvSourceOf(p, s).copy ? 8.0 * ConvCopyBytes(p) : 0;

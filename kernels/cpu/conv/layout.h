@@ -47,6 +47,15 @@ inline int64_t SpatialStride(const ConvShape& s, const Dims& strides, int a) {
   return a < s.first_axis ? 0 : strides[a - s.first_axis + 2];
 }
 
+/// Output positions along the axis that the products take as rows: the last one, or the one before
+/// it where the last is a single position (igemm_plan.cc, RotateRows).
+inline int64_t ConvRowLength(const ConvShape& s) {
+  for (int a = 2; a > 0; --a) {
+    if (s.out[a] != 1 || s.kernel[a] != 1 || s.pad[a] != 0) return s.out[a];
+  }
+  return s.out[0];
+}
+
 /// How the kernels read x.
 struct ConvSource {
   bool planes =

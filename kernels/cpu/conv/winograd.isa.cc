@@ -110,7 +110,8 @@ void ProductStage(const Winograd& w, int64_t count, const float* v, float* m) {
       call.tap_count = 1;
       call.row_stride = w.shape.v_row;
       call.depth = g.depth;
-      call.b_stride = panel.vectors * kLanes;
+      call.b_stride = PackedColumns(panel);
+      call.b_far = PackedColumns(panel) * g.depth;
       call.start = kNothing;
       call.out_stride = w.shape.m_row;
       call.last = FirstLanes(kLanes);

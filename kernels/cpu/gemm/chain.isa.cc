@@ -54,6 +54,16 @@ void ApplyStep(const ChainCall& call, const ChainStep& step, int row, Mask last,
       return block.Each([&](Vec v, int, int) { return Sigmoid(v); });
     case ChainOp::kSilu:
       return block.Each([&](Vec v, int, int) { return v * Sigmoid(v); });
+    case ChainOp::kCubic:
+      return block.Each([&](Vec v, int, int) { return v * Fma(v * v, b, a); });
+    case ChainOp::kTanh:
+      return block.Each([&](Vec v, int, int) { return Tanh(v); });
+    case ChainOp::kErf:
+      return block.Each([&](Vec v, int, int) { return Erf(v); });
+    case ChainOp::kGateSigmoid:
+      return block.Each([&](Vec v, int, int) { return v * lo * Sigmoid(v * Fma(v * v, b, a)); });
+    case ChainOp::kGateErf:
+      return block.Each([&](Vec v, int, int) { return v * Fma(lo, Erf(v * a), hi); });
     case ChainOp::kRoundF16:
       return block.Each([&](Vec v, int, int) { return RoundToHalf(v); });
     case ChainOp::kAddColumns: {
@@ -87,7 +97,7 @@ void RunRows(const ChainCall& call, int row, Mask last, float* out, int64_t out_
 // As many rows at a time as keep about eight vectors in flight.
 template <int kVectors>
 void RunAll(const ChainCall& call, float* out, int64_t out_stride) {
-  constexpr int kGroup = kVectors == 1 ? 8 : kVectors == 2 ? 4 : 3;
+  constexpr int kGroup = kVectors == 1 ? 8 : kVectors == 2 ? 4 : kVectors == 3 ? 3 : 2;
   const Mask last = FirstLanes(call.columns - (kVectors - 1) * kLanes);
   int row = 0;
   for (; row + kGroup <= call.rows; row += kGroup) {
@@ -112,8 +122,10 @@ void RunChain(const ChainCall& call, float* out, int64_t out_stride) {
       return RunAll<1>(call, out, out_stride);
     case 2:
       return RunAll<2>(call, out, out_stride);
-    default:
+    case 3:
       return RunAll<3>(call, out, out_stride);
+    default:
+      return RunAll<4>(call, out, out_stride);
   }
 }
 

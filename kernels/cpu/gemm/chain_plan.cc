@@ -35,6 +35,7 @@ struct Steps {
       last.a *= s.a;
       return true;
     }
+    if (s.op == ChainOp::kLinear && s.b == 0 && Scale(s.a, &last)) return true;
     if (s.op == ChainOp::kLinear && last.op == ChainOp::kGate && s.b == 0 && s.a > 0) {
       for (float* f : {&last.a, &last.b, &last.lo, &last.hi}) *f *= s.a;
       return true;
@@ -49,6 +50,35 @@ struct Steps {
     }
     return false;
   }
+
+  // Multiplies what a step makes, where a factor of its own can take the scale.
+  static bool Scale(float scale, ChainStep* step) {
+    switch (step->op) {
+      case ChainOp::kCubic:
+        step->a *= scale;
+        step->b *= scale;
+        return true;
+      case ChainOp::kGateErf:
+        step->hi *= scale;
+        [[fallthrough]];
+      case ChainOp::kGateSigmoid:
+        step->lo *= scale;
+        return true;
+      default:
+        return false;
+    }
+  }
+};
+
+// c[0] + c[1] x + c[2] x^2 + c[3] x^3.
+struct Polynomial {
+  double c[4] = {};
+
+  int degree() const {
+    int d = 3;
+    while (d > 0 && c[d] == 0) --d;
+    return d;
+  }
 };
 
 class Matcher {
@@ -61,22 +91,32 @@ class Matcher {
   bool Match(int node, int base, Steps* steps) {
     if (node == base) return true;
     const ExprNode& n = nodes_[node];
-    // The budget bounds the search on expressions made of many products of the same value.
-    if (n.dtype != DType::kF32 || ++visits_ > 500) return false;
+    if (n.dtype != DType::kF32 || ++visits_ > kMaxVisits) return false;
     switch (n.op) {
       case ExprOp::kNeg:
         return Match(n.args[0], base, steps) && steps->PushLinear(-1, 0);
       case ExprOp::kSigmoid:
         return Match(n.args[0], base, steps) && steps->Push({ChainOp::kSigmoid});
+      case ExprOp::kTanh:
+        return Match(n.args[0], base, steps) && steps->Push({ChainOp::kTanh});
+      case ExprOp::kErf:
+        return Match(n.args[0], base, steps) && steps->Push({ChainOp::kErf});
       case ExprOp::kRoundF16:
         return Match(n.args[0], base, steps) && steps->Push({ChainOp::kRoundF16});
-      case ExprOp::kFma:
-        return MatchFma(n, base, steps);
       case ExprOp::kSub:
       case ExprOp::kDiv:
         return MatchOrdered(n, base, steps);
       case ExprOp::kAdd:
       case ExprOp::kMul:
+      case ExprOp::kFma: {
+        Steps attempt = *steps;
+        const bool fma = n.op == ExprOp::kFma;
+        if (!(fma ? MatchFma(n, base, &attempt) : MatchSymmetric(n, base, &attempt))) {
+          return MatchCubic(node, base, steps);
+        }
+        *steps = attempt;
+        return true;
+      }
       case ExprOp::kMin:
       case ExprOp::kMax:
         return MatchSymmetric(n, base, steps);
@@ -86,11 +126,48 @@ class Matcher {
   }
 
  private:
+  // Bounds the search on expressions made of many products of the same value.
+  static constexpr int kMaxVisits = 500;
+
   bool IsConst(int node, double* value) const {
     const ExprNode& n = nodes_[node];
     if (n.op != ExprOp::kConst || n.dtype != DType::kF32) return false;
     *value = abi::BitsToFloat(n.imm);
     return true;
+  }
+
+  // The node as a polynomial of `base`.
+  bool AsPolynomial(int node, int base, Polynomial* p) {
+    *p = {};
+    if (node == base) {
+      p->c[1] = 1;
+      return true;
+    }
+    const ExprNode& n = nodes_[node];
+    if (n.dtype != DType::kF32 || ++visits_ > kMaxVisits) return false;
+    if (IsConst(node, &p->c[0])) return true;
+    if (n.op != ExprOp::kAdd && n.op != ExprOp::kMul && n.op != ExprOp::kFma) return false;
+    Polynomial a, b, addend;
+    if (!AsPolynomial(n.args[0], base, &a) || !AsPolynomial(n.args[1], base, &b)) return false;
+    if (n.op == ExprOp::kFma && !AsPolynomial(n.args[2], base, &addend)) return false;
+    if (n.op == ExprOp::kAdd) {
+      for (int i = 0; i < 4; ++i) p->c[i] = a.c[i] + b.c[i];
+      return true;
+    }
+    if (a.degree() + b.degree() > 3) return false;
+    *p = addend;
+    for (int i = 0; i <= a.degree(); ++i) {
+      for (int j = 0; j <= b.degree(); ++j) p->c[i + j] += a.c[i] * b.c[j];
+    }
+    return true;
+  }
+
+  // x * a + x^3 * b: inside the tanh of GELU.
+  bool MatchCubic(int node, int base, Steps* steps) {
+    Polynomial p;
+    if (!AsPolynomial(node, base, &p) || p.c[0] != 0 || p.c[2] != 0 || p.c[3] == 0) return false;
+    const auto a = static_cast<float>(p.c[1]), b = static_cast<float>(p.c[3]);
+    return steps->Push({ChainOp::kCubic, 0, a, b});
   }
 
   bool MatchSymmetric(const ExprNode& n, int base, Steps* steps) {
@@ -177,8 +254,36 @@ class Matcher {
     }
   }
 
+  // v * f(v) where f is a sigmoid, a tanh or an erf of a multiple of v or of a cubic.
+  static bool PushSmoothGate(const Steps& g, Steps* steps) {
+    int i = 0;
+    float a = 1, b = 0;
+    if (g.count == 0) return false;
+    if (g.step[0].op == ChainOp::kCubic || (g.step[0].op == ChainOp::kLinear && g.step[0].b == 0)) {
+      a = g.step[0].a;
+      b = g.step[i++].b;
+    }
+    if (i == g.count) return false;
+    const ChainOp f = g.step[i++].op;
+    const bool scaled = i < g.count && g.step[i].op == ChainOp::kLinear;
+    const float scale = scaled ? g.step[i].a : 1, shift = scaled ? g.step[i++].b : 0;
+    if (i != g.count) return false;
+    if (f == ChainOp::kSigmoid && shift == 0) {
+      return steps->Push({ChainOp::kGateSigmoid, 0, a, b, scale});
+    }
+    // 1 + tanh(u) = 2 * sigmoid(2 * u).
+    if (f == ChainOp::kTanh && shift == scale) {
+      return steps->Push({ChainOp::kGateSigmoid, 0, 2 * a, 2 * b, 2 * scale});
+    }
+    return f == ChainOp::kErf && b == 0 && steps->Push({ChainOp::kGateErf, 0, a, 0, scale, shift});
+  }
+
   static bool PushGate(const Steps& g, Steps* steps) {
     if (g.count == 1 && g.step[0].op == ChainOp::kSigmoid) return steps->Push({ChainOp::kSilu});
+    return PushSmoothGate(g, steps) || PushClampGate(g, steps);
+  }
+
+  static bool PushClampGate(const Steps& g, Steps* steps) {
     ChainStep gate{ChainOp::kGate, 0, 1, 0, 0, 0};
     int i = 0;
     if (i < g.count && g.step[i].op == ChainOp::kLinear) {

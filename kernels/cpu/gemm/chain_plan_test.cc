@@ -92,6 +92,87 @@ TEST(ChainPlan, SiluPlusResidualAsFma) {
   EXPECT_FALSE(t.Plan(y, /*tensors_allowed=*/false).is_chain);
 }
 
+TEST(ChainPlan, GeluByTanhIsOneStep) {
+  Built t;
+  const uint16_t x = t.biased();
+  const uint16_t cube = t.b.Binary(ExprOp::kMul, x, t.b.Binary(ExprOp::kMul, x, t.c(0.045)));
+  const uint16_t u = t.b.Binary(ExprOp::kMul, t.b.Fma(x, cube, x), t.c(0.8));
+  const uint16_t gate = t.b.Binary(ExprOp::kAdd, t.b.Unary(ExprOp::kTanh, u), t.c(1));
+  // Its half on the value, on the gate and on the product.
+  const uint16_t spellings[] = {
+      t.b.Binary(ExprOp::kMul, t.b.Binary(ExprOp::kMul, x, t.c(0.5)), gate),
+      t.b.Binary(ExprOp::kMul, x, t.b.Binary(ExprOp::kMul, gate, t.c(0.5))),
+      t.b.Binary(ExprOp::kMul, t.b.Binary(ExprOp::kMul, gate, x), t.c(0.5))};
+  for (const uint16_t y : spellings) {
+    const TileEpilogue e = t.Plan(y);
+    ASSERT_TRUE(e.is_chain);
+    EXPECT_EQ(e.bias_input, kBias);
+    ASSERT_EQ(e.step_count, 1);
+    EXPECT_EQ(e.steps[0].op, ChainOp::kGateSigmoid);
+    EXPECT_FLOAT_EQ(e.steps[0].a, 1.6f);
+    EXPECT_FLOAT_EQ(e.steps[0].b, 0.072f);
+    EXPECT_FLOAT_EQ(e.steps[0].lo, 1.0f);
+  }
+}
+
+TEST(ChainPlan, GeluByErfIsOneStep) {
+  Built t;
+  const uint16_t x = t.biased();
+  const uint16_t erf = t.b.Unary(ExprOp::kErf, t.b.Binary(ExprOp::kDiv, x, t.c(1.5)));
+  const uint16_t gate = t.b.Binary(ExprOp::kAdd, erf, t.c(1));
+  const TileEpilogue e =
+      t.Plan(t.b.Binary(ExprOp::kMul, t.b.Binary(ExprOp::kMul, x, gate), t.c(0.5)));
+  ASSERT_TRUE(e.is_chain);
+  ASSERT_EQ(e.step_count, 1);
+  EXPECT_EQ(e.steps[0].op, ChainOp::kGateErf);
+  EXPECT_FLOAT_EQ(e.steps[0].a, 1 / 1.5f);
+  EXPECT_FLOAT_EQ(e.steps[0].lo, 0.5f);
+  EXPECT_FLOAT_EQ(e.steps[0].hi, 0.5f);
+}
+
+TEST(ChainPlan, SwishOfAMultipleIsOneStep) {
+  Built t;
+  const uint16_t x = t.biased();
+  const uint16_t u = t.b.Unary(ExprOp::kSigmoid, t.b.Binary(ExprOp::kMul, x, t.c(1.702)));
+  const TileEpilogue e = t.Plan(t.b.Binary(ExprOp::kMul, u, x));
+  ASSERT_TRUE(e.is_chain);
+  ASSERT_EQ(e.step_count, 1);
+  EXPECT_EQ(e.steps[0].op, ChainOp::kGateSigmoid);
+  EXPECT_FLOAT_EQ(e.steps[0].a, 1.702f);
+  EXPECT_EQ(e.steps[0].b, 0);
+}
+
+TEST(ChainPlan, GatesOfAnotherFormAreLeft) {
+  Built t;
+  const uint16_t x = t.biased();
+  const auto gated = [&](uint16_t gate) {
+    return t.Plan(t.b.Binary(ExprOp::kMul, x, gate)).is_chain;
+  };
+  const uint16_t tanh = t.b.Unary(ExprOp::kTanh, x);
+  EXPECT_FALSE(gated(tanh));
+  EXPECT_FALSE(gated(t.b.Binary(ExprOp::kAdd, tanh, t.c(2))));
+  EXPECT_FALSE(gated(t.b.Unary(ExprOp::kSigmoid, t.b.Binary(ExprOp::kAdd, x, t.c(1)))));
+  // A square is no odd function, and a fourth power is more than a cubic.
+  const uint16_t square = t.b.Binary(ExprOp::kMul, x, x);
+  EXPECT_FALSE(t.Plan(t.b.Fma(x, x, x)).is_chain);
+  EXPECT_FALSE(t.Plan(t.b.Binary(ExprOp::kMul, square, square)).is_chain);
+}
+
+TEST(ChainPlan, CubesAndFunctionsAreSteps) {
+  Built t;
+  const uint16_t x = t.in(0);
+  const uint16_t cube = t.b.Binary(ExprOp::kMul, x, t.b.Binary(ExprOp::kMul, x, x));
+  const TileEpilogue e = t.Plan(
+      t.b.Unary(ExprOp::kErf, t.b.Unary(ExprOp::kTanh, t.b.Binary(ExprOp::kMul, cube, t.c(3)))));
+  ASSERT_TRUE(e.is_chain);
+  ASSERT_EQ(e.step_count, 3);
+  EXPECT_EQ(e.steps[0].op, ChainOp::kCubic);
+  EXPECT_EQ(e.steps[0].a, 0);
+  EXPECT_EQ(e.steps[0].b, 3);
+  EXPECT_EQ(e.steps[1].op, ChainOp::kTanh);
+  EXPECT_EQ(e.steps[2].op, ChainOp::kErf);
+}
+
 TEST(ChainPlan, CrossedBoundsStayTwoSteps) {
   Built t;
   // min(max(x, 2), 1) is 1; max(min(x, 1), 2) is 2: one interval could not say which.
@@ -104,7 +185,7 @@ TEST(ChainPlan, CrossedBoundsStayTwoSteps) {
 
 TEST(ChainPlan, LeavesTheRestToTheEvaluator) {
   Built t;
-  EXPECT_FALSE(t.Plan(t.b.Unary(ExprOp::kTanh, t.biased())).is_chain);
+  EXPECT_FALSE(t.Plan(t.b.Unary(ExprOp::kSin, t.biased())).is_chain);
   EXPECT_FALSE(t.Plan(t.b.Binary(ExprOp::kMul, t.in(0), t.in(kRowVector + 1))).is_chain);
   EXPECT_FALSE(t.Plan(t.b.Binary(ExprOp::kMul, t.in(0), t.in(0))).is_chain);
   EXPECT_FALSE(t.Plan(t.c(4)).is_chain);

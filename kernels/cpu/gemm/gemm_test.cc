@@ -108,6 +108,107 @@ TEST(CpuGemm, ReferenceAgreesWithPlainLoops) {
   }
 }
 
+// Every number of columns up to three panels, so that each way to cut them is met, with few and
+// many rows.
+TEST(CpuGemm, AnyNumberOfColumns) {
+  Rng rng(76);
+  const abi::KernelInfo* ref = abi::FindKernel("cpu.gemm.ref");
+  for (int64_t n = 1; n <= 150; n += n < 20 ? 1 : 7) {
+    KernelCase c = GemmCase(rng, DType::kF32, {}, Uniform(rng, 1, 40), n, Uniform(rng, 1, 50));
+    AddRandomEpilogue(rng, 1, &c);
+    c.Fill(rng);
+    const auto expected = RunVariant(*ref, c, 1);
+    for (const abi::KernelInfo& kernel : abi::KernelsOf(Family::kGemm)) {
+      if (kernel.backend != abi::Backend::kCpu) continue;
+      if (!kernel.supports(c.problem, HostDevice(2)).empty()) continue;
+      const auto found = RunVariant(kernel, c, 2);
+      for (size_t k = 0; k < found.size(); ++k) {
+        ASSERT_LE(WorstError(c, static_cast<int>(k), found[k], expected[k]), Tolerance(c))
+            << kernel.key << ": " << ToString(c.problem);
+      }
+    }
+  }
+}
+
+using Function = double (*)(double);
+
+struct NamedFunction {
+  const char* name;
+  uint16_t (*build)(abi::ExprBuilder& b, uint16_t x);
+  Function exact;
+  double relative;  // error allowed, of the result
+  double absolute;  // and per unit of the operand
+};
+
+uint16_t Constant(abi::ExprBuilder& b, double v) { return b.Const(v, DType::kF32); }
+
+uint16_t BuildGelu(abi::ExprBuilder& b, uint16_t x, uint16_t f) {
+  using enum abi::ExprOp;
+  const uint16_t half = b.Binary(kMul, b.Binary(kAdd, f, Constant(b, 1)), Constant(b, 0.5));
+  return b.Binary(kMul, x, half);
+}
+
+const NamedFunction kFunctions[] = {
+    {"tanh", [](abi::ExprBuilder& b, uint16_t x) { return b.Unary(abi::ExprOp::kTanh, x); },
+     [](double x) { return std::tanh(x); }, 5e-7, 0},
+    {"erf", [](abi::ExprBuilder& b, uint16_t x) { return b.Unary(abi::ExprOp::kErf, x); },
+     [](double x) { return std::erf(x); }, 5e-7, 0},
+    {"sigmoid", [](abi::ExprBuilder& b, uint16_t x) { return b.Unary(abi::ExprOp::kSigmoid, x); },
+     [](double x) { return 1 / (1 + std::exp(-x)); }, 3e-7, 2e-8},
+    {"silu",
+     [](abi::ExprBuilder& b, uint16_t x) {
+       return b.Binary(abi::ExprOp::kMul, x, b.Unary(abi::ExprOp::kSigmoid, x));
+     },
+     [](double x) { return x / (1 + std::exp(-x)); }, 3e-7, 1e-7},
+    {"gelu by tanh",
+     [](abi::ExprBuilder& b, uint16_t x) {
+       using enum abi::ExprOp;
+       const uint16_t cube = b.Binary(kMul, x, b.Binary(kMul, x, Constant(b, 0.044715)));
+       const uint16_t u = b.Binary(kMul, b.Fma(x, cube, x), Constant(b, 0.7978845608));
+       return BuildGelu(b, x, b.Unary(kTanh, u));
+     },
+     [](double x) { return x * 0.5 * (1 + std::tanh(0.7978845608 * (x + 0.044715 * x * x * x))); },
+     5e-7, 2e-7},
+    {"gelu by erf",
+     [](abi::ExprBuilder& b, uint16_t x) {
+       using enum abi::ExprOp;
+       return BuildGelu(b, x, b.Unary(kErf, b.Binary(kMul, x, Constant(b, 0.7071067812))));
+     },
+     [](double x) { return x * 0.5 * (1 + std::erf(x * 0.7071067812)); }, 5e-7, 2e-7},
+};
+
+// The functions of an epilogue over all that they may meet: a product with the one number 1.
+TEST(CpuGemm, EpilogueFunctionsOverTheirRange) {
+  Rng rng(77);
+  for (const NamedFunction& f : kFunctions) {
+    KernelCase c = GemmCase(rng, DType::kF32, {}, 300, 8, 1);
+    c.problem.inputs = {abi::DenseView(DType::kF32, {300, 1}), abi::DenseView(DType::kF32, {1, 8})};
+    c.problem.outputs = {abi::DenseView(DType::kF32, {300, 8})};
+    abi::ExprBuilder b;
+    c.problem.epilogue = b.Finish({f.build(b, b.Input(0, DType::kF32))});
+    c.Fill(rng);
+    auto* x = reinterpret_cast<float*>(c.buffers[0].data());
+    for (int i = 0; i < 300; ++i) {
+      // Both signs, from 1e-30 to 120, most of them between 0.01 and 10.
+      const double size = i < 40 ? std::pow(10, i - 30.0) : std::pow(120, (i - 40) / 259.0) - 0.99;
+      x[i] = static_cast<float>((i % 2 == 0 ? 1 : -1) * std::min(size, 120.0));
+    }
+    auto* ones = reinterpret_cast<float*>(c.buffers[1].data());
+    std::fill(ones, ones + 8, 1.0f);
+    for (const abi::KernelInfo& kernel : abi::KernelsOf(Family::kGemm)) {
+      if (kernel.backend != abi::Backend::kCpu) continue;
+      if (!kernel.supports(c.problem, HostDevice(1)).empty()) continue;
+      const auto found = RunVariant(kernel, c, 1);
+      const auto* y = reinterpret_cast<const float*>(found[0].data());
+      for (int i = 0; i < 300 * 8; ++i) {
+        const double from = x[i / 8], expected = f.exact(from);
+        const double most = f.relative * std::abs(expected) + f.absolute * std::abs(from) + 1e-37;
+        ASSERT_NEAR(y[i], expected, most) << kernel.key << " " << f.name << "(" << from << ")";
+      }
+    }
+  }
+}
+
 TEST(CpuGemm, LongSumsStayExactEnough) {
   Rng rng(73);
   KernelCase c = GemmCase(rng, DType::kF32, {}, 13, 65, 4096);

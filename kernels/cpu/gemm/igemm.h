@@ -34,7 +34,7 @@ inline constexpr int kMaxTaps = 1024;
 inline constexpr int kMaxRowPointers = 4096;
 /// Longest depth that may meet padding: the length of the row of zeros.
 inline constexpr int kMaxPaddedDepth = 8192;
-inline constexpr int kMaxPanelColumns = 48;
+inline constexpr int kMaxPanelColumns = 64;
 inline constexpr int kDepthwiseVectors = 1;  ///< panel width of depthwise sums
 inline constexpr int kMaxTileRows = 16;
 inline constexpr int kMaxChainSteps = 12;
@@ -52,16 +52,21 @@ struct TileOperand {
 
 /// A step of an epilogue that is a chain: v starts as the accumulator.
 enum class ChainOp : uint8_t {
-  kLinear,      ///< v * a + b
-  kClamp,       ///< min(max(v, lo), hi)
-  kGate,        ///< v * clamp(v * a + b, lo, hi): hard swish
-  kSigmoid,     ///< 1 / (1 + exp(-v))
-  kSilu,        ///< v * sigmoid(v)
-  kRoundF16,    ///< nearest f16 value
-  kAddColumns,  ///< v + vector[column]
-  kMulColumns,  ///< v * vector[column]
-  kAddTensor,   ///< v + operand[row, column]
-  kMulTensor,   ///< v * operand[row, column]
+  kLinear,       ///< v * a + b
+  kClamp,        ///< min(max(v, lo), hi)
+  kGate,         ///< v * clamp(v * a + b, lo, hi): hard swish
+  kSigmoid,      ///< 1 / (1 + exp(-v))
+  kSilu,         ///< v * sigmoid(v)
+  kCubic,        ///< v * (a + b * v^2)
+  kTanh,         ///< tanh(v)
+  kErf,          ///< erf(v)
+  kGateSigmoid,  ///< v * lo * sigmoid(v * (a + b * v^2)): swish, GELU by tanh
+  kGateErf,      ///< v * (lo * erf(v * a) + hi): GELU
+  kRoundF16,     ///< nearest f16 value
+  kAddColumns,   ///< v + vector[column]
+  kMulColumns,   ///< v * vector[column]
+  kAddTensor,    ///< v + operand[row, column]
+  kMulTensor,    ///< v * operand[row, column]
 };
 
 struct ChainStep {
@@ -124,6 +129,7 @@ struct Igemm {
   int64_t panel_count = 0;
   int64_t panel_threes = 0;  ///< leading panels of three vectors; the others have panel_narrow
   int panel_narrow = 2;
+  bool panel_pair = false;  ///< the last two panels, two vectors each, are computed as one of four
   int64_t panel_vectors = 0;
 
   ColumnPieces pieces;

@@ -1,6 +1,7 @@
 #include "kernels/cpu/gemm/igemm.h"
 
 #include "kernels/cpu/gemm/depthwise.h"
+#include "kernels/cpu/gemm/depthwise_window.h"
 #include "kernels/cpu/gemm/microkernel.h"
 #include "kernels/cpu/gemm/tile.h"
 
@@ -9,59 +10,37 @@ namespace {
 
 alignas(64) constexpr float kZeros[kMaxPaddedDepth] = {};
 
-// A tap without its position along the rows.
-struct OuterTap {
-  int64_t x;      // elements from Outer::x
-  int64_t index;  // of its first tap along the rows, in packed order
-};
+constexpr int64_t kCacheLineFloats = 16;
 
-struct OuterTaps {
-  int64_t count;
-  OuterTap taps[kMaxTaps];
-};
-
-// Lists the taps that lie inside x along the two outer window axes.
-void CollectTaps(const Igemm& g, const Outer& outer, OuterTaps* list) {
-  const WindowAxis &d = g.window[0], &h = g.window[1];
-  const int64_t q_d = outer.coords[g.outer_rank - 2], q_h = outer.coords[g.outer_rank - 1];
-  int64_t count = 0, index = 0;
-  for (int64_t plane = 0; plane < g.planes; ++plane) {
-    for (int64_t i = 0; i < d.count; ++i) {
-      const int64_t z = q_d * d.stride + d.first + i * d.step;
-      for (int64_t j = 0; j < h.count; ++j, index += g.window[2].count) {
-        const int64_t y = q_h * h.stride + h.first + j * h.step;
-        if (z < 0 || z >= d.extent || y < 0 || y >= h.extent) continue;
-        const int64_t x = plane * g.plane_stride + z * d.x_stride + y * h.x_stride;
-        list->taps[count++] = {x, index};
-      }
-    }
-  }
-  list->count = count;
-}
-
-// What the tiles of one panel and outer index share.
+// What the tiles of one panel and outer index share. Most tiles are short, so that whatever does
+// not depend on the tile is found once.
 struct Rows {
   const Igemm& g;
   const Panel& panel;
   const Outer& outer;
   const OuterTaps& outer_taps;
+  bool shallow = false;    // a row of a tile is one or two cache lines
+  bool direct = false;     // tiles go from the accumulators to the output
   int64_t tap_count = 0;   // of interior tiles
   TileTap taps[kMaxTaps];  // for row 0
+  TileCall call;           // of an interior tile, but for its place
+  float* out = nullptr;    // direct: where row 0 goes
+  int inner_rows = 0;      // of the interior tile that `inner` computes
+  TileFn inner = nullptr;
+  alignas(64) float tile[kMaxTileRows * kMaxPanelColumns];
 
   Rows(const Igemm& igemm, const Panel& p, const Outer& o, const OuterTaps& t)
       : g(igemm), panel(p), outer(o), outer_taps(t) {}
 };
 
-int64_t TapFloats(const Rows& rows) { return rows.g.depth * rows.panel.vectors * kLanes; }
+int64_t TapFloats(const Rows& rows) { return rows.g.depth * PackedColumns(rows.panel); }
 
 // Depthwise: a tile reads only the channels of its own columns.
 int64_t ChannelOffset(const Rows& rows) { return rows.g.depthwise ? rows.panel.first_column : 0; }
 
-// Taps along the rows are one entry of the list: the micro-kernel walks them itself.
+// Taps along the rows are one entry of the list: the depths of all of them are one run of x.
 bool JoinsTaps(const Igemm& g, bool x_is_packed) {
-  const WindowAxis& w = g.window[2];
-  if (g.depthwise) return w.step == 1 && HasDepthwiseWindow(w.count, w.stride);
-  return g.merge_taps || (x_is_packed && w.step == 1);
+  return !g.depthwise && (g.merge_taps || (x_is_packed && g.window[2].step == 1));
 }
 
 void ListTaps(Rows* rows) {
@@ -81,35 +60,40 @@ void ListTaps(Rows* rows) {
   rows->tap_count = n;
 }
 
-TileFn FindTileOf(const Rows& rows, int count, DepthwiseReads reads) {
-  const Igemm& g = rows.g;
-  if (!g.depthwise) return FindTile(rows.panel.vectors, count, reads == DepthwiseReads::kGathered);
-  return FindDepthwiseTile(
-      {reads, count, rows.panel.columns == kLanes, g.window[2].count, g.window[2].stride});
+TileFn FindTileOf(const Rows& rows, int count, bool gathered) {
+  if (!rows.g.depthwise) return FindTile(rows.panel.vectors, count, gathered);
+  return FindDepthwiseTile(count, gathered, rows.panel.columns == kLanes);
 }
 
-// First and last position of x that rows [q, q + count) read.
-struct Reach {
-  int64_t low, high;
-};
-
-Reach ReachOf(const WindowAxis& w, int64_t q, int count) {
-  const int64_t last = w.first + (w.count - 1) * w.step;
-  return {q * w.stride + Smaller(w.first, last),
-          (q + count - 1) * w.stride + (w.first > last ? w.first : last)};
-}
-
-void RunInterior(const Rows& rows, int64_t q, int count, TileCall* call) {
-  const Igemm& g = rows.g;
+void PrepareCall(Rows* rows) {
+  const Igemm& g = rows->g;
+  const Panel& panel = rows->panel;
+  const TileEpilogue& e = g.epilogue;
   const WindowAxis& w = g.window[2];
-  call->taps = rows.taps;
-  call->tap_count = rows.tap_count;
-  call->x = rows.outer.x + q * w.stride * w.x_stride;
-  call->depth = g.merge_taps ? g.depth * w.count : g.depth;
-  call->row_stride = w.stride * w.x_stride;
-  call->x_stride = w.x_stride;
-  const bool window = g.depthwise && JoinsTaps(g, false);
-  FindTileOf(rows, count, window ? DepthwiseReads::kWindow : DepthwiseReads::kSpread)(*call);
+  TileCall& call = rows->call;
+  call.taps = rows->taps;
+  call.tap_count = rows->tap_count;
+  call.depth = g.merge_taps ? g.depth * w.count : g.depth;
+  call.row_stride = w.stride * w.x_stride;
+  rows->shallow = call.tap_count == 1 && call.depth <= 2 * kCacheLineFloats;
+  call.start = panel.start;
+  const bool packed = g.b_row_stride == 0;
+  call.b_stride = packed ? PackedColumns(panel) : g.b_row_stride;
+  call.b_far = PackedColumns(panel) * (packed ? g.total_depth : 1);
+  call.last_x = FirstLanes(panel.columns - (panel.vectors - 1) * kLanes);
+  rows->direct = e.is_direct && panel.segment_count == 1;
+  call.clamp = rows->direct && e.step_count == 1;
+  call.out = rows->tile;
+  call.out_stride = panel.vectors * kLanes;
+  call.last = FirstLanes(kLanes);
+  if (!rows->direct) return;
+  const TileOperand& out = e.outputs[0];
+  rows->out =
+      reinterpret_cast<float*>(TileAddress(rows->outer.outputs[0], out, 0, panel.segments[0]));
+  call.out_stride = out.row_stride;
+  call.last = call.last_x;
+  call.lo = e.steps[0].lo;
+  call.hi = e.steps[0].hi;
 }
 
 // A tile that meets padding, row by row: rows outside x are read from a row of zeros.
@@ -140,7 +124,7 @@ void RunGathered(const Rows& rows, int64_t q, int count, TileCall* call) {
   call->rows = table;
   call->tap_count = n;
   call->depth = g.depth;
-  FindTileOf(rows, count, DepthwiseReads::kGathered)(*call);
+  FindTileOf(rows, count, true)(*call);
 }
 
 void ZeroFloats(float* to, int64_t n) {
@@ -211,107 +195,118 @@ bool RunPadded(const Rows& rows, int64_t q, int count, TileCall* call) {
   call->taps = taps;
   call->tap_count = n;
   call->x = copy;
-  call->depth = join && !g.depthwise ? g.depth * w.count : g.depth;
+  call->depth = join ? g.depth * w.count : g.depth;
   call->row_stride = w.stride * pixel;
-  call->x_stride = pixel;
   call->last_x = FirstLanes(kLanes);
-  const bool window = g.depthwise && join;
-  FindTileOf(rows, count, window ? DepthwiseReads::kWindow : DepthwiseReads::kSpread)(*call);
+  FindTileOf(rows, count, false)(*call);
   return true;
 }
 
-void RunMicrokernel(const Rows& rows, int64_t q, int count, TileCall* call) {
-  const Reach reach = ReachOf(rows.g.window[2], q, count);
-  if (reach.low >= 0 && reach.high < rows.g.window[2].extent) {
-    RunInterior(rows, q, count, call);
-  } else if (!RunPadded(rows, q, count, call)) {
-    RunGathered(rows, q, count, call);
+// A tile that meets padding.
+void RunOutside(const Rows& rows, int64_t q, int count, TileCall call) {
+  if (!RunPadded(rows, q, count, &call)) RunGathered(rows, q, count, &call);
+}
+
+// A shallow tile is over before the processor has looked far enough ahead to fetch the next one.
+// Inline, or the compiler would drop the call: to it the function has no effect.
+AICF_INLINE void PrefetchNext(const TileCall& call, int count) {
+  const float* next = call.x + call.taps[0].x + count * call.row_stride;
+  for (int r = 0; r < count; ++r, next += call.row_stride) {
+    for (int64_t k = 0; k < call.depth; k += kCacheLineFloats) __builtin_prefetch(next + k);
   }
 }
 
-void RunOneTile(const Rows& rows, int64_t q, int count) {
-  const Igemm& g = rows.g;
-  const Panel& panel = rows.panel;
-  const TileEpilogue& e = g.epilogue;
-  alignas(64) float tile[kMaxTileRows * kMaxPanelColumns];
-  TileCall call;
-  call.start = panel.start;
-  call.b_stride = g.b_row_stride != 0 ? g.b_row_stride : panel.vectors * kLanes;
-  call.last_x = FirstLanes(panel.columns - (panel.vectors - 1) * kLanes);
-  call.clamp = false;
-  if (e.is_direct && panel.segment_count == 1) {
-    const TileOperand& out = e.outputs[0];
-    call.out =
-        reinterpret_cast<float*>(TileAddress(rows.outer.outputs[0], out, q, panel.segments[0]));
-    call.out_stride = out.row_stride;
-    call.last = call.last_x;
-    if (e.step_count == 1) {
-      call.clamp = true;
-      call.lo = e.steps[0].lo;
-      call.hi = e.steps[0].hi;
+void RunOneTile(Rows* rows, int64_t q, int count) {
+  TileCall& call = rows->call;
+  if (rows->direct) call.out = rows->out + q * call.out_stride;
+  const Reach reach = ReachOf(rows->g.window[2], q, count);
+  if (reach.low >= 0 && reach.high < rows->g.window[2].extent) {
+    if (count != rows->inner_rows) {
+      rows->inner_rows = count;
+      rows->inner = FindTileOf(*rows, count, false);
     }
-    return RunMicrokernel(rows, q, count, &call);
+    call.x = rows->outer.x + q * call.row_stride;
+    if (rows->shallow) PrefetchNext(call, count);
+    rows->inner(call);
+  } else {
+    RunOutside(*rows, q, count, call);
   }
-  call.out = tile;
-  call.out_stride = panel.vectors * kLanes;
-  call.last = FirstLanes(kLanes);
-  RunMicrokernel(rows, q, count, &call);
-  FinishTile(g, panel, rows.outer, q, count, tile);
+  if (!rows->direct) FinishTile(rows->g, rows->panel, rows->outer, q, count, rows->tile);
 }
 
-// Rows [begin, end) of one outer index in tiles of nearly equal height: one short tile at the end
-// would cost as much as a full one.
 void RunRows(const Igemm& g, const Panel& panel, const Outer& outer, const OuterTaps& outer_taps,
-             int64_t begin, int64_t end) {
+             Range range) {
   Rows rows(g, panel, outer, outer_taps);
   ListTaps(&rows);
+  PrepareCall(&rows);
   int64_t most = g.depthwise ? kDepthwiseRows : kTileRows[panel.vectors - 1];
   const int64_t taps = outer_taps.count * g.window[2].count;
   if (taps > 0) most = Smaller(most, kMaxRowPointers / taps);
-  const int64_t count = end - begin, tiles = (count + most - 1) / most;
-  for (int64_t t = 0; t < tiles; ++t) {
-    const int64_t q = begin + count * t / tiles;
-    RunOneTile(rows, q, static_cast<int>(begin + count * (t + 1) / tiles - q));
+  EachTile(range, most, [&](int64_t q, int count) { RunOneTile(&rows, q, count); });
+}
+
+// Rows first: x is read once, in order, and nothing of B is worth keeping.
+void RunDepthwiseUnit(const Igemm& g, Range panels, Range outers, Range rows) {
+  Outer outer;
+  OuterTaps taps;
+  for (int64_t o = outers.begin; o < outers.end; ++o) {
+    EnterOuter(g, o, &outer);
+    CollectTaps(g, outer, &taps);
+    for (int64_t p = panels.begin; p < panels.end; ++p) {
+      Panel panel;
+      EnterPanel(g, p, &panel);
+      RunRows(g, panel, outer, taps, rows);
+    }
+  }
+}
+
+void RunProductUnit(const Igemm& g, Range panels, Range outers, Range rows) {
+  Panel panel;
+  Outer outer;
+  OuterTaps taps;
+  for (int64_t p = panels.begin; p < panels.end; ++p) {
+    EnterPanel(g, p, &panel);
+    for (int64_t o = outers.begin; o < outers.end; ++o) {
+      EnterOuter(g, o, &outer);
+      CollectTaps(g, outer, &taps);
+      RunRows(g, panel, outer, taps, rows);
+    }
   }
 }
 
 }  // namespace
 
+void CollectTaps(const Igemm& g, const Outer& outer, OuterTaps* list) {
+  const WindowAxis &d = g.window[0], &h = g.window[1];
+  const int64_t q_d = outer.coords[g.outer_rank - 2], q_h = outer.coords[g.outer_rank - 1];
+  int64_t count = 0, index = 0;
+  for (int64_t plane = 0; plane < g.planes; ++plane) {
+    for (int64_t i = 0; i < d.count; ++i) {
+      const int64_t z = q_d * d.stride + d.first + i * d.step;
+      for (int64_t j = 0; j < h.count; ++j, index += g.window[2].count) {
+        const int64_t y = q_h * h.stride + h.first + j * h.step;
+        if (z < 0 || z >= d.extent || y < 0 || y >= h.extent) continue;
+        const int64_t x = plane * g.plane_stride + z * d.x_stride + y * h.x_stride;
+        list->taps[count++] = {x, index};
+      }
+    }
+  }
+  list->count = count;
+}
+
 void RunIgemmUnit(const Igemm& g, int64_t unit) {
+  const bool window = g.depthwise && HasDepthwiseWindow(g.window[2]);
+  if (window) unit = g.segments * g.outer_groups * g.panel_groups - 1 - unit;
   const int64_t segment = unit % g.segments;
   const int64_t outer_group = unit / g.segments % g.outer_groups;
   const int64_t panel_group = unit / g.segments / g.outer_groups;
-  const int64_t begin = g.width * segment / g.segments, end = g.width * (segment + 1) / g.segments;
+  const Range rows = {g.width * segment / g.segments, g.width * (segment + 1) / g.segments};
   const int64_t first_outer = outer_group * g.outers_per_unit;
-  const int64_t last_outer = Smaller(first_outer + g.outers_per_unit, g.outer_count);
+  const Range outers = {first_outer, Smaller(first_outer + g.outers_per_unit, g.outer_count)};
   const int64_t first_panel = panel_group * g.panels_per_unit;
-  const int64_t last_panel = Smaller(first_panel + g.panels_per_unit, g.panel_count);
-  if (g.depthwise) {
-    // Rows first: x is read once, in order, and nothing of B is worth keeping.
-    Outer outer;
-    OuterTaps taps;
-    for (int64_t o = first_outer; o < last_outer; ++o) {
-      EnterOuter(g, o, &outer);
-      CollectTaps(g, outer, &taps);
-      for (int64_t p = first_panel; p < last_panel; ++p) {
-        Panel panel;
-        EnterPanel(g, p, &panel);
-        RunRows(g, panel, outer, taps, begin, end);
-      }
-    }
-    return;
-  }
-  for (int64_t p = first_panel; p < last_panel; ++p) {
-    Panel panel;
-    EnterPanel(g, p, &panel);
-    Outer outer;
-    OuterTaps taps;
-    for (int64_t o = first_outer; o < last_outer; ++o) {
-      EnterOuter(g, o, &outer);
-      CollectTaps(g, outer, &taps);
-      RunRows(g, panel, outer, taps, begin, end);
-    }
-  }
+  const Range panels = {first_panel, Smaller(first_panel + g.panels_per_unit, g.panel_count)};
+  if (window) return RunWindowUnit(g, panels, outers, rows);
+  g.depthwise ? RunDepthwiseUnit(g, panels, outers, rows) : RunProductUnit(g, panels, outers, rows);
 }
 
 AICF_ISA_END

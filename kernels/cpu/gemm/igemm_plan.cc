@@ -23,6 +23,32 @@ void EachOperand(TileEpilogue* e, const F& f) {
   for (int k = 0; k < e->output_count; ++k) f(e->outputs[k]);
 }
 
+// Rows lie along the last spatial axis. Where that is a single position without a window, as in a
+// sequence stored as length x 1, the axis before it takes its place: a tile of one row would use a
+// fourteenth of the registers. The weights' order stays, since a single tap has no part in it.
+void RotateRows(Igemm* g) {
+  const int last = g->outer_rank - 1;
+  if (g->outer[last] * g->outer[last - 1] <= 1) return;
+  for (int turn = 0; turn < 2; ++turn) {
+    if (g->width != 1 || g->window[2].count != 1 || g->window[2].first != 0) return;
+    g->window[2] = g->window[1];
+    g->window[1] = g->window[0];
+    g->window[0] = WindowAxis{};
+    g->width = g->outer[last];
+    g->outer[last] = g->outer[last - 1];
+    g->outer[last - 1] = 1;
+    EachOperand(&g->epilogue, [&](TileOperand& o) {
+      o.row_stride = o.outer_strides[last];
+      o.outer_strides[last] = o.outer_strides[last - 1];
+      o.outer_strides[last - 1] = 0;
+    });
+    TileEpilogue& e = g->epilogue;
+    e.row_axis = e.outer_axes[last];
+    e.outer_axes[last] = e.outer_axes[last - 1];
+    e.outer_axes[last - 1] = -1;
+  }
+}
+
 // Makes `axis` part of the rows if it continues them in x and in every operand.
 bool MergeAxis(Igemm* g, int axis) {
   const int w = axis - (g->outer_rank - 2);  // window axis, negative for a batch axis
@@ -56,8 +82,10 @@ void MergeRows(Igemm* g) {
   }
 }
 
-// A unit's rows of x stay in the second-level cache while the panels of B pass over them.
-constexpr int64_t kUnitBytes = 1024 * 1024;
+// A unit's rows of x stay in the second-level cache while the panels of B pass over them. Where all
+// of B stays there too, shorter units read x from a nearer cache.
+constexpr int64_t kUnitBytes = 1024 * 1024, kShortUnitBytes = 128 * 1024;
+constexpr int64_t kSmallPanelsBytes = 256 * 1024;
 // Below this a second thread costs more than it gives (about 5 microseconds of one core).
 constexpr double kUnitFlops = 400e3;
 constexpr int64_t kUnitsPerThread = 3;
@@ -76,10 +104,13 @@ void PlanUnits(int threads, Igemm* g) {
   if (threads > 1 && flops > 2 * kUnitFlops) {
     parts = std::min<int64_t>(threads * kUnitsPerThread, static_cast<int64_t>(flops / kUnitFlops));
   }
+  const int64_t b_bytes = g->total_depth * g->columns * int64_t{sizeof(float)};
+  const bool is_short = !g->depthwise && b_bytes <= kSmallPanelsBytes;
+  const int64_t unit_bytes = is_short ? kShortUnitBytes : kUnitBytes;
   const int64_t rows = g->outer_count * g->width;
   // Not below a few tiles: shorter units waste what is loaded for a panel.
   const int64_t unit_rows = std::max<int64_t>(
-      std::min(kUnitBytes / row_bytes, CeilDiv(rows, parts)), std::min<int64_t>(28, rows));
+      std::min(unit_bytes / row_bytes, CeilDiv(rows, parts)), std::min<int64_t>(28, rows));
   if (g->width >= unit_rows) {
     g->segments = std::max<int64_t>(1, g->width / std::max<int64_t>(1, unit_rows));
     g->outers_per_unit = 1;
@@ -147,9 +178,15 @@ void PlanIgemm(const abi::ArgBlock& args, const IgemmIsa& isa, Igemm* g) {
   g->panel_narrow = panels.narrow;
   g->panel_count = panels.count;
   g->panel_threes = panels.threes;
+  // Tiles of six rows by four vectors do better than two of fourteen by two: they write whole rows
+  // of the output and read x once. They need 32 registers.
+  g->panel_pair =
+      isa.lanes == 16 && panels.narrow == 2 && panels.vectors % 3 == 1 && panels.vectors > 1;
+  if (g->panel_pair) --g->panel_count;
   g->panel_vectors = panels.vectors;
   const bool one_piece = g->pieces.piece_columns == g->columns;
   g->epilogue.eval_block = isa.eval_block;
+  RotateRows(g);
   if (one_piece && !UsesIndex(*g->epilogue.expr)) MergeRows(g);
   PlanChain(*g->epilogue.expr, one_piece, &g->epilogue);
   const WindowAxis& w = g->window[2];

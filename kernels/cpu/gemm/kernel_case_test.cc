@@ -52,9 +52,19 @@ uint16_t HardSwish(ExprBuilder& b, uint16_t x, bool fused) {
   return fused ? y : b.Binary(ExprOp::kDiv, y, c(6));
 }
 
+// GELU by tanh or by erf.
+uint16_t Gelu(ExprBuilder& b, uint16_t x, bool by_tanh) {
+  const auto c = [&](double v) { return b.Const(v, DType::kF32); };
+  const uint16_t cube = b.Binary(ExprOp::kMul, x, b.Binary(ExprOp::kMul, x, c(0.044715)));
+  const uint16_t u = by_tanh ? b.Binary(ExprOp::kMul, b.Fma(x, cube, x), c(0.7978845608))
+                             : b.Binary(ExprOp::kMul, x, c(0.7071067812));
+  const uint16_t f = b.Unary(by_tanh ? ExprOp::kTanh : ExprOp::kErf, u);
+  return b.Binary(ExprOp::kMul, b.Binary(ExprOp::kMul, x, c(0.5)), b.Binary(ExprOp::kAdd, f, c(1)));
+}
+
 uint16_t Activation(Rng& rng, ExprBuilder& b, uint16_t x) {
   const auto c = [&](double v) { return b.Const(v, DType::kF32); };
-  switch (Uniform(rng, 0, 8)) {
+  switch (Uniform(rng, 0, 11)) {
     case 0:
       return b.Binary(ExprOp::kMax, x, c(0));
     case 1:
@@ -71,6 +81,12 @@ uint16_t Activation(Rng& rng, ExprBuilder& b, uint16_t x) {
       return b.Unary(ExprOp::kTanh, x);
     case 7:
       return b.Binary(ExprOp::kSub, c(1), b.Binary(ExprOp::kMul, x, c(-2.5)));
+    case 8:
+      return b.Unary(ExprOp::kErf, x);
+    case 9:
+      return Gelu(b, x, true);
+    case 10:
+      return Gelu(b, x, false);
     default:
       return x;
   }

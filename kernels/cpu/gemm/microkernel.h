@@ -12,8 +12,8 @@ AICF_ISA_BEGIN
 
 // Accumulators plus one panel row plus one broadcast fill the register file: 32 registers with
 // AVX-512, 16 otherwise.
-inline constexpr int kTileRows[3] = {kLanes == 16 ? 14 : 12, kLanes == 16 ? 14 : 6,
-                                     kLanes == 16 ? 9 : 4};
+inline constexpr int kTileRows[4] = {kLanes == 16 ? 14 : 12, kLanes == 16 ? 14 : 6,
+                                     kLanes == 16 ? 9 : 4, kLanes == 16 ? 6 : 2};
 
 struct TileTap {
   int64_t x;       ///< row 0 from TileCall::x, in elements (evenly spaced rows only)
@@ -28,13 +28,12 @@ struct TileCall {
   int64_t row_stride;  ///< elements between rows (evenly spaced rows only)
   int64_t depth;
   int64_t b_stride;    ///< elements between rows of the panel
+  int64_t b_far;       ///< elements from vector 0 to vector 2 of a panel of four
   const float* start;  ///< VECTORS * kLanes values that every row starts from
   float* out;          ///< row r at out + r * out_stride
   int64_t out_stride;
-  Mask last;  ///< lanes of the last vector that are stored
-  // Depthwise only.
-  Mask last_x;       ///< lanes that x has
-  int64_t x_stride;  ///< elements between positions of x
+  Mask last;    ///< lanes of the last vector that are stored
+  Mask last_x;  ///< lanes that x has (depthwise only)
   bool clamp;
   float lo, hi;
 };
@@ -77,9 +76,9 @@ struct TileRowsAt<kRows, kVectors, true> {
   AICF_INLINE void Next() {}
 };
 
-// Clamps and stores the accumulators.
-template <int kRows, int kVectors>
-AICF_INLINE void FinishAccumulators(const TileCall& call, Vec (&acc)[kRows][kVectors]) {
+// Clamps the accumulators and stores them to `out`.
+template <int kRows, int kVectors, class Call>
+AICF_INLINE void FinishAccumulators(const Call& call, float* out, Vec (&acc)[kRows][kVectors]) {
   if (call.clamp) {
     const Vec lo = Broadcast(call.lo), hi = Broadcast(call.hi);
 #pragma GCC unroll 16
@@ -88,13 +87,25 @@ AICF_INLINE void FinishAccumulators(const TileCall& call, Vec (&acc)[kRows][kVec
       for (int j = 0; j < kVectors; ++j) acc[r][j] = Min(hi, Max(lo, acc[r][j]));
     }
   }
+  // Copies: for all the compiler knows, the stores change the call.
+  const int64_t stride = call.out_stride;
+  const Mask last = call.last;
 #pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
-    float* out = call.out + r * call.out_stride;
+  for (int r = 0; r < kRows; ++r, out += stride) {
 #pragma GCC unroll 4
     for (int j = 0; j + 1 < kVectors; ++j) Store(out + j * kLanes, acc[r][j]);
-    StoreMasked(out + (kVectors - 1) * kLanes, call.last, acc[r][kVectors - 1]);
+    StoreMasked(out + (kVectors - 1) * kLanes, last, acc[r][kVectors - 1]);
   }
+}
+
+// How far ahead of its use a row of a panel is asked for: deep panels come from the second-level
+// cache, which alone costs a tenth of the time. A panel of one vector is small and used slowly.
+inline constexpr int64_t kAheadRows = 16;
+
+// Vector j of a row of a panel.
+template <int kVectors>
+AICF_INLINE int64_t PanelVector(int j, int64_t far) {
+  return kVectors == 4 && j >= 2 ? far + (j - 2) * kLanes : j * kLanes;
 }
 
 template <int kRows, int kVectors, bool kGathered>
@@ -105,14 +116,19 @@ void RunTile(const TileCall& call) {
 #pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j) acc[r][j] = Load(call.start + j * kLanes);
   }
-  const int64_t depth = call.depth, b_stride = call.b_stride;
+  const int64_t depth = call.depth, b_stride = call.b_stride, far = call.b_far;
   for (int64_t tap = 0; tap < call.tap_count; ++tap) {
     TileRowsAt<kRows, kVectors, kGathered> rows(call, tap);
     const float* b = call.taps[tap].b;
-    for (int64_t k = 0; k < depth; ++k, b += b_stride) {
+    const float* ahead = b + kAheadRows * b_stride;
+    for (int64_t k = 0; k < depth; ++k, b += b_stride, ahead += b_stride) {
       Vec panel[kVectors];
 #pragma GCC unroll 4
-      for (int j = 0; j < kVectors; ++j) panel[j] = Load(b + j * kLanes);
+      for (int j = 0; j < kVectors; ++j) {
+        const int64_t at = PanelVector<kVectors>(j, far);
+        panel[j] = Load(b + at);
+        if (kVectors > 1) __builtin_prefetch(ahead + at);
+      }
 #pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) {
         const Vec a = Broadcast(rows.At(r, k));
@@ -122,10 +138,10 @@ void RunTile(const TileCall& call) {
       rows.Next();
     }
   }
-  FinishAccumulators<kRows, kVectors>(call, acc);
+  FinishAccumulators<kRows, kVectors>(call, call.out, acc);
 }
 
-/// The kernel for a tile. REQUIRES: 1 <= vectors <= 3, 1 <= rows <= kTileRows[vectors - 1].
+/// The kernel for a tile. REQUIRES: 1 <= vectors <= 4, 1 <= rows <= kTileRows[vectors - 1].
 TileFn FindTile(int vectors, int rows, bool gathered);
 
 AICF_ISA_END

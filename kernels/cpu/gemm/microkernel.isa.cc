@@ -25,8 +25,10 @@ TileFn FindTile(int vectors, int rows, bool gathered) {
       return PickRows<1>(rows, gathered);
     case 2:
       return PickRows<2>(rows, gathered);
-    default:
+    case 3:
       return PickRows<3>(rows, gathered);
+    default:
+      return PickRows<4>(rows, gathered);
   }
 }
 

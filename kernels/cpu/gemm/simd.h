@@ -37,6 +37,18 @@ AICF_INLINE Vec Fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
 // The second operand is returned when one is NaN: Min(bound, x) passes NaN on.
 AICF_INLINE Vec Min(Vec bound, Vec x) { return _mm512_maskz_min_ps(kAllLanes, bound, x); }
 AICF_INLINE Vec Max(Vec bound, Vec x) { return _mm512_maskz_max_ps(kAllLanes, bound, x); }
+/// |x|, and |x| with the sign of `sign`.
+AICF_INLINE Vec Magnitude(Vec x) {
+  return _mm512_castsi512_ps(
+      _mm512_and_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff)));
+}
+AICF_INLINE Vec CopySign(Vec x, Vec sign) {
+  constexpr int kSignFromThird =
+      0xca;  // where the first operand has a bit the second, else the third
+  const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
+  return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(magnitude, _mm512_castps_si512(x),
+                                                       _mm512_castps_si512(sign), kSignFromThird));
+}
 /// x rounded to the nearest integer, and 2^that.
 AICF_INLINE Vec RoundNearest(Vec x) {
   return _mm512_maskz_roundscale_ps(kAllLanes, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -74,6 +86,10 @@ AICF_INLINE void StoreMasked(float* p, Mask m, Vec v) { _mm256_maskstore_ps(p, m
 AICF_INLINE Vec Fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
 AICF_INLINE Vec Min(Vec bound, Vec x) { return _mm256_min_ps(bound, x); }
 AICF_INLINE Vec Max(Vec bound, Vec x) { return _mm256_max_ps(bound, x); }
+AICF_INLINE Vec Magnitude(Vec x) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x); }
+AICF_INLINE Vec CopySign(Vec x, Vec sign) {
+  return _mm256_or_ps(Magnitude(x), _mm256_and_ps(_mm256_set1_ps(-0.0f), sign));
+}
 AICF_INLINE Vec RoundNearest(Vec x) {
   return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
@@ -120,6 +136,10 @@ AICF_INLINE void StoreMasked(float* p, Mask m, Vec v) {
 AICF_INLINE Vec Fma(Vec a, Vec b, Vec c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
 AICF_INLINE Vec Min(Vec bound, Vec x) { return _mm_min_ps(bound, x); }
 AICF_INLINE Vec Max(Vec bound, Vec x) { return _mm_max_ps(bound, x); }
+AICF_INLINE Vec Magnitude(Vec x) { return _mm_andnot_ps(_mm_set1_ps(-0.0f), x); }
+AICF_INLINE Vec CopySign(Vec x, Vec sign) {
+  return _mm_or_ps(Magnitude(x), _mm_and_ps(_mm_set1_ps(-0.0f), sign));
+}
 // REQUIRES: |x| < 2^31.
 AICF_INLINE Vec RoundNearest(Vec x) { return _mm_cvtepi32_ps(_mm_cvtps_epi32(x)); }
 // REQUIRES: |n| <= 252, an integer.

@@ -15,21 +15,29 @@ struct Segment {
   int64_t offset;   // elements of the output
 };
 
-// Where a panel lies among the columns.
+// Where a panel lies among the columns. Packed, it is `parts` panels one after the other.
 struct PanelPlace {
-  int vectors;
+  int vectors, parts;
   int columns;  // valid ones
   int64_t first_column;
 };
 
+/// Columns that follow one another in a packed row of a panel.
+AICF_INLINE int64_t PackedColumns(const PanelPlace& panel) {
+  return panel.vectors / panel.parts * kLanes;
+}
+
 AICF_INLINE PanelPlace PanelAt(const Igemm& g, int64_t index) {
   const bool three = index < g.panel_threes;
+  const bool pair = g.panel_pair && index == g.panel_count - 1;
   const int64_t vector =
       three ? 3 * index : 3 * g.panel_threes + g.panel_narrow * (index - g.panel_threes);
-  const int vectors =
-      three ? 3 : static_cast<int>(Smaller(g.panel_narrow, g.panel_vectors - vector));
+  const int vectors = three  ? 3
+                      : pair ? 4
+                             : static_cast<int>(Smaller(g.panel_narrow, g.panel_vectors - vector));
   const int64_t first = vector * kLanes;
-  return {vectors, static_cast<int>(Smaller(vectors * kLanes, g.columns - first)), first};
+  const auto columns = static_cast<int>(Smaller(vectors * kLanes, g.columns - first));
+  return {vectors, pair ? 2 : 1, columns, first};
 }
 
 // A panel of columns and everything that depends on the column alone.

@@ -67,6 +67,12 @@ float LoadColumn(const TileOperand& o, int64_t column) {
 
 void GatherColumns(const TileOperand& operand, const Panel& panel, float* out) {
   std::memset(out, 0, kMaxPanelColumns * sizeof(float));
+  const Segment& only = panel.segments[0];
+  if (panel.segment_count == 1 && operand.dtype == DType::kF32 && operand.col_stride == 1) {
+    const auto* from = reinterpret_cast<const float*>(operand.data) + only.channel;
+    std::memcpy(out, from, static_cast<size_t>(panel.columns) * sizeof(float));
+    return;
+  }
   for (int i = 0; i < panel.segment_count; ++i) {
     const Segment& s = panel.segments[i];
     for (int c = s.begin; c < s.end; ++c) out[c] = LoadColumn(operand, s.channel + c - s.begin);
@@ -74,6 +80,11 @@ void GatherColumns(const TileOperand& operand, const Panel& panel, float* out) {
 }
 
 void FindSegments(const Igemm& g, Panel* panel) {
+  if (g.pieces.piece_columns == g.columns) {
+    panel->segment_count = 1;
+    panel->segments[0] = {0, panel->columns, panel->first_column, 0};
+    return;
+  }
   const int64_t width = g.pieces.piece_columns;
   int64_t piece = panel->first_column / width, channel = panel->first_column % width;
   panel->segment_count = 0;
@@ -102,25 +113,25 @@ void EnterPanel(const Igemm& g, int64_t index, Panel* panel) {
 }
 
 void EnterOuter(const Igemm& g, int64_t index, Outer* outer) {
-  for (int axis = g.outer_rank - 1; axis >= 0; --axis) {
-    outer->coords[axis] = index % g.outer[axis];
-    index /= g.outer[axis];
-  }
-  const auto offset = [&](const int64_t* strides) {
-    int64_t sum = 0;
-    for (int axis = 0; axis < g.outer_rank; ++axis) sum += outer->coords[axis] * strides[axis];
-    return sum;
-  };
   const TileEpilogue& e = g.epilogue;
-  outer->x = g.x + offset(g.x_outer_strides);
-  outer->b = g.packed + offset(g.b_outer_strides);
-  for (int k = 0; k < e.input_count; ++k) {
-    outer->inputs[k] =
-        e.inputs[k].data + offset(e.inputs[k].outer_strides) * BytesOf(e.inputs[k].dtype);
-  }
-  for (int k = 0; k < e.output_count; ++k) {
-    outer->outputs[k] =
-        e.outputs[k].data + offset(e.outputs[k].outer_strides) * BytesOf(e.outputs[k].dtype);
+  outer->x = g.x;
+  outer->b = g.packed;
+  for (int k = 0; k < e.input_count; ++k) outer->inputs[k] = e.inputs[k].data;
+  for (int k = 0; k < e.output_count; ++k) outer->outputs[k] = e.outputs[k].data;
+  for (int axis = g.outer_rank - 1; axis >= 0; --axis) {
+    const int64_t extent = g.outer[axis];
+    outer->coords[axis] = 0;
+    if (extent == 1) continue;
+    const int64_t at = index % extent;
+    index /= extent;
+    outer->coords[axis] = at;
+    outer->x += at * g.x_outer_strides[axis];
+    outer->b += at * g.b_outer_strides[axis];
+    const auto bytes = [&](const TileOperand& o) {
+      return at * o.outer_strides[axis] * BytesOf(o.dtype);
+    };
+    for (int k = 0; k < e.input_count; ++k) outer->inputs[k] += bytes(e.inputs[k]);
+    for (int k = 0; k < e.output_count; ++k) outer->outputs[k] += bytes(e.outputs[k]);
   }
 }
 

@@ -15,11 +15,19 @@ struct PoolBox {
   int64_t step[3] = {0, 0, 0};
 };
 
+/// Outputs side by side whose boxes have the same size.
+struct PoolPixels {
+  int64_t count = 1;
+  int64_t x_step = 0;    ///< elements from one box to the next
+  int64_t out_step = 0;  ///< elements of the output
+};
+
 struct PoolLoops {
   EvalBlockFn eval;
-  /// Channels contiguous: out[c] = maximum of, or (sum over the box) / divisor, for c < channels.
+  /// Channels contiguous: out[c] = maximum of, or (sum over the box) / divisor, for c < channels,
+  /// of every pixel.
   void (*channels)(DType dtype, bool maximum, const PoolBox& box, int64_t channels, float divisor,
-                   float* out);
+                   const PoolPixels& pixels, float* out);
   /// Columns contiguous, box[2] is the row: element w of every row of box[0] and box[1] is added to
   /// acc[w], or acc[w] is raised to it.
   void (*rows)(DType dtype, bool maximum, const PoolBox& box, float* acc);

@@ -38,8 +38,7 @@ float BoxOne(const PoolBox& box, const T* data) {
 }
 
 template <class T, class Op>
-void Channels(const PoolBox& box, int64_t channels, float divisor, float* out) {
-  const T* data = static_cast<const T*>(box.data);
+void Channels(const PoolBox& box, const T* data, int64_t channels, float divisor, float* out) {
   const bool divides = Op::kIdentity == 0;
   int64_t c = 0;
   for (; c + 4 * kLanes <= channels; c += 4 * kLanes) {
@@ -121,17 +120,27 @@ void Slide(const float* row, int64_t kernel, int64_t stride, int64_t dilation, i
   }
 }
 
+template <class T, class Op>
+void Pixels(const PoolBox& box, int64_t channels, float divisor, const PoolPixels& pixels,
+            float* out) {
+  const T* data = static_cast<const T*>(box.data);
+  for (int64_t i = 0; i < pixels.count; ++i, data += pixels.x_step, out += pixels.out_step) {
+    Channels<T, Op>(box, data, channels, divisor, out);
+  }
+}
+
 template <class Op>
-void ChannelsOf(DType dtype, const PoolBox& box, int64_t channels, float divisor, float* out) {
-  if (dtype == DType::kF16) return Channels<F16, Op>(box, channels, divisor, out);
-  if (dtype == DType::kBF16) return Channels<BF16, Op>(box, channels, divisor, out);
-  Channels<float, Op>(box, channels, divisor, out);
+void PixelsOf(DType dtype, const PoolBox& box, int64_t channels, float divisor,
+              const PoolPixels& pixels, float* out) {
+  if (dtype == DType::kF16) return Pixels<F16, Op>(box, channels, divisor, pixels, out);
+  if (dtype == DType::kBF16) return Pixels<BF16, Op>(box, channels, divisor, pixels, out);
+  Pixels<float, Op>(box, channels, divisor, pixels, out);
 }
 
 void PoolChannels(DType dtype, bool maximum, const PoolBox& box, int64_t channels, float divisor,
-                  float* out) {
-  if (maximum) return ChannelsOf<MaxOp>(dtype, box, channels, divisor, out);
-  ChannelsOf<SumOp>(dtype, box, channels, divisor, out);
+                  const PoolPixels& pixels, float* out) {
+  if (maximum) return PixelsOf<MaxOp>(dtype, box, channels, divisor, pixels, out);
+  PixelsOf<SumOp>(dtype, box, channels, divisor, pixels, out);
 }
 
 template <class Op>

@@ -2,6 +2,7 @@
 // output row at a time, first the rows of its windows together, then along the row.
 #include <algorithm>
 
+#include "base/checked.h"
 #include "kernels/cpu/common/block_epilogue.h"
 #include "kernels/cpu/common/parallel.h"
 #include "kernels/cpu/common/reference.h"
@@ -22,6 +23,8 @@ class Pooling {
     const auto& attrs = args.problem->as<abi::PoolAttrs>();
     maximum_ = attrs.kind == abi::PoolKind::kMax;
     include_pad_ = attrs.count_include_pad;
+    const int64_t room = g_.in[2] + g_.pad[2] - (g_.kernel[2] - 1) * g_.dilation[2];
+    inside_end_ = CeilDiv(std::max<int64_t>(room, 0), g_.stride[2]);
   }
 
   void Run() const {
@@ -85,10 +88,7 @@ class Pooling {
     const bool direct = epilogue_.identity() && (out.strides[1] == 1 || g_.channels == 1);
     if (direct) {
       auto* to = static_cast<float*>(ElementAt(out, line.coords));
-      for (int64_t o = 0; o < g_.out[2]; ++o) {
-        Pixel(line, o, 0, g_.channels, to + o * out.strides[column_axis()]);
-      }
-      return;
+      return Pixels(line, {0, g_.out[2]}, {0, g_.channels}, to, out.strides[column_axis()]);
     }
     alignas(64) float raw[kBlockElements];
     const int64_t cols = std::min(g_.channels, kBlockElements);
@@ -98,20 +98,32 @@ class Pooling {
       line.coords[1] = c;
       for (int64_t o = 0; o < g_.out[2]; o += rows) {
         const int64_t pixels = std::min(rows, g_.out[2] - o);
-        for (int64_t p = 0; p < pixels; ++p) Pixel(line, o + p, c, width, raw + p * width);
+        Pixels(line, {o, o + pixels}, {c, c + width}, raw, width);
         line.coords[column_axis()] = o;
         epilogue_.Store(line.coords, column_axis(), 1, pixels, width, raw, width);
       }
     }
   }
 
-  void Pixel(const Line& line, int64_t o, int64_t first, int64_t channels, float* out) const {
-    const Window width = g_.WindowAt(2, o);
-    PoolBox box = line.box;
-    box.data = At(line.base + width.first * g_.in_stride[2] + first);
-    box.count[2] = width.count;
-    box.step[2] = g_.dilation[2] * g_.in_stride[2];
-    loops_.channels(x_.dtype, maximum_, box, channels, Divisor(line, width), out);
+  struct Range {
+    int64_t begin, end;
+  };
+
+  /// Outputs of a line, those whose windows lie inside the input in one go.
+  void Pixels(const Line& line, Range outputs, Range channels, float* out, int64_t out_step) const {
+    for (int64_t o = outputs.begin, next = o; o < outputs.end; o = next) {
+      const Window width = g_.WindowAt(2, o);
+      next = std::clamp(inside_end_, o + 1, outputs.end);
+      if (width.count != g_.kernel[2]) next = o + 1;
+      PoolBox box = line.box;
+      box.data = At(line.base + width.first * g_.in_stride[2] + channels.begin);
+      box.count[2] = width.count;
+      box.step[2] = g_.dilation[2] * g_.in_stride[2];
+      const PoolPixels pixels = {next - o, g_.stride[2] * g_.in_stride[2], out_step};
+      loops_.channels(x_.dtype, maximum_, box, channels.end - channels.begin, Divisor(line, width),
+                      pixels, out);
+      out += (next - o) * out_step;
+    }
   }
 
   void RowLine(int64_t i) const {
@@ -162,6 +174,7 @@ class Pooling {
   const abi::TensorArg& x_;
   bool maximum_;
   bool include_pad_;
+  int64_t inside_end_;  ///< outputs from here on have windows that pass the end of the last axis
 };
 
 }  // namespace

@@ -34,6 +34,9 @@ PoolGeometry::PoolGeometry(const abi::ArgBlock& args) {
 Window PoolGeometry::WindowAt(int axis, int64_t o) const {
   const int64_t start = o * stride[axis] - pad[axis];
   const int64_t step = dilation[axis];
+  if (start >= 0 && start + (kernel[axis] - 1) * step < in[axis]) {
+    return {start, kernel[axis], kernel[axis]};
+  }
   const int64_t skipped = start < 0 ? CeilDiv(-start, step) : 0;
   const auto taps_before = [&](int64_t end) {
     return std::min(kernel[axis], end > start ? CeilDiv(end - start, step) : 0);
