@@ -1,6 +1,7 @@
 #include "compiler/codegen/cuda_source.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <type_traits>
 
@@ -54,11 +55,11 @@ struct AttrWriter {
   void Scalar(std::string_view type, std::string_view name, std::string_view value) {
     out += StrCat("constexpr ", type, " attr_", name, " = ", value, ";\n");
   }
-  // Infinities and NaN have no literal that is a constant expression in every compiler.
+  // Infinities and NaN have no literal, and NVRTC has no builtin for them: their bits.
   static std::string DoubleText(double v) {
-    if (v != v) return "__builtin_nan(\"\")";
-    if (v == __builtin_inf()) return "__builtin_inf()";
-    if (v == -__builtin_inf()) return "-__builtin_inf()";
+    if (!std::isfinite(v)) {
+      return StrCat("__builtin_bit_cast(double, ", std::to_string(abi::FloatBits(v)), "ull)");
+    }
     const std::string text = FormatDouble(v);
     return text.find_first_of("xp.") == std::string::npos ? text + ".0" : text;
   }
