@@ -1,5 +1,5 @@
-/// Outputs whose extent a replay decides: what the caller sees, on the CPU, on the (fake) device, and
-/// through the C interface.
+/// Outputs whose extent a replay decides: what the caller sees, on the CPU, on the (fake) device,
+/// and through the C interface.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -70,8 +70,7 @@ schema::Contents CountedContents(const std::string& target) {
              Negate(target, DType::kF32, shape, x, columns),
              Negate(target, DType::kI64, {1}, n, count)};
   p.arena_lower_bound = p.arena_bytes;
-  p.entry_points.push_back(
-      {"main", {x, n}, {rows, columns, count}, 0, 3, {{0, 0, 2}, {1, 1, 2}}});
+  p.entry_points.push_back({"main", {x, n}, {rows, columns, count}, 0, 3, {{0, 0, 2}, {1, 1, 2}}});
   if (target.starts_with("cuda")) {
     contents.images = testing::EmptyCubin();
     p.images.push_back(

@@ -1,10 +1,11 @@
 /// Extents that only a run decides.
 ///
-/// A value always has its largest possible shape. The op aicf.Counted says of a value that, along one
-/// axis, only the first `count` positions hold data, `count` being an i64 of one element computed at
-/// run time; what lies beyond is arbitrary. An op that reads such a value either works on every
-/// position by itself, so that its result is counted alike, or is refused: the rules of all ops stand
-/// in dynamic_extent.cc and nowhere else. A counted graph output is exported with its count.
+/// A value always has its largest possible shape. The op aicf.Counted says of a value that, along
+/// one axis, only the first `count` positions hold data, `count` being an i64 of one element
+/// computed at run time; what lies beyond is arbitrary. An op that reads such a value either works
+/// on every position by itself, so that its result is counted alike, or is refused: the rules of
+/// all ops stand in dynamic_extent.cc and nowhere else. A counted graph output is exported with its
+/// count.
 #pragma once
 
 #include <map>

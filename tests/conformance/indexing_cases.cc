@@ -1,5 +1,5 @@
-// Random problems of the families that move elements by index: gather, scatter, sample, roi, nms; and
-// of scan.
+// Random problems of the families that move elements by index: gather, scatter, sample, roi, nms;
+// and of scan.
 #include <algorithm>
 
 #include "kernels/cpu/expr/scalar_eval.h"
@@ -20,8 +20,7 @@ void CaseMaker::FillSteps(size_t buffer, int64_t low, int64_t high, int64_t part
   std::vector<std::byte>& bytes = case_.buffers[buffer];
   const auto item = static_cast<size_t>(DTypeBytes(dtype));
   for (size_t at = 0; at + item <= bytes.size(); at += item) {
-    const double value =
-        static_cast<double>(random_.Int(low, high)) / static_cast<double>(parts);
+    const double value = static_cast<double>(random_.Int(low, high)) / static_cast<double>(parts);
     cpu::StoreScalar(bytes.data() + at, dtype,
                      cpu::ScalarFromDouble(value, abi::ComputeDType(dtype)));
   }

@@ -51,11 +51,15 @@ Json EntryPointsJson(const schema::Program& program) {
       }
       return list;
     };
-    out.push_back(Json{{"name", entry.name},
-                       {"inputs", tensors(entry.inputs)},
-                       {"outputs", tensors(entry.outputs)},
-                       {"first_step", entry.first_step},
-                       {"step_count", entry.step_count}});
+    Json item{{"name", entry.name},
+              {"inputs", tensors(entry.inputs)},
+              {"outputs", tensors(entry.outputs)},
+              {"first_step", entry.first_step},
+              {"step_count", entry.step_count}};
+    for (const schema::OutputExtent& x : entry.extents) {
+      item["extents"].push_back(Json{{"output", x.output}, {"axis", x.axis}, {"count", x.count}});
+    }
+    out.push_back(std::move(item));
   }
   return out;
 }

@@ -102,15 +102,21 @@ std::string EntryPointText(const schema::Artifact& artifact) {
     out += StrCat("  ", Escape(entry.name), "  steps ", entry.first_step, " to ",
                   entry.first_step + std::max(entry.step_count, 1u) - 1, "\n");
     Table table({{"tensor"}, {"dtype"}, {"shape"}, {"bytes", kRight}, {"role"}});
-    const auto add = [&](const std::vector<uint32_t>& buffers, const char* role) {
-      for (const uint32_t index : buffers) {
-        const schema::Buffer& b = program.buffers[index];
-        table.Add({Escape(b.name), std::string(DTypeName(b.dtype)), ToString(b.shape),
-                   std::to_string(b.bytes), role});
-      }
+    const auto add = [&](uint32_t index, const std::string& role) {
+      const schema::Buffer& b = program.buffers[index];
+      table.Add({Escape(b.name), std::string(DTypeName(b.dtype)), ToString(b.shape),
+                 std::to_string(b.bytes), role});
     };
-    add(entry.inputs, "input");
-    add(entry.outputs, "output");
+    for (const uint32_t index : entry.inputs) add(index, "input");
+    for (size_t o = 0; o < entry.outputs.size(); ++o) {
+      const schema::OutputExtent* extent = entry.ExtentOf(o);
+      std::string role = o < entry.model_outputs() ? "output" : "count";
+      if (extent != nullptr) {
+        const schema::Buffer& count = program.buffers[entry.outputs[extent->count]];
+        role += StrCat(", axis ", extent->axis, " ends at ", Escape(count.name));
+      }
+      add(entry.outputs[o], role);
+    }
     out += table.ToString("  ");
   }
   return out + "\n";

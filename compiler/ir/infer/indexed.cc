@@ -60,9 +60,9 @@ Status InferGatherElements(Graph& graph, const Node& node) {
 
 Status InferGatherND(Graph& graph, const Node& node) {
   AICF_RETURN_IF_ERROR(CheckDType(graph, node, 1, kIntegers));
-  AICF_ASSIGN_OR_RETURN(const Dims out,
-                        SelectedShape(InShape(graph, node, 0), InShape(graph, node, 1),
-                                      node.Int("batch_dims", 0)));
+  AICF_ASSIGN_OR_RETURN(
+      const Dims out,
+      SelectedShape(InShape(graph, node, 0), InShape(graph, node, 1), node.Int("batch_dims", 0)));
   return SetOutput(graph, node, 0, In(graph, node, 0).dtype, out);
 }
 

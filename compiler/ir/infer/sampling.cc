@@ -1,5 +1,5 @@
-// Ops that read a feature map at computed places: GridSample, RoiAlign, MaxRoiPool, and the choice of
-// boxes.
+// Ops that read a feature map at computed places: GridSample, RoiAlign, MaxRoiPool, and the choice
+// of boxes.
 #include <algorithm>
 
 #include "compiler/ir/infer/common.h"

@@ -11,9 +11,7 @@
 namespace aicf {
 namespace {
 
-ir::ValueId Int(Composer& c, int64_t v) {
-  return Number(c, static_cast<double>(v), DType::kI64);
-}
+ir::ValueId Int(Composer& c, int64_t v) { return Number(c, static_cast<double>(v), DType::kI64); }
 
 int64_t LengthOf(const Composer& c, ir::ValueId vector) { return c.Shape(vector)[0]; }
 

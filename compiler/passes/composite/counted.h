@@ -6,8 +6,8 @@
 
 namespace aicf {
 
-/// v, of which only the first `count` positions along the axis hold data; cut to them when the count
-/// is constant. count: i64 of one element.
+/// v, of which only the first `count` positions along the axis hold data; cut to them when the
+/// count is constant. count: i64 of one element.
 ir::ValueId Counted(Composer& c, ir::ValueId v, int axis, ir::ValueId count);
 
 /// The chosen elements of a flag vector, brought to the front.

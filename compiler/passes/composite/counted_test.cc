@@ -1,5 +1,5 @@
-// NonZero, Compress, Unique and NonMaxSuppression against plain loops, over random forms; and what is
-// done with their results.
+// NonZero, Compress, Unique and NonMaxSuppression against plain loops, over random forms; and what
+// is done with their results.
 #include <algorithm>
 #include <random>
 
@@ -53,11 +53,10 @@ Array NonZeroOf(const Array& x) {
   testing::ForEach(x.shape, [&](const Dims& at) {
     if (x[at] != 0) found.push_back(at);
   });
-  return testing::Generate({x.shape.rank(), static_cast<int64_t>(found.size())},
-                           [&](const Dims& at) {
-                             return static_cast<double>(
-                                 found[static_cast<size_t>(at[1])][static_cast<int>(at[0])]);
-                           });
+  return testing::Generate(
+      {x.shape.rank(), static_cast<int64_t>(found.size())}, [&](const Dims& at) {
+        return static_cast<double>(found[static_cast<size_t>(at[1])][static_cast<int>(at[0])]);
+      });
 }
 
 TEST(NonZero, EveryForm) {
@@ -101,10 +100,13 @@ TEST(Compress, EveryForm) {
     }
     Dims out = data.shape;
     out[at_axis] = static_cast<int64_t>(kept.size());
-    ExpectArray(Actual(*run, 0), testing::Generate(out, [&](Dims at) {
-                  at[at_axis] = kept[static_cast<size_t>(at[at_axis])];
-                  return data[at];
-                }), c);
+    ExpectArray(Actual(*run, 0),
+                testing::Generate(out,
+                                  [&](Dims at) {
+                                    at[at_axis] = kept[static_cast<size_t>(at[at_axis])];
+                                    return data[at];
+                                  }),
+                c);
   }
 }
 
@@ -148,7 +150,8 @@ TEST(Unique, EveryForm) {
   for (int i = 0; i < 60; ++i) {
     const Dims shape = RandomShape(rng, 1, 3);
     const bool flat = Pick(rng, 0, 1) == 0, sorted = Pick(rng, 0, 1) == 0;
-    const ir::Tensor x = Whole(rng, dtypes[i % 5], shape, dtypes[i % 5] == DType::kBool ? 0 : -2, 1);
+    const ir::Tensor x =
+        Whole(rng, dtypes[i % 5], shape, dtypes[i % 5] == DType::kBool ? 0 : -2, 1);
     const int axis = flat ? 0 : static_cast<int>(Pick(rng, 0, shape.rank() - 1));
     CompositeCase c("Unique");
     c.Input("x", x).Output("y").Output("first").Output("inverse").Output("counts");
@@ -165,10 +168,14 @@ TEST(Unique, EveryForm) {
     const Groups want(rows, sorted);
     Dims out = data.shape;
     out[axis] = static_cast<int64_t>(want.rows.size());
-    ExpectArray(Actual(*run, 0), testing::Generate(out, [&](Dims at) {
-                  at[axis] = static_cast<int64_t>(want.first[static_cast<size_t>(at[axis])]);
-                  return data[at];
-                }), c);
+    ExpectArray(Actual(*run, 0),
+                testing::Generate(out,
+                                  [&](Dims at) {
+                                    at[axis] = static_cast<int64_t>(
+                                        want.first[static_cast<size_t>(at[axis])]);
+                                    return data[at];
+                                  }),
+                c);
     EXPECT_EQ(Actual(*run, 1).data, want.first) << c.Text();
     EXPECT_EQ(run->outputs[2].data, want.inverse) << c.Text();
     EXPECT_EQ(Actual(*run, 3).data, want.counts) << c.Text();
@@ -256,9 +263,8 @@ TEST(NonMaxSuppression, EveryForm) {
     c.Attr("center_point_box", center ? "1" : "0").Output("y");
     const auto run = c.Run();
     ASSERT_TRUE(run.ok()) << run.status().ToString();
-    const std::vector<double> want =
-        Selected(boxes, scores, limit, has_overlap ? overlap : 0, has_least ? least : -INFINITY,
-                 center);
+    const std::vector<double> want = Selected(boxes, scores, limit, has_overlap ? overlap : 0,
+                                              has_least ? least : -INFINITY, center);
     const Array got = Actual(*run, 0);
     EXPECT_EQ(got.shape, (Dims{static_cast<int64_t>(want.size()) / 3, 3})) << c.Text();
     EXPECT_EQ(got.data, want) << c.Text();
@@ -318,9 +324,9 @@ TEST(CountedValues, TheirShapeIsReadWhenTheProgramRuns) {
 }
 
 TEST(CountedValues, AConsumerThatMixesPositionsIsRefusedByName) {
-  const auto run = RunWithNonZero(
-      "%y: i64 = ReduceSum(%nz, %one) {keepdims=1} \"total\"\noutput %y\n",
-      testing::Random(DType::kF32, {3, 4}, 1));
+  const auto run =
+      RunWithNonZero("%y: i64 = ReduceSum(%nz, %one) {keepdims=1} \"total\"\noutput %y\n",
+                     testing::Random(DType::kF32, {3, 4}, 1));
   ASSERT_FALSE(run.ok());
   EXPECT_EQ(run.status().code(), Code::kUnsupported);
   for (const char* piece : {"ReduceSum", "\"total\"", "\"nz\"", "at most 12", "axis 1"}) {

@@ -15,7 +15,8 @@ struct DeformSpec {
   int64_t taps() const { return kernel[0] * kernel[1]; }
 };
 
-std::vector<int64_t> Attribute(const ir::Node& node, std::string_view key, size_t n, int64_t value) {
+std::vector<int64_t> Attribute(const ir::Node& node, std::string_view key, size_t n,
+                               int64_t value) {
   return node.Has(key) ? node.Ints(key) : std::vector<int64_t>(n, value);
 }
 
@@ -99,8 +100,8 @@ ir::ValueId GridAxis(Composer& c, const DeformSpec& s, ir::ValueId offset, int d
 ir::ValueId Columns(Composer& c, const DeformSpec& s) {
   const int64_t parts = s.batch * s.offset_group, rows = s.taps() * s.out[0];
   // Positions of f16 would be off by pixels.
-  const ir::ValueId offset = c.Reshape(
-      Wide(c, c.In(2)), {s.batch, s.offset_group, s.taps(), 2, s.out[0], s.out[1]});
+  const ir::ValueId offset =
+      c.Reshape(Wide(c, c.In(2)), {s.batch, s.offset_group, s.taps(), 2, s.out[0], s.out[1]});
   const Dims one = {parts, rows, s.out[1], 1};
   const ir::ValueId grid = c.Concat(
       {c.Reshape(GridAxis(c, s, offset, 1), one), c.Reshape(GridAxis(c, s, offset, 0), one)}, 3);

@@ -66,8 +66,8 @@ double At(const Array& image, int64_t n, int64_t c, double y, double x) {
   return sum;
 }
 
-Array Expected(const Form& f, const Array& x, const Array& w, const Array& offset, const Array& bias,
-               const Array& mask) {
+Array Expected(const Form& f, const Array& x, const Array& w, const Array& offset,
+               const Array& bias, const Array& mask) {
   const int64_t share = f.channels() / f.offset_group, maps = f.group * f.outer;
   return testing::Generate({f.batch, maps, f.Out(0), f.Out(1)}, [&](const Dims& at) {
     double sum = f.bias ? bias[{at[1]}] : 0;
@@ -75,12 +75,12 @@ Array Expected(const Form& f, const Array& x, const Array& w, const Array& offse
       const int64_t channel = at[1] / f.outer * f.inner + c;
       for (int64_t k = 0; k < f.kh * f.kw; ++k) {
         const int64_t tap = channel / share * f.kh * f.kw + k;
-        const double y = static_cast<double>(at[2] * f.stride[0] - f.pad[0] +
-                                             k / f.kw * f.dilation[0]) +
-                         offset[{at[0], 2 * tap, at[2], at[3]}];
-        const double column = static_cast<double>(at[3] * f.stride[1] - f.pad[1] +
-                                                  k % f.kw * f.dilation[1]) +
-                              offset[{at[0], 2 * tap + 1, at[2], at[3]}];
+        const double y =
+            static_cast<double>(at[2] * f.stride[0] - f.pad[0] + k / f.kw * f.dilation[0]) +
+            offset[{at[0], 2 * tap, at[2], at[3]}];
+        const double column =
+            static_cast<double>(at[3] * f.stride[1] - f.pad[1] + k % f.kw * f.dilation[1]) +
+            offset[{at[0], 2 * tap + 1, at[2], at[3]}];
         const double scale = f.mask ? mask[{at[0], tap, at[2], at[3]}] : 1;
         sum += scale * w[{at[1], c, k / f.kw, k % f.kw}] * At(x, at[0], channel, y, column);
       }
@@ -115,11 +115,11 @@ TEST(DeformConv, EveryForm) {
         .Output("y");
     const auto run = c.Run();
     ASSERT_TRUE(run.ok()) << run.status().ToString() << c.Text();
-    testing::ExpectClose(run->outputs[0],
-                         Expected(f, testing::ToArray(x), testing::ToArray(w),
-                                  testing::ToArray(offset), testing::ToArray(bias),
-                                  testing::ToArray(mask)),
-                         1e-4, 1e-4, c.Text());
+    testing::ExpectClose(
+        run->outputs[0],
+        Expected(f, testing::ToArray(x), testing::ToArray(w), testing::ToArray(offset),
+                 testing::ToArray(bias), testing::ToArray(mask)),
+        1e-4, 1e-4, c.Text());
   }
 }
 

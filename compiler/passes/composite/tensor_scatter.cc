@@ -25,8 +25,7 @@ Status CheckShapes(const Composer& c, const Dims& cache, const Dims& update, int
 
 Status ExpandTensorScatter(Composer& c) {
   const Dims cache = c.Shape(c.In(0)), update = c.Shape(c.In(1));
-  AICF_ASSIGN_OR_RETURN(const int axis,
-                        ir::NormalizeAxis(c.node().Int("axis", -2), cache.rank()));
+  AICF_ASSIGN_OR_RETURN(const int axis, ir::NormalizeAxis(c.node().Int("axis", -2), cache.rank()));
   AICF_RETURN_IF_ERROR(CheckShapes(c, cache, update, axis));
   const std::string mode = c.node().Str("mode", "linear");
   if (mode != "linear" && mode != "circular") return Error(Code::kBadModel, "mode is '", mode, "'");

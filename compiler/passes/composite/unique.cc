@@ -40,8 +40,8 @@ Sorted Sort(Composer& c, ir::ValueId rows) {
 // bool [n]: whether a sorted row differs from the one before; the first does.
 ir::ValueId GroupStarts(Composer& c, ir::ValueId rows) {
   const int64_t n = c.Shape(rows)[0];
-  const ir::ValueId same = c.Op(
-      "Equal", {c.Window(rows, 0, 1, n - 1), c.Window(rows, 0, 0, n - 1)});
+  const ir::ValueId same =
+      c.Op("Equal", {c.Window(rows, 0, 1, n - 1), c.Window(rows, 0, 0, n - 1)});
   const ir::ValueId differs =
       Reduce(c, "ReduceMax", c.Cast(c.Op("Not", {same}), DType::kI64), {1}, false);
   return c.Cast(c.Concat({c.Ints({1}), differs}, 0), DType::kBool);
@@ -64,7 +64,8 @@ Groups Group(Composer& c, const Sorted& sorted, bool by_value) {
   const int64_t n = c.Shape(sorted.rows)[0];
   const ir::ValueId starts = GroupStarts(c, sorted.rows);
   const ir::ValueId ones = c.Cast(starts, DType::kI64);
-  const ir::ValueId zero = Number(c, 0, DType::kI64), none = Number(c, static_cast<double>(n), DType::kI64);
+  const ir::ValueId zero = Number(c, 0, DType::kI64),
+                    none = Number(c, static_cast<double>(n), DType::kI64);
   const ir::ValueId sum = c.Op("CumSum", {ones, zero});
   ir::ValueId number = c.Sub(sum, Number(c, 1, DType::kI64));
   if (!by_value) {
@@ -120,7 +121,9 @@ Status ExpandUnique(Composer& c) {
   const Groups groups = Group(c, sorted, c.node().Int("sorted", 1) != 0);
   const auto counted = [&](ir::ValueId v, int at) { return Counted(c, v, at, groups.count); };
   const ir::ValueId first = Scatter(c, groups.target, sorted.order);
-  if (c.Wants(0)) c.Output(0, counted(Restore(c, c.Op("Gather", {ToRows(c, x, axis), first}), shape, axis), axis));
+  if (c.Wants(0))
+    c.Output(0,
+             counted(Restore(c, c.Op("Gather", {ToRows(c, x, axis), first}), shape, axis), axis));
   if (c.Wants(1)) c.Output(1, counted(first, 0));
   if (c.Wants(2)) c.Output(2, Scatter(c, sorted.order, groups.number));
   if (c.Wants(3)) {

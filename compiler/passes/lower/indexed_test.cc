@@ -1,5 +1,5 @@
-// GatherElements, GatherND, ScatterElements, ScatterND, CumSum and CumProd against plain loops, over
-// random shapes and attributes.
+// GatherElements, GatherND, ScatterElements, ScatterND, CumSum and CumProd against plain loops,
+// over random shapes and attributes.
 #include <algorithm>
 #include <random>
 
@@ -42,7 +42,8 @@ int64_t Written(std::mt19937& rng, int axis, int rank) {
 }
 
 /// Every index within its axis, from either end.
-Array Indices(std::mt19937& rng, const Dims& shape, const std::function<int64_t(const Dims&)>& extent) {
+Array Indices(std::mt19937& rng, const Dims& shape,
+              const std::function<int64_t(const Dims&)>& extent) {
   return testing::Generate(shape, [&](const Dims& at) {
     const int64_t e = extent(at);
     return static_cast<double>(Pick(rng, -e, e - 1));
@@ -78,12 +79,12 @@ TEST(GatherElementsOp, EveryForm) {
       return data[at];
     });
     testing::ExpectGraph(
-        StrCat("graph \"g\" {\ninput %x: ", Type(dtype, shape), "\ninput %i: ",
-               Type(index_type, index_shape), "\n%y: ", Type(dtype, index_shape),
+        StrCat("graph \"g\" {\ninput %x: ", Type(dtype, shape),
+               "\ninput %i: ", Type(index_type, index_shape), "\n%y: ", Type(dtype, index_shape),
                " = GatherElements(%x, %i) {axis=", Written(rng, axis, shape.rank()),
                "} \"n\"\noutput %y\n}"),
-        {{"x", testing::ToTensor(data, dtype)}, {"i", testing::ToTensor(index, index_type)}}, want, 0,
-        0);
+        {{"x", testing::ToTensor(data, dtype)}, {"i", testing::ToTensor(index, index_type)}}, want,
+        0, 0);
   }
 }
 
@@ -117,8 +118,8 @@ TEST(GatherNDOp, EveryForm) {
       return data[from];
     });
     testing::ExpectGraph(
-        StrCat("graph \"g\" {\ninput %x: ", Type(dtype, shape), "\ninput %i: ",
-               Type(DType::kI64, index_shape), "\n%y: ", Type(dtype, out),
+        StrCat("graph \"g\" {\ninput %x: ", Type(dtype, shape),
+               "\ninput %i: ", Type(DType::kI64, index_shape), "\n%y: ", Type(dtype, out),
                " = GatherND(%x, %i) {batch_dims=", batch, "} \"n\"\noutput %y\n}"),
         {{"x", testing::ToTensor(data, dtype)}, {"i", testing::ToTensor(index, DType::kI64)}}, want,
         0, 0);
@@ -146,11 +147,11 @@ TEST(ScatterElementsOp, EveryForm) {
     testing::RunOptions options;
     if (i % 4 == 0) options.constants.emplace("x", testing::ToTensor(data, dtype));
     testing::ExpectGraph(
-        StrCat("graph \"g\" {\ninput %x: ", Type(dtype, shape), "\ninput %i: ",
-               Type(DType::kI64, index_shape), "\ninput %u: ", Type(dtype, index_shape), "\n%y: ",
-               Type(dtype, shape), " = ScatterElements(%x, %i, %u) {axis=",
-               Written(rng, axis, shape.rank()), ", reduction=", Quote(reduction),
-               "} \"n\"\noutput %y\n}"),
+        StrCat("graph \"g\" {\ninput %x: ", Type(dtype, shape),
+               "\ninput %i: ", Type(DType::kI64, index_shape),
+               "\ninput %u: ", Type(dtype, index_shape), "\n%y: ", Type(dtype, shape),
+               " = ScatterElements(%x, %i, %u) {axis=", Written(rng, axis, shape.rank()),
+               ", reduction=", Quote(reduction), "} \"n\"\noutput %y\n}"),
         {{"x", testing::ToTensor(data, dtype)},
          {"i", testing::ToTensor(index, DType::kI64)},
          {"u", testing::ToTensor(updates, dtype)}},
@@ -172,9 +173,8 @@ TEST(ScatterNDOp, EveryForm) {
     const std::string_view reduction = kReductions[i % 5];
     Array want = Whole(rng, shape, -3, 3);
     const Array data = want, updates = Whole(rng, update_shape, -2, 2);
-    const Array index = Indices(rng, index_shape, [&](const Dims& at) {
-      return shape[static_cast<int>(at.back())];
-    });
+    const Array index = Indices(rng, index_shape,
+                                [&](const Dims& at) { return shape[static_cast<int>(at.back())]; });
     testing::ForEach(update_shape, [&](const Dims& at) {
       Dims to = shape, where(at.span().first(static_cast<size_t>(leading)));
       where.push_back(0);
@@ -187,10 +187,10 @@ TEST(ScatterNDOp, EveryForm) {
     });
     const DType dtype = i % 2 == 0 ? DType::kF32 : DType::kI64;
     testing::ExpectGraph(
-        StrCat("graph \"g\" {\ninput %x: ", Type(dtype, shape), "\ninput %i: ",
-               Type(DType::kI64, index_shape), "\ninput %u: ", Type(dtype, update_shape), "\n%y: ",
-               Type(dtype, shape), " = ScatterND(%x, %i, %u) {reduction=", Quote(reduction),
-               "} \"n\"\noutput %y\n}"),
+        StrCat("graph \"g\" {\ninput %x: ", Type(dtype, shape),
+               "\ninput %i: ", Type(DType::kI64, index_shape),
+               "\ninput %u: ", Type(dtype, update_shape), "\n%y: ", Type(dtype, shape),
+               " = ScatterND(%x, %i, %u) {reduction=", Quote(reduction), "} \"n\"\noutput %y\n}"),
         {{"x", testing::ToTensor(data, dtype)},
          {"i", testing::ToTensor(index, DType::kI64)},
          {"u", testing::ToTensor(updates, dtype)}},
@@ -201,7 +201,8 @@ TEST(ScatterNDOp, EveryForm) {
 TEST(CumulativeOps, EveryForm) {
   std::mt19937 rng(5);
   for (int i = 0; i < 60; ++i) {
-    const bool product = i % 2 == 0, exclusive = Pick(rng, 0, 1) == 0, reverse = Pick(rng, 0, 1) == 0;
+    const bool product = i % 2 == 0, exclusive = Pick(rng, 0, 1) == 0,
+               reverse = Pick(rng, 0, 1) == 0;
     const Dims shape = RandomShape(rng, 1, 3);
     const int axis = static_cast<int>(Pick(rng, 0, shape.rank() - 1));
     const Array data = Whole(rng, shape, -2, 2);

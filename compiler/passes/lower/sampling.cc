@@ -1,5 +1,5 @@
-// GridSample, RoiAlign, MaxRoiPool and the choice of boxes: one step each, and small ones that bring
-// operands into the form the step wants.
+// GridSample, RoiAlign, MaxRoiPool and the choice of boxes: one step each, and small ones that
+// bring operands into the form the step wants.
 #include <limits>
 
 #include "compiler/ir/infer/infer.h"
@@ -54,8 +54,8 @@ Status LowerGridSample(LowerContext& ctx, const ir::Node& node) {
 
 Status LowerRoiAlign(LowerContext& ctx, const ir::Node& node) {
   abi::RoiAttrs attrs;
-  attrs.kind = node.Str("mode", "avg") == "max" ? abi::RoiKind::kAlignMax
-                                                : abi::RoiKind::kAlignAverage;
+  attrs.kind =
+      node.Str("mode", "avg") == "max" ? abi::RoiKind::kAlignMax : abi::RoiKind::kAlignAverage;
   attrs.spatial_scale = node.Float("spatial_scale", 1);
   attrs.sampling_ratio = node.Int("sampling_ratio", 0);
   attrs.half_pixel = node.Str("coordinate_transformation_mode", "half_pixel") == "half_pixel";
@@ -87,11 +87,10 @@ Status LowerSelectBoxes(LowerContext& ctx, const ir::Node& node) {
     if (id != ir::kNoValue) return AsVector(ctx.Get(id));
     return ConstantVector(ctx, node, dtype, fallback);
   };
-  const ValueView operands[] = {
-      ctx.Get(node.inputs[0]), ctx.Get(node.inputs[1]), scalar(2, DType::kI64, int64_t{0}),
-      scalar(3, DType::kF32, 0.0f),
-      // Without a threshold every score counts.
-      scalar(4, DType::kF32, -std::numeric_limits<float>::infinity())};
+  const ValueView operands[] = {ctx.Get(node.inputs[0]), ctx.Get(node.inputs[1]),
+                                scalar(2, DType::kI64, int64_t{0}), scalar(3, DType::kF32, 0.0f),
+                                // Without a threshold every score counts.
+                                scalar(4, DType::kF32, -std::numeric_limits<float>::infinity())};
   abi::Problem p;
   p.family = abi::Family::kNms;
   p.attrs = abi::NmsAttrs{node.Int("center_point_box", 0) != 0};

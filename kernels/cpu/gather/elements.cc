@@ -13,7 +13,7 @@ namespace {
 /// One line of the output: `count` elements, each operand walked with its stride.
 struct Line {
   int64_t data = 0, index = 0, out = 0;  ///< offsets of the first
-  int64_t data_step = 0;                 ///< along the innermost axis; 0 when that is the index axis
+  int64_t data_step = 0;  ///< along the innermost axis; 0 when that is the index axis
   int64_t index_step = 0, out_step = 0;
   int64_t axis_stride = 0, extent = 0, count = 0;
 };

@@ -20,7 +20,8 @@ TestStep ElementsStep(Random& random) {
   const Dims data = RandomShape(random, rank, 9);
   const int axis = static_cast<int>(Pick(random, 0, rank - 1));
   Dims index = data;
-  for (int d = 0; d < rank; ++d) index[d] = d == axis ? Pick(random, 0, 12) : Pick(random, 0, data[d]);
+  for (int d = 0; d < rank; ++d)
+    index[d] = d == axis ? Pick(random, 0, 12) : Pick(random, 0, data[d]);
   p.attrs = abi::GatherAttrs{axis, abi::GatherKind::kElements, 0};
   p.inputs = {RandomView(random, dtype, data, Chance(random, 20)),
               RandomView(random, IndexType(random), index, true)};

@@ -15,7 +15,8 @@ struct RowsHost : CpuHostBase {
   static std::string Refusal(const abi::Problem& p) {
     std::string refusal = MovesOnly(p);
     if (!refusal.empty()) return refusal;
-    if (p.as<abi::GatherAttrs>().kind == abi::GatherKind::kElements) return "moves no single elements";
+    if (p.as<abi::GatherAttrs>().kind == abi::GatherKind::kElements)
+      return "moves no single elements";
     const int inner = GatherRowRank(p);
     if (!EndsDense(p.inputs[0], inner)) return "needs the table's rows contiguous";
     if (!EndsDense(p.outputs[0], inner)) return "needs the output's rows contiguous";

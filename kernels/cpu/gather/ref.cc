@@ -8,7 +8,8 @@
 namespace aicf::cpu {
 namespace {
 
-/// Coordinates in the data of the element that stands at `out`; false when an index is out of range.
+/// Coordinates in the data of the element that stands at `out`; false when an index is out of
+/// range.
 bool SourceOf(const abi::ArgBlock& args, const int64_t* out, int64_t* at) {
   const auto& attrs = args.problem->as<abi::GatherAttrs>();
   const abi::TensorArg& data = Input(args, 0);

@@ -18,7 +18,8 @@ TestStep MakeStep(Random& random, const Extents& e, bool center) {
   p.attrs = abi::NmsAttrs{center};
   p.inputs = {RandomView(random, DType::kF32, {e.batches, e.boxes, 4}, false),
               RandomView(random, DType::kF32, {e.batches, e.classes, e.boxes}, false),
-              RandomView(random, DType::kI64, {1}, false), RandomView(random, DType::kF32, {1}, false),
+              RandomView(random, DType::kI64, {1}, false),
+              RandomView(random, DType::kF32, {1}, false),
               RandomView(random, DType::kF32, {1}, false)};
   p.core_inputs = 5;
   p.outputs = {RandomView(random, DType::kI64, {e.rows, 3}, false),
@@ -127,7 +128,8 @@ TEST(Nms, VariantsMatchTheReferenceAndTheDefinition) {
         const int64_t at[kMaxRank] = {row, k};
         const bool filled = row < static_cast<int64_t>(want.size());
         ASSERT_EQ(out[0].At(at), filled ? static_cast<double>(want[row][k]) : -1)
-            << "row " << row << "\n" << abi::ToString(p);
+            << "row " << row << "\n"
+            << abi::ToString(p);
       }
     }
   }

@@ -45,9 +45,8 @@ int64_t SelectPair(const NmsOperands& nms, int64_t pair, Candidate* candidates,
   std::sort(candidates, candidates + left);
   for (int64_t i = 0; i < left && count < nms.limit; ++i) {
     const NmsBox place = nms.Box(pair, candidates[i].box);
-    const bool covered =
-        std::any_of(selected, selected + count,
-                    [&](const Selected& s) { return nms.Covers(s.place, place); });
+    const bool covered = std::any_of(selected, selected + count,
+                                     [&](const Selected& s) { return nms.Covers(s.place, place); });
     if (!covered) selected[count++] = {place, candidates[i].box};
   }
   return count;

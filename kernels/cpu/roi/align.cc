@@ -1,4 +1,5 @@
-/// cpu.roi.align: per bin, the samples' corners and weights are found once and used by all channels.
+/// cpu.roi.align: per bin, the samples' corners and weights are found once and used by all
+/// channels.
 #include <algorithm>
 
 #include "kernels/cpu/common/parallel.h"

@@ -18,8 +18,8 @@ int64_t ToWhole(T v) {
   return static_cast<int64_t>(v > -kFar ? (v < kFar ? v : kFar) : -kFar);
 }
 
-/// The most samples of a bin along one axis where the box decides: a box without end must not make a
-/// kernel without end.
+/// The most samples of a bin along one axis where the box decides: a box without end must not make
+/// a kernel without end.
 inline constexpr int64_t kMostSamples = 1024;
 
 /// One axis of a box under kAlign..: bins of `size` elements from `start` on, `samples` in each.
@@ -35,8 +35,9 @@ struct AlignAxis {
     T length = (last * scale - shift) - start;
     if (!attrs.half_pixel) length = length > 1 ? length : T(1);
     size = length / static_cast<T>(pooled);
-    samples = attrs.sampling_ratio > 0 ? attrs.sampling_ratio
-                                       : std::clamp<int64_t>(ToWhole(std::ceil(size)), 0, kMostSamples);
+    samples = attrs.sampling_ratio > 0
+                  ? attrs.sampling_ratio
+                  : std::clamp<int64_t>(ToWhole(std::ceil(size)), 0, kMostSamples);
   }
   T Position(int64_t bin, int64_t sample) const {
     return start + static_cast<T>(bin) * size +

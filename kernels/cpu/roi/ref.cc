@@ -48,13 +48,12 @@ double Aligned(const abi::ArgBlock& args, const Box<T>& box, const int64_t* out,
       for (int k = 0; k < 4 && row.inside && column.inside; ++k) {
         const T wr = k < 2 ? row.low_weight : row.high_weight;
         const T wc = k % 2 == 0 ? column.low_weight : column.high_weight;
-        corner[k] = static_cast<double>(wr * wc) * At(x, plane, k < 2 ? row.low : row.high,
-                                                      k % 2 == 0 ? column.low : column.high);
+        corner[k] = static_cast<double>(wr * wc) *
+                    At(x, plane, k < 2 ? row.low : row.high, k % 2 == 0 ? column.low : column.high);
       }
       // The maximum is over weighted corners, not over interpolated samples: so ONNX defines it.
-      const double value =
-          max ? Larger(Larger(corner[0], corner[1]), Larger(corner[2], corner[3]))
-              : corner[0] + corner[1] + corner[2] + corner[3];
+      const double value = max ? Larger(Larger(corner[0], corner[1]), Larger(corner[2], corner[3]))
+                               : corner[0] + corner[1] + corner[2] + corner[3];
       result = max ? (first ? value : Larger(result, value)) : result + value;
       first = false;
     }

@@ -21,10 +21,10 @@ TestStep RandomStep(Random& random, bool plain) {
   const DType dtype = plain ? DType::kF32 : kFloats[Pick(random, 0, 2)];
   const Dims x = {Pick(random, 1, 3), Pick(random, 1, 4), Pick(random, 1, 9), Pick(random, 1, 9)};
   const int64_t boxes = Pick(random, 0, 4);
-  p.inputs = {RandomView(random, dtype, x, Chance(random, 20)),
-              RandomView(random, plain ? DType::kF32 : kFloats[Pick(random, 0, 1)], {boxes, 4},
-                         false),
-              RandomView(random, Chance(random, 50) ? DType::kI64 : DType::kI32, {boxes}, false)};
+  p.inputs = {
+      RandomView(random, dtype, x, Chance(random, 20)),
+      RandomView(random, plain ? DType::kF32 : kFloats[Pick(random, 0, 1)], {boxes, 4}, false),
+      RandomView(random, Chance(random, 50) ? DType::kI64 : DType::kI32, {boxes}, false)};
   p.core_inputs = 3;
   p.outputs = {
       RandomView(random, dtype, {boxes, x[1], Pick(random, 1, 4), Pick(random, 1, 4)}, false)};
@@ -69,8 +69,9 @@ double Aligned(TestStep& step, const int64_t* out, int64_t n, const double* box)
     double length = box[3 - d] * a.spatial_scale - shift - start[d];
     if (!a.half_pixel) length = std::max(length, 1.0);
     bin[d] = length / static_cast<double>(y[d + 2]);
-    samples[d] = a.sampling_ratio > 0 ? a.sampling_ratio
-                                      : std::max<int64_t>(0, static_cast<int64_t>(std::ceil(bin[d])));
+    samples[d] = a.sampling_ratio > 0
+                     ? a.sampling_ratio
+                     : std::max<int64_t>(0, static_cast<int64_t>(std::ceil(bin[d])));
   }
   double sum = 0, largest = -INFINITY;
   for (int64_t i = 0; i < samples[0]; ++i) {
@@ -122,7 +123,8 @@ bool OnAnEdge(const TestStep& step, const double* box) {
   for (int d = 0; d < 2; ++d) {
     if (y[d + 2] != 3) continue;
     const double length = (box[3 - d] - box[1 - d]) * a.spatial_scale;
-    if (a.kind == RoiKind::kPoolMax || std::fmod(length, 3) == 0 || a.sampling_ratio == 3) return true;
+    if (a.kind == RoiKind::kPoolMax || std::fmod(length, 3) == 0 || a.sampling_ratio == 3)
+      return true;
   }
   return a.sampling_ratio == 3;
 }

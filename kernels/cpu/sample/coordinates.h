@@ -66,7 +66,9 @@ SampleTap<T> SampleTapsOf(const abi::SampleAttrs& attrs, int64_t extent, T n) {
   const T high = attrs.align_corners ? length - 1 : length - T(0.5);
   T v = attrs.align_corners ? (n + 1) / 2 * (length - 1) : ((n + 1) * length - 1) / 2;
   if (attrs.mode == abi::ResizeMode::kNearest) v = std::nearbyint(v);
-  if (v < low || v > high) {
+  // Cubic taps are padded one by one, as PyTorch and ONNX Runtime do; moving their centre first
+  // would lose the slope at the border.
+  if (attrs.mode != abi::ResizeMode::kCubic && (v < low || v > high)) {
     if (attrs.padding == abi::SamplePadding::kBorder) v = v < 0 ? T(0) : length - 1;
     if (attrs.padding == abi::SamplePadding::kReflection) v = Reflected(v, low, high);
   }

@@ -61,10 +61,11 @@ std::vector<std::pair<int64_t, double>> Taps(const abi::SampleAttrs& a, int64_t 
   const auto length = static_cast<double>(extent);
   double v = a.align_corners ? (n + 1) / 2 * (length - 1) : ((n + 1) * length - 1) / 2;
   if (a.mode == ResizeMode::kNearest) v = std::nearbyint(v);
-  if (a.padding == SamplePadding::kBorder && (v < low || v > high)) {
+  const bool moves = a.mode != ResizeMode::kCubic;  // cubic taps are padded one by one
+  if (moves && a.padding == SamplePadding::kBorder && (v < low || v > high)) {
     v = std::clamp(v, 0.0, length - 1);
   }
-  if (a.padding == SamplePadding::kReflection) v = Mirror(v, low, high);
+  if (moves && a.padding == SamplePadding::kReflection) v = Mirror(v, low, high);
   const auto element = [&](double at) {
     if (a.padding == SamplePadding::kReflection) at = std::trunc(Mirror(at, low, high));
     if (a.padding != SamplePadding::kZeros) at = std::clamp(at, 0.0, length - 1);

@@ -10,13 +10,13 @@
 namespace aicf::cpu {
 namespace {
 
-constexpr int kRun = 32;      ///< points whose taps are kept at once
+constexpr int kRun = 32;       ///< points whose taps are kept at once
 constexpr int kMostTaps = 16;  ///< cubic over two axes, linear over three needs 8
 
 struct Run {
   int points = 0;
   int taps = 0;
-  int64_t out[kRun];               ///< offset of the point in the output's first channel
+  int64_t out[kRun];                ///< offset of the point in the output's first channel
   int64_t offset[kMostTaps][kRun];  ///< in x's first channel; -1 reads as zero
   float weight[kMostTaps][kRun];
 };
@@ -57,8 +57,8 @@ class Sampling {
     run.offset[0][i] = x_.offset + at[0] * x_.strides[0];
     run.weight[0][i] = 1;
     for (int d = 0; d < spatial_; ++d) {
-      const float n =
-          static_cast<const float*>(grid_.data)[grid + (spatial_ - 1 - d) * grid_.strides[spatial_ + 1]];
+      const float n = static_cast<const float*>(
+          grid_.data)[grid + (spatial_ - 1 - d) * grid_.strides[spatial_ + 1]];
       Multiply(run, i, SampleTapsOf(attrs_, x_.shape[d + 2], n), count, x_.strides[d + 2]);
     }
   }

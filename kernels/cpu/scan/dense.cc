@@ -23,7 +23,8 @@ T Combined(T total, T x) {
   }
 }
 
-/// `width` neighbouring lines of `extent` elements, rows `step` elements apart (negative: reversed).
+/// `width` neighbouring lines of `extent` elements, rows `step` elements apart (negative:
+/// reversed).
 template <bool kProduct, class T>
 void ScanLines(const T* x, T* out, int64_t extent, int64_t step, int64_t width, bool exclusive) {
   T total[kBlock];

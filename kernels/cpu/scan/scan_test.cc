@@ -10,11 +10,12 @@ TestStep RandomStep(Random& random) {
   abi::Problem& p = step.problem;
   p.family = abi::Family::kScan;
   constexpr DType kPlain[] = {DType::kF32, DType::kF64, DType::kI32, DType::kI64};
-  const DType dtype = Chance(random, 50) ? kPlain[Pick(random, 0, 3)]
-                                         : static_cast<DType>(Pick(random, 0, 11));
+  const DType dtype =
+      Chance(random, 50) ? kPlain[Pick(random, 0, 3)] : static_cast<DType>(Pick(random, 0, 11));
   const int rank = static_cast<int>(Pick(random, 1, 4));
   Dims shape = RandomShape(random, rank, 6);
-  if (Chance(random, 30)) shape[static_cast<int>(Pick(random, 0, rank - 1))] = Pick(random, 60, 140);
+  if (Chance(random, 30))
+    shape[static_cast<int>(Pick(random, 0, rank - 1))] = Pick(random, 60, 140);
   abi::ScanAttrs a;
   a.kind = Chance(random, 50) ? abi::ScanKind::kSum : abi::ScanKind::kProd;
   a.axis = Pick(random, 0, rank - 1);
@@ -33,7 +34,9 @@ void KeepSmall(Random& random, TestStep& step) {
   TestBuffer& b = step.input(0);
   const bool is_unsigned = KindOf(b.view.dtype) == DTypeKind::kUnsigned;
   for (int64_t i = 0; i < b.elements(); ++i) {
-    b.Set(i, Chance(random, IsFloat(b.view.dtype) ? 3 : 20) ? 2 : is_unsigned || Chance(random, 50) ? 1 : -1);
+    b.Set(i, Chance(random, IsFloat(b.view.dtype) ? 3 : 20) ? 2
+             : is_unsigned || Chance(random, 50)            ? 1
+                                                            : -1);
   }
 }
 

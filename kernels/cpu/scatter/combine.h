@@ -29,8 +29,8 @@ inline T Combine(T old, T update) {
   }
 }
 
-/// Calls f(T{}, constant<reduction>) for the dtype and the reduction. Without a reduction T is a word
-/// of the element's size. Returns false, and calls nothing, for a dtype that is not plain.
+/// Calls f(T{}, constant<reduction>) for the dtype and the reduction. Without a reduction T is a
+/// word of the element's size. Returns false, and calls nothing, for a dtype that is not plain.
 template <class F>
 bool VisitCombine(DType dtype, abi::ScatterReduction reduction, F&& f) {
   using R = abi::ScatterReduction;
@@ -79,8 +79,8 @@ inline bool IsPlainCombine(DType dtype, abi::ScatterReduction reduction) {
          dtype == DType::kF64 || dtype == DType::kI32 || dtype == DType::kI64;
 }
 
-/// Copies data that are dense, or one element everywhere, to the dense output; nothing when they are
-/// the same bytes.
+/// Copies data that are dense, or one element everywhere, to the dense output; nothing when they
+/// are the same bytes.
 void CopyDense(const abi::ArgBlock& args);
 
 }  // namespace aicf::cpu

@@ -45,21 +45,21 @@ void ScatterRows(const abi::ArgBlock& args) {
   for (int d = leading; d < updates.rank; ++d) row *= updates.shape[d];
   if (row == 0) return;
   // Threads share rows, not tuples: every element meets its updates in order.
-  VisitCombine(out.dtype, args.problem->as<abi::ScatterAttrs>().reduction,
-               [&](auto zero, auto reduction) {
-                 using T = decltype(zero);
-                 constexpr int64_t kGrain = 4096;
-                 ParallelRanges(args, row, kGrain, [&](int64_t begin, int64_t end) {
-                   ForEachIndex(tuples, [&](const int64_t* where) {
-                     const int64_t to = RowOf(indices, out, where);
-                     if (to < 0) return;
-                     const int64_t from = OffsetAt(updates, where);
-                     ApplyRow<decltype(reduction)::value>(
-                         static_cast<T*>(out.data) + to + begin,
-                         static_cast<const T*>(updates.data) + from + begin, end - begin);
-                   });
-                 });
-               });
+  VisitCombine(
+      out.dtype, args.problem->as<abi::ScatterAttrs>().reduction, [&](auto zero, auto reduction) {
+        using T = decltype(zero);
+        constexpr int64_t kGrain = 4096;
+        ParallelRanges(args, row, kGrain, [&](int64_t begin, int64_t end) {
+          ForEachIndex(tuples, [&](const int64_t* where) {
+            const int64_t to = RowOf(indices, out, where);
+            if (to < 0) return;
+            const int64_t from = OffsetAt(updates, where);
+            ApplyRow<decltype(reduction)::value>(static_cast<T*>(out.data) + to + begin,
+                                                 static_cast<const T*>(updates.data) + from + begin,
+                                                 end - begin);
+          });
+        });
+      });
 }
 
 }  // namespace aicf::cpu

@@ -1,5 +1,5 @@
-/// The variants of the scatter family: a copy of the data with elements or rows replaced or combined,
-/// in row-major order of the updates.
+/// The variants of the scatter family: a copy of the data with elements or rows replaced or
+/// combined, in row-major order of the updates.
 #pragma once
 
 #include "kernels/abi/kernel.h"
@@ -7,8 +7,8 @@
 namespace aicf::cpu {
 
 void ScatterRef(const abi::ArgBlock& args);
-/// kElements over dense data: lines along the innermost axis; positions that can only meet apart run
-/// in parallel.
+/// kElements over dense data: lines along the innermost axis; positions that can only meet apart
+/// run in parallel.
 void ScatterElements(const abi::ArgBlock& args);
 /// kPoints over dense data: rows of updates that are contiguous.
 void ScatterRows(const abi::ArgBlock& args);

@@ -22,8 +22,8 @@ abi::ScatterAttrs RandomAttrs(Random& random, ScatterKind kind) {
 
 DType DataType(Random& random, ScatterReduction reduction) {
   // Storage-only dtypes are moved; what a reduction of them rounds to is tested elsewhere.
-  const int last = reduction == ScatterReduction::kNone ? kDTypeCount - 1
-                                                        : static_cast<int>(DType::kBool);
+  const int last =
+      reduction == ScatterReduction::kNone ? kDTypeCount - 1 : static_cast<int>(DType::kBool);
   if (Chance(random, 40)) return Chance(random, 50) ? DType::kF32 : DType::kI64;
   return static_cast<DType>(Pick(random, 0, last));
 }

@@ -23,8 +23,8 @@ AICF_DEVICE constexpr i64 CountOf() {
   return count;
 }
 
-/// Offset of row-major position `i` of the axes [kFirst, kLast) of Shape, in an operand X whose axis
-/// `d + kShift` follows axis d; axis kSkip of Shape moves nothing.
+/// Offset of row-major position `i` of the axes [kFirst, kLast) of Shape, in an operand X whose
+/// axis `d + kShift` follows axis d; axis kSkip of Shape moves nothing.
 template <class Shape, class X, int kFirst, int kLast, int kShift = 0, int kSkip = -1>
 AICF_DEVICE index_t OffsetOf(index_t i) {
   index_t offset = 0;

@@ -10,7 +10,8 @@ constexpr int kAxis = static_cast<int>(attr_axis);
 constexpr int kIndexRank = In1::kRank;
 constexpr int kBatch = static_cast<int>(attr_batch_axes);
 /// kPoints: coordinates of a tuple, and axes of the indices before them.
-constexpr int kTuple = attr_kind == kGatherPoints ? static_cast<int>(In1::extent(kIndexRank - 1)) : 1;
+constexpr int kTuple =
+    attr_kind == kGatherPoints ? static_cast<int>(In1::extent(kIndexRank - 1)) : 1;
 constexpr int kLeading = kIndexRank - 1;
 
 /// Axis of the data that the output's axis a follows whatever the indices say; -1: none.

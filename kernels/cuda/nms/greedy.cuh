@@ -1,7 +1,7 @@
-// cuda.nms.greedy: a block per pair of batch and class at a time. The candidates are gathered in order;
-// then, again and again, the block takes the best one left while every thread drops those of its own
-// that the box taken before covers. When the cluster is done with all pairs, rows are written.
-// The test is that of kernels/cpu/nms/boxes.h, operation by operation.
+// cuda.nms.greedy: a block per pair of batch and class at a time. The candidates are gathered in
+// order; then, again and again, the block takes the best one left while every thread drops those of
+// its own that the box taken before covers. When the cluster is done with all pairs, rows are
+// written. The test is that of kernels/cpu/nms/boxes.h, operation by operation.
 #pragma once
 
 #include "common/block.cuh"
@@ -87,7 +87,8 @@ AICF_DEVICE int CountBefore(bool flag, int* all) {
 }
 
 /// Puts the boxes above the threshold into the block's scratch, in order; gives their number.
-AICF_DEVICE index_t GatherCandidates(const Args& args, const Scratch& s, index_t pair, float least) {
+AICF_DEVICE index_t GatherCandidates(const Args& args, const Scratch& s, index_t pair,
+                                     float least) {
   const index_t batch = pair / kClasses;
   const float* scores = static_cast<const float*>(args.in[1]) + In1::kOffset +
                         batch * In1::stride(0) + pair % kClasses * In1::stride(1);

@@ -1,5 +1,5 @@
-// cuda.roi.bins: one result per thread. The geometry is that of kernels/cpu/roi/geometry.h, operation
-// by operation.
+// cuda.roi.bins: one result per thread. The geometry is that of kernels/cpu/roi/geometry.h,
+// operation by operation.
 #pragma once
 
 #include "common/enums.cuh"
@@ -148,8 +148,8 @@ AICF_DEVICE void Kernel(const Args& args) {
       return Widen(boxes[p.c[0] * In1::stride(0) + k * In1::stride(1)]);
     };
     const Box box = {corner(0), corner(1), corner(2), corner(3)};
-    const i64 n = static_cast<i64>(Widen(
-        static_cast<const In2::S*>(args.in[2])[In2::kOffset + p.c[0] * In2::stride(0)]));
+    const i64 n = static_cast<i64>(
+        Widen(static_cast<const In2::S*>(args.in[2])[In2::kOffset + p.c[0] * In2::stride(0)]));
     sum_t value = 0;
     if (n >= 0 && n < static_cast<i64>(In0::extent(0))) {
       const In0::S* plane = static_cast<const In0::S*>(args.in[0]) + In0::kOffset +

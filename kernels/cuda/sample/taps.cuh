@@ -1,6 +1,6 @@
-// cuda.sample.taps: a thread finds the taps of one point once and uses them for a few channels; where
-// channels are innermost, neighbouring threads take neighbouring channels instead.
-// The coordinate map is that of kernels/cpu/sample/coordinates.h, operation by operation.
+// cuda.sample.taps: a thread finds the taps of one point once and uses them for a few channels;
+// where channels are innermost, neighbouring threads take neighbouring channels instead. The
+// coordinate map is that of kernels/cpu/sample/coordinates.h, operation by operation.
 #pragma once
 
 #include "common/enums.cuh"
@@ -68,7 +68,7 @@ AICF_DEVICE Taps TapsOf(index_t extent, coord_t n) {
   const coord_t high = attr_align_corners ? length - 1 : length - coord_t(0.5);
   coord_t v = attr_align_corners ? (n + 1) / 2 * (length - 1) : ((n + 1) * length - 1) / 2;
   if constexpr (attr_mode == kNearest) v = OpRound(v);
-  if (v < low || v > high) {
+  if (attr_mode != kCubic && (v < low || v > high)) {
     if constexpr (attr_padding == kPadBorder) v = v < 0 ? coord_t(0) : length - 1;
     if constexpr (attr_padding == kPadReflection) v = Reflected(v, low, high);
   }

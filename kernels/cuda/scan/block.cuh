@@ -1,5 +1,5 @@
-// cuda.scan.block: one line per block at a time, kItems neighbouring elements per thread: totals of the
-// thread, of its warp, of the block, and what the blocks before carry over.
+// cuda.scan.block: one line per block at a time, kItems neighbouring elements per thread: totals of
+// the thread, of its warp, of the block, and what the blocks before carry over.
 #pragma once
 
 #include "common/block.cuh"

@@ -28,9 +28,7 @@ struct TotalOf<double, true> {
 typedef TotalOf<element_t, sizeof(element_t) == 8>::Type total_t;
 constexpr total_t kIdentity = attr_kind == kScanProd ? total_t(1) : total_t(0);
 
-AICF_DEVICE total_t Combine(total_t a, total_t b) {
-  return attr_kind == kScanProd ? a * b : a + b;
-}
+AICF_DEVICE total_t Combine(total_t a, total_t b) { return attr_kind == kScanProd ? a * b : a + b; }
 
 /// Index along the axis of the q-th element that is scanned.
 AICF_DEVICE index_t PlaceOf(index_t q) { return attr_reverse ? kLength - 1 - q : q; }

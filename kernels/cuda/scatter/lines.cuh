@@ -1,5 +1,5 @@
-// cuda.scatter.lines: kElements; a thread owns some targets of one line: it copies them and walks the
-// line's updates in order. No two threads meet, so nothing has to be exchanged.
+// cuda.scatter.lines: kElements; a thread owns some targets of one line: it copies them and walks
+// the line's updates in order. No two threads meet, so nothing has to be exchanged.
 #pragma once
 
 #include "scatter/scatter.cuh"

@@ -24,8 +24,7 @@ AICF_DEVICE constexpr i64 OtherAxes() {
   for (int d = 0; d < kRank; ++d) count *= d == kAxis ? 1 : static_cast<i64>(In0::extent(d));
   return count;
 }
-constexpr index_t kLines =
-    attr_kind == kScatterPoints ? 1 : static_cast<index_t>(OtherAxes());
+constexpr index_t kLines = attr_kind == kScatterPoints ? 1 : static_cast<index_t>(OtherAxes());
 
 typedef Out0::S Stored;
 

@@ -1,5 +1,5 @@
-/// How a scatter step is cut into shares that do not meet: the launch functions and the source writer
-/// must see the same numbers.
+/// How a scatter step is cut into shares that do not meet: the launch functions and the source
+/// writer must see the same numbers.
 #pragma once
 
 #include <cstdint>
