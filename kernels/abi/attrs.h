@@ -134,7 +134,8 @@ enum class CoordinateMode : uint8_t {
 enum class NearestMode : uint8_t { kRoundPreferFloor, kRoundPreferCeil, kFloor, kCeil, kCount };
 
 /// ONNX Resize without antialias and without crop: out has the same rank as x; `scales` (f32 values,
-/// one per axis, out/in) enter the coordinate map, which is evaluated in f32 on every backend.
+/// one per axis, out/in) enter the coordinate map, which is evaluated in f32 on every
+/// backend (kAlignCorners: in f64).
 struct ResizeAttrs {
   ResizeMode mode = ResizeMode::kNearest;
   CoordinateMode coordinates = CoordinateMode::kHalfPixel;
@@ -269,7 +270,7 @@ struct RecurrentAttrs {
   Dims activations;           ///< CellActivation values: 1, 2 or 3 (f g h) per direction
   std::vector<double> alpha;  ///< one per activation
   std::vector<double> beta;
-  double clip = 0;  ///< bound of what enters an activation; 0: none
+  double clip = 0;  ///< bound of what enters the activations f and g; 0: none
   bool linear_before_reset = false;
   bool input_forget = false;  ///< couples the forget gate to the input gate: f = 1 - i
   bool peepholes = false;

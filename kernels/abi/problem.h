@@ -42,7 +42,8 @@ std::string_view FamilyName(Family family);
 /// and outputs may differ in shape.
 bool HasEpilogue(Family family);
 
-/// How the products of gemm and conv are formed. Sums accumulate in f32 in every mode.
+/// How the products of gemm and conv are formed. Sums of floats accumulate in f32 in every mode, those
+/// of integers below 32 bits in i32.
 enum class MathMode : uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8, kCount };
 std::string_view MathModeName(MathMode mode);
 std::optional<MathMode> ParseMathMode(std::string_view name);
