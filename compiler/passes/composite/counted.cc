@@ -31,10 +31,13 @@ ir::ValueId Counted(Composer& c, ir::ValueId v, int axis, ir::ValueId count) {
 }
 
 Chosen Choose(Composer& c, ir::ValueId flags) {
+  if (!c.ok()) return {ir::kNoValue, ir::kNoValue};
+  const int64_t n = LengthOf(c, flags);
   const ir::ValueId ones = c.Cast(flags, DType::kI64);
   const ir::ValueId before = Cumulative(c, ones, true);
-  const ir::ValueId none = Int(c, c.Shape(flags).empty() ? 0 : LengthOf(c, flags));
-  return {c.Op("Where", {flags, before, none}), Reduce(c, "ReduceSum", ones, {0}, true)};
+  // The last element's place, and one more if it is chosen itself.
+  const ir::ValueId count = c.Add(c.Window(before, 0, n - 1, 1), c.Window(ones, 0, n - 1, 1));
+  return {c.Op("Where", {flags, before, Int(c, n)}), count};
 }
 
 // Elements that are not chosen have no place: their update is dropped.
@@ -53,19 +56,17 @@ Status ExpandNonZero(Composer& c) {
     c.Output(0, c.Reshape(Zeros(c, 0), {rank, 0}));
     return c.status();
   }
-  const ir::ValueId flags = c.Cast(c.Reshape(c.In(0), {n}), DType::kBool);
-  const Chosen chosen = Choose(c, flags);
-  const ir::ValueId flat = c.Reshape(ChosenPositions(c, chosen), {1, n});
-  std::vector<int64_t> steps, extents;
-  const Dims strides = RowMajorStrides(shape);
+  const ir::ValueId x = c.Reshape(c.In(0), shape);
+  const Chosen chosen = Choose(c, c.Cast(c.Reshape(x, {n}), DType::kBool));
+  // Every element's coordinates as a row; the rows of the chosen ones come to the front.
+  std::vector<ir::ValueId> columns;
   for (int d = 0; d < rank; ++d) {
-    steps.push_back(strides[d]);
-    extents.push_back(shape[d]);
+    columns.push_back(c.Reshape(c.Op("aicf.Positions", {x}, {{"axis", int64_t{d}}}), {n, 1}));
   }
-  const ir::ValueId coordinates =
-      c.Op("Mod", {c.Op("Div", {flat, c.Reshape(c.Ints(steps), {rank, 1})}),
-                   c.Reshape(c.Ints(extents), {rank, 1})});
-  c.Output(0, Counted(c, coordinates, 1, chosen.count));
+  const ir::ValueId zeros = c.Reshape(Zeros(c, n * rank), {n, rank});
+  const ir::ValueId rows =
+      c.Op("ScatterND", {zeros, c.Reshape(chosen.slot, {n, 1}), c.Concat(columns, 1)});
+  c.Output(0, Counted(c, c.Transpose(rows, {1, 0}), 1, chosen.count));
   return c.status();
 }
 

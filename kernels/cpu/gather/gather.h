@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/abi/kernel.h"
+#include "kernels/cpu/common/variants.h"
 
 namespace aicf::cpu {
 
@@ -18,6 +19,6 @@ void GatherRef(const abi::ArgBlock& args);
 /// kTake and kPoints: rows contiguous in the table and in the output, no epilogue.
 void GatherRows(const abi::ArgBlock& args);
 /// kElements, no epilogue.
-void GatherElements(const abi::ArgBlock& args);
+AICF_CPU_ISA_VARIANTS(GatherElements)
 
 }  // namespace aicf::cpu

@@ -1,26 +1,21 @@
-/// cpu.roi.align: per bin, the samples' corners and weights are found once and used by all
+/// The vector variants: per bin, the samples' corners and weights are found once and used by all
 /// channels.
 #include <algorithm>
 
 #include "kernels/cpu/common/parallel.h"
 #include "kernels/cpu/common/reference.h"
 #include "kernels/cpu/roi/geometry.h"
+#include "kernels/cpu/roi/loops.h"
 #include "kernels/cpu/roi/roi.h"
 
 namespace aicf::cpu {
 namespace {
 
-struct Corner {
-  int64_t offset;  ///< in the channel's plane
-  float weight;
-};
-
-constexpr int kBatch = 64;  ///< corners that are kept at once
-
 class Aligning {
  public:
-  explicit Aligning(const abi::ArgBlock& args)
-      : attrs_(args.problem->as<abi::RoiAttrs>()),
+  Aligning(const abi::ArgBlock& args, RoiLoop blend)
+      : blend_(blend),
+        attrs_(args.problem->as<abi::RoiAttrs>()),
         x_(Input(args, 0)),
         boxes_(Input(args, 1)),
         batch_(Input(args, 2)),
@@ -38,19 +33,17 @@ class Aligning {
     const AlignAxis<float> columns(attrs_, At(r, 0), At(r, 2), y_.shape[3]);
     const float share =
         1.0f / static_cast<float>(std::max<int64_t>(1, rows.samples * columns.samples));
-    Corner corners[kBatch];
-    int count = 0;
+    RoiCorners corners;
     for (int64_t i = 0; i < rows.samples; ++i) {
       const AlignSample<float> row(rows.Position(ph, i), x_.shape[2]);
       for (int64_t j = 0; row.inside && j < columns.samples; ++j) {
         const AlignSample<float> column(columns.Position(pw, j), x_.shape[3]);
         if (!column.inside) continue;
-        AddCorners(row, column, share, corners + count);
-        count += 4;
-        if (count == kBatch) count = Blend(corners, count, x, out);
+        AddCorners(row, column, share, corners);
+        if (corners.count == kRoiCorners) Blend(corners, x, out);
       }
     }
-    Blend(corners, count, x, out);
+    Blend(corners, x, out);
   }
 
  private:
@@ -60,34 +53,28 @@ class Aligning {
   }
 
   void AddCorners(const AlignSample<float>& row, const AlignSample<float>& column, float share,
-                  Corner* to) const {
+                  RoiCorners& to) const {
     const int64_t low = row.low * x_.strides[2], high = row.high * x_.strides[2];
     const int64_t left = column.low * x_.strides[3], right = column.high * x_.strides[3];
-    to[0] = {low + left, row.low_weight * column.low_weight * share};
-    to[1] = {low + right, row.low_weight * column.high_weight * share};
-    to[2] = {high + left, row.high_weight * column.low_weight * share};
-    to[3] = {high + right, row.high_weight * column.high_weight * share};
+    to.Add(low + left, row.low_weight * column.low_weight * share);
+    to.Add(low + right, row.low_weight * column.high_weight * share);
+    to.Add(high + left, row.high_weight * column.low_weight * share);
+    to.Add(high + right, row.high_weight * column.high_weight * share);
   }
 
-  /// Adds the corners to every channel's result; 0, the new count.
-  int Blend(const Corner* corners, int count, const float* x, float* out) const {
-    for (int64_t c = 0; c < y_.shape[1]; ++c) {
-      const float* plane = x + c * x_.strides[1];
-      float sum = 0;
-      for (int k = 0; k < count; ++k) sum += corners[k].weight * plane[corners[k].offset];
-      out[c * y_.strides[1]] += sum;
-    }
-    return 0;
+  /// Adds the corners to every channel's result and forgets them.
+  void Blend(RoiCorners& corners, const float* x, float* out) const {
+    blend_(corners, x, x_.strides[1], y_.shape[1], out, y_.strides[1]);
+    corners.count = 0;
   }
 
+  const RoiLoop blend_;
   const abi::RoiAttrs& attrs_;
   const abi::TensorArg &x_, &boxes_, &batch_, &y_;
 };
 
-}  // namespace
-
-void RoiAlign(const abi::ArgBlock& args) {
-  const Aligning aligning(args);
+void Align(const abi::ArgBlock& args, RoiLoop blend) {
+  const Aligning aligning(args, blend);
   const abi::TensorArg& y = Output(args, 0);
   const int64_t bins = y.shape[2] * y.shape[3];
   const int64_t grain = 1024 / std::max<int64_t>(1, y.shape[1]) + 1;
@@ -97,5 +84,11 @@ void RoiAlign(const abi::ArgBlock& args) {
     }
   });
 }
+
+}  // namespace
+
+void baseline::RoiAlign(const abi::ArgBlock& args) { Align(args, BlendCorners); }
+void avx2::RoiAlign(const abi::ArgBlock& args) { Align(args, BlendCorners); }
+void avx512::RoiAlign(const abi::ArgBlock& args) { Align(args, BlendCorners); }
 
 }  // namespace aicf::cpu

@@ -2,11 +2,12 @@
 #pragma once
 
 #include "kernels/abi/kernel.h"
+#include "kernels/cpu/common/variants.h"
 
 namespace aicf::cpu {
 
 void RoiRef(const abi::ArgBlock& args);
 /// kAlignAverage of f32: the weights of a bin once, then channel after channel.
-void RoiAlign(const abi::ArgBlock& args);
+AICF_CPU_ISA_VARIANTS(RoiAlign)
 
 }  // namespace aicf::cpu

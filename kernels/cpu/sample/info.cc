@@ -12,7 +12,7 @@ struct TapsHost : CpuHostBase {
       const DType dtype = p.inputs[static_cast<size_t>(k)].dtype;
       if (dtype != DType::kF32) return StrCat("samples f32 only, not ", DTypeName(dtype));
     }
-    return {};
+    return abi::ElementsOf(p.inputs[0]) == 0 ? "needs an element to read" : "";
   }
 };
 

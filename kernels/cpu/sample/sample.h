@@ -2,11 +2,12 @@
 #pragma once
 
 #include "kernels/abi/kernel.h"
+#include "kernels/cpu/common/variants.h"
 
 namespace aicf::cpu {
 
 void SampleRef(const abi::ArgBlock& args);
 /// f32: the elements and weights of a run of points once, then channel after channel.
-void SampleTaps(const abi::ArgBlock& args);
+AICF_CPU_ISA_VARIANTS(Sample)
 
 }  // namespace aicf::cpu

@@ -2,11 +2,12 @@
 #pragma once
 
 #include "kernels/abi/kernel.h"
+#include "kernels/cpu/common/variants.h"
 
 namespace aicf::cpu {
 
 void ScanRef(const abi::ArgBlock& args);
-/// f32, f64, i32 and i64, dense: all positions behind the axis side by side.
-void ScanDense(const abi::ArgBlock& args);
+/// f32, f64, i32 and i64, dense.
+AICF_CPU_ISA_VARIANTS(Scan)
 
 }  // namespace aicf::cpu
