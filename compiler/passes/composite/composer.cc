@@ -20,9 +20,8 @@ bool Composer::Wants(size_t output) const {
   return output < node_.outputs.size() && node_.outputs[output] != ir::kNoValue;
 }
 
-const Dims& Composer::Shape(ir::ValueId v) const {
-  static const Dims scalar;
-  return v == ir::kNoValue ? scalar : graph_.values[v].shape;
+Dims Composer::Shape(ir::ValueId v) const {
+  return v == ir::kNoValue ? Dims() : graph_.values[v].shape;
 }
 
 DType Composer::Type(ir::ValueId v) const {

@@ -30,7 +30,7 @@ class Composer {
   bool Has(size_t input) const { return node_.input(input) != ir::kNoValue; }
   ir::ValueId In(size_t input) const { return node_.input(input); }
   bool Wants(size_t output) const;
-  const Dims& Shape(ir::ValueId v) const;
+  Dims Shape(ir::ValueId v) const;  ///< a copy: appending nodes moves the values
   DType Type(ir::ValueId v) const;
   bool IsConstant(ir::ValueId v) const;
 

@@ -21,8 +21,9 @@ abi::Expr OperandExpr::Finish(std::vector<uint16_t> results) {
   std::vector<int> renumbered(operands_.size(), -1);
   std::vector<ValueView> kept;
   for (abi::ExprNode& n : expr.nodes) {
+    if (n.op != abi::ExprOp::kInput) continue;  // imm is a number of another kind
     const int operand = static_cast<int>(n.imm) - first_input_;
-    if (n.op != abi::ExprOp::kInput || operand < 0) continue;
+    if (operand < 0) continue;
     if (renumbered[operand] < 0) {
       renumbered[operand] = static_cast<int>(kept.size());
       kept.push_back(operands_[operand]);
