@@ -87,6 +87,16 @@ bool Bind(void* library, const char* name, F& function) {
   return function != nullptr;
 }
 
+// NVRTC opens its built-in declarations by name alone, so the loader must hold them already where
+// they are in no folder that it searches. Where they are not beside NVRTC either, its error names them.
+void OpenBuiltins(const void* symbol, int major, int minor) {
+  Dl_info nvrtc{};
+  if (dladdr(symbol, &nvrtc) == 0 || nvrtc.dli_fname == nullptr) return;
+  const std::string file = nvrtc.dli_fname;
+  const std::string folder = file.substr(0, file.rfind('/') + 1);
+  dlopen(StrCat(folder, "libnvrtc-builtins.so.", major, ".", minor).c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
 class Program {
  public:
   Program(int (*destroy)(void**)) : destroy_(destroy) {}  // NOLINT(google-explicit-constructor)
@@ -148,6 +158,7 @@ Result<std::shared_ptr<const Nvrtc>> Nvrtc::Open() {
   if (!bound || api.Version(&major, &minor) != 0) {
     return Error(Code::kUnsupported, lib->path_, " is no NVRTC of CUDA 12 or newer");
   }
+  OpenBuiltins(reinterpret_cast<const void*>(api.Version), major, minor);
   lib->version_ = StrCat("nvrtc ", major, ".", minor);
   if (major < 12) {
     return Error(Code::kUnsupported, lib->path_, " is ", lib->version_,

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "compiler/codegen/nvrtc.h"
@@ -15,29 +14,27 @@ namespace {
 Result<double> ErrorOf(Session& session, const TensorInfo& info, const CaseTensor& reference) {
   AICF_ASSIGN_OR_RETURN(const tools::NpyArray want, tools::ReadNpy(reference.file));
   if (want.dtype != info.dtype || want.shape != info.shape) {
-    return Error(Code::kCheckFailed, "output '", info.name, "': expected ", DTypeName(want.dtype), " ",
-                 ToString(want.shape), ", found ", DTypeName(info.dtype), " ", ToString(info.shape));
+    return Error(Code::kCheckFailed, "output '", info.name, "': expected ", DTypeName(want.dtype),
+                 " ", ToString(want.shape), ", found ", DTypeName(info.dtype), " ",
+                 ToString(info.shape));
   }
   std::vector<std::byte> got(info.bytes);
   AICF_RETURN_IF_ERROR(session.GetOutput(info.name, got.data(), got.size()));
   return tools::Compare({info.dtype, got}, {want.dtype, want.data}, {}).max_scaled_error;
 }
 
-}  // namespace
+struct KnownError {
+  std::string_view model, output;
+  double error;
+};
 
-std::vector<ModelCase> SupportedCases() {
-  std::vector<ModelCase> supported;
-  for (ModelCase& c : LoadCases()) {
-    for (const char* prefix :
-         {"ppocr", "mnist", "squeezenet", "super_resolution", "dtln", "silero"}) {
-      if (c.name.starts_with(prefix)) {
-        supported.push_back(std::move(c));
-        break;
-      }
-    }
-  }
-  return supported;
-}
+constexpr KnownError kKnownErrors[] = {
+#define AICF_REFERENCE(model, output, error) {model, output, error},
+#include "tests/models/reference_errors.inc"
+#undef AICF_REFERENCE
+};
+
+}  // namespace
 
 Result<std::vector<std::byte>> CompileBytes(const ModelCase& c, const std::string& target,
                                             abi::MathMode math) {
@@ -55,8 +52,9 @@ Result<std::shared_ptr<const Program>> CompileCase(const ModelCase& c, const std
   return Program::FromBytes(bytes);
 }
 
-Result<double> WorstError(const ModelCase& c, std::shared_ptr<const Program> program,
-                          const std::string& device) {
+Result<std::vector<OutputError>> OutputErrors(const ModelCase& c,
+                                              std::shared_ptr<const Program> program,
+                                              const std::string& device) {
   SessionOptions options;
   options.device = device;
   AICF_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(program, options));
@@ -65,15 +63,26 @@ Result<double> WorstError(const ModelCase& c, std::shared_ptr<const Program> pro
     AICF_RETURN_IF_ERROR(session->SetInput(t.name, in.data.data(), in.data.size()));
   }
   AICF_RETURN_IF_ERROR(session->Run());
-  double worst = 0;
+  std::vector<OutputError> errors;
   for (const CaseTensor& t : c.outputs) {
     for (const TensorInfo& info : program->outputs()) {
       if (info.name != t.name) continue;
       AICF_ASSIGN_OR_RETURN(const double error, ErrorOf(*session, info, t));
-      worst = std::max(worst, error);
+      errors.push_back({t.name, error});
     }
   }
-  return worst;
+  if (errors.size() != c.outputs.size()) {
+    return Error(Code::kCheckFailed, "the artifact has ", errors.size(), " of the model's ",
+                 c.outputs.size(), " outputs");
+  }
+  return errors;
+}
+
+double ReferenceError(std::string_view model, std::string_view output) {
+  for (const KnownError& known : kKnownErrors) {
+    if (known.model == model && (known.output == "*" || known.output == output)) return known.error;
+  }
+  return 0;
 }
 
 bool HasGpu() {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aicf/aicf.h"
@@ -11,18 +12,24 @@
 
 namespace aicf::testing {
 
-/// The cases whose operators are supported; the rest wait for theirs (control flow, recurrence).
-std::vector<ModelCase> SupportedCases();
-
 Result<std::vector<std::byte>> CompileBytes(const ModelCase& c, const std::string& target,
                                             abi::MathMode math);
 Result<std::shared_ptr<const Program>> CompileCase(const ModelCase& c, const std::string& target,
                                                    abi::MathMode math);
 
-/// Runs the case's inputs; the largest absolute error over all outputs, each scaled by the largest
-/// magnitude of its reference. Errors: kCheckFailed on another shape or dtype.
-Result<double> WorstError(const ModelCase& c, std::shared_ptr<const Program> program,
-                          const std::string& device);
+struct OutputError {
+  std::string name;
+  double error;  ///< largest absolute error, scaled by the largest magnitude of the reference
+};
+
+/// Runs the case's inputs and compares every output. Errors: kCheckFailed on another shape or
+/// dtype.
+Result<std::vector<OutputError>> OutputErrors(const ModelCase& c,
+                                              std::shared_ptr<const Program> program,
+                                              const std::string& device);
+
+/// The error that a reference output itself has (reference_errors.inc); 0 for most.
+double ReferenceError(std::string_view model, std::string_view output);
 
 bool HasGpu();
 bool HasNvrtc();
