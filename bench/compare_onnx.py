@@ -2,8 +2,10 @@
 """aicf beside ONNX Runtime on the real models: same machine, same run, 1 and 2 threads.
 
 Prints one row per model: median latency of both and the ratio (below 1: aicf is faster), with the
-largest error against ONNX Runtime's outputs scaled by the tensor's largest value. The two are measured
-in alternating rounds, so that a busy machine disturbs both alike.
+largest error against ONNX Runtime's outputs scaled by the tensor's largest value, the median time to
+load, and the memory it takes to load and run: for aicf the whole process's peak, for ONNX Runtime the
+growth of a process that has imported it already. The two are measured in alternating rounds, so that a
+busy machine disturbs both alike.
 
   bench/compare_onnx.py --models build/data/models [--device cpu|cuda:0] [--only NAME,...] [--json F]
 
@@ -80,6 +82,28 @@ class Peer:
         return dict(zip(names, self.session.run(None, self.feeds)))
 
 
+PEER_MEMORY = """
+import json, sys
+import numpy as np, onnxruntime as ort
+def resident(key):
+    return next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith(key)) * 1024
+onnx, inputs = sys.argv[1], json.loads(sys.argv[2])
+feeds = {n: np.load(f) for n, f in inputs.items()}
+options = ort.SessionOptions()
+options.intra_op_num_threads, options.log_severity_level = 1, 3
+before = resident("VmRSS")
+session = ort.InferenceSession(onnx, options, providers=["CPUExecutionProvider"])
+for _ in range(3):
+    session.run(None, feeds)
+print(resident("VmHWM") - before)
+"""
+
+
+def peer_memory(onnx, inputs):
+    command = [sys.executable, "-c", PEER_MEMORY, onnx, json.dumps(inputs)]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
 def worst_error(ours, theirs):
     worst = 0.0
     for name, want in theirs.items():
@@ -96,30 +120,46 @@ def measure(args, name, case, folder):
     artifact = folder / f"{name}.aicf"
     compile_model(args, case, onnx, artifact)
     row = {"model": name}
+    load, peer_load = [], []
     for threads in (1, 2):
-        peer = Peer(onnx, feeds, threads)
         ours, theirs = [], []
         for _ in range(ROUNDS):
+            peer = Peer(onnx, feeds, threads)
             theirs.append(peer.median_ms(args.seconds))
+            peer_load.append(peer.load_ms)
             run = run_aicf(args, artifact, inputs, threads, args.seconds)
             ours.append(run["latency_ms"]["median"])
+            load.append(run["load_ms"])
         row[f"aicf_{threads}"] = statistics.median(ours)
         row[f"ort_{threads}"] = statistics.median(theirs)
-        row.update(load_ms=run["load_ms"], first_ms=run["first_ms"],
-                   peak_memory_bytes=run["peak_memory_bytes"], ort_load_ms=peer.load_ms,
-                   aicf_device=run["device"])
+        row.setdefault("peak_rss_bytes", run["memory_bytes"]["peak_rss"])
+    row.update(load_ms=statistics.median(load), ort_load_ms=statistics.median(peer_load),
+               first_ms=run["first_ms"], peak_memory_bytes=run["peak_memory_bytes"],
+               ort_peak_bytes=peer_memory(onnx, inputs), aicf_device=run["device"])
     row["error"] = worst_error(outputs_of(args, artifact, inputs, folder / name), peer.outputs())
     row["ratio"] = min(row["aicf_1"], row["aicf_2"]) / min(row["ort_1"], row["ort_2"])
     return row
 
 
+COLUMNS = [
+    ("aicf 1t", 9, lambda r: f"{r['aicf_1']:.3f}"),
+    ("ORT 1t", 9, lambda r: f"{r['ort_1']:.3f}"),
+    ("aicf 2t", 9, lambda r: f"{r['aicf_2']:.3f}"),
+    ("ORT 2t", 9, lambda r: f"{r['ort_2']:.3f}"),
+    ("ratio", 6, lambda r: f"{r['ratio']:.2f}"),
+    ("load", 7, lambda r: f"{r['load_ms']:.1f}"),
+    ("ORT", 7, lambda r: f"{r['ort_load_ms']:.1f}"),
+    ("MiB", 6, lambda r: f"{r['peak_rss_bytes'] / 2**20:.0f}"),
+    ("ORT", 6, lambda r: f"{r['ort_peak_bytes'] / 2**20:.0f}"),
+    ("error", 8, lambda r: f"{r['error']:.1e}"),
+]
+
+
 def show(rows):
-    print(f"{'model':28} {'aicf 1t':>9} {'ORT 1t':>9} {'ratio':>6} {'aicf 2t':>9} {'ORT 2t':>9} {'ratio':>6}"
-          f" {'best':>6} {'load':>7} {'error':>9}   (ms)")
+    print("times in ms; ratio: the better thread count of each; MiB: peak memory")
+    print(" ".join([f"{'model':26}"] + [f"{title:>{width}}" for title, width, _ in COLUMNS]))
     for r in rows:
-        print(f"{r['model']:28} {r['aicf_1']:9.3f} {r['ort_1']:9.3f} {r['aicf_1'] / r['ort_1']:6.2f}"
-              f" {r['aicf_2']:9.3f} {r['ort_2']:9.3f} {r['aicf_2'] / r['ort_2']:6.2f} {r['ratio']:6.2f}"
-              f" {r['load_ms']:7.1f} {r['error']:9.1e}")
+        print(" ".join([f"{r['model']:26}"] + [f"{text(r):>{width}}" for _, width, text in COLUMNS]))
     ratios = [r["ratio"] for r in rows]
     if ratios:
         print(f"geometric mean of the best-of-threads ratio: {statistics.geometric_mean(ratios):.3f},"

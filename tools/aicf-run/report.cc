@@ -1,9 +1,8 @@
 #include "tools/aicf-run/report.h"
 
-#include <sys/resource.h>
-
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "schema/artifact.h"
@@ -14,10 +13,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Not getrusage: its maximum begins with what the process was before exec.
 uint64_t PeakRssBytes() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  std::ifstream status("/proc/self/status");
+  for (std::string key; status >> key;) {
+    uint64_t kib = 0;
+    if (key == "VmHWM:" && status >> kib) return kib * 1024;
+  }
+  return 0;
 }
 
 std::string Line(std::string_view key, const std::string& value) {
