@@ -5,13 +5,14 @@
 
 #include "base/log.h"
 #include "base/scanner.h"
+#include "base/utf8.h"
 #include "compiler/compiler.h"
 #include "compiler/import/file.h"
 #include "compiler/import/onnx_budget.h"
 #include "compiler/import/onnx_check.h"
 #include "compiler/import/onnx_graph.h"
+#include "compiler/import/onnx_types.h"
 #include "schema/codec.h"
-#include "base/utf8.h"
 
 namespace aicf {
 namespace {
@@ -22,7 +23,7 @@ std::string DirectoryOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-Result<std::shared_ptr<const onnx::ModelProto>> Parse(const ModelFile& file) {
+Result<std::shared_ptr<onnx::ModelProto>> Parse(const ModelFile& file) {
   AICF_RETURN_IF_ERROR(CheckParseBudget(file.fd.get()));
   // The parser would write to stderr; its refusal is ours to report.
   const google::protobuf::LogSilencer silence;
@@ -31,7 +32,7 @@ Result<std::shared_ptr<const onnx::ModelProto>> Parse(const ModelFile& file) {
   if (!model->ParseFromBoundedZeroCopyStream(&in, static_cast<int>(file.size))) {
     return Error(Code::kBadModel, "the file is not an ONNX model (malformed protobuf)");
   }
-  return std::shared_ptr<const onnx::ModelProto>(std::move(model));
+  return model;
 }
 
 // Strings an artifact could not hold are dropped with a warning: no model depends on them to run.
@@ -47,26 +48,64 @@ void CopyMetadata(const onnx::ModelProto& model, ir::Graph& graph) {
   }
 }
 
+Result<OnnxImport> Prepare(const std::shared_ptr<onnx::ModelProto>& model,
+                           const ModelLocation& location) {
+  if (!model->has_graph()) return Error(Code::kBadModel, "the model has no graph");
+  OnnxImport import;
+  AICF_ASSIGN_OR_RETURN(import.opset, CheckOpsets(*model));
+  AICF_RETURN_IF_ERROR(InlineFunctions(*model, import.opset, &import.function_opsets));
+  import.source = TensorSource{model, location};
+  return import;
+}
+
+// Reads one model file with `read`, and names it in errors.
+template <class T>
+Result<T> FromFile(const std::string& path,
+                   Result<T> (*read)(std::shared_ptr<onnx::ModelProto>, const ModelLocation&)) {
+  AICF_ASSIGN_OR_RETURN(const ModelFile file, OpenModelFile(path));
+  auto model = Parse(file);
+  if (!model.ok()) return model.status().WithContext(Quote(path));
+  auto result = read(*std::move(model), {DirectoryOf(path), file.device, file.inode});
+  if (!result.ok()) return result.status().WithContext(Quote(path));
+  return result;
+}
+
 }  // namespace
 
-Result<ir::Graph> ImportOnnxModel(std::shared_ptr<const onnx::ModelProto> model,
+Result<ir::Graph> ImportOnnxModel(std::shared_ptr<onnx::ModelProto> model,
                                   const ModelLocation& location) {
-  if (!model->has_graph()) return Error(Code::kBadModel, "the model has no graph");
-  AICF_RETURN_IF_ERROR(CheckFunctions(*model));
-  AICF_ASSIGN_OR_RETURN(const int64_t opset, CheckOpsets(*model));
-  AICF_ASSIGN_OR_RETURN(
-      ir::Graph graph, OnnxGraphImporter(model->graph(), opset, TensorSource{model, location}).Run());
+  AICF_ASSIGN_OR_RETURN(OnnxImport import, Prepare(model, location));
+  AICF_ASSIGN_OR_RETURN(ir::Graph graph, OnnxGraphImporter(model->graph(), import).Run());
+  if (!import.gaps.empty()) return RefuseGaps(import.gaps);
   CopyMetadata(*model, graph);
   return graph;
 }
 
-Result<ir::Graph> ImportOnnx(const std::string& path) {
-  AICF_ASSIGN_OR_RETURN(const ModelFile file, OpenModelFile(path));
-  auto model = Parse(file);
-  if (!model.ok()) return model.status().WithContext(Quote(path));
-  auto graph = ImportOnnxModel(*std::move(model), {DirectoryOf(path), file.device, file.inode});
-  if (!graph.ok()) return graph.status().WithContext(Quote(path));
-  return graph;
+Result<PartialModel> ImportOnnxModelPartly(std::shared_ptr<onnx::ModelProto> model,
+                                           const ModelLocation& location) {
+  AICF_ASSIGN_OR_RETURN(OnnxImport import, Prepare(model, location));
+  PartialModel part;
+  AICF_ASSIGN_OR_RETURN(part.graph, OnnxGraphImporter(model->graph(), import).Run());
+  part.gaps = std::move(import.gaps);
+  part.refused_reads = std::move(import.refused_reads);
+  std::unordered_set<std::string> constants;
+  for (const auto& t : model->graph().initializer()) constants.insert(t.name());
+  for (const auto& info : model->graph().input()) {
+    if (!constants.contains(info.name())) part.inputs.push_back(info.name());
+  }
+  for (const auto* infos : {&model->graph().value_info(), &model->graph().output()}) {
+    for (const auto& info : *infos) {
+      auto value = DeclaredValue(info);
+      if (value.ok()) part.declared.insert_or_assign(info.name(), *std::move(value));
+    }
+  }
+  return part;
+}
+
+Result<ir::Graph> ImportOnnx(const std::string& path) { return FromFile(path, &ImportOnnxModel); }
+
+Result<PartialModel> ImportOnnxPartly(const std::string& path) {
+  return FromFile(path, &ImportOnnxModelPartly);
 }
 
 }  // namespace aicf

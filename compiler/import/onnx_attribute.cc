@@ -151,16 +151,23 @@ bool IsBodyAttribute(const std::string& op, const std::string& name) {
 Result<ir::AttrMap> ImportAttributes(const onnx::NodeProto& node, const TensorSource& source) {
   const std::string op = QualifiedOp(node);
   ir::AttrMap out;
+  std::string unsupported;
   for (const AttributeProto& a : node.attribute()) {
     // A type says nothing that the values do not say.
     const std::string_view kinds = KindsOf(op, a.name());
     if (a.name() == "consumed_inputs" || kinds == "g" || kinds == "p") continue;
     auto value = ImportAttribute(op, a, source);
+    if (value.status().code() == Code::kUnsupported) {
+      unsupported += StrCat(unsupported.empty() ? "" : ", ", "attribute ", Quote(a.name()), ": ",
+                            value.status().message());
+      continue;
+    }
     if (!value.ok()) return value.status().WithContext(StrCat("attribute ", Quote(a.name())));
     if (!out.emplace(a.name(), *std::move(value)).second) {
       return Error(Code::kBadModel, "attribute ", Quote(a.name()), " is given twice");
     }
   }
+  if (!unsupported.empty()) return Status(Code::kUnsupported, unsupported);
   return out;
 }
 

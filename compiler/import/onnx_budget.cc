@@ -63,6 +63,7 @@ constexpr Field kFields[] = {
     {Type::kTypeProto, 9, Type::kTypeInner},  {Type::kTypeInner, 1, Type::kTypeProto},
     {Type::kTypeInner, 2, Type::kShape},      {Type::kShape, 1, Type::kFlat},
     {Type::kFunction, 7, Type::kNode},        {Type::kFunction, 9, Type::kFlat},
+    {Type::kFunction, 11, Type::kAttribute},
     {Type::kTraining, 1, Type::kGraph},       {Type::kTraining, 2, Type::kGraph},
     {Type::kTraining, 3, Type::kFlat},        {Type::kTraining, 4, Type::kFlat},
     {Type::kAnnotation, 2, Type::kFlat},

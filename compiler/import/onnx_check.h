@@ -12,15 +12,16 @@ namespace aicf {
 /// True for the two spellings of ONNX's own domain.
 bool IsDefaultDomain(const std::string& domain);
 
-/// What the IR calls the node's op: its type, with the domain and a dot in front unless that is ONNX's
-/// own ("com.microsoft.Gelu").
+/// What the IR calls the node's op: its type, with the domain and a dot in front unless that is
+/// ONNX's own ("com.microsoft.Gelu").
 std::string QualifiedOp(const onnx::NodeProto& node);
 
-/// The version of the default domain that the model imports. Errors: kUnsupported when there is
-/// none or it is outside [kMinOpset, kMaxOpset]; kBadModel when a domain is imported twice.
-Result<int64_t> CheckOpsets(const onnx::ModelProto& model);
+/// True when a node, or one in a subgraph, is of ONNX's own domain.
+bool UsesDefaultDomain(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes);
 
-/// Local functions must not call each other in circles, nor more than 100 deep (kBadModel).
-Status CheckFunctions(const onnx::ModelProto& model);
+/// The version of the default domain that the model imports; the newest where no node needs one.
+/// Errors: kUnsupported when there is none or it is outside [kMinOpset, kMaxOpset]; kBadModel when
+/// a domain is imported twice.
+Result<int64_t> CheckOpsets(const onnx::ModelProto& model);
 
 }  // namespace aicf

@@ -32,6 +32,14 @@ TEST(OnnxDomains, AnOpCarriesItsDomainsName) {
   }
 }
 
+TEST(OnnxDomains, OtherDomainsNeedNoVersionOfOnnxsOwn) {
+  ModelBuilder m = OneNode("Gelu", "com.microsoft");
+  m.proto().mutable_opset_import()->DeleteSubrange(0, 1);
+  EXPECT_TRUE(m.Import().ok());
+  First(m).set_domain("");
+  EXPECT_EQ(m.Import().status().code(), Code::kUnsupported);
+}
+
 TEST(OnnxDomains, AnUnknownOpIsRefusedWithItsDomain) {
   const auto contrib = OneNode("Relu", "com.microsoft").Import();
   ASSERT_FALSE(contrib.ok());

@@ -90,13 +90,38 @@ TEST(OnnxFaults, Functions) {
          for (int i = 0; i < 3000; ++i) AddFunction(m, StrCat("f", i), StrCat("f", i + 1));
        },
        Code::kBadModel, "at most 100"},
-      {"a call",
+      {"A7 through a subgraph",
+       [](auto& m) {
+         AddFunction(m, "f", "g");
+         AddFunction(m, "g", "h");
+         auto& a = testing::AddAttribute(*m.proto().mutable_functions(1)->mutable_node(0), "body",
+                                         onnx::AttributeProto::GRAPH);
+         *a.mutable_g()->add_node() = m.proto().functions(0).node(0);
+       },
+       Code::kBadModel, "calls itself"},
+      {"A21 a hundred levels that double",
+       [](auto& m) {
+         for (int i = 0; i < 99; ++i) {
+           AddFunction(m, StrCat("f", i), StrCat("f", i + 1));
+           *m.proto().mutable_functions(i)->add_node() = m.proto().functions(i).node(0);
+         }
+         Relu(m).set_domain("local");
+         Relu(m).set_op_type("f0");
+       },
+       Code::kResource, "once their calls are inlined"},
+      {"a call of no function",
        [](auto& m) {
          AddFunction(m, "f", "Relu");
          Relu(m).set_domain("local");
-         Relu(m).set_op_type("f");
+         Relu(m).set_op_type("g");
        },
-       Code::kUnsupported, "op \"f\" of domain \"local\" is not supported"},
+       Code::kUnsupported, "op \"g\" of domain \"local\" is not supported"},
+      {"one name twice",
+       [](auto& m) {
+         AddFunction(m, "f", "Relu");
+         AddFunction(m, "f", "Exp");
+       },
+       Code::kBadModel, "function \"f\" of domain \"local\" is defined twice"},
   });
 }
 

@@ -1,12 +1,14 @@
 #include "compiler/import/onnx_graph.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/scanner.h"
 #include "compiler/import/onnx_attribute.h"
 #include "compiler/import/onnx_check.h"
-#include "compiler/import/onnx_dtype.h"
+#include "compiler/import/onnx_function_call.h"
 #include "compiler/import/onnx_support.h"
+#include "compiler/import/onnx_types.h"
 
 namespace aicf {
 namespace {
@@ -19,38 +21,7 @@ Status Bad(const Pieces&... pieces) {
 /// Subgraphs inside subgraphs; exporters nest two or three.
 constexpr int kMaxDepth = 32;
 
-// A graph input's dtype and the extents it declares; -1 for those left open.
-Result<ir::Value> DeclaredValue(const onnx::ValueInfoProto& info) {
-  if (!info.has_type()) return Bad("has no type");
-  if (!info.type().has_tensor_type()) return Error(Code::kUnsupported, "is not a tensor");
-  const auto& type = info.type().tensor_type();
-  ir::Value value;
-  value.name = info.name();
-  AICF_ASSIGN_OR_RETURN(value.dtype, DTypeOfOnnx(type.elem_type()));
-  if (!type.has_shape()) return value;
-  if (type.shape().dim_size() > kMaxRank) {
-    return Error(Code::kUnsupported, "has rank ", type.shape().dim_size(), ", at most ", kMaxRank,
-                 " is supported");
-  }
-  for (const auto& dim : type.shape().dim()) {
-    const bool fixed = dim.has_dim_value();
-    if (fixed && dim.dim_value() < 0) return Bad("has the extent ", dim.dim_value());
-    value.shape.push_back(fixed ? dim.dim_value() : -1);
-    value.symbols.push_back(fixed ? std::string() : dim.dim_param());
-  }
-  value.shape_known = std::ranges::find(value.shape, -1) == value.shape.end();
-  if (value.shape_known && !ElementCount(value.shape)) {
-    return Bad("has the impossible shape ", ToString(value.shape));
-  }
-  return value;
-}
-
 }  // namespace
-
-std::string OnnxGraphImporter::NameOf(const onnx::NodeProto& node) const {
-  if (!node.name().empty()) return node.name();
-  return StrCat(node.op_type(), ":", node.output_size() > 0 ? node.output(0) : "");
-}
 
 Result<ir::ValueId> OnnxGraphImporter::AddValue(ir::Value value) {
   const ir::ValueId id = static_cast<ir::ValueId>(graph_.values.size());
@@ -60,22 +31,62 @@ Result<ir::ValueId> OnnxGraphImporter::AddValue(ir::Value value) {
   return graph_.AddValue(std::move(value));
 }
 
-Status OnnxGraphImporter::AddInitializers() {
-  if (proto_.sparse_initializer_size() > 0) {
-    return Error(Code::kUnsupported, "sparse initializer ",
-                 Quote(proto_.sparse_initializer(0).values().name()));
+Status OnnxGraphImporter::NoteGap(ImportGap::Where where, const std::string& name,
+                                  const Status& status) {
+  if (status.ok()) return status;
+  const std::string_view what = where == ImportGap::Where::kInput         ? "input "
+                                : where == ImportGap::Where::kInitializer ? "initializer "
+                                                                          : "output ";
+  const std::string label = StrCat(what, Quote(name));
+  if (status.code() != Code::kUnsupported) return status.WithContext(label);
+  const size_t place = where == ImportGap::Where::kInput ? graph_.inputs.size() : Place();
+  shared_.gaps.push_back({where, place, "", label, name, status.message()});
+  if (where == ImportGap::Where::kOutput || !missing_.insert(name).second) return OkStatus();
+  ir::Value value;
+  value.name = name;
+  return AddValue(std::move(value)).status();
+}
+
+Status OnnxGraphImporter::NoteNodeGap(const onnx::NodeProto& node, const Status& status) {
+  const std::string name = NodeName(node);
+  const std::string label =
+      StrCat(node.op_type().empty() ? "" : Quote(node.op_type()), " node ", Quote(name));
+  if (status.code() != Code::kUnsupported) return status.WithContext(label);
+  // Its outputs stay declared, so that the nodes after it can be examined too.
+  shared_.gaps.push_back(
+      {ImportGap::Where::kNode, Place(), QualifiedOp(node), label, name, status.message()});
+  return OkStatus();
+}
+
+void OnnxGraphImporter::NoteReads(const ir::Node& node) {
+  std::vector<ir::ValueId>& reads = shared_.refused_reads;
+  std::ranges::copy_if(node.inputs, std::back_inserter(reads),
+                       [](ir::ValueId v) { return v != ir::kNoValue; });
+  for (const ir::Body& body : node.bodies) {
+    for (const auto& [inner, outer] : body.captures) reads.push_back(outer);
   }
+}
+
+Status OnnxGraphImporter::AddInitializer(const onnx::TensorProto& proto) {
+  AICF_ASSIGN_OR_RETURN(ir::Tensor tensor, ImportTensor(proto, shared_.source));
+  ir::Value value;
+  value.name = proto.name();
+  value.dtype = tensor.dtype();
+  value.shape = tensor.shape();
+  value.shape_known = true;
+  value.constant = std::move(tensor);
+  return AddValue(std::move(value)).status();
+}
+
+Status OnnxGraphImporter::AddInitializers() {
+  using enum ImportGap::Where;
   for (const onnx::TensorProto& t : proto_.initializer()) {
     if (t.name().empty()) return Bad("an initializer has no name");
-    auto tensor = ImportTensor(t, source_);
-    if (!tensor.ok()) return tensor.status().WithContext(StrCat("initializer ", Quote(t.name())));
-    ir::Value value;
-    value.name = t.name();
-    value.dtype = tensor->dtype();
-    value.shape = tensor->shape();
-    value.shape_known = true;
-    value.constant = *std::move(tensor);
-    AICF_RETURN_IF_ERROR(AddValue(std::move(value)).status());
+    AICF_RETURN_IF_ERROR(NoteGap(kInitializer, t.name(), AddInitializer(t)));
+  }
+  for (const auto& t : proto_.sparse_initializer()) {
+    AICF_RETURN_IF_ERROR(
+        NoteGap(kInitializer, t.values().name(), Error(Code::kUnsupported, "is sparse")));
   }
   return OkStatus();
 }
@@ -101,6 +112,7 @@ Status OnnxGraphImporter::AddInput(const onnx::ValueInfoProto& info) {
   if (known != names_.end() && graph_.values[known->second].is_constant()) {
     return CheckInitialized(info, graph_.values[known->second]);
   }
+  if (missing_.contains(info.name())) return OkStatus();
   ir::Value value;
   value.name = info.name();
   // A formal input gets its type from what is passed, when the subgraph is expanded.
@@ -112,6 +124,13 @@ Status OnnxGraphImporter::AddInput(const onnx::ValueInfoProto& info) {
   return OkStatus();
 }
 
+Status OnnxGraphImporter::AddInputs() {
+  for (const auto& info : proto_.input()) {
+    AICF_RETURN_IF_ERROR(NoteGap(ImportGap::Where::kInput, info.name(), AddInput(info)));
+  }
+  return OkStatus();
+}
+
 Status OnnxGraphImporter::FindProducers() {
   for (int i = 0; i < proto_.node_size(); ++i) {
     for (const std::string& name : proto_.node(i).output()) {
@@ -119,8 +138,8 @@ Status OnnxGraphImporter::FindProducers() {
       const auto [it, added] = producers_.emplace(name, i);
       if (added) continue;
       return Bad("value ", Quote(name), " is produced by node ",
-                 Quote(NameOf(proto_.node(it->second))), " and by node ",
-                 Quote(NameOf(proto_.node(i))));
+                 Quote(NodeName(proto_.node(it->second))), " and by node ",
+                 Quote(NodeName(proto_.node(i))));
     }
   }
   CollectReads(proto_, depth_);
@@ -161,7 +180,7 @@ Result<ir::ValueId> OnnxGraphImporter::Lookup(const std::string& name,
   }
   const onnx::NodeProto& node = proto_.node(producer->second);
   if (&node == user) return Bad("reads its own output ", Quote(name));
-  return Bad("reads ", Quote(name), " before node ", Quote(NameOf(node)),
+  return Bad("reads ", Quote(name), " before node ", Quote(NodeName(node)),
              " produces it (nodes must be in topological order, without cycles)");
 }
 
@@ -178,9 +197,8 @@ Status OnnxGraphImporter::BindInputs(const onnx::NodeProto& proto, ir::Node& nod
 
 Result<ir::Body> OnnxGraphImporter::ImportBody(const onnx::AttributeProto& attribute) {
   if (depth_ >= kMaxDepth) return Error(Code::kUnsupported, "nests more than ", kMaxDepth, " deep");
-  OnnxGraphImporter importer(attribute.g(), opset_, source_, this);
+  OnnxGraphImporter importer(attribute.g(), shared_, this);
   AICF_ASSIGN_OR_RETURN(ir::Graph graph, importer.Run());
-  for (std::string& sentence : importer.unsupported_) unsupported_.push_back(std::move(sentence));
   ir::Body body;
   body.attribute = attribute.name();
   body.graph = std::make_shared<const ir::Graph>(std::move(graph));
@@ -265,13 +283,19 @@ Status OnnxGraphImporter::ImportConstant(const onnx::NodeProto& proto, ir::Node&
 
 Status OnnxGraphImporter::ImportNode(const onnx::NodeProto& proto, ir::Node& node) {
   AICF_RETURN_IF_ERROR(CheckNodeSupported(proto));
-  AICF_ASSIGN_OR_RETURN(node.attrs, ImportAttributes(proto, source_));
+  AICF_ASSIGN_OR_RETURN(node.attrs, ImportAttributes(proto, shared_.source));
   if (node.op == "Constant") return ImportConstant(proto, node);
-  NodeRewrite rewrite{graph_, names_, opset_, std::move(node), {}};
+  const auto other = shared_.function_opsets.find(&proto);
+  const int64_t opset = other == shared_.function_opsets.end() ? shared_.opset : other->second;
+  NodeRewrite rewrite{graph_, names_, opset, std::move(node), {}};
   for (const std::string& name : proto.output()) {
     rewrite.output_used.push_back(!name.empty() && read_.contains(name));
   }
-  AICF_RETURN_IF_ERROR(RewriteToNewest(rewrite));
+  const Status status = RewriteToNewest(rewrite);
+  if (!status.ok()) {
+    node = std::move(rewrite.node);  // for what it reads
+    return status;
+  }
   graph_.nodes.push_back(std::move(rewrite.node));
   return OkStatus();
 }
@@ -280,17 +304,18 @@ Status OnnxGraphImporter::AddNode(int index) {
   const onnx::NodeProto& proto = proto_.node(index);
   ir::Node node;
   node.op = QualifiedOp(proto);
-  node.name = NameOf(proto);
+  node.name = NodeName(proto);
+  const size_t gaps = shared_.gaps.size();
   Status status = BindInputs(proto, node);
   if (status.ok()) status = ImportBodies(proto, node);
-  if (status.ok()) status = BindOutputs(proto, node);
-  if (status.ok()) status = ImportNode(proto, node);
-  if (status.ok()) return status;
-  status = status.WithContext(StrCat(proto.op_type().empty() ? "" : Quote(proto.op_type()),
-                                     " node ", Quote(NameOf(proto))));
-  if (status.code() != Code::kUnsupported) return status;
-  // Its outputs stay declared, so that the nodes after it can be examined too.
-  unsupported_.push_back(status.message());
+  if (status.ok() || status.code() == Code::kUnsupported) {
+    const Status bound = BindOutputs(proto, node);
+    if (!bound.ok()) status = bound;
+  }
+  // A node whose subgraphs have gaps is one itself, and those have been noted.
+  if (status.ok() && shared_.gaps.size() == gaps) status = ImportNode(proto, node);
+  if (!status.ok()) AICF_RETURN_IF_ERROR(NoteNodeGap(proto, status));
+  if (shared_.gaps.size() > gaps && parent_ == nullptr) NoteReads(node);
   return OkStatus();
 }
 
@@ -303,35 +328,20 @@ Status OnnxGraphImporter::AddOutputs() {
     if (parent_ == nullptr && !seen.insert(info.name()).second)
       return Bad("output ", Quote(info.name()), " is listed twice");
     graph_.outputs.push_back(id);
+    if (parent_ != nullptr) continue;
+    AICF_RETURN_IF_ERROR(
+        NoteGap(ImportGap::Where::kOutput, info.name(), CheckOutputType(info.type())));
   }
   return OkStatus();
-}
-
-Status OnnxGraphImporter::Unsupported() const {
-  if (unsupported_.size() == 1) return Status(Code::kUnsupported, unsupported_[0]);
-  // Every node up to a number that a person still reads.
-  constexpr size_t kListed = 100;
-  std::string list;
-  for (size_t i = 0; i < unsupported_.size() && i < kListed; ++i) {
-    list += StrCat(i > 0 ? "; " : "", unsupported_[i]);
-  }
-  if (unsupported_.size() > kListed)
-    list += StrCat("; and ", unsupported_.size() - kListed, " more");
-  return Error(Code::kUnsupported, unsupported_.size(), " nodes are not supported: ", list);
 }
 
 Result<ir::Graph> OnnxGraphImporter::Run() {
   graph_.name = proto_.name();
   AICF_RETURN_IF_ERROR(AddInitializers());
-  for (const auto& info : proto_.input()) {
-    const Status status = AddInput(info);
-    if (!status.ok()) return status.WithContext(StrCat("input ", Quote(info.name())));
-  }
+  AICF_RETURN_IF_ERROR(AddInputs());
   AICF_RETURN_IF_ERROR(FindProducers());
   for (int i = 0; i < proto_.node_size(); ++i) AICF_RETURN_IF_ERROR(AddNode(i));
   AICF_RETURN_IF_ERROR(AddOutputs());
-  // The outermost importer reports what all of them met.
-  if (parent_ == nullptr && !unsupported_.empty()) return Unsupported();
   return std::move(graph_);
 }
 

@@ -69,8 +69,9 @@ std::string OnnxSupportMarkdown() {
       kMinOpset, " to ", kMaxOpset,
       ". A model\nthat needs something else is refused with exit code 4; `aicf-compile --check` lists "
       "all of its gaps at once.\n\n"
-      "Input shapes are bound with `--shapes`; inputs whose values decide shapes, axes or loop counts "
-      "with\n`--bind`. Control flow whose conditions are known while compiling disappears.\n");
+      "Functions that a model brings along (IR version 8) are inlined. Input shapes are bound with "
+      "`--shapes`;\ninputs whose values decide shapes, axes or loop counts with `--bind`. Control flow "
+      "whose conditions are\nknown while compiling disappears.\n");
   for (const auto& [domain, ops] : ByDomain()) {
     out += StrCat("\n## ", domain.empty() ? "ONNX" : domain, " (", ops.size(), " ops)\n\n", List(ops));
   }

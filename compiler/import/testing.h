@@ -100,6 +100,9 @@ class ModelBuilder {
   Result<ir::Graph> Import(const ModelLocation& location = {}) const {
     return ImportOnnxModel(std::make_shared<onnx::ModelProto>(proto_), location);
   }
+  Result<PartialModel> ImportPartly() const {
+    return ImportOnnxModelPartly(std::make_shared<onnx::ModelProto>(proto_), {});
+  }
 
  private:
   onnx::ModelProto proto_;

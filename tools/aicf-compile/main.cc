@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "compiler/compiler.h"
+#include "tools/aicf-compile/gaps.h"
 #include "tools/aicf-compile/options.h"
 #include "tools/aicf-compile/report.h"
 #include "tools/common/files.h"
@@ -89,21 +90,13 @@ Status CompileModel(const CompileArgs& args, Outputs& outputs) {
   return OkStatus();
 }
 
-/// --check: the gaps that one error lists, one a line.
-void PrintGaps(const CompileArgs& args, const Status& status) {
-  if (!args.check || status.code() != Code::kUnsupported) return;
-  std::string list = status.message();
-  for (const std::string& start :
-       {args.model + "\": ", args.model + ": ", std::string("nodes are not supported: ")}) {
-    const size_t at = list.find(start);
-    if (at != std::string::npos) list.erase(0, at + start.size());
-  }
-  std::string out = Escape(args.model) + " needs what aicf lacks:\n";
-  for (size_t end = list.find("; "); end != std::string::npos; end = list.find("; ")) {
-    out += "  " + Escape(list.substr(0, end)) + "\n";
-    list.erase(0, end + 2);
-  }
-  Print(out + "  " + Escape(list) + "\n");
+/// --check of a model that was refused: everything that is missing, on stdout.
+Status ReportGaps(const CompileArgs& args, const Status& refusal) {
+  if (!args.check || refusal.code() != Code::kUnsupported) return refusal;
+  AICF_ASSIGN_OR_RETURN(const GapReport report, FindGaps(args.model, args.options, refusal));
+  Print(GapsText(args.model, report));
+  return Error(Code::kUnsupported, args.model, ": ", report.gaps.size(),
+               report.gaps.size() == 1 ? " gap, see above" : " gaps, see above");
 }
 
 Status Main(const std::vector<std::string>& argv) {
@@ -125,7 +118,7 @@ Status Main(const std::vector<std::string>& argv) {
   }
   Status status = args.stop_after ? PrintStage(args, outputs) : CompileModel(args, outputs);
   ClearProgress();
-  PrintGaps(args, status);
+  status = ReportGaps(args, status);
   if (status.ok() || status.message().find(args.model) != std::string::npos) return status;
   return status.WithContext(args.model);
 }

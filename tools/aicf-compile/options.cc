@@ -122,7 +122,8 @@ void AddOutputFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
                 "a CUDA plan without device code, which needs no NVRTC: only\n"
                 "aicf-run --device=cpu executes it")
       ->group(group);
-  line.app.add_flag("--check", args.check, "list every gap of the model; write nothing")
+  line.app
+      .add_flag("--check", args.check, "list every gap of the model with what helps; write nothing")
       ->group(group);
   line.AddValue("--stop-after", raw.stop_after,
                 "STAGE  graph, lowered or plan: print that stage as text")
@@ -208,7 +209,8 @@ Status Convert(const Raw& raw, CompileArgs* args) {
   CompileOptions& options = args->options;
   AICF_ASSIGN_OR_RETURN(options.shapes, ParseShapes("--shapes", raw.shapes));
   AICF_RETURN_IF_ERROR(ReadBindings(raw.bind, &options));
-  options.images = !raw.no_images;
+  // --check writes nothing, so nothing into the cache of device code either.
+  options.images = !raw.no_images && !args->check;
   const std::optional<abi::MathMode> math = abi::ParseMathMode(raw.math);
   if (!math) {
     return Error(Code::kInvalidArgument, "--math: expected fp32, tf32, fp16 or bf16, got '",

@@ -1,0 +1,27 @@
+/// What of a model the importer lacks, collected so that one refusal names all of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace aicf {
+
+struct ImportGap {
+  enum class Where : uint8_t { kInput, kInitializer, kNode, kOutput };
+  Where where = Where::kNode;
+  /// Inputs (kInput) or nodes of the imported graph in front of it: its place in graph order. A
+  /// node of a subgraph has the place of the node that holds the subgraph.
+  size_t place = 0;
+  std::string op;       ///< kNode: with its domain in front
+  std::string label;    ///< "input \"x\"", "\"Frob\" node \"one\""
+  std::string name;     ///< of the node or value
+  std::string problem;  ///< the rest of the sentence
+};
+
+/// kUnsupported, naming all of them (up to a number that a person still reads). REQUIRES: at least
+/// one.
+Status RefuseGaps(const std::vector<ImportGap>& gaps);
+
+}  // namespace aicf
