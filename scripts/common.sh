@@ -8,7 +8,7 @@ packages=(
   libflatbuffers-dev flatbuffers-compiler libprotobuf-dev protobuf-compiler libonnx-dev
   libonnx-testdata
   libcli11-dev libspdlog-dev libgtest-dev libbenchmark-dev libblis-pthread-dev libxxhash-dev
-  nlohmann-json3-dev libpng-dev zlib1g-dev python3 python3-pip
+  nlohmann-json3-dev libpng-dev zlib1g-dev python3 python3-pip python3-venv
 )
 
 say() { printf '== %s\n' "$*"; }
@@ -43,6 +43,20 @@ find_nvrtc() {
   python3 -m zipfile -e "$cache"/nvidia_cuda_nvrtc-13.0.88-*.whl "$cache/nvrtc"
   rm "$cache"/nvidia_cuda_nvrtc-13.0.88-*.whl
   export AICF_NVRTC=$cache/nvrtc/nvidia/cu13/lib/libnvrtc.so.13
+}
+
+# The interpreter of tests/properties: its packages, pinned, in an environment of the build folder.
+find_python() {
+  local wanted=$root/tests/properties/requirements.txt venv=$root/build/venv
+  if ! cmp -s "$wanted" "$venv/requirements.txt"; then
+    say "fetching numpy and onnx"
+    rm -rf "$venv"
+    python3 -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+      --requirement "$wanted"
+    cp "$wanted" "$venv/requirements.txt"
+  fi
+  export AICF_PYTHON=$venv/bin/python
 }
 
 has_gpu() { command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi -L 2>/dev/null | grep -q GPU; }

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 
 install_packages
 find_nvrtc
+find_python
 models/ppocr/fetch.sh "$root/build/models/ppocr"
 export AICF_PPOCR_MODELS=$root/build/models/ppocr
 

@@ -20,7 +20,8 @@ int64_t Node::Int(std::string_view key, int64_t fallback) const {
 
 double Node::Float(std::string_view key, double fallback) const {
   const double* v = Find<double>(attrs, key);
-  return v != nullptr ? *v : fallback;
+  // ONNX's attributes are float, and so are their defaults: 0.01 is the float next to it.
+  return v != nullptr ? *v : static_cast<double>(static_cast<float>(fallback));
 }
 
 std::string Node::Str(std::string_view key, std::string_view fallback) const {

@@ -54,7 +54,7 @@ struct Node {
   std::vector<Body> bodies;
 
   int64_t Int(std::string_view key, int64_t fallback) const;
-  double Float(std::string_view key, double fallback) const;
+  double Float(std::string_view key, double fallback) const;  ///< the fallback rounded to float
   std::string Str(std::string_view key, std::string_view fallback) const;
   std::vector<int64_t> Ints(std::string_view key) const;  ///< empty when absent
   const Body* FindBody(std::string_view attribute) const;  ///< nullptr when absent

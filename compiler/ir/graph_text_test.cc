@@ -153,5 +153,13 @@ TEST(GraphText, EveryPrefixIsRefusedWithoutACrash) {
   for (size_t n = 0; n < text.size(); ++n) EXPECT_FALSE(ParseGraph(text.substr(0, n)).ok()) << n;
 }
 
+// ONNX's defaults are floats: 0.1 is the float next to it, also in a computation in double.
+TEST(Node, AFloatDefaultIsAFloat) {
+  Node node;
+  EXPECT_EQ(node.Float("alpha", 0.1), static_cast<double>(0.1f));
+  node.attrs["alpha"] = 0.3;
+  EXPECT_EQ(node.Float("alpha", 0.1), 0.3);
+}
+
 }  // namespace
 }  // namespace aicf::ir

@@ -9,7 +9,7 @@ namespace aicf::ir {
 
 /// Int, on binary ops: input 1's axes line up with input 0's from this axis on (opset < 7).
 inline constexpr std::string_view kLegacyAxis = "legacy_axis";
-/// Int 1, on Softmax and LogSoftmax: normalises over all axes from `axis` on (opset < 13).
+/// Int 1, on Softmax, LogSoftmax and Hardmax: normalises over all axes from `axis` on (opset < 13).
 inline constexpr std::string_view kLegacyFlatten = "legacy_flatten";
 /// Int 1, on PRelu: a vector of slopes runs along axis 1 (opset < 7).
 inline constexpr std::string_view kLegacyChannelSlope = "legacy_channel_slope";

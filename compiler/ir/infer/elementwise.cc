@@ -16,7 +16,7 @@ constexpr DTypeRule kDTypeRules[] = {
     {"Abs", kNumbers},
     {"Add", kNumbers},
     {"And", kBools},
-    {"BitShift", kUnsigned},
+    {"BitShift", kIntegers},
     {"BitwiseAnd", kIntegers},
     {"BitwiseNot", kIntegers},
     {"BitwiseOr", kIntegers},

@@ -232,6 +232,8 @@ TEST(InferFaults, NormalizationsAndIndexing) {
       {"input %x: f32[2] const %s: f32[1] = [1] const %z: i64[1] = [2]", "Resize(%x, _, %s, %z)",
        "bad-model both scales and sizes"},
       {"input %x: f32[2]", "Resize(%x)", "bad-model neither scales nor sizes"},
+      {"input %x: bool[2] const %s: f32[1] = [2]", "Resize(%x, _, %s) {mode=\"linear\"}",
+       "bad-model input 0 is bool"},
       {"input %x: f32[2] const %z: i64[1] = [0]", "Resize(%x, _, _, %z)",
        "bad-model sizes holds 0"},
       {"input %x: f32[2] const %z: i64[1] = [4]", "Resize(%x, _, _, %z) {mode=\"area\"}",

@@ -165,16 +165,18 @@ TEST(Infer, NormalizationsAndIndexing) {
        "f32 1x1x3x6"},
       {"input %x: f32[4x6] const %r: f32[0] = [] const %z: i64[2] = [2, 3]",
        "Resize(%x, %r, %r, %z)", "f32 2x3"},
+      {"input %x: bool[2x3] const %s: f32[2] = [2, 2]", "Resize(%x, _, %s)", "bool 4x6"},
   });
 }
 
-// Elements that a Python slice selects, by walking.
+// Elements that a slice selects, by walking. A start before the first element is the first element,
+// also going backwards, where Python selects nothing.
 std::vector<int64_t> WalkSlice(int64_t extent, int64_t start, int64_t end, int64_t step) {
   const auto wrap = [&](int64_t v) { return v < 0 ? v + extent : v; };
   std::vector<int64_t> out;
   int64_t at = wrap(start), stop = wrap(end);
   if (step > 0) at = std::max<int64_t>(at, 0);
-  if (step < 0) at = std::min(at, extent - 1);
+  if (step < 0) at = std::min(std::max<int64_t>(at, 0), extent - 1);
   if (step < 0 && stop < 0) stop = -1;
   for (; step > 0 ? at < std::min(stop, extent) : at > stop; at += step) {
     if (at >= 0 && at < extent) out.push_back(at);

@@ -127,7 +127,8 @@ Result<ResizeSpec> ResolveResize(const Graph& graph, const Node& node) {
 }
 
 Status InferResize(Graph& graph, const Node& node) {
-  AICF_RETURN_IF_ERROR(CheckDType(graph, node, 0, kNumbers));
+  const bool copies = node.Str("mode", "nearest") == "nearest";  // also what cannot be blended
+  AICF_RETURN_IF_ERROR(CheckDType(graph, node, 0, copies ? kNumbers | kBools : kNumbers));
   AICF_RETURN_IF_ERROR(CheckModes(node));
   AICF_ASSIGN_OR_RETURN(const ResizeSpec spec, ResolveResize(graph, node));
   return SetOutput(graph, node, 0, In(graph, node, 0).dtype, spec.output);

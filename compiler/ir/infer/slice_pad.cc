@@ -26,13 +26,15 @@ Result<std::vector<int>> AxesInOrder(const Graph& graph, const Node& node, size_
   return out;
 }
 
-// Python's slice(start, end, step) of an axis.
+// Python's slice(start, end, step) of an axis, but for one thing: a start that lies before the
+// first element is the first element, also where the steps go backwards and Python selects nothing.
 void SliceAxis(int64_t extent, int64_t start, int64_t end, int64_t step, SliceSpec& spec,
                int axis) {
   const auto wrap = [&](int64_t v) { return v < 0 && v >= -extent ? v + extent : v; };
   const int64_t low = step > 0 ? 0 : -1;
   const int64_t high = step > 0 ? extent : extent - 1;
-  const int64_t first = std::clamp(start < -extent ? low : wrap(start), low, high);
+  const int64_t least = std::min<int64_t>(0, high);
+  const int64_t first = std::clamp(start < -extent ? least : wrap(start), least, high);
   const int64_t last = std::clamp(end < -extent ? low : wrap(end), low, high);
   const int64_t span = step > 0 ? last - first : first - last;
   // The magnitude of the most negative step does not fit; no axis is longer than what does.

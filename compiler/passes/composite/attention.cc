@@ -1,6 +1,7 @@
 // The standard's Attention (opset 23 on): heads, caches and masks brought into one form.
 #include "compiler/passes/composite/attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/scanner.h"
@@ -63,15 +64,42 @@ void AddMask(Composer& c, int64_t keys, AttentionOperands& operands) {
   operands.rows_may_be_empty = true;
 }
 
-// Keys beyond a batch entry's length are masked out; the last query is at its end.
-void AddLengths(Composer& c, int64_t rows, int64_t keys, bool causal, AttentionOperands& operands) {
-  const int64_t batch = c.Shape(operands.q)[0];
-  const ir::ValueId lengths = c.Reshape(c.In(kLengths), {batch, 1, 1, 1});
+// Keys beyond a batch entry's length are masked out.
+void AddLengths(Composer& c, int64_t keys, AttentionOperands& operands) {
+  if (!c.Has(kLengths)) return;
+  const ir::ValueId lengths = c.Reshape(c.In(kLengths), {c.Shape(operands.q)[0], 1, 1, 1});
   operands.allowed.push_back(c.Op("Less", {c.Counting(0, {keys}), lengths}));
   operands.rows_may_be_empty = true;
-  if (!causal) return;
-  const ir::ValueId last = c.Add(lengths, c.Counting(-rows, {rows, 1}));
-  operands.allowed.push_back(c.Op("LessOrEqual", {c.Counting(0, {keys}), last}));
+}
+
+// The position of every query among the keys, plus `shift`: behind the cache, or, where the lengths
+// are given, so that the last query is at the end.
+ir::ValueId QueryPositions(Composer& c, int64_t rows, int64_t shift) {
+  if (c.Has(kLengths)) {
+    const ir::ValueId lengths = c.Reshape(c.In(kLengths), {c.Shape(c.In(kQ))[0], 1, 1, 1});
+    return c.Add(lengths, c.Counting(shift - rows, {rows, 1}));
+  }
+  const int64_t past = c.Has(kPastKey) ? c.Shape(c.In(kPastKey))[2] : 0;
+  return c.Counting(past + shift, {rows, 1});
+}
+
+// Which keys a query sees by its position: none after it (causal), and those within the windows.
+Status AddPositions(Composer& c, int64_t rows, int64_t keys, AttentionOperands& operands) {
+  const int64_t left = c.node().Int("left_window_size", -1);
+  int64_t right = c.node().Int("right_window_size", -1);
+  if (left < -1 || right < -1) return Bad("a window of ", std::min(left, right), " keys");
+  if (c.node().Int("is_causal", 0) != 0) right = 0;
+  const int64_t most = rows + keys;  // reaches every key
+  if (right >= 0) {
+    const ir::ValueId last = QueryPositions(c, rows, std::min(right, most));
+    operands.allowed.push_back(c.Op("LessOrEqual", {c.Counting(0, {keys}), last}));
+  }
+  if (left >= 0) {
+    const ir::ValueId first = QueryPositions(c, rows, -std::min(left, most));
+    operands.allowed.push_back(c.Op("LessOrEqual", {first, c.Counting(0, {keys})}));
+    operands.rows_may_be_empty = true;
+  }
+  return OkStatus();
 }
 
 // [B, H, L, D] of a key or value input with what the cache holds in front.
@@ -99,7 +127,6 @@ Status ReadAttributes(Composer& c, AttentionOperands& operands) {
 
 Status ExpandAttention(Composer& c) {
   AICF_RETURN_IF_ERROR(CheckInputs(c));
-  const bool causal = c.node().Int("is_causal", 0) != 0;
   AttentionOperands operands;
   operands.q = SplitHeads(c, c.In(kQ), c.node().Int("q_num_heads", 0));
   operands.k = WithPast(c, kK, kPastKey, c.node().Int("kv_num_heads", 0));
@@ -109,13 +136,8 @@ Status ExpandAttention(Composer& c) {
   AICF_RETURN_IF_ERROR(ReadAttributes(c, operands));
   const int64_t rows = c.Shape(operands.q)[2], keys = c.Shape(operands.k)[2];
   AddMask(c, keys, operands);
-  if (c.Has(kLengths)) {
-    AddLengths(c, rows, keys, causal, operands);
-  } else if (causal) {
-    const int64_t past = c.Has(kPastKey) ? c.Shape(c.In(kPastKey))[2] : 0;
-    const ir::ValueId mask = CausalMask(c, rows, keys, past);
-    if (mask != ir::kNoValue) operands.allowed.push_back(mask);
-  }
+  AddLengths(c, keys, operands);
+  AICF_RETURN_IF_ERROR(AddPositions(c, rows, keys, operands));
   const AttentionStages stages = Attend(c, operands);
   c.Output(kY, c.Shape(c.In(kQ)).rank() == 3 ? MergeHeads(c, stages.y) : stages.y);
   c.Output(kPresentKey, operands.k);

@@ -21,6 +21,7 @@ struct Form {
   double scale, softcap;
   int mode;
   bool lengths;
+  int64_t left = -1, right = -1;
 
   int64_t heads() const { return groups * share; }
   int64_t total() const { return past + keys; }
@@ -48,6 +49,8 @@ Form RandomForm(std::mt19937& rng) {
   f.scale = pick(0, 1) != 0 ? 0.7 : 0;
   f.softcap = pick(0, 2) == 0 ? 1.5 : 0;
   f.mode = static_cast<int>(pick(0, 3));
+  if (pick(0, 2) == 0) f.left = pick(0, 4);
+  if (pick(0, 2) == 0) f.right = pick(0, 4);
   return f;
 }
 
@@ -90,7 +93,10 @@ double BiasAt(const Form& f, const Inputs& in, const Dims& at) {
     if (at[3] >= length) return kMinusInfinity;
     offset = length - f.rows;
   }
-  return f.causal && at[3] > at[2] + offset ? kMinusInfinity : bias;
+  const int64_t position = at[2] + offset;
+  if (f.left >= 0 && at[3] < position - f.left) return kMinusInfinity;
+  if (f.right >= 0 && at[3] > position + f.right) return kMinusInfinity;
+  return f.causal && at[3] > position ? kMinusInfinity : bias;
 }
 
 Expected Reference(const Form& f, const Inputs& in) {
@@ -137,6 +143,8 @@ CompositeCase CaseOf(const Form& f, const Inputs& in, bool constant_mask) {
   if (f.lengths) c.Input("lengths", in.lengths);
   if (f.rank3) c.Attr("q_num_heads", StrCat(f.heads())).Attr("kv_num_heads", StrCat(f.groups));
   if (f.causal) c.Attr("is_causal", "1");
+  if (f.left >= 0) c.Attr("left_window_size", StrCat(f.left));
+  if (f.right >= 0) c.Attr("right_window_size", StrCat(f.right));
   if (f.scale != 0) c.Attr("scale", "0.7");
   if (f.softcap != 0) c.Attr("softcap", "1.5");
   c.Attr("qk_matmul_output_mode", StrCat(f.mode));

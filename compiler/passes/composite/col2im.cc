@@ -1,5 +1,6 @@
 // Col2Im: blocks summed where they overlap. That is the gradient of a convolution whose weights
-// copy each element of a block into a channel of its own.
+// copy each element of a block into a channel of its own; integers, which no convolution takes, are
+// scattered.
 #include "compiler/ir/infer/infer.h"
 #include "compiler/passes/composite/composites.h"
 #include "compiler/passes/composite/pieces.h"
@@ -53,6 +54,53 @@ Result<Blocks> ReadBlocks(const Composer& c) {
   return b;
 }
 
+// Where each element of each block lies in the padded image: [block_size * blocks], row-major.
+std::vector<int64_t> Positions(const Blocks& b) {
+  std::vector<int64_t> positions = {0};
+  const auto append = [&positions](int64_t count, int64_t scale) {
+    std::vector<int64_t> next;
+    for (int64_t base : positions) {
+      for (int64_t i = 0; i < count; ++i) next.push_back(base + i * scale);
+    }
+    positions = std::move(next);
+  };
+  std::vector<int64_t> strides(b.image.size(), 1);
+  for (size_t d = b.image.size() - 1; d > 0; --d) {
+    strides[d - 1] = strides[d] * (b.image[d] + b.pads[d] + b.pads[d + b.image.size()]);
+  }
+  for (size_t d = 0; d < b.image.size(); ++d) append(b.block[d], b.dilations[d] * strides[d]);
+  for (size_t d = 0; d < b.image.size(); ++d) append(b.count[d], b.strides[d] * strides[d]);
+  return positions;
+}
+
+// Exact in every integer type, which a sum by way of floats is not.
+Status ScatterBlocks(Composer& c, const Blocks& b, int64_t channels) {
+  const int n = static_cast<int>(b.image.size());
+  const std::vector<int64_t> positions = Positions(b);
+  const int64_t batch = c.Shape(c.In(0))[0], each = static_cast<int64_t>(positions.size());
+  Dims padded{batch, channels};
+  int64_t area = 1;
+  for (int d = 0; d < n; ++d) {
+    const size_t at = static_cast<size_t>(d);
+    padded.push_back(b.image[at] + b.pads[at] + b.pads[at + b.image.size()]);
+    area *= padded.back();
+  }
+  const ir::ValueId zeros =
+      c.Op("Expand", {Number(c, 0, c.Type(c.In(0))), c.Ints({batch, channels, area})});
+  const ir::ValueId where =
+      c.Op("Expand", {c.Reshape(c.Ints(positions), {1, 1, each}), c.Ints({batch, channels, each})});
+  ir::ValueId image =
+      c.Op("ScatterElements", {zeros, where, c.Reshape(c.In(0), {batch, channels, each})},
+           {{"axis", int64_t{2}}, {"reduction", std::string("add")}});
+  image = c.Reshape(image, padded);
+  for (int d = 0; d < n; ++d) {
+    const size_t at = static_cast<size_t>(d);
+    image = c.Window(image, d + 2, b.pads[at], b.image[at]);
+  }
+  c.Output(0, image);
+  return c.status();
+}
+
 }  // namespace
 
 Status ExpandCol2Im(Composer& c) {
@@ -65,6 +113,10 @@ Status ExpandCol2Im(Composer& c) {
                  b.block_size);
   }
   const int64_t channels = in[1] / b.block_size;
+  if (c.Type(c.In(0)) == DType::kBool) {
+    return Error(Code::kUnsupported, "a sum of booleans, which the standard does not define");
+  }
+  if (IsInteger(c.Type(c.In(0)))) return ScatterBlocks(c, b, channels);
   Dims columns{in[0] * channels, b.block_size}, kernel{b.block_size, 1}, out{in[0], channels};
   for (int64_t n : b.count) columns.push_back(n);
   for (int64_t n : b.block) kernel.push_back(n);

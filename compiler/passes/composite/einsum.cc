@@ -72,9 +72,15 @@ class Einsum {
     return false;
   }
 
+  // Narrow integers as i32, which products of matrices take; the result's cast wraps as they do.
+  ir::ValueId WideOperand(ir::ValueId v) {
+    const DType dtype = c_.Type(v);
+    return IsInteger(dtype) && DTypeBytes(dtype) < 4 ? c_.Cast(v, DType::kI32) : Wide(c_, v);
+  }
+
   // An input with unique labels, without axes that only broadcast.
   Labelled Operand(size_t i) {
-    Labelled v{Wide(c_, c_.In(i)), equation_.operands[i]};
+    Labelled v{WideOperand(c_.In(i)), equation_.operands[i]};
     for (size_t a = 0; a < v.labels.size(); ++a) {
       const int label = v.labels[a];
       if (c_.Shape(v.value)[static_cast<int>(a)] == 1 && extents_[label] != 1) v = Drop(v, a--);

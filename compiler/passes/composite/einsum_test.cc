@@ -50,10 +50,11 @@ void Check(const std::string& equation, const std::vector<Dims>& shapes,
   const auto e = ParseEinsum(equation, ranks);
   ASSERT_TRUE(e.ok()) << e.status().ToString();
   CompositeCase c("Einsum");
+  const double low = KindOf(dtype) == DTypeKind::kUnsigned ? 0 : -3;
   std::vector<Array> operands;
   Extents extents;
   for (size_t k = 0; k < shapes.size(); ++k) {
-    const ir::Tensor t = testing::Random(dtype, shapes[k], static_cast<uint32_t>(k + 1), -3, 3);
+    const ir::Tensor t = testing::Random(dtype, shapes[k], static_cast<uint32_t>(k + 1), low, 3);
     operands.push_back(testing::ToArray(t));
     c.Input(StrCat("x", k), t);
     for (size_t i = 0; i < e->operands[k].size(); ++i) {
@@ -109,7 +110,9 @@ TEST(Einsum, EmptyExtentsAndOtherTypes) {
   Check("ij,jk->ik", {{2, 0}, {0, 3}});
   Check("ij,jk->ik", {{0, 2}, {2, 3}});
   Check("ij,jk->ik", {{3, 4}, {4, 2}}, DType::kF64);
-  Check("ij,jk->ik", {{3, 4}, {4, 2}}, DType::kI32);
+  for (DType dtype : {DType::kI32, DType::kI64, DType::kI16, DType::kU16, DType::kI8, DType::kU8}) {
+    Check("ij,jk->ik", {{3, 4}, {4, 2}}, dtype);
+  }
 }
 
 TEST(Einsum, RandomEquations) {

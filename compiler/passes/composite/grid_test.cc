@@ -55,7 +55,9 @@ TEST(Col2Im, BlocksAreSummedWhereTheyOverlap) {
                         {{7, 6}, {3, 2}, {1, 2}, {2, 1}, {1, 0, 2, 1}},
                         {{4, 4}, {4, 4}, {1, 1}, {1, 1}, {2, 2, 2, 2}}};
   uint32_t seed = 1;
-  for (const Form& f : forms) {
+  for (int i = 0; i < 10; ++i) {
+    const Form& f = forms[i / 2];
+    const DType dtype = i % 2 == 0 ? DType::kF32 : i % 4 == 1 ? DType::kI64 : DType::kI8;
     int64_t count[2];
     for (int d = 0; d < 2; ++d) {
       count[d] = (f.image[d] + f.pad[d] + f.pad[d + 2] - f.dilation[d] * (f.block[d] - 1) - 1) /
@@ -63,15 +65,15 @@ TEST(Col2Im, BlocksAreSummedWhereTheyOverlap) {
                  1;
     }
     const int64_t size = f.block[0] * f.block[1];
-    const ir::Tensor x = Random(DType::kF32, {2, 3 * size, count[0] * count[1]}, seed++);
+    const ir::Tensor x = Random(dtype, {2, 3 * size, count[0] * count[1]}, seed++, -4, 4);
     const Array a = ToArray(x);
     Array want({2, 3, f.image[0], f.image[1]});
-    ForEach({2, 3, f.block[0], f.block[1], count[0], count[1]}, [&](const Dims& i) {
-      const int64_t row = i[4] * f.stride[0] + i[2] * f.dilation[0] - f.pad[0];
-      const int64_t column = i[5] * f.stride[1] + i[3] * f.dilation[1] - f.pad[1];
+    ForEach({2, 3, f.block[0], f.block[1], count[0], count[1]}, [&](const Dims& at) {
+      const int64_t row = at[4] * f.stride[0] + at[2] * f.dilation[0] - f.pad[0];
+      const int64_t column = at[5] * f.stride[1] + at[3] * f.dilation[1] - f.pad[1];
       if (row < 0 || row >= f.image[0] || column < 0 || column >= f.image[1]) return;
-      want[{i[0], i[1], row, column}] +=
-          a[{i[0], i[1] * size + i[2] * f.block[1] + i[3], i[4] * count[1] + i[5]}];
+      want[{at[0], at[1], row, column}] +=
+          a[{at[0], at[1] * size + at[2] * f.block[1] + at[3], at[4] * count[1] + at[5]}];
     });
     CompositeCase c("Col2Im");
     c.Input("x", x).Input("image", testing::Ints({f.image[0], f.image[1]}), true);

@@ -1,6 +1,7 @@
 // Ops whose result says where an index is.
 #include "compiler/import/onnx_dtype.h"
 #include "compiler/ir/infer/infer.h"
+#include "compiler/ir/legacy.h"
 #include "compiler/passes/composite/composites.h"
 #include "compiler/passes/composite/pieces.h"
 
@@ -41,12 +42,20 @@ Status ExpandEyeLike(Composer& c) {
   return c.status();
 }
 
+// Older forms, which carry a mark, have one maximum over all axes from `axis` on.
 Status ExpandHardmax(Composer& c) {
   const Dims shape = c.Shape(c.In(0));
-  AICF_ASSIGN_OR_RETURN(const int axis, ir::NormalizeAxis(c.node().Int("axis", -1), shape.rank()));
+  AICF_ASSIGN_OR_RETURN(int axis, ir::NormalizeAxis(c.node().Int("axis", -1), shape.rank()));
+  ir::ValueId x = c.In(0);
+  if (c.node().Int(ir::kLegacyFlatten, 0) != 0) {
+    x = c.Op("Flatten", {x}, {{"axis", int64_t{axis}}});
+    axis = 1;
+  }
+  AICF_RETURN_IF_ERROR(c.status());
   const ir::ValueId first =
-      c.Op("ArgMax", {c.In(0)}, {{"axis", int64_t{axis}}, {"keepdims", int64_t{0}}});
-  c.Output(0, c.Cast(Hits(c, first, axis, shape[axis]), c.Type(c.In(0))));
+      c.Op("ArgMax", {x}, {{"axis", int64_t{axis}}, {"keepdims", int64_t{0}}});
+  const ir::ValueId y = c.Cast(Hits(c, first, axis, c.Shape(x)[axis]), c.Type(x));
+  c.Output(0, c.Reshape(y, shape));
   return c.status();
 }
 

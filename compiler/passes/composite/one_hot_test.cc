@@ -82,6 +82,25 @@ TEST(Hardmax, TheFirstMaximumWins) {
   }
 }
 
+// Before opset 13 everything from the axis on is one line.
+TEST(Hardmax, OlderFormsHaveOneMaximumOverAllFurtherAxes) {
+  for (int axis = 0; axis < 3; ++axis) {
+    const ir::Tensor x = Random(DType::kF32, {4, 3, 5}, static_cast<uint32_t>(axis + 1));
+    const Array a = ToArray(x);
+    CompositeCase c("Hardmax");
+    c.Input("x", x).Attr("axis", StrCat(axis)).Attr("legacy_flatten", "1").Output("y");
+    ExpectRun(c, Generate(a.shape, [&](const Dims& at) {
+                bool first = true;
+                testing::ForEach(a.shape, [&](const Dims& other) {
+                  bool same_line = true;
+                  for (int i = 0; i < axis; ++i) same_line = same_line && other[i] == at[i];
+                  if (same_line && a[other] > a[at]) first = false;
+                });
+                return first ? 1 : 0;
+              }));
+  }
+}
+
 TEST(Dropout, KeepsEverythingAndSaysSo) {
   const ir::Tensor x = Random(DType::kF32, {3, 4}, 1);
   CompositeCase c("Dropout");

@@ -54,6 +54,27 @@ TEST(Bits, Shifts) {
   }
 }
 
+// Right shifts of signed numbers copy the sign; a negative or large distance leaves only what that
+// gives.
+TEST(Bits, SignedShifts) {
+  const ir::Tensor a = Random(DType::kI16, {60}, 3, -32768, 32767);
+  const ir::Tensor n = Random(DType::kI16, {60}, 4, -3, 19);
+  const Array x = ToArray(a), s = ToArray(n);
+  for (bool left : {false, true}) {
+    const Array want = Generate({60}, [&](const Dims& at) {
+      const auto v = static_cast<int>(x[at]), by = static_cast<int>(s[at]);
+      if (by < 0 || by > 15) return !left && v < 0 ? -1.0 : 0.0;
+      return left ? static_cast<double>(static_cast<int16_t>(static_cast<unsigned>(v) << by))
+                  : std::floor(v / std::exp2(by));
+    });
+    ExpectGraph(
+        StrCat("graph \"g\" {\ninput %a: i16[60]\ninput %n: i16[60]\n%y: i16[60] = BitShift(%a, "
+               "%n) {direction=\"",
+               left ? "LEFT" : "RIGHT", "\"}\noutput %y\n}"),
+        {{"a", a}, {"n", n}}, want, 0, 0);
+  }
+}
+
 TEST(Bits, ReinterpretedAcrossTypes) {
   const ir::Tensor x = Random(DType::kF32, {3, 4}, 1);
   const Array want = Generate({4, 3}, [&](const Dims& at) {
