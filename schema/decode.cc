@@ -228,11 +228,18 @@ Image DecodeImage(Decoder& d, const fb::Image& i) {
 
 EntryPoint DecodeEntryPoint(Decoder& d, const fb::EntryPoint& e) {
   EntryPoint entry{d.Text(*e.name()), d.Scalars<uint32_t>(*e.inputs()),
-                   d.Scalars<uint32_t>(*e.outputs()), e.first_step(), e.step_count(), {}};
-  if (e.extents() == nullptr) return entry;
-  for (const fb::OutputExtent* extent : *e.extents()) {
-    if (!d.Charge(sizeof(OutputExtent), 1)) break;
-    entry.extents.push_back({extent->output(), extent->axis(), extent->count()});
+                   d.Scalars<uint32_t>(*e.outputs()), e.first_step(), e.step_count(), {}, {}};
+  if (e.extents() != nullptr) {
+    for (const fb::OutputExtent* extent : *e.extents()) {
+      if (!d.Charge(sizeof(OutputExtent), 1)) break;
+      entry.extents.push_back({extent->output(), extent->axis(), extent->count()});
+    }
+  }
+  if (e.loops() != nullptr) {
+    for (const fb::Loop* loop : *e.loops()) {
+      if (!d.Charge(sizeof(Loop), 1)) break;
+      entry.loops.push_back({loop->first_step(), loop->step_count(), loop->condition()});
+    }
   }
   return entry;
 }

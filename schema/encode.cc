@@ -107,7 +107,11 @@ Offset<fb::EntryPoint> EncodeEntryPoint(FlatBufferBuilder& b, const EntryPoint& 
   std::vector<fb::OutputExtent> extents;
   for (const OutputExtent& x : e.extents) extents.emplace_back(x.output, x.axis, x.count);
   const auto extent_list = extents.empty() ? 0 : b.CreateVectorOfStructs(extents);
-  return fb::CreateEntryPoint(b, name, inputs, outputs, e.first_step, e.step_count, extent_list);
+  std::vector<fb::Loop> loops;
+  for (const Loop& l : e.loops) loops.emplace_back(l.first_step, l.step_count, l.condition);
+  const auto loop_list = loops.empty() ? 0 : b.CreateVectorOfStructs(loops);
+  return fb::CreateEntryPoint(b, name, inputs, outputs, e.first_step, e.step_count, extent_list,
+                              loop_list);
 }
 
 Offset<fb::Metadata> EncodeMetadata(FlatBufferBuilder& b,
@@ -123,6 +127,7 @@ uint64_t SizeBound(const Program& p) {
   for (const Buffer& b : p.buffers) bytes += 256 + b.name.size();
   for (const EntryPoint& e : p.entry_points) {
     bytes += 256 + e.name.size() + 4 * (e.inputs.size() + e.outputs.size()) + 12 * e.extents.size();
+    bytes += 12 * e.loops.size();
   }
   for (const auto& [key, value] : p.metadata) bytes += 64 + key.size() + value.size();
   for (const Image& i : p.images) bytes += 256 + i.arch.size() + i.compiler.size();

@@ -25,6 +25,7 @@ enum class Role : uint8_t {
   kState,     ///< lives across replays
   kMeta,      ///< small, rewritten by the host before a replay
   kTemp,      ///< lives from its first writer to its last reader
+  kCarried,   ///< a loop's state: written in full before the loop, and again during its trips
   kCount,
 };
 std::string_view RoleName(Role role);
@@ -97,6 +98,19 @@ struct OutputExtent {
   friend bool operator==(const OutputExtent&, const OutputExtent&) = default;
 };
 
+inline constexpr uint64_t kMaxLoopDepth = 32;  ///< loops inside loops
+
+/// Steps [first_step, first_step + step_count) run again and again while `condition` holds true,
+/// which is tested before every trip: a loop may make none. Nothing but the program's own steps
+/// ends a loop: a device gives no way to limit the trips from outside, so neither executor has a
+/// limit. A guard inside a loop is tested in every trip.
+struct Loop {
+  uint32_t first_step = 0;
+  uint32_t step_count = 0;
+  uint32_t condition = 0;  ///< a carried bool of one element, which a step of the loop writes
+  friend bool operator==(const Loop&, const Loop&) = default;
+};
+
 struct EntryPoint {
   std::string name;              ///< "main", or the bucket's name
   std::vector<uint32_t> inputs;  ///< buffers in the model's order
@@ -104,6 +118,8 @@ struct EntryPoint {
   uint32_t first_step = 0;  ///< steps [first_step, first_step + step_count)
   uint32_t step_count = 0;
   std::vector<OutputExtent> extents = {};  ///< ascending by output, one each
+  /// Each inside another or apart from it, never the same range; by first step, outer ones first.
+  std::vector<Loop> loops = {};
 
   /// Outputs of the model: those that are no count.
   size_t model_outputs() const {
@@ -129,8 +145,8 @@ struct Program {
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
   std::vector<Image> images;
-  /// CUDA plans with guards: index of the image whose function abi::kGuardSymbol reads a guard on
-  /// the device; -1 otherwise.
+  /// CUDA plans with guards or loops: index of the image whose function abi::kGuardSymbol reads a
+  /// guard or a loop's condition on the device; -1 otherwise.
   int32_t guard_image = -1;
   std::vector<EntryPoint> entry_points;
   /// The source model's own key/value strings (class names, dictionaries), in its order.

@@ -184,6 +184,14 @@ Result<EntryPoint> ReadEntry(Scanner& in) {
     AICF_RETURN_IF_ERROR(ReadField(in, "count", x.count));
     e.extents.push_back(x);
   }
+  while (in.Peek("loop")) {
+    Loop l;
+    AICF_RETURN_IF_ERROR(ReadField(in, "loop", l.first_step));
+    AICF_RETURN_IF_ERROR(ReadInt(in, l.step_count));
+    AICF_RETURN_IF_ERROR(in.Expect("while"));
+    AICF_RETURN_IF_ERROR(ReadField(in, "%", l.condition));
+    e.loops.push_back(l);
+  }
   return e;
 }
 

@@ -5,6 +5,7 @@
 //   image "sm_90a" "nvrtc 13.0" x<hash> +0 4096
 //   step "cpu.elementwise.ref" from["relu_1"] in[%0] out[%2] packed=0 work=0+0 { <problem> }
 //   entry "main" steps 0 1 in[%0] out[%2]       then " extent 0 axis 1 count 2" per OutputExtent
+//   and " loop 3 2 while %4" per Loop: two steps from step 3 on
 // Fields of one backend follow a step's problem only where they are not at their defaults:
 //   launch 1,1,1 128,1,1 1,1,1 shared=0   image=0 symbol="..."   algorithm=<hex> library=130000
 #include "base/scanner.h"
@@ -85,7 +86,8 @@ std::string ToText(const Step& s) {
 
 std::string_view RoleName(Role role) {
   static constexpr std::string_view kNames[] = {"input", "output", "constant",
-                                                "state", "meta",   "temp"};
+                                                "state", "meta",   "temp",
+                                                "carried"};
   return kNames[static_cast<int>(role)];
 }
 
@@ -101,6 +103,9 @@ std::string ToString(const Program& p) {
                   Refs(e.inputs), " out", Refs(e.outputs));
     for (const OutputExtent& x : e.extents) {
       out += StrCat(" extent ", x.output, " axis ", x.axis, " count ", x.count);
+    }
+    for (const Loop& l : e.loops) {
+      out += StrCat(" loop ", l.first_step, " ", l.step_count, " while %", l.condition);
     }
     out += "\n";
   }

@@ -34,7 +34,7 @@ bool MayOverwrite(const abi::KernelInfo& kernel, const abi::Problem& problem, si
 }
 
 Status VerifyProgram(const Program& program) {
-  VerifyContext context{program, {}, {}, {}};
+  VerifyContext context{program, {}, {}, {}, {}};
   AICF_RETURN_IF_ERROR(VerifyCounts(context));
   AICF_RETURN_IF_ERROR(VerifyStorage(context));
   AICF_RETURN_IF_ERROR(VerifySteps(context));

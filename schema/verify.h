@@ -22,7 +22,8 @@ inline constexpr int64_t kMaxViewElements = int64_t{1} << 40;
 /// Proves, in this order, for every entry point:
 ///  1. counts, names and roles: unique I/O names, indices in range, buffers' bytes match dtype x
 ///  shape;
-///     outputs' extents name an axis and one i64 behind the model's outputs;
+///     outputs' extents name an axis and one i64 behind the model's outputs; loops are ranges of the
+///     entry point's steps, nested or apart, with one carried bool each as condition;
 ///     the entry points cut the steps into consecutive ranges; the target is a device's exact name;
 ///  2. storage: offsets aligned and inside arena or weights; alias chains end and have equal bytes;
 ///     constants, and only they, lie in the weights;
@@ -37,16 +38,21 @@ inline constexpr int64_t kMaxViewElements = int64_t{1} << 40;
 ///  4. order: no step writes an input, meta or constant, or reads an input that the entry point
 ///  does not
 ///     list; no step reads a temp or output that earlier steps did not write in full, each element
-///     once; nothing is written after it was read; outputs are written;
+///     once; nothing is written after it was read; outputs are written. A carried buffer is
+///     written in full, each element once, before it is read; after that any step may write it, in
+///     the loops in which the first write stands. What a loop writes is read in that loop only,
+///     unless it is carried from outside: a loop may make no trip. A loop writes its own condition.
+///     Whether it ends is up to the data and cannot be shown;
 ///  5. memory: buffers and workspaces live at the same step share no byte, unless one is declared
 ///  an
-///     alias of the other and the kernel allows that input in place with equal views; the arena has
+///     alias of the other, the kernel allows that input in place with equal views, and no later trip
+///     of a loop reads the input again; the arena has
 ///     no bytes beyond the last one used, but for rounding up to kBufferAlignment.
 ///
 /// A buffer is live: state, always; an entry point's inputs and metas, during all its steps (a
 /// replay may be repeated without binding them again); its outputs, from their first writer to the
-/// end; other buffers, from the first to the last step that names them; a workspace, during its
-/// step.
+/// end; other buffers, from the first to the last step that names them, and where some of
+/// these steps are in a loop and others are not, during the whole loop; a workspace, during its step.
 ///
 /// Errors: kBadArtifact (naming step or buffer, expected, found); kUnsupported for an unknown
 /// kernel key or target; kResource when a limit is passed. Cost: O((steps * operands + buffers) *

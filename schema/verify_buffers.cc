@@ -108,8 +108,25 @@ Status CheckExtents(const Program& p, const EntryPoint& e) {
   return OkStatus();
 }
 
-// Entry points cut the steps into consecutive ranges: no step runs twice or is never verified.
-Status CheckEntryPoints(const Program& p) {
+// Ranges, and what they test.
+Result<LoopTree> CheckLoops(const Program& p, const EntryPoint& e) {
+  for (const Loop& loop : e.loops) {
+    if (loop.condition >= p.buffers.size()) {
+      return Error(Code::kBadArtifact, "a loop's condition is buffer ", loop.condition, " of ",
+                   p.buffers.size());
+    }
+    const Buffer& b = p.buffers[loop.condition];
+    if (b.dtype == DType::kBool && b.bytes == 1 && b.role == Role::kCarried) continue;
+    return Error(Code::kBadArtifact, "a loop's condition ", Describe(p, loop.condition), " is a ",
+                 RoleName(b.role), " of ", b.bytes, " bytes of ", DTypeName(b.dtype),
+                 ", expected one carried bool");
+  }
+  return LoopTree::Build(e);
+}
+
+// Entry points cut the steps into consecutive ranges: no step is in two or in none of them.
+Status CheckEntryPoints(VerifyContext& context) {
+  const Program& p = context.program;
   if (p.entry_points.empty()) return Error(Code::kBadArtifact, "program: no entry point");
   std::set<std::string_view> names;
   uint64_t next = 0;
@@ -123,12 +140,15 @@ Status CheckEntryPoints(const Program& p) {
                    p.steps.size());
     }
     next += e.step_count;
-    const auto context = [&](const Status& s) {
+    const auto in_entry = [&](const Status& s) {
       return s.WithContext(StrCat("entry point '", e.name, "'"));
     };
-    AICF_RETURN_IF_ERROR(context(CheckInterface(p, e.inputs, true)));
-    AICF_RETURN_IF_ERROR(context(CheckInterface(p, e.outputs, false)));
-    AICF_RETURN_IF_ERROR(context(CheckExtents(p, e)));
+    AICF_RETURN_IF_ERROR(in_entry(CheckInterface(p, e.inputs, true)));
+    AICF_RETURN_IF_ERROR(in_entry(CheckInterface(p, e.outputs, false)));
+    AICF_RETURN_IF_ERROR(in_entry(CheckExtents(p, e)));
+    Result<LoopTree> loops = CheckLoops(p, e);
+    if (!loops.ok()) return in_entry(loops.status());
+    context.loops.push_back(*std::move(loops));
   }
   if (next == p.steps.size()) return OkStatus();
   return Error(Code::kBadArtifact, "program: ", p.steps.size() - next,
@@ -215,7 +235,7 @@ Status VerifyCounts(VerifyContext& context) {
                  " bytes below its lower bound ", p.arena_lower_bound);
   }
   for (uint32_t i = 0; i < p.buffers.size(); ++i) AICF_RETURN_IF_ERROR(CheckBuffer(p, i));
-  return CheckEntryPoints(p);
+  return CheckEntryPoints(context);
 }
 
 Status VerifyStorage(VerifyContext& context) {

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "kernels/abi/kernel.h"
+#include "schema/loop_tree.h"
 #include "schema/program.h"
 
 namespace aicf::schema {
@@ -25,9 +26,10 @@ struct VerifyContext {
   abi::DeviceSpec device;
   std::vector<Placement> placements;            ///< per buffer; filled by VerifyStorage
   std::vector<const abi::KernelInfo*> kernels;  ///< per step; filled by VerifySteps
+  std::vector<LoopTree> loops;                  ///< per entry point; filled by VerifyCounts
 };
 
-/// Limits, target, I/O lists, buffers' bytes, partition of the steps. Fills `device`.
+/// Limits, target, I/O lists, buffers' bytes, partition of the steps, loops. Fills `device`, `loops`.
 Status VerifyCounts(VerifyContext& context);
 /// Offsets, alias chains. Fills `placements`.
 Status VerifyStorage(VerifyContext& context);

@@ -32,7 +32,9 @@ class MemoryVerifier {
 
   Status Run() {
     AICF_RETURN_IF_ERROR(CheckStates());
-    for (const EntryPoint& e : p_.entry_points) {
+    for (size_t i = 0; i < p_.entry_points.size(); ++i) {
+      const EntryPoint& e = p_.entry_points[i];
+      loops_ = &c_.loops[i];
       AICF_RETURN_IF_ERROR(Entry(e).WithContext(StrCat("entry point ", Quote(e.name))));
     }
     return CheckArena();
@@ -110,7 +112,10 @@ class MemoryVerifier {
       }
     }
     for (uint32_t b : e.outputs) Touch(b, after);
-    for (uint32_t b : touched_) ranges_.push_back(RangeOf(b, lives_[b].first, lives_[b].last));
+    for (uint32_t b : touched_) {
+      const auto [first, last] = loops_->LiveRange(lives_[b].first, lives_[b].last);
+      ranges_.push_back(RangeOf(b, first, last));
+    }
     // Stable, so that which of two faults is reported does not depend on the library.
     std::stable_sort(ranges_.begin(), ranges_.end(),
                      [](const Range& x, const Range& y) { return x.first < y.first; });
@@ -162,6 +167,8 @@ class MemoryVerifier {
     if (c_.placements[old.buffer].root != c_.placements[fresh.buffer].root) return false;
     if (old.last != fresh.first || fresh.first >= static_cast<int64_t>(p_.steps.size()))
       return false;
+    // A later trip would read what this one overwrote.
+    if (!loops_->ContainsStep(loops_->InnermostOf(fresh.first), old.first)) return false;
     const Step& s = p_.steps[fresh.first];
     if (s.outputs[0] != fresh.buffer) return false;
     bool reads = false;
@@ -199,6 +206,7 @@ class MemoryVerifier {
   std::vector<Range> ranges_;
   std::vector<Range> states_;          // sorted by begin
   std::map<uint64_t, uint32_t> live_;  // begin -> index into ranges_; never overlapping
+  const LoopTree* loops_ = nullptr;    // of the entry point at hand
   uint32_t epoch_ = 0;
 };
 

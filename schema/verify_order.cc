@@ -13,8 +13,10 @@ constexpr int32_t kNone = -1;
 struct Track {
   uint32_t epoch = 0;
   int32_t last_write = kNone;  // newest of a list through Write::previous
+  int64_t last_writer = kNone; // step; of a carried buffer only
   bool listed = false;         // an input of this entry point
   bool whole = false;          // every element is written
+  int home = LoopTree::kNone;  // carried: loop of the first write; else: of the innermost write
   bool read = false;
 };
 
@@ -29,7 +31,9 @@ class OrderVerifier {
       : c_(c), p_(c.program), tracks_(p_.buffers.size()) {}
 
   Status Run() {
-    for (const EntryPoint& e : p_.entry_points) {
+    for (size_t i = 0; i < p_.entry_points.size(); ++i) {
+      const EntryPoint& e = p_.entry_points[i];
+      loops_ = &c_.loops[i];
       AICF_RETURN_IF_ERROR(Entry(e).WithContext(StrCat("entry point ", Quote(e.name))));
     }
     return OkStatus();
@@ -49,16 +53,44 @@ class OrderVerifier {
     ++epoch_;
     writes_.clear();
     for (uint32_t b : e.inputs) At(b).listed = true;
+    current_ = LoopTree::kNone;
+    size_t next = 0;
     for (uint32_t i = e.first_step; i < e.first_step + e.step_count; ++i) {
+      AICF_RETURN_IF_ERROR(LeaveLoops(e, i));
+      for (; next < e.loops.size() && e.loops[next].first_step == i; ++next) {
+        AICF_RETURN_IF_ERROR(Read(e.loops[next].condition).WithContext(StrCat("loop ", next)));
+        current_ = static_cast<int>(next);
+      }
       Status status = RunStep(i);
       if (!status.ok()) return status.WithContext(DescribeStep(p_, i));
     }
+    AICF_RETURN_IF_ERROR(LeaveLoops(e, int64_t{e.first_step} + e.step_count));
     for (uint32_t b : e.outputs) {
+      AICF_RETURN_IF_ERROR(CheckReach(b, At(b)));
       if (!Whole(b, At(b))) {
         return Error(Code::kBadArtifact, "output ", Describe(p_, b), ": ", reason_);
       }
     }
     return OkStatus();
+  }
+
+  // Closes the loops that end before `step`.
+  Status LeaveLoops(const EntryPoint& e, int64_t step) {
+    for (; current_ != LoopTree::kNone && loops_->end(current_) <= step;
+         current_ = loops_->ParentOf(current_)) {
+      const uint32_t condition = e.loops[static_cast<size_t>(current_)].condition;
+      if (At(condition).last_writer >= loops_->begin(current_)) continue;
+      return Error(Code::kBadArtifact, "loop ", current_, ": no step of it writes its condition ",
+                   Describe(p_, condition));
+    }
+    return OkStatus();
+  }
+
+  // What a loop writes, the outside may not see: the loop may make no trip.
+  Status CheckReach(uint32_t b, const Track& t) const {
+    if (loops_->Contains(t.home, current_)) return OkStatus();
+    return Error(Code::kBadArtifact, Describe(p_, b), " is used outside loop ", t.home,
+                 ", which writes it and may make no trip");
   }
 
   Status RunStep(uint32_t index) {
@@ -67,7 +99,7 @@ class OrderVerifier {
     for (const Guard& g : s.guards) AICF_RETURN_IF_ERROR(Read(g.buffer));
     for (size_t k = 0; k < s.outputs.size(); ++k) {
       AICF_RETURN_IF_ERROR(CheckSameStep(index, k));
-      AICF_RETURN_IF_ERROR(RecordWrite(s.outputs[k], s.problem.outputs[k]));
+      AICF_RETURN_IF_ERROR(RecordWrite(index, s.outputs[k], s.problem.outputs[k]));
     }
     return OkStatus();
   }
@@ -87,13 +119,15 @@ class OrderVerifier {
         break;
     }
     t.read = true;
+    AICF_RETURN_IF_ERROR(CheckReach(b, t));
     if (Whole(b, t)) return OkStatus();
     return Error(Code::kBadArtifact, "reads ", Describe(p_, b), " too early: ", reason_);
   }
 
-  Status RecordWrite(uint32_t b, const abi::View& view) {
+  Status RecordWrite(uint32_t step, uint32_t b, const abi::View& view) {
     const Role role = p_.buffers[b].role;
     if (role == Role::kState) return OkStatus();
+    if (role == Role::kCarried) return RecordCarried(step, b, view);
     if (role != Role::kTemp && role != Role::kOutput) {
       return Error(Code::kBadArtifact, "writes ", Describe(p_, b), ", a ", RoleName(role));
     }
@@ -101,13 +135,33 @@ class OrderVerifier {
     if (t.read) {
       return Error(Code::kBadArtifact, "writes ", Describe(p_, b), " after it was read");
     }
-    writes_.push_back({&view, t.last_write});
-    t.last_write = static_cast<int32_t>(writes_.size()) - 1;
+    if (!loops_->Contains(current_, t.home)) AICF_RETURN_IF_ERROR(CheckReach(b, t));
+    if (loops_->Contains(t.home, current_)) t.home = current_;
+    Append(t, view);
     return OkStatus();
   }
 
+  // Until it is whole, a carried buffer is written like any other; then it may change.
+  Status RecordCarried(uint32_t step, uint32_t b, const abi::View& view) {
+    Track& t = At(b);
+    if (t.last_write == kNone) t.home = current_;
+    AICF_RETURN_IF_ERROR(CheckReach(b, t));
+    t.last_writer = step;
+    if (current_ == t.home && !t.whole) {
+      Append(t, view);
+      return OkStatus();
+    }
+    if (Whole(b, t)) return OkStatus();
+    return Error(Code::kBadArtifact, "changes ", Describe(p_, b), " too early: ", reason_);
+  }
+
+  void Append(Track& t, const abi::View& view) {
+    writes_.push_back({&view, t.last_write});
+    t.last_write = static_cast<int32_t>(writes_.size()) - 1;
+  }
+
   // Whether all elements are written, each once; the answer is kept until the next entry point,
-  // since a buffer that was read is not written again. Sets reason_ when not.
+  // since a buffer that was read is not written again, or only changed. Sets reason_ when not.
   bool Whole(uint32_t b, Track& t) {
     if (t.whole) return true;
     views_.clear();
@@ -153,6 +207,8 @@ class OrderVerifier {
   std::vector<const abi::View*> views_;
   std::string reason_;
   CoverProver prover_;
+  const LoopTree* loops_ = nullptr;
+  int current_ = LoopTree::kNone;  // the innermost loop around the step at hand
   uint32_t epoch_ = 0;
 };
 

@@ -195,15 +195,17 @@ Status CheckGuards(const Program& p, const Step& s) {
   return OkStatus();
 }
 
-// A graph that skips steps needs the function that reads their guards on the device.
+// A graph that skips or repeats steps needs the function that reads their conditions on the device.
 Status CheckGuardImage(const Program& p, const abi::DeviceSpec& device) {
   const bool guarded = std::any_of(p.steps.begin(), p.steps.end(),
                                    [](const Step& s) { return !s.guards.empty(); });
-  const bool needed = guarded && device.backend == Backend::kCuda && !p.images.empty();
+  const bool loops = std::any_of(p.entry_points.begin(), p.entry_points.end(),
+                                 [](const EntryPoint& e) { return !e.loops.empty(); });
+  const bool needed = (guarded || loops) && device.backend == Backend::kCuda && !p.images.empty();
   const bool present = p.guard_image >= 0 && static_cast<size_t>(p.guard_image) < p.images.size();
   if (needed ? present : p.guard_image == -1) return OkStatus();
   return Bad("guard image ", p.guard_image, " of ", p.images.size(),
-             needed ? "" : " in a program without guarded device steps");
+             needed ? "" : " in a program without guards and loops on a device");
 }
 
 Result<const abi::KernelInfo*> CheckStep(const VerifyContext& c, const Step& s) {
