@@ -80,11 +80,13 @@ Status CpuSession::Prepare(int threads) {
 Result<std::vector<StepProfile>> CpuSession::ProfileSteps(int iterations) {
   std::vector<std::vector<double>> samples(steps_.size());
   for (int n = 0; n < iterations; ++n) {
-    for (size_t i = 0; i < steps_.size(); ++i) {
+    for (std::vector<double>& times : samples) times.push_back(0);
+    // A loop's step counts with all its trips.
+    steps_.ForEachRun([&](size_t i) {
       const Clock::time_point start = Clock::now();
       steps_.Run(i);
-      samples[i].push_back(MicrosSince(start));
-    }
+      samples[i].back() += MicrosSince(start);
+    });
   }
   std::vector<StepProfile> profile;
   for (size_t i = 0; i < steps_.size(); ++i) {

@@ -53,8 +53,21 @@ Result<StepTable> StepTable::Build(const schema::Artifact& artifact,
   for (uint32_t i = 0; i < entry.step_count; ++i) {
     AICF_RETURN_IF_ERROR(table.AddStep(program, program.steps[entry.first_step + i], parallel));
   }
+  AICF_RETURN_IF_ERROR(table.AddLoops(entry));
   AICF_RETURN_IF_ERROR(table.BindScratch());
   return table;
+}
+
+Status StepTable::AddLoops(const schema::EntryPoint& entry) {
+  AICF_ASSIGN_OR_RETURN(const schema::LoopTree tree, schema::LoopTree::Build(entry));
+  for (int l = 0; l < static_cast<int>(tree.size()); ++l) {
+    size_t next = static_cast<size_t>(l) + 1;
+    while (next < tree.size() && tree.begin(static_cast<int>(next)) < tree.end(l)) ++next;
+    loops_.push_back({static_cast<size_t>(tree.begin(l) - entry.first_step),
+                      static_cast<size_t>(tree.end(l) - entry.first_step),
+                      addresses_[entry.loops[static_cast<size_t>(l)].condition], next});
+  }
+  return OkStatus();
 }
 
 Status StepTable::AddStep(const schema::Program& program, const schema::Step& step,

@@ -15,6 +15,7 @@
 #include "kernels/abi/kernel.h"
 #include "runtime/cpu/memory.h"
 #include "schema/artifact.h"
+#include "schema/loop_tree.h"
 
 namespace aicf {
 
@@ -36,8 +37,15 @@ class StepTable {
   size_t size() const { return steps_.size(); }
   /// Runs step `i`, unless one of its guards does not hold. Allocates nothing, locks nothing.
   void Run(size_t i) const;
+  /// Runs the program, loops included.
   void RunAll() const {
-    for (size_t i = 0; i < steps_.size(); ++i) Run(i);
+    ForEachRun([this](size_t i) { Run(i); });
+  }
+  /// Calls `run(i)` for every step in the order of execution, a loop's as often as its condition,
+  /// which `run` computes, holds.
+  template <class F>
+  void ForEachRun(F&& run) const {
+    RunRange(0, steps_.size(), 0, run);
   }
   /// First byte of a buffer, aliases resolved.
   std::byte* AddressOf(uint32_t buffer) const { return addresses_[buffer]; }
@@ -65,6 +73,28 @@ class StepTable {
     uint64_t scratch_workspace = 0;  ///< bytes of workspace taken from scratch, at its start
   };
 
+  /// Steps [first, last) run while the byte at `condition` is set.
+  struct ReadyLoop {
+    size_t first, last;
+    const std::byte* condition;
+    size_t next;  ///< the first loop behind this one and those inside it
+  };
+  /// Steps [first, last), the first loop among which is `loop` or a later one.
+  template <class F>
+  void RunRange(size_t first, size_t last, size_t loop, F&& run) const {
+    for (size_t i = first; i < last;) {
+      if (loop == loops_.size() || loops_[loop].first != i) {
+        run(i++);
+        continue;
+      }
+      const ReadyLoop& l = loops_[loop];
+      while (*l.condition != std::byte{0}) RunRange(l.first, l.last, loop + 1, run);
+      i = l.last;
+      loop = l.next;
+    }
+  }
+
+  Status AddLoops(const schema::EntryPoint& entry);
   Status AddStep(const schema::Program& program, const schema::Step& step,
                  const ParallelContext& parallel);
   void AddSnapshots(const schema::Program& program, const schema::Step& step,
@@ -82,6 +112,7 @@ class StepTable {
   std::vector<std::pair<uint32_t, uint32_t>> snapshot_tensors_;  ///< snapshot, tensor it replaces
   std::vector<ReadyGuard> guards_;
   std::vector<Prepared> steps_;
+  std::vector<ReadyLoop> loops_;  ///< in the order of schema::EntryPoint::loops
 };
 
 }  // namespace aicf

@@ -1,6 +1,7 @@
 #include "runtime/cuda/cuda_session.h"
 
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "runtime/cuda/graph.h"
@@ -51,8 +52,6 @@ class CudaSession final : public SessionBase {
   Status AllocateMemory();
   Status DryRun();
   Status ZeroArena();
-  /// Every step: guards are the graph's business, and a step that need not run may run.
-  Status EnqueueSteps(CUstream stream) const;
   Status EnqueueReplay(CUstream stream, const std::function<Status(CUstream)>& steps) const;
   Status LaunchReplay();
   Status FinishReplay();
@@ -71,6 +70,7 @@ class CudaSession final : public SessionBase {
   Stream stream_;
   Event done_;
   std::vector<std::unique_ptr<Launch>> launches_;
+  std::optional<GuardedSteps> guarded_;  ///< without a graph, and until there is one
   GraphExec graph_;
   bool in_flight_ = false;
   Status failure_;
@@ -140,22 +140,16 @@ Status CudaSession::Prepare(std::shared_ptr<const DeviceProgram> shared) {
   AICF_RETURN_IF_ERROR(AllocateMemory());
   AICF_ASSIGN_OR_RETURN(launches_, BuildLaunches(*shared_, entry(), addresses()));
   AICF_RETURN_IF_ERROR(DryRun());
-  if (!options_.cuda_graph) return OkStatus();
-  // Needed for the capture alone: the graph keeps what it recorded.
-  AICF_ASSIGN_OR_RETURN(const GuardedSteps guarded,
+  AICF_ASSIGN_OR_RETURN(GuardedSteps guarded,
                         GuardedSteps::Prepare(*shared_, entry(), addresses(), launches_));
+  guarded_.emplace(std::move(guarded));
+  if (!options_.cuda_graph) return OkStatus();
   AICF_ASSIGN_OR_RETURN(
       graph_, CaptureGraph(shared_->device(), own_stream(), [&] {
-        return EnqueueReplay(own_stream(), [&](CUstream s) { return guarded.Capture(s); });
+        return EnqueueReplay(own_stream(), [&](CUstream s) { return guarded_->Capture(s); });
       }));
+  guarded_.reset();  // the graph keeps what it recorded
   AICF_CUDA_CHECK(driver(), "uploading the graph", driver().StreamSynchronize(own_stream()));
-  return OkStatus();
-}
-
-Status CudaSession::EnqueueSteps(CUstream stream) const {
-  for (const std::unique_ptr<Launch>& launch : launches_) {
-    AICF_RETURN_IF_ERROR(launch->Enqueue(stream));
-  }
   return OkStatus();
 }
 
@@ -169,7 +163,7 @@ Status CudaSession::EnqueueReplay(CUstream stream,
 
 Status CudaSession::LaunchReplay() {
   if (!graph_) {
-    return EnqueueReplay(replay_stream(), [this](CUstream s) { return EnqueueSteps(s); });
+    return EnqueueReplay(replay_stream(), [this](CUstream s) { return guarded_->Enqueue(s); });
   }
   AICF_CUDA_CHECK(driver(), "launching the graph",
                   driver().GraphLaunch(graph_.get(), replay_stream()));

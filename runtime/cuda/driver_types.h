@@ -84,6 +84,7 @@ struct CUlaunchConfig {
 /// Node types, kinds and flags of conditional nodes.
 inline constexpr int kNodeConditional = 13;
 inline constexpr int kConditionalIf = 0;
+inline constexpr int kConditionalWhile = 1;
 inline constexpr unsigned kConditionalAssignDefault = 1;
 inline constexpr unsigned kCaptureSetDependencies = 1;
 

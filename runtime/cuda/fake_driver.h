@@ -13,6 +13,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/cuda/driver.h"
@@ -27,6 +28,7 @@ struct FakeFunction {
   size_t parameters = 0;
   int max_threads = 1024;
   int static_shared = 0;
+  size_t last_bytes = 8;  ///< of the last parameter; the others are addresses or handles
 };
 
 /// What the fake machine is and has; tests change it before making sessions.
@@ -48,6 +50,9 @@ struct FakeMachine {
   std::map<CUdeviceptr, size_t> device_blocks;
   std::set<void*> host_blocks;
   std::map<void*, std::shared_ptr<void>> alive;  ///< streams, events, modules, graphs and execs
+  std::map<CUgraphConditionalHandle, unsigned> conditions;  ///< what kernels set
+  std::map<CUgraphNode, std::function<CUresult()>> added;   ///< nodes that no capture follows yet
+  std::vector<CUgraph> bodies;                              ///< of the conditional node made last
   int contexts = 0;                              ///< retained
   int context_depth = 0;
   unsigned long long context_id = 1;  ///< another one: somebody has reset the device
@@ -60,12 +65,20 @@ inline FakeMachine*& Machine() {
   return machine;
 }
 
+struct FakeGraph {
+  std::vector<std::function<CUresult()>> nodes;
+
+  CUresult Run() const {
+    for (const auto& node : nodes) {
+      if (const CUresult result = node(); result != kCudaSuccess) return result;
+    }
+    return kCudaSuccess;
+  }
+};
 struct FakeStream {
   bool capturing = false;
   std::vector<std::function<CUresult()>> captured;
-};
-struct FakeGraph {
-  std::vector<std::function<CUresult()>> nodes;
+  FakeGraph* body = nullptr;  ///< where a capture into a conditional node's body goes
 };
 
 namespace internal {
@@ -294,9 +307,9 @@ inline void AddModules(DriverApi& api) {
                           void**) {
     AICF_FAKE_ENTER("cuLaunchKernelEx");
     const auto* f = reinterpret_cast<const FakeFunction*>(function);
-    std::vector<uint64_t> values;
+    std::vector<uint64_t> values(f->parameters);
     for (size_t i = 0; i < f->parameters; ++i) {
-      values.push_back(*static_cast<const uint64_t*>(parameters[i]));
+      std::memcpy(&values[i], parameters[i], i + 1 == f->parameters ? f->last_bytes : 8);
     }
     return Enqueue(config->stream, [f, values]() mutable {
       std::vector<void*> addresses;
@@ -346,7 +359,13 @@ inline void AddGraphs(DriverApi& api) {
     s->capturing = false;
     auto nodes = std::move(s->captured);
     s->captured.clear();
+    FakeGraph* const body = std::exchange(s->body, nullptr);
     AICF_FAKE_ENTER("cuStreamEndCapture");
+    if (body != nullptr) {
+      body->nodes = std::move(nodes);
+      *graph = reinterpret_cast<CUgraph>(body);
+      return kCudaSuccess;
+    }
     *graph = reinterpret_cast<CUgraph>(internal::Make(FakeGraph{std::move(nodes)}));
     return kCudaSuccess;
   };
@@ -364,11 +383,88 @@ inline void AddGraphs(DriverApi& api) {
   api.GraphLaunch = [](CUgraphExec exec, CUstream stream) {
     AICF_FAKE_ENTER("cuGraphLaunch");
     if (internal::StreamOf(stream)->capturing) internal::Problem("graph launch into a capture");
-    for (const auto& node : internal::GraphOf(exec)->nodes) {
-      if (const CUresult result = node(); result != kCudaSuccess) return result;
-    }
+    return internal::GraphOf(exec)->Run();
+  };
+}
+
+/// Conditional nodes: the body, which the node owns, is captured after the node was added.
+inline void AddConditionals(DriverApi& api) {
+  api.StreamGetCaptureInfo = [](CUstream stream, CUstreamCaptureStatus* status,
+                                unsigned long long* id, CUgraph* graph, const CUgraphNode** nodes,
+                                const void** edges, size_t* count) {
+    AICF_FAKE_ENTER("cuStreamGetCaptureInfo");
+    if (!internal::StreamOf(stream)->capturing) internal::Problem("no capture to examine");
+    *status = static_cast<CUstreamCaptureStatus>(1);
+    *id = 1;
+    *graph = reinterpret_cast<CUgraph>(stream);
+    *nodes = nullptr;
+    *edges = nullptr;
+    *count = 0;
     return kCudaSuccess;
   };
+  api.GraphConditionalHandleCreate = [](CUgraphConditionalHandle* handle, CUgraph, CUcontext,
+                                        unsigned value, unsigned flags) {
+    AICF_FAKE_ENTER("cuGraphConditionalHandleCreate");
+    if (flags != kConditionalAssignDefault) internal::Problem("a handle without a default");
+    *handle = Machine()->conditions.size() + 1;
+    Machine()->conditions[*handle] = value;
+    return kCudaSuccess;
+  };
+  api.GraphAddNode = [](CUgraphNode* node, CUgraph, const CUgraphNode*, const void*, size_t,
+                        CUgraphNodeParams* parameters) {
+    AICF_FAKE_ENTER("cuGraphAddNode");
+    auto& conditional = parameters->conditional;
+    const bool repeat = conditional.type == kConditionalWhile;
+    if (parameters->type != kNodeConditional || conditional.size != 1 ||
+        (!repeat && conditional.type != kConditionalIf)) {
+      internal::Problem("a node of an unknown kind");
+    }
+    const auto body = std::make_shared<FakeGraph>();
+    Machine()->bodies = {reinterpret_cast<CUgraph>(body.get())};
+    conditional.graphs = Machine()->bodies.data();
+    *node = reinterpret_cast<CUgraphNode>(body.get());
+    Machine()->added[*node] = [body, repeat, handle = conditional.handle] {
+      while (Machine()->conditions[handle] != 0) {
+        if (const CUresult result = body->Run(); result != kCudaSuccess) return result;
+        if (!repeat) break;
+      }
+      return kCudaSuccess;
+    };
+    return kCudaSuccess;
+  };
+  api.StreamUpdateCaptureDependencies = [](CUstream stream, CUgraphNode* node, const void*,
+                                           size_t count, unsigned flags) {
+    AICF_FAKE_ENTER("cuStreamUpdateCaptureDependencies");
+    const auto it = Machine()->added.find(*node);
+    if (count != 1 || flags != kCaptureSetDependencies || it == Machine()->added.end()) {
+      return internal::Problem("a capture goes on after no node"), kCudaInvalidValue;
+    }
+    internal::StreamOf(stream)->captured.push_back(std::move(it->second));
+    Machine()->added.erase(it);
+    return kCudaSuccess;
+  };
+  api.StreamBeginCaptureToGraph = [](CUstream stream, CUgraph graph, const CUgraphNode*,
+                                     const void*, size_t, CUstreamCaptureMode mode) {
+    AICF_FAKE_ENTER("cuStreamBeginCaptureToGraph");
+    if (mode != kCaptureThreadLocal) internal::Problem("capture mode");
+    internal::StreamOf(stream)->capturing = true;
+    internal::StreamOf(stream)->body = internal::GraphOf(graph);
+    return kCudaSuccess;
+  };
+}
+
+/// What the device function behind abi::kGuardSymbol does.
+inline FakeFunction GuardFunction() {
+  FakeFunction guard;
+  guard.parameters = 3;
+  guard.last_bytes = 4;
+  guard.run = [](void** parameters) {
+    const auto handle = *static_cast<const CUgraphConditionalHandle*>(parameters[0]);
+    const auto* value = *static_cast<const unsigned char* const*>(parameters[1]);
+    const bool expected = *static_cast<const uint32_t*>(parameters[2]) != 0;
+    Machine()->conditions[handle] = (*value != 0) == expected ? 1 : 0;
+  };
+  return guard;
 }
 
 inline void AddEvents(DriverApi& api) {
@@ -407,6 +503,7 @@ inline DriverApi FakeApi() {
   AddModules(api);
   AddStreams(api);
   AddGraphs(api);
+  AddConditionals(api);
   AddEvents(api);
   return api;
 }

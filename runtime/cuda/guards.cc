@@ -9,8 +9,8 @@ Result<GuardedSteps> GuardedSteps::Prepare(const DeviceProgram& program,
                                            const AddressMap& addresses,
                                            const std::vector<std::unique_ptr<Launch>>& launches) {
   GuardedSteps steps(program, entry, addresses, launches);
-  size_t depth = 0;
-  for (size_t i = 0; i < launches.size(); ++i) depth = std::max(depth, steps.GuardsOf(i).size());
+  AICF_ASSIGN_OR_RETURN(steps.loops_, schema::LoopTree::Build(entry));
+  const size_t depth = steps.Depth();
   for (size_t d = 0; d < depth; ++d) {
     AICF_ASSIGN_OR_RETURN(Stream stream, CreateStream(program.device()));
     steps.bodies_.push_back(std::move(stream));
@@ -18,37 +18,92 @@ Result<GuardedSteps> GuardedSteps::Prepare(const DeviceProgram& program,
   return steps;
 }
 
-Status GuardedSteps::Range(CUstream stream, size_t first, size_t last, size_t depth) const {
-  for (size_t i = first; i < last;) {
-    const std::vector<schema::Guard>& guards = GuardsOf(i);
-    if (guards.size() <= depth) {
-      AICF_RETURN_IF_ERROR((*launches_)[i++]->Enqueue(stream));
-      continue;
+// Conditional nodes around the most deeply nested step.
+size_t GuardedSteps::Depth() const {
+  size_t depth = 0;
+  for (size_t i = 0; i < launches_->size(); ++i) {
+    size_t here = GuardsOf(i).size();
+    for (int l = loops_.InnermostOf(static_cast<int64_t>(entry_->first_step + i));
+         l != schema::LoopTree::kNone; l = loops_.ParentOf(l)) {
+      ++here;
     }
-    size_t end = i + 1;
-    while (end < last && GuardsOf(end).size() > depth && GuardsOf(end)[depth] == guards[depth]) {
-      ++end;
+    depth = std::max(depth, here);
+  }
+  return depth;
+}
+
+// Loops by launch: the steps of a program count from its first entry point.
+size_t GuardedSteps::LoopBegin(size_t loop) const {
+  return static_cast<size_t>(loops_.begin(static_cast<int>(loop)) - entry_->first_step);
+}
+size_t GuardedSteps::LoopEnd(size_t loop) const {
+  return static_cast<size_t>(loops_.end(static_cast<int>(loop)) - entry_->first_step);
+}
+// The first loop behind this one and those inside it.
+size_t GuardedSteps::LoopAfter(size_t loop) const {
+  size_t next = loop + 1;
+  while (next < loops_.size() && LoopBegin(next) < LoopEnd(loop)) ++next;
+  return next;
+}
+
+// The steps from `first` on that share its next guard, up to the next loop.
+size_t GuardedSteps::GuardEnd(const Part& part, size_t first) const {
+  const schema::Guard& guard = GuardsOf(first)[part.guards];
+  const size_t limit =
+      part.loop < loops_.size() ? std::min(part.last, LoopBegin(part.loop)) : part.last;
+  size_t end = first + 1;
+  while (end < limit && GuardsOf(end).size() > part.guards &&
+         GuardsOf(end)[part.guards] == guard) {
+    ++end;
+  }
+  return end;
+}
+
+Status GuardedSteps::Capture(CUstream stream) const {
+  return Range(stream, {0, launches_->size(), 0, 0, 0});
+}
+
+Status GuardedSteps::Range(CUstream stream, const Part& part) const {
+  Part rest = part;
+  while (rest.first < rest.last) {
+    const size_t i = rest.first;
+    if (rest.loop < loops_.size() && LoopBegin(rest.loop) == i) {
+      const size_t end = LoopEnd(rest.loop);
+      const schema::Guard condition{entry_->loops[rest.loop].condition, true};
+      AICF_RETURN_IF_ERROR(Body(stream, {condition, kConditionalWhile},
+                                {i, end, rest.loop + 1, 0, rest.level + 1}));
+      rest.first = end;
+      rest.loop = LoopAfter(rest.loop);
+    } else if (GuardsOf(i).size() <= rest.guards) {
+      AICF_RETURN_IF_ERROR((*launches_)[i]->Enqueue(stream));
+      rest.first = i + 1;
+    } else {
+      const size_t end = GuardEnd(rest, i);
+      AICF_RETURN_IF_ERROR(Body(stream, {GuardsOf(i)[rest.guards], kConditionalIf},
+                                {i, end, rest.loop, rest.guards + 1, rest.level + 1}));
+      rest.first = end;
     }
-    AICF_RETURN_IF_ERROR(Body(stream, guards[depth], i, end, depth));
-    i = end;
   }
   return OkStatus();
 }
 
-Status GuardedSteps::Body(CUstream stream, const schema::Guard& guard, size_t first, size_t last,
-                          size_t depth) const {
+Status GuardedSteps::Body(CUstream stream, const Question& question, const Part& part) const {
   const Driver& driver = program_->device()->driver();
-  AICF_ASSIGN_OR_RETURN(const CUgraph body, AddConditional(stream, guard));
-  const CUstream inner = bodies_[depth].get();
-  AICF_CUDA_CHECK(driver, "starting the capture of a guarded part",
+  CUgraphConditionalHandle handle = 0;
+  AICF_ASSIGN_OR_RETURN(const CUgraph body, AddConditional(stream, question, &handle));
+  const CUstream inner = bodies_[part.level - 1].get();
+  AICF_CUDA_CHECK(driver, "starting the capture of a conditional part",
                   driver.StreamBeginCaptureToGraph(inner, body, static_cast<CUgraphNode*>(nullptr),
                                                    static_cast<const void*>(nullptr), size_t{0},
                                                    kCaptureThreadLocal));
-  const Status captured = Range(inner, first, last, depth + 1);
+  Status captured = Range(inner, part);
+  if (captured.ok() && question.type == kConditionalWhile) {
+    captured = Decide(inner, handle, question.guard);
+  }
   CUgraph same = nullptr;
   const CUresult ended = driver.StreamEndCapture(inner, &same);
   AICF_RETURN_IF_ERROR(captured);
-  return driver.Check(ended, "ending the capture of a guarded part");
+  return driver.Check(ended, "ending the capture of a conditional part");
 }
 
 Status GuardedSteps::Decide(CUstream stream, CUgraphConditionalHandle handle,
@@ -66,7 +121,8 @@ Status GuardedSteps::Decide(CUstream stream, CUgraphConditionalHandle handle,
   return OkStatus();
 }
 
-Result<CUgraph> GuardedSteps::AddConditional(CUstream stream, const schema::Guard& guard) const {
+Result<CUgraph> GuardedSteps::AddConditional(CUstream stream, const Question& question,
+                                             CUgraphConditionalHandle* handle) const {
   const Driver& driver = program_->device()->driver();
   const auto read = [&](CUgraph* graph, const CUgraphNode** nodes, size_t* count) {
     CUstreamCaptureStatus status = kCaptureNone;
@@ -80,16 +136,15 @@ Result<CUgraph> GuardedSteps::AddConditional(CUstream stream, const schema::Guar
   const CUgraphNode* nodes = nullptr;
   size_t count = 0;
   AICF_RETURN_IF_ERROR(read(&graph, &nodes, &count));
-  CUgraphConditionalHandle handle = 0;
   AICF_CUDA_CHECK(driver, "creating a conditional handle",
-                  driver.GraphConditionalHandleCreate(&handle, graph, program_->device()->context(),
+                  driver.GraphConditionalHandleCreate(handle, graph, program_->device()->context(),
                                                       0u, kConditionalAssignDefault));
-  AICF_RETURN_IF_ERROR(Decide(stream, handle, guard));
+  AICF_RETURN_IF_ERROR(Decide(stream, *handle, question.guard));
   AICF_RETURN_IF_ERROR(read(&graph, &nodes, &count));
   CUgraphNodeParams parameters;
   parameters.type = kNodeConditional;
-  parameters.conditional.handle = handle;
-  parameters.conditional.type = kConditionalIf;
+  parameters.conditional.handle = *handle;
+  parameters.conditional.type = question.type;
   parameters.conditional.size = 1;
   parameters.conditional.context = program_->device()->context();
   CUgraphNode node = nullptr;
@@ -101,6 +156,33 @@ Result<CUgraph> GuardedSteps::AddConditional(CUstream stream, const schema::Guar
                                                          static_cast<const void*>(nullptr),
                                                          size_t{1}, kCaptureSetDependencies));
   return parameters.conditional.graphs[0];
+}
+
+Result<bool> GuardedSteps::Holds(CUstream stream, size_t loop) const {
+  const Driver& driver = program_->device()->driver();
+  const CUdeviceptr from = addresses_.Of(entry_->loops[loop].condition);
+  uint8_t value = 0;
+  AICF_CUDA_CHECK(driver, "reading a loop's condition",
+                  driver.MemcpyDtoHAsync(&value, from, size_t{1}, stream));
+  AICF_CUDA_CHECK(driver, "reading a loop's condition", driver.StreamSynchronize(stream));
+  return value != 0;
+}
+
+Status GuardedSteps::Repeat(CUstream stream, size_t first, size_t last, size_t loop) const {
+  for (size_t i = first; i < last;) {
+    if (loop == loops_.size() || LoopBegin(loop) != i) {
+      AICF_RETURN_IF_ERROR((*launches_)[i++]->Enqueue(stream));
+      continue;
+    }
+    while (true) {
+      AICF_ASSIGN_OR_RETURN(const bool again, Holds(stream, loop));
+      if (!again) break;
+      AICF_RETURN_IF_ERROR(Repeat(stream, LoopBegin(loop), LoopEnd(loop), loop + 1));
+    }
+    i = LoopEnd(loop);
+    loop = LoopAfter(loop);
+  }
+  return OkStatus();
 }
 
 }  // namespace aicf::cuda

@@ -7,7 +7,7 @@
 /// its launch gap included. The sum over all steps is T(n), the replay's own time, by construction.
 /// Two consequences to know when reading a profile: the first step carries the graph's fixed launch
 /// latency, and a step that hides under it or under its predecessor's tail shows less than it takes
-/// alone. Noise can put T(k) below T(k-1); such neighbours share their time (trace::NonDecreasing).
+/// alone. Guarded steps run, and a loop's steps run once: what is timed is one trip. Noise can put T(k) below T(k-1); such neighbours share their time (trace::NonDecreasing).
 #pragma once
 
 #include <memory>

@@ -1,0 +1,174 @@
+/// Loops and guards as conditional nodes, on the fake driver.
+#include "runtime/cuda/guards.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/cpu/functions.h"
+#include "runtime/cuda/cuda_session.h"
+#include "runtime/cuda/fake_driver.h"
+#include "runtime/test_program.h"
+#include "schema/testing.h"
+
+namespace aicf::cuda {
+namespace {
+
+using schema::testing::Core;
+using schema::testing::Elementwise;
+using schema::testing::ProgramBuilder;
+
+abi::Problem Copy() { return Core(abi::Family::kCopy, abi::CopyAttrs{{{0}}, false, 0}, 1); }
+
+abi::Problem Less() {
+  abi::ExprBuilder b;
+  abi::Problem p = Elementwise(abi::ExprOp::kAdd);
+  p.epilogue = b.Finish(
+      {b.Binary(abi::ExprOp::kLt, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+  return p;
+}
+
+// for (c = 0; c < limit; ++c) for (d = 0; d < c; ++d) { ++total; if (flag) ++some; }
+schema::Contents Loops() {
+  ProgramBuilder b;
+  const auto state = [&](const char* name, DType dtype = DType::kF32) {
+    return b.Add(schema::Role::kCarried, name, dtype, {1});
+  };
+  const uint32_t limit = b.Input("limit", {1}), flag = b.Input("flag", {1}, DType::kBool);
+  const uint32_t zero = b.Constant("zero", {1}), one = b.Constant("one", {1});
+  const uint32_t c = state("c"), d = state("d"), total = state("total"), some = state("some");
+  const uint32_t outer = state("outer", DType::kBool), inner = state("inner", DType::kBool);
+  const uint32_t y = b.Output("y", {1}), z = b.Output("z", {1});
+  const auto add = [&](uint32_t to) -> schema::Step& {
+    return b.AddStep(Elementwise(abi::ExprOp::kAdd), {to, one}, {to});
+  };
+  for (uint32_t s : {c, total, some}) b.AddStep(Copy(), {zero}, {s});
+  b.AddStep(Less(), {c, limit}, {outer});
+  b.AddStep(Copy(), {zero}, {d});  // 4: the outer loop
+  b.AddStep(Less(), {d, c}, {inner});
+  add(total);  // 6: the inner one
+  add(some).guards = {{flag, true}};
+  add(d);
+  b.AddStep(Less(), {d, c}, {inner});
+  add(c);  // 10
+  b.AddStep(Less(), {c, limit}, {outer});
+  b.AddStep(Elementwise(abi::ExprOp::kAdd), {total, zero}, {y});  // 12
+  b.AddStep(Elementwise(abi::ExprOp::kAdd), {some, zero}, {z});
+  schema::Contents contents;
+  contents.program = schema::testing::OnDevice(b.Finish());
+  schema::Program& p = contents.program;
+  p.entry_points[0].loops = {{4, 8, outer}, {6, 4, inner}};
+  p.guard_image = 0;
+  contents.weights.resize(p.weights_bytes);
+  const float values[] = {0, 1};
+  std::memcpy(contents.weights.data() + p.buffers[zero].offset, &values[0], 4);
+  std::memcpy(contents.weights.data() + p.buffers[one].offset, &values[1], 4);
+  contents.images = aicf::testing::EmptyCubin();
+  p.images[0].hash = HashBytes(contents.images);
+  p.images[0].bytes = contents.images.size();
+  return contents;
+}
+
+class GuardsTest : public ::testing::Test {
+ protected:
+  GuardsTest() : driver_(testing::FakeApi()) {
+    testing::Machine() = &machine_;
+    program_ = aicf::testing::MakeProgram(Loops());
+    machine_.functions[abi::kGuardSymbol] = testing::GuardFunction();
+    if (program_ == nullptr) return;
+    for (const schema::Step& step : program_->artifact().program().steps) AddKernel(step);
+  }
+  ~GuardsTest() override {
+    program_ = nullptr;
+    EXPECT_EQ(machine_.problem, "");
+    EXPECT_TRUE(machine_.alive.empty());
+    EXPECT_EQ(machine_.memory_used, 0u);
+    testing::Machine() = nullptr;
+  }
+  void AddKernel(const schema::Step& step) {
+    const abi::Problem problem = step.problem;
+    const size_t operands = step.inputs.size() + step.outputs.size();
+    testing::FakeFunction function;
+    function.parameters = operands + 1;
+    function.run = [problem, operands, this](void** parameters) {
+      std::vector<void*> buffers;
+      for (size_t i = 0; i < operands; ++i) buffers.push_back(*static_cast<void**>(parameters[i]));
+      cpu::RunSerial(abi::ReferenceKey(problem.family), problem, buffers.data());
+      ++kernels_;
+    };
+    machine_.functions[step.symbol] = function;
+  }
+  std::pair<float, float> Replay(Session& session, float limit, bool flag) {
+    float y = -1, z = -1;
+    EXPECT_TRUE(session.SetInput("limit", &limit, 4).ok());
+    EXPECT_TRUE(session.SetInput("flag", &flag, 1).ok());
+    EXPECT_TRUE(session.Run().ok());
+    EXPECT_TRUE(session.Wait().ok());
+    EXPECT_TRUE(session.GetOutput("y", &y, 4).ok());
+    EXPECT_TRUE(session.GetOutput("z", &z, 4).ok());
+    return {y, z};
+  }
+
+  testing::FakeMachine machine_;
+  Driver driver_;
+  std::shared_ptr<const Program> program_;
+  int kernels_ = 0;
+};
+
+TEST_F(GuardsTest, LoopsInLoopsAndGuardsInsideThemAreOneGraphLaunch) {
+  ASSERT_NE(program_, nullptr);
+  auto session = CreateCudaSession(program_, 0, {}, &driver_);
+  ASSERT_TRUE(session.ok()) << session.status().ToString();
+  for (const float limit : {0.0f, 1.0f, 2.0f, 5.0f, -1.0f, 3.0f}) {
+    for (const bool flag : {true, false}) {
+      const uint64_t launches = driver_.counters().graph_launches();
+      const uint64_t enqueued = driver_.counters().kernel_launches();
+      kernels_ = 0;
+      const float want = limit <= 0 ? 0 : limit * (limit - 1) / 2;
+      EXPECT_EQ(Replay(**session, limit, flag), std::make_pair(want, flag ? want : 0.0f));
+      EXPECT_EQ(driver_.counters().graph_launches() - launches, 1u);
+      EXPECT_EQ(driver_.counters().kernel_launches() - enqueued, 0u);
+      const float outer = std::max(limit, 0.0f);
+      EXPECT_EQ(kernels_, 6 + 4 * outer + want * (flag ? 4 : 3));
+    }
+  }
+}
+
+TEST_F(GuardsTest, WithoutAGraphTheHostReadsTheConditions) {
+  ASSERT_NE(program_, nullptr);
+  SessionOptions options;
+  options.cuda_graph = false;
+  auto session = CreateCudaSession(program_, 0, options, &driver_);
+  ASSERT_TRUE(session.ok()) << session.status().ToString();
+  for (const float limit : {0.0f, 1.0f, 4.0f}) {
+    const float want = limit * (limit - 1) / 2;
+    EXPECT_EQ(Replay(**session, limit, true), std::make_pair(want, want));
+  }
+}
+
+TEST_F(GuardsTest, AProfileTimesOneTrip) {
+  ASSERT_NE(program_, nullptr);
+  auto session = CreateCudaSession(program_, 0, {}, &driver_);
+  ASSERT_TRUE(session.ok()) << session.status().ToString();
+  const auto profile = (*session)->Profile(2);
+  ASSERT_TRUE(profile.ok()) << profile.status().ToString();
+  EXPECT_EQ(profile->size(), 14u);
+}
+
+// Every call that can fail while the graph is made fails once: an error each time, and nothing left.
+TEST_F(GuardsTest, AFailingCallLeavesNothing) {
+  ASSERT_NE(program_, nullptr);
+  int failures = 0;
+  for (int call = 0; call < 400; ++call) {
+    machine_.failed = false;
+    machine_.fail_call = call;
+    auto session = CreateCudaSession(program_, 0, {}, &driver_);
+    machine_.fail_call = -1;
+    if (!machine_.failed) break;
+    EXPECT_FALSE(session.ok()) << call;
+    ++failures;
+    EXPECT_TRUE(machine_.alive.empty()) << call;
+  }
+  EXPECT_GT(failures, 60);
+}
+
+}  // namespace
+}  // namespace aicf::cuda
