@@ -81,7 +81,8 @@ struct Graph {
 std::vector<int> ProducerOf(const Graph& graph);
 std::vector<std::vector<int>> UsersOf(const Graph& graph);
 
-/// Executable rules: ids in range, topological order, one producer, known ops with legal arity,
+/// Executable rules: ids in range, topological order, one producer, loops in pairs that keep their
+/// values (compiler/ir/loop_nodes.h), known ops with legal arity,
 /// unique names, constants' bytes match; and every dtype and shape is what the node's rule infers,
 /// where the shapes of its inputs are known. Errors: kInternal; the importer reports its own.
 Status Verify(const Graph& graph);

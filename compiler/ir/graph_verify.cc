@@ -4,6 +4,7 @@
 #include "base/scanner.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/infer/infer.h"
+#include "compiler/ir/loop_nodes.h"
 #include "compiler/ir/op_table.h"
 
 namespace aicf::ir {
@@ -140,6 +141,7 @@ Status CheckInferred(const Graph& graph) {
 
 Status Verify(const Graph& graph) {
   AICF_RETURN_IF_ERROR(Verifier(graph).Run());
+  AICF_RETURN_IF_ERROR(CheckLoops(graph));
   return CheckInferred(graph);
 }
 

@@ -22,17 +22,29 @@ struct LoweredBuffer {
   Tensor constant;               ///< role kConstant: its data, dense in `shape`
 };
 
+inline constexpr int32_t kNoLoop = -1;  ///< runs once
+
 struct LoweredStep {
   std::vector<std::string> sources;  ///< source node names, in order of absorption
   abi::Problem problem;
   std::vector<BufferId> inputs;      ///< buffer of problem.inputs[k]
   std::vector<BufferId> outputs;
   std::vector<schema::Guard> guards = {};  ///< as in schema::Step; buffers are BufferIds
+  int32_t loop = kNoLoop;                  ///< the innermost loop that repeats it
+};
+
+/// Steps that repeat while the condition holds, as in schema::Loop.
+struct LoweredLoop {
+  BufferId condition = 0;
+  int32_t parent = kNoLoop;  ///< the loop directly around this one; comes before it in the list
 };
 
 /// Steps are in execution order; buffers not referenced by a step, input or output list are dropped.
 /// A temp or output buffer may be written by several steps, each its own disjoint part (concatenation);
-/// it is read only after the last of them.
+/// it is read only after the last of them. The steps of a loop, and of those inside it, follow each
+/// other. A carried buffer is written in full in front of its loop and changes inside: a read of it
+/// means what the last write before it left. What a loop writes is not read outside, unless it is
+/// carried: the loop may make no trip.
 struct Lowered {
   std::string name;
   std::vector<LoweredBuffer> buffers;
@@ -40,9 +52,11 @@ struct Lowered {
   std::vector<BufferId> inputs;
   std::vector<BufferId> outputs;                    ///< the graph's, then counts of `extents`
   std::vector<schema::OutputExtent> extents = {};   ///< as in schema::EntryPoint
+  std::vector<LoweredLoop> loops = {};
 };
 
-/// ValidateProblem for every step, extents inside buffers, definition before use, roles respected.
+/// ValidateProblem for every step, extents inside buffers, definition before use, roles respected,
+/// loops in one piece and what they write used inside.
 Status Verify(const Lowered& lowered);
 
 std::string ToString(const Lowered& lowered);

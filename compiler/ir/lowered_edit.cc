@@ -24,6 +24,7 @@ void DropUnusedBuffers(Lowered& lowered) {
   };
   mark(lowered.inputs);
   mark(lowered.outputs);
+  for (const LoweredLoop& l : lowered.loops) used[l.condition] = true;
   for (const LoweredStep& s : lowered.steps) {
     mark(s.inputs);
     mark(s.outputs);
@@ -42,6 +43,7 @@ void DropUnusedBuffers(Lowered& lowered) {
   };
   renumber(lowered.inputs);
   renumber(lowered.outputs);
+  for (LoweredLoop& l : lowered.loops) l.condition = map[l.condition];
   for (LoweredStep& s : lowered.steps) {
     renumber(s.inputs);
     renumber(s.outputs);
@@ -92,6 +94,17 @@ void StepEditor::ReplaceWithMany(int s, std::vector<LoweredStep> steps) {
     for (BufferId b : added.inputs) Insert(readers_[b], s);
     for (BufferId b : added.outputs) Insert(writers_[b], s);
   }
+}
+
+bool StepEditor::ChangesBetween(BufferId b, int from, int to) const {
+  if (buffer(b).role != schema::Role::kCarried) return false;
+  if (step(from).loop != step(to).loop) return true;
+  return std::ranges::any_of(writers_[b], [&](int w) { return from < w && w <= to; });
+}
+
+bool StepEditor::IsCondition(BufferId b) const {
+  return std::ranges::any_of(lowered_.loops,
+                             [&](const LoweredLoop& l) { return l.condition == b; });
 }
 
 void StepEditor::Finish() {

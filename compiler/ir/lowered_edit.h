@@ -31,6 +31,12 @@ class StepEditor {
   /// The one step that reads the buffer, or -1.
   int OnlyReader(BufferId b) const { return readers_[b].size() == 1 ? readers_[b][0] : -1; }
 
+  /// Whether a read of the buffer may give another value at step `to` than at `from`, an earlier
+  /// step that reads it: it is carried, and is written up to there, or other trips read it there.
+  bool ChangesBetween(BufferId b, int from, int to) const;
+  /// Whether a loop reads the buffer as its condition; no step need do so.
+  bool IsCondition(BufferId b) const;
+
   void Replace(int s, LoweredStep step);
   void Erase(int s);
   /// Puts several steps in the place of one, in order. Only the first keeps the position `s`; the

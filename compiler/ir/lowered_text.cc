@@ -4,7 +4,10 @@
 // inputs %0
 // outputs %2
 // extent 0 axis 1 count 2                          output 0 ends where output 2 says
+// loop 0 while %5                                  repeats while %5 is true
+// loop 1 while %6 in 0                             inside loop 0
 // step ["node"] (%0, %1) -> (%2) : elementwise ...
+// step ["node"] loop 1 (%0, %1) -> (%2) : ...      one of the steps that loop 1 repeats
 // step ["node"] if %3 (%0) -> (%4) : ...           runs where %3 is true; "if not %3": where false
 #include "base/scanner.h"
 #include "compiler/ir/constant_text.h"
@@ -31,6 +34,7 @@ std::string ToText(const LoweredStep& s) {
   std::string out = "step [";
   for (size_t i = 0; i < s.sources.size(); ++i) out += (i == 0 ? "" : ", ") + Quote(s.sources[i]);
   out += "]";
+  if (s.loop != kNoLoop) out += StrCat(" loop ", s.loop);
   for (const schema::Guard& g : s.guards) {
     out += StrCat(g.expected ? " if %" : " if not %", g.buffer);
   }
@@ -98,9 +102,28 @@ Result<std::vector<std::string>> ParseSources(Scanner& in) {
   return sources;
 }
 
-Result<LoweredStep> ParseStep(Scanner& in, size_t buffers) {
+// `loops` counts those defined above.
+Result<LoweredLoop> ParseLoop(Scanner& in, size_t buffers, size_t loops) {
+  LoweredLoop loop;
+  AICF_ASSIGN_OR_RETURN(const int64_t number, in.Int());
+  if (number != static_cast<int64_t>(loops)) return in.Fail(StrCat("the definition of loop ", loops));
+  AICF_RETURN_IF_ERROR(in.Expect("while"));
+  AICF_ASSIGN_OR_RETURN(loop.condition, ParseId(in, buffers));
+  if (!in.Accept("in")) return loop;
+  AICF_ASSIGN_OR_RETURN(const int64_t parent, in.Int());
+  if (parent < 0 || parent >= number) return in.Fail("a loop defined above");
+  loop.parent = static_cast<int32_t>(parent);
+  return loop;
+}
+
+Result<LoweredStep> ParseStep(Scanner& in, size_t buffers, size_t loops) {
   LoweredStep s;
   AICF_ASSIGN_OR_RETURN(s.sources, ParseSources(in));
+  if (in.Accept("loop")) {
+    AICF_ASSIGN_OR_RETURN(const int64_t loop, in.Int());
+    if (loop < 0 || static_cast<uint64_t>(loop) >= loops) return in.Fail("a loop defined above");
+    s.loop = static_cast<int32_t>(loop);
+  }
   while (in.Accept("if")) {
     schema::Guard guard;
     guard.expected = !in.Accept("not");
@@ -125,6 +148,12 @@ std::string ToString(const Lowered& lowered) {
   out += StrCat("inputs ", Ids(lowered.inputs), "\noutputs ", Ids(lowered.outputs), "\n");
   for (const schema::OutputExtent& x : lowered.extents) {
     out += StrCat("extent ", x.output, " axis ", x.axis, " count ", x.count, "\n");
+  }
+  for (size_t l = 0; l < lowered.loops.size(); ++l) {
+    const LoweredLoop& loop = lowered.loops[l];
+    out += StrCat("loop ", l, " while %", loop.condition);
+    if (loop.parent != kNoLoop) out += StrCat(" in ", loop.parent);
+    out += "\n";
   }
   for (const LoweredStep& s : lowered.steps) out += ToText(s) + "\n";
   return out;
@@ -157,8 +186,14 @@ Result<Lowered> ParseLowered(std::string_view text, const ConstantResolver& reso
     lowered.extents.push_back({static_cast<uint32_t>(output), static_cast<uint32_t>(axis),
                                static_cast<uint32_t>(count)});
   }
+  while (in.Accept("loop")) {
+    AICF_ASSIGN_OR_RETURN(const LoweredLoop loop,
+                          ParseLoop(in, lowered.buffers.size(), lowered.loops.size()));
+    lowered.loops.push_back(loop);
+  }
   while (in.Accept("step")) {
-    AICF_ASSIGN_OR_RETURN(LoweredStep s, ParseStep(in, lowered.buffers.size()));
+    AICF_ASSIGN_OR_RETURN(LoweredStep s,
+                          ParseStep(in, lowered.buffers.size(), lowered.loops.size()));
     lowered.steps.push_back(std::move(s));
   }
   if (!in.AtEnd()) return in.Fail("a step or the end");

@@ -2,6 +2,8 @@
 
 #include "compiler/ir/coverage.h"
 #include "compiler/ir/lowered.h"
+#include "compiler/ir/lowered_carried.h"
+#include "compiler/ir/lowered_loops.h"
 
 namespace aicf::ir {
 namespace {
@@ -25,6 +27,7 @@ class Verifier {
       if (!status.ok()) return Error(status.code(), "step ", s, ": ", status.message());
     }
     AICF_RETURN_IF_ERROR(CheckOrder());
+    AICF_RETURN_IF_ERROR(CheckLoops());
     for (BufferId b : l_.outputs) {
       if (!Complete(b)) return Bad("output '", l_.buffers[b].name, "' is not written in full");
     }
@@ -74,6 +77,21 @@ class Verifier {
       }
     }
     return OkStatus();
+  }
+
+  Status CheckLoops() {
+    for (const LoweredLoop& l : l_.loops) {
+      if (l.condition >= l_.buffers.size()) return Bad("condition %", l.condition);
+      const LoweredBuffer& b = l_.buffers[l.condition];
+      if (b.dtype == DType::kBool && CountOf(l.condition) == 1 &&
+          b.role == schema::Role::kCarried) {
+        continue;
+      }
+      return Bad("condition '", b.name, "' is no carried bool of one element");
+    }
+    const Result<schema::LoopTree> loops = LoopsOf(l_);
+    if (!loops.ok()) return Bad(loops.status().message());
+    return CheckCarried(l_, *loops);
   }
 
   Status CheckExtents() {
@@ -131,6 +149,7 @@ class Verifier {
       const BufferId b = step.outputs[k];
       AICF_RETURN_IF_ERROR(CheckOperand(b, step.problem.outputs[k]));
       const schema::Role role = l_.buffers[b].role;
+      if (role == schema::Role::kCarried) continue;  // see CheckCarried
       if (role != schema::Role::kTemp && role != schema::Role::kOutput) {
         return Bad("writes '", l_.buffers[b].name, "', which is ", schema::RoleName(role));
       }

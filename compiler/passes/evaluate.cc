@@ -4,6 +4,7 @@
 #include <map>
 
 #include "compiler/ir/infer/infer.h"
+#include "compiler/ir/loop_nodes.h"
 #include "compiler/passes/lower/lower.h"
 
 namespace aicf {
@@ -73,6 +74,7 @@ Folder::Folder(PassContext& context, FoldLimits limits)
 
 bool Folder::CanFold(const ir::Graph& graph, const ir::Node& node) {
   if (ReadsShapeOnly(node.op)) return true;
+  if (node.op == ir::kLoopBegin) return false;  // its results change from trip to trip
   return std::ranges::all_of(node.inputs, [&](ir::ValueId v) {
     return v == ir::kNoValue || graph.values[v].is_constant();
   });

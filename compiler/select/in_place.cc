@@ -2,24 +2,28 @@
 #include <string>
 
 #include "compiler/select/memory.h"
+#include "schema/loop_tree.h"
 
 namespace aicf {
 namespace {
 
 struct Uses {
   int writers = 0;
-  int last_use = -1;
+  int first_use = -1, last_use = -1;
 };
+
+void Use(Uses& uses, size_t step) {
+  uses.last_use = static_cast<int>(step);
+  if (uses.first_use < 0) uses.first_use = uses.last_use;
+}
 
 std::vector<Uses> CountUses(const schema::Program& program) {
   std::vector<Uses> uses(program.buffers.size());
   for (size_t s = 0; s < program.steps.size(); ++s) {
-    for (uint32_t b : program.steps[s].inputs) uses[b].last_use = static_cast<int>(s);
-    for (const schema::Guard& g : program.steps[s].guards) {
-      uses[g.buffer].last_use = static_cast<int>(s);
-    }
+    for (uint32_t b : program.steps[s].inputs) Use(uses[b], s);
+    for (const schema::Guard& g : program.steps[s].guards) Use(uses[g.buffer], s);
     for (uint32_t b : program.steps[s].outputs) {
-      uses[b].last_use = static_cast<int>(s);
+      Use(uses[b], s);
       ++uses[b].writers;
     }
   }
@@ -34,7 +38,8 @@ uint32_t Root(const schema::Program& program, uint32_t buffer) {
 }
 
 // Why outputs[0] of the step cannot take the bytes of input k; empty when it can.
-std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses, size_t s, size_t k) {
+std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses,
+                   const schema::LoopTree& loops, size_t s, size_t k) {
   const schema::Step& step = program.steps[s];
   const uint32_t in = step.inputs[k];
   const uint32_t out = step.outputs[0];
@@ -43,6 +48,9 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
   if (source.role != schema::Role::kTemp) return StrCat("is an ", RoleName(source.role));
   if (uses[in].last_use != static_cast<int>(s)) {
     return StrCat("is read again by step ", uses[in].last_use);
+  }
+  if (!loops.ContainsStep(loops.InnermostOf(static_cast<int64_t>(s)), uses[in].first_use)) {
+    return "is read again by the loop's next trip";
   }
   if (source.bytes != program.buffers[out].bytes) return "has another size";
   if (uses[out].writers != 1) return "the output is written by several steps";
@@ -63,7 +71,9 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
 
 }  // namespace
 
-void DecideInPlace(schema::Program& program, PassContext& context) {
+Status DecideInPlace(schema::Program& program, PassContext& context) {
+  AICF_ASSIGN_OR_RETURN(const schema::LoopTree loops,
+                        schema::LoopTree::Build(program.entry_points[0]));
   const std::vector<Uses> uses = CountUses(program);
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const schema::Step& step = program.steps[s];
@@ -73,7 +83,7 @@ void DecideInPlace(schema::Program& program, PassContext& context) {
     for (size_t k = 0; k < step.inputs.size(); ++k) {
       const schema::Buffer& in = program.buffers[step.inputs[k]];
       if (in.role == schema::Role::kConstant) continue;
-      std::string refusal = Refuse(program, uses, s, k);
+      std::string refusal = Refuse(program, uses, loops, s, k);
       if (refusal.empty() && out.storage != schema::Storage::kAlias) {
         out.storage = schema::Storage::kAlias;
         out.alias_of = step.inputs[k];
@@ -86,6 +96,7 @@ void DecideInPlace(schema::Program& program, PassContext& context) {
     }
     context.decisions->Record(std::move(d));
   }
+  return OkStatus();
 }
 
 }  // namespace aicf

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "schema/loop_tree.h"
 
 namespace aicf {
 namespace {
@@ -40,11 +41,21 @@ Result<std::vector<Item>> Collect(const schema::Program& program) {
       Extend(items[Root(program, g.buffer)], static_cast<int>(s));
     }
   }
+  AICF_ASSIGN_OR_RETURN(const schema::LoopTree loops,
+                        schema::LoopTree::Build(program.entry_points[0]));
+  for (Item& item : items) {
+    if (item.last < item.first) continue;
+    const auto [first, last] = loops.LiveRange(item.first, item.last);
+    item.first = static_cast<int>(first);
+    item.last = static_cast<int>(last);
+  }
   std::vector<Item> placed;
   for (size_t b = 0; b < program.buffers.size(); ++b) {
     const schema::Buffer& buffer = program.buffers[b];
     const uint32_t root = Root(program, static_cast<uint32_t>(b));
-    const bool caller_writes = buffer.role != schema::Role::kTemp && buffer.role != schema::Role::kOutput;
+    const bool caller_writes = buffer.role != schema::Role::kTemp &&
+                               buffer.role != schema::Role::kCarried &&
+                               buffer.role != schema::Role::kOutput;
     if (buffer.role == schema::Role::kOutput || caller_writes) Extend(items[root], end);
     if (caller_writes) Extend(items[root], 0);
   }

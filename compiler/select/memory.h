@@ -12,11 +12,12 @@ namespace aicf {
 
 /// Lets outputs of steps overwrite an input that dies there, where the chosen kernel allows it: sets
 /// Storage::kAlias. Records one "in-place" decision per output with the conditions that failed.
-void DecideInPlace(schema::Program& program, PassContext& context);
+/// Errors: kBadArtifact when the loops do not nest.
+Status DecideInPlace(schema::Program& program, PassContext& context);
 
 /// Places arena buffers and workspaces: sets offsets, arena_bytes and arena_lower_bound.
 /// Inputs are live throughout (a caller may replay without rewriting them), outputs from their first
-/// writer to the end. Records one "memory" decision. Errors: kResource when sizes overflow.
+/// writer to the end, what enters a loop until it ends. Records one "memory" decision. Errors: kResource when sizes overflow.
 Status PlanMemory(schema::Program& program, PassContext& context);
 
 }  // namespace aicf

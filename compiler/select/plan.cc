@@ -5,7 +5,9 @@
 #include "compiler/codegen/images.h"
 #include "compiler/compiler.h"
 #include "compiler/emit/weights.h"
+#include "compiler/ir/lowered_loops.h"
 #include "compiler/select/choose.h"
+#include "compiler/select/loop_states.h"
 #include "compiler/select/memory.h"
 
 namespace aicf {
@@ -22,11 +24,12 @@ class PlanBuilder {
     program_.math = context_.math;
     for (const ir::LoweredBuffer& b : lowered_.buffers) AddBuffer(b);
     for (size_t s = 0; s < lowered_.steps.size(); ++s) AddStep(s);
-    AddEntryPoint();
+    AICF_RETURN_IF_ERROR(AddEntryPoint());
+    AICF_RETURN_IF_ERROR(DropStateCopies());
     DropUnusedConstants();
     PlaceWeights();
     AICF_RETURN_IF_ERROR(AddImages());
-    DecideInPlace(program_, context_);
+    AICF_RETURN_IF_ERROR(DecideInPlace(program_, context_));
     AICF_RETURN_IF_ERROR(PlanMemory(program_, context_));
     schema::Contents contents;
     contents.weights = weights_.Take();
@@ -89,14 +92,24 @@ class PlanBuilder {
     }
   }
 
-  void AddEntryPoint() {
+  Status AddEntryPoint() {
     schema::EntryPoint main;
     main.name = "main";
     main.inputs.assign(lowered_.inputs.begin(), lowered_.inputs.end());
     main.outputs.assign(lowered_.outputs.begin(), lowered_.outputs.end());
     main.extents = lowered_.extents;
+    AICF_ASSIGN_OR_RETURN(main.loops, ir::LoopRanges(lowered_));
     main.step_count = static_cast<uint32_t>(program_.steps.size());
     program_.entry_points.push_back(std::move(main));
+    return OkStatus();
+  }
+
+  Status DropStateCopies() {
+    AICF_ASSIGN_OR_RETURN(const std::vector<bool> gone, ChangeStatesInPlace(program_, context_));
+    RemoveSteps(program_, gone);
+    size_t s = 0;
+    std::erase_if(chosen_, [&](const KernelChoice&) { return gone[s++]; });
+    return OkStatus();
   }
 
   // Packing leaves the unpacked constants behind; buffers nothing names take no place in the artifact.
@@ -109,6 +122,7 @@ class PlanBuilder {
     }
     for (uint32_t b : program_.entry_points[0].inputs) used[b] = true;
     for (uint32_t b : program_.entry_points[0].outputs) used[b] = true;
+    for (const schema::Loop& l : program_.entry_points[0].loops) used[l.condition] = true;
     std::vector<uint32_t> map(program_.buffers.size(), 0);
     std::vector<schema::Buffer> buffers;
     std::vector<ir::Tensor> data;
@@ -130,6 +144,7 @@ class PlanBuilder {
     }
     renumber(program_.entry_points[0].inputs);
     renumber(program_.entry_points[0].outputs);
+    for (schema::Loop& l : program_.entry_points[0].loops) l.condition = map[l.condition];
   }
 
   void PlaceWeights() {
@@ -175,7 +190,7 @@ class PlanBuilder {
                           CompileImages(requests, context_.device, image_options));
     for (const CompiledImage& image : compiled.images) AddImage(image);
     const auto guarded = [](const schema::Step& s) { return !s.guards.empty(); };
-    if (std::ranges::any_of(program_.steps, guarded)) {
+    if (std::ranges::any_of(program_.steps, guarded) || !program_.entry_points[0].loops.empty()) {
       AICF_ASSIGN_OR_RETURN(const CompiledImage image,
                             CompileGuardImage(context_.device, image_options));
       program_.guard_image = static_cast<int32_t>(program_.images.size());
@@ -194,7 +209,7 @@ class PlanBuilder {
   const ir::Lowered& lowered_;
   const CompileOptions& options_;
   PassContext& context_;
-  std::vector<KernelChoice> chosen_;  // parallel to lowered_.steps
+  std::vector<KernelChoice> chosen_;  // parallel to program_.steps
   schema::Program program_;
   std::vector<ir::Tensor> data_;  // parallel to program_.buffers
   WeightsBuilder weights_;

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/scanner.h"
 #include "compiler/ir/graph_text.h"
+#include "compiler/ir/loop_nodes.h"
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/graph/rewrite.h"
 
@@ -31,9 +32,10 @@ std::vector<ir::ValueId> FirstEqualConstants(const ir::Graph& graph) {
   return out;
 }
 
-// Equal keys: equal results. Outputs count too, since absent ones differ in what is computed.
-std::string KeyOf(const ir::Node& node) {
-  std::string key = StrCat(node.op, ir::ToText(node.attrs), "(");
+// Equal keys: equal results. Outputs count too, since absent ones differ in what is computed; and the
+// loop, whose values nothing outside may use.
+std::string KeyOf(const ir::Node& node, int64_t loop) {
+  std::string key = StrCat(loop, node.op, ir::ToText(node.attrs), "(");
   for (ir::ValueId v : node.inputs) key += StrCat(v, ",");
   key += ")";
   for (ir::ValueId v : node.outputs) key += v == ir::kNoValue ? '_' : '%';
@@ -51,6 +53,7 @@ bool CanForward(const Forwarding& forward, const ir::Node& node) {
 
 Status EliminateCommonSubexpressions(ir::Graph& graph, PassContext& context) {
   const std::vector<ir::ValueId> constant = FirstEqualConstants(graph);
+  const std::vector<int64_t> loops = ir::LoopIds(graph);
   Forwarding forward(graph);
   std::unordered_map<std::string, size_t> seen;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -59,7 +62,7 @@ Status EliminateCommonSubexpressions(ir::Graph& graph, PassContext& context) {
       v = forward.Resolve(v);
       if (v != ir::kNoValue) v = constant[v];
     }
-    const auto [it, added] = seen.emplace(KeyOf(node), n);
+    const auto [it, added] = seen.emplace(KeyOf(node, loops[n]), n);
     if (added) continue;
     const ir::Node& first = graph.nodes[it->second];
     // Two outputs of the model that are equal stay two values.

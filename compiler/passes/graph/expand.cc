@@ -65,8 +65,11 @@ Status Expander::If(const ir::Node& node) {
     return OkStatus();
   }
   Explain(node, "both branches", "the condition is known at run time only: its results are selected");
+  path_.emplace_back(node.inputs[0], true);
   const Result<Ids> yes = Inline(node, *then_body, {}, "then");
+  path_.back().second = false;
   const Result<Ids> no = Inline(node, *else_body, {}, "else");
+  path_.pop_back();
   // A branch that breaks a rule for these shapes would fail whenever it was taken.
   const auto impossible = [](const Result<Ids>& r) { return r.status().code() == Code::kBadModel; };
   if (yes.ok() && impossible(no)) return SelectOrNan(node, *yes, true, no.status());

@@ -5,8 +5,10 @@
 ///   If     a constant condition leaves one branch; otherwise both are inlined and a Where with the
 ///          condition selects (the lowered pass guard-branches lets a replay skip the other one).
 ///          A branch that cannot run with the bound shapes gives NaN, with a warning;
-///   Loop   a known trip count unrolls it; a condition that is known only at run time guards each
-///          iteration's results with a Where;
+///   Loop   unrolled where everything that ends it is known; otherwise its body stands once, between
+///          aicf.LoopBegin and aicf.LoopEnd (compiler/ir/loop_nodes.h), and runs as often as a run
+///          decides. Nodes of the body that depend on no carried value come before it. A loop in a
+///          branch that a run does not take makes no trip;
 ///   Scan   unrolled over the scan axis;
 ///   sequences and optionals   lists of values while compiling; nothing of them is left.
 #pragma once
@@ -56,12 +58,27 @@ class Expander {
     std::string prefix;
   };
 
-  // Control flow (expand.cc, expand_loops.cc).
+  // Control flow (expand.cc, expand_loop.cc, expand_while.cc, expand_scan.cc).
   Status If(const ir::Node& node);
   /// Of the two branches only the one where the condition is `when` is possible; the other's results
   /// are NaN. Errors: `other`, what made it impossible, where a result cannot be NaN.
   Status SelectOrNan(const ir::Node& node, const Ids& possible, bool when, const Status& other);
   Status Loop(const ir::Node& node);
+  /// False, with the graph as it was: what ends the loop is known at run time only, or it is too long.
+  Result<bool> Unroll(const ir::Node& node, const struct LoopForm& form);
+  Status UnrollTrips(const ir::Node& node, const struct LoopForm& form, bool* unrolled);
+  Status Repeat(const ir::Node& node, const struct LoopForm& form);
+  Status RepeatBody(const ir::Node& node, const struct LoopForm& form);
+  /// Whether another trip may start, trips aside.
+  Result<ir::ValueId> FirstCondition(const ir::Node& node, const struct LoopForm& form);
+  Result<ir::ValueId> NextCondition(const ir::Node& node, const struct LoopForm& form,
+                                    ir::ValueId go, ir::ValueId trip);
+  Status AddScans(const ir::Node& node, const struct LoopForm& form, size_t begin, const Ids& rows,
+                  Ids* next);
+  Result<Ids> EndLoop(const ir::Node& node, size_t begin, const Ids& next);
+  Status BindLoop(const ir::Node& node, const struct LoopForm& form, const Ids& last);
+  Status CheckCarried(const struct LoopForm& form, const Ids& state, const Ids& next) const;
+  void Hoist(size_t begin);
   Status Scan(const ir::Node& node);
   Result<Ids> RunScan(const ir::Node& node, const struct ScanForm& form, Ids state, const Ids& inputs,
                       std::string_view instance);
@@ -69,7 +86,6 @@ class Expander {
                          const std::vector<Ids>& scans);
   Status BatchedScan(const ir::Node& node, const struct ScanForm& form);
   Result<ir::ValueId> Pick(const ir::Node& owner, ir::ValueId from, int64_t axis, int64_t index);
-  Status StepCondition(const ir::Node& node, ir::ValueId next, ir::ValueId* alive);
   Status InlineNode(const ir::Node& source, Scope& scope);
   Result<ir::ValueId> Outside(ir::ValueId inside, Scope& scope);
 
@@ -108,6 +124,9 @@ class Expander {
   PassContext& context_;
   Visit visit_;
   int64_t nodes_ = 0;
+  int64_t loops_ = 0;  ///< that run
+  /// The branches around the nodes at hand that a run may not take, inside the innermost loop.
+  std::vector<std::pair<ir::ValueId, bool>> path_;
   std::unordered_map<ir::ValueId, Ids> sequences_;
   std::unordered_map<ir::ValueId, bool> nones_;
   /// A body's constants are added once, however often it is inlined.

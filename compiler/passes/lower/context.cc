@@ -118,6 +118,25 @@ ValueView LowerContext::Temp(std::string_view name, DType dtype, const Dims& sha
   return made;
 }
 
+ValueView LowerContext::DefineCarried(ir::ValueId id) {
+  const ir::Value& v = value(id);
+  const ValueView made{AddBuffer({v.name, v.dtype, v.shape, schema::Role::kCarried, {}}),
+                       abi::DenseView(v.dtype, v.shape)};
+  views_[id] = made;
+  return made;
+}
+
+bool LowerContext::IsCarried(const ValueView& view) const {
+  return lowered_.buffers[view.buffer].role == schema::Role::kCarried;
+}
+
+void LowerContext::OpenLoop(ir::BufferId condition) {
+  lowered_.loops.push_back({condition, loop_});
+  loop_ = static_cast<int32_t>(lowered_.loops.size()) - 1;
+}
+
+void LowerContext::CloseLoop() { loop_ = lowered_.loops[static_cast<size_t>(loop_)].parent; }
+
 ValueView LowerContext::Constant(std::string_view name, const ir::Tensor& tensor) {
   const Hash128 hash = HashBytes(tensor.bytes());
   std::vector<ir::BufferId>& known = constants_[{hash.high, hash.low}];
@@ -139,7 +158,7 @@ void LowerContext::Emit(const ir::Node& node, abi::Problem problem,
                                   [](const abi::View& v) { return abi::ElementsOf(v) != 0; });
   if (!writes) return;
   lowered_.steps.push_back(
-      {{node.name}, std::move(problem), std::move(inputs), std::move(outputs)});
+      {{node.name}, std::move(problem), std::move(inputs), std::move(outputs), {}, loop_});
 }
 
 void LowerContext::EmitCopy(const ir::Node& node, const ValueView& from, const ValueView& to,

@@ -1,6 +1,4 @@
 // GatherElements, GatherND, ScatterElements, ScatterND, CumSum and CumProd: one step each.
-#include <cstring>
-
 #include "compiler/ir/infer/infer.h"
 #include "compiler/ir/views.h"
 #include "compiler/passes/lower/lowerings.h"
@@ -16,20 +14,6 @@ abi::ScatterReduction ReductionOf(const ir::Node& node) {
   if (name == "min") return abi::ScatterReduction::kMin;
   if (name == "max") return abi::ScatterReduction::kMax;
   return abi::ScatterReduction::kNone;
-}
-
-// A constant whose elements are all equal as one element that repeats: scatters often start from a
-// large tensor of zeros, which needs no room in the artifact.
-ValueView Repeated(LowerContext& ctx, ir::ValueId id) {
-  const ir::Value& v = ctx.value(id);
-  const auto item = static_cast<size_t>(DTypeBytes(v.dtype));
-  if (!v.is_constant() || v.constant.count() < 2) return ctx.Get(id);
-  const std::span<const std::byte> bytes = v.constant.bytes();
-  if (std::memcmp(bytes.data(), bytes.data() + item, bytes.size() - item) != 0) return ctx.Get(id);
-  const std::span<const std::byte> first = bytes.first(item);
-  const ValueView element =
-      ctx.Constant(v.name, ir::Tensor::Own(v.dtype, Dims{}, {first.begin(), first.end()}));
-  return {element.buffer, ir::BroadcastTo(element.view, v.shape)};
 }
 
 // A step whose core operands are the node's inputs; its result is row-major.

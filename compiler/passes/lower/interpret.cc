@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compiler/ir/lowered_loops.h"
 #include "compiler/passes/lower/lower.h"
 #include "kernels/cpu/functions.h"
 
@@ -48,6 +49,23 @@ void RunStep(const ir::LoweredStep& step, std::vector<Memory>& memory) {
   cpu::RunSerial(abi::ReferenceKey(step.problem.family), step.problem, addresses.data());
 }
 
+// Steps [first, last) and the loops inside, of which `loop` is the first that may be among them.
+void RunRange(const ir::Lowered& lowered, const std::vector<schema::Loop>& ranges, size_t first,
+              size_t last, size_t loop, std::vector<Memory>& memory) {
+  for (size_t i = first; i < last;) {
+    while (loop < ranges.size() && ranges[loop].first_step < i) ++loop;
+    if (loop == ranges.size() || ranges[loop].first_step != i) {
+      RunStep(lowered.steps[i++], memory);
+      continue;
+    }
+    const schema::Loop& l = ranges[loop];
+    while (*memory[l.condition].data() != std::byte{0}) {
+      RunRange(lowered, ranges, i, i + l.step_count, loop + 1, memory);
+    }
+    i += l.step_count;
+  }
+}
+
 }  // namespace
 
 Result<std::vector<ir::Tensor>> Interpret(const ir::Lowered& lowered,
@@ -62,7 +80,8 @@ Result<std::vector<ir::Tensor>> Interpret(const ir::Lowered& lowered,
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::ranges::copy(inputs[i].bytes(), memory[lowered.inputs[i]].data());
   }
-  for (const ir::LoweredStep& step : lowered.steps) RunStep(step, memory);
+  AICF_ASSIGN_OR_RETURN(const std::vector<schema::Loop> loops, ir::LoopRanges(lowered));
+  RunRange(lowered, loops, 0, lowered.steps.size(), 0, memory);
   std::vector<ir::Tensor> outputs;
   for (ir::BufferId b : lowered.outputs) {
     const ir::LoweredBuffer& buffer = lowered.buffers[b];

@@ -53,6 +53,12 @@ class LowerContext {
   ValueView DefineDense(ir::ValueId id);
   /// A new temporary, dense in the given order of axes (outermost first; empty: row-major).
   ValueView Temp(std::string_view name, DType dtype, const Dims& shape, const Dims& order = {});
+  /// The state of a loop that a value stands for: a carried buffer, row-major.
+  ValueView DefineCarried(ir::ValueId id);
+  bool IsCarried(const ValueView& view) const;
+  /// The steps emitted from here on, up to the matching CloseLoop, repeat while the condition holds.
+  void OpenLoop(ir::BufferId condition);
+  void CloseLoop();
   /// A constant buffer made by a lowering; equal contents share one buffer.
   ValueView Constant(std::string_view name, const ir::Tensor& tensor);
   /// Appends a step; one that writes no element is dropped.
@@ -91,6 +97,7 @@ class LowerContext {
   std::vector<std::optional<ir::BufferId>> output_buffers_;  ///< by value
   std::vector<LayoutGroup> groups_;
   std::map<ir::BufferId, size_t> group_of_;
+  int32_t loop_ = ir::kNoLoop;  ///< open now
   std::map<ir::ValueId, uint32_t> counts_;  ///< position among the outputs, by count
   std::map<std::pair<uint64_t, uint64_t>, std::vector<ir::BufferId>>
       constants_;  ///< by content hash

@@ -11,6 +11,8 @@ namespace aicf {
 class LowerContext;
 
 Status LowerElementwise(LowerContext& ctx, const ir::Node& node);
+Status LowerLoopBegin(LowerContext& ctx, const ir::Node& node);
+Status LowerLoopEnd(LowerContext& ctx, const ir::Node& node);
 Status LowerTrilu(LowerContext& ctx, const ir::Node& node);
 
 Status LowerBitCast(LowerContext& ctx, const ir::Node& node);

@@ -1,5 +1,7 @@
 #include "compiler/passes/lower/operand_expr.h"
 
+#include <cstring>
+
 #include "compiler/ir/views.h"
 
 namespace aicf {
@@ -91,6 +93,18 @@ ValueView PerChannel(const ValueView& vector, const Dims& domain) {
   out.view.strides = Dims::Filled(domain.rank(), 0);
   out.view.strides[1] = vector.view.strides[0];
   return out;
+}
+
+ValueView Repeated(LowerContext& ctx, ir::ValueId id) {
+  const ir::Value& v = ctx.value(id);
+  const auto item = static_cast<size_t>(DTypeBytes(v.dtype));
+  if (!v.is_constant() || v.constant.count() < 2) return ctx.Get(id);
+  const std::span<const std::byte> bytes = v.constant.bytes();
+  if (std::memcmp(bytes.data(), bytes.data() + item, bytes.size() - item) != 0) return ctx.Get(id);
+  const std::span<const std::byte> first = bytes.first(item);
+  const ValueView element =
+      ctx.Constant(v.name, ir::Tensor::Own(v.dtype, Dims{}, {first.begin(), first.end()}));
+  return {element.buffer, ir::BroadcastTo(element.view, v.shape)};
 }
 
 }  // namespace aicf

@@ -54,6 +54,10 @@ void EmitWithEpilogue(LowerContext& ctx, const ir::Node& node, abi::Problem prob
 void EmitPlain(LowerContext& ctx, const ir::Node& node, abi::Problem problem,
                std::vector<ir::BufferId> core, const ValueView& out);
 
+/// A value; a constant whose elements are all equal as one element that repeats: large tensors of zeros
+/// need no room in the artifact.
+ValueView Repeated(LowerContext& ctx, ir::ValueId id);
+
 /// A per-channel vector [C] as an operand of shape `domain`, which has its channels at axis 1.
 ValueView PerChannel(const ValueView& vector, const Dims& domain);
 

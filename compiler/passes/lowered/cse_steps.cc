@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 
 #include "compiler/ir/views.h"
@@ -8,11 +9,20 @@ namespace aicf {
 namespace {
 
 // What a step computes, whatever layout it writes: outputs count by dtype and shape alone.
-std::string KeyOf(const ir::LoweredStep& step) {
+std::string KeyOf(const ir::StepEditor& editor, int s) {
+  const ir::LoweredStep& step = editor.step(s);
   abi::Problem p = step.problem;
   for (abi::View& v : p.outputs) v = abi::DenseView(v.dtype, v.shape);
   std::string key = abi::ToString(p);
-  for (ir::BufferId b : step.inputs) key += StrCat(" %", b);
+  for (ir::BufferId b : step.inputs) {
+    key += StrCat(" %", b);
+    if (editor.buffer(b).role != schema::Role::kCarried) continue;
+    // Only between the same two writes does it have one value.
+    const auto& writers = editor.writers(b);
+    key += StrCat("@", std::ranges::count_if(writers, [&](int w) { return w < s; }));
+  }
+  // A step runs as often as its loop: one that runs more or less often stands in for none.
+  key += StrCat(" loop ", step.loop);
   // A step that is skipped cannot stand in for one that is not.
   for (const schema::Guard& g : step.guards) key += StrCat(g.expected ? " if %" : " unless %", g.buffer);
   return key;
@@ -73,7 +83,7 @@ Status CseSteps(ir::Lowered& lowered, PassContext& context) {
   std::map<std::string, int> known;
   for (int s = 0; s < editor.size(); ++s) {
     if (!OwnsOutputs(editor, s)) continue;
-    const auto [first, inserted] = known.try_emplace(KeyOf(editor.step(s)), s);
+    const auto [first, inserted] = known.try_emplace(KeyOf(editor, s), s);
     if (inserted) continue;
     const std::string names = NamesOf(editor.step(s));
     if (!Merge(editor, s, first->second)) continue;

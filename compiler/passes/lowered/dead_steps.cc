@@ -8,7 +8,8 @@ Status DeadSteps(ir::Lowered& lowered, PassContext& context) {
   for (int s = editor.size() - 1; s >= 0; --s) {
     bool needed = false;
     for (ir::BufferId b : editor.step(s).outputs) {
-      needed |= editor.buffer(b).role == schema::Role::kOutput || !editor.readers(b).empty();
+      needed |= editor.buffer(b).role == schema::Role::kOutput || !editor.readers(b).empty() ||
+                editor.IsCondition(b);
     }
     if (needed) continue;
     context.decisions->Record({"fusion",

@@ -57,6 +57,9 @@ Rewrite WriteThrough(const ir::StepEditor& editor, const PassContext& context,
   if (source.role != schema::Role::kTemp) {
     return {StrCat("role: '", source.name, "' is ", schema::RoleName(source.role)), {}};
   }
+  if (editor.buffer(piece.to).role == schema::Role::kCarried) {
+    return {StrCat("loop: '", editor.buffer(piece.to).name, "' keeps its value up to the copy"), {}};
+  }
   const auto& copy_inputs = editor.step(copy).inputs;
   if (std::count(copy_inputs.begin(), copy_inputs.end(), piece.from) != 1) {
     return {StrCat("single-use: '", source.name, "' is several pieces of the copy"), {}};
@@ -73,6 +76,10 @@ Rewrite WriteThrough(const ir::StepEditor& editor, const PassContext& context,
   for (int s : touched) {
     if (!out.refusal.empty()) return out;
     ir::LoweredStep step = editor.step(s);
+    if (step.loop != editor.step(copy).loop) {
+      out.refusal = StrCat("loop: ", NamesOf(step), " does not run as often as the copy");
+      return out;
+    }
     out.refusal = Redirect(step, piece, context.device);
     out.steps.emplace_back(s, std::move(step));
   }
@@ -127,7 +134,8 @@ std::vector<ir::LoweredStep> Remaining(const ir::LoweredStep& copy, const std::v
                        CopyProblem(pieces[k].source, pieces[k].window),
                        {pieces[k].from},
                        copy.outputs,
-                       copy.guards});
+                       copy.guards,
+                       copy.loop});
     }
     end = axis < 0 ? -1 : start + pieces[k].source.shape[axis];
   }

@@ -16,8 +16,9 @@ std::optional<ValueView> Follow(const abi::View& read, const std::vector<CopyPie
 }
 
 // The reader with all its operands in the copy's buffer read from the copy's sources.
-Fusion ReadThrough(const ir::LoweredStep& copy, const ir::LoweredStep& reader,
+Fusion ReadThrough(const ir::StepEditor& editor, int c, int r, const ir::LoweredStep& copy,
                    const abi::DeviceSpec& device) {
+  const ir::LoweredStep& reader = editor.step(r);
   const std::vector<CopyPiece> pieces = PiecesOf(copy);
   Fusion out;
   out.step = reader;
@@ -28,6 +29,11 @@ Fusion ReadThrough(const ir::LoweredStep& copy, const ir::LoweredStep& reader,
       out.refusal =
           StrCat("domain: ", NamesOf(reader), " reads ", ToString(reader.problem.inputs[k].shape),
                  ", which no strides of one source express");
+      return out;
+    }
+    if (editor.ChangesBetween(source->buffer, c, r)) {
+      out.refusal = StrCat("loop: '", editor.buffer(source->buffer).name, "' changes before ",
+                           NamesOf(reader), " reads it");
       return out;
     }
     out.step.inputs[k] = source->buffer;
@@ -49,7 +55,7 @@ void Forward(ir::StepEditor& editor, PassContext& context, int c) {
              {}};
   std::vector<int> remaining;
   for (int r : std::vector<int>(editor.readers(b))) {
-    Fusion through = ReadThrough(copy, editor.step(r), context.device);
+    Fusion through = ReadThrough(editor, c, r, copy, context.device);
     if (!through.ok()) {
       d.alternatives.push_back(
           {StrCat("read through by ", NamesOf(editor.step(r))), through.refusal, -1});

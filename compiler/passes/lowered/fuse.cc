@@ -46,6 +46,13 @@ std::string CheckProducer(const ir::StepEditor& editor, const PassContext& conte
   if (p.guards != editor.step(consumer).guards) {
     return "guard: one of them is skipped where the other runs";
   }
+  if (p.loop != editor.step(consumer).loop) {
+    return "loop: one of them repeats where the other does not";
+  }
+  for (ir::BufferId b : p.inputs) {
+    if (!editor.ChangesBetween(b, producer, consumer)) continue;
+    return StrCat("loop: '", editor.buffer(b).name, "' changes between them");
+  }
   if (p.outputs.size() != 1) return StrCat("outputs: the producer has ", p.outputs.size());
   const ir::LoweredBuffer& buffer = editor.buffer(p.outputs[0]);
   if (buffer.role != schema::Role::kTemp) {

@@ -30,7 +30,8 @@ bool HasEpilogue(const ir::LoweredStep& step);
 bool HasPrologue(const ir::LoweredStep& step);
 
 /// Conditions on the producer's side of every fusion: its buffer is a temporary that it alone
-/// writes, whole, and --disable-fusion names neither side. Empty when all hold.
+/// writes, whole, --disable-fusion names neither side, they run equally often, and what the
+/// producer reads is the same at the consumer. Empty when all hold.
 std::string CheckProducer(const ir::StepEditor& editor, const PassContext& context, int producer,
                           int consumer);
 /// Condition: no step but the consumer reads the producer's buffer.

@@ -81,7 +81,9 @@ Fusion InlineProducer(const ir::LoweredStep& producer, const ir::LoweredStep& co
   if (!fused.ok()) return fused;
   fused.step.sources = Joined(producer.sources, consumer.sources);
   fused.step.outputs = consumer.outputs;
-  fused.step.guards = consumer.guards;  // equal to the producer's: a condition of every fusion
+  // Equal to the producer's: a condition of every fusion.
+  fused.step.guards = consumer.guards;
+  fused.step.loop = consumer.loop;
   abi::Problem& p = fused.step.problem;
   p = c;
   p.inputs.clear();
@@ -160,7 +162,9 @@ Fusion AppendConsumer(const ir::LoweredStep& producer, const ir::LoweredStep& co
   fused.step.inputs.assign(producer.inputs.begin(), producer.inputs.begin() + p.core_inputs);
   AppendOperands(expr.operands(), p, fused.step.inputs);
   fused.step.outputs = consumer.outputs;
-  fused.step.guards = consumer.guards;  // equal to the producer's: a condition of every fusion
+  // Equal to the producer's: a condition of every fusion.
+  fused.step.guards = consumer.guards;
+  fused.step.loop = consumer.loop;
   fused.step.sources = Joined(producer.sources, consumer.sources);
   return fused;
 }

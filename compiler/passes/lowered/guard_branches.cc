@@ -47,6 +47,10 @@ class Analysis {
       for (ir::BufferId b : l_.steps[s].outputs) last_writer_[b] = static_cast<int>(s);
     }
     for (ir::BufferId b : l_.outputs) need_[b] = Guards();
+    // Another trip, or the loop itself, may read what a step leaves in a loop's state.
+    for (ir::BufferId b = 0; b < l_.buffers.size(); ++b) {
+      if (l_.buffers[b].role == schema::Role::kCarried) need_[b] = Guards();
+    }
   }
 
   // Guards of every step, outermost first.

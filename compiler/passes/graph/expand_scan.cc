@@ -1,0 +1,149 @@
+// Scan, unrolled.
+#include <algorithm>
+
+#include "base/scanner.h"
+#include "compiler/passes/graph/expand.h"
+
+namespace aicf {
+
+using ir::kNoValue;
+using ir::ValueId;
+
+// What a Scan's attributes come to.
+struct ScanForm {
+  const ir::Body* body = nullptr;
+  size_t states = 0, inputs = 0, outputs = 0;
+  std::vector<int64_t> input_axes, output_axes;          ///< output axes may count from the end
+  std::vector<int64_t> input_reverse, output_reverse;
+  bool batched = false;  ///< opset 8: axis 0 is a batch, axis 1 the sequence
+};
+
+namespace {
+
+std::vector<int64_t> Padded(std::vector<int64_t> list, size_t size) {
+  list.resize(size, 0);
+  return list;
+}
+
+Result<ScanForm> ReadForm(const ir::Node& node) {
+  ScanForm form;
+  form.body = node.FindBody("body");
+  if (form.body == nullptr) return Error(Code::kBadModel, "has no body");
+  const size_t formal = form.body->graph->inputs.size();
+  const int64_t inputs = node.Int("num_scan_inputs", 0);
+  if (inputs < 1 || static_cast<size_t>(inputs) > formal) {
+    return Error(Code::kBadModel, "scans ", inputs, " of ", formal, " inputs");
+  }
+  form.inputs = static_cast<size_t>(inputs);
+  form.states = formal - form.inputs;
+  // Opset 8 puts the sequence lengths in front.
+  form.batched = node.inputs.size() == formal + 1;
+  if (node.inputs.size() != formal && !form.batched) {
+    return Error(Code::kBadModel, "passes ", node.inputs.size(), " values to a body with ", formal);
+  }
+  if (form.body->graph->outputs.size() < form.states) {
+    return Error(Code::kBadModel, "its body has fewer outputs than carried values");
+  }
+  form.outputs = form.body->graph->outputs.size() - form.states;
+  form.input_axes = Padded(node.Ints("scan_input_axes"), form.inputs);
+  form.output_axes = Padded(node.Ints("scan_output_axes"), form.outputs);
+  form.input_reverse = Padded(
+      node.Ints(form.batched ? "directions" : "scan_input_directions"), form.inputs);
+  form.output_reverse = Padded(node.Ints("scan_output_directions"), form.outputs);
+  return form;
+}
+
+}  // namespace
+
+Result<ValueId> Expander::Pick(const ir::Node& owner, ValueId from, int64_t axis, int64_t index) {
+  const ValueId at = Int(StrCat(owner.name, "/at"), index);
+  return Emit(owner, "Gather", {from, at}, {{"axis", ir::AttrValue(axis)}});
+}
+
+// Final states, then one stacked value per scan output.
+Result<Expander::Ids> Expander::RunScan(const ir::Node& node, const ScanForm& form, Ids state,
+                                        const Ids& inputs, std::string_view instance) {
+  std::vector<int64_t> axes;
+  int64_t steps = -1;
+  for (size_t k = 0; k < form.inputs; ++k) {
+    const Dims& shape = graph_.values[inputs[k]].shape;
+    int64_t axis = form.input_axes[k];
+    if (axis < 0) axis += shape.rank();
+    if (axis < 0 || axis >= shape.rank()) {
+      return Error(Code::kBadModel, "scan axis ", form.input_axes[k], " of ", ToString(shape));
+    }
+    axes.push_back(axis);
+    const int64_t extent = shape[static_cast<int>(axis)];
+    if (steps >= 0 && extent != steps) {
+      return Error(Code::kBadModel, "scans inputs of ", steps, " and ", extent, " steps");
+    }
+    steps = extent;
+  }
+  std::vector<Ids> scans(form.outputs);
+  for (int64_t t = 0; t < steps; ++t) {
+    Ids arguments = state;
+    for (size_t k = 0; k < form.inputs; ++k) {
+      const int64_t at = form.input_reverse[k] != 0 ? steps - 1 - t : t;
+      AICF_ASSIGN_OR_RETURN(const ValueId slice, Pick(node, inputs[k], axes[k], at));
+      arguments.push_back(slice);
+    }
+    AICF_ASSIGN_OR_RETURN(const Ids results,
+                          Inline(node, *form.body, arguments, StrCat(instance, t)));
+    state.assign(results.begin(), results.begin() + static_cast<ptrdiff_t>(form.states));
+    for (size_t k = 0; k < form.outputs; ++k) scans[k].push_back(results[form.states + k]);
+  }
+  AICF_ASSIGN_OR_RETURN(const Ids stacked, StackScans(node, form, scans));
+  state.insert(state.end(), stacked.begin(), stacked.end());
+  return state;
+}
+
+Result<Expander::Ids> Expander::StackScans(const ir::Node& node, const ScanForm& form,
+                                           const std::vector<Ids>& scans) {
+  Ids out;
+  for (size_t k = 0; k < scans.size(); ++k) {
+    Ids items = scans[k];
+    if (form.output_reverse[k] != 0) std::reverse(items.begin(), items.end());
+    AICF_ASSIGN_OR_RETURN(const ValueId stacked, Stack(node, items, form.output_axes[k]));
+    out.push_back(stacked);
+  }
+  return out;
+}
+
+Status Expander::BatchedScan(const ir::Node& node, const ScanForm& form) {
+  if (node.inputs[0] != kNoValue) {
+    return Error(Code::kUnsupported, "sequence lengths of opset 8");
+  }
+  const int64_t batch = graph_.values[node.inputs[1]].shape.rank() > 0
+                            ? graph_.values[node.inputs[1]].shape[0]
+                            : 0;
+  std::vector<Ids> results(form.states + form.outputs);
+  for (int64_t b = 0; b < batch; ++b) {
+    Ids parts;
+    for (size_t k = 1; k < node.inputs.size(); ++k) {
+      AICF_ASSIGN_OR_RETURN(const ValueId part, Pick(node, node.inputs[k], 0, b));
+      parts.push_back(part);
+    }
+    const Ids state(parts.begin(), parts.begin() + static_cast<ptrdiff_t>(form.states));
+    const Ids inputs(parts.begin() + static_cast<ptrdiff_t>(form.states), parts.end());
+    AICF_ASSIGN_OR_RETURN(const Ids one, RunScan(node, form, state, inputs, StrCat(b, ".")));
+    for (size_t k = 0; k < one.size(); ++k) results[k].push_back(one[k]);
+  }
+  for (size_t k = 0; k < results.size(); ++k) {
+    AICF_ASSIGN_OR_RETURN(const ValueId stacked, Stack(node, results[k], 0));
+    AICF_RETURN_IF_ERROR(Bind(node, k, stacked));
+  }
+  return OkStatus();
+}
+
+Status Expander::Scan(const ir::Node& node) {
+  AICF_ASSIGN_OR_RETURN(const ScanForm form, ReadForm(node));
+  Explain(node, "unrolled", "the extent of the scan axis is known");
+  if (form.batched) return BatchedScan(node, form);
+  const auto split = node.inputs.begin() + static_cast<ptrdiff_t>(form.states);
+  AICF_ASSIGN_OR_RETURN(const Ids results, RunScan(node, form, Ids(node.inputs.begin(), split),
+                                                   Ids(split, node.inputs.end()), ""));
+  for (size_t k = 0; k < results.size(); ++k) AICF_RETURN_IF_ERROR(Bind(node, k, results[k]));
+  return OkStatus();
+}
+
+}  // namespace aicf

@@ -1,0 +1,251 @@
+// Loop with trips that a run decides: its body once, between the two ends of compiler/ir/loop_nodes.h.
+//
+// State: whether another trip starts, the number of trips made, the carried values, and the stacked
+// results, of which each trip fills one position.
+#include <algorithm>
+
+#include "base/scanner.h"
+#include "compiler/ir/dynamic_extent.h"
+#include "compiler/ir/loop_nodes.h"
+#include "compiler/passes/graph/expand.h"
+#include "compiler/passes/graph/loop_form.h"
+
+namespace aicf {
+
+using ir::kNoValue;
+using ir::ValueId;
+
+namespace {
+
+// Room for the results of all trips that a loop might make.
+constexpr int64_t kMaxScanBytes = int64_t{1} << 30;
+
+enum : size_t { kGo, kTrip, kFirstCarried };
+
+}  // namespace
+
+Result<ValueId> Expander::FirstCondition(const ir::Node& node, const LoopForm& form) {
+  ValueId go = kNoValue;
+  const auto also = [&](ValueId condition) -> Status {
+    if (go == kNoValue) {
+      go = condition;
+      return OkStatus();
+    }
+    AICF_ASSIGN_OR_RETURN(go, Emit(node, "And", {go, condition}));
+    return OkStatus();
+  };
+  // Values of a branch that is not taken are arbitrary: nothing says that they end a loop.
+  for (const auto& [taken, when] : path_) {
+    AICF_ASSIGN_OR_RETURN(ValueId condition, Scalar(node, taken));
+    if (!when) {
+      AICF_ASSIGN_OR_RETURN(condition, Emit(node, "Not", {condition}));
+    }
+    AICF_RETURN_IF_ERROR(also(condition));
+  }
+  if (node.input(1) != kNoValue) {
+    AICF_ASSIGN_OR_RETURN(const ValueId condition, Scalar(node, node.inputs[1]));
+    AICF_RETURN_IF_ERROR(also(condition));
+  }
+  if (form.limited) {
+    AICF_ASSIGN_OR_RETURN(const ValueId limit, Scalar(node, node.inputs[0]));
+    AICF_ASSIGN_OR_RETURN(const ValueId any,
+                          Emit(node, "Less", {Int(StrCat(node.name, "/i"), 0), limit}));
+    AICF_RETURN_IF_ERROR(also(any));
+  }
+  return go == kNoValue ? Bool(node.name, true) : go;
+}
+
+Result<ValueId> Expander::NextCondition(const ir::Node& node, const LoopForm& form, ValueId go,
+                                        ValueId trip) {
+  AICF_ASSIGN_OR_RETURN(const std::optional<int64_t> known, ConstantScalar(go));
+  AICF_ASSIGN_OR_RETURN(go, Scalar(node, go));
+  if (!form.limited) {
+    if (!known || *known == 0) return go;
+    return Error(Code::kUnsupported,
+                 "has no trip count, and its condition stays true: it would never end");
+  }
+  if (known && *known == 0) return go;
+  AICF_ASSIGN_OR_RETURN(const ValueId limit, Scalar(node, node.inputs[0]));
+  AICF_ASSIGN_OR_RETURN(const ValueId more, Emit(node, "Less", {trip, limit}));
+  if (known) return more;
+  return Emit(node, "And", {go, more});
+}
+
+Status Expander::CheckCarried(const LoopForm& form, const Ids& state, const Ids& next) const {
+  for (size_t c = 0; c < form.carried; ++c) {
+    const ir::Graph& body = *form.body->graph;
+    const std::string name = Quote(body.values[body.outputs[1 + c]].name);
+    if (IsSequence(next[c]) || IsNone(next[c])) {
+      return Error(Code::kUnsupported, "carries the sequence or optional ", name,
+                   " over trips whose number is known at run time only; bind what ends it with "
+                   "--bind, or give the model a constant trip count");
+    }
+    const ir::Value &before = graph_.values[state[c]], &after = graph_.values[next[c]];
+    if (before.dtype != after.dtype) {
+      return Error(Code::kBadModel, "carries ", name, " in as ", DTypeName(before.dtype),
+                   " and out as ", DTypeName(after.dtype));
+    }
+    if (before.shape == after.shape) continue;
+    return Error(Code::kUnsupported, "carries ", name, " into a trip as ", ToString(before.shape),
+                 " and out of it as ", ToString(after.shape),
+                 ": with trips whose number is known at run time only its shape cannot change; bind "
+                 "what ends it with --bind, or give the model a constant trip count");
+  }
+  return OkStatus();
+}
+
+// A state per stacked result, of which a trip writes its own row.
+Status Expander::AddScans(const ir::Node& node, const LoopForm& form, size_t begin, const Ids& rows,
+                          Ids* next) {
+  ValueId index = kNoValue;
+  for (size_t s = 0; s < form.scans; ++s) {
+    const size_t output = form.carried + s;
+    if (output >= node.outputs.size() || node.outputs[output] == kNoValue) continue;
+    const std::string name = Quote(graph_.values[node.outputs[output]].name);
+    if (IsSequence(rows[s]) || IsNone(rows[s])) {
+      return Error(Code::kUnsupported, "stacks sequences or optionals as ", name);
+    }
+    if (!form.trips) {
+      return Error(Code::kUnsupported, "stacks ", name, " over trips of which nothing says how many "
+                   "they are at most; give the model a constant trip count (its condition may end "
+                   "the loop earlier), or bind the trip count with --bind");
+    }
+    const ir::Value row = graph_.values[rows[s]];
+    Dims shape{*form.trips};
+    for (int d = 0; d < row.shape.rank() && shape.rank() < kMaxRank; ++d) {
+      shape.push_back(row.shape[d]);
+    }
+    const std::optional<int64_t> count = ElementCount(shape);
+    if (!count || *count > kMaxScanBytes / DTypeBytes(row.dtype) ||
+        shape.rank() != row.shape.rank() + 1) {
+      return Error(Code::kUnsupported, "stacks ", name, " of ", ToString(row.shape), " over up to ",
+                   *form.trips, " trips: more than ", kMaxScanBytes,
+                   " bytes; give the model a smaller constant trip count");
+    }
+    const std::vector<std::byte> zero(static_cast<size_t>(DTypeBytes(row.dtype)));
+    const ValueId none = make_.Constant(StrCat(node.name, "/none"),
+                                        ir::Tensor::Own(row.dtype, Dims{}, zero));
+    AICF_ASSIGN_OR_RETURN(
+        const ValueId empty,
+        Emit(node, "Expand", {none, make_.Ints(StrCat(node.name, "/shape"), shape.span())}));
+    const ValueId state = make_.Value(StrCat(node.name, "/stacked"), row.dtype, shape);
+    graph_.nodes[begin].inputs.push_back(empty);
+    graph_.nodes[begin].outputs.push_back(state);
+    if (index == kNoValue) {
+      const ValueId one_one = make_.Ints(StrCat(node.name, "/at"), std::vector<int64_t>{1, 1});
+      AICF_ASSIGN_OR_RETURN(
+          index, Emit(node, "Reshape", {graph_.nodes[begin].outputs[kTrip], one_one}));
+    }
+    const ValueId axis = make_.Ints(StrCat(node.name, "/axis"), std::vector<int64_t>{0});
+    AICF_ASSIGN_OR_RETURN(const ValueId update, Emit(node, "Unsqueeze", {rows[s], axis}));
+    AICF_ASSIGN_OR_RETURN(const ValueId filled, Emit(node, "ScatterND", {state, index, update}));
+    next->push_back(filled);
+  }
+  return OkStatus();
+}
+
+Result<Expander::Ids> Expander::EndLoop(const ir::Node& node, size_t begin, const Ids& next) {
+  ir::Node end;
+  end.op = ir::kLoopEnd;
+  end.name = node.name;
+  end.inputs = graph_.nodes[begin].outputs;
+  end.attrs = graph_.nodes[begin].attrs;
+  for (ValueId v : end.inputs) {
+    const ir::Value state = graph_.values[v];
+    end.outputs.push_back(make_.Value(StrCat(node.name, "/last"), state.dtype, state.shape));
+  }
+  end.inputs.insert(end.inputs.end(), next.begin(), next.end());
+  const Ids last = end.outputs;
+  AICF_RETURN_IF_ERROR(visit_(std::move(end)));
+  return last;
+}
+
+// Nodes that see nothing of the loop's state would give the same in every trip.
+void Expander::Hoist(size_t begin) {
+  std::vector<bool> changes(graph_.values.size(), false);
+  const auto stays = [&](const ir::Node& node) {
+    const bool inside = node.op == ir::kLoopBegin ||
+                        std::ranges::any_of(node.inputs, [&](ValueId v) {
+                          return v != kNoValue && changes[static_cast<size_t>(v)];
+                        });
+    for (ValueId v : node.outputs) {
+      if (v != kNoValue) changes[static_cast<size_t>(v)] = inside;
+    }
+    return inside;
+  };
+  const auto first = graph_.nodes.begin() + static_cast<ptrdiff_t>(begin);
+  std::vector<ir::Node> inside;
+  std::vector<ir::Node> hoisted;
+  for (auto n = first; n != graph_.nodes.end(); ++n) {
+    (stays(*n) ? inside : hoisted).push_back(std::move(*n));
+  }
+  std::ranges::move(inside, std::ranges::move(hoisted, first).out);
+}
+
+Status Expander::BindLoop(const ir::Node& node, const LoopForm& form, const Ids& last) {
+  for (size_t c = 0; c < form.carried; ++c) {
+    AICF_RETURN_IF_ERROR(Bind(node, c, last[kFirstCarried + c]));
+  }
+  size_t at = kFirstCarried + form.carried;
+  for (size_t output = form.carried; output < node.outputs.size(); ++output) {
+    if (node.outputs[output] == kNoValue) continue;
+    AICF_RETURN_IF_ERROR(EmitInto(node, ir::kCounted, {last[at++], last[kTrip]},
+                                  node.outputs[output], {{"axis", ir::AttrValue(int64_t{0})}}));
+  }
+  return OkStatus();
+}
+
+Status Expander::Repeat(const ir::Node& node, const LoopForm& form) {
+  const auto around = path_;
+  const size_t nodes = graph_.nodes.size();
+  const Status status = RepeatBody(node, form);
+  path_ = around;
+  // Whoever goes on after an error, with the other branch of an If, must not find half a loop.
+  if (!status.ok()) {
+    graph_.nodes.erase(graph_.nodes.begin() + static_cast<ptrdiff_t>(nodes), graph_.nodes.end());
+  }
+  return status;
+}
+
+Status Expander::RepeatBody(const ir::Node& node, const LoopForm& form) {
+  Ids state(kFirstCarried);
+  AICF_ASSIGN_OR_RETURN(state[kGo], FirstCondition(node, form));
+  state[kTrip] = Int(StrCat(node.name, "/i"), 0);
+  state.insert(state.end(), node.inputs.end() - static_cast<ptrdiff_t>(form.carried),
+               node.inputs.end());
+  AICF_RETURN_IF_ERROR(CheckCarried(form, {state.begin() + kFirstCarried, state.end()},
+                                    {state.begin() + kFirstCarried, state.end()}));
+  const size_t begin = graph_.nodes.size();
+  ir::Node enter;
+  enter.op = ir::kLoopBegin;
+  enter.name = node.name;
+  enter.attrs = {{"id", ir::AttrValue(loops_++)}};
+  enter.inputs = state;
+  for (ValueId& v : state) {
+    const ir::Value initial = graph_.values[v];
+    v = make_.Value(StrCat(node.name, "/state"), initial.dtype, initial.shape);
+  }
+  enter.outputs = state;
+  AICF_RETURN_IF_ERROR(visit_(std::move(enter)));
+
+  path_.clear();  // the loop makes no trip in a branch that is not taken
+  Ids arguments = state;
+  arguments[0] = state[kTrip];
+  arguments[1] = Bool(node.name, true);
+  AICF_ASSIGN_OR_RETURN(const Ids results, Inline(node, *form.body, arguments, ""));
+  const auto first_scan = results.begin() + 1 + static_cast<ptrdiff_t>(form.carried);
+  Ids next(results.begin() + 1, first_scan);
+  AICF_RETURN_IF_ERROR(CheckCarried(form, {state.begin() + kFirstCarried, state.end()}, next));
+  // The number of the trip changes last, when nothing reads the old one any more.
+  AICF_RETURN_IF_ERROR(AddScans(node, form, begin, {first_scan, results.end()}, &next));
+  AICF_ASSIGN_OR_RETURN(const ValueId trip,
+                        Emit(node, "Add", {state[kTrip], Int(StrCat(node.name, "/one"), 1)}));
+  AICF_ASSIGN_OR_RETURN(const ValueId go, NextCondition(node, form, results[0], trip));
+  next.insert(next.begin(), {go, trip});
+  AICF_ASSIGN_OR_RETURN(const Ids last, EndLoop(node, begin, next));
+  Hoist(begin);
+  Explain(node, "a loop that runs", "what ends it is known at run time only");
+  return BindLoop(node, form, last);
+}
+
+}  // namespace aicf

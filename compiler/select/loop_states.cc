@@ -1,0 +1,157 @@
+#include "compiler/select/loop_states.h"
+
+#include <algorithm>
+
+#include "schema/loop_tree.h"
+
+namespace aicf {
+namespace {
+
+using schema::LoopTree;
+using schema::Role;
+
+class Rewriter {
+ public:
+  Rewriter(schema::Program& program, const LoopTree& loops)
+      : p_(program), loops_(loops), writers_(program.buffers.size()) {
+    for (size_t s = 0; s < p_.steps.size(); ++s) {
+      for (uint32_t b : p_.steps[s].outputs) writers_[b].push_back(s);
+    }
+  }
+
+  // A copy of a whole buffer into a state, in a trip.
+  bool IsUpdate(size_t s) const {
+    const schema::Step& step = p_.steps[s];
+    const abi::Problem& p = step.problem;
+    if (p.family != abi::Family::kCopy || step.inputs.size() != 1) return false;
+    return !p.as<abi::CopyAttrs>().has_fill && IsState(step.outputs[0]) &&
+           writers_[step.outputs[0]].front() != s;
+  }
+
+  // Why the copy must stay; empty once its work is done elsewhere.
+  std::string Remove(size_t copy) {
+    const uint32_t from = p_.steps[copy].inputs[0], state = p_.steps[copy].outputs[0];
+    std::string refusal = CheckCopy(copy);
+    if (refusal.empty()) refusal = CheckMaker(copy, from, state);
+    if (refusal.empty()) refusal = CheckBetween(writers_[from][0], copy, state);
+    if (!refusal.empty()) return refusal;
+    Rename(from, state);
+    writers_[state].erase(std::ranges::find(writers_[state], copy));
+    writers_[state].push_back(writers_[from][0]);
+    std::ranges::sort(writers_[state]);
+    writers_[from].clear();
+    return "";
+  }
+
+ private:
+  bool IsState(uint32_t b) const { return p_.buffers[b].role == Role::kCarried; }
+  int LoopOf(size_t step) const { return loops_.InnermostOf(static_cast<int64_t>(step)); }
+
+  // Byte for byte, so that every view of the one is the same view of the other.
+  std::string CheckCopy(size_t copy) const {
+    const schema::Step& step = p_.steps[copy];
+    const abi::View &in = step.problem.inputs[0], &out = step.problem.outputs[0];
+    const uint64_t bytes = p_.buffers[step.outputs[0]].bytes;
+    if (!step.guards.empty()) return "the copy is skipped in some trips";
+    if (writers_[step.outputs[0]].size() != 2) return "several steps change it";
+    if (in != out || out.strides != abi::DenseView(out.dtype, out.shape).strides ||
+        static_cast<uint64_t>(abi::ElementsOf(out) * DTypeBytes(out.dtype)) != bytes ||
+        p_.buffers[step.inputs[0]].bytes != bytes ||
+        p_.buffers[step.inputs[0]].dtype != p_.buffers[step.outputs[0]].dtype) {
+      return "the copy moves elements";
+    }
+    return "";
+  }
+
+  std::string CheckMaker(size_t copy, uint32_t from, uint32_t state) const {
+    const std::string name = p_.buffers[from].name;
+    if (p_.buffers[from].role != Role::kTemp) {
+      return StrCat("'", name, "' is an ", RoleName(p_.buffers[from].role));
+    }
+    if (writers_[from].size() != 1) return StrCat("'", name, "' is written by several steps");
+    const size_t maker = writers_[from][0];
+    const schema::Step& step = p_.steps[maker];
+    if (LoopOf(maker) != LoopOf(copy)) return "the value is not made in the same loop";
+    if (!step.guards.empty()) return "the value is not made in every trip";
+    if (step.outputs.size() != 1) return "its step has several results";
+    const abi::KernelInfo* kernel = abi::FindKernel(step.kernel);
+    for (size_t k = 0; k < step.inputs.size(); ++k) {
+      if (step.inputs[k] != state) continue;
+      if (step.problem.inputs[k] != step.problem.outputs[0]) return "it is viewed differently";
+      if (!kernel->in_place(step.problem, static_cast<int>(k))) {
+        return StrCat("kernel ", step.kernel, " does not allow operand ", k, " in place");
+      }
+    }
+    return "";
+  }
+
+  std::string CheckBetween(size_t maker, size_t copy, uint32_t state) const {
+    for (size_t s = maker + 1; s < copy; ++s) {
+      const schema::Step& step = p_.steps[s];
+      const auto names = [&](const std::vector<uint32_t>& ids) {
+        return std::ranges::find(ids, state) != ids.end();
+      };
+      const bool guard = std::ranges::any_of(
+          step.guards, [&](const schema::Guard& g) { return g.buffer == state; });
+      if (guard || names(step.inputs) || names(step.outputs)) {
+        return StrCat("step ", s, " needs the old value");
+      }
+    }
+    for (const schema::Loop& l : p_.entry_points[0].loops) {
+      if (l.condition == state && l.first_step > maker && l.first_step <= copy) {
+        return "a loop in between tests the old value";
+      }
+    }
+    return "";
+  }
+
+  void Rename(uint32_t from, uint32_t to) {
+    for (schema::Step& step : p_.steps) {
+      std::ranges::replace(step.inputs, from, to);
+      std::ranges::replace(step.outputs, from, to);
+      for (schema::Guard& g : step.guards) g.buffer = g.buffer == from ? to : g.buffer;
+    }
+  }
+
+  schema::Program& p_;
+  const LoopTree& loops_;
+  std::vector<std::vector<size_t>> writers_;  // steps, ascending, by buffer
+};
+
+}  // namespace
+
+Result<std::vector<bool>> ChangeStatesInPlace(schema::Program& program, PassContext& context) {
+  std::vector<bool> gone(program.steps.size(), false);
+  if (program.entry_points[0].loops.empty()) return gone;
+  AICF_ASSIGN_OR_RETURN(const LoopTree loops, LoopTree::Build(program.entry_points[0]));
+  Rewriter rewriter(program, loops);
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    if (!rewriter.IsUpdate(s)) continue;
+    const std::string state = program.buffers[program.steps[s].outputs[0]].name;
+    const std::string refusal = rewriter.Remove(s);
+    gone[s] = refusal.empty();
+    Decision d{"in-place", StrCat("loop state '", state, "'"),
+               gone[s] ? "changed by the step that makes its next value" : "copied at the trip's end",
+               gone[s] ? "rule: nothing needs the old value any more" : "only-legal",
+               "change-states-in-place", -1, {}};
+    if (!gone[s]) d.alternatives.push_back({"changed in place", refusal, -1});
+    context.decisions->Record(std::move(d));
+  }
+  return gone;
+}
+
+void RemoveSteps(schema::Program& program, const std::vector<bool>& gone) {
+  std::vector<uint32_t> moved(gone.size() + 1, 0);  // steps that stay before each
+  for (size_t s = 0; s < gone.size(); ++s) moved[s + 1] = moved[s] + (gone[s] ? 0 : 1);
+  schema::EntryPoint& entry = program.entry_points[0];
+  for (schema::Loop& l : entry.loops) {
+    const uint32_t end = moved[l.first_step + l.step_count];
+    l.first_step = moved[l.first_step];
+    l.step_count = end - l.first_step;
+  }
+  size_t s = 0;
+  std::erase_if(program.steps, [&](const schema::Step&) { return gone[s++]; });
+  entry.step_count = static_cast<uint32_t>(program.steps.size());
+}
+
+}  // namespace aicf
