@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "compiler/codegen/nvrtc.h"
+#include "compiler/ir/text.h"
 #include "tests/gpu/gpu_fixture.h"
+#include "tests/gpu/loop_program.h"
 
 namespace aicf::gpu {
 namespace {
@@ -45,6 +47,32 @@ TEST(Programs, TheMixedProgramMeansWhatItSays) {
     }
   }
   EXPECT_LT(RelativeError(Reference(program, x), expected), 1e-5);
+}
+
+TEST(Programs, TheLoopProgramMeansWhatItSays) {
+  if (!Nvrtc::Open().ok()) GTEST_SKIP() << Nvrtc::Open().status().message();
+  const auto lowered = ir::ParseLowered(kLoopProgram);
+  ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
+  const auto program = CompileOrNull(*lowered);
+  ASSERT_NE(program, nullptr);
+  EXPECT_GE(program->artifact().program().guard_image, 0);
+  SessionOptions options;
+  options.device = "cpu";
+  const auto session = Session::Create(program, options);
+  ASSERT_TRUE(session.ok()) << session.status().ToString();
+  const std::vector<float> x(256, 2.5f);
+  for (const int limit : {0, 1, 2, 6}) {
+    for (const bool flag : {true, false}) {
+      const auto bound = static_cast<float>(limit);
+      std::vector<float> y(256);
+      ASSERT_TRUE((*session)->SetInput("limit", &bound, 4).ok());
+      ASSERT_TRUE((*session)->SetInput("flag", &flag, 1).ok());
+      ASSERT_TRUE((*session)->SetInput("x", x.data(), 1024).ok());
+      ASSERT_TRUE((*session)->Run().ok());
+      ASSERT_TRUE((*session)->GetOutput("y", y.data(), 1024).ok());
+      for (float v : y) ASSERT_NEAR(v, LoopProgramExpected(2.5f, limit, flag), 1e-4) << limit;
+    }
+  }
 }
 
 TEST(Programs, ALibraryStepVerifiesAndRunsOnTheReferenceKernels) {

@@ -59,6 +59,11 @@ Json EntryPointsJson(const schema::Program& program) {
     for (const schema::OutputExtent& x : entry.extents) {
       item["extents"].push_back(Json{{"output", x.output}, {"axis", x.axis}, {"count", x.count}});
     }
+    for (const schema::Loop& l : entry.loops) {
+      item["loops"].push_back(Json{{"first_step", l.first_step},
+                                   {"step_count", l.step_count},
+                                   {"condition", l.condition}});
+    }
     out.push_back(std::move(item));
   }
   return out;

@@ -118,6 +118,10 @@ std::string EntryPointText(const schema::Artifact& artifact) {
       add(entry.outputs[o], role);
     }
     out += table.ToString("  ");
+    for (const schema::Loop& l : entry.loops) {
+      out += StrCat("  loop: steps ", l.first_step, " to ", l.first_step + l.step_count - 1,
+                    " repeat while ", Escape(program.buffers[l.condition].name), " holds\n");
+    }
   }
   return out + "\n";
 }
