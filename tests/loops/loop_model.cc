@@ -56,8 +56,8 @@ void ExpectRoundTrips(const ir::Lowered& lowered, const schema::Program& plan) {
 
 }  // namespace
 
-Result<Compiled> Compile(const ModelBuilder& model, const std::string& target,
-                         const RunnerOptions& passes) {
+Result<schema::Contents> Plan(const ModelBuilder& model, const std::string& target,
+                              const RunnerOptions& passes) {
   CompileOptions options;
   options.target = target;
   options.images = false;
@@ -69,8 +69,12 @@ Result<Compiled> Compile(const ModelBuilder& model, const std::string& target,
   AICF_ASSIGN_OR_RETURN(ir::Graph graph, model.Import());
   AICF_ASSIGN_OR_RETURN(graph, PrepareGraph(std::move(graph), options, runner, context));
   AICF_ASSIGN_OR_RETURN(const ir::Lowered lowered, Lower(graph, runner, context));
-  AICF_ASSIGN_OR_RETURN(const schema::Contents contents, MakePlan(lowered, options, context));
+  AICF_ASSIGN_OR_RETURN(schema::Contents contents, MakePlan(lowered, options, context));
   ExpectRoundTrips(lowered, contents.program);
+  return contents;
+}
+
+Result<Compiled> Load(const schema::Contents& contents) {
   AICF_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, schema::Serialize(contents));
   Compiled compiled;
   AICF_ASSIGN_OR_RETURN(compiled.program, Program::FromBytes(bytes));
@@ -79,6 +83,12 @@ Result<Compiled> Compile(const ModelBuilder& model, const std::string& target,
   session.threads = 1;
   AICF_ASSIGN_OR_RETURN(compiled.session, Session::Create(compiled.program, session));
   return compiled;
+}
+
+Result<Compiled> Compile(const ModelBuilder& model, const std::string& target,
+                         const RunnerOptions& passes) {
+  AICF_ASSIGN_OR_RETURN(const schema::Contents contents, Plan(model, target, passes));
+  return Load(contents);
 }
 
 Outputs Replay(Compiled& compiled, const Feeds& feeds) {

@@ -75,6 +75,9 @@ class Expander {
                                     ir::ValueId go, ir::ValueId trip);
   Status AddScans(const ir::Node& node, const struct LoopForm& form, size_t begin, const Ids& rows,
                   Ids* next);
+  Result<Dims> StackedShape(const struct LoopForm& form, ir::ValueId row,
+                            std::string_view name) const;
+  Status AddScan(const ir::Node& node, size_t begin, const Dims& shape, ir::ValueId row, Ids* next);
   Result<Ids> EndLoop(const ir::Node& node, size_t begin, const Ids& next);
   Status BindLoop(const ir::Node& node, const struct LoopForm& form, const Ids& last);
   Status CheckCarried(const struct LoopForm& form, const Ids& state, const Ids& next) const;

@@ -94,52 +94,64 @@ Status Expander::CheckCarried(const LoopForm& form, const Ids& state, const Ids&
   return OkStatus();
 }
 
-// A state per stacked result, of which a trip writes its own row.
+// Room for a stacked result of as many rows as there may be trips. Errors: kUnsupported where nothing
+// says how many, or they are too many.
+Result<Dims> Expander::StackedShape(const LoopForm& form, ValueId row, std::string_view name) const {
+  if (IsSequence(row) || IsNone(row)) {
+    return Error(Code::kUnsupported, "stacks sequences or optionals as ", name);
+  }
+  if (!form.trips) {
+    return Error(Code::kUnsupported, "stacks ", name, " over trips of which nothing says how many "
+                 "they are at most; give the model a constant trip count (its condition may end "
+                 "the loop earlier), or bind the trip count with --bind");
+  }
+  const ir::Value& item = graph_.values[row];
+  Dims shape{*form.trips};
+  for (int d = 0; d < item.shape.rank() && shape.rank() < kMaxRank; ++d) {
+    shape.push_back(item.shape[d]);
+  }
+  const std::optional<int64_t> count = ElementCount(shape);
+  if (count && *count <= kMaxScanBytes / DTypeBytes(item.dtype) &&
+      shape.rank() == item.shape.rank() + 1) {
+    return shape;
+  }
+  return Error(Code::kUnsupported, "stacks ", name, " of ", ToString(item.shape), " over up to ",
+               *form.trips, " trips: more than ", kMaxScanBytes,
+               " bytes; give the model a smaller constant trip count");
+}
+
+// A state for a stacked result, of which a trip writes its own row.
+Status Expander::AddScan(const ir::Node& node, size_t begin, const Dims& shape, ValueId row,
+                         Ids* next) {
+  const DType dtype = graph_.values[row].dtype;
+  const std::vector<std::byte> zero(static_cast<size_t>(DTypeBytes(dtype)));
+  const ValueId none =
+      make_.Constant(StrCat(node.name, "/none"), ir::Tensor::Own(dtype, Dims{}, zero));
+  AICF_ASSIGN_OR_RETURN(
+      const ValueId empty,
+      Emit(node, "Expand", {none, make_.Ints(StrCat(node.name, "/shape"), shape.span())}));
+  const ValueId state = make_.Value(StrCat(node.name, "/stacked"), dtype, shape);
+  graph_.nodes[begin].inputs.push_back(empty);
+  graph_.nodes[begin].outputs.push_back(state);
+  const ValueId one_one = make_.Ints(StrCat(node.name, "/at"), std::vector<int64_t>{1, 1});
+  AICF_ASSIGN_OR_RETURN(
+      const ValueId index,
+      Emit(node, "Reshape", {graph_.nodes[begin].outputs[kTrip], one_one}));
+  const ValueId axis = make_.Ints(StrCat(node.name, "/axis"), std::vector<int64_t>{0});
+  AICF_ASSIGN_OR_RETURN(const ValueId update, Emit(node, "Unsqueeze", {row, axis}));
+  AICF_ASSIGN_OR_RETURN(const ValueId filled, Emit(node, "ScatterND", {state, index, update}));
+  next->push_back(filled);
+  return OkStatus();
+}
+
 Status Expander::AddScans(const ir::Node& node, const LoopForm& form, size_t begin, const Ids& rows,
                           Ids* next) {
-  ValueId index = kNoValue;
   for (size_t s = 0; s < form.scans; ++s) {
     const size_t output = form.carried + s;
     if (output >= node.outputs.size() || node.outputs[output] == kNoValue) continue;
     const std::string name = Quote(graph_.values[node.outputs[output]].name);
-    if (IsSequence(rows[s]) || IsNone(rows[s])) {
-      return Error(Code::kUnsupported, "stacks sequences or optionals as ", name);
-    }
-    if (!form.trips) {
-      return Error(Code::kUnsupported, "stacks ", name, " over trips of which nothing says how many "
-                   "they are at most; give the model a constant trip count (its condition may end "
-                   "the loop earlier), or bind the trip count with --bind");
-    }
-    const ir::Value row = graph_.values[rows[s]];
-    Dims shape{*form.trips};
-    for (int d = 0; d < row.shape.rank() && shape.rank() < kMaxRank; ++d) {
-      shape.push_back(row.shape[d]);
-    }
-    const std::optional<int64_t> count = ElementCount(shape);
-    if (!count || *count > kMaxScanBytes / DTypeBytes(row.dtype) ||
-        shape.rank() != row.shape.rank() + 1) {
-      return Error(Code::kUnsupported, "stacks ", name, " of ", ToString(row.shape), " over up to ",
-                   *form.trips, " trips: more than ", kMaxScanBytes,
-                   " bytes; give the model a smaller constant trip count");
-    }
-    const std::vector<std::byte> zero(static_cast<size_t>(DTypeBytes(row.dtype)));
-    const ValueId none = make_.Constant(StrCat(node.name, "/none"),
-                                        ir::Tensor::Own(row.dtype, Dims{}, zero));
-    AICF_ASSIGN_OR_RETURN(
-        const ValueId empty,
-        Emit(node, "Expand", {none, make_.Ints(StrCat(node.name, "/shape"), shape.span())}));
-    const ValueId state = make_.Value(StrCat(node.name, "/stacked"), row.dtype, shape);
-    graph_.nodes[begin].inputs.push_back(empty);
-    graph_.nodes[begin].outputs.push_back(state);
-    if (index == kNoValue) {
-      const ValueId one_one = make_.Ints(StrCat(node.name, "/at"), std::vector<int64_t>{1, 1});
-      AICF_ASSIGN_OR_RETURN(
-          index, Emit(node, "Reshape", {graph_.nodes[begin].outputs[kTrip], one_one}));
-    }
-    const ValueId axis = make_.Ints(StrCat(node.name, "/axis"), std::vector<int64_t>{0});
-    AICF_ASSIGN_OR_RETURN(const ValueId update, Emit(node, "Unsqueeze", {rows[s], axis}));
-    AICF_ASSIGN_OR_RETURN(const ValueId filled, Emit(node, "ScatterND", {state, index, update}));
-    next->push_back(filled);
+    AICF_ASSIGN_OR_RETURN(const Dims shape, StackedShape(form, rows[s], name));
+    AICF_RETURN_IF_ERROR(AddScan(node, begin, shape, rows[s], next));
   }
   return OkStatus();
 }
