@@ -31,8 +31,8 @@ class LoopTree {
   int InnermostOf(int64_t step) const;
   /// Whether whatever is in `inner` is in `outer` too.
   bool Contains(int outer, int inner) const {
-    return outer == kNone || (inner != kNone && begin(outer) <= begin(inner) &&
-                              end(inner) <= end(outer));
+    return outer == kNone ||
+           (inner != kNone && begin(outer) <= begin(inner) && end(inner) <= end(outer));
   }
   bool ContainsStep(int outer, int64_t step) const {
     return outer == kNone || (begin(outer) <= step && step < end(outer));

@@ -93,12 +93,26 @@ TEST(Loops, FaultyRangesAreRefused) {
       {"from outside", [](Program& p) { LoopsIn(p)[0].first_step = UINT32_MAX; },
        "leave the entry point"},
       {"empty", [](Program& p) { LoopsIn(p)[0].step_count = 0; }, "leave the entry point"},
-      {"crossing", [](Program& p) { LoopsIn(p).push_back({4, 3, kGoing}); }, "overlap"},
-      {"the same twice", [](Program& p) { LoopsIn(p).push_back({2, 4, kGoing}); }, "those of loop"},
-      {"out of order", [](Program& p) { LoopsIn(p).insert(LoopsIn(p).begin(), {5, 1, kGoing}); },
+      {"crossing",
+       [](Program& p) {
+         LoopsIn(p).push_back({4, 3, kGoing});
+       },
+       "overlap"},
+      {"the same twice",
+       [](Program& p) {
+         LoopsIn(p).push_back({2, 4, kGoing});
+       },
+       "those of loop"},
+      {"out of order",
+       [](Program& p) {
+         LoopsIn(p).insert(LoopsIn(p).begin(), {5, 1, kGoing});
+       },
        "after a later loop"},
       {"inner before outer",
-       [](Program& p) { LoopsIn(p).insert(LoopsIn(p).begin(), {2, 2, kGoing}); }, "overlap"},
+       [](Program& p) {
+         LoopsIn(p).insert(LoopsIn(p).begin(), {2, 2, kGoing});
+       },
+       "overlap"},
   };
   ExpectRefused(LoopProgram, kFaults);
 }
@@ -133,8 +147,8 @@ TEST(Loops, FaultyStatesAreRefused) {
          p.steps[0].problem.inputs[0].shape = p.steps[0].problem.outputs[0].shape = Dims{2};
        },
        "too early"},
-      {"a loop's temporary read outside",
-       [](Program& p) { p.steps[6].inputs[0] = kHalf; }, "may make no trip"},
+      {"a loop's temporary read outside", [](Program& p) { p.steps[6].inputs[0] = kHalf; },
+       "may make no trip"},
       {"an output written in the loop alone",
        [](Program& p) {
          p.steps[3].outputs[0] = kY;
@@ -142,10 +156,7 @@ TEST(Loops, FaultyStatesAreRefused) {
          p.steps[6].outputs[0] = kHalf;
        },
        "may make no trip"},
-      {"a temporary written again",
-       [](Program& p) {
-         p.buffers[kSum].role = Role::kTemp;
-       },
+      {"a temporary written again", [](Program& p) { p.buffers[kSum].role = Role::kTemp; },
        "after it was read"},
       {"a state that only the loop writes, read outside",
        [&](Program& p) {
@@ -178,6 +189,19 @@ TEST(Loops, FaultyPlacesAreRefused) {
          LoopsIn(p)[0] = {3, 3, kGoing};
          p.buffers[kHalf].storage = Storage::kAlias;
          p.buffers[kHalf].alias_of = kNext;
+         p.buffers[kHalf].offset = 0;
+       },
+       "overlap"},
+      {"in place in the last step of a trip",
+       [](Program& p) {
+         const std::vector<Step> s = p.steps;
+         p.steps = {s[0], s[1], s[2], s[4], s[5], s[3], s[6]};
+         p.steps[2].inputs[0] = kX;     // next = -x, before the loop
+         p.steps[3].inputs[0] = kNext;  // sum = next + x
+         LoopsIn(p)[0] = {3, 3, kGoing};
+         EXPECT_TRUE(VerifyProgram(p).ok()) << VerifyProgram(p).ToString();
+         p.buffers[kHalf].storage = Storage::kAlias;
+         p.buffers[kHalf].alias_of = kNext;  // half = |next|, the last step
          p.buffers[kHalf].offset = 0;
        },
        "overlap"},
@@ -218,13 +242,13 @@ TEST(Loops, KnowHowLongValuesLive) {
   EXPECT_EQ(tree->InnermostOf(18), 3);
   EXPECT_EQ(tree->InnermostOf(20), LoopTree::kNone);
   EXPECT_EQ(tree->LiveRange(10, 11), (Live{10, 11}));
-  EXPECT_EQ(tree->LiveRange(10, 12), (Live{10, 17}));   // into both
-  EXPECT_EQ(tree->LiveRange(14, 15), (Live{14, 16}));   // into the second inner one
-  EXPECT_EQ(tree->LiveRange(13, 14), (Live{12, 14}));   // out of the first inner one
-  EXPECT_EQ(tree->LiveRange(13, 15), (Live{12, 16}));   // from one into the other
+  EXPECT_EQ(tree->LiveRange(10, 12), (Live{10, 17}));  // into both
+  EXPECT_EQ(tree->LiveRange(14, 15), (Live{14, 16}));  // into the second inner one
+  EXPECT_EQ(tree->LiveRange(13, 14), (Live{12, 14}));  // out of the first inner one
+  EXPECT_EQ(tree->LiveRange(13, 15), (Live{12, 16}));  // from one into the other
   EXPECT_EQ(tree->LiveRange(13, 19), (Live{12, 19}));
-  EXPECT_EQ(tree->LiveRange(15, 16), (Live{15, 16}));   // within a trip
-  EXPECT_EQ(tree->LiveRange(9, 20), (Live{9, 20}));     // an input
+  EXPECT_EQ(tree->LiveRange(15, 16), (Live{15, 16}));  // within a trip
+  EXPECT_EQ(tree->LiveRange(9, 20), (Live{9, 20}));    // an input
   EXPECT_TRUE(tree->Contains(0, 2));
   EXPECT_FALSE(tree->Contains(2, 0));
   EXPECT_FALSE(tree->Contains(0, LoopTree::kNone));

@@ -21,8 +21,8 @@ namespace aicf::ir {
 inline constexpr std::string_view kLoopBegin = "aicf.LoopBegin";
 inline constexpr std::string_view kLoopEnd = "aicf.LoopEnd";
 
-/// By node: the id of the innermost loop around it, to which its first and last node belong, too; -1
-/// outside. REQUIRES: CheckLoops holds.
+/// By node: the id of the innermost loop around it, to which its first and last node belong, too;
+/// -1 outside. REQUIRES: CheckLoops holds.
 std::vector<int64_t> LoopIds(const Graph& graph);
 
 /// Begins and ends match, and no value leaves its loop. REQUIRES: ids in range, topological order.

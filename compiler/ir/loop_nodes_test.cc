@@ -60,8 +60,8 @@ TEST(LoopNodes, NameTheBrokenRule) {
   };
   const auto id = [](int64_t v) { return AttrMap{{"id", AttrValue(v)}}; };
   const Case cases[] = {
-      {"a value used outside",
-       [](Graph& g) { g.nodes[8].inputs[0] = Named(g, "next"); }, "\"next\" is used outside loop 4"},
+      {"a value used outside", [](Graph& g) { g.nodes[8].inputs[0] = Named(g, "next"); },
+       "\"next\" is used outside loop 4"},
       {"state used outside", [](Graph& g) { g.nodes[8].inputs[0] = Named(g, "v"); },
        "\"v\" is used outside loop 4"},
       {"an output from inside", [](Graph& g) { g.outputs[0] = Named(g, "sum"); },
@@ -74,20 +74,11 @@ TEST(LoopNodes, NameTheBrokenRule) {
        "loop 4 has no end"},
       {"another end", [&](Graph& g) { g.nodes[6].attrs = id(5); }, "ends no open loop"},
       {"no id", [](Graph& g) { g.nodes[0].attrs.clear(); }, "loop id -1"},
-      {"states in another order",
-       [](Graph& g) {
-         g.nodes[6].inputs[1] = Named(g, "sum");
-       },
+      {"states in another order", [](Graph& g) { g.nodes[6].inputs[1] = Named(g, "sum"); },
        "does not start with the state"},
-      {"a next state of another shape",
-       [](Graph& g) {
-         g.nodes[6].inputs[3] = Named(g, "more");
-       },
+      {"a next state of another shape", [](Graph& g) { g.nodes[6].inputs[3] = Named(g, "more"); },
        "carried value 1 is f32"},
-      {"a condition that is none",
-       [](Graph& g) {
-         g.nodes[0].inputs[0] = Named(g, "w");
-       },
+      {"a condition that is none", [](Graph& g) { g.nodes[0].inputs[0] = Named(g, "w"); },
        "condition is f32"},
   };
   for (const Case& c : cases) {
@@ -172,8 +163,8 @@ TEST(LoweredLoops, NameTheBrokenRule) {
          });
        },
        "writes its condition"},
-      {"a state without a first value",
-       [](Lowered& l) { l.steps.erase(l.steps.begin() + 1); }, "before it is written in full"},
+      {"a state without a first value", [](Lowered& l) { l.steps.erase(l.steps.begin() + 1); },
+       "before it is written in full"},
       {"a temporary read outside",
        [&](Lowered& l) { l.steps.back().inputs[0] = buffer(l, "next"); },
        "used outside the loop that writes it"},

@@ -130,10 +130,14 @@ Result<std::vector<bool>> ChangeStatesInPlace(schema::Program& program, PassCont
     const std::string state = program.buffers[program.steps[s].outputs[0]].name;
     const std::string refusal = rewriter.Remove(s);
     gone[s] = refusal.empty();
-    Decision d{"in-place", StrCat("loop state '", state, "'"),
-               gone[s] ? "changed by the step that makes its next value" : "copied at the trip's end",
-               gone[s] ? "rule: nothing needs the old value any more" : "only-legal",
-               "change-states-in-place", -1, {}};
+    Decision d{
+        "in-place",
+        StrCat("loop state '", state, "'"),
+        gone[s] ? "changed by the step that makes its next value" : "copied at the trip's end",
+        gone[s] ? "rule: nothing needs the old value any more" : "only-legal",
+        "change-states-in-place",
+        -1,
+        {}};
     if (!gone[s]) d.alternatives.push_back({"changed in place", refusal, -1});
     context.decisions->Record(std::move(d));
   }

@@ -10,9 +10,9 @@
 namespace aicf {
 
 /// Lets the step that makes a state's next value write it into the state itself, where between that
-/// step and the end of the trip nothing needs the old value, and where a kernel that reads the state
-/// allows it in place. Says which steps, copies into states, are not needed any more; the caller
-/// removes them. Records one "in-place" decision per copy with the condition that failed.
+/// step and the end of the trip nothing needs the old value, and where a kernel that reads the
+/// state allows it in place. Says which steps, copies into states, are not needed any more; the
+/// caller removes them. Records one "in-place" decision per copy with the condition that failed.
 /// REQUIRES: one entry point; kernels are chosen, nothing is aliased yet. Errors: kBadArtifact when
 /// the loops do not nest.
 Result<std::vector<bool>> ChangeStatesInPlace(schema::Program& program, PassContext& context);

@@ -52,8 +52,7 @@ size_t GuardedSteps::GuardEnd(const Part& part, size_t first) const {
   const size_t limit =
       part.loop < loops_.size() ? std::min(part.last, LoopBegin(part.loop)) : part.last;
   size_t end = first + 1;
-  while (end < limit && GuardsOf(end).size() > part.guards &&
-         GuardsOf(end)[part.guards] == guard) {
+  while (end < limit && GuardsOf(end).size() > part.guards && GuardsOf(end)[part.guards] == guard) {
     ++end;
   }
   return end;
@@ -70,8 +69,8 @@ Status GuardedSteps::Range(CUstream stream, const Part& part) const {
     if (rest.loop < loops_.size() && LoopBegin(rest.loop) == i) {
       const size_t end = LoopEnd(rest.loop);
       const schema::Guard condition{entry_->loops[rest.loop].condition, true};
-      AICF_RETURN_IF_ERROR(Body(stream, {condition, kConditionalWhile},
-                                {i, end, rest.loop + 1, 0, rest.level + 1}));
+      AICF_RETURN_IF_ERROR(
+          Body(stream, {condition, kConditionalWhile}, {i, end, rest.loop + 1, 0, rest.level + 1}));
       rest.first = end;
       rest.loop = LoopAfter(rest.loop);
     } else if (GuardsOf(i).size() <= rest.guards) {
@@ -151,10 +150,10 @@ Result<CUgraph> GuardedSteps::AddConditional(CUstream stream, const Question& qu
   AICF_CUDA_CHECK(driver, "adding a conditional node",
                   driver.GraphAddNode(&node, graph, nodes, static_cast<const void*>(nullptr), count,
                                       &parameters));
-  AICF_CUDA_CHECK(driver, "continuing a capture",
-                  driver.StreamUpdateCaptureDependencies(stream, &node,
-                                                         static_cast<const void*>(nullptr),
-                                                         size_t{1}, kCaptureSetDependencies));
+  AICF_CUDA_CHECK(
+      driver, "continuing a capture",
+      driver.StreamUpdateCaptureDependencies(stream, &node, static_cast<const void*>(nullptr),
+                                             size_t{1}, kCaptureSetDependencies));
   return parameters.conditional.graphs[0];
 }
 

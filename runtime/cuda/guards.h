@@ -57,8 +57,7 @@ class GuardedSteps {
   size_t GuardEnd(const Part& part, size_t first) const;
   Status Range(CUstream stream, const Part& part) const;
   Status Body(CUstream stream, const Question& question, const Part& part) const;
-  Status Decide(CUstream stream, CUgraphConditionalHandle handle,
-                const schema::Guard& guard) const;
+  Status Decide(CUstream stream, CUgraphConditionalHandle handle, const schema::Guard& guard) const;
   Result<CUgraph> AddConditional(CUstream stream, const Question& question,
                                  CUgraphConditionalHandle* handle) const;
   Status Repeat(CUstream stream, size_t first, size_t last, size_t loop) const;

@@ -21,8 +21,8 @@ abi::Problem Copy() { return Core(abi::Family::kCopy, abi::CopyAttrs{{{0}}, fals
 abi::Problem Less() {
   abi::ExprBuilder b;
   abi::Problem p = Elementwise(abi::ExprOp::kAdd);
-  p.epilogue = b.Finish(
-      {b.Binary(abi::ExprOp::kLt, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+  p.epilogue =
+      b.Finish({b.Binary(abi::ExprOp::kLt, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
   return p;
 }
 
@@ -67,12 +67,26 @@ schema::Contents Loops() {
   return contents;
 }
 
+// What the device function behind abi::kGuardSymbol does.
+testing::FakeFunction GuardFunction() {
+  testing::FakeFunction guard;
+  guard.parameters = 3;
+  guard.last_bytes = 4;
+  guard.run = [](void** parameters) {
+    const auto handle = *static_cast<const CUgraphConditionalHandle*>(parameters[0]);
+    const auto* value = *static_cast<const unsigned char* const*>(parameters[1]);
+    const bool expected = *static_cast<const uint32_t*>(parameters[2]) != 0;
+    testing::Machine()->conditions[handle] = (*value != 0) == expected ? 1 : 0;
+  };
+  return guard;
+}
+
 class GuardsTest : public ::testing::Test {
  protected:
   GuardsTest() : driver_(testing::FakeApi()) {
     testing::Machine() = &machine_;
     program_ = aicf::testing::MakeProgram(Loops());
-    machine_.functions[abi::kGuardSymbol] = testing::GuardFunction();
+    machine_.functions[abi::kGuardSymbol] = GuardFunction();
     if (program_ == nullptr) return;
     for (const schema::Step& step : program_->artifact().program().steps) AddKernel(step);
   }
@@ -153,7 +167,8 @@ TEST_F(GuardsTest, AProfileTimesOneTrip) {
   EXPECT_EQ(profile->size(), 14u);
 }
 
-// Every call that can fail while the graph is made fails once: an error each time, and nothing left.
+// Every call that can fail while the graph is made fails once: an error each time, and nothing
+// left.
 TEST_F(GuardsTest, AFailingCallLeavesNothing) {
   ASSERT_NE(program_, nullptr);
   int failures = 0;

@@ -103,8 +103,8 @@ TEST_P(LoopModel, RunsAsOftenAsItsDataSay) {
 TEST_P(LoopModel, IsProfiledWithItsSteps) {
   ExpectSuccess(RunTool("aicf-compile", Arguments(false)));
   PutNpy(dir_ / "x.npy", "(1,)", {100});
-  const ToolResult r = RunTool("aicf-run", {artifact_, "--device=cpu", "--profile",
-                                            "--load-inputs=x:" + (dir_ / "x.npy")});
+  const ToolResult r = RunTool(
+      "aicf-run", {artifact_, "--device=cpu", "--profile", "--load-inputs=x:" + (dir_ / "x.npy")});
   ExpectSuccess(r);
   EXPECT_NE(r.out.find("halving_loop/Div_node"), std::string::npos) << r.out;
 }

@@ -43,7 +43,8 @@ struct Compiled {
   size_t loops() const { return plan().entry_points[0].loops.size(); }
 };
 
-/// The plan before it is an artifact. Checks on the way that the lowered program and the plan survive their text forms.
+/// The plan before it is an artifact. Checks on the way that the lowered program and the plan
+/// survive their text forms.
 Result<schema::Contents> Plan(const ModelBuilder& model, const std::string& target,
                               const RunnerOptions& passes = {});
 Result<Compiled> Load(const schema::Contents& contents);

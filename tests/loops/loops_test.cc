@@ -95,9 +95,8 @@ TEST_P(Loops, StatesChangeAllAtOnce) {
   model.Input("trips", {}, onnx::TensorProto::INT64);
   for (const char* name : {"x", "y", "z", "kept", "lost"}) model.Input(name, {2, 2});
   model.Floats("seven", {2, 2}, {7, 7, 7, 7});
-  onnx::NodeProto& loop =
-      model.Node("Loop", {"trips", "", "x", "y", "z", "kept", "lost"},
-                 {"x_out", "y_out", "z_out", "kept_out", "lost_out"}, "turn");
+  onnx::NodeProto& loop = model.Node("Loop", {"trips", "", "x", "y", "z", "kept", "lost"},
+                                     {"x_out", "y_out", "z_out", "kept_out", "lost_out"}, "turn");
   onnx::GraphProto& body = AddBody(loop, "body", {"i", "go", "a", "b", "c", "k", "l"},
                                    {"go", "b", "c", "sum", "k", "seven"});
   AddNode(body, "Add", {"a", "b"}, {"sum"});
@@ -105,8 +104,8 @@ TEST_P(Loops, StatesChangeAllAtOnce) {
   Compiled compiled = Make(model, 1);
   ASSERT_NE(compiled.session, nullptr);
   for (int64_t trips : {0, 1, 2, 3, 4, 11}) {
-    std::vector<std::vector<double>> s = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12},
-                                          {13, 14, 15, 16}, {17, 18, 19, 20}};
+    std::vector<std::vector<double>> s = {
+        {1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}, {13, 14, 15, 16}, {17, 18, 19, 20}};
     Feeds feeds{{"trips", Int(trips)}};
     const char* const names[] = {"x", "y", "z", "kept", "lost"};
     for (size_t k = 0; k < s.size(); ++k) {
@@ -166,8 +165,9 @@ TEST_P(Loops, StackedResultsOfNoTripAreEmpty) {
   ASSERT_NE(compiled.session, nullptr);
   const auto run = [&](bool go) {
     const uint8_t byte = go ? 1 : 0;
-    return Replay(compiled, {{"v0", Floats({2}, {1, 2})},
-                          {"go", ir::Tensor::FromValues<uint8_t>(DType::kBool, {1}, {&byte, 1})}});
+    return Replay(compiled,
+                  {{"v0", Floats({2}, {1, 2})},
+                   {"go", ir::Tensor::FromValues<uint8_t>(DType::kBool, {1}, {&byte, 1})}});
   };
   EXPECT_EQ(run(false), (Outputs{{{2}, {1, 2}}, {{0, 2}, {}}}));
   EXPECT_EQ(run(true), (Outputs{{{2}, {1, 2}}, {{4, 2}, {-1, -2, 1, 2, -1, -2, 1, 2}}}));
@@ -238,8 +238,8 @@ TEST_P(Loops, BranchesInsideThemAreSkipped) {
         v[0] = i < turn ? b : a + a;
         v[1] = i < turn ? a + b : b + b;
       }
-      const Outputs got = Replay(
-          compiled, {{"n", Int(n)}, {"turn", Int(turn)}, {"v0", Floats({1, 2}, {1, 2})}});
+      const Outputs got =
+          Replay(compiled, {{"n", Int(n)}, {"turn", Int(turn)}, {"v0", Floats({1, 2}, {1, 2})}});
       EXPECT_EQ(got[0].values, (std::vector<double>{v[0], v[1]})) << n << " " << turn;
     }
   }
@@ -259,8 +259,7 @@ TEST_P(Loops, InABranchThatIsNotTakenMakeNoTrip) {
     // Then: down to zero. Else: up to zero.
     AddNode(branch, "Equal", {"n", "c0"}, {p + "_there"});
     AddNode(branch, "Not", {p + "_there"}, {p + "_go"});
-    onnx::NodeProto& loop =
-        AddNode(branch, "Loop", {"", p + "_go", "n", "c0"}, {p + "_last", p});
+    onnx::NodeProto& loop = AddNode(branch, "Loop", {"", p + "_go", "n", "c0"}, {p + "_last", p});
     loop.set_name(p + "_loop");
     onnx::GraphProto& body = AddBody(loop, "body", {p + "i", p + "g", p + "v", p + "c"},
                                      {p + "more", p + "next", p + "count"});
@@ -296,9 +295,9 @@ TEST_P(Loops, WorkThatEveryTripWouldRepeatStandsBeforeThem) {
     const bool product = compiled.plan().steps[s].problem.family == abi::Family::kGemm;
     EXPECT_TRUE(!product || s < range.first_step) << s;
   }
-  const Outputs got = Replay(compiled, {{"n", Int(3)},
-                                     {"x", Floats({2, 2}, {0, 0, 0, 1})},
-                                     {"w", Floats({2, 2}, {1, 1, 0, 1})}});
+  const Outputs got = Replay(
+      compiled,
+      {{"n", Int(3)}, {"x", Floats({2, 2}, {0, 0, 0, 1})}, {"w", Floats({2, 2}, {1, 1, 0, 1})}});
   EXPECT_EQ(got[0].values, (std::vector<double>{3, 6, 0, 4}));
 }
 

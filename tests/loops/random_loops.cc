@@ -39,7 +39,9 @@ class Generator {
 
  private:
   int Pick(int n) { return static_cast<int>(rng_() % static_cast<uint32_t>(n)); }
-  size_t Any(const std::vector<int>& v) { return static_cast<size_t>(Pick(static_cast<int>(v.size()))); }
+  size_t Any(const std::vector<int>& v) {
+    return static_cast<size_t>(Pick(static_cast<int>(v.size())));
+  }
 
   void AddOp(Block& body, std::vector<int>& visible) {
     static constexpr const char* kOps[] = {"Add", "Sub", "Max", "Min", "Tanh", "Neg", "Identity"};
@@ -83,7 +85,8 @@ void Execute(const Block& block, int64_t trips, std::vector<Vector>& values) {
           state[k] = values[static_cast<size_t>(i.body->next[k])];
         }
       }
-      for (size_t k = 0; k < state.size(); ++k) values[static_cast<size_t>(i.result) + k] = state[k];
+      for (size_t k = 0; k < state.size(); ++k)
+        values[static_cast<size_t>(i.result) + k] = state[k];
       continue;
     }
     const Vector& a = values[static_cast<size_t>(i.args[0])];

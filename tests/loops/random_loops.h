@@ -1,5 +1,5 @@
-/// Random loops: states that swap, stay and mix, values captured from outside, loops in loops; and a
-/// plain interpreter of them.
+/// Random loops: states that swap, stay and mix, values captured from outside, loops in loops; and
+/// a plain interpreter of them.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,10 @@ using Vector = std::vector<double>;
 /// One instruction: result = op of earlier values, or a loop.
 struct Instruction {
   std::string op;
-  std::vector<int> args;              ///< values of this block or of one around it
-  std::shared_ptr<struct Block> body; ///< of a loop
-  int result = 0;                     ///< the first, of as many as a loop has states
-  int trips = 0;                      ///< constant added to the loop's count
+  std::vector<int> args;               ///< values of this block or of one around it
+  std::shared_ptr<struct Block> body;  ///< of a loop
+  int result = 0;                      ///< the first, of as many as a loop has states
+  int trips = 0;                       ///< constant added to the loop's count
 };
 
 /// Values are numbered over all blocks: what a block reads and does not make is captured.

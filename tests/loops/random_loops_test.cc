@@ -80,8 +80,8 @@ bool Disturb(schema::Program& p, std::mt19937& rng) {
   return true;
 }
 
-// What the verifier lets through computes the same, wherever the buffers lie: a trip destroys nothing
-// that another needs.
+// What the verifier lets through computes the same, wherever the buffers lie: a trip destroys
+// nothing that another needs.
 TEST(RandomLoops, KeepTheirValuesWhereverTheVerifierAcceptsThem) {
   int accepted = 0, refused = 0;
   for (uint32_t seed = 200; seed < 260; ++seed) {

@@ -73,7 +73,8 @@ Status Expander::UnrollTrips(const ir::Node& node, const LoopForm& form, bool* u
     go = results[0];
     const auto first_scan = results.begin() + 1 + static_cast<ptrdiff_t>(form.carried);
     state.assign(results.begin() + 1, first_scan);
-    for (size_t s = 0; s < scans.size(); ++s) scans[s].push_back(first_scan[static_cast<ptrdiff_t>(s)]);
+    for (size_t s = 0; s < scans.size(); ++s)
+      scans[s].push_back(first_scan[static_cast<ptrdiff_t>(s)]);
   }
   *unrolled = true;
   Explain(node, StrCat(i, " iterations"), "what ends it is known: unrolled");

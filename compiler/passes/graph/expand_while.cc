@@ -1,4 +1,5 @@
-// Loop with trips that a run decides: its body once, between the two ends of compiler/ir/loop_nodes.h.
+// Loop with trips that a run decides: its body once, between the two ends of
+// compiler/ir/loop_nodes.h.
 //
 // State: whether another trip starts, the number of trips made, the carried values, and the stacked
 // results, of which each trip fills one position.
@@ -86,22 +87,25 @@ Status Expander::CheckCarried(const LoopForm& form, const Ids& state, const Ids&
                    " and out as ", DTypeName(after.dtype));
     }
     if (before.shape == after.shape) continue;
-    return Error(Code::kUnsupported, "carries ", name, " into a trip as ", ToString(before.shape),
-                 " and out of it as ", ToString(after.shape),
-                 ": with trips whose number is known at run time only its shape cannot change; bind "
-                 "what ends it with --bind, or give the model a constant trip count");
+    return Error(
+        Code::kUnsupported, "carries ", name, " into a trip as ", ToString(before.shape),
+        " and out of it as ", ToString(after.shape),
+        ": with trips whose number is known at run time only its shape cannot change; bind "
+        "what ends it with --bind, or give the model a constant trip count");
   }
   return OkStatus();
 }
 
-// Room for a stacked result of as many rows as there may be trips. Errors: kUnsupported where nothing
-// says how many, or they are too many.
-Result<Dims> Expander::StackedShape(const LoopForm& form, ValueId row, std::string_view name) const {
+// Room for a stacked result of as many rows as there may be trips. Errors: kUnsupported where
+// nothing says how many, or they are too many.
+Result<Dims> Expander::StackedShape(const LoopForm& form, ValueId row,
+                                    std::string_view name) const {
   if (IsSequence(row) || IsNone(row)) {
     return Error(Code::kUnsupported, "stacks sequences or optionals as ", name);
   }
   if (!form.trips) {
-    return Error(Code::kUnsupported, "stacks ", name, " over trips of which nothing says how many "
+    return Error(Code::kUnsupported, "stacks ", name,
+                 " over trips of which nothing says how many "
                  "they are at most; give the model a constant trip count (its condition may end "
                  "the loop earlier), or bind the trip count with --bind");
   }
@@ -134,9 +138,8 @@ Status Expander::AddScan(const ir::Node& node, size_t begin, const Dims& shape, 
   graph_.nodes[begin].inputs.push_back(empty);
   graph_.nodes[begin].outputs.push_back(state);
   const ValueId one_one = make_.Ints(StrCat(node.name, "/at"), std::vector<int64_t>{1, 1});
-  AICF_ASSIGN_OR_RETURN(
-      const ValueId index,
-      Emit(node, "Reshape", {graph_.nodes[begin].outputs[kTrip], one_one}));
+  AICF_ASSIGN_OR_RETURN(const ValueId index,
+                        Emit(node, "Reshape", {graph_.nodes[begin].outputs[kTrip], one_one}));
   const ValueId axis = make_.Ints(StrCat(node.name, "/axis"), std::vector<int64_t>{0});
   AICF_ASSIGN_OR_RETURN(const ValueId update, Emit(node, "Unsqueeze", {row, axis}));
   AICF_ASSIGN_OR_RETURN(const ValueId filled, Emit(node, "ScatterND", {state, index, update}));
@@ -176,10 +179,10 @@ Result<Expander::Ids> Expander::EndLoop(const ir::Node& node, size_t begin, cons
 void Expander::Hoist(size_t begin) {
   std::vector<bool> changes(graph_.values.size(), false);
   const auto stays = [&](const ir::Node& node) {
-    const bool inside = node.op == ir::kLoopBegin ||
-                        std::ranges::any_of(node.inputs, [&](ValueId v) {
-                          return v != kNoValue && changes[static_cast<size_t>(v)];
-                        });
+    const bool inside =
+        node.op == ir::kLoopBegin || std::ranges::any_of(node.inputs, [&](ValueId v) {
+          return v != kNoValue && changes[static_cast<size_t>(v)];
+        });
     for (ValueId v : node.outputs) {
       if (v != kNoValue) changes[static_cast<size_t>(v)] = inside;
     }
