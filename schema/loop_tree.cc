@@ -51,6 +51,15 @@ Result<LoopTree> LoopTree::Build(const EntryPoint& entry) {
   return tree;
 }
 
+Result<LoopTree> LoopTree::Build(const Program& program) {
+  EntryPoint all;
+  all.step_count = static_cast<uint32_t>(program.steps.size());
+  for (const EntryPoint& e : program.entry_points) {
+    all.loops.insert(all.loops.end(), e.loops.begin(), e.loops.end());
+  }
+  return Build(all);
+}
+
 int LoopTree::InnermostOf(int64_t step) const {
   const int64_t at = step - first_step_;
   if (at < 0 || at >= static_cast<int64_t>(innermost_.size())) return kNone;

@@ -21,6 +21,10 @@ class LoopTree {
   /// order, or nested deeper than kMaxLoopDepth.
   static Result<LoopTree> Build(const EntryPoint& entry);
 
+  /// All loops of a program, in the order of its entry points; before a plan is verified, too.
+  /// REQUIRES: the entry points cut the steps into consecutive ranges.
+  static Result<LoopTree> Build(const Program& program);
+
   size_t size() const { return nodes_.size(); }
   /// First step, and the one after the last.
   int64_t begin(int loop) const { return nodes_[static_cast<size_t>(loop)].begin; }

@@ -73,7 +73,7 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
 
 Status DecideInPlace(schema::Program& program, PassContext& context) {
   AICF_ASSIGN_OR_RETURN(const schema::LoopTree loops,
-                        schema::LoopTree::Build(program.entry_points[0]));
+                        schema::LoopTree::Build(program));
   const std::vector<Uses> uses = CountUses(program);
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const schema::Step& step = program.steps[s];

@@ -97,9 +97,11 @@ class Rewriter {
         return StrCat("step ", s, " needs the old value");
       }
     }
-    for (const schema::Loop& l : p_.entry_points[0].loops) {
-      if (l.condition == state && l.first_step > maker && l.first_step <= copy) {
-        return "a loop in between tests the old value";
+    for (const schema::EntryPoint& e : p_.entry_points) {
+      for (const schema::Loop& l : e.loops) {
+        if (l.condition == state && l.first_step > maker && l.first_step <= copy) {
+          return "a loop in between tests the old value";
+        }
       }
     }
     return "";
@@ -122,8 +124,8 @@ class Rewriter {
 
 Result<std::vector<bool>> ChangeStatesInPlace(schema::Program& program, PassContext& context) {
   std::vector<bool> gone(program.steps.size(), false);
-  if (program.entry_points[0].loops.empty()) return gone;
-  AICF_ASSIGN_OR_RETURN(const LoopTree loops, LoopTree::Build(program.entry_points[0]));
+  AICF_ASSIGN_OR_RETURN(const LoopTree loops, LoopTree::Build(program));
+  if (loops.size() == 0) return gone;
   Rewriter rewriter(program, loops);
   for (size_t s = 0; s < program.steps.size(); ++s) {
     if (!rewriter.IsUpdate(s)) continue;
@@ -147,15 +149,17 @@ Result<std::vector<bool>> ChangeStatesInPlace(schema::Program& program, PassCont
 void RemoveSteps(schema::Program& program, const std::vector<bool>& gone) {
   std::vector<uint32_t> moved(gone.size() + 1, 0);  // steps that stay before each
   for (size_t s = 0; s < gone.size(); ++s) moved[s + 1] = moved[s] + (gone[s] ? 0 : 1);
-  schema::EntryPoint& entry = program.entry_points[0];
-  for (schema::Loop& l : entry.loops) {
-    const uint32_t end = moved[l.first_step + l.step_count];
-    l.first_step = moved[l.first_step];
-    l.step_count = end - l.first_step;
+  const auto move = [&](uint32_t& first, uint32_t& count) {
+    const uint32_t end = moved[first + count];
+    first = moved[first];
+    count = end - first;
+  };
+  for (schema::EntryPoint& entry : program.entry_points) {
+    move(entry.first_step, entry.step_count);
+    for (schema::Loop& l : entry.loops) move(l.first_step, l.step_count);
   }
   size_t s = 0;
   std::erase_if(program.steps, [&](const schema::Step&) { return gone[s++]; });
-  entry.step_count = static_cast<uint32_t>(program.steps.size());
 }
 
 }  // namespace aicf

@@ -13,11 +13,12 @@ namespace aicf {
 /// step and the end of the trip nothing needs the old value, and where a kernel that reads the
 /// state allows it in place. Says which steps, copies into states, are not needed any more; the
 /// caller removes them. Records one "in-place" decision per copy with the condition that failed.
-/// REQUIRES: one entry point; kernels are chosen, nothing is aliased yet. Errors: kBadArtifact when
+/// REQUIRES: kernels are chosen, nothing is aliased yet. Errors: kBadArtifact when
 /// the loops do not nest.
 Result<std::vector<bool>> ChangeStatesInPlace(schema::Program& program, PassContext& context);
 
-/// Removes steps and moves the ranges of the loops. REQUIRES: one entry point; no loop loses all.
+/// Removes steps and moves the ranges of entry points and loops. REQUIRES: no loop loses all its
+/// steps.
 void RemoveSteps(schema::Program& program, const std::vector<bool>& gone);
 
 }  // namespace aicf

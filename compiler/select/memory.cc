@@ -42,7 +42,7 @@ Result<std::vector<Item>> Collect(const schema::Program& program) {
     }
   }
   AICF_ASSIGN_OR_RETURN(const schema::LoopTree loops,
-                        schema::LoopTree::Build(program.entry_points[0]));
+                        schema::LoopTree::Build(program));
   for (Item& item : items) {
     if (item.last < item.first) continue;
     const auto [first, last] = loops.LiveRange(item.first, item.last);

@@ -80,7 +80,8 @@ struct SessionOptions {
   /// step by step on the reference kernels, with the same arena and aliases; "cuda:N".
   std::string device;
   int threads = 0;         ///< CPU threads; 0: one per core available to the process
-  bool cuda_graph = true;  ///< false: launch steps one by one on the stream
+  /// false: launch steps one by one on the stream; Run then waits before every trip of a loop.
+  bool cuda_graph = true;
   /// CUDA: Run includes the copies between host staging and device. false: Run computes only;
   /// SetInput uploads and GetOutput downloads at once, and inputs keep their device contents
   /// between replays.
