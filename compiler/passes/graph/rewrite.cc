@@ -10,7 +10,11 @@ ValueMaker::ValueMaker(ir::Graph& graph) : graph_(graph) {
 
 std::string ValueMaker::Fresh(std::string_view base) {
   std::string name(base);
-  for (int i = 1; !names_.insert(name).second; ++i) name = StrCat(base, ".", i);
+  if (names_.insert(name).second) return name;
+  int& next = next_.try_emplace(name, 1).first->second;
+  do {
+    name = StrCat(base, ".", next++);
+  } while (!names_.insert(name).second);
   return name;
 }
 

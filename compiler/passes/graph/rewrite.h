@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -24,6 +25,7 @@ class ValueMaker {
  private:
   ir::Graph& graph_;
   std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, int> next_;  ///< suffix to try, by base: a long loop asks often
 };
 
 /// A rank-0 constant of a float dtype.
