@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "compiler/buckets/buckets.h"
 #include "compiler/decisions.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lowered.h"
@@ -24,7 +25,10 @@ using Policy = std::map<std::string, std::string, std::less<>>;
 
 struct CompileOptions {
   std::string target = "cpu";
-  std::map<std::string, Dims, std::less<>> shapes;   ///< by input name; overrides the model's
+  ShapeMap shapes;                                   ///< by input name; overrides the model's
+  /// More entry points, or instead of the one without a name where `shapes` is empty. With buckets,
+  /// what may be padded is proven of every entry point (compiler/buckets/padding.h).
+  std::vector<Bucket> buckets;
   /// By input name: the input becomes this constant and is no input of the artifact any more.
   std::map<std::string, ir::Tensor, std::less<>> values;
   abi::MathMode math = abi::MathMode::kFp32;
@@ -68,7 +72,7 @@ Result<ir::Lowered> Lower(const ir::Graph& graph, PassRunner& runner, PassContex
 Result<schema::Contents> MakePlan(const ir::Lowered& lowered, const CompileOptions& options,
                                   PassContext& context);
 
-/// All of it.
+/// All of it, for every entry point (compiler/buckets/buckets.h) in turn. Errors name the bucket.
 Result<CompileResult> Compile(const std::string& model_path, const CompileOptions& options);
 
 }  // namespace aicf

@@ -95,6 +95,50 @@ Status Describe(const std::vector<TensorInfo>& tensors, uint32_t index, aicf_ten
   return OkStatus();
 }
 
+Status FindEntry(const Program& program, uint32_t index, const EntryInfo** entry) {
+  if (index >= program.entries().size()) {
+    return Error(Code::kInvalidArgument, "entry point ", index, ": the program has ",
+                 program.entries().size());
+  }
+  *entry = &program.entries()[index];
+  return OkStatus();
+}
+
+Status DescribeAt(const std::vector<TensorInfo>& tensors, uint32_t index, aicf_tensor_info* info,
+                  int64_t* min_shape) {
+  AICF_RETURN_IF_ERROR(Describe(tensors, index, info));
+  const Dims& least = tensors[index].min_shape;
+  if (min_shape != nullptr) std::copy(least.begin(), least.end(), min_shape);
+  return OkStatus();
+}
+
+Status CopyShape(const Result<Dims>& found, int64_t* shape, int32_t* rank) {
+  if (!found.ok()) return found.status();
+  std::copy(found->begin(), found->end(), shape);
+  *rank = found->rank();
+  return OkStatus();
+}
+
+/// At most this many inputs are named without allocating; more go to the heap.
+constexpr size_t kFewShapes = 16;
+
+Status SelectShapes(Session& session, const aicf_input_shape* shapes, uint32_t count) {
+  if (count > 0) AICF_RETURN_IF_ERROR(NotNull(shapes, "the shapes"));
+  InputShape few[kFewShapes];
+  std::vector<InputShape> many(count > kFewShapes ? count : 0);
+  InputShape* const all = count > kFewShapes ? many.data() : few;
+  for (uint32_t i = 0; i < count; ++i) {
+    AICF_RETURN_IF_ERROR(NotNull(shapes[i].name, "an input's name"));
+    if (shapes[i].rank < 0 || shapes[i].rank > kMaxRank) {
+      return Error(Code::kInvalidArgument, "input '", shapes[i].name, "': rank ", shapes[i].rank,
+                   ", expected 0 to ", kMaxRank);
+    }
+    all[i] = {shapes[i].name,
+              Dims(std::span(shapes[i].shape, static_cast<size_t>(shapes[i].rank)))};
+  }
+  return session.SelectShapes({all, count});
+}
+
 /// Reads the fields that the caller's header knew; later ones keep their defaults.
 Status ReadOptions(const aicf_session_options* given, SessionOptions* options) {
   aicf_session_options full;
@@ -207,6 +251,41 @@ aicf_code aicf_program_output(aicf_program program, uint32_t index, aicf_tensor_
   });
 }
 
+aicf_code aicf_program_entry_count(aicf_program program, uint32_t* count) {
+  return aicf::WithProgram(program, count, [&](const Program& p) {
+    *count = static_cast<uint32_t>(p.entries().size());
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_program_entry(aicf_program program, uint32_t entry, aicf_entry_info* info) {
+  return aicf::WithProgram(program, info, [&](const Program& p) -> Status {
+    const aicf::EntryInfo* e = nullptr;
+    AICF_RETURN_IF_ERROR(aicf::FindEntry(p, entry, &e));
+    *info = {e->name.c_str(), static_cast<uint32_t>(e->inputs.size()),
+             static_cast<uint32_t>(e->outputs.size()), e->first_step, e->step_count};
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_program_entry_input(aicf_program program, uint32_t entry, uint32_t index,
+                                   aicf_tensor_info* info, int64_t min_shape[8]) {
+  return aicf::WithProgram(program, info, [&](const Program& p) -> Status {
+    const aicf::EntryInfo* e = nullptr;
+    AICF_RETURN_IF_ERROR(aicf::FindEntry(p, entry, &e));
+    return aicf::DescribeAt(e->inputs, index, info, min_shape).WithContext("input");
+  });
+}
+
+aicf_code aicf_program_entry_output(aicf_program program, uint32_t entry, uint32_t index,
+                                    aicf_tensor_info* info, int64_t min_shape[8]) {
+  return aicf::WithProgram(program, info, [&](const Program& p) -> Status {
+    const aicf::EntryInfo* e = nullptr;
+    AICF_RETURN_IF_ERROR(aicf::FindEntry(p, entry, &e));
+    return aicf::DescribeAt(e->outputs, index, info, min_shape).WithContext("output");
+  });
+}
+
 aicf_code aicf_program_get_sizes(aicf_program program, aicf_program_sizes* sizes) {
   return aicf::WithProgram(program, sizes, [&](const Program& p) {
     *sizes = {p.step_count(), p.arena_bytes(), p.weights_bytes()};
@@ -248,6 +327,37 @@ aicf_code aicf_session_destroy(aicf_session session) {
   });
 }
 
+aicf_code aicf_session_select_shapes(aicf_session session, const aicf_input_shape* shapes,
+                                     uint32_t count) {
+  return aicf::WithSession(session,
+                           [&](Session& s) { return aicf::SelectShapes(s, shapes, count); });
+}
+
+aicf_code aicf_session_select_entry(aicf_session session, const char* name) {
+  return aicf::WithSession(session, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
+    return s.SelectEntry(name);
+  });
+}
+
+aicf_code aicf_session_selected_entry(aicf_session session, uint32_t* entry) {
+  return aicf::WithSession(session, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(entry, "the index's address"));
+    *entry = static_cast<uint32_t>(s.selected_entry());
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_session_input_shape(aicf_session session, const char* name, int64_t shape[8],
+                                   int32_t* rank) {
+  return aicf::WithSession(session, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
+    AICF_RETURN_IF_ERROR(NotNull(shape, "the shape's address"));
+    AICF_RETURN_IF_ERROR(NotNull(rank, "the rank's address"));
+    return aicf::CopyShape(s.InputShapeOf(name), shape, rank);
+  });
+}
+
 aicf_code aicf_session_set_input(aicf_session session, const char* name, const void* data,
                                  uint64_t bytes) {
   return aicf::WithSession(session, [&](Session& s) -> Status {
@@ -270,10 +380,7 @@ aicf_code aicf_session_output_shape(aicf_session session, const char* name, int6
     AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
     AICF_RETURN_IF_ERROR(NotNull(shape, "the shape's address"));
     AICF_RETURN_IF_ERROR(NotNull(rank, "the rank's address"));
-    AICF_ASSIGN_OR_RETURN(const aicf::Dims found, s.OutputShape(name));
-    std::copy(found.begin(), found.end(), shape);
-    *rank = found.rank();
-    return OkStatus();
+    return aicf::CopyShape(s.OutputShape(name), shape, rank);
   });
 }
 
@@ -319,7 +426,7 @@ aicf_code aicf_session_profile(aicf_session session, int32_t iterations, aicf_st
     AICF_RETURN_IF_ERROR(NotNull(count, "the count's address"));
     AICF_ASSIGN_OR_RETURN(const std::shared_ptr<aicf::OpenSession> open,
                           aicf::FindSession(session));
-    *count = static_cast<uint32_t>(open->program->step_count());
+    *count = open->program->entries()[open->session->selected_entry()].step_count;
     if (*count > capacity) {
       return aicf::Error(aicf::Code::kInvalidArgument, "the program has ", *count,
                          " steps, the array has room for ", capacity);

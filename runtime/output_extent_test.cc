@@ -13,35 +13,7 @@
 namespace aicf {
 namespace {
 
-/// One elementwise step out = -in by the target's first kernel.
-schema::Step Negate(const std::string& target, DType dtype, const Dims& shape, uint32_t in,
-                    uint32_t out) {
-  schema::Step step;
-  step.sources = {"node"};
-  step.problem.family = abi::Family::kElementwise;
-  step.problem.attrs = abi::ElementwiseAttrs{};
-  step.problem.inputs = {abi::DenseView(dtype, shape)};
-  step.problem.outputs = step.problem.inputs;
-  step.problem.core_inputs = 1;
-  abi::ExprBuilder e;
-  step.problem.epilogue = e.Finish({e.Unary(abi::ExprOp::kNeg, e.Input(0, dtype))});
-  step.inputs = {in};
-  step.outputs = {out};
-  const auto device = abi::FindDevice(target);
-  for (const abi::KernelInfo& kernel : abi::KernelsOf(abi::Family::kElementwise)) {
-    if (kernel.backend != device->backend || !kernel.supports(step.problem, *device).empty()) {
-      continue;
-    }
-    step.kernel = kernel.key;
-    if (kernel.backend == abi::Backend::kCuda) {
-      step.launch = kernel.launch(step.problem, *device);
-      step.symbol = abi::InstanceSymbol(kernel.key, step.problem);
-      step.image = 0;
-    }
-    return step;
-  }
-  return step;
-}
+using testing::Negate;
 
 /// rows = -x, cut along axis 0, and columns = -x, cut along axis 1, both where -n says.
 schema::Contents CountedContents(const std::string& target) {

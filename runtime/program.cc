@@ -1,40 +1,15 @@
 #include <utility>
 
 #include "aicf/aicf.h"
+#include "runtime/entry_choice.h"
 #include "runtime/guard.h"
 #include "schema/artifact.h"
 
 namespace aicf {
-namespace {
-
-std::vector<TensorInfo> Describe(const schema::Program& program,
-                                 const std::vector<uint32_t>& buffers) {
-  std::vector<TensorInfo> tensors;
-  tensors.reserve(buffers.size());
-  for (uint32_t index : buffers) {
-    const schema::Buffer& buffer = program.buffers[index];
-    tensors.push_back({buffer.name, buffer.dtype, buffer.shape, buffer.bytes});
-  }
-  return tensors;
-}
-
-/// The model's outputs; counts of extents are the session's business.
-std::vector<TensorInfo> DescribeOutputs(const schema::Program& program,
-                                        const schema::EntryPoint& entry) {
-  std::vector<TensorInfo> tensors = Describe(program, entry.outputs);
-  tensors.resize(entry.model_outputs());
-  for (const schema::OutputExtent& e : entry.extents) {
-    tensors[e.output].dynamic_axis = static_cast<int>(e.axis);
-  }
-  return tensors;
-}
-
-}  // namespace
 
 struct Program::Impl {
   std::shared_ptr<const schema::Artifact> artifact;
-  std::vector<TensorInfo> inputs;
-  std::vector<TensorInfo> outputs;
+  std::vector<EntryInfo> entries;
 };
 
 Program::Program(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -48,8 +23,7 @@ Result<std::shared_ptr<const Program>> Program::Adopt(
     return Error(Code::kBadArtifact, "the program has no entry point");
   }
   auto impl = std::make_unique<Impl>();
-  impl->inputs = Describe(program, program.entry_points.front().inputs);
-  impl->outputs = DescribeOutputs(program, program.entry_points.front());
+  impl->entries = DescribeEntries(program);
   impl->artifact = *std::move(artifact);
   return std::shared_ptr<const Program>(new Program(std::move(impl)));
 }
@@ -63,10 +37,16 @@ Result<std::shared_ptr<const Program>> Program::FromBytes(std::span<const std::b
 }
 
 const std::string& Program::target() const { return impl_->artifact->program().target; }
-const std::vector<TensorInfo>& Program::inputs() const { return impl_->inputs; }
-const std::vector<TensorInfo>& Program::outputs() const { return impl_->outputs; }
-size_t Program::step_count() const {
-  return impl_->artifact->program().entry_points.front().step_count;
+const std::vector<EntryInfo>& Program::entries() const { return impl_->entries; }
+const std::vector<TensorInfo>& Program::inputs() const { return entries().front().inputs; }
+const std::vector<TensorInfo>& Program::outputs() const { return entries().front().outputs; }
+size_t Program::step_count() const { return entries().front().step_count; }
+Result<EntryChoice> Program::Choose(std::span<const InputShape> shapes) const {
+  return Guarded([&]() -> Result<EntryChoice> {
+    EntryChoice choice;
+    AICF_RETURN_IF_ERROR(ChooseEntry(impl_->artifact->program(), entries(), shapes, &choice));
+    return choice;
+  });
 }
 std::string_view Program::metadata(std::string_view key) const {
   for (const auto& [name, value] : impl_->artifact->program().metadata) {

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <thread>
 
+#include "runtime/box.h"
+#include "runtime/entry_choice.h"
 #include "runtime/guard.h"
 #include "schema/artifact.h"
 
@@ -55,16 +57,78 @@ Status Claim::status() const {
 
 const schema::Program& SessionBase::plan() const { return program_->artifact().program(); }
 
-const schema::EntryPoint& SessionBase::entry() const { return plan().entry_points.front(); }
+const schema::EntryPoint& SessionBase::entry() const { return plan().entry_points[current()]; }
+
+SessionBase::SessionBase(std::shared_ptr<const Program> program) : program_(std::move(program)) {
+  // All entry points have equally many tensors but for made-up artifacts: room for the largest.
+  for (EntryChoice* choice : {&choice_, &next_}) {
+    for (size_t e = program_->entries().size(); e-- > 0;) {
+      ChooseWhole(program_->entries(), e, choice);
+    }
+  }
+}
+
+Status SessionBase::Select() {
+  if (next_.entry == choice_.entry && next_.inputs == choice_.inputs) return OkStatus();
+  AICF_RETURN_IF_ERROR(CheckIdle());
+  std::swap(choice_, next_);
+  const Status cleared = ClearInputs();
+  if (!cleared.ok()) {
+    std::swap(choice_, next_);
+    return cleared;
+  }
+  selected_.store(choice_.entry, std::memory_order_relaxed);
+  return OkStatus();
+}
+
+Status SessionBase::SelectShapes(std::span<const InputShape> shapes) {
+  return Guarded([&]() -> Status {
+    const Claim claim(busy_);
+    AICF_RETURN_IF_ERROR(claim.status());
+    AICF_RETURN_IF_ERROR(ChooseEntry(plan(), program_->entries(), shapes, &next_));
+    return Select();
+  });
+}
+
+Status SessionBase::SelectEntry(std::string_view name) {
+  return Guarded([&]() -> Status {
+    const Claim claim(busy_);
+    AICF_RETURN_IF_ERROR(claim.status());
+    const std::vector<EntryInfo>& entries = program_->entries();
+    const auto found = std::ranges::find(entries, name, &EntryInfo::name);
+    if (found == entries.end()) {
+      std::string known;
+      for (const EntryInfo& e : entries) known += StrCat(known.empty() ? "'" : ", '", e.name, "'");
+      return Error(Code::kInvalidArgument, "no entry point is named '", name, "'; the program has ",
+                   known);
+    }
+    ChooseWhole(entries, static_cast<size_t>(found - entries.begin()), &next_);
+    return Select();
+  });
+}
+
+Result<Dims> SessionBase::InputShapeOf(std::string_view name) {
+  return Guarded([&]() -> Result<Dims> {
+    const Claim claim(busy_);
+    AICF_RETURN_IF_ERROR(claim.status());
+    AICF_ASSIGN_OR_RETURN(const size_t index, Find("input", name, info().inputs));
+    return choice_.inputs[index];
+  });
+}
 
 Status SessionBase::SetInput(std::string_view name, const void* data, uint64_t bytes) {
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("input", name, program_->inputs()));
-    const TensorInfo& tensor = program_->inputs()[index];
-    AICF_RETURN_IF_ERROR(CheckMemory("input", tensor, tensor.shape, data, bytes));
-    return bytes == 0 ? OkStatus() : StoreInput(index, data, bytes);
+    AICF_ASSIGN_OR_RETURN(const size_t index, Find("input", name, info().inputs));
+    const TensorInfo& tensor = info().inputs[index];
+    const Dims& shape = choice_.inputs[index];
+    AICF_RETURN_IF_ERROR(CheckMemory("input", tensor, shape, data, bytes));
+    const auto* from = static_cast<const std::byte*>(data);
+    return ForEachRun(shape, tensor.shape, DTypeBytes(tensor.dtype),
+                      [&](uint64_t part, uint64_t whole, uint64_t run) {
+                        return StoreInput(index, whole, from + part, run);
+                      });
   });
 }
 
@@ -72,10 +136,15 @@ Status SessionBase::GetOutput(std::string_view name, void* data, uint64_t bytes)
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("output", name, program_->outputs()));
+    AICF_ASSIGN_OR_RETURN(const size_t index, Find("output", name, info().outputs));
+    const TensorInfo& tensor = info().outputs[index];
     AICF_ASSIGN_OR_RETURN(const Dims shape, ActualShape(index));
-    AICF_RETURN_IF_ERROR(CheckMemory("output", program_->outputs()[index], shape, data, bytes));
-    return bytes == 0 ? OkStatus() : LoadActual(index, shape, data);
+    AICF_RETURN_IF_ERROR(CheckMemory("output", tensor, shape, data, bytes));
+    auto* to = static_cast<std::byte*>(data);
+    return ForEachRun(shape, tensor.shape, DTypeBytes(tensor.dtype),
+                      [&](uint64_t part, uint64_t whole, uint64_t run) {
+                        return LoadOutput(index, whole, to + part, run);
+                      });
   });
 }
 
@@ -83,13 +152,13 @@ Result<Dims> SessionBase::OutputShape(std::string_view name) {
   return Guarded([&]() -> Result<Dims> {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("output", name, program_->outputs()));
+    AICF_ASSIGN_OR_RETURN(const size_t index, Find("output", name, info().outputs));
     return ActualShape(index);
   });
 }
 
 Result<Dims> SessionBase::ActualShape(size_t index) {
-  Dims shape = program_->outputs()[index].shape;
+  Dims shape = choice_.outputs[index];
   const schema::OutputExtent* extent = entry().ExtentOf(index);
   if (extent == nullptr) return shape;
   int64_t count = 0;
@@ -99,33 +168,20 @@ Result<Dims> SessionBase::ActualShape(size_t index) {
   return shape;
 }
 
-Status SessionBase::LoadActual(size_t index, const Dims& shape, void* data) {
-  const TensorInfo& tensor = program_->outputs()[index];
-  const schema::OutputExtent* extent = entry().ExtentOf(index);
-  // The whole tensor is one run; else one run for every position before the dynamic axis.
-  uint64_t runs = 1, run = static_cast<uint64_t>(DTypeBytes(tensor.dtype)), stride = 0;
-  const int axis = extent == nullptr ? 0 : static_cast<int>(extent->axis);
-  for (int d = 0; d < shape.rank(); ++d) {
-    (d < axis ? runs : run) *= static_cast<uint64_t>(shape[d]);
-  }
-  if (runs > 1) stride = tensor.bytes / runs;
-  for (uint64_t i = 0; i < runs; ++i) {
-    AICF_RETURN_IF_ERROR(
-        LoadOutput(index, i * stride, static_cast<std::byte*>(data) + i * run, run));
-  }
-  return OkStatus();
-}
-
 Result<void*> SessionBase::InputPointer(std::string_view name) {
   return Guarded([&]() -> Result<void*> {
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("input", name, program_->inputs()));
+    const Claim claim(busy_);
+    AICF_RETURN_IF_ERROR(claim.status());
+    AICF_ASSIGN_OR_RETURN(const size_t index, Find("input", name, info().inputs));
     return InputAddress(index);
   });
 }
 
 Result<void*> SessionBase::OutputPointer(std::string_view name) {
   return Guarded([&]() -> Result<void*> {
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("output", name, program_->outputs()));
+    const Claim claim(busy_);
+    AICF_RETURN_IF_ERROR(claim.status());
+    AICF_ASSIGN_OR_RETURN(const size_t index, Find("output", name, info().outputs));
     return OutputAddress(index);
   });
 }

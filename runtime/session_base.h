@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,10 @@ class Claim {
 
 class SessionBase : public Session {
  public:
+  Status SelectShapes(std::span<const InputShape> shapes) final;
+  Status SelectEntry(std::string_view name) final;
+  size_t selected_entry() const final { return selected_.load(std::memory_order_relaxed); }
+  Result<Dims> InputShapeOf(std::string_view name) final;
   Status SetInput(std::string_view name, const void* data, uint64_t bytes) final;
   Result<Dims> OutputShape(std::string_view name) final;
   Status GetOutput(std::string_view name, void* data, uint64_t bytes) final;
@@ -47,14 +52,20 @@ class SessionBase : public Session {
   Result<std::vector<double>> TimeReplays(int iterations) final;
 
  protected:
-  explicit SessionBase(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+  /// Selects the program's first entry point.
+  explicit SessionBase(std::shared_ptr<const Program> program);
 
-  /// `index` counts inputs (outputs, counts of extents among them) in the entry point's order; `data`
-  /// has exactly the input's bytes, or takes the output's from byte `offset` on.
-  virtual Status StoreInput(size_t index, const void* data, uint64_t bytes) = 0;
+  /// All of these mean the selected entry point. `index` counts its inputs (outputs, counts of extents
+  /// among them) in their order; `data` goes to the input, or comes from the output, from byte
+  /// `offset` on.
+  virtual Status StoreInput(size_t index, uint64_t offset, const void* data, uint64_t bytes) = 0;
   virtual Status LoadOutput(size_t index, uint64_t offset, void* data, uint64_t bytes) = 0;
   virtual Result<void*> InputAddress(size_t index) = 0;
   virtual Result<void*> OutputAddress(size_t index) = 0;
+  /// Errors when a replay is in flight: the selection must not change under it.
+  virtual Status CheckIdle() = 0;
+  /// Fills every input with zeros.
+  virtual Status ClearInputs() = 0;
   virtual Status RunOnce() = 0;
   virtual Status WaitForRun() = 0;
   /// `iterations` is positive.
@@ -67,16 +78,22 @@ class SessionBase : public Session {
 
   const Program& program() const { return *program_; }
   const schema::Program& plan() const;
-  /// The entry point that sessions execute.
+  /// The selected entry point.
+  size_t current() const { return choice_.entry; }
   const schema::EntryPoint& entry() const;
 
  private:
+  const EntryInfo& info() const { return program_->entries()[choice_.entry]; }
+  /// Makes next_ the selection.
+  Status Select();
   /// The shape that the last replay gave output `index`.
   Result<Dims> ActualShape(size_t index);
-  Status LoadActual(size_t index, const Dims& shape, void* data);
 
   std::shared_ptr<const Program> program_;
   std::atomic<bool> busy_{false};
+  EntryChoice choice_;  ///< the selection
+  EntryChoice next_;    ///< the one under way; kept, so that selecting allocates nothing
+  std::atomic<size_t> selected_{0};  ///< choice_.entry, for any thread
 };
 
 }  // namespace aicf

@@ -70,6 +70,36 @@ inline schema::Step ChainStep(const ChainOptions& options, abi::ExprOp op, uint3
   return step;
 }
 
+/// One elementwise step out = -in by the target's first kernel.
+inline schema::Step Negate(const std::string& target, DType dtype, const Dims& shape, uint32_t in,
+                           uint32_t out) {
+  schema::Step step;
+  step.sources = {"node"};
+  step.problem.family = abi::Family::kElementwise;
+  step.problem.attrs = abi::ElementwiseAttrs{};
+  step.problem.inputs = {abi::DenseView(dtype, shape)};
+  step.problem.outputs = step.problem.inputs;
+  step.problem.core_inputs = 1;
+  abi::ExprBuilder e;
+  step.problem.epilogue = e.Finish({e.Unary(abi::ExprOp::kNeg, e.Input(0, dtype))});
+  step.inputs = {in};
+  step.outputs = {out};
+  const auto device = abi::FindDevice(target);
+  for (const abi::KernelInfo& kernel : abi::KernelsOf(abi::Family::kElementwise)) {
+    if (kernel.backend != device->backend || !kernel.supports(step.problem, *device).empty()) {
+      continue;
+    }
+    step.kernel = kernel.key;
+    if (kernel.backend == abi::Backend::kCuda) {
+      step.launch = kernel.launch(step.problem, *device);
+      step.symbol = abi::InstanceSymbol(kernel.key, step.problem);
+      step.image = 0;
+    }
+    return step;
+  }
+  return step;
+}
+
 /// The header of a cubin without sections: enough for a driver that is not real.
 inline std::vector<std::byte> EmptyCubin() {
   Elf64_Ehdr header = {};

@@ -226,9 +226,22 @@ Image DecodeImage(Decoder& d, const fb::Image& i) {
           i.bytes()};
 }
 
+Padding DecodePadding(Decoder& d, const fb::Padding& p) {
+  Padding padding{p.min(), {}};
+  for (const fb::PaddedInput* input : *p.inputs()) {
+    if (!d.Charge(sizeof(PaddedInput), 1)) break;
+    padding.inputs.push_back({input->input(), input->axis()});
+  }
+  for (const fb::PaddedOutput* output : *p.outputs()) {
+    if (!d.Charge(sizeof(PaddedOutput), 1)) break;
+    padding.outputs.push_back({output->output(), output->axis(), output->factor()});
+  }
+  return padding;
+}
+
 EntryPoint DecodeEntryPoint(Decoder& d, const fb::EntryPoint& e) {
   EntryPoint entry{d.Text(*e.name()), d.Scalars<uint32_t>(*e.inputs()),
-                   d.Scalars<uint32_t>(*e.outputs()), e.first_step(), e.step_count(), {}, {}};
+                   d.Scalars<uint32_t>(*e.outputs()), e.first_step(), e.step_count(), {}, {}, {}};
   if (e.extents() != nullptr) {
     for (const fb::OutputExtent* extent : *e.extents()) {
       if (!d.Charge(sizeof(OutputExtent), 1)) break;
@@ -241,6 +254,7 @@ EntryPoint DecodeEntryPoint(Decoder& d, const fb::EntryPoint& e) {
       entry.loops.push_back({loop->first_step(), loop->step_count(), loop->condition()});
     }
   }
+  if (e.paddings() != nullptr) entry.paddings = d.List<Padding>(*e.paddings(), DecodePadding);
   return entry;
 }
 

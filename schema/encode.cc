@@ -100,6 +100,15 @@ Offset<fb::Image> EncodeImage(FlatBufferBuilder& b, const Image& image) {
   return fb::CreateImage(b, arch, compiler, &hash, image.offset, image.bytes);
 }
 
+Offset<fb::Padding> EncodePadding(FlatBufferBuilder& b, const Padding& p) {
+  std::vector<fb::PaddedInput> inputs;
+  for (const PaddedInput& i : p.inputs) inputs.emplace_back(i.input, i.axis);
+  std::vector<fb::PaddedOutput> outputs;
+  for (const PaddedOutput& o : p.outputs) outputs.emplace_back(o.output, o.axis, o.factor);
+  const auto input_list = b.CreateVectorOfStructs(inputs);
+  return fb::CreatePadding(b, p.min, input_list, b.CreateVectorOfStructs(outputs));
+}
+
 Offset<fb::EntryPoint> EncodeEntryPoint(FlatBufferBuilder& b, const EntryPoint& e) {
   const auto name = b.CreateString(e.name);
   const auto inputs = b.CreateVector(e.inputs);
@@ -110,8 +119,10 @@ Offset<fb::EntryPoint> EncodeEntryPoint(FlatBufferBuilder& b, const EntryPoint& 
   std::vector<fb::Loop> loops;
   for (const Loop& l : e.loops) loops.emplace_back(l.first_step, l.step_count, l.condition);
   const auto loop_list = loops.empty() ? 0 : b.CreateVectorOfStructs(loops);
+  const auto paddings =
+      e.paddings.empty() ? 0 : EncodeList<fb::Padding>(b, e.paddings, EncodePadding);
   return fb::CreateEntryPoint(b, name, inputs, outputs, e.first_step, e.step_count, extent_list,
-                              loop_list);
+                              loop_list, paddings);
 }
 
 Offset<fb::Metadata> EncodeMetadata(FlatBufferBuilder& b,
@@ -128,6 +139,7 @@ uint64_t SizeBound(const Program& p) {
   for (const EntryPoint& e : p.entry_points) {
     bytes += 256 + e.name.size() + 4 * (e.inputs.size() + e.outputs.size()) + 12 * e.extents.size();
     bytes += 12 * e.loops.size();
+    for (const Padding& q : e.paddings) bytes += 64 + 8 * q.inputs.size() + 12 * q.outputs.size();
   }
   for (const auto& [key, value] : p.metadata) bytes += 64 + key.size() + value.size();
   for (const Image& i : p.images) bytes += 256 + i.arch.size() + i.compiler.size();

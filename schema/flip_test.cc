@@ -47,7 +47,31 @@ bool StaysInside(const Program& p, uint32_t buffer, const abi::View& v) {
   }
 }
 
+// What a caller's smaller tensors are copied into, and cut from.
+bool PaddingsInside(const Program& p) {
+  for (const EntryPoint& e : p.entry_points) {
+    for (const Padding& padding : e.paddings) {
+      __int128 lost = -1;
+      for (const PaddedInput& i : padding.inputs) {
+        if (i.input >= e.inputs.size()) return false;
+        const Dims& shape = p.buffers[e.inputs[i.input]].shape;
+        if (i.axis >= static_cast<uint32_t>(shape.rank())) return false;
+        lost = static_cast<__int128>(shape[static_cast<int>(i.axis)]) - padding.min;
+      }
+      if (lost < 0) return false;
+      for (const PaddedOutput& o : padding.outputs) {
+        if (o.output >= e.outputs.size()) return false;
+        const Dims& shape = p.buffers[e.outputs[o.output]].shape;
+        if (o.axis >= static_cast<uint32_t>(shape.rank())) return false;
+        if (shape[static_cast<int>(o.axis)] - lost * o.factor < 0) return false;
+      }
+    }
+  }
+  return true;
+}
+
 bool AllInside(const Program& p) {
+  if (!PaddingsInside(p)) return false;
   for (const Step& s : p.steps) {
     if (s.inputs.size() != s.problem.inputs.size()) return false;
     if (s.outputs.size() != s.problem.outputs.size()) return false;
@@ -109,10 +133,11 @@ Result<Program> DecodeAndVerify(std::span<const std::byte> bytes) {
   return program;
 }
 
-// Every family on both backends, and a packed operand: hostile problems reach all of these kernels'
-// host functions.
+// Every family on both backends, a packed operand, and several entry points with padding: hostile
+// problems reach all of these kernels' host functions.
 std::vector<Program> LargerPrograms() {
-  return {ConcatProgram(), FamiliesProgram(), PackedProgram(), OnDevice(FamiliesProgram())};
+  return {ConcatProgram(), FamiliesProgram(), PackedProgram(), EntriesProgram(),
+          OnDevice(FamiliesProgram())};
 }
 
 TEST(FlipTest, EveryBitOfASealedArtifact) {

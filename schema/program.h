@@ -111,6 +111,32 @@ struct Loop {
   friend bool operator==(const Loop&, const Loop&) = default;
 };
 
+/// An axis of one of an entry point's inputs.
+struct PaddedInput {
+  uint32_t input = 0;  ///< position in EntryPoint::inputs
+  uint32_t axis = 0;
+  friend bool operator==(const PaddedInput&, const PaddedInput&) = default;
+};
+
+/// An axis of one of an entry point's outputs that loses `factor` positions at its end for every
+/// position of padding.
+struct PaddedOutput {
+  uint32_t output = 0;  ///< position in EntryPoint::outputs, a model output
+  uint32_t axis = 0;
+  uint32_t factor = 1;
+  friend bool operator==(const PaddedOutput&, const PaddedOutput&) = default;
+};
+
+/// Input axes that may hold fewer positions than their buffers, all of them equally many, the rest
+/// padded with anything: the compiler proved that what the outputs keep does not depend on it, and
+/// equals what the model gives for tensors of the smaller shape.
+struct Padding {
+  uint64_t min = 1;                       ///< least positions; at least 1, fewer than the axes have
+  std::vector<PaddedInput> inputs;        ///< ascending; of one extent
+  std::vector<PaddedOutput> outputs = {};  ///< ascending
+  friend bool operator==(const Padding&, const Padding&) = default;
+};
+
 struct EntryPoint {
   std::string name;              ///< "main", or the bucket's name
   std::vector<uint32_t> inputs;  ///< buffers in the model's order
@@ -120,6 +146,7 @@ struct EntryPoint {
   std::vector<OutputExtent> extents = {};  ///< ascending by output, one each
   /// Each inside another or apart from it, never the same range; by first step, outer ones first.
   std::vector<Loop> loops = {};
+  std::vector<Padding> paddings = {};      ///< independent of each other; no axis is in two
 
   /// Outputs of the model: those that are no count.
   size_t model_outputs() const {

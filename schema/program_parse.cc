@@ -170,6 +170,24 @@ Result<Step> ReadStep(Scanner& in) {
   return s;
 }
 
+Result<Padding> ReadPadding(Scanner& in) {
+  Padding p;
+  AICF_RETURN_IF_ERROR(ReadField(in, "from", p.min));
+  AICF_RETURN_IF_ERROR(in.Expect("in"));
+  while (!in.Accept("out")) {
+    PaddedInput& i = p.inputs.emplace_back();
+    AICF_RETURN_IF_ERROR(ReadInt(in, i.input));
+    AICF_RETURN_IF_ERROR(ReadField(in, "axis", i.axis));
+  }
+  while (!in.Accept("end")) {
+    PaddedOutput& o = p.outputs.emplace_back();
+    AICF_RETURN_IF_ERROR(ReadInt(in, o.output));
+    AICF_RETURN_IF_ERROR(ReadField(in, "axis", o.axis));
+    AICF_RETURN_IF_ERROR(ReadField(in, "by", o.factor));
+  }
+  return p;
+}
+
 Result<EntryPoint> ReadEntry(Scanner& in) {
   EntryPoint e;
   AICF_RETURN_IF_ERROR(ReadText(in, e.name));
@@ -191,6 +209,10 @@ Result<EntryPoint> ReadEntry(Scanner& in) {
     AICF_RETURN_IF_ERROR(in.Expect("while"));
     AICF_RETURN_IF_ERROR(ReadField(in, "%", l.condition));
     e.loops.push_back(l);
+  }
+  while (in.Accept("pad")) {
+    AICF_ASSIGN_OR_RETURN(Padding padding, ReadPadding(in));
+    e.paddings.push_back(std::move(padding));
   }
   return e;
 }

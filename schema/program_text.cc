@@ -82,6 +82,16 @@ std::string ToText(const Step& s) {
                 BackendText(s), "\n");
 }
 
+std::string ToText(const Padding& p) {
+  std::string out = StrCat(" pad from ", Signed(p.min), " in");
+  for (const PaddedInput& i : p.inputs) out += StrCat(" ", i.input, " axis ", i.axis);
+  out += " out";
+  for (const PaddedOutput& o : p.outputs) {
+    out += StrCat(" ", o.output, " axis ", o.axis, " by ", o.factor);
+  }
+  return out + " end";
+}
+
 }  // namespace
 
 std::string_view RoleName(Role role) {
@@ -107,6 +117,7 @@ std::string ToString(const Program& p) {
     for (const Loop& l : e.loops) {
       out += StrCat(" loop ", l.first_step, " ", l.step_count, " while %", l.condition);
     }
+    for (const Padding& padding : e.paddings) out += ToText(padding);
     out += "\n";
   }
   if (p.guard_image != -1) out += StrCat("guard-image ", p.guard_image, "\n");

@@ -175,6 +175,28 @@ inline Program ConcatProgram() {
   return b.Finish();
 }
 
+/// Entry points "large" (x, z, y, v of 6 rows) and "small" (of 2), over each other in one arena.
+/// The large one's rows may be padded from 3 on; v holds two positions for each of them.
+inline Program EntriesProgram() {
+  ProgramBuilder b;
+  for (int64_t rows : {6, 2}) {
+    const uint32_t x = b.Input("x", {rows, 4});
+    const uint32_t z = b.Input("z", {2, rows});
+    const uint32_t y = b.Output("y", {rows, 4});
+    const uint32_t v = b.Output("v", {2 * rows});
+    b.AddStep(Elementwise(abi::ExprOp::kNeg), {x}, {y});
+    abi::Problem flat = Elementwise(abi::ExprOp::kNeg);
+    flat.inputs = {abi::DenseView(DType::kF32, {2 * rows})};
+    b.AddStep(flat, {z}, {v});
+  }
+  Program p = b.Finish();
+  for (uint32_t i = 0; i < 8; ++i) p.buffers[i].offset = i % 4 * 256;
+  p.arena_bytes = 4 * 256;
+  p.entry_points = {{"large", {0, 1}, {2, 3}, 0, 2}, {"small", {4, 5}, {6, 7}, 2, 2}};
+  p.entry_points[0].paddings = {{3, {{0, 0}, {1, 1}}, {{0, 0, 1}, {1, 0, 2}}}};
+  return p;
+}
+
 /// One step of every family, convolution to top-k.
 inline Program FamiliesProgram() {
   using abi::Family;

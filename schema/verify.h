@@ -24,6 +24,7 @@ inline constexpr int64_t kMaxViewElements = int64_t{1} << 40;
 ///  shape;
 ///     outputs' extents name an axis and one i64 behind the model's outputs; loops are ranges of the
 ///     entry point's steps, nested or apart, with one carried bool each as condition;
+///     paddings name axes of inputs, of one extent each, and what outputs lose is there;
 ///     the entry points cut the steps into consecutive ranges; the target is a device's exact name;
 ///  2. storage: offsets aligned and inside arena or weights; alias chains end and have equal bytes;
 ///     constants, and only they, lie in the weights;

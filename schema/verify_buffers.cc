@@ -124,6 +124,75 @@ Result<LoopTree> CheckLoops(const Program& p, const EntryPoint& e) {
   return LoopTree::Build(e);
 }
 
+// What an axis of the interface is named for, once: two paddings of one axis would contradict.
+using Axes = std::set<std::pair<uint32_t, uint32_t>>;
+
+Status CheckPaddedInputs(const Program& p, const EntryPoint& e, const Padding& padding, Axes& seen,
+                         uint64_t* extent) {
+  for (size_t i = 0; i < padding.inputs.size(); ++i) {
+    const PaddedInput& x = padding.inputs[i];
+    if (x.input >= e.inputs.size()) {
+      return Error(Code::kBadArtifact, "padding of input ", x.input, " of ", e.inputs.size());
+    }
+    const Buffer& b = p.buffers[e.inputs[x.input]];
+    if (x.axis >= static_cast<uint32_t>(b.shape.rank())) {
+      return Error(Code::kBadArtifact, Describe(p, e.inputs[x.input]), ": padding of axis ", x.axis,
+                   " outside rank ", b.shape.rank());
+    }
+    const auto found = static_cast<uint64_t>(b.shape[static_cast<int>(x.axis)]);
+    if (i == 0) *extent = found;
+    const bool ascending = i == 0 || std::pair(padding.inputs[i - 1].input,
+                                               padding.inputs[i - 1].axis) < std::pair(x.input, x.axis);
+    if (found != *extent || !ascending || !seen.emplace(x.input, x.axis).second) {
+      return Error(Code::kBadArtifact, Describe(p, e.inputs[x.input]), ": padding of axis ", x.axis,
+                   " with extent ", found, ", expected each axis once, ascending, of extent ",
+                   *extent);
+    }
+  }
+  return OkStatus();
+}
+
+Status CheckPaddedOutputs(const Program& p, const EntryPoint& e, const Padding& padding, Axes& seen,
+                          uint64_t extent) {
+  for (size_t i = 0; i < padding.outputs.size(); ++i) {
+    const PaddedOutput& x = padding.outputs[i];
+    if (x.output >= e.model_outputs()) {
+      return Error(Code::kBadArtifact, "padding shrinks output ", x.output, " of ",
+                   e.model_outputs());
+    }
+    const Buffer& b = p.buffers[e.outputs[x.output]];
+    const bool axis = x.axis < static_cast<uint32_t>(b.shape.rank());
+    const bool ascending = i == 0 || std::pair(padding.outputs[i - 1].output,
+                                               padding.outputs[i - 1].axis) <
+                                         std::pair(x.output, x.axis);
+    if (!axis || !ascending || !seen.emplace(x.output, x.axis).second) {
+      return Error(Code::kBadArtifact, Describe(p, e.outputs[x.output]), ": padding shrinks axis ",
+                   x.axis, " of rank ", b.shape.rank(), ", expected each axis once, ascending");
+    }
+    const auto found = static_cast<uint64_t>(b.shape[static_cast<int>(x.axis)]);
+    if (x.factor == 0 || extent - padding.min > found / x.factor) {
+      return Error(Code::kBadArtifact, Describe(p, e.outputs[x.output]), ": axis ", x.axis, " of ",
+                   found, " positions loses ", x.factor, " for each of ", extent - padding.min);
+    }
+  }
+  return OkStatus();
+}
+
+Status CheckPaddings(const Program& p, const EntryPoint& e) {
+  Axes inputs, outputs;
+  for (size_t i = 0; i < e.paddings.size(); ++i) {
+    const Padding& padding = e.paddings[i];
+    uint64_t extent = 0;
+    AICF_RETURN_IF_ERROR(CheckPaddedInputs(p, e, padding, inputs, &extent));
+    if (padding.inputs.empty() || padding.min < 1 || padding.min >= extent) {
+      return Error(Code::kBadArtifact, "padding ", i, " from ", padding.min, " to ", extent,
+                   " positions of ", padding.inputs.size(), " inputs");
+    }
+    AICF_RETURN_IF_ERROR(CheckPaddedOutputs(p, e, padding, outputs, extent));
+  }
+  return OkStatus();
+}
+
 // Entry points cut the steps into consecutive ranges: no step is in two or in none of them.
 Status CheckEntryPoints(VerifyContext& context) {
   const Program& p = context.program;
@@ -146,6 +215,7 @@ Status CheckEntryPoints(VerifyContext& context) {
     AICF_RETURN_IF_ERROR(in_entry(CheckInterface(p, e.inputs, true)));
     AICF_RETURN_IF_ERROR(in_entry(CheckInterface(p, e.outputs, false)));
     AICF_RETURN_IF_ERROR(in_entry(CheckExtents(p, e)));
+    AICF_RETURN_IF_ERROR(in_entry(CheckPaddings(p, e)));
     Result<LoopTree> loops = CheckLoops(p, e);
     if (!loops.ok()) return in_entry(loops.status());
     context.loops.push_back(*std::move(loops));

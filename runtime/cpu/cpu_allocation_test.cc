@@ -7,7 +7,7 @@
 #include <new>
 
 #include "runtime/cpu/cpu_session.h"
-#include "runtime/test_program.h"
+#include "runtime/test_entries.h"
 
 namespace {
 std::atomic<int64_t> g_allocations{0};
@@ -83,6 +83,27 @@ TEST(CpuAllocation, AReplayAllocatesNothing) {
     EXPECT_EQ(g_allocations.load(), before);
     EXPECT_TRUE(ok);
   }
+}
+
+TEST(CpuAllocation, ChangingTheEntryPointAllocatesNothing) {
+  const auto program =
+      testing::MakeProgram(testing::EntriesContents("cpu:baseline", testing::SomeEntries()));
+  auto session = CreateCpuSession(program, {});
+  ASSERT_TRUE(session.ok()) << session.status().ToString();
+  const InputShape shapes[] = {{"x", {6, 4}}, {"x", {3, 4}}, {"x", {2, 7}}, {"x", {10, 4}}};
+  const std::vector<float> x(40);
+  std::vector<float> y(40);
+  const int64_t before = g_allocations.load();
+  bool ok = true;
+  for (int run = 0; run < 100; ++run) {
+    const InputShape& shape = shapes[run % 4];
+    const auto bytes = static_cast<uint64_t>(*ElementCount(shape.shape)) * 4;
+    ok &= (*session)->SelectShapes({&shape, 1}).ok();
+    ok &= (*session)->SetInput("x", x.data(), bytes).ok() && (*session)->Run().ok();
+    ok &= (*session)->GetOutput("y", y.data(), bytes).ok();
+  }
+  EXPECT_EQ(g_allocations.load(), before);
+  EXPECT_TRUE(ok);
 }
 
 TEST(CpuAllocation, APlantedAllocationIsCaughtInEveryForm) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "kernels/abi/kernel.h"
 #include "runtime/cpu/memory.h"
@@ -40,23 +41,33 @@ class CpuSession final : public SessionBase {
   std::string device_name() const override { return "cpu"; }
 
  private:
-  Status StoreInput(size_t index, const void* data, uint64_t bytes) override {
+  StepTable& steps() { return tables_[current()]; }
+
+  Status StoreInput(size_t index, uint64_t offset, const void* data, uint64_t bytes) override {
     // Moved, not copied: the caller may hand in memory of this very session.
-    std::memmove(steps_.AddressOf(entry().inputs[index]), data, bytes);
+    std::memmove(steps().AddressOf(entry().inputs[index]) + offset, data, bytes);
     return OkStatus();
   }
   Status LoadOutput(size_t index, uint64_t offset, void* data, uint64_t bytes) override {
-    std::memmove(data, steps_.AddressOf(entry().outputs[index]) + offset, bytes);
+    std::memmove(data, steps().AddressOf(entry().outputs[index]) + offset, bytes);
     return OkStatus();
   }
   Result<void*> InputAddress(size_t index) override {
-    return static_cast<void*>(steps_.AddressOf(entry().inputs[index]));
+    return static_cast<void*>(steps().AddressOf(entry().inputs[index]));
   }
   Result<void*> OutputAddress(size_t index) override {
-    return static_cast<void*>(steps_.AddressOf(entry().outputs[index]));
+    return static_cast<void*>(steps().AddressOf(entry().outputs[index]));
+  }
+  Status CheckIdle() override { return OkStatus(); }
+  Status ClearInputs() override {
+    for (uint32_t b : entry().inputs) {
+      if (plan().buffers[b].bytes > 0)
+        std::memset(steps().AddressOf(b), 0, plan().buffers[b].bytes);
+    }
+    return OkStatus();
   }
   Status RunOnce() override {
-    steps_.RunAll();
+    steps().RunAll();
     return OkStatus();
   }
   Status WaitForRun() override { return OkStatus(); }
@@ -65,31 +76,35 @@ class CpuSession final : public SessionBase {
 
   HostMemory arena_;
   std::unique_ptr<Workers> workers_;
-  StepTable steps_;
+  std::vector<StepTable> tables_;  ///< by entry point; all in one arena
 };
 
 Status CpuSession::Prepare(int threads) {
   const schema::Artifact& artifact = program().artifact();
   AICF_ASSIGN_OR_RETURN(arena_, HostMemory::Allocate("arena", plan().arena_bytes));
   AICF_ASSIGN_OR_RETURN(workers_, Workers::Start(threads));
-  AICF_ASSIGN_OR_RETURN(steps_,
-                        StepTable::Build(artifact, entry(), arena_.data(), workers_->context()));
+  for (const schema::EntryPoint& e : plan().entry_points) {
+    AICF_ASSIGN_OR_RETURN(StepTable table,
+                          StepTable::Build(artifact, e, arena_.data(), workers_->context()));
+    tables_.push_back(std::move(table));
+  }
   return OkStatus();
 }
 
 Result<std::vector<StepProfile>> CpuSession::ProfileSteps(int iterations) {
-  std::vector<std::vector<double>> samples(steps_.size());
+  const StepTable& table = steps();
+  std::vector<std::vector<double>> samples(table.size());
   for (int n = 0; n < iterations; ++n) {
     for (std::vector<double>& times : samples) times.push_back(0);
     // A loop's step counts with all its trips.
-    steps_.ForEachRun([&](size_t i) {
+    table.ForEachRun([&](size_t i) {
       const Clock::time_point start = Clock::now();
-      steps_.Run(i);
+      table.Run(i);
       samples[i].back() += MicrosSince(start);
     });
   }
   std::vector<StepProfile> profile;
-  for (size_t i = 0; i < steps_.size(); ++i) {
+  for (size_t i = 0; i < table.size(); ++i) {
     profile.push_back({entry().first_step + static_cast<uint32_t>(i), Median(samples[i])});
   }
   return profile;
@@ -99,7 +114,7 @@ Result<std::vector<double>> CpuSession::TimeRuns(int iterations) {
   std::vector<double> times(static_cast<size_t>(iterations));
   for (double& microseconds : times) {
     const Clock::time_point start = Clock::now();
-    steps_.RunAll();
+    steps().RunAll();
     microseconds = MicrosSince(start);
   }
   return times;
@@ -107,7 +122,8 @@ Result<std::vector<double>> CpuSession::TimeRuns(int iterations) {
 
 MemoryReport CpuSession::memory() const {
   MemoryReport report;
-  report.arena_bytes = arena_.size() + steps_.scratch_bytes();
+  report.arena_bytes = arena_.size();
+  for (const StepTable& table : tables_) report.arena_bytes += table.scratch_bytes();
   report.weights_bytes = program().artifact().weights().size();
   report.total_device_bytes = report.arena_bytes + report.weights_bytes;
   return report;

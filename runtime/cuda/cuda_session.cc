@@ -29,10 +29,12 @@ class CudaSession final : public SessionBase {
   std::string device_name() const override { return device().name(); }
 
  protected:
-  Status StoreInput(size_t index, const void* data, uint64_t bytes) override;
+  Status StoreInput(size_t index, uint64_t offset, const void* data, uint64_t bytes) override;
   Status LoadOutput(size_t index, uint64_t offset, void* data, uint64_t bytes) override;
   Result<void*> InputAddress(size_t index) override { return Pointer(entry().inputs[index]); }
   Result<void*> OutputAddress(size_t index) override { return Pointer(entry().outputs[index]); }
+  Status CheckIdle() override;
+  Status ClearInputs() override;
   Status RunOnce() override;
   Status WaitForRun() override;
   Result<std::vector<StepProfile>> ProfileSteps(int iterations) override;
@@ -48,11 +50,21 @@ class CudaSession final : public SessionBase {
   AddressMap addresses() const { return {plan(), arena_.get(), shared_->weights()}; }
   void* Pointer(uint32_t buffer) const { return reinterpret_cast<void*>(addresses().Of(buffer)); }
 
+  /// One entry point, ready to be replayed.
+  struct Replay {
+    std::vector<std::unique_ptr<Launch>> launches;
+    std::optional<GuardedSteps> guarded;  ///< without a graph, and until there is one
+    GraphExec graph;
+  };
+
   Status CheckStream() const;
   Status AllocateMemory();
-  Status DryRun();
+  Status PrepareEntry(size_t index);
+  Status DryRun(const schema::EntryPoint& e, const Replay& replay);
+  Status Capture(size_t index);
   Status ZeroArena();
-  Status EnqueueReplay(CUstream stream, const std::function<Status(CUstream)>& steps) const;
+  Status EnqueueReplay(size_t index, CUstream stream,
+                       const std::function<Status(CUstream)>& steps) const;
   Status LaunchReplay();
   Status FinishReplay();
   /// The first line of every call. Errors: the sticky failure; kDevice in a forked child or after a
@@ -69,9 +81,7 @@ class CudaSession final : public SessionBase {
   Staging staging_;
   Stream stream_;
   Event done_;
-  std::vector<std::unique_ptr<Launch>> launches_;
-  std::optional<GuardedSteps> guarded_;  ///< without a graph, and until there is one
-  GraphExec graph_;
+  std::vector<Replay> replays_;  ///< by entry point; never resized, for guarded steps point into it
   bool in_flight_ = false;
   Status failure_;
 };
@@ -106,8 +116,7 @@ Status CudaSession::AllocateMemory() {
   AICF_ASSIGN_OR_RETURN(done_, CreateEvent(shared_->device(), kEventDisableTiming));
   AICF_RETURN_IF_ERROR(ZeroArena());
   if (!options_.transfers) return OkStatus();
-  AICF_ASSIGN_OR_RETURN(staging_,
-                        Staging::Allocate(shared_->device(), plan(), entry(), addresses()));
+  AICF_ASSIGN_OR_RETURN(staging_, Staging::Allocate(shared_->device(), plan(), addresses()));
   return OkStatus();
 }
 
@@ -119,54 +128,70 @@ Status CudaSession::ZeroArena() {
   return OkStatus();
 }
 
-Status CudaSession::DryRun() {
-  for (size_t i = 0; i < launches_.size(); ++i) {
-    const schema::Step& step = plan().steps[entry().first_step + i];
-    const Status status = launches_[i]->Enqueue(own_stream());
+Status CudaSession::DryRun(const schema::EntryPoint& e, const Replay& replay) {
+  for (size_t i = 0; i < replay.launches.size(); ++i) {
+    const schema::Step& step = plan().steps[e.first_step + i];
+    const Status status = replay.launches[i]->Enqueue(own_stream());
     if (!status.ok()) {
-      return status.WithContext(StrCat("step ", entry().first_step + i, " (", step.kernel, ")"));
+      return status.WithContext(StrCat("step ", e.first_step + i, " (", step.kernel, ")"));
     }
   }
   AICF_CUDA_CHECK(driver(), "the dry run", driver().StreamSynchronize(own_stream()));
-  // The run on zeros has filled state and temporaries: the first replay starts from a clean arena.
+  // The run on zeros has filled state and temporaries: what comes next, the dry run of another
+  // entry point or the first replay, starts from a clean arena.
   AICF_RETURN_IF_ERROR(ZeroArena());
   AICF_CUDA_CHECK(driver(), "clearing the arena", driver().StreamSynchronize(own_stream()));
   return OkStatus();
+}
+
+Status CudaSession::Capture(size_t index) {
+  Replay& replay = replays_[index];
+  AICF_ASSIGN_OR_RETURN(
+      replay.graph, CaptureGraph(shared_->device(), own_stream(), [&] {
+        return EnqueueReplay(index, own_stream(),
+                             [&](CUstream s) { return replay.guarded->Capture(s); });
+      }));
+  replay.guarded.reset();  // the graph keeps what it recorded
+  AICF_CUDA_CHECK(driver(), "uploading the graph", driver().StreamSynchronize(own_stream()));
+  return OkStatus();
+}
+
+Status CudaSession::PrepareEntry(size_t index) {
+  const schema::EntryPoint& e = plan().entry_points[index];
+  Replay& replay = replays_[index];
+  AICF_ASSIGN_OR_RETURN(replay.launches, BuildLaunches(*shared_, e, addresses()));
+  AICF_RETURN_IF_ERROR(DryRun(e, replay));
+  AICF_ASSIGN_OR_RETURN(GuardedSteps guarded,
+                        GuardedSteps::Prepare(*shared_, e, addresses(), replay.launches));
+  replay.guarded.emplace(std::move(guarded));
+  return options_.cuda_graph ? Capture(index) : OkStatus();
 }
 
 Status CudaSession::Prepare(std::shared_ptr<const DeviceProgram> shared) {
   shared_ = std::move(shared);
   AICF_RETURN_IF_ERROR(CheckStream());
   AICF_RETURN_IF_ERROR(AllocateMemory());
-  AICF_ASSIGN_OR_RETURN(launches_, BuildLaunches(*shared_, entry(), addresses()));
-  AICF_RETURN_IF_ERROR(DryRun());
-  AICF_ASSIGN_OR_RETURN(GuardedSteps guarded,
-                        GuardedSteps::Prepare(*shared_, entry(), addresses(), launches_));
-  guarded_.emplace(std::move(guarded));
-  if (!options_.cuda_graph) return OkStatus();
-  AICF_ASSIGN_OR_RETURN(
-      graph_, CaptureGraph(shared_->device(), own_stream(), [&] {
-        return EnqueueReplay(own_stream(), [&](CUstream s) { return guarded_->Capture(s); });
-      }));
-  guarded_.reset();  // the graph keeps what it recorded
-  AICF_CUDA_CHECK(driver(), "uploading the graph", driver().StreamSynchronize(own_stream()));
+  replays_.resize(plan().entry_points.size());
+  for (size_t e = 0; e < replays_.size(); ++e) AICF_RETURN_IF_ERROR(PrepareEntry(e));
   return OkStatus();
 }
 
-Status CudaSession::EnqueueReplay(CUstream stream,
+Status CudaSession::EnqueueReplay(size_t index, CUstream stream,
                                   const std::function<Status(CUstream)>& steps) const {
-  if (options_.transfers) AICF_RETURN_IF_ERROR(staging_.EnqueueUploads(stream));
+  if (options_.transfers) AICF_RETURN_IF_ERROR(staging_.EnqueueUploads(index, stream));
   AICF_RETURN_IF_ERROR(steps(stream));
-  if (options_.transfers) AICF_RETURN_IF_ERROR(staging_.EnqueueDownloads(stream));
+  if (options_.transfers) AICF_RETURN_IF_ERROR(staging_.EnqueueDownloads(index, stream));
   return OkStatus();
 }
 
 Status CudaSession::LaunchReplay() {
-  if (!graph_) {
-    return EnqueueReplay(replay_stream(), [this](CUstream s) { return guarded_->Enqueue(s); });
+  const Replay& replay = replays_[current()];
+  if (!replay.graph) {
+    return EnqueueReplay(current(), replay_stream(),
+                         [&](CUstream s) { return replay.guarded->Enqueue(s); });
   }
   AICF_CUDA_CHECK(driver(), "launching the graph",
-                  driver().GraphLaunch(graph_.get(), replay_stream()));
+                  driver().GraphLaunch(replay.graph.get(), replay_stream()));
   return OkStatus();
 }
 
@@ -244,15 +269,40 @@ Status CudaSession::RefuseInFlight() {
   return OkStatus();
 }
 
-Status CudaSession::StoreInput(size_t index, const void* data, uint64_t bytes) {
+Status CudaSession::CheckIdle() {
+  const ContextScope scope(device());
+  AICF_RETURN_IF_ERROR(Enter(scope));
+  return RefuseInFlight();
+}
+
+// With transfers every replay uploads the staging copy; without, the device's own is the only one.
+Status CudaSession::ClearInputs() {
+  if (options_.transfers) {
+    staging_.ClearInputs(current());
+    return OkStatus();
+  }
+  const ContextScope scope(device());
+  AICF_RETURN_IF_ERROR(Enter(scope));
+  for (uint32_t b : entry().inputs) {
+    const uint64_t bytes = plan().buffers[b].bytes;
+    if (bytes == 0) continue;
+    AICF_RETURN_IF_ERROR(Remember(
+        driver().Check(driver().MemsetD8Async(addresses().Of(b), static_cast<unsigned char>(0),
+                                              bytes, own_stream()),
+                       "clearing an input")));
+  }
+  return Remember(driver().Check(driver().StreamSynchronize(own_stream()), "clearing the inputs"));
+}
+
+Status CudaSession::StoreInput(size_t index, uint64_t offset, const void* data, uint64_t bytes) {
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Enter(scope));
   AICF_RETURN_IF_ERROR(RefuseInFlight());
   if (options_.transfers) {
-    __builtin_memcpy(staging_.input(index), data, bytes);
+    __builtin_memcpy(staging_.input(current(), index) + offset, data, bytes);
     return OkStatus();
   }
-  const CUdeviceptr to = addresses().Of(entry().inputs[index]);
+  const CUdeviceptr to = addresses().Of(entry().inputs[index]) + offset;
   AICF_RETURN_IF_ERROR(Remember(driver().Check(
       driver().MemcpyHtoDAsync(to, data, bytes, own_stream()), "uploading an input")));
   return Remember(driver().Check(driver().StreamSynchronize(own_stream()), "uploading an input"));
@@ -263,7 +313,7 @@ Status CudaSession::LoadOutput(size_t index, uint64_t offset, void* data, uint64
   AICF_RETURN_IF_ERROR(Enter(scope));
   AICF_RETURN_IF_ERROR(RefuseInFlight());
   if (options_.transfers) {
-    __builtin_memcpy(data, static_cast<const std::byte*>(staging_.output(index)) + offset, bytes);
+    __builtin_memcpy(data, staging_.output(current(), index) + offset, bytes);
     return OkStatus();
   }
   const CUdeviceptr from = addresses().Of(entry().outputs[index]) + offset;
@@ -277,9 +327,10 @@ Result<std::vector<StepProfile>> CudaSession::ProfileSteps(int iterations) {
   AICF_RETURN_IF_ERROR(WaitForRun());
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Remember(scope.status()));
-  if (options_.transfers) AICF_RETURN_IF_ERROR(Remember(staging_.EnqueueUploads(own_stream())));
-  auto profile =
-      ProfileLaunches(shared_->device(), own_stream(), launches_, entry().first_step, iterations);
+  if (options_.transfers)
+    AICF_RETURN_IF_ERROR(Remember(staging_.EnqueueUploads(current(), own_stream())));
+  auto profile = ProfileLaunches(shared_->device(), own_stream(), replays_[current()].launches,
+                                 entry().first_step, iterations);
   (void)Remember(profile.status());
   return profile;
 }

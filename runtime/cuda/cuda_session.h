@@ -1,4 +1,4 @@
-/// The CUDA executor behind aicf::Session: one arena, one captured graph, replayed.
+/// The CUDA executor behind aicf::Session: one arena, one captured graph per entry point, replayed.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 namespace aicf::cuda {
 
 /// Arrow 8 on device `ordinal`: weights and kernels (shared by the program's sessions), arena,
-/// staging, a dry run, and one instantiated graph. `driver` nullptr: the process's CUDA driver.
-/// Tests pass their own. Errors: kDevice (no driver, no such device, wrong architecture, a step
-/// that faults), kResource (bytes needed and free), kUnsupported (a kernel this runtime cannot
-/// launch).
+/// staging, and for every entry point a dry run and an instantiated graph. `driver` nullptr: the
+/// process's CUDA driver. Tests pass their own. Errors: kDevice (no driver, no such device, wrong
+/// architecture, a step that faults), kResource (bytes needed and free), kUnsupported (a kernel
+/// this runtime cannot launch).
 Result<std::unique_ptr<Session>> CreateCudaSession(std::shared_ptr<const Program> program,
                                                    int ordinal, const SessionOptions& options,
                                                    Driver* driver = nullptr);

@@ -2,7 +2,9 @@
 #include <chrono>
 #include <optional>
 
+#include "base/scanner.h"
 #include "compiler/compiler.h"
+#include "compiler/emit/merge_plans.h"
 #include "tools/aicf-compile/gaps.h"
 #include "tools/aicf-compile/options.h"
 #include "tools/aicf-compile/report.h"
@@ -40,9 +42,15 @@ Status OpenOutputs(const CompileArgs& args, Outputs* outputs) {
   return OpenOne(args, args.export_decisions, &outputs->decisions);
 }
 
-/// The text of a stage; runs no further than needed.
-Result<std::string> StageText(const CompileArgs& args, DecisionLog* log) {
-  const CompileOptions& options = args.options;
+/// A stage of one entry point, as far as was asked for.
+struct StageOfEntry {
+  std::string text;           ///< of the graph or the lowered program
+  schema::Contents contents;  ///< with --stop-after=plan
+};
+
+Result<StageOfEntry> RunStage(const CompileArgs& args, const CompileOptions& options,
+                              DecisionLog* log) {
+  StageOfEntry out;
   PassContext context;
   AICF_ASSIGN_OR_RETURN(context.device, abi::FindDevice(options.target));
   context.math = options.math;
@@ -51,11 +59,42 @@ Result<std::string> StageText(const CompileArgs& args, DecisionLog* log) {
   PassRunner runner(options.passes);
   AICF_ASSIGN_OR_RETURN(ir::Graph graph, ImportOnnx(args.model));
   AICF_ASSIGN_OR_RETURN(graph, PrepareGraph(std::move(graph), options, runner, context));
-  if (args.stop_after == Stage::kGraph) return ir::ToString(graph);
+  if (args.stop_after == Stage::kGraph) {
+    out.text = ir::ToString(graph);
+    return out;
+  }
   AICF_ASSIGN_OR_RETURN(const ir::Lowered lowered, Lower(graph, runner, context));
-  if (args.stop_after == Stage::kLowered) return ir::ToString(lowered);
-  AICF_ASSIGN_OR_RETURN(const schema::Contents contents, MakePlan(lowered, options, context));
-  return schema::ToString(contents.program);
+  if (args.stop_after == Stage::kLowered) {
+    out.text = ir::ToString(lowered);
+    return out;
+  }
+  AICF_ASSIGN_OR_RETURN(out.contents, MakePlan(lowered, options, context));
+  return out;
+}
+
+/// The text of a stage; runs no further than needed. Of several entry points, graphs and lowered
+/// programs follow each other behind lines with their names, as in an artifact; plans are one.
+Result<std::string> StageText(const CompileArgs& args, DecisionLog* log) {
+  AICF_ASSIGN_OR_RETURN(const std::vector<Bucket> entries, EntryPointsOf(args.options));
+  std::string text;
+  std::vector<NamedPlan> plans;
+  size_t steps = 0;
+  for (const Bucket& entry : entries) {
+    CompileOptions options = args.options;
+    options.shapes = entry.shapes;
+    DecisionLog own;
+    Result<StageOfEntry> stage = RunStage(args, options, &own);
+    const std::string label = EntryLabel(args.options, entry);
+    if (!stage.ok()) return label.empty() ? stage.status() : stage.status().WithContext(label);
+    log->Append(own, label.empty() ? "" : entry.name, steps);
+    steps += stage->contents.program.steps.size();
+    if (!label.empty()) text += StrCat("entry ", Quote(entry.name), "\n");
+    text += stage->text;
+    plans.push_back({entry.name, std::move(stage->contents)});
+  }
+  if (args.stop_after != Stage::kPlan) return text;
+  AICF_ASSIGN_OR_RETURN(const schema::Contents merged, MergePlans(std::move(plans)));
+  return schema::ToString(merged.program);
 }
 
 Status Finish(std::optional<AtomicFile>& file, std::span<const std::byte> bytes) {
@@ -90,10 +129,24 @@ Status CompileModel(const CompileArgs& args, Outputs& outputs) {
   return OkStatus();
 }
 
+/// The first of the entry points that is refused, as the only one. Gaps differ between buckets only
+/// where shapes decide them.
+Result<CompileOptions> RefusedEntry(const CompileArgs& args) {
+  CompileOptions one = args.options;
+  AICF_ASSIGN_OR_RETURN(const std::vector<Bucket> entries, EntryPointsOf(args.options));
+  one.buckets.clear();
+  for (const Bucket& entry : entries) {
+    one.shapes = entry.shapes;
+    if (entries.size() == 1 || !Compile(args.model, one).ok()) return one;
+  }
+  return one;
+}
+
 /// --check of a model that was refused: everything that is missing, on stdout.
 Status ReportGaps(const CompileArgs& args, const Status& refusal) {
   if (!args.check || refusal.code() != Code::kUnsupported) return refusal;
-  AICF_ASSIGN_OR_RETURN(const GapReport report, FindGaps(args.model, args.options, refusal));
+  AICF_ASSIGN_OR_RETURN(const CompileOptions options, RefusedEntry(args));
+  AICF_ASSIGN_OR_RETURN(const GapReport report, FindGaps(args.model, options, refusal));
   Print(GapsText(args.model, report));
   return Error(Code::kUnsupported, args.model, ": ", report.gaps.size(),
                report.gaps.size() == 1 ? " gap, see above" : " gaps, see above");

@@ -28,6 +28,9 @@ constexpr std::string_view kExamples = R"(Examples:
       the program before any kernel is chosen, as text
   aicf-compile up.onnx -o up.aicf --shapes=x:1x3x64x64 --bind=sizes:sizes.npy
       an input that the output's shape follows from becomes a constant
+  aicf-compile rec.onnx -o rec.aicf --bucket=one=x:1x3x48x320 --bucket=six=x:6x3x48x320
+      two entry points in one artifact, which share weights and memory; a batch of 4 runs in
+      'six', padded, because no result depends on what the batch is padded with
   aicf-compile rec.onnx -o rec.aicf --target=cuda --policy=conv=implicit_gemm --policy-strict
       a kernel for every convolution, or an error
   aicf-compile rec.onnx -o rec.aicf --target=cuda --policy=gemm=cublaslt
@@ -46,7 +49,7 @@ const std::vector<Spelling>& Spellings() {
 /// The flags as written.
 struct Raw {
   std::string math = "fp32", stop_after;
-  std::vector<std::string> shapes, bind, policy, disable_pass, disable_fusion, dump_after;
+  std::vector<std::string> shapes, buckets, bind, policy, disable_pass, disable_fusion, dump_after;
   bool force = false, verbose = false, no_images = false, list_ops = false;
 };
 
@@ -76,6 +79,10 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
       ->group(group);
   line.AddList("--shapes", raw.shapes,
                "NAME:1x3x48x320  an input's shape; a scalar is NAME:; repeats")
+      ->group(group);
+  line.AddList("--bucket", raw.buckets,
+               "NAME=SHAPES  an entry point of its own, with shapes as for --shapes;\n"
+               "--shapes gives the one named main; repeats")
       ->group(group);
   line.AddList("--bind", raw.bind,
                "NAME:FILE.npy  an input becomes this constant, and no input of the\n"
@@ -188,6 +195,22 @@ Status ReadBindings(const std::vector<std::string>& values, CompileOptions* opti
   return OkStatus();
 }
 
+/// "name=input:1x3,other:4"; the first '=' separates, since tensor names may hold one.
+Status ReadBuckets(const std::vector<std::string>& values, CompileOptions* options) {
+  for (const std::string& value : values) {
+    const size_t equals = value.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == value.size()) {
+      return Error(Code::kInvalidArgument, "--bucket: expected name=input:1x3x48x320, got '",
+                   Shorten(value, 100), "'");
+    }
+    Bucket bucket{value.substr(0, equals), {}};
+    AICF_ASSIGN_OR_RETURN(bucket.shapes, ParseShapes(StrCat("--bucket ", Shorten(bucket.name, 60)),
+                                                     {value.substr(equals + 1)}));
+    options->buckets.push_back(std::move(bucket));
+  }
+  return EntryPointsOf(*options).status().WithContext("--bucket");
+}
+
 Status InsertItems(std::string_view flag, const std::vector<std::string>& values,
                    std::set<std::string, std::less<>>* out) {
   AICF_ASSIGN_OR_RETURN(const std::vector<std::string> items, SplitItems(flag, values));
@@ -208,6 +231,7 @@ Status ParseStage(const std::string& text, std::optional<Stage>* stage) {
 Status Convert(const Raw& raw, CompileArgs* args) {
   CompileOptions& options = args->options;
   AICF_ASSIGN_OR_RETURN(options.shapes, ParseShapes("--shapes", raw.shapes));
+  AICF_RETURN_IF_ERROR(ReadBuckets(raw.buckets, &options));
   AICF_RETURN_IF_ERROR(ReadBindings(raw.bind, &options));
   // --check writes nothing, so nothing into the cache of device code either.
   options.images = !raw.no_images && !args->check;

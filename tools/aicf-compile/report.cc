@@ -20,6 +20,17 @@ std::string StepsText(const schema::Program& program) {
                 " fused into others");
 }
 
+/// "one, six (pads)": entry points, and which take smaller inputs; empty for a program without
+/// buckets.
+std::string EntriesText(const schema::Program& program) {
+  if (program.entry_points.size() == 1 && program.entry_points[0].paddings.empty()) return "";
+  std::string out;
+  for (const schema::EntryPoint& e : program.entry_points) {
+    out += StrCat(out.empty() ? "" : ", ", Escape(e.name), e.paddings.empty() ? "" : " (pads)");
+  }
+  return out;
+}
+
 std::string ArenaText(const schema::Program& program) {
   std::string out = FormatBytes(program.arena_bytes);
   if (program.arena_lower_bound > 0) {
@@ -36,6 +47,8 @@ std::string SummaryText(const CompileResult& result, double seconds) {
   const schema::Program& program = result.contents.program;
   std::string out;
   out += Line("target", StrCat(program.target, ", math ", abi::MathModeName(program.math)));
+  const std::string entries = EntriesText(program);
+  if (!entries.empty()) out += Line("entries", entries);
   out += Line("steps", StepsText(program));
   out += Line("weights", FormatBytes(program.weights_bytes));
   out += Line("arena", ArenaText(program));

@@ -37,6 +37,17 @@ Json HeaderJson(const schema::Artifact& artifact) {
   return out;
 }
 
+Json PaddingJson(const schema::Padding& padding) {
+  Json out{{"min", padding.min}, {"inputs", Json::array()}, {"outputs", Json::array()}};
+  for (const schema::PaddedInput& i : padding.inputs) {
+    out["inputs"].push_back(Json{{"input", i.input}, {"axis", i.axis}});
+  }
+  for (const schema::PaddedOutput& o : padding.outputs) {
+    out["outputs"].push_back(Json{{"output", o.output}, {"axis", o.axis}, {"factor", o.factor}});
+  }
+  return out;
+}
+
 Json EntryPointsJson(const schema::Program& program) {
   auto out = Json::array();
   for (const schema::EntryPoint& entry : program.entry_points) {
@@ -64,6 +75,7 @@ Json EntryPointsJson(const schema::Program& program) {
                                    {"step_count", l.step_count},
                                    {"condition", l.condition}});
     }
+    for (const schema::Padding& p : entry.paddings) item["paddings"].push_back(PaddingJson(p));
     out.push_back(std::move(item));
   }
   return out;

@@ -39,6 +39,13 @@ std::string OperandTable(const schema::Program& program, const schema::Step& ste
   return table.ToString("  ");
 }
 
+std::string EntryOf(const schema::Program& program, uint32_t step) {
+  for (const schema::EntryPoint& e : program.entry_points) {
+    if (step - e.first_step < e.step_count) return e.name;
+  }
+  return "";
+}
+
 std::string LaunchText(const schema::Step& step) {
   std::string out =
       StrCat("grid ", Extent(step.launch.grid), ", block ", Extent(step.launch.block));
@@ -55,7 +62,9 @@ std::string StepText(const schema::Artifact& artifact, uint32_t index,
   const schema::Program& program = artifact.program();
   const schema::Step& step = program.steps[index];
   const abi::Problem& problem = step.problem;
+  const std::string entry = EntryOf(program, index);
   std::string out = StrCat("Step ", index, " of ", program.steps.size(), "\n");
+  if (program.entry_points.size() > 1) out += Line("entry", Escape(entry));
   out += Line("kernel", Escape(step.kernel));
   out += Line("family", std::string(abi::FamilyName(problem.family)));
   out += Line("sources", Escape(Join(step.sources, " + ")));
@@ -80,7 +89,7 @@ std::string StepText(const schema::Artifact& artifact, uint32_t index,
   out += "\n" + OperandTable(program, step) + "\nDecisions\n";
   std::vector<const Json*> shown;
   for (const Json& decision : decisions) {
-    if (Concerns(decision, index, step)) shown.push_back(&decision);
+    if (MadeFor(decision, entry) && Concerns(decision, index, step)) shown.push_back(&decision);
   }
   return out + (shown.empty() ? "  none recorded\n" : DecisionListText(shown, "  "));
 }

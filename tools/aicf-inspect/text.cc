@@ -95,6 +95,38 @@ std::string HeaderText(const schema::Artifact& artifact) {
   return out + ProvenanceText(artifact.text(schema::SectionKind::kProvenance)) + "\n";
 }
 
+namespace {
+
+std::string Least(const schema::Program& program, uint32_t buffer, uint32_t axis, uint64_t lost) {
+  return std::to_string(program.buffers[buffer].shape[static_cast<int>(axis)] -
+                        static_cast<int64_t>(lost));
+}
+
+/// One line per padding: which axes, down to where, and what the outputs lose.
+std::string PaddingsText(const schema::Program& program, const schema::EntryPoint& entry) {
+  std::string out;
+  for (const schema::Padding& p : entry.paddings) {
+    const schema::PaddedInput& first = p.inputs[0];
+    const schema::Buffer& buffer = program.buffers[entry.inputs[first.input]];
+    const auto whole = static_cast<uint64_t>(buffer.shape[static_cast<int>(first.axis)]);
+    std::string line;
+    for (const schema::PaddedInput& i : p.inputs) {
+      line += StrCat(line.empty() ? "" : ", ", "axis ", i.axis, " of ",
+                     Escape(program.buffers[entry.inputs[i.input]].name));
+    }
+    line += StrCat(" may be padded from ", p.min, " positions");
+    for (const schema::PaddedOutput& o : p.outputs) {
+      const uint32_t output = entry.outputs[o.output];
+      line += StrCat(", axis ", o.axis, " of ", Escape(program.buffers[output].name), " is then ",
+                     Least(program, output, o.axis, (whole - p.min) * o.factor));
+    }
+    out += "  " + line + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string EntryPointText(const schema::Artifact& artifact) {
   const schema::Program& program = artifact.program();
   std::string out = "Entry points\n";
@@ -117,7 +149,7 @@ std::string EntryPointText(const schema::Artifact& artifact) {
       }
       add(entry.outputs[o], role);
     }
-    out += table.ToString("  ");
+    out += table.ToString("  ") + PaddingsText(program, entry);
     for (const schema::Loop& l : entry.loops) {
       out += StrCat("  loop: steps ", l.first_step, " to ", l.first_step + l.step_count - 1,
                     " repeat while ", Escape(program.buffers[l.condition].name), " holds\n");

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "base/float16.h"
@@ -6,6 +8,7 @@
 #include "tools/aicf-run/tensors.h"
 #include "tools/common/flags.h"
 #include "tools/common/npy.h"
+#include "tools/common/text.h"
 
 namespace aicf::tools {
 namespace {
@@ -85,8 +88,7 @@ Status CheckRange(const TensorInfo& info, const NpyArray& array, const std::stri
   return OkStatus();
 }
 
-Result<InputSource> ReadInput(const TensorInfo& info, const std::string& path) {
-  AICF_ASSIGN_OR_RETURN(NpyArray array, ReadNpy(path));
+Result<InputSource> CheckInput(const TensorInfo& info, const std::string& path, NpyArray array) {
   if (array.dtype != NpyDType(info.dtype) || !(array.shape == info.shape)) {
     return Error(Code::kInvalidArgument, "input '", info.name, "': expected ",
                  DTypeName(info.dtype), " ", ToString(info.shape), ", ", path, " holds ",
@@ -94,6 +96,47 @@ Result<InputSource> ReadInput(const TensorInfo& info, const std::string& path) {
   }
   AICF_RETURN_IF_ERROR(CheckRange(info, array, path));
   return InputSource{info, std::move(array.data), path};
+}
+
+/// The tensor at the shape chosen for it.
+TensorInfo At(TensorInfo info, const Dims& shape) {
+  info.shape = shape;
+  info.bytes = static_cast<uint64_t>(ElementCount(shape).value_or(0) * DTypeBytes(info.dtype));
+  return info;
+}
+
+bool OneShapeOnly(const Program& program) {
+  const EntryInfo& first = program.entries()[0];
+  return program.entries().size() == 1 &&
+         std::ranges::all_of(first.inputs,
+                             [](const TensorInfo& t) { return t.min_shape == t.shape; });
+}
+
+Result<EntryChoice> WholeShapes(const Program& program, size_t entry) {
+  EntryChoice choice{entry, {}, {}};
+  for (const TensorInfo& t : program.entries()[entry].inputs) choice.inputs.push_back(t.shape);
+  for (const TensorInfo& t : program.entries()[entry].outputs) choice.outputs.push_back(t.shape);
+  return choice;
+}
+
+using Arrays = std::map<std::string, NpyArray, std::less<>>;
+
+Result<EntryChoice> ChooseEntry(const Program& program, const std::string& name,
+                                const Arrays& arrays) {
+  if (!name.empty()) {
+    std::vector<std::string> known;
+    for (size_t e = 0; e < program.entries().size(); ++e) {
+      if (program.entries()[e].name == name) return WholeShapes(program, e);
+      known.push_back(program.entries()[e].name);
+    }
+    return Error(Code::kInvalidArgument, "--entry: no entry point is named '", name,
+                 "'; the artifact has ", Join(known, ", "));
+  }
+  // Without a choice, a wrong shape is the input's own error.
+  if (OneShapeOnly(program)) return WholeShapes(program, 0);
+  std::vector<InputShape> shapes;
+  for (const auto& [input, array] : arrays) shapes.push_back({input, array.shape});
+  return program.Choose(shapes);
 }
 
 /// Whether a replay can give the output this shape.
@@ -114,21 +157,45 @@ std::vector<std::string> NamesOf(const std::vector<TensorInfo>& tensors) {
 
 }  // namespace
 
-Result<std::vector<InputSource>> GatherInputs(const std::vector<TensorInfo>& inputs,
-                                              const std::vector<std::string>& load_inputs) {
+Result<Selection> GatherInputs(const Program& program, const std::string& entry,
+                               const std::vector<std::string>& load_inputs) {
   AICF_ASSIGN_OR_RETURN(const auto files,
-                        ParseNamedFiles("--load-inputs", load_inputs, NamesOf(inputs)));
-  std::vector<InputSource> sources;
-  for (const TensorInfo& info : inputs) {
-    const auto file = files.find(info.name);
-    if (file == files.end()) {
-      sources.push_back(MakeUp(info, sources.size()));
+                        ParseNamedFiles("--load-inputs", load_inputs, NamesOf(program.inputs())));
+  Arrays arrays;
+  for (const auto& [name, path] : files) {
+    AICF_ASSIGN_OR_RETURN(NpyArray array, ReadNpy(path));
+    arrays.emplace(name, std::move(array));
+  }
+  Selection selection;
+  AICF_ASSIGN_OR_RETURN(selection.choice, ChooseEntry(program, entry, arrays));
+  const EntryInfo& info = program.entries()[selection.choice.entry];
+  for (size_t i = 0; i < info.inputs.size(); ++i) {
+    const TensorInfo tensor = At(info.inputs[i], selection.choice.inputs[i]);
+    const auto array = arrays.find(tensor.name);
+    if (array == arrays.end()) {
+      selection.inputs.push_back(MakeUp(tensor, i));
       continue;
     }
-    AICF_ASSIGN_OR_RETURN(InputSource source, ReadInput(info, file->second));
-    sources.push_back(std::move(source));
+    AICF_ASSIGN_OR_RETURN(InputSource source, CheckInput(tensor, files.find(tensor.name)->second,
+                                                         std::move(array->second)));
+    selection.inputs.push_back(std::move(source));
   }
-  return sources;
+  for (size_t o = 0; o < info.outputs.size(); ++o) {
+    selection.outputs.push_back(At(info.outputs[o], selection.choice.outputs[o]));
+  }
+  return selection;
+}
+
+Status Select(Session& session, const Program& program, const Selection& selection) {
+  AICF_RETURN_IF_ERROR(session.SelectEntry(program.entries()[selection.choice.entry].name));
+  std::vector<InputShape> shapes;
+  bool padded = false;
+  for (size_t i = 0; i < selection.inputs.size(); ++i) {
+    const TensorInfo& info = selection.inputs[i].info;
+    shapes.push_back({info.name, info.shape});
+    padded = padded || info.shape != program.entries()[selection.choice.entry].inputs[i].shape;
+  }
+  return padded ? session.SelectShapes(shapes) : OkStatus();
 }
 
 Result<std::vector<Reference>> LoadReferences(const std::vector<TensorInfo>& outputs,

@@ -71,22 +71,23 @@ Result<std::shared_ptr<const Program>> LoadProgram(const std::string& path) {
 }
 
 /// First inference, then whatever must see its outputs.
-Status FirstRun(Session& session, const RunOptions& options, const Program& program,
+Status FirstRun(Session& session, const RunOptions& options,
                 const std::vector<Reference>& references, Report* report) {
-  for (const InputSource& input : *report->inputs) {
+  for (const InputSource& input : report->selection->inputs) {
     AICF_RETURN_IF_ERROR(session.SetInput(input.info.name, input.data.data(), input.data.size()));
   }
   const double start = NowMs();
   AICF_RETURN_IF_ERROR(session.Run());
   AICF_RETURN_IF_ERROR(session.Wait());
   report->first_ms = NowMs() - start;
-  for (const TensorInfo& output : program.outputs()) {
+  const std::vector<TensorInfo>& outputs = report->selection->outputs;
+  for (const TensorInfo& output : outputs) {
     AICF_ASSIGN_OR_RETURN(Dims shape, session.OutputShape(output.name));
     report->output_shapes.push_back(shape);
   }
   AICF_ASSIGN_OR_RETURN(report->checks, CheckOutputs(session, references, report->tolerance));
   if (options.export_output.empty()) return OkStatus();
-  return ExportOutputs(session, program.outputs(), options.export_output);
+  return ExportOutputs(session, outputs, options.export_output);
 }
 
 Status SteadyState(Session& session, const RunOptions& options, const Program& program,
@@ -108,13 +109,14 @@ Status Run(RunOptions options) {
   AICF_ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program,
                         LoadProgram(options.artifact));
   const double program_ms = NowMs() - start;
-  AICF_ASSIGN_OR_RETURN(const auto inputs, GatherInputs(program->inputs(), options.load_inputs));
+  AICF_ASSIGN_OR_RETURN(const Selection selection,
+                        GatherInputs(*program, options.entry, options.load_inputs));
   AICF_ASSIGN_OR_RETURN(const auto references,
-                        LoadReferences(program->outputs(), options.load_ref_outputs));
+                        LoadReferences(selection.outputs, options.load_ref_outputs));
   Report report;
   report.options = &options;
   report.program = program.get();
-  report.inputs = &inputs;
+  report.selection = &selection;
   report.tolerance = options.tolerance.OrDefault();
   const bool cuda_artifact = program->target().starts_with("cuda");
   report.on_cuda = cuda_artifact && options.session.device != "cpu";
@@ -127,11 +129,12 @@ Status Run(RunOptions options) {
   const double session_start = NowMs();
   AICF_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                         Session::Create(program, options.session));
+  AICF_RETURN_IF_ERROR(Select(*session, *program, selection));
   report.load_ms = program_ms + NowMs() - session_start;
   report.device = session->device_name();
   report.memory = session->memory();
 
-  AICF_RETURN_IF_ERROR(FirstRun(*session, options, *program, references, &report));
+  AICF_RETURN_IF_ERROR(FirstRun(*session, options, references, &report));
   if (!options.json) Print(HeadText(report) + CheckText(report));
   AICF_RETURN_IF_ERROR(SteadyState(*session, options, *program, outputs, &report));
   Print(options.json ? JsonText(report) : TailText(report));

@@ -19,6 +19,8 @@ constexpr std::string_view kExamples = R"(Examples:
       PASS or FAIL per output; exit code 1 on FAIL
   aicf-run rec.aicf --profile --export-profile=rec.trace.json
       time per step with its source nodes; the file opens in ui.perfetto.dev
+  aicf-run rec.aicf --entry=six
+      one of several entry points (aicf-compile --bucket); inputs from files select theirs
   aicf-run rec_cuda.aicf --device=cpu
       the plan made for CUDA, step by step on the CPU reference kernels
 
@@ -51,6 +53,10 @@ void AddTensorFlags(CommandLine& line, Raw& raw, RunOptions& options) {
   const std::string group = "Inputs and outputs";
   line.AddList("--load-inputs", options.load_inputs,
                "NAME:FILE  an input from a .npy file; repeats")
+      ->group(group);
+  line.AddValue("--entry", options.entry,
+                "NAME  the entry point to run, with its whole shapes; default: the one\n"
+                "that serves the loaded inputs, or the first")
       ->group(group);
   line.AddList("--load-ref-outputs", options.load_ref_outputs,
                "NAME:FILE  an expected output; repeats")

@@ -13,6 +13,7 @@ namespace aicf::tools {
 
 struct RunOptions {
   std::string artifact;
+  std::string entry;  ///< entry point's name; empty: the one that serves the loaded inputs
   SessionOptions session;
 
   std::vector<std::string> load_inputs;       ///< "name:file.npy", names checked once loaded

@@ -41,14 +41,29 @@ std::string ErrorText(double error) {
   return text;
 }
 
+const EntryInfo& EntryOf(const Report& report) {
+  return report.program->entries()[report.selection->choice.entry];
+}
+
+/// ", entry six" where there is more than one.
+std::string EntryText(const Report& report) {
+  if (report.program->entries().size() == 1) return "";
+  return StrCat(", entry ", Escape(EntryOf(report).name));
+}
+
 std::string TensorTable(const Report& report) {
   Table table({{"tensor"}, {"dtype"}, {"shape"}, {""}});
-  for (const InputSource& input : *report.inputs) {
+  const Selection& selection = *report.selection;
+  for (size_t i = 0; i < selection.inputs.size(); ++i) {
+    const InputSource& input = selection.inputs[i];
+    const Dims& whole = EntryOf(report).inputs[i].shape;
+    const std::string padded =
+        input.info.shape == whole ? "" : StrCat(", padded to ", ToString(whole));
     table.Add({Escape(input.info.name), std::string(DTypeName(input.info.dtype)),
-               ToString(input.info.shape), "input: " + Escape(input.origin)});
+               ToString(input.info.shape), StrCat("input: ", Escape(input.origin), padded)});
   }
-  for (size_t o = 0; o < report.program->outputs().size(); ++o) {
-    const TensorInfo& output = report.program->outputs()[o];
+  for (size_t o = 0; o < selection.outputs.size(); ++o) {
+    const TensorInfo& output = selection.outputs[o];
     const bool dynamic = output.dynamic_axis >= 0;
     table.Add({Escape(output.name), std::string(DTypeName(output.dtype)),
                ToString(report.output_shapes[o]),
@@ -141,7 +156,8 @@ Json ProfileJson(const Report& report) {
 std::string HeadText(const Report& report) {
   const Program& program = *report.program;
   std::string out = Escape(report.options->artifact) + "\n\n";
-  out += Line("target", StrCat(program.target(), ", ", program.step_count(), " steps"));
+  out += Line("target", StrCat(program.target(), ", ", EntryOf(report).step_count, " steps",
+                               EntryText(report)));
   out += Line("device", DeviceText(report));
   out += Line("memory", StrCat(FormatBytes(report.memory.total_device_bytes), " (weights ",
                                FormatBytes(report.memory.weights_bytes), ", arena ",
@@ -200,7 +216,8 @@ std::string JsonText(const Report& report) {
                          {"weights", report.memory.weights_bytes},
                          {"staging", report.memory.staging_bytes},
                          {"peak_rss", PeakRssBytes()}};
-  out["steps"] = report.program->step_count();
+  out["entry"] = EntryOf(report).name;
+  out["steps"] = EntryOf(report).step_count;
   if (!report.checks.empty()) out["checks"] = ChecksJson(report);
   if (!report.profile.empty()) out["profile"] = ProfileJson(report);
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

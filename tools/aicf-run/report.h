@@ -15,7 +15,7 @@ struct Report {
   const RunOptions* options = nullptr;
   const Program* program = nullptr;
   std::vector<Dims> output_shapes;  ///< that the first run gave the outputs
-  const std::vector<InputSource>* inputs = nullptr;
+  const Selection* selection = nullptr;
   std::string device;
   int threads = 0;  ///< CPU; 0 on CUDA
   bool on_cuda = false;

@@ -17,10 +17,23 @@ struct InputSource {
   std::string origin;  ///< "line.npy", or "random in [-1, 1)"
 };
 
-/// Reads the files named by --load-inputs and makes up the rest: a fixed sequence that depends on
-/// the input's position only. Errors: kInvalidArgument (unknown name, other dtype or shape), kIo.
-Result<std::vector<InputSource>> GatherInputs(const std::vector<TensorInfo>& inputs,
-                                              const std::vector<std::string>& load_inputs);
+/// Which entry point runs, with what.
+struct Selection {
+  EntryChoice choice;
+  std::vector<InputSource> inputs;  ///< with the shapes chosen
+  std::vector<TensorInfo>
+      outputs;  ///< with the shapes chosen, an output's dynamic axis at its largest
+};
+
+/// Reads the files named by --load-inputs, chooses the entry point that serves their shapes
+/// (`entry` unless it is empty; the first without files) and makes up the rest: a fixed sequence
+/// that depends on the input's position only. Errors: kInvalidArgument (unknown name, other dtype
+/// or shape), kIo.
+Result<Selection> GatherInputs(const Program& program, const std::string& entry,
+                               const std::vector<std::string>& load_inputs);
+
+/// Makes the session do what was chosen. Errors: those of Session::SelectShapes.
+Status Select(Session& session, const Program& program, const Selection& selection);
 
 struct Reference {
   TensorInfo info;  ///< of the output

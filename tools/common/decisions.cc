@@ -49,6 +49,11 @@ bool SameButSubject(const Json& a, const Json& b) {
   return plain(a) && plain(b);
 }
 
+std::string EntryText(const Json& decision) {
+  const std::string entry = Field(decision, "entry");
+  return entry.empty() ? "" : StrCat("  (entry ", Escape(entry), ")");
+}
+
 std::string ChoiceText(const Json& decision, std::string_view indent) {
   std::string why = Field(decision, "reason");
   const std::string cost = Cost(decision);
@@ -85,6 +90,11 @@ std::vector<Json> ParseDecisions(std::string_view lines) {
   return decisions;
 }
 
+bool MadeFor(const Json& decision, std::string_view entry) {
+  const std::string own = Field(decision, "entry");
+  return own.empty() || own == entry;
+}
+
 bool Concerns(const Json& decision, uint32_t index, const schema::Step& step) {
   const std::string subject = Field(decision, "subject");
   if (subject.starts_with(StrCat("step ", index, " "))) return true;
@@ -101,7 +111,7 @@ std::string DecisionListText(const std::vector<const Json*>& decisions, std::str
     const std::string kind = Field(decision, "kind");
     const size_t pad = kind.size() < 10 ? 10 - kind.size() : 1;
     out += continues ? body : StrCat(indent, Escape(kind), std::string(pad, ' '));
-    out += Escape(Field(decision, "subject")) + "\n";
+    out += Escape(Field(decision, "subject")) + EntryText(decision) + "\n";
     if (i + 1 < decisions.size() && SameButSubject(decision, *decisions[i + 1])) continue;
     out += ChoiceText(decision, body) + AlternativesText(decision, body);
   }

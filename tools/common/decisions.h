@@ -18,6 +18,9 @@ using Json = nlohmann::ordered_json;
 /// line}.
 std::vector<Json> ParseDecisions(std::string_view lines);
 
+/// Whether the decision was made for the entry point, or for a program that has one only.
+bool MadeFor(const Json& decision, std::string_view entry);
+
 /// Whether the decision speaks of the step: it names the step's number or one of its source nodes.
 bool Concerns(const Json& decision, uint32_t index, const schema::Step& step);
 

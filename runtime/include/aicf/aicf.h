@@ -37,6 +37,34 @@ struct TensorInfo {
   /// Outputs: the axis whose extent each replay decides (NonZero, NonMaxSuppression and their like);
   /// shape and bytes are then the largest possible, Session::OutputShape the actual ones. -1: none.
   int dynamic_axis = -1;
+  /// The shape at the most padding that the entry point allows: its inputs may have every shape from
+  /// this to `shape` whose extents belong together, and its outputs then have theirs. Equal to
+  /// `shape` where nothing may be padded.
+  Dims min_shape;
+};
+
+/// One set of input shapes that the model is compiled for: "main", or a bucket. All of a program's
+/// entry points have the same inputs and outputs by name and dtype.
+struct EntryInfo {
+  std::string name;
+  std::vector<TensorInfo> inputs;
+  std::vector<TensorInfo> outputs;
+  uint32_t first_step = 0;  ///< its steps, among the program's
+  uint32_t step_count = 0;
+};
+
+/// A shape that an input shall have.
+struct InputShape {
+  std::string_view name;
+  Dims shape;
+};
+
+/// The entry point that serves certain shapes, and the shapes of all its tensors then (an output's
+/// dynamic axis at its largest).
+struct EntryChoice {
+  size_t entry = 0;           ///< index into Program::entries()
+  std::vector<Dims> inputs;   ///< as EntryInfo::inputs
+  std::vector<Dims> outputs;  ///< as EntryInfo::outputs
 };
 
 /// A loaded, verified artifact. Immutable; share one between any number of threads and sessions.
@@ -50,9 +78,17 @@ class AICF_API Program {
   ~Program();
 
   const std::string& target() const;  ///< "cpu:avx512", "cuda:sm_90a"
+  /// Never empty; in the order in which they were given to the compiler.
+  const std::vector<EntryInfo>& entries() const;
+  /// The first entry point's, which is the only one of a program without buckets.
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;
   size_t step_count() const;
+  /// The entry point that serves these shapes: the first that has them exactly; else, of those that
+  /// the compiler proved to give the same results when inputs are padded to their shapes, the one of
+  /// the smallest inputs. An input that is not named takes what an entry point has.
+  /// Errors: kInvalidArgument naming an unknown or repeated input, or listing the shapes that exist.
+  Result<EntryChoice> Choose(std::span<const InputShape> shapes) const;
   /// The source model's own key/value strings, e.g. a recogniser's "character" list; empty when
   /// absent.
   std::string_view metadata(std::string_view key) const;
@@ -105,7 +141,10 @@ struct MemoryReport {
   uint64_t total_device_bytes = 0;
 };
 
-/// One executable instance: arena, captured graph, bound inputs and outputs.
+/// One executable instance: arena, one captured graph per entry point, bound inputs and outputs.
+///
+/// A session serves all entry points of its program in one arena. One of them is selected at a time,
+/// the program's first to begin with; every function below means that one's tensors and steps.
 ///
 /// Thread safety: different sessions are independent; two threads inside one session at once get
 /// kInvalidArgument ("busy") from the later call, never torn results.
@@ -113,7 +152,8 @@ struct MemoryReport {
 class AICF_API Session {
  public:
   /// Allocates, uploads weights (once per program and device), loads kernels, captures and
-  /// instantiates. Errors: kDevice (missing, incompatible: names what would work), kResource (bytes
+  /// instantiates the graph of every entry point, so that the first use of each costs what every use
+  /// costs. Errors: kDevice (missing, incompatible: names what would work), kResource (bytes
   /// needed and free), kUnsupported.
   static Result<std::unique_ptr<Session>> Create(std::shared_ptr<const Program> program,
                                                  const SessionOptions& options);
@@ -121,12 +161,27 @@ class AICF_API Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  /// Selects the entry point that Program::Choose names for these shapes; the inputs then have exactly
+  /// these shapes for SetInput, which pads, and the outputs the shapes that belong to them, for
+  /// OutputShape and GetOutput, which cut. What was selected before keeps no contents: all inputs are
+  /// zero again and outputs undefined, unless the selection is the one that was there already.
+  /// After kEventRecord or kNoSync wait for the replay first. Allocates nothing but an error's text.
+  /// Errors: those of Choose, or a replay still in flight; nothing is changed.
+  virtual Status SelectShapes(std::span<const InputShape> shapes) = 0;
+  /// Selects an entry point by its name, with its whole shapes; as SelectShapes otherwise.
+  virtual Status SelectEntry(std::string_view name) = 0;
+  /// The index of the selected entry point in Program::entries().
+  virtual size_t selected_entry() const = 0;
+  /// The shape that SetInput takes. Errors: kInvalidArgument naming the known inputs.
+  virtual Result<Dims> InputShapeOf(std::string_view name) = 0;
+
   /// Copies a dense host tensor in (pinned staging on CUDA; the upload happens in Run).
   /// An input never set is zero. After kEventRecord or kNoSync wait for the replay first.
   /// Errors: kInvalidArgument naming expected and found bytes or the known names, or a replay still
   /// in flight; nothing is changed.
   virtual Status SetInput(std::string_view name, const void* data, uint64_t bytes) = 0;
-  /// The shape that the last replay gave an output: TensorInfo::shape but for its dynamic axis.
+  /// The shape that the last replay gave an output: TensorInfo::shape but for what is padded and its
+  /// dynamic axis.
   /// After kEventRecord or kNoSync call Wait() first. Cost: for an output without a dynamic axis none;
   /// else reading one number (CUDA without transfers: a download).
   /// Errors: kInvalidArgument naming the known outputs, or a replay still in flight.
@@ -135,7 +190,8 @@ class AICF_API Session {
   /// first (a replay still in flight is refused).
   virtual Status GetOutput(std::string_view name, void* data, uint64_t bytes) = 0;
 
-  /// Direct access: the session's own memory for the tensor. CUDA: a device pointer, dense,
+  /// Direct access: the session's own memory for the tensor, of the whole shape TensorInfo::shape,
+  /// padding included, while the entry point is selected. CUDA: a device pointer, dense,
   /// 256-byte aligned, valid until the session ends; writing inputs there replaces SetInput (pass
   /// transfers=false). CPU: a host pointer.
   virtual Result<void*> InputPointer(std::string_view name) = 0;

@@ -78,8 +78,27 @@ AICF_C_API aicf_code aicf_program_input(aicf_program program, uint32_t index,
 AICF_C_API aicf_code aicf_program_output(aicf_program program, uint32_t index,
                                          aicf_tensor_info* info);
 
+/* A program compiled for several sets of shapes has an entry point for each; the functions above
+ * mean the first. All have the same inputs and outputs by name and dtype. */
+typedef struct aicf_entry_info {
+  const char*
+      name; /* "main", or the bucket's; valid while the program, or a session of it, exists */
+  uint32_t inputs;
+  uint32_t outputs;
+  uint32_t first_step; /* its steps among the program's */
+  uint32_t steps;
+} aicf_entry_info;
+AICF_C_API aicf_code aicf_program_entry_count(aicf_program program, uint32_t* count);
+AICF_C_API aicf_code aicf_program_entry(aicf_program program, uint32_t entry,
+                                        aicf_entry_info* info);
+/* min_shape, which may be NULL: the tensor's shape at the most padding that the entry point allows;
+ * equal to info->shape where nothing may be padded. */
+AICF_C_API aicf_code aicf_program_entry_input(aicf_program program, uint32_t entry, uint32_t index,
+                                              aicf_tensor_info* info, int64_t min_shape[8]);
+AICF_C_API aicf_code aicf_program_entry_output(aicf_program program, uint32_t entry, uint32_t index,
+                                               aicf_tensor_info* info, int64_t min_shape[8]);
 typedef struct aicf_program_sizes {
-  uint64_t steps;
+  uint64_t steps; /* of the first entry point */
   uint64_t arena_bytes;
   uint64_t weights_bytes;
 } aicf_program_sizes;
@@ -112,6 +131,26 @@ AICF_C_API aicf_code aicf_session_create(aicf_program program, const aicf_sessio
 /* Waits for calls under way in other threads, then frees everything. */
 AICF_C_API aicf_code aicf_session_destroy(aicf_session session);
 
+/* A shape that an input shall have. */
+typedef struct aicf_input_shape {
+  const char* name;
+  int64_t shape[8];
+  int32_t rank;
+  int32_t reserved; /* 0 */
+} aicf_input_shape;
+/* Selects the entry point that serves these shapes: exactly, or by padding where the compiler
+ * proved that padding changes no result. Every other session function means the selected one (at
+ * first the program's first); inputs then have these shapes for set_input, and all are zero again
+ * unless the selection stays what it was. AICF_INVALID_ARGUMENT lists the shapes that exist. */
+AICF_C_API aicf_code aicf_session_select_shapes(aicf_session session,
+                                                const aicf_input_shape* shapes, uint32_t count);
+/* The same by the entry point's name, with its whole shapes. */
+AICF_C_API aicf_code aicf_session_select_entry(aicf_session session, const char* name);
+/* *entry: the selected entry point's index. */
+AICF_C_API aicf_code aicf_session_selected_entry(aicf_session session, uint32_t* entry);
+/* The shape that set_input takes. */
+AICF_C_API aicf_code aicf_session_input_shape(aicf_session session, const char* name,
+                                              int64_t shape[8], int32_t* rank);
 AICF_C_API aicf_code aicf_session_set_input(aicf_session session, const char* name,
                                             const void* data, uint64_t bytes);
 AICF_C_API aicf_code aicf_session_get_output(aicf_session session, const char* name, void* data,

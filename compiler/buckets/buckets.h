@@ -1,0 +1,38 @@
+/// The entry points that one compilation makes: the model at several bound sets of shapes.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/ir/graph.h"
+
+namespace aicf {
+
+struct CompileOptions;
+
+/// Shapes by input name, as given for --shapes and --bucket.
+using ShapeMap = std::map<std::string, Dims, std::less<>>;
+
+/// One entry point: its name in the artifact, and what it binds. Inputs that the model itself gives
+/// a shape need not be named.
+struct Bucket {
+  std::string name;
+  ShapeMap shapes;
+};
+
+/// "main" where options.shapes are given or there is no bucket, then the buckets in their order.
+/// Errors: kInvalidArgument for a name that is empty, given twice or "main" beside a main.
+Result<std::vector<Bucket>> EntryPointsOf(const CompileOptions& options);
+
+/// The shapes of all of the model's inputs in each entry point, in the model's order.
+/// Errors: those of BindShapes, naming the bucket; kInvalidArgument for two of equal shapes, of
+/// which one could never be chosen.
+Result<std::vector<std::vector<Dims>>> InputShapes(const ir::Graph& model,
+                                                   const std::vector<Bucket>& entries);
+
+/// "bucket 'b6'"; "" for the only entry point of a compilation without buckets.
+std::string EntryLabel(const CompileOptions& options, const Bucket& entry);
+
+}  // namespace aicf

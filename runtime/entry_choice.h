@@ -1,0 +1,23 @@
+/// Which entry point serves given input shapes. The rules are those of Program::Choose.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "aicf/aicf.h"
+#include "schema/program.h"
+
+namespace aicf {
+
+/// What callers see of a verified program's entry points.
+std::vector<EntryInfo> DescribeEntries(const schema::Program& program);
+
+/// Fills `choice`, which allocates nothing once its lists have held as many shapes before. `choice`
+/// is undefined after an error.
+Status ChooseEntry(const schema::Program& program, const std::vector<EntryInfo>& entries,
+                   std::span<const InputShape> shapes, EntryChoice* choice);
+
+/// The whole shapes of one entry point.
+void ChooseWhole(const std::vector<EntryInfo>& entries, size_t entry, EntryChoice* choice);
+
+}  // namespace aicf
