@@ -70,11 +70,11 @@ std::string OnnxSupportMarkdown() {
       ". A model\nthat needs something else is refused with exit code 4; `aicf-compile --check` lists "
       "all of its gaps at once.\n\n"
       "Functions that a model brings along (IR version 8) are inlined. Input shapes are bound with "
-      "`--shapes`;\ninputs whose values decide shapes or axes with `--bind`. Control flow whose "
-      "conditions are known while\ncompiling disappears. If and Loop also run with conditions and trip "
-      "counts that a run decides: branches\nwith results of one shape, carried values that keep "
-      "theirs, stacked results where the model has a constant\ntrip count, which a condition may cut "
-      "short.\n");
+      "`--shapes`,\nseveral sets of them with `--bucket`; inputs whose values decide shapes or axes "
+      "with `--bind`. Control flow\nwhose conditions are known while compiling disappears. If and Loop "
+      "also run with conditions and trip counts\nthat a run decides: branches with results of one "
+      "shape, carried values that keep theirs, stacked results\nwhere the model has a constant trip "
+      "count, which a condition may cut short.\n");
   for (const auto& [domain, ops] : ByDomain()) {
     out += StrCat("\n## ", domain.empty() ? "ONNX" : domain, " (", ops.size(), " ops)\n\n", List(ops));
   }

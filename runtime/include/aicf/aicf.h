@@ -43,8 +43,8 @@ struct TensorInfo {
   Dims min_shape;
 };
 
-/// One set of input shapes that the model is compiled for: "main", or a bucket. All of a program's
-/// entry points have the same inputs and outputs by name and dtype.
+/// One set of input shapes that the model is compiled for: "main", or a bucket. Those of one
+/// compilation have the same inputs and outputs by name and dtype.
 struct EntryInfo {
   std::string name;
   std::vector<TensorInfo> inputs;

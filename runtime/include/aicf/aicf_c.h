@@ -79,7 +79,7 @@ AICF_C_API aicf_code aicf_program_output(aicf_program program, uint32_t index,
                                          aicf_tensor_info* info);
 
 /* A program compiled for several sets of shapes has an entry point for each; the functions above
- * mean the first. All have the same inputs and outputs by name and dtype. */
+ * mean the first. Those of one compilation have the same inputs and outputs by name and dtype. */
 typedef struct aicf_entry_info {
   const char*
       name; /* "main", or the bucket's; valid while the program, or a session of it, exists */
