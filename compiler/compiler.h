@@ -25,7 +25,7 @@ using Policy = std::map<std::string, std::string, std::less<>>;
 
 struct CompileOptions {
   std::string target = "cpu";
-  ShapeMap shapes;                                   ///< by input name; overrides the model's
+  ShapeMap shapes;  ///< by input name; overrides the model's
   /// More entry points, or instead of the one without a name where `shapes` is empty. With buckets,
   /// what may be padded is proven of every entry point (compiler/buckets/padding.h).
   std::vector<Bucket> buckets;

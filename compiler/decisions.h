@@ -34,8 +34,8 @@ class DecisionLog {
   void Record(Decision decision) { decisions_.push_back(std::move(decision)); }
   const std::vector<Decision>& decisions() const { return decisions_; }
   std::vector<Decision>& mutable_decisions() { return decisions_; }
-  /// Takes over the decisions made for one of several entry points, whose first step is `first_step`
-  /// of the program: "step 3 [node]" becomes the program's own number.
+  /// Takes over the decisions made for one of several entry points, whose first step is
+  /// `first_step` of the program: "step 3 [node]" becomes the program's own number.
   void Append(const DecisionLog& other, std::string_view entry, size_t first_step);
   /// One JSON object per line, keys in a fixed order.
   std::string ToJsonLines() const;

@@ -55,9 +55,9 @@ class SessionBase : public Session {
   /// Selects the program's first entry point.
   explicit SessionBase(std::shared_ptr<const Program> program);
 
-  /// All of these mean the selected entry point. `index` counts its inputs (outputs, counts of extents
-  /// among them) in their order; `data` goes to the input, or comes from the output, from byte
-  /// `offset` on.
+  /// All of these mean the selected entry point. `index` counts its inputs (outputs, counts of
+  /// extents among them) in their order; `data` goes to the input, or comes from the output, from
+  /// byte `offset` on.
   virtual Status StoreInput(size_t index, uint64_t offset, const void* data, uint64_t bytes) = 0;
   virtual Status LoadOutput(size_t index, uint64_t offset, void* data, uint64_t bytes) = 0;
   virtual Result<void*> InputAddress(size_t index) = 0;

@@ -131,8 +131,8 @@ struct PaddedOutput {
 /// padded with anything: the compiler proved that what the outputs keep does not depend on it, and
 /// equals what the model gives for tensors of the smaller shape.
 struct Padding {
-  uint64_t min = 1;                       ///< least positions; at least 1, fewer than the axes have
-  std::vector<PaddedInput> inputs;        ///< ascending; of one extent
+  uint64_t min = 1;                 ///< least positions; at least 1, fewer than the axes have
+  std::vector<PaddedInput> inputs;  ///< ascending; of one extent
   std::vector<PaddedOutput> outputs = {};  ///< ascending
   friend bool operator==(const Padding&, const Padding&) = default;
 };

@@ -141,8 +141,9 @@ Status CheckPaddedInputs(const Program& p, const EntryPoint& e, const Padding& p
     }
     const auto found = static_cast<uint64_t>(b.shape[static_cast<int>(x.axis)]);
     if (i == 0) *extent = found;
-    const bool ascending = i == 0 || std::pair(padding.inputs[i - 1].input,
-                                               padding.inputs[i - 1].axis) < std::pair(x.input, x.axis);
+    const bool ascending =
+        i == 0 || std::pair(padding.inputs[i - 1].input, padding.inputs[i - 1].axis) <
+                      std::pair(x.input, x.axis);
     if (found != *extent || !ascending || !seen.emplace(x.input, x.axis).second) {
       return Error(Code::kBadArtifact, Describe(p, e.inputs[x.input]), ": padding of axis ", x.axis,
                    " with extent ", found, ", expected each axis once, ascending, of extent ",
@@ -162,9 +163,9 @@ Status CheckPaddedOutputs(const Program& p, const EntryPoint& e, const Padding& 
     }
     const Buffer& b = p.buffers[e.outputs[x.output]];
     const bool axis = x.axis < static_cast<uint32_t>(b.shape.rank());
-    const bool ascending = i == 0 || std::pair(padding.outputs[i - 1].output,
-                                               padding.outputs[i - 1].axis) <
-                                         std::pair(x.output, x.axis);
+    const bool ascending =
+        i == 0 || std::pair(padding.outputs[i - 1].output, padding.outputs[i - 1].axis) <
+                      std::pair(x.output, x.axis);
     if (!axis || !ascending || !seen.emplace(x.output, x.axis).second) {
       return Error(Code::kBadArtifact, Describe(p, e.outputs[x.output]), ": padding shrinks axis ",
                    x.axis, " of rank ", b.shape.rank(), ", expected each axis once, ascending");

@@ -23,7 +23,13 @@ struct OpenExtent {
   std::string label;  ///< "extent "batch"", or an axis of an input
   std::vector<schema::PaddedInput> axes;
   int64_t extent = 0;
+  /// Nothing says that the axes belong together but equal extents, which may be chance.
+  bool guessed = false;
 };
+
+std::string AxisLabel(uint32_t axis, std::string_view input) {
+  return StrCat("axis ", axis, " of ", Quote(input));
+}
 
 /// Axes of one key are one extent: a symbol, or else the extents in every entry point.
 std::vector<OpenExtent> FindOpenExtents(const ir::Graph& model, const std::vector<Shapes>& shapes,
@@ -38,10 +44,11 @@ std::vector<OpenExtent> FindOpenExtents(const ir::Graph& model, const std::vecto
       std::vector<int64_t> extents;
       for (const Shapes& s : shapes) extents.push_back(s[i][d]);
       const std::string label = named ? StrCat("extent ", Quote(v.symbols[d]))
-                                      : StrCat("axis ", d, " of ", Quote(v.name));
+                                      : AxisLabel(static_cast<uint32_t>(d), v.name);
       const auto [at, added] = places.try_emplace(
           {named ? label : "", named ? std::vector<int64_t>{} : extents}, open.size());
-      if (added) open.push_back({label, {}, shapes[entry][i][d]});
+      if (added) open.push_back({label, {}, shapes[entry][i][d], !named});
+      if (!added && !named) open[at->second].label += " and " + label;
       open[at->second].axes.push_back({static_cast<uint32_t>(i), static_cast<uint32_t>(d)});
     }
   }
@@ -80,8 +87,9 @@ class Prover {
         probes_(std::clamp(kNodeBudget / std::max<size_t>(whole.nodes.size(), 1), kMinProbes,
                            kMaxProbes)) {}
 
-  /// Adds what is proven of one more extent, beside those added before.
-  void Add(const OpenExtent& open) {
+  /// Adds what is proven of one more extent, beside those added before. False where that is
+  /// nothing.
+  bool Add(const OpenExtent& open) {
     std::string why;
     schema::Padding padding{static_cast<uint64_t>(open.extent), open.axes};
     const int64_t floor = open.extent - Room();
@@ -105,6 +113,7 @@ class Prover {
       }
     }
     Record(open, proven, why);
+    return proven;
   }
 
   std::vector<schema::Padding> Take() { return std::move(paddings_); }
@@ -245,7 +254,13 @@ Result<std::vector<schema::Padding>> ProvePaddings(const ir::Graph& model,
   if (open.empty()) return std::vector<schema::Padding>{};
   AICF_ASSIGN_OR_RETURN(const ir::Graph whole, Prepare(model, shapes[entry], context));
   Prover prover(model, whole, shapes[entry], context);
-  for (const OpenExtent& extent : open) prover.Add(extent);
+  for (const OpenExtent& extent : open) {
+    if (prover.Add(extent) || !extent.guessed || extent.axes.size() < 2) continue;
+    for (const schema::PaddedInput& axis : extent.axes) {
+      const std::string& name = model.values[model.inputs[axis.input]].name;
+      prover.Add({AxisLabel(axis.axis, name), {axis}, extent.extent});
+    }
+  }
   return prover.Take();
 }
 

@@ -12,7 +12,8 @@
 namespace aicf {
 
 /// Looks at every extent that the model leaves open: axes that share a symbol are padded together,
-/// as are unnamed axes that have equal extents in every entry point.
+/// as are unnamed axes that have equal extents in every entry point. Where that proves nothing of
+/// unnamed axes, each is looked at by itself.
 ///
 /// Independence of what is padded is not enough: a model may compute with its own extents (a mean
 /// as a sum over a Shape). So the model is prepared at each smaller extent as well, and each of

@@ -100,6 +100,17 @@ TEST(Padding, UnnamedAxesBelongTogetherWhereEveryBucketSaysSo) {
   EXPECT_EQ(Prove(model, {square, wide}, 1).paddings.size(), 2u);
 }
 
+// Rows and positions have as many by chance; only the rows may be padded.
+TEST(Padding, EqualExtentsMayBeChance) {
+  const ir::Graph model =
+      testing::OpenModel("input %x: f32[?x?]\n%y: f32 = Softmax(%x) {axis=-1} \"n\"\noutput %y");
+  const Proven p = Prove(model, {{{"x", {4, 4}}}});
+  ASSERT_EQ(p.decisions.size(), 3u);
+  EXPECT_EQ(p.decisions[0].subject, "axis 0 of \"x\" and axis 1 of \"x\", 4 positions");
+  const std::vector<schema::Padding> want = {{1, {{0, 0}}, {{0, 0, 1}}}};
+  EXPECT_EQ(p.paddings, want);
+}
+
 // Rows of a flattened product may go, the columns between them may not.
 TEST(Padding, AnExtentInsideAnotherIsExact) {
   const ir::Graph model = testing::OpenModel(

@@ -37,8 +37,8 @@ struct TensorInfo {
   /// Outputs: the axis whose extent each replay decides (NonZero, NonMaxSuppression and their like);
   /// shape and bytes are then the largest possible, Session::OutputShape the actual ones. -1: none.
   int dynamic_axis = -1;
-  /// The shape at the most padding that the entry point allows: its inputs may have every shape from
-  /// this to `shape` whose extents belong together, and its outputs then have theirs. Equal to
+  /// The shape at the most padding that the entry point allows: its inputs may have every shape
+  /// from this to `shape` whose extents belong together, and its outputs then have theirs. Equal to
   /// `shape` where nothing may be padded.
   Dims min_shape;
 };
@@ -85,9 +85,9 @@ class AICF_API Program {
   const std::vector<TensorInfo>& outputs() const;
   size_t step_count() const;
   /// The entry point that serves these shapes: the first that has them exactly; else, of those that
-  /// the compiler proved to give the same results when inputs are padded to their shapes, the one of
-  /// the smallest inputs. An input that is not named takes what an entry point has.
-  /// Errors: kInvalidArgument naming an unknown or repeated input, or listing the shapes that exist.
+  /// the compiler proved to give the same results when inputs are padded to their shapes, the one
+  /// of the smallest inputs. An input that is not named takes what an entry point has. Errors:
+  /// kInvalidArgument naming an unknown or repeated input, or listing the shapes that exist.
   Result<EntryChoice> Choose(std::span<const InputShape> shapes) const;
   /// The source model's own key/value strings, e.g. a recogniser's "character" list; empty when
   /// absent.
@@ -143,8 +143,9 @@ struct MemoryReport {
 
 /// One executable instance: arena, one captured graph per entry point, bound inputs and outputs.
 ///
-/// A session serves all entry points of its program in one arena. One of them is selected at a time,
-/// the program's first to begin with; every function below means that one's tensors and steps.
+/// A session serves all entry points of its program in one arena. One of them is selected at a
+/// time, the program's first to begin with; every function below means that one's tensors and
+/// steps.
 ///
 /// Thread safety: different sessions are independent; two threads inside one session at once get
 /// kInvalidArgument ("busy") from the later call, never torn results.
@@ -152,8 +153,8 @@ struct MemoryReport {
 class AICF_API Session {
  public:
   /// Allocates, uploads weights (once per program and device), loads kernels, captures and
-  /// instantiates the graph of every entry point, so that the first use of each costs what every use
-  /// costs. Errors: kDevice (missing, incompatible: names what would work), kResource (bytes
+  /// instantiates the graph of every entry point, so that the first use of each costs what every
+  /// use costs. Errors: kDevice (missing, incompatible: names what would work), kResource (bytes
   /// needed and free), kUnsupported.
   static Result<std::unique_ptr<Session>> Create(std::shared_ptr<const Program> program,
                                                  const SessionOptions& options);
@@ -161,12 +162,12 @@ class AICF_API Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Selects the entry point that Program::Choose names for these shapes; the inputs then have exactly
-  /// these shapes for SetInput, which pads, and the outputs the shapes that belong to them, for
-  /// OutputShape and GetOutput, which cut. What was selected before keeps no contents: all inputs are
-  /// zero again and outputs undefined, unless the selection is the one that was there already.
-  /// After kEventRecord or kNoSync wait for the replay first. Allocates nothing but an error's text.
-  /// Errors: those of Choose, or a replay still in flight; nothing is changed.
+  /// Selects the entry point that Program::Choose names for these shapes; the inputs then have
+  /// exactly these shapes for SetInput, which pads, and the outputs the shapes that belong to them,
+  /// for OutputShape and GetOutput, which cut. What was selected before keeps no contents: all
+  /// inputs are zero again and outputs undefined, unless the selection is the one that was there
+  /// already. After kEventRecord or kNoSync wait for the replay first. Allocates nothing but an
+  /// error's text. Errors: those of Choose, or a replay still in flight; nothing is changed.
   virtual Status SelectShapes(std::span<const InputShape> shapes) = 0;
   /// Selects an entry point by its name, with its whole shapes; as SelectShapes otherwise.
   virtual Status SelectEntry(std::string_view name) = 0;
@@ -180,11 +181,10 @@ class AICF_API Session {
   /// Errors: kInvalidArgument naming expected and found bytes or the known names, or a replay still
   /// in flight; nothing is changed.
   virtual Status SetInput(std::string_view name, const void* data, uint64_t bytes) = 0;
-  /// The shape that the last replay gave an output: TensorInfo::shape but for what is padded and its
-  /// dynamic axis.
-  /// After kEventRecord or kNoSync call Wait() first. Cost: for an output without a dynamic axis none;
-  /// else reading one number (CUDA without transfers: a download).
-  /// Errors: kInvalidArgument naming the known outputs, or a replay still in flight.
+  /// The shape that the last replay gave an output: TensorInfo::shape but for what is padded and
+  /// its dynamic axis. After kEventRecord or kNoSync call Wait() first. Cost: for an output without
+  /// a dynamic axis none; else reading one number (CUDA without transfers: a download). Errors:
+  /// kInvalidArgument naming the known outputs, or a replay still in flight.
   virtual Result<Dims> OutputShape(std::string_view name) = 0;
   /// Copies a dense host tensor of OutputShape(name) out; after kEventRecord or kNoSync call Wait()
   /// first (a replay still in flight is refused).
