@@ -287,6 +287,30 @@ TEST_F(EntryCuda, OneLaunchPerReplayAndNothingAllocatedAfterCreation) {
   EXPECT_EQ((*session)->memory().staging_bytes, 512u);
 }
 
+bool replay_runs = false;
+
+TEST_F(EntryCuda, TheSelectionStaysWhileAReplayIsInFlight) {
+  auto api = cuda::testing::FakeApi();
+  api.EventQuery = [](cuda::CUevent) {
+    return replay_runs ? cuda::kCudaNotReady : cuda::kCudaSuccess;
+  };
+  cuda::Driver driver(api);
+  SessionOptions options;
+  options.sync = SyncPolicy::kEventRecord;
+  auto session = cuda::CreateCudaSession(program_, 0, options, &driver);
+  ASSERT_TRUE(session.ok()) << session.status().ToString();
+  ASSERT_TRUE((*session)->Run().ok());
+  replay_runs = true;
+  const Status refused = (*session)->SelectEntry("two");
+  EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+  EXPECT_NE(refused.message().find("in flight"), std::string::npos) << refused.message();
+  EXPECT_EQ((*session)->selected_entry(), 0u);
+  EXPECT_TRUE((*session)->SelectEntry("six").ok());  // the one that is selected
+  replay_runs = false;
+  EXPECT_TRUE((*session)->SelectEntry("two").ok());
+  EXPECT_EQ((*session)->selected_entry(), 1u);
+}
+
 TEST(EntryC, TheInterfaceHasTheSameMeaning) {
   const auto bytes = schema::Serialize(EntriesContents("cpu:baseline", SomeEntries()));
   ASSERT_TRUE(bytes.ok()) << bytes.status().ToString();

@@ -3,6 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compiler/ir/text.h"
+#include "schema/program.h"
+#include "schema/verify.h"
 #include "tests/cli/tiny_models.h"
 
 namespace aicf::testing {
@@ -164,6 +167,32 @@ TEST(Buckets, EveryStageCanBePrinted) {
     EXPECT_NE(text.out.find("entry \"four\""), std::string::npos) << text.out;
     EXPECT_NE(text.out.find("entry \"two\""), std::string::npos);
   }
+}
+
+TEST(Buckets, PrintedStagesParseBack) {
+  TempDir dir;
+  const std::string model = OpenModel(dir);
+  const auto print = [&](const std::string& stage) {
+    return RunTool("aicf-compile", {model, "--stop-after=" + stage, "--bucket=four=x:4x4",
+                                    "--bucket=two=x:2x4", "--target=cpu:baseline"})
+        .out;
+  };
+  const auto plan = schema::ParseProgram(print("plan"));
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  ASSERT_EQ(plan->entry_points.size(), 2u);
+  EXPECT_TRUE(schema::VerifyProgram(*plan).ok());
+  std::string lowered = print("lowered");
+  int parts = 0;
+  for (const char* head : {"entry \"two\"\n", "entry \"four\"\n"}) {
+    const size_t at = lowered.find(head);
+    ASSERT_NE(at, std::string::npos) << lowered;
+    const auto part = ir::ParseLowered(lowered.substr(at + std::string(head).size()));
+    EXPECT_TRUE(part.ok()) << part.status().ToString();
+    lowered.resize(at);
+    ++parts;
+  }
+  EXPECT_EQ(parts, 2);
+  EXPECT_EQ(lowered, "");
 }
 
 TEST(Buckets, MistakesAreUsageErrors) {
