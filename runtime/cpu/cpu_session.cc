@@ -61,8 +61,8 @@ class CpuSession final : public SessionBase {
   Status CheckIdle() override { return OkStatus(); }
   Status ClearInputs() override {
     for (uint32_t b : entry().inputs) {
-      if (plan().buffers[b].bytes > 0)
-        std::memset(steps().AddressOf(b), 0, plan().buffers[b].bytes);
+      const uint64_t bytes = plan().buffers[b].bytes;
+      if (bytes > 0) std::memset(steps().AddressOf(b), 0, bytes);
     }
     return OkStatus();
   }
