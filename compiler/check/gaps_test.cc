@@ -286,37 +286,48 @@ TEST(Gaps, LoweringGoesOnBehindARefusal) {
   EXPECT_EQ(report->unexamined, 1u);  // behind
 }
 
-// An iteration count that follows from data is nothing to bind.
-TEST(Gaps, LoopsThatDependOnData) {
-  ModelBuilder m;
-  m.Input("x", {2, 3});
-  auto& go = m.Input("go", {});
-  SetType(go, onnx::TensorProto::BOOL);
-  onnx::NodeProto& loop = m.Node("Loop", {"", "go", "x"}, {"y"}, "loop");
+// Loop over `v` with the trip count `trips`; each trip doubles its length, or leaves it.
+void AddLoop(ModelBuilder& m, const std::string& trips, bool grows = true) {
+  onnx::NodeProto& loop = m.Node("Loop", {trips, "", "x"}, {"y"}, "loop");
   onnx::GraphProto& body = *AddAttribute(loop, "body", onnx::AttributeProto::GRAPH).mutable_g();
   for (const char* name : {"i", "c", "v"}) body.add_input()->set_name(name);
   onnx::NodeProto& step = *body.add_node();
-  step.set_op_type("Relu");
-  step.add_input("v");
+  step.set_op_type(grows ? "Concat" : "Relu");
+  for (int k = 0; k < (grows ? 2 : 1); ++k) step.add_input("v");
   step.add_output("w");
-  body.add_output()->set_name("c");
-  body.add_output()->set_name("w");
+  if (grows) SetInt(step, "axis", 0);
+  for (const char* name : {"c", "w"}) body.add_output()->set_name(name);
+}
+
+TEST(Gaps, LoopsWhoseShapesDependOnData) {
+  ModelBuilder m;
+  m.Input("x", {2, 3});
+  SetType(m.Input("n", {}), onnx::TensorProto::INT64);
+  AddLoop(m, "n");
   m.Output("y");
-  EXPECT_EQ(Text(Find(m)), "input \"go\" [loop]: its value has to be known while compiling\n");
-  // The same with a condition that is computed from the data.
+  EXPECT_EQ(Text(Find(m)), "input \"n\" [loop]: its value has to be known while compiling\n");
+  // The same with a count that is computed from the data: nothing to bind.
   m.graph().mutable_input()->RemoveLast();
-  m.graph().mutable_node(0)->set_input(1, "flag");
-  onnx::NodeProto last = m.graph().node(0);
   m.graph().clear_node();
-  m.Node("ReduceMax", {"x"}, {"top"}, "max");
-  SetInt(*m.graph().mutable_node(0), "keepdims", 0);
-  SetInt(m.Node("Cast", {"top"}, {"flag"}, "cast"), "to", onnx::TensorProto::BOOL);
-  *m.graph().add_node() = last;
+  SetInt(m.Node("ReduceMax", {"x"}, {"top"}, "max"), "keepdims", 0);
+  SetInt(m.Node("Cast", {"top"}, {"count"}, "cast"), "to", onnx::TensorProto::INT64);
+  AddLoop(m, "count");
   const auto report = Find(m);
-  EXPECT_EQ(Text(report),
-            "op Loop [loop]: its condition is known at run time only, which leaves the number of "
-            "iterations open; bind the condition's inputs with --bind\n");
+  EXPECT_NE(
+      Text(report).find("op Loop [loop]: carries \"w\" into a trip as 2x3 and out of it as 4x3"),
+      std::string::npos)
+      << Text(report);
   EXPECT_NE(HelpOf(report, "op Loop").find("fixed"), std::string::npos);
+}
+
+TEST(Gaps, ALoopThatNothingEnds) {
+  ModelBuilder m;
+  m.Input("x", {2, 3});
+  AddLoop(m, "", false);
+  m.Output("y");
+  EXPECT_EQ(
+      Text(Find(m)),
+      "op Loop [loop]: has no trip count, and its condition stays true: it would never end\n");
 }
 
 TEST(Gaps, SubgraphsAreLookedInto) {
