@@ -1,5 +1,6 @@
-// A model with carried state over many chunks: the fast kernels against the reference kernels,
-// which execute the plan made for CUDA. An error that a single chunk hides would grow here.
+// A model with carried state over many chunks: the fast kernels, and a GPU where there is one,
+// against the reference kernels, which execute the plan made for CUDA. An error that a single chunk
+// hides would grow here.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,10 +23,10 @@ struct Stream {
 
 uint64_t BytesOf(const std::vector<float>& values) { return values.size() * sizeof(float); }
 
-Result<Stream> Open(const ModelCase& c, const std::string& target) {
+Result<Stream> Open(const ModelCase& c, const std::string& target, const std::string& device) {
   AICF_ASSIGN_OR_RETURN(auto program, CompileCase(c, target, abi::MathMode::kFp32));
   SessionOptions options;
-  options.device = "cpu";
+  options.device = device;
   Stream stream;
   for (const TensorInfo& info : program->outputs()) {
     auto& values = info.name == "stateN" ? stream.state : stream.probability;
@@ -76,33 +77,49 @@ const ModelCase* FindCase(const std::vector<ModelCase>& cases, std::string_view 
   return nullptr;
 }
 
-class Streaming : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(Streaming, FastAndReferenceKernelsStayTogether) {
-  const std::vector<ModelCase> cases = LoadCases();
-  const ModelCase* c = FindCase(cases, GetParam());
-  if (c == nullptr) GTEST_SKIP() << "AICF_TEST_MODELS names no folder with " << GetParam();
-  if (!HasNvrtc()) GTEST_SKIP() << "NVRTC is not here: no CUDA plan can be compiled";
-  auto fast = Open(*c, "cpu");
-  auto reference = Open(*c, "cuda:sm_90a");
-  ASSERT_TRUE(fast.ok()) << fast.status().ToString();
-  ASSERT_TRUE(reference.ok()) << reference.status().ToString();
+void ExpectTogether(const ModelCase& c, Stream& fast, Stream& reference) {
   std::mt19937 rng(17);
   std::vector<float> first_state;
   for (int i = 0; i < kChunks; ++i) {
-    const std::vector<float> chunk = ChunkAt(i, c->inputs[0].shape[1], rng);
-    const Status a = RunChunk(*fast, chunk, 16000), b = RunChunk(*reference, chunk, 16000);
+    const std::vector<float> chunk = ChunkAt(i, c.inputs[0].shape[1], rng);
+    const Status a = RunChunk(fast, chunk, 16000), b = RunChunk(reference, chunk, 16000);
     ASSERT_TRUE(a.ok() && b.ok()) << a.ToString() << b.ToString();
-    ASSERT_LE(Worst(fast->probability, reference->probability), kTolerance) << "chunk " << i;
-    ASSERT_LE(Worst(fast->state, reference->state), kTolerance) << "chunk " << i;
-    if (i == 0) first_state = fast->state;
+    ASSERT_LE(Worst(fast.probability, reference.probability), kTolerance) << "chunk " << i;
+    ASSERT_LE(Worst(fast.state, reference.state), kTolerance) << "chunk " << i;
+    if (i == 0) first_state = fast.state;
   }
-  EXPECT_GT(Worst(fast->state, first_state), 0.01) << "the state was not carried";
+  EXPECT_GT(Worst(fast.state, first_state), 0.01) << "the state was not carried";
 }
 
-INSTANTIATE_TEST_SUITE_P(Real, Streaming,
-                         ::testing::Values("silero_op18_ifless", "silero_v6", "silero_v6_512"),
-                         [](const auto& test) { return std::string(test.param); });
+class Streaming : public ::testing::TestWithParam<const char*> {
+ protected:
+  void Check(const std::string& target, const std::string& device) {
+    const std::vector<ModelCase> cases = LoadCases();
+    const ModelCase* c = FindCase(cases, GetParam());
+    if (c == nullptr) GTEST_SKIP() << "AICF_TEST_MODELS names no folder with " << GetParam();
+    if (!HasNvrtc()) GTEST_SKIP() << "NVRTC is not here: no CUDA plan can be compiled";
+    auto fast = Open(*c, target, device);
+    auto reference = Open(*c, "cuda:sm_90a", "cpu");
+    ASSERT_TRUE(fast.ok()) << fast.status().ToString();
+    ASSERT_TRUE(reference.ok()) << reference.status().ToString();
+    ExpectTogether(*c, *fast, *reference);
+  }
+};
+
+class GpuStreaming : public Streaming {};
+
+TEST_P(Streaming, FastAndReferenceKernelsStayTogether) { Check("cpu", "cpu"); }
+
+TEST_P(GpuStreaming, DeviceAndReferenceKernelsStayTogether) {
+  if (!HasGpu()) GTEST_SKIP() << "no CUDA device here";
+  Check("cuda:sm_90a", "cuda:0");
+}
+
+std::string NameOf(const ::testing::TestParamInfo<const char*>& info) { return info.param; }
+
+const auto kStreams = ::testing::Values("silero_op18_ifless", "silero_v6", "silero_v6_512");
+INSTANTIATE_TEST_SUITE_P(Real, Streaming, kStreams, NameOf);
+INSTANTIATE_TEST_SUITE_P(Real, GpuStreaming, kStreams, NameOf);
 
 }  // namespace
 }  // namespace aicf::testing
