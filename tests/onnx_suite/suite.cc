@@ -1,5 +1,8 @@
 #include "tests/onnx_suite/suite.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <google/protobuf/wire_format_lite.h>
 #include <onnx/onnx.pb.h>
 
 #include <algorithm>
@@ -21,8 +24,8 @@ std::string Root() {
   return given != nullptr && *given != 0 ? given : kDebianSuite;
 }
 
-SuiteCase MakeCase(const std::string& root, const std::string& name) {
-  SuiteCase c{name, {}, {}};
+SuiteCase MakeCase(const std::string& root, const std::string& name, bool expected) {
+  SuiteCase c{name, {}, {}, expected};
   if (name.starts_with("light/")) {
     c.model = StrCat(root, "/", name, ".onnx");
   } else {
@@ -32,30 +35,31 @@ SuiteCase MakeCase(const std::string& root, const std::string& name) {
   return c;
 }
 
-// excluded.tsv holds a case and what it needs, "dtype:int4,string"; dtypes we have.
-bool NeedsDTypesOnly(std::string_view needs) {
+// excluded.tsv holds a case and what it needs, "dtype:int4,string".
+bool IsWithinReach(std::string_view needs) {
   while (!needs.empty()) {
-    if (!needs.starts_with("dtype:")) return false;
     const size_t comma = needs.find(',');
+    const std::string_view need = needs.substr(0, comma);
+    if (!need.starts_with("dtype:") && need != "sequence" && need != "optional") return false;
     needs.remove_prefix(comma == std::string_view::npos ? needs.size() : comma + 1);
   }
   return true;
 }
 
-std::vector<std::string> ListedNames(const std::string& root) {
-  std::vector<std::string> names;
+std::vector<SuiteCase> ListedCases(const std::string& root) {
+  std::vector<SuiteCase> cases;
   std::ifstream list(root + "/expected.txt");
   for (std::string line; std::getline(list, line);) {
-    if (!line.empty()) names.push_back(line);
+    if (!line.empty()) cases.push_back(MakeCase(root, line, true));
   }
   std::ifstream excluded(root + "/excluded.tsv");
   for (std::string line; std::getline(excluded, line);) {
     const size_t tab = line.find('\t');
-    if (tab == std::string::npos || !NeedsDTypesOnly(std::string_view(line).substr(tab + 1)))
+    if (tab == std::string::npos || !IsWithinReach(std::string_view(line).substr(tab + 1)))
       continue;
-    names.push_back(line.substr(0, tab));
+    cases.push_back(MakeCase(root, line.substr(0, tab), false));
   }
-  return names;
+  return cases;
 }
 
 std::vector<std::string> FoundNames(const std::string& root) {
@@ -73,11 +77,17 @@ std::vector<std::string> FoundNames(const std::string& root) {
 
 std::vector<SuiteCase> FindCases() {
   const std::string root = Root();
-  std::vector<std::string> names = ListedNames(root);
-  if (names.empty()) names = FoundNames(root);
-  std::vector<SuiteCase> cases;
-  for (const std::string& name : names) cases.push_back(MakeCase(root, name));
+  std::vector<SuiteCase> cases = ListedCases(root);
+  if (!cases.empty()) return cases;
+  for (const std::string& name : FoundNames(root)) cases.push_back(MakeCase(root, name, false));
   return cases;
+}
+
+Result<ir::Tensor> TensorOf(std::shared_ptr<onnx::TensorProto> proto, const std::string& path) {
+  // An optional without a value is an empty message.
+  if (proto->data_type() == 0) return ir::Tensor();
+  auto tensor = ImportTensor(*proto, TensorSource{proto, {}});
+  return tensor.ok() ? tensor : tensor.status().WithContext(path);
 }
 
 Result<ir::Tensor> ReadTensor(const std::string& path) {
@@ -86,10 +96,45 @@ Result<ir::Tensor> ReadTensor(const std::string& path) {
   if (!proto->ParseFromIstream(&file)) {
     return Error(Code::kUnsupported, path, ": is no tensor");
   }
-  // An optional without a value is an empty message.
-  if (proto->data_type() == 0) return ir::Tensor();
-  auto tensor = ImportTensor(*proto, TensorSource{proto, {}});
-  return tensor.ok() ? tensor : tensor.status().WithContext(path);
+  return TensorOf(std::move(proto), path);
+}
+
+// A SequenceProto, which not every release of the schema has as a message here: field 3 holds the
+// elements.
+Result<std::vector<ir::Tensor>> ReadSequence(const std::string& path) {
+  using google::protobuf::internal::WireFormatLite;
+  std::ifstream file(path, std::ios::binary);
+  google::protobuf::io::IstreamInputStream stream(&file);
+  google::protobuf::io::CodedInputStream in(&stream);
+  std::vector<ir::Tensor> tensors;
+  while (const uint32_t tag = in.ReadTag()) {
+    if (WireFormatLite::GetTagFieldNumber(tag) != 3) {
+      if (!WireFormatLite::SkipField(&in, tag)) break;
+      continue;
+    }
+    uint32_t bytes = 0;
+    std::string element;
+    auto proto = std::make_shared<onnx::TensorProto>();
+    if (!in.ReadVarint32(&bytes) || !in.ReadString(&element, static_cast<int>(bytes)) ||
+        !proto->ParseFromString(element)) {
+      return Error(Code::kUnsupported, path, ": is no sequence of tensors");
+    }
+    AICF_ASSIGN_OR_RETURN(ir::Tensor tensor, TensorOf(std::move(proto), path));
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+// For each of the model's outputs.
+std::vector<bool> AreSequences(const SuiteCase& c) {
+  onnx::ModelProto model;
+  std::ifstream file(c.model, std::ios::binary);
+  std::vector<bool> sequences;
+  if (!model.ParseFromIstream(&file)) return sequences;
+  for (const auto& output : model.graph().output()) {
+    sequences.push_back(output.type().has_sequence_type());
+  }
+  return sequences;
 }
 
 struct Skip {
@@ -111,9 +156,15 @@ const std::vector<SuiteCase>& SuiteCases() {
 
 Result<std::vector<ir::Tensor>> ReadTensors(const SuiteCase& c, const std::string& prefix) {
   std::vector<ir::Tensor> tensors;
-  for (int i = 0;; ++i) {
+  const std::vector<bool> sequences = prefix == "output" ? AreSequences(c) : std::vector<bool>();
+  for (size_t i = 0;; ++i) {
     const std::string path = StrCat(c.data, "/", prefix, "_", i, ".pb");
     if (!fs::exists(path)) return tensors;
+    if (i < sequences.size() && sequences[i]) {
+      AICF_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> elements, ReadSequence(path));
+      tensors.insert(tensors.end(), elements.begin(), elements.end());
+      continue;
+    }
     AICF_ASSIGN_OR_RETURN(ir::Tensor tensor, ReadTensor(path));
     tensors.push_back(std::move(tensor));
   }
@@ -126,8 +177,7 @@ Result<std::vector<ir::Tensor>> ReadLightOutputs(const SuiteCase& c) {
 }
 
 std::string SkipReason(const SuiteCase& c) {
-  static const bool listed = fs::exists(Root() + "/expected.txt");
-  if (listed) return "";
+  if (c.expected) return "";
   for (const Skip& skip : kSkips) {
     const bool prefix = skip.name.ends_with('*');
     const std::string_view name = skip.name.substr(0, skip.name.size() - (prefix ? 1 : 0));
