@@ -209,10 +209,11 @@ Result<ValueId> Expander::Emit(const ir::Node& owner, std::string_view op, Ids i
 Result<ValueId> Expander::Select(const ir::Node& owner, ValueId condition, ValueId yes,
                                  ValueId no) {
   if (yes == no) return yes;
-  if (IsSequence(yes) || IsSequence(no) || IsNone(yes) || IsNone(no)) {
-    return Error(Code::kUnsupported, "selects between sequences at run time; bind the condition's "
-                 "inputs with --bind");
+  if (IsNone(yes) || IsNone(no) || IsSequence(yes) != IsSequence(no)) {
+    return Error(Code::kUnsupported, "selects at run time between something and an empty optional; "
+                 "bind the condition's inputs with --bind");
   }
+  if (IsSequence(yes)) return SelectItems(owner, condition, yes, no);
   const ir::Value &a = graph_.values[yes], &b = graph_.values[no];
   if (a.dtype != b.dtype) return Error(Code::kBadModel, "its branches differ in dtype");
   if (a.shape != b.shape) {
@@ -222,6 +223,26 @@ Result<ValueId> Expander::Select(const ir::Node& owner, ValueId condition, Value
   }
   AICF_ASSIGN_OR_RETURN(condition, Scalar(owner, condition));
   return Emit(owner, "Where", {condition, yes, no});
+}
+
+Result<ValueId> Expander::SelectItems(const ir::Node& owner, ValueId condition, ValueId yes,
+                                      ValueId no) {
+  const Ids from_yes = sequences_.at(yes), from_no = sequences_.at(no);
+  if (from_yes.size() != from_no.size()) {
+    return Error(Code::kUnsupported, "one branch gives a sequence of ", from_yes.size(),
+                 ", the other one of ", from_no.size(), ": the length would be known at run time "
+                 "only; bind the condition's inputs with --bind");
+  }
+  Ids items;
+  for (size_t i = 0; i < from_yes.size(); ++i) {
+    AICF_ASSIGN_OR_RETURN(const ValueId item, Select(owner, condition, from_yes[i], from_no[i]));
+    items.push_back(item);
+  }
+  ir::Value value;
+  value.name = make_.Fresh(StrCat(owner.name, "/sequence"));
+  const ValueId sequence = graph_.AddValue(std::move(value));
+  sequences_[sequence] = std::move(items);
+  return sequence;
 }
 
 Result<ValueId> Expander::Stack(const ir::Node& owner, const Ids& items, int64_t axis) {

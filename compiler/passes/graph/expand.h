@@ -114,6 +114,9 @@ class Expander {
                   ir::AttrMap attrs = {});
   Result<ir::ValueId> Select(const ir::Node& owner, ir::ValueId condition, ir::ValueId yes,
                              ir::ValueId no);
+  /// Select for two sequences: item by item.
+  Result<ir::ValueId> SelectItems(const ir::Node& owner, ir::ValueId condition, ir::ValueId yes,
+                                  ir::ValueId no);
   Result<ir::ValueId> Scalar(const ir::Node& owner, ir::ValueId condition);
   Result<ir::ValueId> Stack(const ir::Node& owner, const Ids& items, int64_t axis);
   ir::ValueId Int(std::string_view base, int64_t value);
