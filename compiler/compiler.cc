@@ -1,95 +1,14 @@
 #include "compiler/compiler.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "base/scanner.h"
-#include "compiler/buckets/padding.h"
 #include "compiler/emit/merge_plans.h"
-#include "compiler/emit/model_hash.h"
-#include "compiler/emit/weights.h"
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/lower/lower.h"
+#include "compiler/source/provenance.h"
+#include "compiler/source/source.h"
 
 namespace aicf {
-
-namespace {
-
-std::string ShapesText(const ShapeMap& shapes) {
-  std::string out;
-  for (const auto& [name, shape] : shapes) {
-    out += StrCat(out.empty() ? "" : ",", name, ":", ToString(shape));
-  }
-  return out;
-}
-
-std::string ValuesText(const CompileOptions& options) {
-  std::string out;
-  for (const auto& [name, value] : options.values) {
-    out += StrCat(out.empty() ? "" : ",", name, ":", DTypeName(value.dtype()), ":",
-                  ToString(value.shape()), ":", ToHex(HashBytes(value.bytes())));
-  }
-  return out;
-}
-
-// Versions of the libraries whose algorithms the plan replays.
-nlohmann::ordered_json Libraries(const schema::Program& program) {
-  nlohmann::ordered_json versions = nlohmann::ordered_json::object();
-  for (const schema::Step& step : program.steps) {
-    if (step.library_version == 0) continue;
-    versions[step.kernel.substr(0, step.kernel.find('.'))] = step.library_version;
-  }
-  return versions;
-}
-
-// Everything that went in, so that the same bytes can be made again. No clock, no path, no host name.
-std::string Provenance(const std::string& model_hash, const CompileOptions& options,
-                       const schema::Program& program) {
-  nlohmann::ordered_json j;
-  j["tool"] = "aicf-compile " AICF_VERSION;
-  j["kernel_abi"] = abi::kKernelAbiVersion;
-  j["model_xxh3_128"] = model_hash;
-  j["target"] = program.target;
-  j["math"] = abi::MathModeName(options.math);
-  j["shapes"] = ShapesText(options.shapes);
-  for (const Bucket& b : options.buckets) j["buckets"][b.name] = ShapesText(b.shapes);
-  if (!options.values.empty()) j["values"] = ValuesText(options);
-  j["deterministic"] = options.deterministic;
-  j["policy"] = options.policy;
-  j["disabled_passes"] = options.passes.disabled;
-  j["disabled_fusion"] = options.no_fusion;
-  j["device_compiler"] = program.images.empty() ? "" : program.images[0].compiler;
-  j["libraries"] = Libraries(program);
-  return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
-struct NamedLowered {
-  std::string name;  // empty for the only one
-  const ir::Lowered* lowered;
-};
-
-// The lowered programs travel in the artifact, each of several behind a line with its entry point's
-// name; constants that the plan keeps as they are are stored once.
-void AttachLowered(const std::vector<NamedLowered>& entries, schema::Contents& contents) {
-  WeightsBuilder planned;
-  for (const schema::Buffer& b : contents.program.buffers) {
-    if (b.role != schema::Role::kConstant) continue;
-    planned.Add(std::span(contents.weights).subspan(b.offset, b.bytes));
-  }
-  std::vector<NamedConstant> missing;
-  for (const NamedLowered& entry : entries) {
-    if (!entry.name.empty()) contents.lowered += StrCat("entry ", Quote(entry.name), "\n");
-    contents.lowered += ToString(*entry.lowered);
-    for (const ir::LoweredBuffer& b : entry.lowered->buffers) {
-      if (!b.constant.has_data()) continue;
-      const Hash128 hash = HashBytes(b.constant.bytes());
-      if (!planned.Contains(hash)) missing.push_back({hash, b.constant.bytes()});
-    }
-  }
-  contents.lowered_weights = EncodeConstants(std::move(missing));
-}
-
-}  // namespace
 
 Result<ir::Graph> PrepareGraph(ir::Graph graph, const CompileOptions& options, PassRunner& runner,
                                PassContext& context) {
@@ -101,105 +20,114 @@ Result<ir::Graph> PrepareGraph(ir::Graph graph, const CompileOptions& options, P
   return graph;
 }
 
-Result<ir::Lowered> Lower(const ir::Graph& graph, PassRunner& runner, PassContext& context) {
+Result<ir::Lowered> LowerVerified(const ir::Graph& graph, PassContext& context) {
   AICF_ASSIGN_OR_RETURN(ir::Lowered lowered, LowerGraph(graph, context));
   const Status verified = Verify(lowered);
   if (!verified.ok()) return Error(Code::kInternal, "after lowering: ", verified.message());
+  return lowered;
+}
+
+Result<ir::Lowered> Lower(const ir::Graph& graph, PassRunner& runner, PassContext& context) {
+  AICF_ASSIGN_OR_RETURN(ir::Lowered lowered, LowerVerified(graph, context));
   AICF_RETURN_IF_ERROR(runner.Run(lowered, context));
   return lowered;
 }
 
+Result<PassContext> ContextFor(const CompileOptions& options) {
+  PassContext context;
+  AICF_ASSIGN_OR_RETURN(context.device, abi::FindDevice(options.target));
+  context.math = options.math;
+  context.no_fusion = options.no_fusion;
+  context.policy = &options.policy;
+  if (!options.wishes.empty()) context.wishes = &options.wishes;
+  return context;
+}
+
 namespace {
 
-// One entry point on its way through the pipeline.
-struct CompiledEntry {
+// Everything behind lowering, for all entry points.
+struct Planned {
+  schema::Contents contents;  // program, weights and images
+  DecisionLog decisions;
+  std::vector<std::pair<std::string, ir::Lowered>> optimised;
+};
+
+struct PlannedEntry {
   DecisionLog decisions;
   ir::Lowered lowered;
   schema::Contents contents;
 };
 
-Result<CompiledEntry> CompileEntry(const ir::Graph& model, const CompileOptions& options,
-                                   PassRunner& runner, PassContext context) {
-  CompiledEntry entry;
-  context.decisions = &entry.decisions;
-  AICF_ASSIGN_OR_RETURN(const ir::Graph graph, PrepareGraph(model, options, runner, context));
-  AICF_ASSIGN_OR_RETURN(entry.lowered, Lower(graph, runner, context));
-  AICF_ASSIGN_OR_RETURN(entry.contents, MakePlan(entry.lowered, options, context));
-  entry.contents.program.metadata = graph.metadata;
-  return entry;
+Result<PlannedEntry> PlanEntry(const SourceEntry& source, const Source& all,
+                               const CompileOptions& options, PassRunner& runner) {
+  PlannedEntry out;
+  out.decisions = source.decisions;
+  AICF_ASSIGN_OR_RETURN(PassContext context, ContextFor(options));
+  context.decisions = &out.decisions;
+  if (all.named) context.entry = source.name;
+  out.lowered = source.lowered;
+  AICF_RETURN_IF_ERROR(runner.Run(out.lowered, context));
+  AICF_ASSIGN_OR_RETURN(out.contents, MakePlan(out.lowered, options, context));
+  out.decisions.Append(source.padding_decisions);
+  out.contents.program.metadata = all.metadata;
+  out.contents.program.entry_points[0].paddings = source.paddings;
+  return out;
 }
 
-// What may be padded at run time, for a compilation with buckets.
-Status RecordPaddings(const ir::Graph& model, const CompileOptions& options,
-                      const std::vector<Bucket>& entries, PassContext context,
-                      std::vector<CompiledEntry>& compiled) {
-  if (options.buckets.empty()) return OkStatus();
-  ir::Graph bound = model;
-  AICF_RETURN_IF_ERROR(BindValues(bound, options.values));
-  AICF_ASSIGN_OR_RETURN(const auto shapes, InputShapes(bound, entries));
-  for (size_t e = 0; e < entries.size(); ++e) {
-    context.decisions = &compiled[e].decisions;
-    AICF_ASSIGN_OR_RETURN(compiled[e].contents.program.entry_points[0].paddings,
-                          ProvePaddings(bound, shapes, e, context));
-  }
-  return OkStatus();
-}
-
-// Before anything is compiled: names, inputs and shapes of the buckets.
-Status CheckEntries(const ir::Graph& model, const CompileOptions& options,
-                    const std::vector<Bucket>& entries) {
-  if (options.buckets.empty()) return OkStatus();
-  ir::Graph bound = model;
-  AICF_RETURN_IF_ERROR(BindValues(bound, options.values));
-  return InputShapes(bound, entries).status();
-}
-
-CompileOptions OptionsFor(const CompileOptions& options, const Bucket& entry) {
-  CompileOptions own = options;
-  own.shapes = entry.shapes;
-  return own;
-}
-
-Result<std::vector<CompiledEntry>> CompileEntries(const ir::Graph& model,
-                                                  const CompileOptions& options,
-                                                  const std::vector<Bucket>& entries,
-                                                  PassRunner& runner) {
-  PassContext context;
-  AICF_ASSIGN_OR_RETURN(context.device, abi::FindDevice(options.target));
-  context.math = options.math;
-  context.no_fusion = options.no_fusion;
-  AICF_RETURN_IF_ERROR(CheckEntries(model, options, entries));
-  std::vector<CompiledEntry> compiled;
-  for (const Bucket& entry : entries) {
-    auto one = CompileEntry(model, OptionsFor(options, entry), runner, context);
-    if (!one.ok()) {
-      const std::string label = EntryLabel(options, entry);
-      return label.empty() ? one.status() : one.status().WithContext(label);
-    }
-    compiled.push_back(*std::move(one));
-  }
-  AICF_RETURN_IF_ERROR(RecordPaddings(model, options, entries, context, compiled));
-  return compiled;
-}
-
-// The parts of one program, and everything about how they came to be.
-Status Join(std::vector<CompiledEntry>& compiled, const CompileOptions& options,
-            const std::vector<Bucket>& entries, CompileResult& result) {
+Result<Planned> Plan(const Source& source, const CompileOptions& options, PassRunner& runner) {
+  Planned out;
   std::vector<NamedPlan> plans;
-  for (size_t e = 0; e < entries.size(); ++e) {
-    plans.push_back({entries[e].name, std::move(compiled[e].contents)});
+  std::vector<DecisionLog> logs;
+  for (const SourceEntry& entry : source.entries) {
+    auto one = PlanEntry(entry, source, options, runner);
+    if (!one.ok()) {
+      if (!source.named) return one.status();
+      return one.status().WithContext(StrCat("bucket '", entry.name, "'"));
+    }
+    plans.push_back({entry.name, std::move(one->contents)});
+    logs.push_back(std::move(one->decisions));
+    out.optimised.emplace_back(source.named ? entry.name : "", std::move(one->lowered));
   }
-  AICF_ASSIGN_OR_RETURN(result.contents, MergePlans(std::move(plans)));
-  std::vector<NamedLowered> lowered;
-  for (size_t e = 0; e < entries.size(); ++e) {
-    const std::string name = options.buckets.empty() ? "" : entries[e].name;
-    result.decisions.Append(compiled[e].decisions, name,
-                            result.contents.program.entry_points[e].first_step);
-    lowered.push_back({name, &compiled[e].lowered});
+  AICF_ASSIGN_OR_RETURN(out.contents, MergePlans(std::move(plans)));
+  for (size_t e = 0; e < logs.size(); ++e) {
+    out.decisions.Append(logs[e], source.named ? source.entries[e].name : "",
+                         out.contents.program.entry_points[e].first_step);
   }
-  if (options.strip) return OkStatus();
-  AttachLowered(lowered, result.contents);
-  result.contents.decisions = result.decisions.ToJsonLines();
+  return out;
+}
+
+std::vector<StepSources> SourcesOf(const schema::Program& program, bool named) {
+  std::vector<StepSources> out;
+  for (const schema::EntryPoint& entry : program.entry_points) {
+    for (uint32_t s = 0; s < entry.step_count; ++s) {
+      out.push_back({named ? entry.name : "", program.steps[entry.first_step + s].sources});
+    }
+  }
+  return out;
+}
+
+bool HasEdits(const CompileOptions& options) {
+  return options.decisions || !options.sets.empty() || options.policy.NamesSteps();
+}
+
+// Edits speak of the plan that is made without them: makes it, and turns them into wishes.
+Status ResolveEdits(const Source& source, CompileOptions& options) {
+  if (!HasEdits(options)) return OkStatus();
+  CompileOptions plain = options;
+  plain.images = false;
+  PassRunner runner(RunnerOptions{options.passes.disabled, {}, {}});
+  AICF_ASSIGN_OR_RETURN(const Planned natural, Plan(source, plain, runner));
+  std::vector<std::vector<std::string>> sources;
+  for (const schema::Step& s : natural.contents.program.steps) sources.push_back(s.sources);
+  AICF_RETURN_IF_ERROR(options.policy.NameSteps(sources));
+  if (options.decisions) {
+    AICF_ASSIGN_OR_RETURN(const Wishes edits, FindEdits(natural.decisions, *options.decisions));
+    for (const Wish& w : edits.all()) options.wishes.Add(w);
+  }
+  for (const std::string& text : options.sets) {
+    AICF_ASSIGN_OR_RETURN(Wish wish, ParseSet(text, natural.decisions));
+    options.wishes.Add(std::move(wish));
+  }
   return OkStatus();
 }
 
@@ -217,23 +145,50 @@ std::vector<PassTiming> SumByPass(const std::vector<PassTiming>& timings) {
   return sums;
 }
 
-}  // namespace
-
-Result<CompileResult> Compile(const std::string& model_path, const CompileOptions& options) {
+Result<CompileResult> CompileSource(const Source& source, CompileOptions options,
+                                    PassRunner& runner) {
+  AICF_RETURN_IF_ERROR(ResolveEdits(source, options));
   CompileResult result;
-  PassRunner runner(options.passes);
-  AICF_RETURN_IF_ERROR(runner.CheckNames());
-  AICF_RETURN_IF_ERROR(abi::FindDevice(options.target).status());
-  AICF_ASSIGN_OR_RETURN(const std::vector<Bucket> entries, EntryPointsOf(options));
-  AICF_ASSIGN_OR_RETURN(const ir::Graph model, ImportOnnx(model_path));
-  AICF_ASSIGN_OR_RETURN(const std::string model_hash, HashModelFile(model_path));
-  AICF_ASSIGN_OR_RETURN(std::vector<CompiledEntry> compiled,
-                        CompileEntries(model, options, entries, runner));
-  AICF_RETURN_IF_ERROR(Join(compiled, options, entries, result));
-  result.contents.provenance = Provenance(model_hash, options, result.contents.program);
+  AICF_ASSIGN_OR_RETURN(Planned planned, Plan(source, options, runner));
+  AICF_RETURN_IF_ERROR(CheckHonoured(options.wishes, planned.decisions,
+                                     SourcesOf(planned.contents.program, source.named)));
+  result.model_hash = source.model_hash;
+  result.contents = std::move(planned.contents);
+  result.decisions = std::move(planned.decisions);
+  result.optimised = std::move(planned.optimised);
+  if (!options.strip) {
+    AttachLowered(source, result.contents);
+    result.contents.decisions = result.decisions.ToJsonLines();
+  }
+  const Provenance provenance{"", source.model_hash, "", options, source.values};
+  result.contents.provenance = WriteProvenance(provenance, result.contents.program);
   AICF_ASSIGN_OR_RETURN(result.bytes, schema::Serialize(result.contents));
   result.timings = SumByPass(runner.timings());
   return result;
+}
+
+}  // namespace
+
+Result<CompileResult> Compile(const std::string& model_path, const CompileOptions& options) {
+  PassRunner runner(options.passes);
+  AICF_RETURN_IF_ERROR(runner.CheckNames());
+  AICF_RETURN_IF_ERROR(abi::FindDevice(options.target).status());
+  AICF_ASSIGN_OR_RETURN(const Source source, SourceFromModel(model_path, options, runner));
+  return CompileSource(source, options, runner);
+}
+
+Result<CompileResult> Recompile(const std::shared_ptr<const schema::Artifact>& artifact,
+                                const CompileOptions& options) {
+  PassRunner runner(options.passes);
+  AICF_RETURN_IF_ERROR(runner.CheckNames());
+  AICF_ASSIGN_OR_RETURN(const Source source, SourceFromArtifact(artifact));
+  return CompileSource(source, options, runner);
+}
+
+Result<CompileOptions> OptionsOf(const schema::Artifact& artifact) {
+  AICF_ASSIGN_OR_RETURN(const Provenance provenance,
+                        ReadProvenance(artifact.text(schema::SectionKind::kProvenance)));
+  return provenance.options;
 }
 
 }  // namespace aicf

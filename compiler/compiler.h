@@ -11,6 +11,8 @@
 #include "base/status.h"
 #include "compiler/buckets/buckets.h"
 #include "compiler/decisions.h"
+#include "compiler/edit/policy.h"
+#include "compiler/edit/wishes.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lowered.h"
 #include "compiler/passes/pass.h"
@@ -18,10 +20,6 @@
 #include "schema/artifact.h"
 
 namespace aicf {
-
-/// One --policy clause: prefer a kernel for a family ("gemm=cublaslt.matmul"). The value is a kernel
-/// key or a dotted part of one ("cublaslt", "implicit_gemm").
-using Policy = std::map<std::string, std::string, std::less<>>;
 
 struct CompileOptions {
   std::string target = "cpu";
@@ -38,6 +36,10 @@ struct CompileOptions {
   bool strip = false;                                ///< leave out decisions and lowered sections
   RunnerOptions passes;
   std::set<std::string, std::less<>> no_fusion;
+  /// Edits by decision, from an artifact that was made with some; those below are added.
+  Wishes wishes;
+  std::vector<std::string> sets;         ///< --set: "step.12.kernel=KEY", see ParseSet
+  std::optional<DecisionLog> decisions;  ///< --decisions: what differs from it is wished for
   /// Asked for library kernels that the policy names; not owned. nullptr: they are refused.
   LibraryAlgorithms* library_algorithms = nullptr;
   /// CUDA: false plans without device code, which needs no NVRTC. Such an artifact is verified like any
@@ -48,8 +50,11 @@ struct CompileOptions {
 };
 
 struct CompileResult {
+  std::string model_hash;
   schema::Contents contents;
   std::vector<std::byte> bytes;       ///< the serialised, verified artifact
+  /// The lowered program behind its passes, by entry point; its name is empty without buckets.
+  std::vector<std::pair<std::string, ir::Lowered>> optimised;
   DecisionLog decisions;
   std::vector<PassTiming> timings;
 };
@@ -64,15 +69,35 @@ Result<ir::Graph> ImportOnnx(const std::string& path);
 Result<ir::Graph> PrepareGraph(ir::Graph graph, const CompileOptions& options, PassRunner& runner,
                                PassContext& context);
 
+/// Arrow 3. The result is the same for every target and math mode, and travels in the artifact.
+Result<ir::Lowered> LowerVerified(const ir::Graph& graph, PassContext& context);
+
 /// Arrow 3, then the passes on the lowered program.
 Result<ir::Lowered> Lower(const ir::Graph& graph, PassRunner& runner, PassContext& context);
+
+/// What passes know about a compilation; `decisions` and `entry` are still to be set. It refers to
+/// the options. Errors: kUnsupported for an unknown target.
+Result<PassContext> ContextFor(const CompileOptions& options);
 
 /// Arrows 4-5: kernels chosen, images compiled, in-place and memory decided.
 /// Fills program, weights and images of the result.
 Result<schema::Contents> MakePlan(const ir::Lowered& lowered, const CompileOptions& options,
                                   PassContext& context);
 
-/// All of it, for every entry point (compiler/buckets/buckets.h) in turn. Errors name the bucket.
+/// All of it, for every entry point (compiler/buckets/buckets.h) in turn. With edits it plans
+/// without them first, since they speak of that plan's decisions. Errors name the bucket; those of
+/// FindEdits, ParseSet and CheckHonoured.
 Result<CompileResult> Compile(const std::string& model_path, const CompileOptions& options);
+
+/// The same from the lowered program that an artifact carries: other options, another target, other
+/// decisions, without the model. REQUIRES: what decides the lowered program (shapes, buckets, bound
+/// values, passes on the graph) is as OptionsOf gives it.
+/// Errors: those of Compile; kUnsupported for an artifact made with --strip.
+Result<CompileResult> Recompile(const std::shared_ptr<const schema::Artifact>& artifact,
+                                const CompileOptions& options);
+
+/// The options that an artifact was made with, edits included, but for the values of bound inputs.
+/// Errors: kBadArtifact.
+Result<CompileOptions> OptionsOf(const schema::Artifact& artifact);
 
 }  // namespace aicf

@@ -80,12 +80,9 @@ class Finder {
 };
 
 Result<PassContext> Finder::NewContext() {
-  PassContext context;
-  AICF_ASSIGN_OR_RETURN(context.device, abi::FindDevice(options_.target));
+  AICF_ASSIGN_OR_RETURN(PassContext context, ContextFor(options_));
   log_ = DecisionLog();
-  context.math = options_.math;
   context.decisions = &log_;
-  context.no_fusion = options_.no_fusion;
   return context;
 }
 

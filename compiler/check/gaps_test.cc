@@ -401,7 +401,7 @@ TEST(Gaps, KernelsOfEveryStep) {
   m.Output("y");
   CompileOptions options;
   options.target = "cpu:baseline";
-  options.policy["gemm"] = "cublaslt";
+  options.policy = *Policy::Parse("gemm=cublaslt");
   EXPECT_EQ(Text(Find(m, options)), "the model: what Compile said\n");  // a wish, no demand
   options.policy_strict = true;
   const auto report = Find(m, options);

@@ -49,4 +49,39 @@ std::vector<std::byte> EncodeConstants(std::vector<NamedConstant> constants) {
   return out;
 }
 
+namespace {
+
+uint64_t ReadU64(std::span<const std::byte> bytes, size_t at) {
+  uint64_t v = 0;
+  for (int i = 7; i >= 0; --i) v = v << 8 | static_cast<uint64_t>(bytes[at + static_cast<size_t>(i)]);
+  return v;
+}
+
+}  // namespace
+
+Result<std::vector<NamedConstant>> DecodeConstants(std::span<const std::byte> section) {
+  std::vector<NamedConstant> out;
+  if (section.empty()) return out;
+  if (section.size() < 8) return Status(Code::kBadArtifact, "lowered weights: cut off");
+  const uint64_t count = ReadU64(section, 0);
+  if (count > (section.size() - 8) / 32) {
+    return Error(Code::kBadArtifact, "lowered weights: ", count, " constants in ", section.size(),
+                 " bytes");
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    const size_t row = 8 + static_cast<size_t>(i) * 32;
+    const uint64_t offset = ReadU64(section, row + 16), bytes = ReadU64(section, row + 24);
+    if (offset > section.size() || bytes > section.size() - offset) {
+      return Error(Code::kBadArtifact, "lowered weights: constant ", i, " is outside the section");
+    }
+    NamedConstant c{{ReadU64(section, row), ReadU64(section, row + 8)},
+                    section.subspan(offset, bytes)};
+    if (HashBytes(c.bytes) != c.hash) {
+      return Error(Code::kBadArtifact, "lowered weights: constant ", i, " has another hash");
+    }
+    out.push_back(c);
+  }
+  return out;
+}
+
 }  // namespace aicf

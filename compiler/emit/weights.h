@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/status.h"
 #include "schema/program.h"
 
 namespace aicf {
@@ -32,5 +33,7 @@ struct NamedConstant {
 
 /// The lowered-weights section: count, then {hash, offset, bytes} sorted by hash, then 64-byte aligned data.
 std::vector<std::byte> EncodeConstants(std::vector<NamedConstant> constants);
+/// The inverse; the constants are parts of `section`. Their hashes are checked. Errors: kBadArtifact.
+Result<std::vector<NamedConstant>> DecodeConstants(std::span<const std::byte> section);
 
 }  // namespace aicf

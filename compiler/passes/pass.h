@@ -10,6 +10,8 @@
 
 #include "base/status.h"
 #include "compiler/decisions.h"
+#include "compiler/edit/policy.h"
+#include "compiler/edit/wishes.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lowered.h"
 #include "kernels/abi/kernel.h"
@@ -24,6 +26,9 @@ struct PassContext {
   abi::MathMode math = abi::MathMode::kFp32;
   DecisionLog* decisions = nullptr;              ///< never null while a pass runs
   std::set<std::string, std::less<>> no_fusion;  ///< source node names given to --disable-fusion
+  std::string entry;                ///< of several entry points, the one that is compiled
+  const Policy* policy = nullptr;   ///< nullptr: no preference
+  const Wishes* wishes = nullptr;   ///< nullptr: none
 };
 
 struct PassInfo {

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "compiler/select/precision.h"
 
 namespace aicf {
 namespace {
@@ -39,17 +40,10 @@ bool IsNamed(const abi::KernelInfo& kernel, std::string_view preferred) {
   return kernel.key.find(preferred) != std::string_view::npos;
 }
 
-// What the policy prefers for a family; empty: nothing.
-std::string_view Preferred(const CompileOptions& options, abi::Family family) {
-  const auto wish = options.policy.find(abi::FamilyName(family));
-  return wish == options.policy.end() ? std::string_view() : std::string_view(wish->second);
-}
-
 // Asks for the algorithm of a library's kernel; the sentence that refuses the kernel without one.
 std::string FindAlgorithm(const CompileOptions& options, const abi::KernelInfo& kernel,
                           const ir::LoweredStep& step, const abi::DeviceSpec& device,
-                          LibraryAlgorithm* algorithm) {
-  const std::string_view preferred = Preferred(options, step.problem.family);
+                          std::string_view preferred, LibraryAlgorithm* algorithm) {
   if (preferred.empty() || !IsNamed(kernel, preferred)) {
     return "is used only where the policy names it: it ties the artifact to one library version";
   }
@@ -68,8 +62,21 @@ std::string FindAlgorithm(const CompileOptions& options, const abi::KernelInfo& 
   return "";
 }
 
+// A kernel that multiplies otherwise than a wish for the step's precision asks.
+std::string RefuseMath(const abi::KernelInfo& kernel, const ir::LoweredStep& step,
+                       const PassContext& context, const Wish* wish) {
+  if (wish == nullptr) return "";
+  const std::string_view used = abi::MathModeName(UsedMath(kernel, step.problem, context.device));
+  if (used == wish->decision.choice) return "";
+  return StrCat("multiplies in ", used, ", ", wish->origin, " asks for ", wish->decision.choice);
+}
+
+// `preferred`: what policy or wish name for the step; empty: nothing. `math`: the wish for its
+// precision; nullptr: none.
 std::vector<Candidate> Rate(const ir::Lowered& lowered, const ir::LoweredStep& step,
-                            const CompileOptions& options, const abi::DeviceSpec& device) {
+                            const CompileOptions& options, const PassContext& context,
+                            std::string_view preferred, const Wish* math) {
+  const abi::DeviceSpec& device = context.device;
   std::vector<Candidate> candidates;
   for (const abi::KernelInfo& kernel : abi::KernelsOf(step.problem.family)) {
     if (!RunsOn(kernel, device)) continue;
@@ -78,8 +85,9 @@ std::vector<Candidate> Rate(const ir::Lowered& lowered, const ir::LoweredStep& s
     if (c.refusal.empty() && options.deterministic && !kernel.deterministic) {
       c.refusal = "is not deterministic";
     }
+    if (c.refusal.empty()) c.refusal = RefuseMath(kernel, step, context, math);
     if (c.refusal.empty() && kernel.backend == abi::Backend::kLibrary) {
-      c.refusal = FindAlgorithm(options, kernel, step, device, &c.algorithm);
+      c.refusal = FindAlgorithm(options, kernel, step, device, preferred, &c.algorithm);
     }
     if (c.refusal.empty()) c.cost_us = kernel.cost_us(step.problem, device);
     candidates.push_back(std::move(c));
@@ -116,15 +124,24 @@ std::string ReasonOf(const std::vector<Candidate>& candidates, const Candidate& 
   return equal > 1 ? "tie-break" : "predicted";
 }
 
-void Record(PassContext& context, std::string subject, const std::vector<Candidate>& candidates,
+// What a decision about a step is about; nothing decided yet.
+Decision DecisionOf(const PassContext& context, size_t index, const ir::LoweredStep& step,
+                    std::string_view kind) {
+  Decision d;
+  d.kind = kind;
+  d.subject = StepSubject(index, step);
+  d.pass = "choose-kernels";
+  d.entry = context.entry;
+  d.step = static_cast<int>(index);
+  d.nodes = step.sources;
+  return d;
+}
+
+void Record(PassContext& context, Decision d, const std::vector<Candidate>& candidates,
             const Candidate& chosen, std::string reason) {
-  Decision d{"kernel",
-             std::move(subject),
-             std::string(chosen.kernel->key),
-             std::move(reason),
-             "choose-kernels",
-             chosen.cost_us,
-             {}};
+  d.choice = chosen.kernel->key;
+  d.reason = std::move(reason);
+  d.cost_us = chosen.cost_us;
   for (const Candidate& c : candidates) {
     if (&c == &chosen) continue;
     d.alternatives.push_back({std::string(c.kernel->key), c.refusal, c.cost_us});
@@ -136,18 +153,13 @@ std::string ShortHash(const std::vector<uint8_t>& bytes) {
   return ToHex(HashBytes(std::as_bytes(std::span(bytes)))).substr(0, 16);
 }
 
-void RecordAlgorithm(PassContext& context, std::string subject, const Candidate& chosen) {
+void RecordAlgorithm(PassContext& context, Decision d, const Candidate& chosen) {
   const std::string_view library = chosen.kernel->key.substr(0, chosen.kernel->key.find('.'));
-  std::string choice =
+  d.choice =
       StrCat(library, " ", chosen.algorithm.library_version, ", algorithm ",
              ShortHash(chosen.algorithm.bytes), ", workspace ", chosen.algorithm.workspace_bytes);
-  context.decisions->Record({"algorithm",
-                             std::move(subject),
-                             std::move(choice),
-                             "rule: the library's first deterministic choice for this problem",
-                             "choose-kernels",
-                             -1,
-                             {}});
+  d.reason = "rule: the library's first deterministic choice for this problem";
+  context.decisions->Record(std::move(d));
 }
 
 // The policy's kernel where it names one that can run the step; nullptr where there is no such
@@ -171,6 +183,79 @@ Status NoKernel(const std::vector<Candidate>& candidates, const std::string& sub
   return Error(Code::kUnsupported, subject, ": no kernel for ", device.name, why);
 }
 
+// A decision's number among those of equal identity, and the wish for it; nullptr: none.
+struct Asked {
+  int occurrence;
+  const Wish* wish;
+};
+
+Asked AskedOf(const PassContext& context, Decision d, abi::Family family,
+              Occurrences& occurrences) {
+  d.choice = abi::ReferenceKey(family);  // a kernel decision's identity holds the family
+  const std::string identity = IdentityOf(d);
+  const int occurrence = occurrences.Next(identity);
+  return {occurrence,
+          context.wishes == nullptr ? nullptr : context.wishes->Find(identity, occurrence)};
+}
+
+// The kernel that a wish names. Errors: kUnsupported with the sentence that refuses it.
+Result<const Candidate*> ByWish(const std::vector<Candidate>& candidates, const Wish& wish,
+                                const std::string& subject) {
+  for (const Candidate& c : candidates) {
+    if (c.kernel->key != wish.decision.choice) continue;
+    if (c.refusal.empty()) return &c;
+    return Error(Code::kUnsupported, wish.origin, ": ", subject, ": ", c.kernel->key, " ",
+                 c.refusal);
+  }
+  return Error(Code::kInvalidArgument, wish.origin, ": ", subject, ": there is no kernel ",
+               wish.decision.choice, " for this target");
+}
+
+/// Chooses the kernels of a program, one step after the other.
+class Chooser {
+ public:
+  Chooser(const ir::Lowered& lowered, const CompileOptions& options, PassContext& context)
+      : lowered_(lowered), options_(options), context_(context) {}
+
+  Result<KernelChoice> Choose(size_t index) {
+    const ir::LoweredStep& step = lowered_.steps[index];
+    const Decision decision = DecisionOf(context_, index, step, "kernel");
+    const Decision precision = DecisionOf(context_, index, step, "precision");
+    const Wish* wish = AskedOf(context_, decision, step.problem.family, occurrences_).wish;
+    const Asked math = AskedOf(context_, precision, step.problem.family, occurrences_);
+    const std::string_view preferred =
+        wish != nullptr ? std::string_view(wish->decision.choice)
+                        : options_.policy.KernelFor(step.problem.family, step.sources);
+    const std::vector<Candidate> candidates =
+        Rate(lowered_, step, options_, context_, preferred, math.wish);
+    std::string reason = "policy";
+    const Candidate* best = nullptr;
+    if (wish != nullptr) {
+      AICF_ASSIGN_OR_RETURN(best, ByWish(candidates, *wish, decision.subject));
+    } else {
+      AICF_ASSIGN_OR_RETURN(best, ByPolicy(candidates, preferred, options_, decision.subject));
+    }
+    if (best == nullptr) {
+      best = Cheapest(candidates, "");
+      if (best == nullptr) return NoKernel(candidates, decision.subject, context_.device);
+      reason = ReasonOf(candidates, *best);
+    }
+    Record(context_, decision, candidates, *best, reason);
+    if (best->kernel->backend == abi::Backend::kLibrary) {
+      RecordAlgorithm(context_, DecisionOf(context_, index, step, "algorithm"), *best);
+    }
+    AICF_RETURN_IF_ERROR(
+        RecordPrecision(step, precision, math.occurrence, *best->kernel, reason, context_));
+    return KernelChoice{best->kernel, best->algorithm};
+  }
+
+ private:
+  const ir::Lowered& lowered_;
+  const CompileOptions& options_;
+  PassContext& context_;
+  Occurrences occurrences_;
+};
+
 }  // namespace
 
 std::string StepSubject(size_t index, const ir::LoweredStep& step) {
@@ -182,45 +267,13 @@ std::string StepSubject(size_t index, const ir::LoweredStep& step) {
 Result<std::vector<KernelChoice>> ChooseKernels(const ir::Lowered& lowered,
                                                 const CompileOptions& options,
                                                 PassContext& context) {
+  Chooser chooser(lowered, options, context);
   std::vector<KernelChoice> chosen;
   for (size_t i = 0; i < lowered.steps.size(); ++i) {
-    const ir::LoweredStep& step = lowered.steps[i];
-    const std::string subject = StepSubject(i, step);
-    const std::vector<Candidate> candidates = Rate(lowered, step, options, context.device);
-    AICF_ASSIGN_OR_RETURN(
-        const Candidate* best,
-        ByPolicy(candidates, Preferred(options, step.problem.family), options, subject));
-    std::string reason = "policy";
-    if (best == nullptr) {
-      best = Cheapest(candidates, "");
-      if (best == nullptr) return NoKernel(candidates, subject, context.device);
-      reason = ReasonOf(candidates, *best);
-    }
-    Record(context, subject, candidates, *best, std::move(reason));
-    if (best->kernel->backend == abi::Backend::kLibrary) RecordAlgorithm(context, subject, *best);
-    chosen.push_back({best->kernel, best->algorithm});
+    AICF_ASSIGN_OR_RETURN(KernelChoice choice, chooser.Choose(i));
+    chosen.push_back(std::move(choice));
   }
   return chosen;
-}
-
-Result<Policy> ParsePolicy(std::string_view text) {
-  Policy policy;
-  while (!text.empty()) {
-    const size_t comma = text.find(',');
-    const std::string_view clause = text.substr(0, comma);
-    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-    const size_t equals = clause.find('=');
-    std::string_view family = clause.substr(0, equals);
-    if (family == "matmul") family = "gemm";
-    bool known = false;
-    for (int f = 0; f < abi::kFamilyCount; ++f)
-      known |= abi::FamilyName(static_cast<abi::Family>(f)) == family;
-    if (equals == std::string_view::npos || equals + 1 == clause.size() || !known) {
-      return Error(Code::kInvalidArgument, "policy clause '", clause, "': expected FAMILY=KERNEL");
-    }
-    policy[std::string(family)] = std::string(clause.substr(equals + 1));
-  }
-  return policy;
 }
 
 }  // namespace aicf

@@ -16,16 +16,14 @@ struct KernelChoice {
   LibraryAlgorithm algorithm;  ///< library kernels only
 };
 
-/// Chosen variant of every step, in order. Preference: policy, then the lowest predicted cost, ties to
-/// the earlier row. A library's kernel is a candidate only where the policy names it: its algorithm
+/// Chosen variant of every step, in order. Preference: a wish, the policy, then the lowest predicted
+/// cost, ties to the earlier row. A library's kernel is a candidate only where the policy names it: its algorithm
 /// binds the artifact to one version of the library, and the machine that compiles must have it.
-/// Records one "kernel" decision per step with every alternative, and an "algorithm" decision after
-/// that of a library's kernel.
-/// Errors: kUnsupported when no variant takes a step, or when --policy-strict cannot be honoured.
+/// Records one "kernel" decision per step with every alternative, an "algorithm" decision after
+/// that of a library's kernel, and one "precision" decision.
+/// Errors: kUnsupported when no variant takes a step, or when --policy-strict or a wish cannot be
+/// honoured.
 Result<std::vector<KernelChoice>> ChooseKernels(const ir::Lowered& lowered,
                                                 const CompileOptions& options, PassContext& context);
-
-/// Parses "conv=implicit_gemm,gemm=cublaslt". Errors: kInvalidArgument for an unknown family.
-Result<Policy> ParsePolicy(std::string_view text);
 
 }  // namespace aicf

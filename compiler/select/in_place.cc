@@ -7,6 +7,8 @@
 namespace aicf {
 namespace {
 
+constexpr const char* kOwnBuffer = "own buffer";
+
 struct Uses {
   int writers = 0;
   int first_use = -1, last_use = -1;
@@ -75,25 +77,36 @@ Status DecideInPlace(schema::Program& program, PassContext& context) {
   AICF_ASSIGN_OR_RETURN(const schema::LoopTree loops,
                         schema::LoopTree::Build(program));
   const std::vector<Uses> uses = CountUses(program);
+  Occurrences occurrences;
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const schema::Step& step = program.steps[s];
     schema::Buffer& out = program.buffers[step.outputs[0]];
-    Decision d{"in-place", StrCat("step ", s, " output '", out.name, "'"), "own buffer",
+    Decision d{"in-place", StrCat("step ", s, " output '", out.name, "'"), kOwnBuffer,
                "only-legal", "decide-in-place", -1, {}};
+    d.entry = context.entry;
+    d.step = static_cast<int>(s);
+    d.nodes = step.sources;
+    const int occurrence = occurrences.Next(IdentityOf(d));
+    const Wish* wish =
+        context.wishes == nullptr ? nullptr : context.wishes->Find(IdentityOf(d), occurrence);
     for (size_t k = 0; k < step.inputs.size(); ++k) {
       const schema::Buffer& in = program.buffers[step.inputs[k]];
       if (in.role == schema::Role::kConstant) continue;
-      std::string refusal = Refuse(program, uses, loops, s, k);
-      if (refusal.empty() && out.storage != schema::Storage::kAlias) {
+      const std::string choice = StrCat("overwrites '", in.name, "'");
+      const std::string refusal = Refuse(program, uses, loops, s, k);
+      const bool wanted = wish == nullptr || wish->decision.choice == choice;
+      if (refusal.empty() && wanted && out.storage != schema::Storage::kAlias) {
         out.storage = schema::Storage::kAlias;
         out.alias_of = step.inputs[k];
-        d.choice = StrCat("overwrites '", in.name, "'");
+        d.choice = choice;
         d.reason = "rule: the operand dies here and the kernel reads each element before writing it";
         continue;
       }
-      if (refusal.empty()) refusal = "another operand was chosen";
-      d.alternatives.push_back({StrCat("overwrite '", in.name, "'"), refusal, -1});
+      d.alternatives.push_back({choice, refusal, -1});
     }
+    if (d.choice != kOwnBuffer) d.alternatives.push_back({kOwnBuffer, "", -1});
+    if (wish != nullptr && wish->decision.choice == d.choice) d.reason = "policy";
+    AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, d, occurrence));
     context.decisions->Record(std::move(d));
   }
   return OkStatus();

@@ -63,7 +63,7 @@ CompileOptions OptionsFor(LibraryAlgorithms* library) {
   CompileOptions options;
   options.target = "cuda:sm_90a";
   options.kernel_cache_dir = "none";
-  options.policy["gemm"] = "cublaslt";
+  options.policy = *Policy::Parse("gemm=cublaslt");
   options.policy_strict = true;
   options.library_algorithms = library;
   return options;
@@ -150,7 +150,7 @@ TEST(LibraryChoice, RefusalsSayWhatHelps) {
 TEST(LibraryChoice, WithoutAPolicyTheLibraryIsNotAsked) {
   MadeUpLibrary library;
   CompileOptions options = OptionsFor(&library);
-  options.policy["gemm"] = "no such kernel";
+  options.policy = *Policy::Parse("gemm=no such kernel");
   const Planned planned = Plan(options);
   EXPECT_FALSE(planned.contents.ok());
   EXPECT_EQ(library.asked, 0);

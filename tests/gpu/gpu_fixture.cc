@@ -188,7 +188,7 @@ Result<schema::Contents> CompileToContents(const ir::Lowered& lowered,
   options.target = "cuda:sm_90a";
   options.kernel_cache_dir = "none";
   options.library_algorithms = algorithms;
-  if (algorithms != nullptr) options.policy["gemm"] = "cublaslt";
+  if (algorithms != nullptr) options.policy = *Policy::Parse("gemm=cublaslt");
   options.policy_strict = true;
   DecisionLog decisions;
   PassContext context;

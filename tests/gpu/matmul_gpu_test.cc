@@ -275,7 +275,7 @@ TEST_F(GpuMatmul, AModelCompiledForTheLibraryRunsAndGivesEqualBits) {
   tools::CublasLtAlgorithms library = AlgorithmsHere();
   CompileOptions options;
   options.target = "cuda:sm_90a";
-  options.policy["gemm"] = "cublaslt";
+  options.policy = *Policy::Parse("gemm=cublaslt");
   options.policy_strict = true;
   options.library_algorithms = &library;
   const auto compiled = Compile(path, options);

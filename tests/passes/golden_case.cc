@@ -7,7 +7,7 @@ namespace aicf {
 namespace {
 
 constexpr std::string_view kKeys[] = {
-    "case:", "pass:", "device:", "disable:", "input:", "expect:", "decisions:", "values:"};
+    "case:", "pass:", "device:", "math:", "policy:", "disable:", "input:", "expect:", "decisions:", "values:"};
 
 std::string Trim(std::string_view s) {
   const size_t first = s.find_first_not_of(" \t\n");
@@ -40,6 +40,8 @@ Status SetField(std::string_view key, const std::string& text, GoldenCase& c) {
   if (key == "case:") c.name = text;
   if (key == "pass:") c.passes = Split(text, ',');
   if (key == "device:") c.device = text;
+  if (key == "math:") c.math = text;
+  if (key == "policy:") c.policy = text;
   if (key == "disable:") c.disabled = Split(text, ',');
   if (key == "input:") c.input = text;
   if (key == "expect:") c.expect = text;

@@ -149,6 +149,11 @@ void RunCase(const GoldenCase& c) {
     context.device = *device;
   }
   context.decisions = &log;
+  const auto math = abi::ParseMathMode(c.math);
+  const auto policy = Policy::Parse(c.policy);
+  ASSERT_TRUE(math && policy.ok()) << c.math << " " << c.policy;
+  context.math = *math;
+  context.policy = &*policy;
   context.no_fusion.insert(c.disabled.begin(), c.disabled.end());
   for (const std::string& pass : c.passes) {
     const Status status = RunPass(pass, after, context);

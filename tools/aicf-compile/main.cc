@@ -2,12 +2,12 @@
 #include <chrono>
 #include <optional>
 
-#include "base/scanner.h"
 #include "compiler/compiler.h"
-#include "compiler/emit/merge_plans.h"
 #include "tools/aicf-compile/gaps.h"
 #include "tools/aicf-compile/options.h"
+#include "tools/aicf-compile/rebuild.h"
 #include "tools/aicf-compile/report.h"
+#include "tools/aicf-compile/stages.h"
 #include "tools/common/files.h"
 #include "tools/common/process.h"
 #include "tools/common/progress.h"
@@ -25,7 +25,7 @@ struct Outputs {
 
 Status OpenOne(const CompileArgs& args, const std::string& path, std::optional<AtomicFile>* file) {
   if (path.empty() || args.check) return OkStatus();
-  if (SameFile(path, args.model)) {
+  if (args.has_model && SameFile(path, args.model)) {
     return Error(Code::kInvalidArgument, path, ": the output is the model itself");
   }
   AICF_ASSIGN_OR_RETURN(AtomicFile opened, AtomicFile::Create(path, args.existing));
@@ -40,61 +40,6 @@ Status OpenOutputs(const CompileArgs& args, Outputs* outputs) {
   }
   AICF_RETURN_IF_ERROR(OpenOne(args, args.output, &outputs->artifact));
   return OpenOne(args, args.export_decisions, &outputs->decisions);
-}
-
-/// A stage of one entry point, as far as was asked for.
-struct StageOfEntry {
-  std::string text;           ///< of the graph or the lowered program
-  schema::Contents contents;  ///< with --stop-after=plan
-};
-
-Result<StageOfEntry> RunStage(const CompileArgs& args, const CompileOptions& options,
-                              DecisionLog* log) {
-  StageOfEntry out;
-  PassContext context;
-  AICF_ASSIGN_OR_RETURN(context.device, abi::FindDevice(options.target));
-  context.math = options.math;
-  context.decisions = log;
-  context.no_fusion = options.no_fusion;
-  PassRunner runner(options.passes);
-  AICF_ASSIGN_OR_RETURN(ir::Graph graph, ImportOnnx(args.model));
-  AICF_ASSIGN_OR_RETURN(graph, PrepareGraph(std::move(graph), options, runner, context));
-  if (args.stop_after == Stage::kGraph) {
-    out.text = ir::ToString(graph);
-    return out;
-  }
-  AICF_ASSIGN_OR_RETURN(const ir::Lowered lowered, Lower(graph, runner, context));
-  if (args.stop_after == Stage::kLowered) {
-    out.text = ir::ToString(lowered);
-    return out;
-  }
-  AICF_ASSIGN_OR_RETURN(out.contents, MakePlan(lowered, options, context));
-  return out;
-}
-
-/// The text of a stage; runs no further than needed. Of several entry points, graphs and lowered
-/// programs follow each other behind lines with their names, as in an artifact; plans are one.
-Result<std::string> StageText(const CompileArgs& args, DecisionLog* log) {
-  AICF_ASSIGN_OR_RETURN(const std::vector<Bucket> entries, EntryPointsOf(args.options));
-  std::string text;
-  std::vector<NamedPlan> plans;
-  size_t steps = 0;
-  for (const Bucket& entry : entries) {
-    CompileOptions options = args.options;
-    options.shapes = entry.shapes;
-    DecisionLog own;
-    Result<StageOfEntry> stage = RunStage(args, options, &own);
-    const std::string label = EntryLabel(args.options, entry);
-    if (!stage.ok()) return label.empty() ? stage.status() : stage.status().WithContext(label);
-    log->Append(own, label.empty() ? "" : entry.name, steps);
-    steps += stage->contents.program.steps.size();
-    if (!label.empty()) text += StrCat("entry ", Quote(entry.name), "\n");
-    text += stage->text;
-    plans.push_back({entry.name, std::move(stage->contents)});
-  }
-  if (args.stop_after != Stage::kPlan) return text;
-  AICF_ASSIGN_OR_RETURN(const schema::Contents merged, MergePlans(std::move(plans)));
-  return schema::ToString(merged.program);
 }
 
 Status Finish(std::optional<AtomicFile>& file, std::span<const std::byte> bytes) {
@@ -114,16 +59,28 @@ Status PrintStage(const CompileArgs& args, Outputs& outputs) {
   return OkStatus();
 }
 
+/// What became of the compilation, for the first line.
+Result<std::string> Verdict(const CompileArgs& args, const CompileResult& result) {
+  if (args.check) return std::string("no gaps; nothing is written");
+  if (args.rebuild.empty()) return "-> " + Escape(args.output);
+  AICF_ASSIGN_OR_RETURN(const std::string same, CompareRebuilt(*args.artifact, result));
+  return StrCat("-> ", same, " as ", Escape(args.rebuild));
+}
+
 Status CompileModel(const CompileArgs& args, Outputs& outputs) {
   const auto start = std::chrono::steady_clock::now();
-  AICF_ASSIGN_OR_RETURN(const CompileResult result, Compile(args.model, args.options));
+  if (!args.rebuild.empty()) {
+    AICF_RETURN_IF_ERROR(CheckInputs(*args.artifact, args.model, args.options));
+  }
+  AICF_ASSIGN_OR_RETURN(const CompileResult result, CompileAsAsked(args));
   ClearProgress();
+  AICF_ASSIGN_OR_RETURN(const std::string verdict, Verdict(args, result));
   const std::string decisions = result.decisions.ToJsonLines();
   AICF_RETURN_IF_ERROR(Finish(outputs.decisions, std::as_bytes(std::span(decisions))));
   AICF_RETURN_IF_ERROR(Finish(outputs.artifact, result.bytes));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  const std::string to = args.check ? "no gaps; nothing is written" : "-> " + Escape(args.output);
-  Print(StrCat(Escape(args.model), " ", to, "\n\n", SummaryText(result, seconds.count())));
+  const std::string& from = args.from.empty() ? args.model : args.from;
+  Print(StrCat(Escape(from), " ", verdict, "\n\n", SummaryText(result, seconds.count())));
   if (args.timings) Print("\n" + TimingsText(result.timings));
   if (args.explain) Print("\n" + ExplainText(result.decisions));
   return OkStatus();
@@ -172,8 +129,9 @@ Status Main(const std::vector<std::string>& argv) {
   Status status = args.stop_after ? PrintStage(args, outputs) : CompileModel(args, outputs);
   ClearProgress();
   status = ReportGaps(args, status);
-  if (status.ok() || status.message().find(args.model) != std::string::npos) return status;
-  return status.WithContext(args.model);
+  const std::string& from = args.from.empty() ? args.model : args.from;
+  if (status.ok() || status.message().find(from) != std::string::npos) return status;
+  return status.WithContext(from);
 }
 
 }  // namespace

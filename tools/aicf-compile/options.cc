@@ -14,8 +14,8 @@ namespace aicf::tools {
 namespace {
 
 constexpr std::string_view kDescription =
-    "Compiles an ONNX model into one artifact that records every decision.\n"
-    "Needs no GPU, also for a CUDA target; only --policy=gemm=cublaslt does.";
+    "Compiles an ONNX model, or an artifact's own program once more, into one artifact that\n"
+    "records every decision. Needs no GPU, also for a CUDA target; only --policy=gemm=cublaslt does.";
 
 constexpr std::string_view kExamples = R"(Examples:
   aicf-compile rec.onnx -o rec.aicf --shapes=x:1x3x48x320
@@ -36,10 +36,17 @@ constexpr std::string_view kExamples = R"(Examples:
   aicf-compile rec.onnx -o rec.aicf --target=cuda --policy=gemm=cublaslt
       matrix products by cuBLASLt: its algorithms are recorded, so this needs a GPU of the
       target's architecture and cuBLAS 13, and the artifact needs that same cuBLAS version
+  aicf-compile --from rec.aicf -o rec_gpu.aicf --target=cuda
+      the same program for another target, without the model
+  aicf-compile --from rec.aicf -o pinned.aicf --set=step.12.kernel=cpu.conv.igemm_avx2
+      one decision made otherwise, or an error that says why it cannot be
+  aicf-compile --rebuild rec.aicf rec.onnx
+      makes rec.aicf's bytes again from the model and says whether they are the same
 
 trtexec's spellings work too: --onnx --saveEngine.
 
-Exit codes: 0 ok, 2 usage, 3 bad model, 4 unsupported, 6 device, 7 resources, 8 I/O.)";
+Exit codes: 0 ok, 1 --rebuild gave other bytes, 2 usage, 3 bad model, 4 unsupported,
+5 bad artifact, 6 device, 7 resources, 8 I/O.)";
 
 const std::vector<Spelling>& Spellings() {
   static const std::vector<Spelling> spellings = {{"--onnx", ""}, {"--saveEngine", "--output"}};
@@ -49,8 +56,9 @@ const std::vector<Spelling>& Spellings() {
 /// The flags as written.
 struct Raw {
   std::string math = "fp32", stop_after;
+  std::string decisions;
   std::vector<std::string> shapes, buckets, bind, policy, disable_pass, disable_fusion, dump_after;
-  bool force = false, verbose = false, no_images = false, list_ops = false;
+  bool drop_edits = false, force = false, verbose = false, no_images = false, list_ops = false;
 };
 
 std::string PassList() {
@@ -99,7 +107,9 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
 void AddDecisionFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
   const std::string group = "Decisions";
   line.AddList("--policy", raw.policy,
-               "LIST  FAMILY=KERNEL,... or a file of such lines: preferred kernels")
+               "LIST  preferences, as clauses or a file with one on a line: FAMILY=VALUE,\n"
+               "node:PATTERN=VALUE or step.N=VALUE, where VALUE is a kernel, a part of its\n"
+               "name, or a math mode; repeats")
       ->group(group);
   line.app
       .add_flag("--policy-strict", args.options.policy_strict,
@@ -111,7 +121,31 @@ void AddDecisionFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
   line.AddValue("--export-decisions", args.export_decisions,
                 "FILE  every decision as a line of JSON")
       ->group(group);
+  line.AddValue("--decisions", raw.decisions,
+                "FILE  exported decisions, edited: choices that differ from the compiler's own\n"
+                "are taken instead, or the compilation fails with the reason")
+      ->group(group);
+  line.AddList("--set", args.options.sets,
+               "step.N.KIND=CHOICE or node:NAME.KIND=CHOICE  one edit; KIND is kernel, math,\n"
+               "in-place, copy, fusion, epilogue or prologue; repeats")
+      ->group(group);
   line.app.add_flag("--explain", args.explain, "print the decisions with reasons and refusals")
+      ->group(group);
+}
+
+void AddSourceFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
+  const std::string group = "Artifacts as source";
+  line.AddValue("--from", args.from,
+                "ARTIFACT  compile the program that it carries, with its options unless given;\n"
+                "takes the model's place")
+      ->group(group);
+  line.app
+      .add_flag("--drop-edits", raw.drop_edits,
+                "with --from: without the edits that the artifact was made with")
+      ->group(group);
+  line.AddValue("--rebuild", args.rebuild,
+                "ARTIFACT  compile MODEL as it was compiled and compare the bytes; --bind has to\n"
+                "be given again, -o is optional")
       ->group(group);
 }
 
@@ -149,30 +183,44 @@ void AddOutputFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
       ->group(group);
 }
 
-/// Clauses on the command line, or a file of clauses with comments behind '#'.
+Result<std::string> ReadText(const std::string& path) {
+  AICF_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path));
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+/// A file of clauses, one on a line, with comments behind '#'.
+Status ReadPolicyFile(const std::string& path, Policy* policy) {
+  AICF_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  for (std::string line : Split(text, '\n')) {
+    line.erase(std::min(line.find('#'), line.size()));
+    line.erase(line.find_last_not_of(" \t\r") + 1);
+    line.erase(0, line.find_first_not_of(" \t"));
+    if (line.empty()) continue;
+    AICF_ASSIGN_OR_RETURN(const Policy clause, Policy::ParseClause(line));
+    AICF_RETURN_IF_ERROR(policy->Add(clause));
+  }
+  return OkStatus();
+}
+
 Status ReadPolicy(const std::vector<std::string>& values, Policy* policy) {
-  std::vector<std::string> clauses;
+  if (!values.empty()) *policy = Policy();  // replaces that of --from
   for (const std::string& value : values) {
-    if (value.find('=') != std::string::npos) {
-      clauses.push_back(value);
+    if (value.find('=') == std::string::npos) {
+      AICF_RETURN_IF_ERROR(ReadPolicyFile(value, policy));
       continue;
     }
-    AICF_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(value));
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    for (std::string line : Split(text, '\n')) {
-      line.erase(std::min(line.find('#'), line.size()));
-      std::erase_if(line, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
-      if (!line.empty()) clauses.push_back(line);
-    }
+    AICF_ASSIGN_OR_RETURN(const Policy clauses, Policy::Parse(value));
+    AICF_RETURN_IF_ERROR(policy->Add(clauses));
   }
-  for (const std::string& clause : clauses) {
-    AICF_ASSIGN_OR_RETURN(Policy parsed, ParsePolicy(clause));
-    for (auto& [family, kernel] : parsed) {
-      if (!policy->emplace(family, kernel).second) {
-        return Error(Code::kInvalidArgument, "--policy: family '", family, "' is given twice");
-      }
-    }
-  }
+  return OkStatus();
+}
+
+Status ReadDecisions(const std::string& path, std::optional<DecisionLog>* decisions) {
+  if (path.empty()) return OkStatus();
+  AICF_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  Result<DecisionLog> log = DecisionLog::Parse(text);
+  if (!log.ok()) return log.status().WithContext(path);
+  *decisions = *std::move(log);
   return OkStatus();
 }
 
@@ -228,51 +276,121 @@ Status ParseStage(const std::string& text, std::optional<Stage>* stage) {
                "'");
 }
 
+/// What the lowered program of an artifact has fixed already.
+Status CheckFrom(const Raw& raw, const CompileArgs& args) {
+  if (args.from.empty()) return OkStatus();
+  const std::pair<std::string_view, bool> given[] = {{"--shapes", !raw.shapes.empty()},
+                                                     {"--bucket", !raw.buckets.empty()},
+                                                     {"--bind", !raw.bind.empty()},
+                                                     {"--check", args.check}};
+  for (const auto& [flag, present] : given) {
+    if (!present) continue;
+    return Error(Code::kInvalidArgument, flag,
+                 " is about the model; --from starts from the lowered program in the artifact");
+  }
+  for (const PassInfo& pass : AllPasses()) {
+    if (pass.stage != Stage::kGraph || std::ranges::count(raw.disable_pass, pass.name) == 0) continue;
+    return Error(Code::kInvalidArgument, "--disable-pass=", pass.name,
+                 " is about the model's graph; --from starts behind it");
+  }
+  if (args.stop_after == Stage::kGraph) {
+    return Status(Code::kInvalidArgument, "--stop-after=graph needs the model, not --from");
+  }
+  return OkStatus();
+}
+
+Status CheckArguments(const CompileArgs& args) {
+  if (args.check && args.stop_after) {
+    return Status(Code::kInvalidArgument, "--check and --stop-after exclude each other");
+  }
+  if (!args.from.empty() && args.has_model) {
+    return Status(Code::kInvalidArgument, "--from takes the model's place: give one of them");
+  }
+  if (args.from.empty() && !args.has_model) {
+    return Status(Code::kInvalidArgument, "the model is missing (or --from=ARTIFACT)");
+  }
+  const bool quiet = args.check || args.stop_after || !args.rebuild.empty();
+  if (args.output.empty() && !quiet) {
+    return Status(Code::kInvalidArgument, "-o FILE is missing (or --check, or --stop-after)");
+  }
+  return OkStatus();
+}
+
 Status Convert(const Raw& raw, CompileArgs* args) {
   CompileOptions& options = args->options;
-  AICF_ASSIGN_OR_RETURN(options.shapes, ParseShapes("--shapes", raw.shapes));
-  AICF_RETURN_IF_ERROR(ReadBuckets(raw.buckets, &options));
+  AICF_RETURN_IF_ERROR(ParseStage(raw.stop_after, &args->stop_after));
+  AICF_RETURN_IF_ERROR(CheckFrom(raw, *args));
+  if (args->artifact == nullptr) {
+    AICF_ASSIGN_OR_RETURN(options.shapes, ParseShapes("--shapes", raw.shapes));
+    AICF_RETURN_IF_ERROR(ReadBuckets(raw.buckets, &options));
+  }
   AICF_RETURN_IF_ERROR(ReadBindings(raw.bind, &options));
   // --check writes nothing, so nothing into the cache of device code either.
-  options.images = !raw.no_images && !args->check;
+  options.images = options.images && !raw.no_images && !args->check;
   const std::optional<abi::MathMode> math = abi::ParseMathMode(raw.math);
   if (!math) {
     return Error(Code::kInvalidArgument, "--math: expected fp32, tf32, fp16 or bf16, got '",
                  raw.math, "'");
   }
   options.math = *math;
+  if (raw.drop_edits) options.wishes = Wishes();
   AICF_RETURN_IF_ERROR(ReadPolicy(raw.policy, &options.policy));
+  AICF_RETURN_IF_ERROR(ReadDecisions(raw.decisions, &options.decisions));
   AICF_RETURN_IF_ERROR(InsertItems("--disable-pass", raw.disable_pass, &options.passes.disabled));
   AICF_RETURN_IF_ERROR(InsertItems("--dump-after", raw.dump_after, &options.passes.dump_after));
   AICF_RETURN_IF_ERROR(InsertItems("--disable-fusion", raw.disable_fusion, &options.no_fusion));
-  AICF_RETURN_IF_ERROR(ParseStage(raw.stop_after, &args->stop_after));
   args->existing = raw.force ? Existing::kReplace : Existing::kRefuse;
-  if (args->check && args->stop_after) {
-    return Status(Code::kInvalidArgument, "--check and --stop-after exclude each other");
-  }
-  if (args->output.empty() && !args->check && !args->stop_after) {
-    return Status(Code::kInvalidArgument, "-o FILE is missing (or --check, or --stop-after)");
-  }
+  AICF_RETURN_IF_ERROR(CheckArguments(*args));
   return PassRunner(options.passes).CheckNames();
+}
+
+Status Parse(const std::vector<std::string>& argv, Raw* raw, CompileArgs* args, bool* run) {
+  CommandLine line("aicf-compile", kDescription);
+  const CLI::Option* model = line.AddValue("model", args->model, "ONNX file");
+  AddTargetFlags(line, *raw, *args);
+  AddDecisionFlags(line, *raw, *args);
+  AddSourceFlags(line, *raw, *args);
+  AddOutputFlags(line, *raw, *args);
+  line.app.footer(std::string(kExamples) + PassList());
+  const Status status = line.Parse(argv, Spellings(), run);
+  args->has_model = model->count() > 0;
+  return status;
+}
+
+/// Takes over the options that an artifact was made with. A --rebuild takes them all.
+Status AdoptArtifact(const std::string& path, Raw* raw, CompileArgs* args) {
+  AICF_ASSIGN_OR_RETURN(args->artifact, schema::Artifact::Load(path, /*with_optional=*/true));
+  Result<CompileOptions> options = OptionsOf(*args->artifact);
+  if (!options.ok()) return options.status().WithContext(path);
+  args->options = *std::move(options);
+  raw->math = abi::MathModeName(args->options.math);
+  return OkStatus();
 }
 
 }  // namespace
 
 Status ParseCompileArgs(const std::vector<std::string>& argv, CompileArgs* args, bool* run) {
-  CommandLine line("aicf-compile", kDescription);
-  Raw raw;
-  line.AddValue("model", args->model, "ONNX file")->required();
-  AddTargetFlags(line, raw, *args);
-  AddDecisionFlags(line, raw, *args);
-  AddOutputFlags(line, raw, *args);
-  line.app.footer(std::string(kExamples) + PassList());
   if (std::ranges::find(argv, "--list-ops") != argv.end()) {
     Print(OnnxSupportMarkdown());
     return OkStatus();
   }
-  AICF_RETURN_IF_ERROR(line.Parse(argv, Spellings(), run));
+  Raw raw;
+  AICF_RETURN_IF_ERROR(Parse(argv, &raw, args, run));
   if (!*run) return OkStatus();
   if (raw.verbose) SetVerbose();
+  if (!args->from.empty() && !args->rebuild.empty()) {
+    return Status(Code::kInvalidArgument, "--from and --rebuild exclude each other");
+  }
+  const std::string source = args->from.empty() ? args->rebuild : args->from;
+  if (!source.empty()) {
+    // Once more, on top of what the artifact says.
+    Raw adopted;
+    CompileArgs fresh;
+    AICF_RETURN_IF_ERROR(AdoptArtifact(source, &adopted, &fresh));
+    AICF_RETURN_IF_ERROR(Parse(argv, &adopted, &fresh, run));
+    raw = std::move(adopted);
+    *args = std::move(fresh);
+  }
   return Convert(raw, args);
 }
 

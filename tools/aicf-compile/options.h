@@ -1,6 +1,7 @@
 /// aicf-compile's command line as checked values.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,12 +9,17 @@
 #include "base/status.h"
 #include "compiler/compiler.h"
 #include "compiler/passes/pass.h"
+#include "schema/artifact.h"
 #include "tools/common/files.h"
 
 namespace aicf::tools {
 
 struct CompileArgs {
-  std::string model;
+  std::string model;             ///< absent with --from
+  bool has_model = false;
+  std::string from;              ///< --from: the artifact whose lowered program is compiled
+  std::string rebuild;           ///< --rebuild: the artifact whose bytes are to be made again
+  std::shared_ptr<const schema::Artifact> artifact;  ///< of one of these two, loaded
   std::string output;            ///< empty with --check, and with --stop-after to stdout
   std::string export_decisions;  ///< file; empty: none
   CompileOptions options;
@@ -24,8 +30,10 @@ struct CompileArgs {
   Existing existing = Existing::kRefuse;
 };
 
-/// Fills `args`; `run` stays false when --help or --version was answered.
-/// Errors: kInvalidArgument; kIo for an unreadable policy file.
+/// Fills `args`; `run` stays false when --help or --version was answered. With --from and --rebuild,
+/// options that are not on the command line are those that the artifact was made with.
+/// Errors: kInvalidArgument; kIo for an unreadable policy or decisions file; those of loading the
+/// artifact.
 Status ParseCompileArgs(const std::vector<std::string>& argv, CompileArgs* args, bool* run);
 
 }  // namespace aicf::tools

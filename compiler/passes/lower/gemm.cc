@@ -2,20 +2,10 @@
 
 #include "compiler/ir/views.h"
 #include "compiler/passes/lower/lowerings.h"
-#include "compiler/passes/lower/math.h"
+#include "compiler/passes/lower/products.h"
 #include "compiler/passes/lower/operand_expr.h"
 
 namespace aicf {
-
-abi::MathMode ProductMath(LowerContext& ctx, DType dtype) {
-  const abi::MathMode asked = ctx.pass().math;
-  if (!IsFloat(dtype) || dtype == DType::kF64) return abi::MathMode::kFp32;
-  const bool cuda = ctx.pass().device.backend == abi::Backend::kCuda;
-  // Products of two f16 (or bf16) values are exact in f32, so tensor cores change no bit of them.
-  if (cuda && asked == abi::MathMode::kFp32 && dtype == DType::kF16) return abi::MathMode::kFp16;
-  if (cuda && asked == abi::MathMode::kFp32 && dtype == DType::kBF16) return abi::MathMode::kBf16;
-  return asked;
-}
 
 namespace {
 
@@ -105,7 +95,6 @@ Status LowerMatMul(LowerContext& ctx, const ir::Node& node) {
   abi::Problem p;
   p.family = abi::Family::kGemm;
   p.attrs = abi::GemmAttrs{};
-  p.math = ProductMath(ctx, a.view.dtype);
   p.inputs = {views.left, views.right};
   EmitPlain(ctx, node, std::move(p), {a.buffer, b.buffer}, {out.buffer, views.result});
   return OkStatus();
@@ -120,7 +109,6 @@ Status LowerGemm(LowerContext& ctx, const ir::Node& node) {
   abi::Problem p;
   p.family = abi::Family::kGemm;
   p.attrs = abi::GemmAttrs{};
-  p.math = ProductMath(ctx, a.view.dtype);
   p.inputs = {a.view, b.view};
   OperandExpr expr(1);
   abi::ExprBuilder& build = expr.builder();

@@ -3,7 +3,7 @@
 #include "compiler/ir/infer/infer.h"
 #include "compiler/passes/lower/integer_operand.h"
 #include "compiler/passes/lower/lowerings.h"
-#include "compiler/passes/lower/math.h"
+#include "compiler/passes/lower/products.h"
 #include "compiler/passes/lower/quantize_expr.h"
 #include "compiler/passes/lower/requantize.h"
 
@@ -32,7 +32,7 @@ ConvOperands OperandsOf(LowerContext& ctx, const ir::Node& node, size_t w, size_
       WithoutZeroPoint(ctx, node, weights, node.input(w_zero),
                        WeightShape(ctx, node.input(w_zero), ctx.value(weights).shape.rank()));
   if (!held.constant.has_data()) return {data, held.view};
-  return {data, StoredWeights(ctx, node, ctx.value(weights).name, held.constant, false)};
+  return {data, ctx.Constant(ctx.value(weights).name, held.constant)};
 }
 
 abi::Problem ProblemOf(const ir::Window& window, const ConvOperands& in) {

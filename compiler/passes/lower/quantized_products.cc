@@ -2,7 +2,7 @@
 #include "compiler/ir/views.h"
 #include "compiler/passes/lower/integer_operand.h"
 #include "compiler/passes/lower/lowerings.h"
-#include "compiler/passes/lower/math.h"
+#include "compiler/passes/lower/products.h"
 #include "compiler/passes/lower/quantize_expr.h"
 #include "compiler/passes/lower/requantize.h"
 #include "kernels/abi/raw_dtype.h"
@@ -48,7 +48,6 @@ class Product {
     views_ = MatMulOf(left_.view.view, right_.view.view, out_.view, !by_row);
     problem_.family = abi::Family::kGemm;
     problem_.attrs = abi::GemmAttrs{};
-    problem_.math = ProductMath(ctx, left_.view.view.dtype);
     problem_.inputs = {views_.left, views_.right};
   }
   Product(const Product&) = delete;

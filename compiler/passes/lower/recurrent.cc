@@ -4,7 +4,7 @@
 #include "base/float16.h"
 #include "compiler/ir/views.h"
 #include "compiler/passes/lower/lowerings.h"
-#include "compiler/passes/lower/math.h"
+#include "compiler/passes/lower/products.h"
 #include "compiler/passes/lower/operand_expr.h"
 #include "kernels/abi/recurrent.h"
 
@@ -117,7 +117,6 @@ class RecurrentLowering {
     abi::Problem p;
     p.family = abi::Family::kGemm;
     p.attrs = abi::GemmAttrs{};
-    p.math = ProductMath(ctx_, dtype_);
     p.inputs = {rows.x.view, weights.view};
     OperandExpr expr(1);
     uint16_t value = expr.Raw(dtype_);

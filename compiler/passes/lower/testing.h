@@ -17,6 +17,7 @@
 #include "compiler/ir/infer/infer.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/lower/lower.h"
+#include "compiler/passes/lowered/passes.h"
 
 namespace aicf::testing {
 
@@ -152,6 +153,9 @@ inline Result<RunResult> RunGraph(const std::string& text,
   context.math = options.math;
   context.decisions = &out.decisions;
   AICF_ASSIGN_OR_RETURN(out.lowered, LowerGraph(out.graph, context));
+  // What makes the program the device's.
+  AICF_RETURN_IF_ERROR(ChooseMath(out.lowered, context));
+  AICF_RETURN_IF_ERROR(StoreWeights(out.lowered, context));
   AICF_RETURN_IF_ERROR(Verify(out.lowered));
   std::vector<ir::Tensor> feeds;
   for (ir::BufferId b : out.lowered.inputs) feeds.push_back(inputs.at(out.lowered.buffers[b].name));

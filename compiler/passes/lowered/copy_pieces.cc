@@ -1,8 +1,15 @@
 #include "compiler/passes/lowered/copy_pieces.h"
 
 #include "compiler/ir/views.h"
+#include "compiler/passes/lowered/fuse.h"
 
 namespace aicf {
+namespace {
+
+// The choice of a copy that stays a step.
+constexpr const char* kKeptCopy = "copy";
+
+}  // namespace
 
 bool IsPureCopy(const ir::LoweredStep& step) {
   const abi::Problem& p = step.problem;
@@ -24,6 +31,33 @@ std::vector<CopyPiece> PiecesOf(const ir::LoweredStep& step) {
          ir::WindowOf(p.outputs[0], p.as<abi::CopyAttrs>().starts[k], p.inputs[k].shape)});
   }
   return pieces;
+}
+
+Decision CopyDecision(const PassContext& context, const ir::LoweredStep& copy,
+                      std::string_view pass) {
+  Decision d{"copy", NamesOf(copy), "", "", std::string(pass), -1, {}};
+  d.entry = context.entry;
+  d.nodes = copy.sources;
+  return d;
+}
+
+bool KeepByWish(PassContext& context, const Decision& decision) {
+  const Wish* wish =
+      context.wishes == nullptr ? nullptr : context.wishes->FindAny(IdentityOf(decision));
+  if (wish == nullptr || wish->decision.choice != kKeptCopy) return false;
+  Decision d = decision;
+  d.choice = kKeptCopy;
+  d.reason = "policy";
+  d.alternatives.push_back({"removed", StrCat("policy: ", wish->origin, " keeps it"), -1});
+  context.decisions->Record(std::move(d));
+  return true;
+}
+
+Status RecordCopyDecision(PassContext& context, Decision decision) {
+  if (decision.choice != kKeptCopy) decision.alternatives.push_back({kKeptCopy, "", -1});
+  AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, decision, Wishes::kAnyOccurrence));
+  context.decisions->Record(std::move(decision));
+  return OkStatus();
 }
 
 bool ReadsOtherBits(const ir::StepEditor& editor, const ir::LoweredStep& step) {

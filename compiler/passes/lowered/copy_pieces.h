@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compiler/ir/lowered_edit.h"
+#include "compiler/passes/pass.h"
 
 namespace aicf {
 
@@ -20,5 +21,14 @@ bool IsPureCopy(const ir::LoweredStep& step);
 bool ReadsOtherBits(const ir::StepEditor& editor, const ir::LoweredStep& step);
 /// REQUIRES: IsPureCopy(step).
 std::vector<CopyPiece> PiecesOf(const ir::LoweredStep& step);
+
+/// A "copy" decision about the step, without choice and reason.
+Decision CopyDecision(const PassContext& context, const ir::LoweredStep& copy,
+                      std::string_view pass);
+/// Records that a copy stays because a wish says so; false: no wish does.
+bool KeepByWish(PassContext& context, const Decision& decision);
+/// Records a finished decision; a copy that is gone gets it as the alternative. Errors: a wish for
+/// something that was refused.
+Status RecordCopyDecision(PassContext& context, Decision decision);
 
 }  // namespace aicf

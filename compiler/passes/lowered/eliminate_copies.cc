@@ -142,11 +142,12 @@ std::vector<ir::LoweredStep> Remaining(const ir::LoweredStep& copy, const std::v
   return steps;
 }
 
-void Eliminate(ir::StepEditor& editor, PassContext& context, int c) {
+Status Eliminate(ir::StepEditor& editor, PassContext& context, int c) {
   const ir::LoweredStep copy = editor.step(c);
+  Decision d = CopyDecision(context, copy, kPass);
+  if (KeepByWish(context, d)) return OkStatus();
   const std::vector<CopyPiece> pieces = PiecesOf(copy);
   std::vector<bool> gone(pieces.size(), false);
-  Decision d{"copy", NamesOf(copy), "", "", std::string(kPass), -1, {}};
   for (size_t k = 0; k < pieces.size(); ++k) {
     Rewrite rewrite = WriteThrough(editor, context, pieces[k], c);
     if (!rewrite.refusal.empty()) {
@@ -162,14 +163,15 @@ void Eliminate(ir::StepEditor& editor, PassContext& context, int c) {
   d.choice = removed == 0 ? "copy" : StrCat("removed ", removed, " of ", pieces.size(), " pieces");
   d.reason =
       removed == 0 ? "only-legal" : "rule: producers write into the copy's buffer themselves";
-  context.decisions->Record(std::move(d));
-  if (removed == 0) return;
+  AICF_RETURN_IF_ERROR(RecordCopyDecision(context, std::move(d)));
+  if (removed == 0) return OkStatus();
   std::vector<ir::LoweredStep> rest = Remaining(copy, gone);
   if (rest.empty()) {
     editor.Erase(c);
   } else {
     editor.ReplaceWithMany(c, std::move(rest));
   }
+  return OkStatus();
 }
 
 }  // namespace
@@ -180,7 +182,8 @@ Status EliminateCopies(ir::Lowered& lowered, PassContext& context) {
   ir::StepEditor editor(lowered);
   for (int c = editor.size() - 1; c >= 0; --c) {
     if (!editor.alive(c) || !IsPureCopy(editor.step(c))) continue;
-    if (!ReadsOtherBits(editor, editor.step(c))) Eliminate(editor, context, c);
+    if (ReadsOtherBits(editor, editor.step(c))) continue;
+    AICF_RETURN_IF_ERROR(Eliminate(editor, context, c));
   }
   editor.Finish();
   return OkStatus();

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "compiler/passes/lowered/fuse.h"
 #include "compiler/passes/lowered/passes.h"
 
@@ -31,21 +33,38 @@ Why Explain(const ir::StepEditor& editor, const PassContext& context, int p, int
                            abi::FamilyName(consumer.problem.family), " has no place to go")};
 }
 
+// Records why two steps are not one. Errors: a wish to have them fused.
+Status Record(const ir::StepEditor& editor, PassContext& context, Occurrences& occurrences, int p,
+              int c, Why why) {
+  Decision d{std::string(why.kind),
+             EdgeName(editor.step(p), editor.step(c)),
+             std::string(kSeparate),
+             "only-legal",
+             "explain-separate",
+             -1,
+             {{std::string(kFused), std::move(why.refusal), -1}}};
+  d.entry = context.entry;
+  d.nodes = editor.step(p).sources;
+  d.into = editor.step(c).sources;
+  AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, d, occurrences.Next(IdentityOf(d))));
+  context.decisions->Record(std::move(d));
+  return OkStatus();
+}
+
 }  // namespace
 
 Status ExplainSeparate(ir::Lowered& lowered, PassContext& context) {
   const ir::StepEditor editor(lowered);
+  Occurrences occurrences;
   for (int c = 0; c < editor.size(); ++c) {
-    for (int p : ProducersOf(editor, c)) {
-      Why why = Explain(editor, context, p, c);
-      context.decisions->Record({std::string(why.kind),
-                                 EdgeName(editor.step(p), editor.step(c)),
-                                 "separate",
-                                 "only-legal",
-                                 "explain-separate",
-                                 -1,
-                                 {{"fused", std::move(why.refusal), -1}}});
+    const std::vector<int> producers = ProducersOf(editor, c);
+    for (int p : producers) {
+      AICF_RETURN_IF_ERROR(
+          Record(editor, context, occurrences, p, c, Explain(editor, context, p, c)));
     }
+    if (c == 0 || std::ranges::find(producers, c - 1) != producers.end()) continue;
+    AICF_RETURN_IF_ERROR(Record(editor, context, occurrences, c - 1, c,
+                                {"fusion", "dataflow: no value goes from one to the other"}));
   }
   return OkStatus();
 }

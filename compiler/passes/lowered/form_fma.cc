@@ -55,7 +55,7 @@ Status FormFma(ir::Lowered& lowered, PassContext& context) {
   for (ir::LoweredStep& step : lowered.steps) {
     const int formed = Form(step.problem.prologue) + Form(step.problem.epilogue);
     if (formed == 0) continue;
-    context.decisions->Record({"precision",
+    context.decisions->Record({"rounding",
                                NamesOf(step),
                                StrCat("fma, ", formed, " times"),
                                "rule: one rounding instead of two, the same on every backend",

@@ -43,16 +43,13 @@ Fusion ReadThrough(const ir::StepEditor& editor, int c, int r, const ir::Lowered
   return out;
 }
 
-void Forward(ir::StepEditor& editor, PassContext& context, int c) {
+Status Forward(ir::StepEditor& editor, PassContext& context, int c) {
   const ir::LoweredStep copy = editor.step(c);
   const ir::BufferId b = copy.outputs[0];
-  Decision d{"copy",
-             NamesOf(copy),
-             "removed",
-             "rule: every reader reads the source directly",
-             "forward-copies",
-             -1,
-             {}};
+  Decision d = CopyDecision(context, copy, "forward-copies");
+  if (KeepByWish(context, d)) return OkStatus();
+  d.choice = "removed";
+  d.reason = "rule: every reader reads the source directly";
   std::vector<int> remaining;
   for (int r : std::vector<int>(editor.readers(b))) {
     Fusion through = ReadThrough(editor, c, r, copy, context.device);
@@ -70,7 +67,7 @@ void Forward(ir::StepEditor& editor, PassContext& context, int c) {
     d.choice = "copy";
     d.reason = "only-legal";
   }
-  context.decisions->Record(std::move(d));
+  return RecordCopyDecision(context, std::move(d));
 }
 
 }  // namespace
@@ -85,7 +82,7 @@ Status ForwardCopies(ir::Lowered& lowered, PassContext& context) {
     if (ReadsOtherBits(editor, step)) continue;
     if (editor.OnlyWriter(step.outputs[0]) != c || editor.readers(step.outputs[0]).empty())
       continue;
-    Forward(editor, context, c);
+    AICF_RETURN_IF_ERROR(Forward(editor, context, c));
   }
   editor.Finish();
   return OkStatus();

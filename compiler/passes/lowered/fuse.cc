@@ -43,6 +43,11 @@ std::string CheckProducer(const ir::StepEditor& editor, const PassContext& conte
   if (Named(context, p) || Named(context, editor.step(consumer))) {
     return "policy: --disable-fusion names a node of this edge";
   }
+  const Wish* apart =
+      context.wishes == nullptr
+          ? nullptr
+          : context.wishes->Separate(context.entry, p.sources, editor.step(consumer).sources);
+  if (apart != nullptr) return StrCat("policy: ", apart->origin, " keeps them apart");
   if (p.guards != editor.step(consumer).guards) {
     return "guard: one of them is skipped where the other runs";
   }
@@ -101,13 +106,16 @@ std::string RegisterReason(const ir::LoweredStep& producer) {
 void RecordFusion(PassContext& context, std::string_view kind, const ir::LoweredStep& producer,
                   const ir::LoweredStep& consumer, std::string_view choice, std::string reason,
                   std::string_view pass) {
-  context.decisions->Record({std::string(kind),
-                             EdgeName(producer, consumer),
-                             std::string(choice),
-                             std::move(reason),
-                             std::string(pass),
-                             -1,
-                             {}});
+  Decision d{std::string(kind),
+             EdgeName(producer, consumer),
+             std::string(choice),
+             std::move(reason),
+             std::string(pass),
+             -1,
+             {{std::string(kSeparate), "", -1}}};
+  d.nodes = producer.sources;
+  d.into = consumer.sources;
+  context.decisions->Record(std::move(d));
 }
 
 }  // namespace aicf

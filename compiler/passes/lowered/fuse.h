@@ -30,7 +30,7 @@ bool HasEpilogue(const ir::LoweredStep& step);
 bool HasPrologue(const ir::LoweredStep& step);
 
 /// Conditions on the producer's side of every fusion: its buffer is a temporary that it alone
-/// writes, whole, --disable-fusion names neither side, they run equally often, and what the
+/// writes, whole, neither --disable-fusion nor a wish keeps them apart, they run equally often, and what the
 /// producer reads is the same at the consumer. Empty when all hold.
 std::string CheckProducer(const ir::StepEditor& editor, const PassContext& context, int producer,
                           int consumer);

@@ -8,6 +8,10 @@
 
 namespace aicf {
 
+/// Products get the math mode that options, policy or a wish ask for.
+Status ChooseMath(ir::Lowered& lowered, PassContext& context);
+/// Constant weights of convolutions are stored as the target's kernels read them best.
+Status StoreWeights(ir::Lowered& lowered, PassContext& context);
 /// Steps that only one side of a selection needs are skipped where the other side is taken.
 Status GuardBranches(ir::Lowered& lowered, PassContext& context);
 /// Readers of a copy (or of an elementwise identity) read its source instead, through a translated

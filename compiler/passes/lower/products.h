@@ -1,4 +1,4 @@
-/// How products are formed in a lowered step.
+/// Matrix products as gemm steps have them.
 #pragma once
 
 #include "base/dtype.h"
@@ -6,9 +6,6 @@
 #include "kernels/abi/problem.h"
 
 namespace aicf {
-
-/// The mode that the compile options ask for, where it has a meaning for the operands' dtype.
-abi::MathMode ProductMath(LowerContext& ctx, DType dtype);
 
 /// The operands and the result of a MatMul as a gemm step has them: batches broadcast, vectors as
 /// rows or columns, unit batch axes dropped; or, when B is one matrix for all batches, one large
@@ -27,10 +24,5 @@ struct MatMulViews {
 /// may_fold: every epilogue parameter is the same in all batches and rows.
 MatMulViews MatMulOf(const abi::View& a, const abi::View& b, const abi::View& out,
                      bool may_fold = true);
-
-/// Constant convolution weights as the target's kernels read them best, viewed in the model's
-/// order.
-ValueView StoredWeights(LowerContext& ctx, const ir::Node& node, std::string_view name,
-                        const ir::Tensor& weights, bool transposed);
 
 }  // namespace aicf

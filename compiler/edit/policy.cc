@@ -1,0 +1,190 @@
+#include "compiler/edit/policy.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace aicf {
+namespace {
+
+using Subject = PolicyClause::Subject;
+
+constexpr std::string_view kNodePrefix = "node:", kStepPrefix = "step.";
+
+Status BadClause(std::string_view clause) {
+  return Error(Code::kInvalidArgument, "policy clause '", clause,
+               "': expected FAMILY=VALUE, node:PATTERN=VALUE or step.N=VALUE, where VALUE is a "
+               "kernel, a part of its name, or a math mode");
+}
+
+bool IsFamily(std::string_view name) {
+  for (int f = 0; f < abi::kFamilyCount; ++f) {
+    if (abi::FamilyName(static_cast<abi::Family>(f)) == name) return true;
+  }
+  return false;
+}
+
+bool IsNumber(std::string_view text) {
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+Result<PolicyClause> ReadClause(std::string_view text) {
+  // Node names may hold '='; kernels and modes do not.
+  const size_t equals = text.rfind('=');
+  if (equals == std::string_view::npos || equals + 1 == text.size()) return BadClause(text);
+  const std::string_view subject = text.substr(0, equals), value = text.substr(equals + 1);
+  PolicyClause clause;
+  if (subject.starts_with(kNodePrefix)) {
+    clause.subject = Subject::kNode;
+    clause.name = subject.substr(kNodePrefix.size());
+  } else if (subject.starts_with(kStepPrefix)) {
+    clause.subject = Subject::kStep;
+    clause.name = subject.substr(kStepPrefix.size());
+    if (!IsNumber(clause.name)) return BadClause(text);
+  } else {
+    clause.name = subject == "matmul" ? "gemm" : subject;
+    if (!IsFamily(clause.name)) return BadClause(text);
+  }
+  if (clause.name.empty()) return BadClause(text);
+  clause.math = abi::ParseMathMode(value);
+  if (!clause.math) clause.kernel = value;
+  return clause;
+}
+
+std::string SubjectText(const PolicyClause& c) {
+  if (c.subject == Subject::kNode) return StrCat(kNodePrefix, c.name);
+  if (c.subject == Subject::kStep) return StrCat(kStepPrefix, c.name);
+  return c.name;
+}
+
+bool SameQuestion(const PolicyClause& a, const PolicyClause& b) {
+  return a.subject == b.subject && a.name == b.name && a.math.has_value() == b.math.has_value();
+}
+
+bool Speaks(const PolicyClause& c, abi::Family family, const std::vector<std::string>& sources) {
+  switch (c.subject) {
+    case Subject::kFamily:
+      return c.name == abi::FamilyName(family);
+    case Subject::kNode:
+      return std::ranges::any_of(sources,
+                                 [&](const std::string& s) { return MatchesPattern(c.name, s); });
+    case Subject::kStep:
+      // Math is decided before fusion, while the product is one of the step's source nodes.
+      return c.math ? !sources.empty() && IsSubset(sources, c.nodes) : sources == c.nodes;
+  }
+  return false;
+}
+
+// The clause that counts, among those for which `wanted` holds.
+template <class Wanted>
+const PolicyClause* Find(const std::vector<PolicyClause>& clauses, abi::Family family,
+                         const std::vector<std::string>& sources, Wanted wanted) {
+  const PolicyClause* best = nullptr;
+  for (const PolicyClause& c : clauses) {
+    if (!wanted(c) || !Speaks(c, family, sources)) continue;
+    if (best == nullptr || c.subject >= best->subject) best = &c;
+  }
+  return best;
+}
+
+}  // namespace
+
+Result<Policy> Policy::Parse(std::string_view text) {
+  Policy policy;
+  while (!text.empty()) {
+    const std::string_view clause = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(clause.size() + 1, text.size()));
+    AICF_ASSIGN_OR_RETURN(const Policy one, ParseClause(clause));
+    AICF_RETURN_IF_ERROR(policy.Add(one));
+  }
+  return policy;
+}
+
+Result<Policy> Policy::ParseClause(std::string_view text) {
+  AICF_ASSIGN_OR_RETURN(PolicyClause clause, ReadClause(text));
+  Policy policy;
+  policy.clauses_.push_back(std::move(clause));
+  return policy;
+}
+
+Status Policy::Add(const Policy& other) {
+  for (const PolicyClause& c : other.clauses_) {
+    const auto same = [&](const PolicyClause& known) { return SameQuestion(known, c); };
+    if (std::ranges::any_of(clauses_, same)) {
+      return Error(Code::kInvalidArgument, "policy: '", SubjectText(c), "' is given twice");
+    }
+    clauses_.push_back(c);
+  }
+  return OkStatus();
+}
+
+bool Policy::NamesSteps() const {
+  return std::ranges::any_of(clauses_,
+                             [](const PolicyClause& c) { return c.subject == Subject::kStep; });
+}
+
+Status Policy::NameSteps(const std::vector<std::vector<std::string>>& sources_of_steps) {
+  for (PolicyClause& c : clauses_) {
+    if (c.subject != Subject::kStep) continue;
+    size_t step = 0;
+    std::from_chars(c.name.data(), c.name.data() + c.name.size(), step);
+    if (step >= sources_of_steps.size()) {
+      return Error(Code::kInvalidArgument, "policy: there is no step ", c.name, ", the plan has ",
+                   sources_of_steps.size());
+    }
+    c.nodes = sources_of_steps[step];
+  }
+  return OkStatus();
+}
+
+std::string_view Policy::KernelFor(abi::Family family,
+                                   const std::vector<std::string>& sources) const {
+  const PolicyClause* c =
+      Find(clauses_, family, sources, [](const PolicyClause& clause) { return !clause.math; });
+  return c == nullptr ? std::string_view() : std::string_view(c->kernel);
+}
+
+std::optional<abi::MathMode> Policy::MathFor(abi::Family family,
+                                             const std::vector<std::string>& sources) const {
+  const PolicyClause* c = Find(clauses_, family, sources,
+                               [](const PolicyClause& clause) { return clause.math.has_value(); });
+  return c == nullptr ? std::nullopt : c->math;
+}
+
+std::vector<std::string> Policy::Clauses() const {
+  std::vector<std::string> out;
+  for (const PolicyClause& c : clauses_) {
+    out.push_back(
+        StrCat(SubjectText(c), "=", c.math ? std::string(abi::MathModeName(*c.math)) : c.kernel));
+  }
+  return out;
+}
+
+bool MatchesPattern(std::string_view pattern, std::string_view name) {
+  // Goes back to the last '*' only, so that the work is at most the product of both lengths.
+  size_t p = 0, n = 0, star = std::string_view::npos, retry = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      retry = n;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+      ++p;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++retry;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+bool IsSubset(const std::vector<std::string>& part, const std::vector<std::string>& whole) {
+  return std::ranges::all_of(
+      part, [&](const std::string& item) { return std::ranges::find(whole, item) != whole.end(); });
+}
+
+}  // namespace aicf

@@ -1,0 +1,104 @@
+#include "compiler/select/precision.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace aicf {
+namespace {
+
+using abi::MathMode;
+
+constexpr MathMode kModes[] = {MathMode::kFp32, MathMode::kTf32, MathMode::kFp16, MathMode::kBf16};
+
+abi::Problem WithMath(const abi::Problem& problem, MathMode math) {
+  abi::Problem out = problem;
+  out.math = math;
+  return out;
+}
+
+// Why no step of this kind has the mode, whatever the kernels; empty: ask the kernels.
+std::string RefuseStep(const abi::Problem& p) {
+  if (p.family != abi::Family::kGemm && p.family != abi::Family::kConv &&
+      p.family != abi::Family::kRecurrent) {
+    return StrCat("products: ", abi::FamilyName(p.family),
+                  " forms none, and a math mode is about how products are formed");
+  }
+  const DType data = p.inputs[0].dtype;
+  if (!IsFloat(data)) return StrCat("dtype: products of ", DTypeName(data), " are exact");
+  if (data == DType::kF64) return "dtype: products of f64 stay f64";
+  return "";
+}
+
+// The step in this mode: legal with a cost, or refused.
+Alternative InMode(const ir::LoweredStep& step, MathMode mode, const abi::DeviceSpec& device) {
+  Alternative out{std::string(abi::MathModeName(mode)), RefuseStep(step.problem), -1};
+  if (!out.refusal.empty()) return out;
+  const abi::Problem p = WithMath(step.problem, mode);
+  std::optional<double> best;
+  std::string refusal;
+  for (const abi::KernelInfo& kernel : abi::KernelsOf(p.family)) {
+    if (kernel.backend != device.backend) continue;
+    const std::string why = kernel.supports(p, device);
+    if (why.empty()) {
+      if (UsedMath(kernel, p, device) != mode) continue;
+      const double cost = kernel.cost_us(p, device);
+      if (!best || cost < *best) best = cost;
+    } else if (refusal.empty()) {
+      refusal = StrCat("capability: ", kernel.key, ": ", why);
+    }
+  }
+  if (best) {
+    out.cost_us = *best;
+  } else {
+    out.refusal = refusal.empty() ? StrCat("capability: no kernel for ", device.name,
+                                           " multiplies in ", out.choice)
+                                  : refusal;
+  }
+  return out;
+}
+
+// Products of two f16 (or bf16) values are exact in f32.
+bool IsExact(const abi::Problem& p, MathMode used) {
+  if (used == MathMode::kFp32) return false;  // of any step, also one without operands
+  const DType data = p.inputs[0].dtype;
+  return (data == DType::kF16 && used == MathMode::kFp16) ||
+         (data == DType::kBF16 && used == MathMode::kBf16);
+}
+
+std::string ReasonOf(const ir::LoweredStep& step, MathMode used,
+                     const std::vector<Alternative>& alternatives, std::string_view kernel_reason) {
+  // The step may use another mode, and the kernel that was chosen does not.
+  if (used != step.problem.math) return std::string(kernel_reason);
+  if (IsExact(step.problem, used)) {
+    return "rule: products of such operands are exact in this mode";
+  }
+  const auto legal = [](const Alternative& a) { return a.refusal.empty(); };
+  return std::ranges::any_of(alternatives, legal) ? "policy" : "only-legal";
+}
+
+}  // namespace
+
+MathMode UsedMath(const abi::KernelInfo& kernel, const abi::Problem& problem,
+                  const abi::DeviceSpec& device) {
+  if (problem.math == MathMode::kFp32 || kernel.backend == abi::Backend::kLibrary) {
+    return problem.math;
+  }
+  const bool same = kernel.supports(WithMath(problem, MathMode::kFp32), device).empty();
+  return same ? MathMode::kFp32 : problem.math;
+}
+
+Status RecordPrecision(const ir::LoweredStep& step, Decision d, int occurrence,
+                       const abi::KernelInfo& chosen, std::string_view kernel_reason,
+                       PassContext& context) {
+  const MathMode used = UsedMath(chosen, step.problem, context.device);
+  d.choice = abi::MathModeName(used);
+  for (MathMode mode : kModes) {
+    if (mode != used) d.alternatives.push_back(InMode(step, mode, context.device));
+  }
+  d.reason = ReasonOf(step, used, d.alternatives, kernel_reason);
+  AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, d, occurrence));
+  context.decisions->Record(std::move(d));
+  return OkStatus();
+}
+
+}  // namespace aicf

@@ -1,0 +1,26 @@
+/// Which math mode a step's products really have, and why no other.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/passes/pass.h"
+#include "kernels/abi/kernel.h"
+
+namespace aicf {
+
+/// How the kernel forms the problem's products: kFp32 where it would do the same for fp32, whatever
+/// the problem allows; else the problem's mode.
+abi::MathMode UsedMath(const abi::KernelInfo& kernel, const abi::Problem& problem,
+                       const abi::DeviceSpec& device);
+
+/// Records the "precision" decision of a step whose kernel is chosen: the mode, and for every other
+/// one the cost of its best kernel or the sentence that refuses it. `decision` says what it is
+/// about, `occurrence` is its number among those of equal identity. Errors: a wish for a refused
+/// mode.
+Status RecordPrecision(const ir::LoweredStep& step, Decision decision, int occurrence,
+                       const abi::KernelInfo& chosen, std::string_view kernel_reason,
+                       PassContext& context);
+
+}  // namespace aicf

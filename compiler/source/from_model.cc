@@ -1,0 +1,76 @@
+#include "compiler/buckets/padding.h"
+#include "compiler/emit/model_hash.h"
+#include "compiler/passes/graph/passes.h"
+#include "compiler/passes/lower/lower.h"
+#include "compiler/source/provenance.h"
+#include "compiler/source/source.h"
+
+namespace aicf {
+namespace {
+
+Result<ir::Graph> Bound(const ir::Graph& model, const CompileOptions& options) {
+  ir::Graph bound = model;
+  AICF_RETURN_IF_ERROR(BindValues(bound, options.values));
+  return bound;
+}
+
+// Before anything is compiled: names, inputs and shapes of the buckets.
+Status CheckEntries(const ir::Graph& model, const CompileOptions& options,
+                    const std::vector<Bucket>& entries) {
+  if (options.buckets.empty()) return OkStatus();
+  AICF_ASSIGN_OR_RETURN(const ir::Graph bound, Bound(model, options));
+  return InputShapes(bound, entries).status();
+}
+
+Result<SourceEntry> LowerEntry(const ir::Graph& model, const CompileOptions& options,
+                               const Bucket& bucket, PassRunner& runner, PassContext context,
+                               Source& source) {
+  SourceEntry entry;
+  entry.name = bucket.name;
+  context.decisions = &entry.decisions;
+  CompileOptions own = options;
+  own.shapes = bucket.shapes;
+  AICF_ASSIGN_OR_RETURN(const ir::Graph graph, PrepareGraph(model, own, runner, context));
+  AICF_ASSIGN_OR_RETURN(entry.lowered, LowerVerified(graph, context));
+  if (source.metadata.empty()) source.metadata = graph.metadata;
+  return entry;
+}
+
+// What may be padded at run time, for a compilation with buckets.
+Status ProveAll(const ir::Graph& model, const CompileOptions& options,
+                const std::vector<Bucket>& entries, PassContext context, Source& source) {
+  if (options.buckets.empty()) return OkStatus();
+  AICF_ASSIGN_OR_RETURN(const ir::Graph bound, Bound(model, options));
+  AICF_ASSIGN_OR_RETURN(const auto shapes, InputShapes(bound, entries));
+  for (size_t e = 0; e < entries.size(); ++e) {
+    context.decisions = &source.entries[e].padding_decisions;
+    AICF_ASSIGN_OR_RETURN(source.entries[e].paddings, ProvePaddings(bound, shapes, e, context));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<Source> SourceFromModel(const std::string& model_path, const CompileOptions& options,
+                               PassRunner& runner) {
+  AICF_ASSIGN_OR_RETURN(const std::vector<Bucket> entries, EntryPointsOf(options));
+  AICF_ASSIGN_OR_RETURN(const ir::Graph model, ImportOnnx(model_path));
+  Source source;
+  source.named = !options.buckets.empty();
+  AICF_ASSIGN_OR_RETURN(source.model_hash, HashModelFile(model_path));
+  for (const auto& [name, value] : options.values) source.values[name] = DescribeValue(value);
+  AICF_ASSIGN_OR_RETURN(const PassContext context, ContextFor(options));
+  AICF_RETURN_IF_ERROR(CheckEntries(model, options, entries));
+  for (const Bucket& bucket : entries) {
+    auto entry = LowerEntry(model, options, bucket, runner, context, source);
+    if (!entry.ok()) {
+      const std::string label = EntryLabel(options, bucket);
+      return label.empty() ? entry.status() : entry.status().WithContext(label);
+    }
+    source.entries.push_back(*std::move(entry));
+  }
+  AICF_RETURN_IF_ERROR(ProveAll(model, options, entries, context, source));
+  return source;
+}
+
+}  // namespace aicf

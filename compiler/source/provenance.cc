@@ -1,0 +1,182 @@
+#include "compiler/source/provenance.h"
+
+#include <nlohmann/json.hpp>
+
+namespace aicf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json ShapesJson(const ShapeMap& shapes) {
+  Json out = Json::object();
+  for (const auto& [name, shape] : shapes) {
+    out[name] = std::vector<int64_t>(shape.begin(), shape.end());
+  }
+  return out;
+}
+
+Json WishJson(const Wish& wish) {
+  const Decision& d = wish.decision;
+  return Json{{"kind", d.kind},     {"entry", d.entry},       {"subject", d.subject},
+              {"nodes", d.nodes},   {"into", d.into},         {"occurrence", wish.occurrence},
+              {"choice", d.choice}, {"asked_by", wish.origin}};
+}
+
+// Versions of the libraries whose algorithms the plan replays.
+Json Libraries(const schema::Program& program) {
+  Json versions = Json::object();
+  for (const schema::Step& step : program.steps) {
+    if (step.library_version == 0) continue;
+    versions[step.kernel.substr(0, step.kernel.find('.'))] = step.library_version;
+  }
+  return versions;
+}
+
+// Reads one object; nlohmann's exceptions end here.
+class Reader {
+ public:
+  explicit Reader(const Json& object) : object_(object) {}
+
+  template <class T>
+  void Read(const char* key, T& out) {
+    const auto found = object_.find(key);
+    if (found == object_.end()) return Fail(key, "is missing");
+    try {
+      out = found->get<T>();
+    } catch (const Json::exception&) {
+      Fail(key, "has another type than expected");
+    }
+  }
+  const Json* Find(const char* key) {
+    const auto found = object_.find(key);
+    if (found != object_.end() && found->is_object()) return &*found;
+    Fail(key, "is no object");
+    return nullptr;
+  }
+  void Fail(std::string_view key, std::string_view why) {
+    if (status_.ok()) status_ = Error(Code::kBadArtifact, "provenance: '", key, "' ", why);
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  const Json& object_;
+  Status status_;
+};
+
+void ReadShapes(Reader& reader, const char* key, const Json& json, ShapeMap& out) {
+  for (const auto& [name, extents] : json.items()) {
+    try {
+      const auto values = extents.get<std::vector<int64_t>>();
+      if (values.size() > static_cast<size_t>(kMaxRank)) return reader.Fail(key, "has a bad shape");
+      Dims shape;
+      for (int64_t v : values) shape.push_back(v);
+      out[name] = shape;
+    } catch (const Json::exception&) {
+      reader.Fail(key, "holds something that is no shape");
+    }
+  }
+}
+
+Status ReadWish(const Json& json, Wishes& wishes) {
+  if (!json.is_object()) return Status(Code::kBadArtifact, "provenance: an edit is no object");
+  Reader reader(json);
+  Wish wish;
+  Decision& d = wish.decision;
+  reader.Read("kind", d.kind);
+  reader.Read("entry", d.entry);
+  reader.Read("subject", d.subject);
+  reader.Read("nodes", d.nodes);
+  reader.Read("into", d.into);
+  reader.Read("occurrence", wish.occurrence);
+  reader.Read("choice", d.choice);
+  reader.Read("asked_by", wish.origin);
+  wishes.Add(std::move(wish));
+  return reader.status();
+}
+
+Status ReadOptions(const Json& json, Provenance& out) {
+  Reader reader(json);
+  CompileOptions& o = out.options;
+  std::string math;
+  std::vector<std::string> policy, edits;
+  reader.Read("target", o.target);
+  reader.Read("math", math);
+  reader.Read("deterministic", o.deterministic);
+  reader.Read("policy", policy);
+  reader.Read("policy_strict", o.policy_strict);
+  reader.Read("disabled_passes", o.passes.disabled);
+  reader.Read("disabled_fusion", o.no_fusion);
+  reader.Read("device_code", o.images);
+  reader.Read("stripped", o.strip);
+  reader.Read("values", out.values);
+  if (const Json* shapes = reader.Find("shapes")) ReadShapes(reader, "shapes", *shapes, o.shapes);
+  if (const Json* buckets = reader.Find("buckets")) {
+    for (const auto& [name, shapes] : buckets->items()) {
+      o.buckets.push_back({name, {}});
+      ReadShapes(reader, "buckets", shapes, o.buckets.back().shapes);
+    }
+  }
+  AICF_RETURN_IF_ERROR(reader.status());
+  const std::optional<abi::MathMode> mode = abi::ParseMathMode(math);
+  if (!mode) return Error(Code::kBadArtifact, "provenance: math mode '", math, "' is unknown");
+  o.math = *mode;
+  for (const std::string& clause : policy) {
+    AICF_ASSIGN_OR_RETURN(const Policy one, Policy::ParseClause(clause));
+    AICF_RETURN_IF_ERROR(o.policy.Add(one));
+  }
+  const auto found = json.find("edits");
+  if (found == json.end() || !found->is_array()) {
+    return Status(Code::kBadArtifact, "provenance: 'edits' is no list");
+  }
+  for (const Json& edit : *found) AICF_RETURN_IF_ERROR(ReadWish(edit, o.wishes));
+  return OkStatus();
+}
+
+}  // namespace
+
+std::string DescribeValue(const ir::Tensor& value) {
+  return StrCat(DTypeName(value.dtype()), " ", ToString(value.shape()), " ",
+                ToHex(HashBytes(value.bytes())));
+}
+
+std::string WriteProvenance(const Provenance& provenance, const schema::Program& program) {
+  const CompileOptions& o = provenance.options;
+  Json j;
+  j["tool"] = "aicf-compile " AICF_VERSION;
+  j["kernel_abi"] = abi::kKernelAbiVersion;
+  j["model_xxh3_128"] = provenance.model_hash;
+  j["target"] = program.target;
+  j["math"] = abi::MathModeName(o.math);
+  j["shapes"] = ShapesJson(o.shapes);
+  j["buckets"] = Json::object();
+  for (const Bucket& b : o.buckets) j["buckets"][b.name] = ShapesJson(b.shapes);
+  j["values"] = Json::object();
+  for (const auto& [name, value] : provenance.values) j["values"][name] = value;
+  j["deterministic"] = o.deterministic;
+  j["policy"] = o.policy.Clauses();
+  j["policy_strict"] = o.policy_strict;
+  j["disabled_passes"] = o.passes.disabled;
+  j["disabled_fusion"] = o.no_fusion;
+  j["edits"] = Json::array();
+  for (const Wish& wish : o.wishes.all()) j["edits"].push_back(WishJson(wish));
+  j["device_code"] = o.images;
+  j["stripped"] = o.strip;
+  j["device_compiler"] = program.images.empty() ? "" : program.images[0].compiler;
+  j["libraries"] = Libraries(program);
+  return j.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<Provenance> ReadProvenance(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return Status(Code::kBadArtifact, "provenance: it is no JSON object");
+  Provenance out;
+  Reader reader(json);
+  reader.Read("tool", out.tool);
+  reader.Read("model_xxh3_128", out.model_hash);
+  reader.Read("device_compiler", out.device_compiler);
+  AICF_RETURN_IF_ERROR(reader.status());
+  AICF_RETURN_IF_ERROR(ReadOptions(json, out));
+  return out;
+}
+
+}  // namespace aicf

@@ -1,0 +1,44 @@
+/// What is optimised: one lowered program per entry point, straight after lowering, which is the
+/// same for every target and math mode. It comes from a model, or from an artifact that carries it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/compiler.h"
+#include "schema/artifact.h"
+
+namespace aicf {
+
+struct SourceEntry {
+  std::string name;  ///< of the entry point
+  ir::Lowered lowered;
+  DecisionLog decisions;                  ///< made up to here
+  std::vector<schema::Padding> paddings;  ///< proven on the model
+  DecisionLog padding_decisions;
+};
+
+struct Source {
+  std::vector<SourceEntry> entries;  ///< at least one
+  bool named = false;                ///< compiled with buckets: decisions name their entry point
+  std::vector<std::pair<std::string, std::string>> metadata;
+  std::string model_hash;
+  std::map<std::string, std::string> values;  ///< DescribeValue of what was bound
+};
+
+/// Arrows 1 to 3 for every entry point. Errors: those of the stages, naming the bucket.
+Result<Source> SourceFromModel(const std::string& model_path, const CompileOptions& options,
+                               PassRunner& runner);
+
+/// The lowered programs that an artifact carries. The source keeps the artifact alive.
+/// Errors: kUnsupported for one made with --strip; kBadArtifact.
+Result<Source> SourceFromArtifact(const std::shared_ptr<const schema::Artifact>& artifact);
+
+/// The lowered and the lowered-weights section of an artifact with these sources.
+/// REQUIRES: contents.program and contents.weights are final.
+void AttachLowered(const Source& source, schema::Contents& contents);
+
+}  // namespace aicf

@@ -1,0 +1,66 @@
+#include "tools/aicf-compile/stages.h"
+
+#include "base/scanner.h"
+
+namespace aicf::tools {
+namespace {
+
+// Of one entry point.
+Result<std::string> TextOf(const CompileArgs& args, const CompileOptions& options,
+                           DecisionLog* log) {
+  AICF_ASSIGN_OR_RETURN(PassContext context, ContextFor(options));
+  context.decisions = log;
+  PassRunner runner(options.passes);
+  AICF_ASSIGN_OR_RETURN(ir::Graph graph, ImportOnnx(args.model));
+  AICF_ASSIGN_OR_RETURN(graph, PrepareGraph(std::move(graph), options, runner, context));
+  if (args.stop_after == Stage::kGraph) return ir::ToString(graph);
+  AICF_ASSIGN_OR_RETURN(const ir::Lowered lowered, Lower(graph, runner, context));
+  return ir::ToString(lowered);
+}
+
+std::string EntryLine(const std::string& name) {
+  return name.empty() ? "" : StrCat("entry ", Quote(name), "\n");
+}
+
+Result<std::string> EarlyStage(const CompileArgs& args, DecisionLog* log) {
+  AICF_ASSIGN_OR_RETURN(const std::vector<Bucket> entries, EntryPointsOf(args.options));
+  std::string text;
+  for (const Bucket& entry : entries) {
+    CompileOptions options = args.options;
+    options.shapes = entry.shapes;
+    DecisionLog own;
+    const Result<std::string> stage = TextOf(args, options, &own);
+    const std::string label = EntryLabel(args.options, entry);
+    if (!stage.ok()) return label.empty() ? stage.status() : stage.status().WithContext(label);
+    log->Append(own, label.empty() ? "" : entry.name, 0);
+    text += EntryLine(label.empty() ? "" : entry.name) + *stage;
+  }
+  return text;
+}
+
+bool NeedsPlan(const CompileArgs& args) {
+  const CompileOptions& o = args.options;
+  return args.stop_after == Stage::kPlan || !args.from.empty() || o.decisions || !o.sets.empty() ||
+         o.policy.NamesSteps();
+}
+
+}  // namespace
+
+Result<CompileResult> CompileAsAsked(const CompileArgs& args) {
+  return args.from.empty() ? Compile(args.model, args.options)
+                           : Recompile(args.artifact, args.options);
+}
+
+Result<std::string> StageText(const CompileArgs& args, DecisionLog* log) {
+  if (args.stop_after == Stage::kGraph || !NeedsPlan(args)) return EarlyStage(args, log);
+  AICF_ASSIGN_OR_RETURN(const CompileResult result, CompileAsAsked(args));
+  *log = result.decisions;
+  if (args.stop_after == Stage::kPlan) return schema::ToString(result.contents.program);
+  std::string text;
+  for (const auto& [entry, lowered] : result.optimised) {
+    text += EntryLine(entry) + ir::ToString(lowered);
+  }
+  return text;
+}
+
+}  // namespace aicf::tools
