@@ -183,19 +183,13 @@ Status NoKernel(const std::vector<Candidate>& candidates, const std::string& sub
   return Error(Code::kUnsupported, subject, ": no kernel for ", device.name, why);
 }
 
-// A decision's number among those of equal identity, and the wish for it; nullptr: none.
-struct Asked {
-  int occurrence;
-  const Wish* wish;
-};
-
-Asked AskedOf(const PassContext& context, Decision d, abi::Family family,
-              Occurrences& occurrences) {
+// The wish for a decision; nullptr: none.
+const Wish* WishFor(const PassContext& context, Decision d, abi::Family family,
+                    Occurrences& occurrences) {
   d.choice = abi::ReferenceKey(family);  // a kernel decision's identity holds the family
   const std::string identity = IdentityOf(d);
   const int occurrence = occurrences.Next(identity);
-  return {occurrence,
-          context.wishes == nullptr ? nullptr : context.wishes->Find(identity, occurrence)};
+  return context.wishes == nullptr ? nullptr : context.wishes->Find(identity, occurrence);
 }
 
 // The kernel that a wish names. Errors: kUnsupported with the sentence that refuses it.
@@ -221,13 +215,16 @@ class Chooser {
     const ir::LoweredStep& step = lowered_.steps[index];
     const Decision decision = DecisionOf(context_, index, step, "kernel");
     const Decision precision = DecisionOf(context_, index, step, "precision");
-    const Wish* wish = AskedOf(context_, decision, step.problem.family, occurrences_).wish;
-    const Asked math = AskedOf(context_, precision, step.problem.family, occurrences_);
+    const Wish* wish = WishFor(context_, decision, step.problem.family, occurrences_);
+    const Wish* math = WishFor(context_, precision, step.problem.family, occurrences_);
+    if (math != nullptr) {
+      AICF_RETURN_IF_ERROR(CheckPrecisionWish(step, precision, *math, context_));
+    }
     const std::string_view preferred =
         wish != nullptr ? std::string_view(wish->decision.choice)
                         : options_.policy.KernelFor(step.problem.family, step.sources);
     const std::vector<Candidate> candidates =
-        Rate(lowered_, step, options_, context_, preferred, math.wish);
+        Rate(lowered_, step, options_, context_, preferred, math);
     std::string reason = "policy";
     const Candidate* best = nullptr;
     if (wish != nullptr) {
@@ -244,8 +241,7 @@ class Chooser {
     if (best->kernel->backend == abi::Backend::kLibrary) {
       RecordAlgorithm(context_, DecisionOf(context_, index, step, "algorithm"), *best);
     }
-    AICF_RETURN_IF_ERROR(
-        RecordPrecision(step, precision, math.occurrence, *best->kernel, reason, context_));
+    RecordPrecision(step, precision, *best->kernel, reason, context_);
     return KernelChoice{best->kernel, best->algorithm};
   }
 

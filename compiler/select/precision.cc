@@ -87,18 +87,25 @@ MathMode UsedMath(const abi::KernelInfo& kernel, const abi::Problem& problem,
   return same ? MathMode::kFp32 : problem.math;
 }
 
-Status RecordPrecision(const ir::LoweredStep& step, Decision d, int occurrence,
-                       const abi::KernelInfo& chosen, std::string_view kernel_reason,
-                       PassContext& context) {
+Status CheckPrecisionWish(const ir::LoweredStep& step, const Decision& decision, const Wish& wish,
+                          const PassContext& context) {
+  const std::optional<MathMode> mode = abi::ParseMathMode(wish.decision.choice);
+  if (!mode || *mode == MathMode::kFp32) return OkStatus();
+  const Alternative asked = InMode(step, *mode, context.device);
+  if (asked.refusal.empty()) return OkStatus();
+  return Error(Code::kUnsupported, wish.origin, ": ", decision.subject, ": ", asked.choice, ": ",
+               asked.refusal);
+}
+
+void RecordPrecision(const ir::LoweredStep& step, Decision d, const abi::KernelInfo& chosen,
+                     std::string_view kernel_reason, PassContext& context) {
   const MathMode used = UsedMath(chosen, step.problem, context.device);
   d.choice = abi::MathModeName(used);
   for (MathMode mode : kModes) {
     if (mode != used) d.alternatives.push_back(InMode(step, mode, context.device));
   }
   d.reason = ReasonOf(step, used, d.alternatives, kernel_reason);
-  AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, d, occurrence));
   context.decisions->Record(std::move(d));
-  return OkStatus();
 }
 
 }  // namespace aicf

@@ -15,12 +15,15 @@ namespace aicf {
 abi::MathMode UsedMath(const abi::KernelInfo& kernel, const abi::Problem& problem,
                        const abi::DeviceSpec& device);
 
+/// Errors: a wish for a mode that the step cannot have, with the sentence that RecordPrecision
+/// records of it.
+Status CheckPrecisionWish(const ir::LoweredStep& step, const Decision& decision, const Wish& wish,
+                          const PassContext& context);
+
 /// Records the "precision" decision of a step whose kernel is chosen: the mode, and for every other
 /// one the cost of its best kernel or the sentence that refuses it. `decision` says what it is
-/// about, `occurrence` is its number among those of equal identity. Errors: a wish for a refused
-/// mode.
-Status RecordPrecision(const ir::LoweredStep& step, Decision decision, int occurrence,
-                       const abi::KernelInfo& chosen, std::string_view kernel_reason,
-                       PassContext& context);
+/// about.
+void RecordPrecision(const ir::LoweredStep& step, Decision decision, const abi::KernelInfo& chosen,
+                     std::string_view kernel_reason, PassContext& context);
 
 }  // namespace aicf
