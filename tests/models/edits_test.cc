@@ -188,7 +188,8 @@ TEST_P(Edits, FusionsCanBeTakenBack) {
     const Result<CompileResult> edited = With(d, std::string(kSeparate));
     ASSERT_TRUE(edited.ok()) << edited.status().ToString();
     for (const schema::Step& s : edited->contents.program.steps) {
-      EXPECT_FALSE(IsSubset(decisions[d].nodes, s.sources) && IsSubset(decisions[d].into, s.sources));
+      EXPECT_FALSE(IsSubset(decisions[d].nodes, s.sources) &&
+                   IsSubset(decisions[d].into, s.sources));
     }
     const Result<std::vector<float>> got = RunOnCpu(*edited);
     ASSERT_TRUE(got.ok()) << got.status().ToString();

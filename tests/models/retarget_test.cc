@@ -52,8 +52,10 @@ std::vector<ModelCase> AllCases() {
   std::vector<ModelCase> cases = LoadCases();
   if (const char* models = std::getenv("AICF_PPOCR_MODELS")) {
     for (const char* name : {"rec", "det"}) {
-      cases.push_back({StrCat("fetched_", name), StrCat(models, "/", name, ".onnx"),
-                       {{"x", "", Dims{1, 3, 64, 96}}}, {}});
+      cases.push_back({StrCat("fetched_", name),
+                       StrCat(models, "/", name, ".onnx"),
+                       {{"x", "", Dims{1, 3, 64, 96}}},
+                       {}});
     }
   }
   return cases;

@@ -1,0 +1,91 @@
+#include "compiler/edit/policy.h"
+
+#include <gtest/gtest.h>
+
+namespace aicf {
+namespace {
+
+using abi::Family;
+using abi::MathMode;
+
+Policy Parsed(std::string_view text) {
+  Result<Policy> policy = Policy::Parse(text);
+  EXPECT_TRUE(policy.ok()) << text << ": " << policy.status().ToString();
+  return policy.ok() ? *policy : Policy();
+}
+
+TEST(Policy, FamilyNodeAndStepInRisingOrder) {
+  Policy p = Parsed("gemm=tiled,node:*.head=tensor,step.1=cublaslt,conv=fp16");
+  ASSERT_TRUE(p.NameSteps({{"a"}, {"b.head", "b.act"}}).ok());
+  EXPECT_EQ(p.KernelFor(Family::kGemm, {"a"}), "tiled");
+  EXPECT_EQ(p.KernelFor(Family::kGemm, {"x", "c.head"}), "tensor");
+  EXPECT_EQ(p.KernelFor(Family::kGemm, {"b.head", "b.act"}), "cublaslt");
+  EXPECT_EQ(p.KernelFor(Family::kGemm, {"b.head"}), "tensor");
+  EXPECT_EQ(p.KernelFor(Family::kPool, {"a"}), "");
+  EXPECT_EQ(p.MathFor(Family::kConv, {"a"}), MathMode::kFp16);
+  EXPECT_EQ(p.MathFor(Family::kGemm, {"a"}), std::nullopt);
+}
+
+TEST(Policy, OfEqualClausesTheLastCounts) {
+  const Policy p = Parsed("node:a*=one,node:*b=two");
+  EXPECT_EQ(p.KernelFor(Family::kGemm, {"ab"}), "two");
+  EXPECT_EQ(p.KernelFor(Family::kGemm, {"ac"}), "one");
+}
+
+// A product's mode is decided before fusion, when it is one node of the step.
+TEST(Policy, TheModeOfAStepIsThatOfTheProductInIt) {
+  Policy p = Parsed("step.0=fp32");
+  EXPECT_TRUE(p.NamesSteps());
+  EXPECT_EQ(p.MathFor(Family::kGemm, {"dot"}), std::nullopt) << "not resolved yet";
+  ASSERT_TRUE(p.NameSteps({{"dot", "relu"}}).ok());
+  EXPECT_EQ(p.MathFor(Family::kGemm, {"dot"}), MathMode::kFp32);
+  EXPECT_EQ(p.MathFor(Family::kGemm, {"other"}), std::nullopt);
+}
+
+TEST(Policy, TextSurvives) {
+  const std::vector<std::string> clauses = {"gemm=cublaslt", "node:a=b,c?=fp32", "step.7=direct"};
+  Policy p;
+  for (const std::string& c : clauses) {
+    const Result<Policy> one = Policy::ParseClause(c);
+    ASSERT_TRUE(one.ok()) << c;
+    ASSERT_TRUE(p.Add(*one).ok());
+  }
+  EXPECT_EQ(p.Clauses(), clauses);
+}
+
+TEST(Policy, RefusesWhatItCannotRead) {
+  for (const char* bad : {"gemm", "gemm=", "=x", "bogus=x", "node:=x", "step.=x", "step.x=y",
+                          "step.-1=y", "step.99999999999=y", "gemm=a,gemm=b", "matmul=a,gemm=b"}) {
+    const Result<Policy> p = Policy::Parse(bad);
+    EXPECT_EQ(p.status().code(), Code::kInvalidArgument) << bad;
+  }
+  EXPECT_TRUE(Policy::Parse("").ok());
+  // A kernel and a mode are two questions about one subject.
+  EXPECT_TRUE(Policy::Parse("gemm=tiled,gemm=fp16").ok());
+}
+
+TEST(Policy, AStepThatThePlanLacks) {
+  Policy p = Parsed("step.2=x");
+  const Status status = p.NameSteps({{"a"}, {"b"}});
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_NE(status.message().find("no step 2"), std::string::npos);
+}
+
+TEST(Pattern, StarsAndQuestionMarks) {
+  const struct {
+    const char *pattern, *name;
+    bool matches;
+  } cases[] = {{"", "", true},           {"*", "", true},
+               {"a", "a", true},         {"a", "ab", false},
+               {"*b", "aab", true},      {"a*c*e", "abcde", true},
+               {"a*c*e", "abde", false}, {"?", "x", true},
+               {"?", "", false},         {"a?c", "abc", true},
+               {"**a**", "bab", true},   {"*aab", "aaaab", true},
+               {"a*", "b", false},       {"/l.?/*", "/l.3/Conv", true}};
+  for (const auto& c : cases) EXPECT_EQ(MatchesPattern(c.pattern, c.name), c.matches) << c.pattern;
+  // Work grows with the product of the lengths, not exponentially.
+  EXPECT_FALSE(MatchesPattern("*a*a*a*a*a*a*a*a*b", std::string(4000, 'a')));
+}
+
+}  // namespace
+}  // namespace aicf
