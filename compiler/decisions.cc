@@ -148,9 +148,14 @@ std::string Read(const Json& j, Decision& d) {
   return fields.failure();
 }
 
-// Steps of one node can be of several families; the kernel tells which.
+// Steps of one node can be of several families; the kernels tell which, also where the choice was
+// changed to something that is none.
 std::string_view FamilyOf(const Decision& d) {
-  const abi::KernelInfo* kernel = d.kind == "kernel" ? abi::FindKernel(d.choice) : nullptr;
+  if (d.kind != "kernel") return {};
+  const abi::KernelInfo* kernel = abi::FindKernel(d.choice);
+  for (const Alternative& a : d.alternatives) {
+    if (kernel == nullptr) kernel = abi::FindKernel(a.choice);
+  }
   return kernel == nullptr ? std::string_view() : abi::FamilyName(kernel->family);
 }
 
