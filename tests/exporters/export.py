@@ -129,6 +129,7 @@ MODELS = {
     "convnext_atto": lambda: image_model("convnext_atto", 224),  # products as 1x1 convolutions
     "convnext_tiny": lambda: image_model("convnext_tiny", 224),  # products as MatMul, channels last
     "efficientnet_b0": lambda: image_model("efficientnet_b0", 224),
+    "resnet50": lambda: image_model("resnet50", 224),
 }
 
 
