@@ -1,0 +1,42 @@
+/// Which bytes of the arena are taken when, by the rules of verify.h. Memory is planned with them,
+/// and drawn with them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "schema/program.h"
+
+namespace aicf::schema {
+
+/// A buffer with everything in place of it, or a step's workspace, during one entry point.
+struct Lifetime {
+  static constexpr int64_t kBuffer = -1;
+
+  /// Steps of the program, both included. The entry point's first_step + step_count as `last`:
+  /// until after the replay.
+  int64_t first = 0, last = -1;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;              ///< taken: a multiple of kBufferAlignment
+  std::vector<uint32_t> buffers;   ///< the one that has the offset, then those in place of it
+  int64_t workspace_of = kBuffer;  ///< a step; `buffers` is then empty
+
+  friend bool operator==(const Lifetime&, const Lifetime&) = default;
+};
+
+/// What lies in the arena while an entry point runs: its buffers in ascending order, then its
+/// workspaces by step. Inputs and metas live throughout (a caller may replay without writing them
+/// again), states too, outputs from their first writer to the end, anything else from the first to
+/// the last step that names it, and through every loop that it enters. Offsets are not read, so the
+/// program need not be placed yet.
+///
+/// REQUIRES: `entry` is an entry point; alias chains end.
+/// Errors: kBadArtifact when the loops do not nest; kResource when a size overflows.
+Result<std::vector<Lifetime>> LifetimesOf(const Program& program, size_t entry);
+
+/// Bytes live at each step of the entry point; one more element for those after the last step. The
+/// largest is the lower bound of its arena.
+std::vector<uint64_t> LiveBytes(const std::vector<Lifetime>& lifetimes, const EntryPoint& entry);
+
+}  // namespace aicf::schema
