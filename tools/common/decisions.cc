@@ -16,24 +16,14 @@ std::string Field(const Json& object, const char* key) {
 }
 
 std::string Cost(const Json& object) {
-  const auto found = object.find("cost_us");
-  if (found == object.end() || !found->is_number()) return "";
-  return FormatNumber(found->get<double>()) + " us";
+  const RecordedDecision d = ReadDecision(object);
+  return CostText(d.cost_us, d.measured_us);
 }
 
-/// Whether one of the names between brackets, "[a, b] -> [c]", is one of the sources.
-bool NamesSource(std::string_view subject, const std::vector<std::string>& sources) {
-  size_t open = subject.find('[');
-  while (open != std::string_view::npos) {
-    const size_t close = subject.find(']', open);
-    if (close == std::string_view::npos) return false;
-    const std::string list = StrCat(", ", subject.substr(open + 1, close - open - 1), ", ");
-    for (const std::string& source : sources) {
-      if (list.find(StrCat(", ", source, ", ")) != std::string::npos) return true;
-    }
-    open = subject.find('[', close);
-  }
-  return false;
+bool Meet(const std::vector<std::string>& names, const std::vector<std::string>& sources) {
+  return std::ranges::any_of(names, [&](const std::string& name) {
+    return std::ranges::find(sources, name) != sources.end();
+  });
 }
 
 /// Whether two decisions without alternatives differ in their subject only, so that one line can
@@ -43,7 +33,7 @@ bool SameButSubject(const Json& a, const Json& b) {
     const auto found = d.find("alternatives");
     return found == d.end() || found->empty();
   };
-  for (const char* key : {"kind", "choice", "reason", "cost_us"}) {
+  for (const char* key : {"kind", "choice", "reason", "cost_us", "measured_us"}) {
     if (Field(a, key) != Field(b, key)) return false;
   }
   return plain(a) && plain(b);
@@ -96,10 +86,16 @@ bool MadeFor(const Json& decision, std::string_view entry) {
 }
 
 bool Concerns(const Json& decision, uint32_t index, const schema::Step& step) {
-  const std::string subject = Field(decision, "subject");
-  if (subject.starts_with(StrCat("step ", index, " "))) return true;
+  const RecordedDecision d = ReadDecision(decision);
   // Another step's own decision may name the same source: a node can become several steps.
-  return !subject.starts_with("step ") && NamesSource(subject, step.sources);
+  if (d.step >= 0) return d.step == index;
+  return Meet(d.nodes, step.sources) || Meet(d.into, step.sources);
+}
+
+std::string CostText(double cost_us, double measured_us) {
+  if (measured_us < 0) return cost_us < 0 ? "" : FormatNumber(cost_us) + " us";
+  const std::string measured = FormatNumber(measured_us) + " us measured";
+  return cost_us < 0 ? measured : StrCat(measured, ", ", FormatNumber(cost_us), " us predicted");
 }
 
 std::string DecisionListText(const std::vector<const Json*>& decisions, std::string_view indent) {

@@ -52,10 +52,59 @@ TEST(Decisions, AStepFindsThoseThatSpeakOfIt) {
   EXPECT_EQ(concerned(7, {"Conv"}), std::vector<bool>(5, false)) << "a name's beginning is no name";
 }
 
+TEST(Decisions, ReadWithKeysOrFromTheSubject) {
+  const auto read = [](const char* line) { return ReadDecision(ParseDecisions(line).at(0)); };
+  using Names = std::vector<std::string>;
+  RecordedDecision d = read(
+      R"({"kind":"kernel","subject":"step 1 [wrong]","step":7,"nodes":["a, b","c"],"choice":"k",)"
+      R"("reason":"measured","cost_us":2,"measured_us":1.5,"alternatives":[)"
+      R"({"choice":"l","cost_us":3,"measured_us":4},{"choice":"m","refusal":"no"}]})");
+  EXPECT_EQ(d.step, 7);
+  EXPECT_EQ(d.nodes, (Names{"a, b", "c"}));
+  EXPECT_EQ(d.cost_us, 2);
+  EXPECT_EQ(d.measured_us, 1.5);
+  ASSERT_EQ(d.alternatives.size(), 2u);
+  EXPECT_EQ(d.alternatives[0].measured_us, 4);
+  EXPECT_EQ(d.alternatives[1].refusal, "no");
+  d = read(R"({"kind":"fusion","subject":"[a, b] -> [c]"})");
+  EXPECT_EQ(d.nodes, (Names{"a", "b"}));
+  EXPECT_EQ(d.into, Names{"c"});
+  EXPECT_TRUE(d.IsEdge());
+  EXPECT_EQ(d.step, -1);
+  d = read(R"({"kind":"kernel","subject":"step 12 [a]"})");
+  EXPECT_EQ(d.step, 12);
+  EXPECT_EQ(d.nodes, Names{"a"});
+  EXPECT_EQ(read(R"({"subject":"Conv \"a\" and \"b\""})").nodes, (Names{"a", "b"}));
+  EXPECT_EQ(read(R"({"subject":"'value' [a]"})").nodes, Names{"a"});
+  EXPECT_TRUE(read(R"({"subject":"arena"})").nodes.empty());
+}
+
+TEST(Decisions, AStepsDecisionWithoutNodesGetsItsSources) {
+  schema::Program program;
+  program.steps = {StepOf({"a"}), StepOf({"b", "c"})};
+  const auto read =
+      ReadDecisions(ParseDecisions(R"({"kind":"in-place","subject":"step 1 output 'v'"})"
+                                   "\n"
+                                   R"({"kind":"in-place","subject":"step 9 output 'v'"})"),
+                    program);
+  EXPECT_EQ(read[0].nodes, (std::vector<std::string>{"b", "c"}));
+  EXPECT_TRUE(read[1].nodes.empty());
+}
+
+TEST(Decisions, CostsSayWhatIsMeasured) {
+  EXPECT_EQ(CostText(kNoCost, kNoCost), "");
+  EXPECT_EQ(CostText(2.5, kNoCost), "2.500 us");
+  EXPECT_EQ(CostText(kNoCost, 1.25), "1.250 us measured");
+  EXPECT_EQ(CostText(2.5, 1.25), "1.250 us measured, 2.500 us predicted");
+}
+
 TEST(Decisions, HostileLinesAreShownNotObeyed) {
   for (const char* line :
-       {"[1,2]", "{\"kind\":5}", "{\"alternatives\":{\"choice\":1}}", "null", "{",
-        "{\"alternatives\":[1,[],\"x\"]}", "{\"subject\":\"\\u001b[2J\"}", "\xff\xfe"}) {
+       {"[1,2]", "{\"kind\":5}", "{\"step\":\"x\",\"nodes\":[1,{}],\"into\":7}",
+        "{\"step\":18446744073709551615,\"cost_us\":\"fast\"}",
+        "{\"subject\":\"step 99999999999999999999 [\"}", "{\"subject\":\"[a] -> [\"}",
+        "{\"alternatives\":{\"choice\":1}}", "null", "{", "{\"alternatives\":[1,[],\"x\"]}",
+        "{\"subject\":\"\\u001b[2J\"}", "\xff\xfe"}) {
     for (const char c : DecisionsText(ParseDecisions(line))) {
       EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << line;
     }
