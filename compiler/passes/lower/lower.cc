@@ -1,8 +1,32 @@
 #include "compiler/passes/lower/lower.h"
 
+#include <algorithm>
+
 #include "compiler/ir/op_table.h"
 
 namespace aicf {
+
+namespace {
+
+// A node that became no step: what it only moves is read in its place, by strides.
+void RecordNoStep(const ir::Graph& graph, const ir::Node& node, PassContext& context) {
+  Decision d;
+  d.kind = "copy";
+  d.subject = StrCat(node.op, " \"", node.name, "\"");
+  d.choice = "view";
+  d.reason = "rule: strides over its operand's bytes express the result, so that nothing is moved";
+  d.pass = "lower";
+  const auto empty = [&](ir::ValueId v) {
+    return v == ir::kNoValue || ElementCount(graph.values[v].shape) == 0;
+  };
+  if (std::ranges::all_of(node.outputs, empty)) {
+    d.choice = "removed";
+    d.reason = "rule: its results have no elements";
+  }
+  context.decisions->Record(std::move(d));
+}
+
+}  // namespace
 
 Result<ir::Lowered> LowerGraph(const ir::Graph& graph, PassContext& context) {
   AICF_ASSIGN_OR_RETURN(const ir::DynamicExtents extents, ir::FindDynamicExtents(graph));
@@ -14,8 +38,10 @@ Result<ir::Lowered> LowerGraph(const ir::Graph& graph, PassContext& context) {
     if (op == nullptr) {
       return Error(Code::kUnsupported, "node '", node.name, "': op ", node.op, " is unknown");
     }
+    const size_t steps = lowered.steps.size();
     const Status status = op->lower(ctx, node);
     if (!status.ok()) return status.WithContext(StrCat("node '", node.name, "' (", node.op, ")"));
+    if (lowered.steps.size() == steps) RecordNoStep(graph, node, context);
     ctx.FinishOutputs(node);
   }
   ctx.Finish(extents);
