@@ -2,6 +2,7 @@
 #include "schema/artifact.h"
 #include "tools/aicf-inspect/json.h"
 #include "tools/aicf-inspect/text.h"
+#include "tools/aicf-inspect/views.h"
 #include "tools/common/flags.h"
 #include "tools/common/process.h"
 #include "tools/common/text.h"
@@ -16,16 +17,23 @@ constexpr std::string_view kDescription =
 constexpr std::string_view kExamples = R"(Examples:
   aicf-inspect rec.aicf
       everything, as text
-  aicf-inspect rec.aicf --step=12
-      one step: operands, bytes, kernel, and why it looks like this
+  aicf-inspect rec.aicf --explain=12
+      one step from its source nodes to its kernel, and why at every stage
+  aicf-inspect rec.aicf --explain=p2o.Conv.2
+      what became of a source node; with '*' a list of nodes
+  aicf-inspect rec.aicf --memory
+      the arena over time, and what takes most of it
+  aicf-inspect --diff before.aicf after.aicf
+      decisions that differ, with the costs of both
   aicf-inspect rec.aicf --json | jq '.steps[].kernel'
   aicf-inspect rec.aicf --verify && echo fine
 
-Exit codes: 0 ok, 2 usage, 4 newer format, 5 bad artifact, 8 I/O.)";
+Exit codes: 0 ok, 1 --diff found differences, 2 usage, 4 newer format, 5 bad artifact, 8 I/O.)";
 
 struct Options {
   std::string artifact, step;
   bool json = false, verify = false, summary = false;
+  ViewOptions view;
 };
 
 std::string VerifiedText(const std::string& path, const schema::Artifact& artifact) {
@@ -36,12 +44,11 @@ std::string VerifiedText(const std::string& path, const schema::Artifact& artifa
 }
 
 Status Inspect(const Options& options) {
-  auto loaded = schema::Artifact::Load(options.artifact, /*with_optional=*/true);
-  if (!loaded.ok()) {
-    const bool named = loaded.status().message().find(options.artifact) != std::string::npos;
-    return named ? loaded.status() : loaded.status().WithContext(options.artifact);
-  }
-  const schema::Artifact& artifact = **loaded;
+  if (!options.view.diff.empty()) return Diff(options.artifact, options.view);
+  AICF_ASSIGN_OR_RETURN(const auto loaded, LoadForInspection(options.artifact));
+  const schema::Artifact& artifact = *loaded;
+  if (!options.view.explain.empty()) return Explain(artifact, options.view);
+  if (options.view.memory) return ShowMemory(artifact, options.view);
   const std::vector<Json> decisions =
       ParseDecisions(artifact.text(schema::SectionKind::kDecisions));
   if (!options.step.empty()) {
@@ -73,12 +80,41 @@ Status Inspect(const Options& options) {
   return OkStatus();
 }
 
+// Which of the two files stands first is A, whichever of them is the flag's value.
+bool DiffComesFirst(const std::vector<std::string>& args, const std::string& artifact) {
+  for (const std::string& arg : args) {
+    if (arg.starts_with("--diff")) return true;
+    if (arg == artifact) return false;
+  }
+  return false;
+}
+
+void AddViews(CommandLine& line, Options& options, const std::vector<CLI::Option*>& others) {
+  ViewOptions& view = options.view;
+  CLI::Option* explain = line.AddValue(
+      "--explain", view.explain,
+      "STEP|NODE  its story from the source to the kernel; NODE may hold '*' and '?'");
+  CLI::Option* memory = line.app.add_flag("--memory", view.memory, "draw the arena over time");
+  CLI::Option* diff = line.AddValue("--diff", view.diff,
+                                    "FILE  decisions that differ between two artifacts, of which "
+                                    "the first named is A; exit code 1 when there are any");
+  CLI::Option* entry =
+      line.AddValue("--entry", view.entry, "NAME  entry point for --explain and --memory");
+  line.app.add_flag("--ascii", view.ascii, "draw with ASCII characters only")->needs(memory);
+  entry->excludes(diff);
+  explain->excludes(memory, diff);
+  memory->excludes(diff);
+  for (CLI::Option* other : others) {
+    for (CLI::Option* own : {explain, memory, diff, entry}) own->excludes(other);
+  }
+}
+
 Status Main(const std::vector<std::string>& args) {
   CommandLine line("aicf-inspect", kDescription);
   Options options;
   line.AddValue("artifact", options.artifact, "file made by aicf-compile")->required();
   CLI::Option* step =
-      line.AddValue("--step,--explain", options.step, "N  one step in full, with its decisions");
+      line.AddValue("--step", options.step, "N  one step's operands, launch and decisions");
   CLI::Option* json = line.app.add_flag("--json", options.json, "one JSON object");
   CLI::Option* verify =
       line.app.add_flag("--verify", options.verify, "only verify; one line, exit code 5 when bad");
@@ -87,9 +123,12 @@ Status Main(const std::vector<std::string>& args) {
   step->excludes(json, verify, summary);
   json->excludes(verify, summary);
   verify->excludes(summary);
+  AddViews(line, options, {step, verify, summary});
   line.app.footer(std::string(kExamples));
   bool run = false;
   AICF_RETURN_IF_ERROR(line.Parse(args, {}, &run));
+  options.view.json = options.json;
+  options.view.diff_first = DiffComesFirst(args, options.artifact);
   return run ? Inspect(options) : OkStatus();
 }
 

@@ -1,0 +1,37 @@
+/// Everything an artifact says about how it came to be, read once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "schema/artifact.h"
+#include "tools/common/decisions.h"
+#include "tools/common/lowered.h"
+
+namespace aicf::tools {
+
+struct Evidence {
+  const schema::Program* program = nullptr;  ///< of the artifact, which has to outlive this
+  std::vector<Json> lines;                   ///< the decisions as they stand there
+  std::vector<RecordedDecision> decisions;   ///< the same, read
+  std::vector<RecordedProgram> lowered;      ///< before fusion; empty in a stripped artifact
+  std::string lowered_fault;                 ///< why the lowered section could not be read
+
+  /// nullptr where there is none.
+  const RecordedProgram* LoweredOf(size_t entry) const;
+  /// Position of the entry point that has the step. REQUIRES: a step of the program.
+  size_t EntryOf(uint32_t step) const;
+  /// Whether decision `d` was made for the entry point.
+  bool IsFor(const RecordedDecision& d, size_t entry) const;
+  /// Source nodes that a step, a lowered step or a decision of the entry point names; sorted.
+  std::vector<std::string> NodesOf(size_t entry) const;
+};
+
+Evidence GatherEvidence(const schema::Artifact& artifact);
+
+/// Where in the pipeline a decision was made.
+enum class Stage : uint8_t { kGraph, kLowering, kSteps, kPlan };
+Stage StageOf(const RecordedDecision& decision);
+
+}  // namespace aicf::tools

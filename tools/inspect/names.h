@@ -1,0 +1,25 @@
+/// Finding what a person means by a name.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace aicf::tools {
+
+/// '*' stands for any text, '?' for one character.
+bool MatchesGlob(std::string_view pattern, std::string_view text);
+bool IsGlob(std::string_view text);
+
+/// Insertions, deletions and replacements of bytes that turn one into the other.
+size_t EditDistance(std::string_view a, std::string_view b);
+
+/// The names most like `word`: those that hold it (whatever the case) first, then by edit distance;
+/// at most `count`, none that has little in common.
+std::vector<std::string> NearestNames(std::string_view word, const std::vector<std::string>& names,
+                                      size_t count);
+
+/// "a, b, c and 4 more", escaped.
+std::string ShortList(const std::vector<std::string>& names, size_t shown = 3);
+
+}  // namespace aicf::tools
