@@ -54,7 +54,9 @@ class Chart {
       height_ = std::max(height_, item.offset + item.bytes);
     }
     const uint64_t rows = std::max<uint64_t>(style.rows, 1);
-    per_row_ = std::max<uint64_t>((height_ + rows - 1) / rows, 1);
+    // Everything begins at a multiple of the alignment: so do the rows.
+    constexpr uint64_t kAlign = schema::kBufferAlignment;
+    per_row_ = std::max((height_ / rows + kAlign - 1) / kAlign * kAlign, kAlign);
     rows_ = static_cast<size_t>((height_ + per_row_ - 1) / per_row_);
   }
 
@@ -175,7 +177,7 @@ class Chart {
       const Lifetime& item = view_.lifetimes[order_[rank]];
       table.Add({Mark(rank), std::to_string(item.bytes), std::to_string(item.offset),
                  LifetimeText(item, e_), RoleOf(item),
-                 Shorten(NameOf(item) + InPlace(item), style_.width / 2)});
+                 Shorten(NameOf(item) + InPlace(item), std::max<size_t>(style_.width, 80) - 56)});
     }
     std::string out = "\n" + table.ToString("  ");
     uint64_t rest = 0;

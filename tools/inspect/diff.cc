@@ -124,7 +124,6 @@ class Header {
     Bytes("arena lower bound", p.arena_lower_bound, q.arena_lower_bound);
     Bytes("weights", p.weights_bytes, q.weights_bytes);
     Bytes("peak memory", a.header().peak_device_bytes, b.header().peak_device_bytes);
-    Bytes("file", a.header().file_bytes, b.header().file_bytes);
     Provenance(a.text(schema::SectionKind::kProvenance), b.text(schema::SectionKind::kProvenance));
   }
 

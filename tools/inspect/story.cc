@@ -95,11 +95,10 @@ std::string Successor(const Evidence& evidence, const Story& story, const Record
 std::string FateOutsideSteps(const Evidence& evidence, const Story& story) {
   const RecordedDecision* d = LastAbout(evidence, story);
   if (d == nullptr) return "no step of the plan, and no decision says what became of it";
-  std::string what = Escape(d->choice);
+  std::string what = StrCat("no step of its own: ", Escape(d->choice));
   if (d->choice == "constant") what = "folded to a constant";
   if (d->choice == "view") what = "a view of its operand's bytes, no step";
   if (d->choice == "removed") what = "removed";
-  if (what == Escape(d->choice)) what = StrCat("no step of its own: ", what);
   const std::string why = Escape(WithoutRule(d->reason));
   if (!why.empty()) what += StrCat(" (", why, ")");
   return what + Successor(evidence, story, *d);
