@@ -1,22 +1,21 @@
 #include "tools/inspect/evidence.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 namespace aicf::tools {
 namespace {
 
-constexpr std::array<std::string_view, 10> kStepPasses = {
-    "guard-branches", "forward-copies", "cse-steps",        "fuse-elementwise", "fuse-epilogue",
-    "fuse-prologue",  "form-fma",       "eliminate-copies", "dead-steps",       "explain-separate"};
+constexpr std::string_view kStepPasses[] = {
+    "choose-math", "store-weights",    "guard-branches", "forward-copies",
+    "cse-steps",   "fuse-elementwise", "fuse-epilogue",  "fuse-prologue",
+    "form-fma",    "eliminate-copies", "dead-steps",     "explain-separate"};
 
-constexpr std::array<std::string_view, 5> kPlanKinds = {"kernel", "algorithm", "in-place", "memory",
-                                                        "state"};
+constexpr std::string_view kPlanKinds[] = {"kernel", "algorithm", "in-place", "memory", "state"};
 
 template <class List>
 bool Has(const List& list, std::string_view word) {
-  return std::ranges::find(list, word) != list.end();
+  return std::ranges::find(list, word) != std::ranges::end(list);
 }
 
 }  // namespace
