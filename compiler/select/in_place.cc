@@ -71,6 +71,32 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
   return "";
 }
 
+// Outputs behind the first lie apart: kernels declare in-place legality for their first one.
+Status RecordFurtherOutputs(const schema::Program& program, size_t s, Occurrences& occurrences,
+                            PassContext& context) {
+  const schema::Step& step = program.steps[s];
+  for (size_t o = 1; o < step.outputs.size(); ++o) {
+    if (std::find(step.outputs.begin(), step.outputs.begin() + o, step.outputs[o]) !=
+        step.outputs.begin() + o) {
+      continue;
+    }
+    Decision d{"in-place",
+               StrCat("step ", s, " output '", program.buffers[step.outputs[o]].name, "'"),
+               kOwnBuffer, "only-legal", "decide-in-place", -1, {}};
+    d.entry = context.entry;
+    d.step = static_cast<int>(s);
+    d.nodes = step.sources;
+    for (uint32_t in : step.inputs) {
+      if (program.buffers[in].role == schema::Role::kConstant) continue;
+      d.alternatives.push_back({StrCat("overwrites '", program.buffers[in].name, "'"),
+                                "only a step's first output may overwrite an operand", -1});
+    }
+    AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, d, occurrences.Next(IdentityOf(d))));
+    context.decisions->Record(std::move(d));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Status DecideInPlace(schema::Program& program, PassContext& context) {
@@ -108,6 +134,7 @@ Status DecideInPlace(schema::Program& program, PassContext& context) {
     if (wish != nullptr && wish->decision.choice == d.choice) d.reason = "policy";
     AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, d, occurrence));
     context.decisions->Record(std::move(d));
+    AICF_RETURN_IF_ERROR(RecordFurtherOutputs(program, s, occurrences, context));
   }
   return OkStatus();
 }
