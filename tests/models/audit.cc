@@ -1,0 +1,253 @@
+#include "tests/models/audit.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/status.h"
+
+namespace aicf::testing {
+namespace {
+
+using tools::RecordedDecision;
+using Names = std::vector<std::string>;
+
+// Conditions that keep two steps apart (compiler/passes/lowered/fuse.h).
+constexpr std::string_view kEdgeConditions[] = {
+    "capability", "dataflow", "domain",  "family",    "graph-output", "guard",      "limits",
+    "loop",       "operand",  "outputs", "recompute", "rounding",     "single-use", "whole"};
+
+// Conditions that keep a copy (forward_copies.cc, eliminate_copies.cc).
+constexpr std::string_view kCopyConditions[] = {"domain",     "guard", "loop",         "role",
+                                                "single-use", "whole", "graph-output", "capability",
+                                                "limits",     "dtype"};
+
+// Conditions that keep a step out of a math mode (compiler/select/precision.cc).
+constexpr std::string_view kPrecisionConditions[] = {"capability", "dtype", "products"};
+
+constexpr std::string_view kKinds[] = {
+    "fold",      "control-flow", "layout",    "copy",  "guard",    "fusion", "epilogue", "prologue",
+    "precision", "rounding",     "algorithm", "state", "in-place", "memory", "bucket",   "kernel"};
+
+constexpr std::string_view kReasons[] = {"policy", "measured", "predicted", "only-legal",
+                                         "tie-break"};
+
+template <class List>
+bool Has(const List& list, std::string_view word) {
+  return std::ranges::find(list, word) != std::ranges::end(list);
+}
+
+// A condition of the list, a colon, and at least three words.
+template <class List>
+bool NamesCondition(const std::string& refusal, const List& conditions) {
+  const size_t colon = refusal.find(": ");
+  if (colon == std::string::npos || !Has(conditions, refusal.substr(0, colon))) return false;
+  const std::string sentence = refusal.substr(colon + 2);
+  return std::ranges::count(sentence, ' ') >= 2 || sentence.size() >= 12;
+}
+
+bool SaysNothing(const std::string& text) {
+  return text.empty() || text.find("unknown") != std::string::npos;
+}
+
+std::string List(const Names& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return "[" + out + "]";
+}
+
+class Auditor {
+ public:
+  Auditor(const schema::Program& program, const std::vector<RecordedDecision>& decisions)
+      : p_(program), decisions_(decisions) {}
+
+  Violations Run() {
+    for (const RecordedDecision& d : decisions_) CheckWords(d);
+    for (const schema::EntryPoint& e : p_.entry_points) {
+      const bool named = p_.entry_points.size() > 1;
+      entry_ = named ? e.name : "";
+      for (uint32_t s = e.first_step; s < e.first_step + e.step_count; ++s) CheckStep(s);
+      CheckEdges(e);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void Blame(const std::string& rule, const std::string& where) { found_[rule].push_back(where); }
+
+  std::string Where(uint32_t s) const {
+    return StrCat(entry_.empty() ? "" : entry_ + " ", "step ", s, " ", List(p_.steps[s].sources));
+  }
+
+  bool Here(const RecordedDecision& d) const { return entry_.empty() || d.entry == entry_; }
+
+  std::vector<const RecordedDecision*> About(std::string_view kind, uint32_t s) const {
+    std::vector<const RecordedDecision*> out;
+    for (const RecordedDecision& d : decisions_) {
+      if (d.kind == kind && d.step == s && Here(d)) out.push_back(&d);
+    }
+    return out;
+  }
+
+  void CheckWords(const RecordedDecision& d) {
+    const std::string where = StrCat(d.kind, " ", d.subject, " -> ", d.choice, " (", d.reason, ")");
+    if (!Has(kKinds, d.kind)) Blame("a kind that is not listed", where);
+    if (d.subject.empty()) Blame("no subject", where);
+    if (SaysNothing(d.choice)) Blame("no choice", where);
+    const size_t colon = d.reason.find(": ");
+    const std::string ground = d.reason.substr(0, colon);
+    const bool rule = ground == "rule" && colon != std::string::npos;
+    if (!rule && !Has(kReasons, ground)) Blame("no reason", where);
+    if (colon != std::string::npos && SaysNothing(d.reason.substr(colon + 2))) {
+      Blame("no reason", where);
+    }
+    for (const tools::RecordedAlternative& a : d.alternatives) {
+      if (SaysNothing(a.choice)) Blame("an alternative without a choice", where);
+      if (a.refusal.find("unknown") != std::string::npos) Blame("a refusal that is none", where);
+    }
+  }
+
+  void CheckStep(uint32_t s) {
+    const schema::Step& step = p_.steps[s];
+    const auto kernels = About("kernel", s);
+    if (kernels.size() != 1) {
+      Blame(StrCat(kernels.size(), " kernel decisions"), Where(s));
+    } else {
+      CheckKernel(*kernels[0], step, s);
+    }
+    const auto precisions = About("precision", s);
+    if (precisions.size() != 1) {
+      Blame(StrCat(precisions.size(), " precision decisions"), Where(s));
+    } else {
+      CheckPrecision(*precisions[0], s);
+    }
+    const std::set<uint32_t> written(step.outputs.begin(), step.outputs.end());
+    for (uint32_t b : written) CheckInPlace(s, b);
+    if (step.problem.family == abi::Family::kCopy) CheckCopy(s);
+  }
+
+  void CheckKernel(const RecordedDecision& d, const schema::Step& step, uint32_t s) {
+    if (d.choice != step.kernel) Blame("kernel decision for another kernel", Where(s));
+    if (d.nodes != step.sources) Blame("kernel decision with other nodes", Where(s));
+    if (d.cost_us < 0 && d.measured_us < 0) Blame("chosen kernel without a cost", Where(s));
+    for (const tools::RecordedAlternative& a : d.alternatives) {
+      if (a.refusal.empty() && a.cost_us < 0 && a.measured_us < 0) {
+        Blame("kernel neither refused nor costed", StrCat(Where(s), " ", a.choice));
+      }
+    }
+  }
+
+  void CheckPrecision(const RecordedDecision& d, uint32_t s) {
+    if (!abi::ParseMathMode(d.choice)) Blame("precision that is no math mode", Where(s));
+    for (const tools::RecordedAlternative& a : d.alternatives) {
+      const bool costed = a.refusal.empty() && (a.cost_us >= 0 || a.measured_us >= 0);
+      if (costed || NamesCondition(a.refusal, kPrecisionConditions)) continue;
+      Blame("precision without a condition", StrCat(Where(s), " ", a.choice, ": ", a.refusal));
+    }
+  }
+
+  void CheckInPlace(uint32_t s, uint32_t buffer) {
+    const schema::Buffer& b = p_.buffers[buffer];
+    const std::string name = StrCat("'", b.name, "'");
+    for (const RecordedDecision* d : About("in-place", s)) {
+      if (!d->subject.ends_with(name)) continue;
+      // Where it is so, the artifact has to say it too.
+      const bool alias = b.storage == schema::Storage::kAlias;
+      if (alias != d->choice.starts_with("overwrites ")) {
+        Blame("in-place decision that is not the plan's", StrCat(Where(s), " ", name));
+      }
+      return;
+    }
+    // What a loop carries changes where it lies: that is its own decision.
+    for (const RecordedDecision& d : decisions_) {
+      if (d.kind == "state" && Here(d) && d.subject.find(name) != std::string::npos) return;
+    }
+    Blame("no in-place decision", StrCat(Where(s), " ", name));
+  }
+
+  void CheckCopy(uint32_t s) {
+    const Names& sources = p_.steps[s].sources;
+    bool any = false;
+    for (const RecordedDecision& d : decisions_) {
+      if (d.kind != "copy" || !Here(d) || d.nodes != sources) continue;
+      any = true;
+      if (d.reason.starts_with("rule: ") || d.reason.starts_with("only-legal: ")) return;
+      for (const tools::RecordedAlternative& a : d.alternatives) {
+        if (NamesCondition(a.refusal, kCopyConditions)) return;
+      }
+    }
+    Blame(any ? "copy without a condition" : "no copy decision", Where(s));
+  }
+
+  // Pairs that need a decision: by data, and one after the other.
+  std::set<std::pair<uint32_t, uint32_t>> EdgesOf(const schema::EntryPoint& e) const {
+    std::set<std::pair<uint32_t, uint32_t>> edges;
+    std::map<uint32_t, std::vector<uint32_t>> writers;
+    for (uint32_t s = e.first_step; s < e.first_step + e.step_count; ++s) {
+      if (s > e.first_step) edges.insert({s - 1, s});
+      for (uint32_t b : p_.steps[s].inputs) {
+        for (uint32_t w : writers[b]) edges.insert({w, s});
+      }
+      for (uint32_t b : p_.steps[s].outputs) writers[b].push_back(s);
+    }
+    return edges;
+  }
+
+  void CheckEdges(const schema::EntryPoint& e) {
+    std::map<std::pair<Names, Names>, int> open;
+    for (const RecordedDecision& d : decisions_) {
+      if (!d.IsEdge() || !Here(d) || d.choice != "separate") continue;
+      ++open[{d.nodes, d.into}];
+      CheckRefusedEdge(d);
+    }
+    for (const auto& [from, to] : EdgesOf(e)) {
+      int& left = open[{p_.steps[from].sources, p_.steps[to].sources}];
+      // Several steps may come from the same nodes; each edge wants its own decision.
+      if (left-- <= 0) {
+        const bool data = ReadsFrom(from, to);
+        Blame(data ? "no decision on an edge with data" : "no decision on two consecutive steps",
+              StrCat(Where(from), " -> ", Where(to)));
+      }
+    }
+  }
+
+  bool ReadsFrom(uint32_t from, uint32_t to) const {
+    return std::ranges::any_of(p_.steps[to].inputs,
+                               [&](uint32_t b) { return Has32(p_.steps[from].outputs, b); });
+  }
+  static bool Has32(const std::vector<uint32_t>& list, uint32_t value) {
+    return std::ranges::find(list, value) != list.end();
+  }
+
+  void CheckRefusedEdge(const RecordedDecision& d) {
+    const std::string where = StrCat(List(d.nodes), " -> ", List(d.into));
+    if (d.alternatives.empty()) Blame("edge without a condition", where);
+    for (const tools::RecordedAlternative& a : d.alternatives) {
+      if (NamesCondition(a.refusal, kEdgeConditions)) continue;
+      Blame("edge without a listed condition", StrCat(where, ": ", a.refusal));
+    }
+  }
+
+  const schema::Program& p_;
+  const std::vector<RecordedDecision>& decisions_;
+  std::string entry_;
+  Violations found_;
+};
+
+}  // namespace
+
+Violations Audit(const schema::Program& program, const std::vector<RecordedDecision>& decisions) {
+  return Auditor(program, decisions).Run();
+}
+
+std::string ToText(const Violations& violations) {
+  constexpr size_t kShown = 3;
+  std::string out;
+  for (const auto& [rule, places] : violations) {
+    out += StrCat("\n  ", places.size(), " x ", rule, ":");
+    for (size_t i = 0; i < std::min(kShown, places.size()); ++i) out += "\n      " + places[i];
+    if (places.size() > kShown) out += "\n      ...";
+  }
+  return out;
+}
+
+}  // namespace aicf::testing
