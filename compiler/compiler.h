@@ -16,6 +16,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lowered.h"
 #include "compiler/passes/pass.h"
+#include "compiler/select/costs.h"
 #include "compiler/select/library_algorithms.h"
 #include "schema/artifact.h"
 
@@ -42,6 +43,8 @@ struct CompileOptions {
   std::optional<DecisionLog> decisions;  ///< --decisions: what differs from it is wished for
   /// Asked for library kernels that the policy names; not owned. nullptr: they are refused.
   LibraryAlgorithms* library_algorithms = nullptr;
+  /// Measured and predicted costs (compiler/tune/costs.h, tuner.h); not owned. nullptr: predictions.
+  CostSource* costs = nullptr;
   /// CUDA: false plans without device code, which needs no NVRTC. Such an artifact is verified like any
   /// other and executes on the CPU reference (--device=cpu); a GPU refuses it.
   bool images = true;

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "compiler/select/precision.h"
+#include "compiler/select/questions.h"
 
 namespace aicf {
 namespace {
@@ -15,25 +16,11 @@ struct Candidate {
   std::string refusal;
   double cost_us = -1;
   LibraryAlgorithm algorithm;
+  double measured_us = -1;
 };
 
 bool RunsOn(const abi::KernelInfo& kernel, const abi::DeviceSpec& device) {
   return (kernel.backend == abi::Backend::kCpu) == (device.backend == abi::Backend::kCpu);
-}
-
-// A kernel with its own weight layout needs the weights at compile time.
-std::string RefusePacking(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
-                          const ir::LoweredStep& step) {
-  if (kernel.packed_bytes == nullptr) return "";
-  for (size_t i = 0; i < step.inputs.size(); ++i) {
-    if (kernel.packed_bytes(step.problem, static_cast<int>(i)) == 0) continue;
-    const ir::LoweredBuffer& buffer = lowered.buffers[step.inputs[i]];
-    if (!buffer.constant.has_data()) {
-      return StrCat("packs operand ", i, " ('", buffer.name,
-                    "') at compile time, which is not constant");
-    }
-  }
-  return "";
 }
 
 bool IsNamed(const abi::KernelInfo& kernel, std::string_view preferred) {
@@ -47,12 +34,8 @@ std::string FindAlgorithm(const CompileOptions& options, const abi::KernelInfo& 
   if (preferred.empty() || !IsNamed(kernel, preferred)) {
     return "is used only where the policy names it: it ties the artifact to one library version";
   }
-  if (options.library_algorithms == nullptr) {
-    return "has no algorithm for this problem; compile on a machine with the library and the "
-           "target's GPU";
-  }
-  Result<LibraryAlgorithm> found = options.library_algorithms->For(step.problem);
-  if (!found.ok()) return StrCat("has no algorithm for this problem: ", found.status().message());
+  Result<LibraryAlgorithm> found = AskForAlgorithm(options, kernel, step.problem, device);
+  if (!found.ok()) return found.status().message();
   const uint64_t most = kernel.workspace_bytes(step.problem, device);
   if (found->workspace_bytes > most) {
     return StrCat("got an algorithm that needs ", found->workspace_bytes,
@@ -71,6 +54,19 @@ std::string RefuseMath(const abi::KernelInfo& kernel, const ir::LoweredStep& ste
   return StrCat("multiplies in ", used, ", ", wish->origin, " asks for ", wish->decision.choice);
 }
 
+// What the candidates cost. A library's kernel that the policy does not name has a measured time too.
+void Price(const CostQuestion& question, const CompileOptions& options,
+           const abi::DeviceSpec& device, std::vector<Candidate>& candidates) {
+  const std::vector<KernelCost> costs = CostsOf(question, options, device);
+  for (Candidate& c : candidates) {
+    const auto at = std::ranges::find(question.kernels, c.kernel);
+    if (at == question.kernels.end()) continue;
+    const KernelCost& cost = costs[static_cast<size_t>(at - question.kernels.begin())];
+    c.measured_us = cost.measured_us;
+    if (c.refusal.empty()) c.cost_us = cost.predicted_us;
+  }
+}
+
 // `preferred`: what policy or wish name for the step; empty: nothing. `math`: the wish for its
 // precision; nullptr: none.
 std::vector<Candidate> Rate(const ir::Lowered& lowered, const ir::LoweredStep& step,
@@ -80,26 +76,29 @@ std::vector<Candidate> Rate(const ir::Lowered& lowered, const ir::LoweredStep& s
   std::vector<Candidate> candidates;
   for (const abi::KernelInfo& kernel : abi::KernelsOf(step.problem.family)) {
     if (!RunsOn(kernel, device)) continue;
-    Candidate c{&kernel, kernel.supports(step.problem, device), -1, {}};
-    if (c.refusal.empty()) c.refusal = RefusePacking(kernel, lowered, step);
-    if (c.refusal.empty() && options.deterministic && !kernel.deterministic) {
-      c.refusal = "is not deterministic";
-    }
+    Candidate c{&kernel, RefuseStep(kernel, lowered, step, options, device), -1, {}};
     if (c.refusal.empty()) c.refusal = RefuseMath(kernel, step, context, math);
     if (c.refusal.empty() && kernel.backend == abi::Backend::kLibrary) {
       c.refusal = FindAlgorithm(options, kernel, step, device, preferred, &c.algorithm);
     }
-    if (c.refusal.empty()) c.cost_us = kernel.cost_us(step.problem, device);
     candidates.push_back(std::move(c));
   }
+  Price(QuestionOf(lowered, step, options, device), options, device, candidates);
   return candidates;
+}
+
+// Measured times decide where there are some: they are not compared with predictions.
+bool Cheaper(const Candidate& a, const Candidate& b) {
+  const bool a_measured = a.measured_us >= 0, b_measured = b.measured_us >= 0;
+  if (a_measured != b_measured) return a_measured;
+  return a_measured ? a.measured_us < b.measured_us : a.cost_us < b.cost_us;
 }
 
 const Candidate* Cheapest(const std::vector<Candidate>& candidates, std::string_view preferred) {
   const Candidate* best = nullptr;
   for (const Candidate& c : candidates) {
     if (!c.refusal.empty() || !IsNamed(*c.kernel, preferred)) continue;
-    if (best == nullptr || c.cost_us < best->cost_us) best = &c;
+    if (best == nullptr || Cheaper(c, *best)) best = &c;
   }
   return best;
 }
@@ -121,6 +120,7 @@ std::string ReasonOf(const std::vector<Candidate>& candidates, const Candidate& 
     if (c.cost_us == chosen.cost_us) ++equal;
   }
   if (legal == 1) return "only-legal";
+  if (chosen.measured_us >= 0) return "measured";
   return equal > 1 ? "tie-break" : "predicted";
 }
 
@@ -142,9 +142,10 @@ void Record(PassContext& context, Decision d, const std::vector<Candidate>& cand
   d.choice = chosen.kernel->key;
   d.reason = std::move(reason);
   d.cost_us = chosen.cost_us;
+  d.measured_us = chosen.measured_us;
   for (const Candidate& c : candidates) {
     if (&c == &chosen) continue;
-    d.alternatives.push_back({std::string(c.kernel->key), c.refusal, c.cost_us});
+    d.alternatives.push_back({std::string(c.kernel->key), c.refusal, c.cost_us, c.measured_us});
   }
   context.decisions->Record(std::move(d));
 }
@@ -263,6 +264,7 @@ std::string StepSubject(size_t index, const ir::LoweredStep& step) {
 Result<std::vector<KernelChoice>> ChooseKernels(const ir::Lowered& lowered,
                                                 const CompileOptions& options,
                                                 PassContext& context) {
+  AICF_RETURN_IF_ERROR(PrepareCosts(lowered, options, context.device));
   Chooser chooser(lowered, options, context);
   std::vector<KernelChoice> chosen;
   for (size_t i = 0; i < lowered.steps.size(); ++i) {

@@ -1,5 +1,6 @@
 #include "compiler/source/provenance.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace aicf {
@@ -75,6 +76,25 @@ void ReadShapes(Reader& reader, const char* key, const Json& json, ShapeMap& out
       reader.Fail(key, "holds something that is no shape");
     }
   }
+}
+
+// Line by line, which reads better than one string.
+Json LinesJson(std::string_view text) {
+  Json lines = Json::array();
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size() - 1);
+    lines.push_back(text.substr(0, end + 1 - (text[end] == '\n')));
+    text.remove_prefix(end + 1);
+  }
+  return lines;
+}
+
+// Absent in artifacts without measured times.
+void ReadTimings(Reader& reader, const Json& json, std::string& out) {
+  if (!json.contains("timings")) return;
+  std::vector<std::string> lines;
+  reader.Read("timings", lines);
+  for (const std::string& line : lines) out += line + "\n";
 }
 
 Status ReadWish(const Json& json, Wishes& wishes) {
@@ -163,6 +183,8 @@ std::string WriteProvenance(const Provenance& provenance, const schema::Program&
   j["stripped"] = o.strip;
   j["device_compiler"] = program.images.empty() ? "" : program.images[0].compiler;
   j["libraries"] = Libraries(program);
+  const std::string timings = o.costs != nullptr ? o.costs->UsedTimings() : provenance.timings;
+  if (!timings.empty()) j["timings"] = LinesJson(timings);
   return j.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -174,6 +196,7 @@ Result<Provenance> ReadProvenance(std::string_view text) {
   reader.Read("tool", out.tool);
   reader.Read("model_xxh3_128", out.model_hash);
   reader.Read("device_compiler", out.device_compiler);
+  ReadTimings(reader, json, out.timings);
   AICF_RETURN_IF_ERROR(reader.status());
   AICF_RETURN_IF_ERROR(ReadOptions(json, out));
   return out;

@@ -21,6 +21,9 @@ struct Provenance {
   CompileOptions options;
   /// By input name: what WriteProvenance says of a bound value.
   std::map<std::string, std::string> values;
+  /// CostSource::UsedTimings: a timing cache of what the decisions rest on. Written from
+  /// options.costs.
+  std::string timings = {};
 };
 
 /// How provenance tells a bound value: dtype, shape and hash.

@@ -4,6 +4,7 @@
 
 #include "compiler/import/onnx_support.h"
 #include "compiler/select/choose.h"
+#include "tools/aicf-compile/tune_options.h"
 #include "tools/common/flags.h"
 #include "tools/common/log.h"
 #include "tools/common/npy.h"
@@ -15,7 +16,8 @@ namespace {
 
 constexpr std::string_view kDescription =
     "Compiles an ONNX model, or an artifact's own program once more, into one artifact that\n"
-    "records every decision. Needs no GPU, also for a CUDA target; only --policy=gemm=cublaslt does.";
+    "records every decision. Needs no GPU, also for a CUDA target; only --tune and\n"
+    "--policy=gemm=cublaslt do.";
 
 constexpr std::string_view kExamples = R"(Examples:
   aicf-compile rec.onnx -o rec.aicf --shapes=x:1x3x48x320
@@ -36,6 +38,10 @@ constexpr std::string_view kExamples = R"(Examples:
   aicf-compile rec.onnx -o rec.aicf --target=cuda --policy=gemm=cublaslt
       matrix products by cuBLASLt: its algorithms are recorded, so this needs a GPU of the
       target's architecture and cuBLAS 13, and the artifact needs that same cuBLAS version
+  aicf-compile rec.onnx -o rec.aicf --target=cuda --tune=60 --timing-cache=h200.txt
+      on the GPU machine: kernels by measured times, which h200.txt keeps
+  aicf-compile rec.onnx -o rec.aicf --target=cuda --timing-cache=h200.txt
+      the same artifact, on any machine
   aicf-compile --from rec.aicf -o rec_gpu.aicf --target=cuda
       the same program for another target, without the model
   aicf-compile --from rec.aicf -o pinned.aicf --set=step.12.kernel=cpu.conv.igemm_avx2
@@ -43,13 +49,17 @@ constexpr std::string_view kExamples = R"(Examples:
   aicf-compile --rebuild rec.aicf rec.onnx
       makes rec.aicf's bytes again from the model and says whether they are the same
 
-trtexec's spellings work too: --onnx --saveEngine.
+trtexec's spellings work too: --onnx --saveEngine --timingCacheFile --errorOnTimingCacheMiss.
 
-Exit codes: 0 ok, 1 --rebuild gave other bytes, 2 usage, 3 bad model, 4 unsupported,
-5 bad artifact, 6 device, 7 resources, 8 I/O.)";
+Exit codes: 0 ok, 1 --rebuild gave other bytes or a timing cache miss, 2 usage, 3 bad model,
+4 unsupported, 5 bad artifact, 6 device, 7 resources, 8 I/O.)";
 
 const std::vector<Spelling>& Spellings() {
-  static const std::vector<Spelling> spellings = {{"--onnx", ""}, {"--saveEngine", "--output"}};
+  static const std::vector<Spelling> spellings = [] {
+    std::vector<Spelling> all = {{"--onnx", ""}, {"--saveEngine", "--output"}};
+    for (const Spelling& s : TuneSpellings()) all.push_back(s);
+    return all;
+  }();
   return spellings;
 }
 
@@ -59,6 +69,7 @@ struct Raw {
   std::string decisions;
   std::vector<std::string> shapes, buckets, bind, policy, disable_pass, disable_fusion, dump_after;
   bool drop_edits = false, force = false, verbose = false, no_images = false, list_ops = false;
+  TuneFlags tune;
 };
 
 std::string PassList() {
@@ -316,6 +327,23 @@ Status CheckArguments(const CompileArgs& args) {
   return OkStatus();
 }
 
+/// Measured times: from the flags, or those that the artifact was made with.
+Status AddCosts(const TuneFlags& flags, CompileArgs* args) {
+  const bool tunes = !flags.tune.empty();
+  if (tunes && (args->check || !args->rebuild.empty())) {
+    return Error(Code::kInvalidArgument, args->check ? "--check" : "--rebuild",
+                 " and --tune exclude each other");
+  }
+  if (args->artifact != nullptr) {
+    AICF_ASSIGN_OR_RETURN(args->costs, RecordedCosts(*args->artifact));
+  }
+  AICF_ASSIGN_OR_RETURN(const std::shared_ptr<CostSource> asked,
+                        MakeCosts(flags, args->options, args->stop_after.has_value()));
+  if (asked != nullptr) args->costs = asked;
+  args->options.costs = args->costs.get();
+  return OkStatus();
+}
+
 Status Convert(const Raw& raw, CompileArgs* args) {
   CompileOptions& options = args->options;
   AICF_RETURN_IF_ERROR(ParseStage(raw.stop_after, &args->stop_after));
@@ -341,7 +369,8 @@ Status Convert(const Raw& raw, CompileArgs* args) {
   AICF_RETURN_IF_ERROR(InsertItems("--disable-fusion", raw.disable_fusion, &options.no_fusion));
   args->existing = raw.force ? Existing::kReplace : Existing::kRefuse;
   AICF_RETURN_IF_ERROR(CheckArguments(*args));
-  return PassRunner(options.passes).CheckNames();
+  AICF_RETURN_IF_ERROR(PassRunner(options.passes).CheckNames());
+  return AddCosts(raw.tune, args);
 }
 
 Status Parse(const std::vector<std::string>& argv, Raw* raw, CompileArgs* args, bool* run) {
@@ -349,6 +378,7 @@ Status Parse(const std::vector<std::string>& argv, Raw* raw, CompileArgs* args, 
   const CLI::Option* model = line.AddValue("model", args->model, "ONNX file");
   AddTargetFlags(line, *raw, *args);
   AddDecisionFlags(line, *raw, *args);
+  AddTuneFlags(line, raw->tune);
   AddSourceFlags(line, *raw, *args);
   AddOutputFlags(line, *raw, *args);
   line.app.footer(std::string(kExamples) + PassList());
@@ -374,6 +404,9 @@ Status ParseCompileArgs(const std::vector<std::string>& argv, CompileArgs* args,
     Print(OnnxSupportMarkdown());
     return OkStatus();
   }
+  bool fit_costs = false;
+  AICF_RETURN_IF_ERROR(FitCostsCommand(argv, &fit_costs));
+  if (fit_costs) return OkStatus();
   Raw raw;
   AICF_RETURN_IF_ERROR(Parse(argv, &raw, args, run));
   if (!*run) return OkStatus();

@@ -23,6 +23,7 @@ struct CompileArgs {
   std::string output;            ///< empty with --check, and with --stop-after to stdout
   std::string export_decisions;  ///< file; empty: none
   CompileOptions options;
+  std::shared_ptr<CostSource> costs;  ///< what options.costs points to
   std::optional<Stage> stop_after;
   bool check = false;
   bool explain = false;

@@ -27,9 +27,13 @@ struct Temporary {
 Temporary g_temporaries[16];
 std::atomic<bool> g_reader_left{false};
 std::atomic<int> g_write_error{0};
+constexpr int kNotDeferred = -1, kNothingNoted = 0;
+std::atomic<int> g_deferred{kNotDeferred};  // or the signal that was noted
 
-/// Async-signal-safe: unlinkat and _exit only.
+/// Async-signal-safe: lock-free atomics, unlinkat and _exit only.
 void OnSignal(int signal) {
+  int expected = kNothingNoted;
+  if (g_deferred.compare_exchange_strong(expected, signal)) return;
   for (Temporary& t : g_temporaries) {
     if (t.ready.load(std::memory_order_acquire)) unlinkat(t.directory, t.name, 0);
   }
@@ -104,6 +108,17 @@ void PrintError(std::string_view line) {
   const std::string text = Escape(line) + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
+
+DeferSignals::DeferSignals() { g_deferred.store(kNothingNoted); }
+
+DeferSignals::~DeferSignals() {
+  const int noted = g_deferred.exchange(kNotDeferred);
+  if (noted == kNothingNoted) return;
+  std::fflush(stdout);
+  OnSignal(noted);
+}
+
+bool DeferSignals::Noted() const { return g_deferred.load() > kNothingNoted; }
 
 int RememberTemporary(int directory, std::string_view name) {
   for (int slot = 0; slot < static_cast<int>(std::size(g_temporaries)); ++slot) {

@@ -29,6 +29,19 @@ void Print(std::string_view text);
 /// Writes one escaped line to stderr.
 void PrintError(std::string_view line);
 
+/// While one exists, the first SIGINT or SIGTERM is only noted, so that long work can end early and keep
+/// what it has; the destructor then ends the process as the signal would have. A second signal ends it at
+/// once. At most one at a time.
+class DeferSignals {
+ public:
+  DeferSignals();
+  ~DeferSignals();
+  DeferSignals(const DeferSignals&) = delete;
+  DeferSignals& operator=(const DeferSignals&) = delete;
+
+  bool Noted() const;
+};
+
 /// Remembers a temporary file that a signal must remove; `directory` is an open descriptor.
 /// Gives a slot for ForgetTemporary, or -1 when all slots are taken (the file then outlives a
 /// signal).

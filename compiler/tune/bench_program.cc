@@ -1,0 +1,125 @@
+#include "compiler/tune/bench_program.h"
+
+#include "base/hash.h"
+#include "compiler/emit/weights.h"
+#include "compiler/select/memory.h"
+#include "compiler/tune/bench_data.h"
+
+namespace aicf::tune {
+namespace {
+
+class BenchBuilder {
+ public:
+  BenchBuilder(const abi::Problem& problem, const abi::DeviceSpec& device)
+      : problem_(problem), device_(device) {
+    program_.target = device.name;
+    program_.math = problem.math;
+  }
+
+  Result<schema::Contents> Build(std::span<const BenchKernel> kernels) {
+    schema::EntryPoint main;
+    main.name = "main";
+    for (size_t i = 0; i < problem_.inputs.size(); ++i) {
+      main.inputs.push_back(AddBuffer(problem_.inputs[i], schema::Role::kInput));
+    }
+    for (const BenchKernel& k : kernels) AddStep(k, main.inputs);
+    main.step_count = static_cast<uint32_t>(program_.steps.size());
+    program_.entry_points.push_back(std::move(main));
+    DecisionLog unread;
+    PassContext context;
+    context.device = device_;
+    context.decisions = &unread;
+    AICF_RETURN_IF_ERROR(PlanMemory(program_, context));
+    schema::Contents contents;
+    contents.weights = weights_.Take();
+    program_.weights_bytes = contents.weights.size();
+    contents.program = std::move(program_);
+    contents.images = std::move(images_);
+    return contents;
+  }
+
+ private:
+  uint32_t Add(DType dtype, int64_t elements, schema::Role role) {
+    schema::Buffer buffer;
+    buffer.name = StrCat("b", program_.buffers.size());
+    buffer.dtype = dtype;
+    buffer.shape = Dims{elements};
+    buffer.bytes = static_cast<uint64_t>(elements * DTypeBytes(dtype));
+    buffer.role = role;
+    program_.buffers.push_back(std::move(buffer));
+    return static_cast<uint32_t>(program_.buffers.size() - 1);
+  }
+
+  uint32_t AddBuffer(const abi::View& view, schema::Role role) {
+    const auto bytes = static_cast<int64_t>(BufferBytes(view));
+    return Add(view.dtype, bytes / DTypeBytes(view.dtype), role);
+  }
+
+  void AddStep(const BenchKernel& k, const std::vector<uint32_t>& inputs) {
+    const abi::KernelInfo& kernel = *k.kernel;
+    schema::Step step;
+    step.sources = {std::string(kernel.key)};
+    step.kernel = kernel.key;
+    step.problem = problem_;
+    step.inputs = inputs;
+    for (const abi::View& out : problem_.outputs) {
+      step.outputs.push_back(AddBuffer(out, schema::Role::kTemp));
+    }
+    if (k.algorithm != nullptr) {
+      step.algorithm = k.algorithm->bytes;
+      step.library_version = k.algorithm->library_version;
+      step.workspace_bytes = k.algorithm->workspace_bytes;
+    } else {
+      step.workspace_bytes = kernel.workspace_bytes(problem_, device_);
+    }
+    if (kernel.launch != nullptr) step.launch = kernel.launch(problem_, device_);
+    if (kernel.packed_bytes != nullptr) PackInputs(kernel, step);
+    if (k.image != nullptr) AddImage(*k.image, step);
+    program_.steps.push_back(std::move(step));
+  }
+
+  void PackInputs(const abi::KernelInfo& kernel, schema::Step& step) {
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      const int input = static_cast<int>(i);
+      const uint64_t bytes = kernel.packed_bytes(problem_, input);
+      if (bytes == 0) continue;
+      std::vector<std::byte> packed(bytes);
+      kernel.pack(problem_, input, BenchData(problem_, input).data(), packed.data());
+      step.inputs[i] = Add(DType::kU8, static_cast<int64_t>(bytes), schema::Role::kConstant);
+      schema::Buffer& buffer = program_.buffers.back();
+      buffer.storage = schema::Storage::kWeights;
+      buffer.offset = weights_.Add(packed);
+      step.packed_inputs |= 1u << i;
+    }
+  }
+
+  void AddImage(const CompiledImage& image, schema::Step& step) {
+    step.symbol = image.symbol;
+    step.image = static_cast<int32_t>(program_.images.size());
+    schema::Image entry;
+    entry.arch = image.arch;
+    entry.compiler = image.compiler;
+    entry.hash = HashBytes(image.cubin);
+    entry.offset = images_.size();
+    entry.bytes = image.cubin.size();
+    images_.insert(images_.end(), image.cubin.begin(), image.cubin.end());
+    images_.resize((images_.size() + 63) & ~size_t{63});
+    program_.images.push_back(std::move(entry));
+  }
+
+  const abi::Problem& problem_;
+  const abi::DeviceSpec& device_;
+  schema::Program program_;
+  WeightsBuilder weights_;
+  std::vector<std::byte> images_;
+};
+
+}  // namespace
+
+Result<schema::Contents> MakeBenchProgram(const abi::Problem& problem,
+                                          std::span<const BenchKernel> kernels,
+                                          const abi::DeviceSpec& device) {
+  return BenchBuilder(problem, device).Build(kernels);
+}
+
+}  // namespace aicf::tune

@@ -1,0 +1,145 @@
+#include "compiler/tune/costs.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/scanner.h"
+
+namespace aicf::tune {
+namespace {
+
+std::string NamesOf(const std::vector<DeviceId>& devices) {
+  std::string names;
+  for (const DeviceId& id : devices) names += StrCat(names.empty() ? "" : ", ", Quote(id.name));
+  return names.empty() ? "none" : names;
+}
+
+bool IsLibrary(const abi::KernelInfo* kernel) {
+  return kernel->backend == abi::Backend::kLibrary;
+}
+
+}  // namespace
+
+Result<std::optional<DeviceId>> ChooseDevice(const TimingCache& cache, const std::string& name,
+                                             const abi::DeviceSpec& device) {
+  const std::vector<DeviceId> known = cache.DevicesFor(device);
+  if (name.empty()) {
+    if (known.empty()) return std::optional<DeviceId>();
+    if (known.size() == 1) return std::optional(known[0]);
+    return Error(Code::kInvalidArgument, "the timing cache has times of ", known.size(),
+                 " devices for ", device.name, "; name one: --timing-device=NAME, one of ",
+                 NamesOf(known));
+  }
+  const auto found = std::ranges::find(known, name, &DeviceId::name);
+  if (found != known.end()) return std::optional(*found);
+  return Error(Code::kInvalidArgument, "the timing cache has no times of ", Quote(name), " for ",
+               device.name, "; it has: ", NamesOf(known));
+}
+
+Result<CachedCosts> CachedCosts::FromUsed(std::string_view text) {
+  TimingCache cache;
+  if (!text.empty()) {
+    AICF_ASSIGN_OR_RETURN(cache, TimingCache::Parse(text));
+  }
+  CachedCosts costs(std::move(cache), {});
+  // Whole, whatever is asked: what is made again says the same about its making.
+  costs.used_ = costs.cache_;
+  return costs;
+}
+
+Status CachedCosts::FindDevice(const abi::DeviceSpec& device) {
+  id_ = rules_.device;
+  if (!id_) {
+    AICF_ASSIGN_OR_RETURN(id_, ChooseDevice(cache_, rules_.device_name, device));
+  }
+  const bool extract = !used_.empty();
+  if (!id_ && !cache_.empty() && !extract) {
+    Log(LogLevel::kWarning, StrCat("the timing cache has no times for ", device.name));
+  }
+  return OkStatus();
+}
+
+Status CachedCosts::Open(const abi::DeviceSpec& device) {
+  if (opened_) return *opened_;
+  opened_ = FindDevice(device);
+  if (!opened_->ok() || !id_) return *opened_;
+  const TimingCache::Fits* fits = cache_.FitsOf(*id_);
+  fit_ = fits != nullptr && !fits->empty() ? FitTable(*fits) : FitCosts(cache_, *id_, device);
+  return OkStatus();
+}
+
+Status CachedCosts::Prepare(std::span<const CostQuestion> questions,
+                            const abi::DeviceSpec& device) {
+  AICF_RETURN_IF_ERROR(Open(device));
+  return rules_.error_on_miss ? CheckMisses(questions) : OkStatus();
+}
+
+Status CachedCosts::CheckMisses(std::span<const CostQuestion> questions) const {
+  constexpr int kNamed = 10;
+  int misses = 0;
+  std::string named;
+  for (const CostQuestion& q : questions) {
+    if (!q.open || std::ranges::count_if(q.kernels, std::not_fn(IsLibrary)) < 2) continue;
+    const std::string hash = HashOf(*q.problem);
+    const bool hit = std::ranges::any_of(q.kernels, [&](const abi::KernelInfo* k) {
+      return !IsLibrary(k) && id_ && cache_.Find(*id_, hash, k->key) != nullptr;
+    });
+    if (hit) continue;
+    if (++misses > kNamed) continue;
+    named += StrCat(misses == 1 ? "" : "; ", q.subject, ": problem ", hash, " (",
+                    abi::FamilyName(q.problem->family), ")");
+  }
+  if (misses == 0) return OkStatus();
+  return Error(Code::kCheckFailed, "the timing cache misses ", misses, " of ", questions.size(),
+               " steps", id_ ? StrCat(" on ", id_->name) : "", ": ", named,
+               misses > kNamed ? "; and more" : "");
+}
+
+double CachedCosts::Predict(const abi::KernelInfo& kernel, const abi::Problem& problem,
+                            const abi::DeviceSpec& device) {
+  const CostFit* fit = fit_.Find(kernel.key, problem.math);
+  if (fit == nullptr) return BuiltInFit(device).Predict(kernel, problem, device);
+  // What was found under the family's row is found there again.
+  const std::string_view math = MathModeName(problem.math);
+  const bool own = fit_.rows().contains({std::string(kernel.key), std::string(math)});
+  used_.PutFit(*id_, own ? std::string(kernel.key) : FamilyRow(kernel.key), own ? math : "*", *fit);
+  return fit_.Predict(kernel, problem, device);
+}
+
+std::vector<KernelCost> CachedCosts::CostsOf(const CostQuestion& question,
+                                             const abi::DeviceSpec& device) {
+  const std::string hash = id_ ? HashOf(*question.problem) : "";
+  std::vector<KernelCost> costs;
+  for (const abi::KernelInfo* kernel : question.kernels) {
+    KernelCost cost{Predict(*kernel, *question.problem, device), -1};
+    const Timing* timing = id_ ? cache_.Find(*id_, hash, kernel->key) : nullptr;
+    if (timing != nullptr) {
+      cost.measured_us = timing->median_us;
+      used_.Copy(cache_, *id_, hash, kernel->key);
+    }
+    costs.push_back(cost);
+  }
+  return costs;
+}
+
+std::optional<LibraryAlgorithm> CachedCosts::AlgorithmOf(const abi::Problem& problem,
+                                                         const abi::KernelInfo& kernel,
+                                                         const abi::DeviceSpec& device) {
+  if (!Open(device).ok() || !id_) return std::nullopt;
+  const std::string hash = HashOf(problem);
+  const Timing* timing = cache_.Find(*id_, hash, kernel.key);
+  if (timing == nullptr || timing->algorithm.bytes.empty()) return std::nullopt;
+  used_.Copy(cache_, *id_, hash, kernel.key);
+  return timing->algorithm;
+}
+
+std::vector<KernelCost> PredictedCosts(const CostQuestion& question,
+                                       const abi::DeviceSpec& device) {
+  std::vector<KernelCost> costs;
+  for (const abi::KernelInfo* kernel : question.kernels) {
+    costs.push_back({BuiltInFit(device).Predict(*kernel, *question.problem, device), -1});
+  }
+  return costs;
+}
+
+}  // namespace aicf::tune

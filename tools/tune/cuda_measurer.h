@@ -1,0 +1,65 @@
+/// Times kernels on a CUDA GPU.
+///
+/// A sample is what a program's own launch costs on the device: the runtime's launch object between two
+/// events of a stream that is busy, so the host's time is not in it. From event to event there is
+/// also the start of one kernel behind another, about a microsecond; nothing is subtracted.
+///
+/// Cold (the default): before every sample a buffer of twice the L2 cache is overwritten, so no
+/// operand is cached. Warm: the mean of a captured graph of ten runs, which is what a small model's
+/// replay finds, whose weights and activations all stay in the L2 cache.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/images.h"
+#include "compiler/tune/measurer.h"
+#include "runtime/cuda/cublaslt.h"
+#include "runtime/cuda/handles.h"
+
+namespace aicf::tools {
+
+struct StopwatchOptions {
+  bool warm = false;  ///< operands in the caches, as the run before left them
+  std::string kernel_cache_dir = {};  ///< as CompileOptions::kernel_cache_dir
+  std::function<void(std::string_view phase, int done, int total)> progress = {};
+};
+
+/// Opens nothing before Open. Not thread-safe.
+class CudaMeasurer final : public tune::Measurer {
+ public:
+  /// `driver`: for tests; nullptr is this machine's.
+  explicit CudaMeasurer(StopwatchOptions options, cuda::Driver* driver = nullptr)
+      : options_(std::move(options)), driver_(driver) {}
+  ~CudaMeasurer() override;
+
+  /// The first GPU of exactly the target's architecture. Errors: kDevice without driver, GPU or
+  /// NVRTC.
+  Result<tune::DeviceId> Open(const abi::DeviceSpec& device) override;
+  std::string VersionOf(const abi::KernelInfo& kernel) override;
+  /// Compiles the requests' device code on all cores.
+  Status Prepare(std::span<const tune::BenchRequest> requests) override;
+  Result<std::unique_ptr<tune::Bench>> Make(size_t index) override;
+  int BatchSize() const override;
+
+ private:
+  Status FindGpu(int sm);
+  Status PrepareFlush();
+
+  StopwatchOptions options_;
+  cuda::Driver* driver_;
+  abi::DeviceSpec spec_;
+  std::shared_ptr<const cuda::Device> gpu_;
+  std::string nvrtc_version_;
+  std::unique_ptr<cuda::CublasLt> lt_;  ///< nullptr: the library is not here, and not timed
+  cuda::DeviceMemory flush_;
+  uint64_t flush_bytes_ = 0;
+  std::vector<tune::BenchRequest> requests_;
+  CompiledImages images_;
+  std::vector<std::vector<int>> image_of_;  ///< by request and kernel; -1: a library's
+};
+
+}  // namespace aicf::tools
