@@ -73,7 +73,7 @@ TEST_F(Inspect, AStepsStoryByNumberAndTheCompactCard) {
   const ToolResult r = Ask({artifact_, "--explain=0"});
   ExpectSuccess(r);
   EXPECT_EQ(r.out, Ask({artifact_, "--explain=step.0"}).out);
-  ExpectParts(r, {"Step 0: cpu.gemm.", "from node_product, node_biased, node_active"});
+  ExpectParts(r, {"Step 0 of 4: cpu.gemm.", "from node_product, node_biased, node_active"});
   ExpectParts(Ask({artifact_, "--step=0"}), {"Step 0 of ", "operand", "strides", "Decisions"});
 }
 

@@ -54,15 +54,9 @@ std::string ChoiceText(const Json& decision, std::string_view indent) {
 }
 
 std::string AlternativesText(const Json& decision, std::string_view indent) {
-  const auto alternatives = decision.find("alternatives");
-  if (alternatives == decision.end() || !alternatives->is_array()) return "";
   std::string out;
-  for (const Json& alternative : *alternatives) {
-    if (!alternative.is_object()) continue;
-    std::string reason = Field(alternative, "refusal");
-    if (reason.empty()) reason = Cost(alternative);
-    out += StrCat(indent, "   not ", Escape(Field(alternative, "choice")),
-                  reason.empty() ? "" : StrCat(": ", Escape(reason)), "\n");
+  for (const std::string& line : AlternativeLines(ReadDecision(decision).alternatives)) {
+    out += StrCat(indent, "   ", line, "\n");
   }
   return out;
 }
@@ -96,6 +90,23 @@ std::string CostText(double cost_us, double measured_us) {
   if (measured_us < 0) return cost_us < 0 ? "" : FormatNumber(cost_us) + " us";
   const std::string measured = FormatNumber(measured_us) + " us measured";
   return cost_us < 0 ? measured : StrCat(measured, ", ", FormatNumber(cost_us), " us predicted");
+}
+
+std::vector<std::string> AlternativeLines(const std::vector<RecordedAlternative>& alternatives) {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < alternatives.size(); ++i) {
+    const RecordedAlternative& first = alternatives[i];
+    std::string choices = Escape(first.choice);
+    while (!first.refusal.empty() && i + 1 < alternatives.size() &&
+           alternatives[i + 1].refusal == first.refusal) {
+      choices += ", " + Escape(alternatives[++i].choice);
+    }
+    std::string why = Escape(first.refusal);
+    if (why.empty()) why = CostText(first.cost_us, first.measured_us);
+    if (why.empty()) why = "legal too";
+    lines.push_back(StrCat("not ", choices, ": ", why));
+  }
+  return lines;
 }
 
 std::string DecisionListText(const std::vector<const Json*>& decisions, std::string_view indent) {

@@ -60,6 +60,10 @@ bool Concerns(const Json& decision, uint32_t index, const schema::Step& step);
 /// us predicted". Empty without a cost.
 std::string CostText(double cost_us, double measured_us);
 
+/// "not a, b: why", one line for neighbours that were refused alike; a legal alternative has its
+/// cost in place of a refusal.
+std::vector<std::string> AlternativeLines(const std::vector<RecordedAlternative>& alternatives);
+
 /// Decisions as indented text: subject, choice with reason and cost, every alternative with its
 /// refusal or cost. Neighbours that differ in their subject only share one explanation.
 std::string DecisionListText(const std::vector<const Json*>& decisions, std::string_view indent);

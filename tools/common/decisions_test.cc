@@ -98,6 +98,18 @@ TEST(Decisions, CostsSayWhatIsMeasured) {
   EXPECT_EQ(CostText(2.5, 1.25), "1.250 us measured, 2.500 us predicted");
 }
 
+TEST(Decisions, AlternativesThatWereRefusedAlikeShareALine) {
+  EXPECT_EQ(AlternativeLines({{"a", "no"},
+                              {"b", "no"},
+                              {"c", "never"},
+                              {"d", "", 2},
+                              {"e", "", 2},
+                              {"f", ""},
+                              {"g", "no"}}),
+            (std::vector<std::string>{"not a, b: no", "not c: never", "not d: 2.000 us",
+                                      "not e: 2.000 us", "not f: legal too", "not g: no"}));
+}
+
 TEST(Decisions, HostileLinesAreShownNotObeyed) {
   for (const char* line :
        {"[1,2]", "{\"kind\":5}", "{\"step\":\"x\",\"nodes\":[1,{}],\"into\":7}",

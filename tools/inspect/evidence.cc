@@ -1,7 +1,6 @@
 #include "tools/inspect/evidence.h"
 
 #include <algorithm>
-#include <set>
 
 namespace aicf::tools {
 namespace {
@@ -48,23 +47,54 @@ bool Evidence::IsFor(const RecordedDecision& d, size_t entry) const {
 }
 
 std::vector<std::string> Evidence::NodesOf(size_t entry) const {
-  std::set<std::string> names;
-  const auto add = [&](const std::vector<std::string>& more) {
-    names.insert(more.begin(), more.end());
-  };
   const schema::EntryPoint& e = program->entry_points[entry];
-  for (uint32_t s = 0; s < e.step_count; ++s) add(program->steps[e.first_step + s].sources);
-  if (const RecordedProgram* before = LoweredOf(entry)) {
-    for (const RecordedStep& step : before->steps) add(step.sources);
+  const RecordedProgram* before = LoweredOf(entry);
+  const auto is_here = [&](const Mentions& m) {
+    return std::ranges::any_of(m.steps,
+                               [&](uint32_t s) { return s - e.first_step < e.step_count; }) ||
+           std::ranges::any_of(m.lowered,
+                               [&](const auto& at) { return &lowered[at.first] == before; }) ||
+           std::ranges::any_of(m.decisions, [&](size_t d) { return IsFor(decisions[d], entry); });
+  };
+  std::vector<std::string> names;
+  for (const auto& [name, found] : mentions) {
+    if (is_here(found)) names.push_back(name);
   }
-  for (const RecordedDecision& d : decisions) {
-    if (!IsFor(d, entry)) continue;
-    add(d.nodes);
-    add(d.into);
-    add(QuotedNames(d.choice));
-  }
-  return {names.begin(), names.end()};
+  return names;
 }
+
+namespace {
+
+template <class T>
+void Append(std::vector<T>& list, const T& value) {
+  if (list.empty() || list.back() != value) list.push_back(value);
+}
+
+void Index(Evidence& evidence) {
+  for (uint32_t s = 0; s < evidence.program->steps.size(); ++s) {
+    for (const std::string& name : evidence.program->steps[s].sources) {
+      Append(evidence.mentions[name].steps, s);
+    }
+  }
+  for (size_t p = 0; p < evidence.lowered.size(); ++p) {
+    for (size_t s = 0; s < evidence.lowered[p].steps.size(); ++s) {
+      for (const std::string& name : evidence.lowered[p].steps[s].sources) {
+        Append(evidence.mentions[name].lowered, {p, s});
+      }
+    }
+  }
+  for (size_t i = 0; i < evidence.decisions.size(); ++i) {
+    const RecordedDecision& d = evidence.decisions[i];
+    for (const auto* names : {&d.nodes, &d.into}) {
+      for (const std::string& name : *names) Append(evidence.mentions[name].decisions, i);
+    }
+    for (const std::string& name : QuotedNames(d.choice)) {
+      Append(evidence.mentions[name].decisions, i);
+    }
+  }
+}
+
+}  // namespace
 
 Evidence GatherEvidence(const schema::Artifact& artifact) {
   Evidence out;
@@ -77,6 +107,7 @@ Evidence GatherEvidence(const schema::Artifact& artifact) {
   } else {
     out.lowered_fault = lowered.status().message();
   }
+  Index(out);
   return out;
 }
 

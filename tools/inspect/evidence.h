@@ -1,7 +1,9 @@
 /// Everything an artifact says about how it came to be, read once.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -11,12 +13,20 @@
 
 namespace aicf::tools {
 
+/// Where a source node's name stands.
+struct Mentions {
+  std::vector<size_t> decisions;  ///< that have it among nodes, into, or in their choice
+  std::vector<uint32_t> steps;    ///< of the plan, whose sources hold it
+  std::vector<std::pair<size_t, size_t>> lowered;  ///< the same before fusion: program, step
+};
+
 struct Evidence {
   const schema::Program* program = nullptr;  ///< of the artifact, which has to outlive this
   std::vector<Json> lines;                   ///< the decisions as they stand there
   std::vector<RecordedDecision> decisions;   ///< the same, read
   std::vector<RecordedProgram> lowered;      ///< before fusion; empty in a stripped artifact
   std::string lowered_fault;                 ///< why the lowered section could not be read
+  std::map<std::string, Mentions, std::less<>> mentions;  ///< by name
 
   /// nullptr where there is none.
   const RecordedProgram* LoweredOf(size_t entry) const;

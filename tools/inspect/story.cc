@@ -1,6 +1,7 @@
 #include "tools/inspect/story.h"
 
 #include <algorithm>
+#include <set>
 
 #include "tools/common/flags.h"
 #include "tools/common/text.h"
@@ -13,32 +14,44 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-bool HasAny(const std::vector<std::string>& names, const std::vector<std::string>& wanted) {
-  return std::ranges::any_of(wanted, [&](const std::string& w) { return Has(names, w); });
+bool IsWithin(const std::vector<std::string>& names, const std::vector<std::string>& all) {
+  return std::ranges::all_of(names, [&](const std::string& n) { return Has(all, n); });
 }
 
-// What came from any of the names, before fusion and in the plan, and the decisions about them.
+// Whether an edge is one of the step made from `sources`, and not of another step that shares a
+// source with it: what was fused lies within it, what was not ends at it.
+bool IsEdgeOf(const RecordedDecision& d, const std::vector<std::string>& sources) {
+  if (d.choice == "separate") return d.nodes == sources || d.into == sources;
+  return IsWithin(d.nodes, sources) && IsWithin(d.into, sources);
+}
+
+// What came from any of the names before fusion, and the decisions about them.
 void Collect(const Evidence& evidence, const std::vector<std::string>& names, Story& story) {
-  if (const RecordedProgram* before = evidence.LoweredOf(story.entry)) {
-    for (size_t s = 0; s < before->steps.size(); ++s) {
-      if (HasAny(before->steps[s].sources, names)) story.lowered.push_back(s);
+  std::set<size_t> decisions, lowered;
+  const RecordedProgram* before = evidence.LoweredOf(story.entry);
+  for (const std::string& name : names) {
+    const auto found = evidence.mentions.find(name);
+    if (found == evidence.mentions.end()) continue;
+    decisions.insert(found->second.decisions.begin(), found->second.decisions.end());
+    for (const auto& [program, step] : found->second.lowered) {
+      if (&evidence.lowered[program] == before) lowered.insert(step);
     }
   }
-  for (size_t i = 0; i < evidence.decisions.size(); ++i) {
+  story.lowered.assign(lowered.begin(), lowered.end());
+  for (size_t i : decisions) {
     const RecordedDecision& d = evidence.decisions[i];
     if (!evidence.IsFor(d, story.entry) || StageOf(d) == Stage::kPlan) continue;
-    if (HasAny(d.nodes, names) || HasAny(d.into, names) || HasAny(QuotedNames(d.choice), names)) {
-      story.decisions.push_back(i);
-    }
+    if (story.node.empty() && d.IsEdge() && !IsEdgeOf(d, names)) continue;
+    story.decisions.push_back(i);
   }
 }
 
 std::vector<uint32_t> StepsOf(const Evidence& evidence, size_t entry, const std::string& node) {
-  std::vector<uint32_t> steps;
+  const auto found = evidence.mentions.find(node);
+  if (found == evidence.mentions.end()) return {};
+  std::vector<uint32_t> steps = found->second.steps;
   const schema::EntryPoint& e = evidence.program->entry_points[entry];
-  for (uint32_t s = e.first_step; s < e.first_step + e.step_count; ++s) {
-    if (Has(evidence.program->steps[s].sources, node)) steps.push_back(s);
-  }
+  std::erase_if(steps, [&](uint32_t s) { return s - e.first_step >= e.step_count; });
   return steps;
 }
 

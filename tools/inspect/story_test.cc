@@ -106,7 +106,7 @@ TEST_F(Stories, InTheOrderOfThePipeline) {
 TEST_F(Stories, OfSteps) {
   for (const char* spelling : {"1", "step.1"}) {
     const std::string text = Text(spelling);
-    EXPECT_EQ(text.find("Step 1: cpu.elementwise.ref, from node_1"), 0u) << text;
+    EXPECT_EQ(text.find("Step 1 of 3: cpu.elementwise.ref, from node_1"), 0u) << text;
     EXPECT_NE(text.find("overwrites '%2'"), std::string::npos);
     EXPECT_NE(text.find("in place of '%2'"), std::string::npos);
     EXPECT_EQ(text.find("cpu.a"), std::string::npos) << "another step's kernel";

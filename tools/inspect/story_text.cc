@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "tools/common/text.h"
 #include "tools/inspect/arena.h"
@@ -10,6 +11,7 @@ namespace aicf::tools {
 namespace {
 
 constexpr size_t kLabel = 24;
+constexpr size_t kToldSteps = 4;  // of a node that became many
 
 std::string Labelled(std::string_view label, std::string_view text) {
   std::string first = StrCat("  ", label);
@@ -29,15 +31,9 @@ std::string ReasonText(const RecordedDecision& d) {
   return out;
 }
 
-std::string AlternativeText(const RecordedAlternative& a) {
-  std::string why = Escape(a.refusal);
-  if (why.empty()) why = CostText(a.cost_us, a.measured_us);
-  return StrCat("not ", Escape(a.choice), why.empty() ? "" : ": " + why);
-}
-
-std::string AlternativesText(const RecordedDecision& d) {
+std::string AlternativesText(const std::vector<RecordedAlternative>& alternatives) {
   std::string out;
-  for (const RecordedAlternative& a : d.alternatives) out += Below(AlternativeText(a));
+  for (const std::string& line : AlternativeLines(alternatives)) out += Below(line);
   return out;
 }
 
@@ -50,7 +46,8 @@ class Teller {
         entry_(program_.entry_points[story.entry]) {}
 
   std::string ToText() {
-    std::string out = story_.node.empty() ? StrCat("Step ", story_.step) : Escape(story_.node);
+    std::string out = Escape(story_.node);
+    if (story_.node.empty()) out = StrCat("Step ", story_.step, " of ", program_.steps.size());
     out = Wrap("", "  ", StrCat(out, ": ", story_.fate));
     if (program_.entry_points.size() > 1) {
       out += StrCat("  entry point ", Escape(entry_.name), "\n");
@@ -59,7 +56,13 @@ class Teller {
     out += Before();
     out += Section("Layout and copies while lowering", Stage::kLowering);
     out += Section("Fusion, precision and copies between steps", Stage::kSteps);
-    for (uint32_t s : story_.steps) out += StepSection(s);
+    for (size_t i = 0; i < std::min(kToldSteps, story_.steps.size()); ++i) {
+      out += StepSection(story_.steps[i]);
+    }
+    if (story_.steps.size() > kToldSteps) {
+      out += StrCat("\nand ", story_.steps.size() - kToldSteps,
+                    " more steps: --explain=N tells theirs\n");
+    }
     if (evidence_.decisions.empty())
       out += "\nNo decisions in this artifact (compiled with --strip)\n";
     return out;
@@ -68,9 +71,12 @@ class Teller {
  private:
   std::string Section(std::string_view title, Stage stage) const {
     std::string out;
+    std::set<std::string> told;  // a node of two results may be decided about twice, alike
     for (size_t i : story_.decisions) {
       const RecordedDecision& d = evidence_.decisions[i];
-      if (StageOf(d) == stage) out += d.IsEdge() ? EdgeText(d) : PlainText(d);
+      if (StageOf(d) != stage) continue;
+      const std::string text = d.IsEdge() ? EdgeText(d) : PlainText(d);
+      if (told.insert(text).second) out += text;
     }
     return out.empty() ? "" : StrCat("\n", title, "\n", out);
   }
@@ -81,7 +87,7 @@ class Teller {
                                StrCat(Escape(d.subject), " -> ", Escape(d.choice)));
     const std::string reason = ReasonText(d);
     if (!reason.empty()) out += Below(reason);
-    return out + AlternativesText(d);
+    return out + AlternativesText(d.alternatives);
   }
 
   static std::string EdgeText(const RecordedDecision& d) {
@@ -126,7 +132,7 @@ class Teller {
              StrCat("Step ", s, ": ", Escape(step.kernel), ", from ", ShortList(step.sources, 8)));
     for (const RecordedDecision& d : evidence_.decisions) {
       if (d.step != s || !evidence_.IsFor(d, story_.entry)) continue;
-      out += d.kind == "kernel" ? KernelText(d) : PlainText(d);
+      out += d.kind == "kernel" ? KernelText(d) : StepDecisionText(d);
     }
     const abi::Problem& p = step.problem;
     out += Labelled("arithmetic", StrCat(FormatNumber(abi::FlopCount(p) / 1e6), " MFLOP, ",
@@ -135,6 +141,15 @@ class Teller {
     if (!p.prologue.empty()) out += Labelled("prologue", Escape(ToString(p.prologue)));
     if (!p.epilogue.empty()) out += Labelled("epilogue", Escape(ToString(p.epilogue)));
     return out + MemoryText(s) + OrderText(s);
+  }
+
+  // Of which step it speaks is known; of which output, the subject's end says.
+  static std::string StepDecisionText(const RecordedDecision& d) {
+    const size_t output = d.subject.find("output '");
+    const bool named = d.kind == "in-place" && output != std::string::npos;
+    const std::string of = named ? Escape(d.subject.substr(output)) + ": " : "";
+    return Labelled(Escape(d.kind), StrCat(of, Escape(d.choice), "  (", ReasonText(d), ")")) +
+           AlternativesText(d.alternatives);
   }
 
   // Legal alternatives first, cheapest first, then why the others were refused.
@@ -148,8 +163,7 @@ class Teller {
       if (a.refusal.empty() != b.refusal.empty()) return a.refusal.empty();
       return a.refusal.empty() && time(a) < time(b);
     });
-    for (const RecordedAlternative& a : all) out += Below(AlternativeText(a));
-    return out;
+    return out + AlternativesText(all);
   }
 
   std::string StepsText(const std::vector<uint32_t>& steps, std::string_view verb) const {
