@@ -148,11 +148,18 @@ class Header {
     return Join(names, ", ");
   }
 
+  // An edit in the words in which it was asked for, a list of them one after the other.
+  static std::string ValueText(const Json& value) {
+    if (value.is_string()) return value.get<std::string>();
+    if (value.is_object() && value.contains("asked_by")) return ValueText(value["asked_by"]);
+    if (!value.is_array()) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::vector<std::string> items;
+    for (const Json& item : value) items.push_back(ValueText(item));
+    return Join(items, ", ");
+  }
   static std::string ValueText(const Json& object, const std::string& key) {
     const auto found = object.find(key);
-    if (found == object.end()) return "";
-    if (found->is_string()) return found->get<std::string>();
-    return found->dump(-1, ' ', false, Json::error_handler_t::replace);
+    return found == object.end() ? "" : ValueText(*found);
   }
 
   void Provenance(std::string_view left, std::string_view right) {

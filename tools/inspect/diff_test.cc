@@ -52,7 +52,7 @@ TEST(Diff, AnotherKernelWithBothCosts) {
   EXPECT_EQ(DiffText(a.Get("a"), b.Get("b"), d),
             "A  a\nB  b\n"
             "\nChanged (1)\n"
-            "  kernel    [x]\n"
+            "  kernel    [x] (step 0)\n"
             "            A  cpu.a (predicted, 4.000 us)\n"
             "            B  cpu.b (measured, 2.500 us measured, 3.000 us predicted)\n"
             "               predicted 1.000 us less in B (0.7500 x)\n"
@@ -135,11 +135,16 @@ TEST(Diff, TheHeader) {
   const Side a = Make("", R"({"model_xxh3_128":"11","policy":{},"target":"x"})");
   schema::Program other = ChainProgram();
   other.math = abi::MathMode::kFp16;
-  const Side b = Make("", R"({"model_xxh3_128":"22","policy":{"gemm":"ref"},"new":1})", other);
+  const Side b = Make("",
+                      R"({"model_xxh3_128":"22","policy":{"gemm":"ref"},"edits":[)"
+                      R"({"kind":"kernel","asked_by":"--set a"},{"asked_by":"--set b"},3,[]]})",
+                      other);
   const Differences d = Between(a, b);
   std::vector<std::string> whats;
   for (const HeaderDifference& h : d.header) whats.push_back(h.what);
-  EXPECT_EQ(whats, (std::vector<std::string>{"math", "model_xxh3_128", "policy", "new"}));
+  EXPECT_EQ(whats, (std::vector<std::string>{"math", "model_xxh3_128", "policy", "edits"}));
+  EXPECT_EQ(d.header[3].a, "");
+  EXPECT_EQ(d.header[3].b, "--set a, --set b, 3, ");
 }
 
 TEST(Diff, BytesThatNothingElseExplainsAreStillADifference) {

@@ -23,6 +23,13 @@ std::string SubjectText(const RecordedDecision& d) {
   return out;
 }
 
+// "  (step 3)", or of both sides where they differ.
+std::string StepText(const RecordedDecision& a, const RecordedDecision& b) {
+  if (a.step < 0 || b.step < 0) return "";
+  if (a.step == b.step) return StrCat("  (step ", a.step, ")");
+  return StrCat("  (step ", a.step, ", in B ", b.step, ")");
+}
+
 // "predicted, 2.500 us"; the refusal of what was not chosen where there is no more to say.
 std::string GroundsText(const RecordedDecision& d) {
   std::string out = Escape(d.reason);
@@ -92,7 +99,7 @@ class Writer {
     std::string out = StrCat("\nChanged (", d_.changed.size(), ")\n");
     for (const auto& [i, j] : d_.changed) {
       const RecordedDecision &a = left_[i], &b = right_[j];
-      out += Wrap(KindText(a), "            ", SubjectText(a));
+      out += Wrap(KindText(a), "            ", SubjectText(a) + StepText(a, b));
       out += SideText('A', a) + SideText('B', b);
       const std::string cost = CostChange(a, b);
       if (!cost.empty()) out += Wrap("               ", "               ", cost);
@@ -126,8 +133,8 @@ class Writer {
     std::string out = StrCat("\nOnly in ", side, " (", only.size(), ")\n");
     for (size_t i : only) {
       out += Wrap(KindText(all[i]), "            ",
-                  StrCat(SubjectText(all[i]), " -> ", Escape(all[i].choice), "  (",
-                         GroundsText(all[i]), ")"));
+                  StrCat(SubjectText(all[i]), StepText(all[i], all[i]), " -> ",
+                         Escape(all[i].choice), "  (", GroundsText(all[i]), ")"));
     }
     return out;
   }

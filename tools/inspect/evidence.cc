@@ -46,19 +46,23 @@ bool Evidence::IsFor(const RecordedDecision& d, size_t entry) const {
   return d.entry.empty() || d.entry == program->entry_points[entry].name;
 }
 
-std::vector<std::string> Evidence::NodesOf(size_t entry) const {
+bool Evidence::Knows(size_t entry, std::string_view node) const {
+  const auto found = mentions.find(node);
+  if (found == mentions.end()) return false;
+  const Mentions& m = found->second;
   const schema::EntryPoint& e = program->entry_points[entry];
   const RecordedProgram* before = LoweredOf(entry);
-  const auto is_here = [&](const Mentions& m) {
-    return std::ranges::any_of(m.steps,
-                               [&](uint32_t s) { return s - e.first_step < e.step_count; }) ||
-           std::ranges::any_of(m.lowered,
-                               [&](const auto& at) { return &lowered[at.first] == before; }) ||
-           std::ranges::any_of(m.decisions, [&](size_t d) { return IsFor(decisions[d], entry); });
-  };
+  return std::ranges::any_of(m.steps,
+                             [&](uint32_t s) { return s - e.first_step < e.step_count; }) ||
+         std::ranges::any_of(m.lowered,
+                             [&](const auto& at) { return &lowered[at.first] == before; }) ||
+         std::ranges::any_of(m.decisions, [&](size_t d) { return IsFor(decisions[d], entry); });
+}
+
+std::vector<std::string> Evidence::NodesOf(size_t entry) const {
   std::vector<std::string> names;
   for (const auto& [name, found] : mentions) {
-    if (is_here(found)) names.push_back(name);
+    if (Knows(entry, name)) names.push_back(name);
   }
   return names;
 }

@@ -34,6 +34,8 @@ struct Evidence {
   size_t EntryOf(uint32_t step) const;
   /// Whether decision `d` was made for the entry point.
   bool IsFor(const RecordedDecision& d, size_t entry) const;
+  /// Whether a step, a lowered step or a decision of the entry point names the source node.
+  bool Knows(size_t entry, std::string_view node) const;
   /// Source nodes that a step, a lowered step or a decision of the entry point names; sorted.
   std::vector<std::string> NodesOf(size_t entry) const;
 };

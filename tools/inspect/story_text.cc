@@ -50,7 +50,7 @@ class Teller {
     if (story_.node.empty()) out = StrCat("Step ", story_.step, " of ", program_.steps.size());
     out = Wrap("", "  ", StrCat(out, ": ", story_.fate));
     if (program_.entry_points.size() > 1) {
-      out += StrCat("  entry point ", Escape(entry_.name), "\n");
+      out += Wrap("  ", "  ", StrCat("entry point ", Escape(entry_.name), OtherEntries()));
     }
     out += Section("In the graph", Stage::kGraph);
     out += Before();
@@ -69,6 +69,16 @@ class Teller {
   }
 
  private:
+  std::string OtherEntries() const {
+    std::vector<std::string> others;
+    for (size_t e = 0; e < program_.entry_points.size() && !story_.node.empty(); ++e) {
+      if (e != story_.entry && evidence_.Knows(e, story_.node)) {
+        others.push_back(program_.entry_points[e].name);
+      }
+    }
+    return others.empty() ? "" : StrCat("; --entry asks ", ShortList(others, 6));
+  }
+
   std::string Section(std::string_view title, Stage stage) const {
     std::string out;
     std::set<std::string> told;  // a node of two results may be decided about twice, alike
