@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "tools/common/text.h"
+#include "tools/inspect/provenance.h"
 
 namespace aicf::tools {
 namespace {
@@ -14,14 +15,12 @@ std::string Line(std::string_view key, const std::string& value) {
   return StrCat("  ", key, std::string(key.size() < 14 ? 14 - key.size() : 1, ' '), value, "\n");
 }
 
-std::string ProvenanceText(std::string_view text) {
+std::string ProvenanceLines(std::string_view text) {
   const Json provenance = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!provenance.is_object() || provenance.empty()) return "";
   std::string out = "\nProvenance\n";
   for (const auto& [key, value] : provenance.items()) {
-    const std::string shown = value.is_string()
-                                  ? value.get<std::string>()
-                                  : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string shown = ProvenanceText(value);
     if (shown.empty() || shown == "[]" || shown == "{}" || shown == "null") continue;
     out += "  " + Escape(key) + std::string(key.size() < 18 ? 18 - key.size() : 1, ' ') +
            Escape(shown) + "\n";
@@ -92,7 +91,7 @@ std::string HeaderText(const schema::Artifact& artifact) {
                                  ", ", Escape(program.images[0].compiler)));
   }
   out += "\n" + SectionTable(header);
-  return out + ProvenanceText(artifact.text(schema::SectionKind::kProvenance)) + "\n";
+  return out + ProvenanceLines(artifact.text(schema::SectionKind::kProvenance)) + "\n";
 }
 
 namespace {

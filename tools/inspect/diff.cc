@@ -5,6 +5,7 @@
 #include <span>
 
 #include "tools/common/text.h"
+#include "tools/inspect/provenance.h"
 
 namespace aicf::tools {
 namespace {
@@ -148,18 +149,9 @@ class Header {
     return Join(names, ", ");
   }
 
-  // An edit in the words in which it was asked for, a list of them one after the other.
-  static std::string ValueText(const Json& value) {
-    if (value.is_string()) return value.get<std::string>();
-    if (value.is_object() && value.contains("asked_by")) return ValueText(value["asked_by"]);
-    if (!value.is_array()) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    std::vector<std::string> items;
-    for (const Json& item : value) items.push_back(ValueText(item));
-    return Join(items, ", ");
-  }
   static std::string ValueText(const Json& object, const std::string& key) {
     const auto found = object.find(key);
-    return found == object.end() ? "" : ValueText(*found);
+    return found == object.end() ? "" : ProvenanceText(*found);
   }
 
   void Provenance(std::string_view left, std::string_view right) {

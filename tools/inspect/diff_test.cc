@@ -67,6 +67,20 @@ TEST(Diff, AnotherKernelWithBothCosts) {
   EXPECT_EQ(out.at("totals").at("b").at("measured_us"), 2.5);
 }
 
+TEST(Diff, EachSideSaysWhatItThoughtOfTheOthersChoice) {
+  const Side a = Make(Kernel(0, "x", "cpu.a",
+                             R"("reason":"predicted","alternatives":[)"
+                             R"({"choice":"cpu.b","refusal":"needs luck"}])"));
+  const Side b = Make(Kernel(0, "x", "cpu.b",
+                             R"("reason":"measured","alternatives":[)"
+                             R"({"choice":"cpu.a","cost_us":2,"measured_us":3}])"));
+  const std::string text = DiffText(a.Get("a"), b.Get("b"), Between(a, b));
+  EXPECT_NE(text.find("A's choice in B: 3.000 us measured, 2.000 us predicted\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("B's choice in A: needs luck\n"), std::string::npos) << text;
+}
+
 TEST(Diff, StepNumbersMayShift) {
   const Side a =
       Make(Kernel(1, "x", "cpu.a", R"("reason":"predicted")") +
@@ -144,7 +158,21 @@ TEST(Diff, TheHeader) {
   for (const HeaderDifference& h : d.header) whats.push_back(h.what);
   EXPECT_EQ(whats, (std::vector<std::string>{"math", "model_xxh3_128", "policy", "edits"}));
   EXPECT_EQ(d.header[3].a, "");
-  EXPECT_EQ(d.header[3].b, "--set a, --set b, 3, ");
+  EXPECT_EQ(d.header[3].b, "--set a, --set b, 3, []");
+}
+
+TEST(Diff, LongListsOfTheHeaderAreCountedAndStillToldApart) {
+  const auto timings = [](int last) {
+    std::string list;
+    for (int i = 0; i < 20; ++i)
+      list += StrCat(i == 0 ? "" : ",", "\"time ", i == 19 ? last : i, "\"");
+    return StrCat("{\"timings\":[", list, "]}");
+  };
+  const Differences d = Between(Make("", timings(1)), Make("", timings(2)));
+  ASSERT_EQ(d.header.size(), 1u);
+  EXPECT_TRUE(d.header[0].a.starts_with("20 entries, hash ")) << d.header[0].a;
+  EXPECT_NE(d.header[0].a, d.header[0].b);
+  EXPECT_LT(d.header[0].a.size(), 40u);
 }
 
 TEST(Diff, BytesThatNothingElseExplainsAreStillADifference) {

@@ -67,6 +67,20 @@ std::string CostChange(const RecordedDecision& a, const RecordedDecision& b) {
   return measured + (measured.empty() || predicted.empty() ? "" : ", ") + predicted;
 }
 
+// What one side says of the other's choice: its cost there, or why it was refused.
+std::string ElsewhereText(std::string_view whose, const RecordedDecision& chosen,
+                          std::string_view where, const RecordedDecision& there) {
+  for (const RecordedAlternative& a : there.alternatives) {
+    if (a.choice != chosen.choice) continue;
+    std::string why = Escape(a.refusal);
+    if (why.empty()) why = CostText(a.cost_us, a.measured_us);
+    if (why.empty()) return "";
+    return Wrap("               ", "               ",
+                StrCat(whose, "'s choice in ", where, ": ", why));
+  }
+  return "";
+}
+
 class Writer {
  public:
   Writer(const DiffSide& a, const DiffSide& b, const Differences& d)
@@ -103,6 +117,7 @@ class Writer {
       out += SideText('A', a) + SideText('B', b);
       const std::string cost = CostChange(a, b);
       if (!cost.empty()) out += Wrap("               ", "               ", cost);
+      out += ElsewhereText("A", a, "B", b) + ElsewhereText("B", b, "A", a);
     }
     return out;
   }
