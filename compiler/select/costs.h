@@ -18,8 +18,8 @@ namespace aicf {
 struct CostQuestion {
   std::string subject;  ///< "step 12 [Conv_3]"
   const abi::Problem* problem = nullptr;
-  /// What can run the step, in order of preference; a library's kernels too where the policy does not
-  /// name them: they are measured to be compared with, and never chosen for their time.
+  /// What can run the step, in order of preference; a library's kernels too where the policy does
+  /// not name them: they are measured to be compared with, and never chosen for their time.
   std::vector<const abi::KernelInfo*> kernels;
   bool open = true;  ///< false: the policy has decided, whatever the times say
 };

@@ -64,16 +64,16 @@ Status PrepareCosts(const ir::Lowered& lowered, const CompileOptions& options,
 }
 
 Result<LibraryAlgorithm> AskForAlgorithm(const CompileOptions& options,
-                                         const abi::KernelInfo& kernel,
-                                         const abi::Problem& problem,
+                                         const abi::KernelInfo& kernel, const abi::Problem& problem,
                                          const abi::DeviceSpec& device) {
   if (options.costs != nullptr) {
     if (auto known = options.costs->AlgorithmOf(problem, kernel, device)) return *std::move(known);
   }
   if (options.library_algorithms == nullptr) {
-    return Status(Code::kUnsupported,
-                  "has no algorithm for this problem; compile on a machine with the library and the "
-                  "target's GPU, or with a timing cache from one");
+    return Status(
+        Code::kUnsupported,
+        "has no algorithm for this problem; compile on a machine with the library and the "
+        "target's GPU, or with a timing cache from one");
   }
   Result<LibraryAlgorithm> found = options.library_algorithms->For(problem);
   if (found.ok()) return found;

@@ -9,8 +9,8 @@
 
 namespace aicf {
 
-/// Empty, or why the kernel cannot run the step: unsupported problem, operands that it would pack and
-/// that are not constant, or not deterministic where that is asked for. Policy has no say here.
+/// Empty, or why the kernel cannot run the step: unsupported problem, operands that it would pack
+/// and that are not constant, or not deterministic where that is asked for. Policy has no say here.
 std::string RefuseStep(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
                        const ir::LoweredStep& step, const CompileOptions& options,
                        const abi::DeviceSpec& device);
@@ -28,8 +28,7 @@ Status PrepareCosts(const ir::Lowered& lowered, const CompileOptions& options,
 /// The algorithm of a library's kernel from the timing cache, or else from the library itself.
 /// Errors: the sentence that refuses the kernel without one.
 Result<LibraryAlgorithm> AskForAlgorithm(const CompileOptions& options,
-                                         const abi::KernelInfo& kernel,
-                                         const abi::Problem& problem,
+                                         const abi::KernelInfo& kernel, const abi::Problem& problem,
                                          const abi::DeviceSpec& device);
 
 /// The source's costs of the question's kernels, or the predicted ones without a source.

@@ -127,7 +127,8 @@ bool FillNms(const Problem& p, int input, std::byte* buffer) {
   const Dims& scores = p.inputs[1].shape;
   const int64_t lines = std::max<int64_t>(1, scores[0] * scores[1]);
   ForEachElement(view, buffer, [&](const Dims&, std::byte* to) {
-    if (input == 2) StoreInteger(view.dtype, std::max<int64_t>(1, p.outputs[0].shape[0] / lines), to);
+    if (input == 2)
+      StoreInteger(view.dtype, std::max<int64_t>(1, p.outputs[0].shape[0] / lines), to);
     if (input > 2) StoreReal(view.dtype, input == 3 ? 0.5 : 0.1, to);
   });
   return true;

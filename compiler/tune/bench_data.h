@@ -1,6 +1,6 @@
-/// Operands to time kernels on: pseudo-random, and such as a model would have, so that no kernel takes a
-/// shortcut or a detour: indices in range, booleans 0 or 1, boxes inside the picture, numbers that
-/// are neither denormal nor infinite.
+/// Operands to time kernels on: pseudo-random, and such as a model would have, so that no kernel
+/// takes a shortcut or a detour: indices in range, booleans 0 or 1, boxes inside the picture,
+/// numbers that are neither denormal nor infinite.
 #pragma once
 
 #include <cstddef>

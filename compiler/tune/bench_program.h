@@ -1,6 +1,6 @@
-/// A program whose steps are one problem's kernels: what a stopwatch loads with the runtime's own loader,
-/// so that kernels are timed with the argument blocks, packed weights, launches and workspaces that
-/// they will be run with, after the verifier has looked at them.
+/// A program whose steps are one problem's kernels: what a stopwatch loads with the runtime's own
+/// loader, so that kernels are timed with the argument blocks, packed weights, launches and
+/// workspaces that they will be run with, after the verifier has looked at them.
 #pragma once
 
 #include <span>

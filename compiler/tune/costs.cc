@@ -14,9 +14,7 @@ std::string NamesOf(const std::vector<DeviceId>& devices) {
   return names.empty() ? "none" : names;
 }
 
-bool IsLibrary(const abi::KernelInfo* kernel) {
-  return kernel->backend == abi::Backend::kLibrary;
-}
+bool IsLibrary(const abi::KernelInfo* kernel) { return kernel->backend == abi::Backend::kLibrary; }
 
 }  // namespace
 

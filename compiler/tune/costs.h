@@ -24,8 +24,8 @@ struct CostRules {
 };
 
 /// The device that a compilation for `device` takes its times from.
-/// nullopt: the cache has none for the target. Errors: kInvalidArgument when a name is asked for that
-/// is not there, or several devices are and none is named; both list those that are there.
+/// nullopt: the cache has none for the target. Errors: kInvalidArgument when a name is asked for
+/// that is not there, or several devices are and none is named; both list those that are there.
 Result<std::optional<DeviceId>> ChooseDevice(const TimingCache& cache, const std::string& name,
                                              const abi::DeviceSpec& device);
 

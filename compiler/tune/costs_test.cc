@@ -180,8 +180,9 @@ TEST(CachedCosts, AMissIsAnErrorOnlyWhereItIsAskedFor) {
   const Status miss = Plan(&strict).contents.status();
   EXPECT_EQ(miss.code(), Code::kCheckFailed);
   for (const std::string& part :
-       {std::string("misses 2 of 2 steps"), std::string("step 0 [product0]"), std::string("step 1 [product1]"),
-        HashOf(Product(256, 256, 256)), std::string("NVIDIA H200")}) {
+       {std::string("misses 2 of 2 steps"), std::string("step 0 [product0]"),
+        std::string("step 1 [product1]"), HashOf(Product(256, 256, 256)),
+        std::string("NVIDIA H200")}) {
     EXPECT_NE(miss.message().find(part), std::string::npos) << miss.message();
   }
   CachedCosts hit(CacheWhereTheOddOneWins(), {.error_on_miss = true});

@@ -14,8 +14,8 @@ constexpr double kPriorPoints = 4;
 
 double Rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
-/// One step of weighted least squares for measured = scale * predicted + offset, in relative errors.
-/// `weights` are those of the points' relative residuals.
+/// One step of weighted least squares for measured = scale * predicted + offset, in relative
+/// errors. `weights` are those of the points' relative residuals.
 CostFit Solve(std::span<const FitPoint> points, const std::vector<double>& weights) {
   double pp = 0, p1 = 0, one = 0, pm = 0, m1 = 0;
   for (size_t i = 0; i < points.size(); ++i) {
@@ -88,8 +88,8 @@ std::vector<MeasuredKernel> MeasuredKernels(const TimingCache& cache, const Devi
 
 const abi::KernelInfo* Fastest(const std::vector<const MeasuredKernel*>& runners,
                                const auto& cost) {
-  const MeasuredKernel* best = *std::ranges::min_element(
-      runners, {}, [&](const MeasuredKernel* m) { return cost(*m); });
+  const MeasuredKernel* best =
+      *std::ranges::min_element(runners, {}, [&](const MeasuredKernel* m) { return cost(*m); });
   return best->kernel;
 }
 
@@ -179,10 +179,11 @@ const FitTable& BuiltInFit(const abi::DeviceSpec& device) {
 std::string DefinitionText(const FitTable& table, const DeviceId& id,
                            const abi::DeviceSpec& device) {
   std::string out = StrCat(
-      "// Corrections of predicted costs, fitted to measurements (compiler/tune/fit.h). Generated:\n"
+      "// Corrections of predicted costs, fitted to measurements (compiler/tune/fit.h). "
+      "Generated:\n"
       "//   aicf-compile --fit-costs --timing-cache=FILE > compiler/tune/fitted_costs.def\n"
-      "// Measured on: ", id.name, "\n",
-      "// AICF_FITTED_COST(target, kernel, math, scale, offset_us, problems)\n");
+      "// Measured on: ",
+      id.name, "\n", "// AICF_FITTED_COST(target, kernel, math, scale, offset_us, problems)\n");
   for (const auto& [key, fit] : table.rows()) {
     char numbers[96];
     std::snprintf(numbers, sizeof numbers, "%.4f, %.4f, %d", fit.scale, fit.offset_us, fit.samples);

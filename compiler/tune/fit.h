@@ -1,6 +1,8 @@
-/// Predictions corrected by measurements: of every kernel and math mode, measured ~ scale * predicted
-/// + offset. The prediction itself (abi::KernelInfo::cost_us) stays a roofline that knows no machine
-/// it has not been told of; what it gets wrong about a kernel by a constant factor is put right here.
+/// Predictions corrected by measurements: of every kernel and math mode, measured ~ scale *
+/// predicted
+/// + offset. The prediction itself (abi::KernelInfo::cost_us) stays a roofline that knows no
+/// machine it has not been told of; what it gets wrong about a kernel by a constant factor is put
+/// right here.
 #pragma once
 
 #include <map>
@@ -23,8 +25,9 @@ struct FitPoint {
 };
 
 /// The scale and the offset (>= 0) with the least sum of relative errors (not of their squares, so
-/// that a few outliers move nothing), drawn towards `prior` as if that were four points more. Rounded to four
-/// digits, so that it survives being written. Points without a time above zero are left out.
+/// that a few outliers move nothing), drawn towards `prior` as if that were four points more.
+/// Rounded to four digits, so that it survives being written. Points without a time above zero are
+/// left out.
 CostFit FitPoints(std::span<const FitPoint> points, const CostFit& prior);
 
 /// Corrections for one device. A kernel without one of its own takes its family's
@@ -53,21 +56,22 @@ std::string FamilyRow(std::string_view kernel);
 /// (a text of another version) are left out.
 FitTable FitCosts(const TimingCache& cache, const DeviceId& id, const abi::DeviceSpec& device);
 
-/// compiler/tune/fitted_costs.def, as `aicf-compile --fit-costs` printed it. Empty for a target that
-/// nothing was measured on.
+/// compiler/tune/fitted_costs.def, as `aicf-compile --fit-costs` printed it. Empty for a target
+/// that nothing was measured on.
 const FitTable& BuiltInFit(const abi::DeviceSpec& device);
 
 /// The rows of fitted_costs.def for one target, with the device they are from in a comment.
-std::string DefinitionText(const FitTable& table, const DeviceId& id, const abi::DeviceSpec& device);
+std::string DefinitionText(const FitTable& table, const DeviceId& id,
+                           const abi::DeviceSpec& device);
 
 /// How well a table predicts what was measured.
 struct FitQuality {
-  int times = 0;                ///< predictions compared
-  double median_error = 0;      ///< |predicted / measured - 1|
+  int times = 0;            ///< predictions compared
+  double median_error = 0;  ///< |predicted / measured - 1|
   double p90_error = 0;
-  int problems = 0;             ///< with two or more measured kernels to choose from
-  int near_best = 0;            ///< of these, whose predicted choice is within 1.3x of the fastest
-  double mean_ratio = 1;        ///< geometric mean of predicted choice over the fastest
+  int problems = 0;       ///< with two or more measured kernels to choose from
+  int near_best = 0;      ///< of these, whose predicted choice is within 1.3x of the fastest
+  double mean_ratio = 1;  ///< geometric mean of predicted choice over the fastest
 };
 FitQuality Judge(const FitTable& table, const TimingCache& cache, const DeviceId& id,
                  const abi::DeviceSpec& device);

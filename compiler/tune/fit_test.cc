@@ -66,8 +66,8 @@ TEST(FitPoints, PointsWithoutATimeAreLeftOut) {
 }
 
 TEST(FitTable, AKernelWithoutARowTakesItsFamilys) {
-  const FitTable table(FitTable::Rows{{{"cuda.gemm.*", "*"}, {2, 1, 9}},
-                                      {{"cuda.gemm.gemv", "fp32"}, {3, 0, 5}}});
+  const FitTable table(
+      FitTable::Rows{{{"cuda.gemm.*", "*"}, {2, 1, 9}}, {{"cuda.gemm.gemv", "fp32"}, {3, 0, 5}}});
   EXPECT_EQ(table.Find("cuda.gemm.gemv", abi::MathMode::kFp32)->scale, 3);
   EXPECT_EQ(table.Find("cuda.gemm.gemv", abi::MathMode::kFp16)->scale, 2);
   EXPECT_EQ(table.Find("cuda.gemm.tiled_64x64", abi::MathMode::kFp32)->scale, 2);

@@ -26,10 +26,12 @@ struct BenchRequest {
 class Bench {
  public:
   virtual ~Bench() = default;
-  /// Empty, or why the kernel cannot be timed here (a library without an algorithm); it is left out.
+  /// Empty, or why the kernel cannot be timed here (a library without an algorithm); it is left
+  /// out.
   virtual std::string Refusal(size_t kernel) const = 0;
-  /// Microseconds of one run of the kernel on operands that no cache holds. The first is as good as any: what
-  /// a first run alone does (loading code) was done before. Errors: kDevice ends the tuning.
+  /// Microseconds of one run of the kernel on operands that no cache holds. The first is as good as
+  /// any: what a first run alone does (loading code) was done before. Errors: kDevice ends the
+  /// tuning.
   virtual Result<double> Sample(size_t kernel) = 0;
   /// Of a library's kernel: what was timed.
   virtual LibraryAlgorithm Algorithm(size_t kernel) const = 0;
@@ -46,8 +48,8 @@ class Measurer {
   /// What takes long and can be done for many problems at once (compiling device code), for the
   /// benches made next. The requests outlive those.
   virtual Status Prepare(std::span<const BenchRequest> requests) = 0;
-  /// The bench of requests[index] of the last Prepare. At most one lives at a time. Errors: kDevice ends the
-  /// tuning; others (kResource: too large) leave the problem out.
+  /// The bench of requests[index] of the last Prepare. At most one lives at a time. Errors: kDevice
+  /// ends the tuning; others (kResource: too large) leave the problem out.
   virtual Result<std::unique_ptr<Bench>> Make(size_t index) = 0;
   /// How many kernels to prepare at once so that all processors are busy.
   virtual int BatchSize() const = 0;

@@ -66,7 +66,8 @@ class RaceCourse {
     RaceResult result;
     result.complete = complete;
     const auto least = static_cast<size_t>(rules_.least_rounds);
-    const bool known = std::ranges::all_of(samples_, [&](const auto& s) { return s.size() >= least; });
+    const bool known =
+        std::ranges::all_of(samples_, [&](const auto& s) { return s.size() >= least; });
     for (size_t r = 0; r < runners_.size(); ++r) {
       Lap lap;
       if (known) {

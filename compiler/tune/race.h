@@ -1,5 +1,5 @@
-/// How the kernels of one problem are compared: round by round, so that a drift of the clock or of a
-/// neighbour's load hits all alike; hopeless ones leave early, close ones get more rounds.
+/// How the kernels of one problem are compared: round by round, so that a drift of the clock or of
+/// a neighbour's load hits all alike; hopeless ones leave early, close ones get more rounds.
 ///
 /// Pure strategy: time and kernels are the caller's, so tests run it on a simulated machine.
 #pragma once
@@ -22,22 +22,22 @@ struct RaceRules {
 };
 
 struct Runner {
-  /// A library's kernel, measured for comparison: the others do not leave because of it, and it does
-  /// not leave because of them.
+  /// A library's kernel, measured for comparison: the others do not leave because of it, and it
+  /// does not leave because of them.
   bool beside = false;
 };
 
 struct Lap {
   double median_us = 0;
   double spread_us = 0;
-  int count = 0;       ///< 0: nothing is known
-  bool left = false;   ///< was hopeless
+  int count = 0;      ///< 0: nothing is known
+  bool left = false;  ///< was hopeless
 };
 
 struct RaceResult {
   std::vector<Lap> laps;  ///< by runner
-  bool complete = false;  ///< false: time ran out first; every lap has the least rounds, or all have
-                          ///< a count of 0
+  bool complete = false;  ///< false: time ran out first; every lap has the least rounds, or all
+                          ///< have a count of 0
 };
 
 /// Runs the race. `sample(r)` gives runner r's microseconds, once; `out_of_time()` is asked before
@@ -47,8 +47,8 @@ Result<RaceResult> Race(const std::vector<Runner>& runners, const RaceRules& rul
                         const std::function<Result<double>(size_t)>& sample,
                         const std::function<bool()>& out_of_time);
 
-/// Indices of the kernels worth measuring, in order: those predicted at most `kPruneFactor` times the
-/// best plus `kPruneUs`; never fewer than two where there are two (a second opinion on every
+/// Indices of the kernels worth measuring, in order: those predicted at most `kPruneFactor` times
+/// the best plus `kPruneUs`; never fewer than two where there are two (a second opinion on every
 /// prediction). The factor is generous because a prediction that is wrong by it is a defect of the
 /// prediction, which measuring would only hide.
 inline constexpr double kPruneFactor = 6;

@@ -14,7 +14,9 @@ inline double MedianOf(std::vector<double> samples) {
   std::nth_element(samples.begin(), samples.begin() + static_cast<ptrdiff_t>(half), samples.end());
   const double upper = samples[half];
   if (samples.size() % 2 != 0) return upper;
-  return (upper + *std::max_element(samples.begin(), samples.begin() + static_cast<ptrdiff_t>(half))) / 2;
+  return (upper +
+          *std::max_element(samples.begin(), samples.begin() + static_cast<ptrdiff_t>(half))) /
+         2;
 }
 
 /// Median distance from the median: half of the samples are nearer. One straggler does not move it.

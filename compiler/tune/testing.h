@@ -48,13 +48,13 @@ class FakeMachine final : public Measurer {
  public:
   std::map<std::pair<std::string, std::string>, double> us;  ///< by problem hash and kernel
   double default_us = 100;
-  double overhead_s = 0;       ///< of a sample, beside the kernel
-  double prepare_s = 0;        ///< of a prepared kernel
-  double clock = 0;            ///< seconds
+  double overhead_s = 0;  ///< of a sample, beside the kernel
+  double prepare_s = 0;   ///< of a prepared kernel
+  double clock = 0;       ///< seconds
   int samples = 0;
-  int fail_at = -1;            ///< sample number that loses the device
+  int fail_at = -1;               ///< sample number that loses the device
   std::vector<std::string> made;  ///< hashes in the order in which benches were made
-  std::string too_large;       ///< the problem with this hash does not fit
+  std::string too_large;          ///< the problem with this hash does not fit
   std::string version = "fake-1";
   LibraryAlgorithm algorithm{{1, 2, 3}, 130100, 64};
 
@@ -66,7 +66,8 @@ class FakeMachine final : public Measurer {
   }
   Status Prepare(std::span<const BenchRequest> requests) override {
     requests_.assign(requests.begin(), requests.end());
-    for (const BenchRequest& r : requests_) clock += prepare_s * static_cast<double>(r.kernels.size());
+    for (const BenchRequest& r : requests_)
+      clock += prepare_s * static_cast<double>(r.kernels.size());
     return OkStatus();
   }
   Result<std::unique_ptr<Bench>> Make(size_t index) override {
@@ -85,8 +86,7 @@ class FakeMachine final : public Measurer {
     std::string Refusal(size_t) const override { return ""; }
     Result<double> Sample(size_t kernel) override {
       if (machine_.samples++ == machine_.fail_at) return Status(Code::kDevice, "it fell off");
-      const auto at =
-          machine_.us.find({hash_, std::string(request_.kernels[kernel]->key)});
+      const auto at = machine_.us.find({hash_, std::string(request_.kernels[kernel]->key)});
       const double us =
           machine_.noise_.Next(at == machine_.us.end() ? machine_.default_us : at->second);
       machine_.clock += us * 1e-6 + machine_.overhead_s;

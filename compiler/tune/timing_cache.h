@@ -2,10 +2,10 @@
 /// without it compiles tuned artifacts from.
 ///
 ///   aicf-timing-cache 1
-///   problem HASH TEXT                 once per problem; HASH = HashText(TEXT), TEXT = ToString(problem)
-///   device TARGET "NAME"              "cuda:sm_90a" "NVIDIA H200"; the lines below belong to it
-///   time HASH KERNEL MEDIAN SPREAD COUNT VERSION [WORKSPACE ALGORITHM]
-///   fit KERNEL MATH SCALE OFFSET COUNT
+///   problem HASH TEXT                 once per problem; HASH = HashText(TEXT), TEXT =
+///   ToString(problem) device TARGET "NAME"              "cuda:sm_90a" "NVIDIA H200"; the lines
+///   below belong to it time HASH KERNEL MEDIAN SPREAD COUNT VERSION [WORKSPACE ALGORITHM] fit
+///   KERNEL MATH SCALE OFFSET COUNT
 ///
 /// MEDIAN and SPREAD are microseconds (spread: median distance from the median), COUNT the samples.
 /// VERSION names what made the code that was timed: "nvrtc-13.0", "cublaslt-130100", "aicf-0.1.0".
@@ -37,8 +37,8 @@ struct DeviceId {
   friend auto operator<=>(const DeviceId&, const DeviceId&) = default;
 };
 
-/// What times are kept under: a CUDA target's name, and "cpu" for every CPU target, since one machine
-/// measures the kernels of all instruction sets that it has.
+/// What times are kept under: a CUDA target's name, and "cpu" for every CPU target, since one
+/// machine measures the kernels of all instruction sets that it has.
 std::string TargetOf(const abi::DeviceSpec& device);
 
 /// 32 hex digits that name a problem.

@@ -18,7 +18,8 @@ const DeviceId kCpu{"cpu", "A \"quoted\" CPU, 2 threads"};
 
 TimingCache Sample() {
   TimingCache cache;
-  cache.Put(kH200, Product(64, 64, 64), "cuda.gemm.tiled_64x64", {12.34567, 0.25, 15, "nvrtc-13.0", {}});
+  cache.Put(kH200, Product(64, 64, 64), "cuda.gemm.tiled_64x64",
+            {12.34567, 0.25, 15, "nvrtc-13.0", {}});
   cache.Put(kH200, Product(64, 64, 64), "cublaslt.matmul",
             {10.5, 0.1, 15, "cublaslt-130100", {{0, 255, 16}, 130100, 1024}});
   cache.Put(kCpu, Product(8, 8, 8), "cpu.gemm.ref", {3, 0, 3, "aicf-0.1.0", {}});
@@ -61,7 +62,8 @@ TEST(TimingCache, EqualContentsAreEqualBytesInWhateverOrderTheyCame) {
   std::string first;
   for (int round = 0; round < 5; ++round) {
     TimingCache cache;
-    for (int64_t s : sizes) cache.Put(kH200, Product(s, s, s), "cuda.gemm.gemv", {1.0, 0, 9, "v", {}});
+    for (int64_t s : sizes)
+      cache.Put(kH200, Product(s, s, s), "cuda.gemm.gemv", {1.0, 0, 9, "v", {}});
     if (round == 0) first = cache.ToText();
     EXPECT_EQ(cache.ToText(), first);
     std::shuffle(sizes.begin(), sizes.end(), random);
@@ -192,7 +194,10 @@ TEST(TimingCache, CutAndFlippedTextsNeverParseIntoSomethingElse) {
 }
 
 TEST(TimingCache, EmptyAndForeignFilesAreNoCaches) {
-  for (const char* text : {"", "\n", "\x7f" "ELF", "{}"}) {
+  for (const char* text : {"", "\n",
+                           "\x7f"
+                           "ELF",
+                           "{}"}) {
     EXPECT_EQ(TimingCache::Parse(text).status().code(), Code::kInvalidArgument) << text;
   }
   EXPECT_TRUE(TimingCache::Parse("aicf-timing-cache 1\n").ok());

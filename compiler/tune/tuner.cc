@@ -10,12 +10,10 @@
 namespace aicf::tune {
 namespace {
 
-bool IsLibrary(const abi::KernelInfo* kernel) {
-  return kernel->backend == abi::Backend::kLibrary;
-}
+bool IsLibrary(const abi::KernelInfo* kernel) { return kernel->backend == abi::Backend::kLibrary; }
 
-/// What is worth measuring of one question: the own kernels that the prediction does not rule out, and
-/// the library's beside them.
+/// What is worth measuring of one question: the own kernels that the prediction does not rule out,
+/// and the library's beside them.
 void SelectKernels(const CostQuestion& question, const std::vector<KernelCost>& costs,
                    Measurer& measurer, TuneProblem* out) {
   std::vector<size_t> own;
@@ -101,9 +99,8 @@ Status Tuner::Measure(std::span<const CostQuestion> questions, const abi::Device
   const std::vector<TuneProblem> todo = ProblemsToTune(questions, costs, known, *id_, measurer_);
   started_ = saved_ = rules_.now();
   const int programs_left = std::max(1, rules_.programs - programs_done_++);
-  deadline_ = rules_.seconds > 0
-                  ? started_ + std::max(0.0, rules_.seconds - spent_) / programs_left
-                  : std::numeric_limits<double>::infinity();
+  deadline_ = rules_.seconds > 0 ? started_ + std::max(0.0, rules_.seconds - spent_) / programs_left
+                                 : std::numeric_limits<double>::infinity();
   done_ = 0;
   total_ = static_cast<int>(todo.size());
   const Status status = MeasureAll(todo);
@@ -162,8 +159,8 @@ Status Tuner::MeasureOne(const TuneProblem& problem, Bench& bench) {
     runners.push_back({IsLibrary(problem.kernels[k])});
     kernel_of.push_back(k);
   }
-  // No problem takes more than four times its share of what is left, counted half by its weight and half
-  // by the number of problems.
+  // No problem takes more than four times its share of what is left, counted half by its weight and
+  // half by the number of problems.
   const double left = deadline_ - rules_.now();
   const double share = 0.5 / std::max(1, total_ - done_) +
                        (weight_left_ > 0 ? 0.5 * problem.weight_us / weight_left_ : 0);
@@ -192,9 +189,8 @@ void Tuner::Report() {
   const double elapsed = rules_.now() - started_;
   double left = done_ > 0 ? elapsed / done_ * (total_ - done_) : 0;
   left = std::min(left, deadline_ - rules_.now());
-  rules_.progress(
-      StrCat("tuning, ", static_cast<int>(std::ceil(std::max(0.0, left))), " s left"), done_,
-      total_);
+  rules_.progress(StrCat("tuning, ", static_cast<int>(std::ceil(std::max(0.0, left))), " s left"),
+                  done_, total_);
 }
 
 Status Tuner::SaveNow() {

@@ -24,8 +24,8 @@ struct TuneRules {
   std::function<bool()> interrupted;
   /// ("tuning, 12 s left", problems done, problems).
   std::function<void(std::string_view phase, int done, int total)> progress;
-  /// Called with what was measured by this tuner so far, at least every ten seconds of measuring and
-  /// at the end. Errors end the compilation.
+  /// Called with what was measured by this tuner so far, at least every ten seconds of measuring
+  /// and at the end. Errors end the compilation.
   std::function<Status(const TimingCache& measured)> save;
 };
 
@@ -38,8 +38,8 @@ struct TuneProblem {
   bool contested = false;                       ///< there is a choice to make
 };
 
-/// The problems whose kernels are not all measured with the measurer's versions, each once; contested
-/// ones first, then by weight: a small budget goes where the time is.
+/// The problems whose kernels are not all measured with the measurer's versions, each once;
+/// contested ones first, then by weight: a small budget goes where the time is.
 std::vector<TuneProblem> ProblemsToTune(std::span<const CostQuestion> questions,
                                         const std::vector<std::vector<KernelCost>>& costs,
                                         const TimingCache& cache, const DeviceId& id,
@@ -87,7 +87,7 @@ class Tuner final : public CostSource {
   std::optional<CachedCosts> costs_;  ///< after the first measuring
   TimingCache measured_;
 
-  double spent_ = 0;     ///< seconds of earlier programs
+  double spent_ = 0;  ///< seconds of earlier programs
   int programs_done_ = 0;
   double started_ = 0, deadline_ = 0, problem_deadline_ = 0, saved_ = 0;
   int done_ = 0, total_ = 0;

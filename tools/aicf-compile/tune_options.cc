@@ -90,8 +90,8 @@ std::vector<Spelling> TuneSpellings() {
           {"--errorOnTimingCacheMiss", "--error-on-timing-cache-miss"}};
 }
 
-Result<std::shared_ptr<CostSource>> MakeCosts(const TuneFlags& flags,
-                                              const CompileOptions& options, bool quiet) {
+Result<std::shared_ptr<CostSource>> MakeCosts(const TuneFlags& flags, const CompileOptions& options,
+                                              bool quiet) {
   AICF_RETURN_IF_ERROR(CheckFlags(flags));
   const bool tune = !flags.tune.empty();
   if (!tune && flags.caches.empty() && !flags.error_on_miss) return std::shared_ptr<CostSource>();
@@ -106,7 +106,8 @@ Result<std::shared_ptr<CostSource>> MakeCosts(const TuneFlags& flags,
   tuning.warm = flags.state == "warm";
   tuning.quiet = quiet;
   tuning.kernel_cache_dir = options.kernel_cache_dir;
-  tuning.programs = static_cast<int>(std::max<size_t>(1, options.buckets.size() + !options.shapes.empty()));
+  tuning.programs =
+      static_cast<int>(std::max<size_t>(1, options.buckets.size() + !options.shapes.empty()));
   if (flags.tune != "all") {
     AICF_ASSIGN_OR_RETURN(tuning.seconds, ParseReal("--tune", flags.tune, 0.01, 1e6));
   }

@@ -27,15 +27,15 @@ std::vector<Spelling> TuneSpellings();
 /// What --timing-cache, --tune and --error-on-timing-cache-miss ask for, as CompileOptions::costs;
 /// nullptr when nothing is asked for. `quiet`: no line about what was measured.
 /// Errors: kInvalidArgument for contradicting flags or a malformed cache, naming the file; kIo.
-Result<std::shared_ptr<CostSource>> MakeCosts(const TuneFlags& flags,
-                                              const CompileOptions& options, bool quiet);
+Result<std::shared_ptr<CostSource>> MakeCosts(const TuneFlags& flags, const CompileOptions& options,
+                                              bool quiet);
 
 /// The times that an artifact's decisions rest on; nullptr when nothing was measured.
 /// Errors: kBadArtifact.
 Result<std::shared_ptr<CostSource>> RecordedCosts(const schema::Artifact& artifact);
 
-/// The command lines with --fit-costs are about no model: fits the predictions to a cache's times and prints
-/// compiler/tune/fitted_costs.def. `asked`: this is such a command line.
+/// The command lines with --fit-costs are about no model: fits the predictions to a cache's times
+/// and prints compiler/tune/fitted_costs.def. `asked`: this is such a command line.
 Status FitCostsCommand(const std::vector<std::string>& argv, bool* asked);
 
 }  // namespace aicf::tools

@@ -26,8 +26,7 @@ const DeferSignals* g_signals = nullptr;
 }  // namespace
 
 Result<std::shared_ptr<CostSource>> TunedCosts::Make(const std::string& target,
-                                                     tune::TimingCache known,
-                                                     tune::CostRules rules,
+                                                     tune::TimingCache known, tune::CostRules rules,
                                                      TunedCostsOptions options) {
   AICF_ASSIGN_OR_RETURN(const abi::DeviceSpec device, abi::FindDevice(target));
   std::shared_ptr<TunedCosts> costs(new TunedCosts(std::move(options)));
@@ -82,8 +81,7 @@ void TunedCosts::ReportMeasured(double seconds, int measured_before) const {
                options_.file.empty() ? "" : " -> " + Escape(options_.file), "\n"));
 }
 
-Status TunedCosts::Prepare(std::span<const CostQuestion> questions,
-                           const abi::DeviceSpec& device) {
+Status TunedCosts::Prepare(std::span<const CostQuestion> questions, const abi::DeviceSpec& device) {
   const DeferSignals signals;
   g_signals = &signals;
   const double begin = Now();

@@ -1,5 +1,5 @@
-/// --tune: a tuner with this machine's stopwatch, the terminal's progress, the cache's file, and an end that
-/// a signal brings forward without losing anything.
+/// --tune: a tuner with this machine's stopwatch, the terminal's progress, the cache's file, and an
+/// end that a signal brings forward without losing anything.
 #pragma once
 
 #include <memory>

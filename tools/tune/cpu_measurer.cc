@@ -15,7 +15,8 @@
 namespace aicf::tools {
 namespace {
 
-/// Reads all of a buffer, every thread its part, so that it takes the place of whatever the caches held.
+/// Reads all of a buffer, every thread its part, so that it takes the place of whatever the caches
+/// held.
 class Flusher {
  public:
   Flusher(const HostMemory& memory, const ParallelContext& parallel)
@@ -23,7 +24,8 @@ class Flusher {
 
   void Run() const {
     if (memory_.size() == 0) return;
-    parallel_.parallel_for(parallel_.stream, parallel_.threads, &ReadPart, const_cast<Flusher*>(this));
+    parallel_.parallel_for(parallel_.stream, parallel_.threads, &ReadPart,
+                           const_cast<Flusher*>(this));
   }
 
  private:
@@ -54,9 +56,8 @@ class CpuBench final : public tune::Bench {
     AICF_ASSIGN_OR_RETURN(bench->arena_,
                           HostMemory::Allocate("operands of a measurement", program.arena_bytes));
     const schema::EntryPoint& entry = program.entry_points[0];
-    AICF_ASSIGN_OR_RETURN(
-        StepTable table,
-        StepTable::Build(*bench->artifact_, entry, bench->arena_.data(), parallel));
+    AICF_ASSIGN_OR_RETURN(StepTable table, StepTable::Build(*bench->artifact_, entry,
+                                                            bench->arena_.data(), parallel));
     bench->table_.emplace(std::move(table));
     for (size_t i = 0; i < entry.inputs.size(); ++i) {
       const std::vector<std::byte> data = tune::BenchData(*request.problem, static_cast<int>(i));
@@ -123,11 +124,12 @@ Result<tune::DeviceId> CpuMeasurer::Open(const abi::DeviceSpec& device) {
   AICF_ASSIGN_OR_RETURN(workers_, Workers::Start(0));
   const int threads = workers_->context().threads;
   if (!options_.warm) {
-    const uint64_t last = std::clamp<uint64_t>(CacheBytes(_SC_LEVEL3_CACHE_SIZE), 8 << 20, 32 << 20);
+    const uint64_t last =
+        std::clamp<uint64_t>(CacheBytes(_SC_LEVEL3_CACHE_SIZE), 8 << 20, 32 << 20);
     const uint64_t own = std::min<uint64_t>(CacheBytes(_SC_LEVEL2_CACHE_SIZE), 4 << 20);
-    AICF_ASSIGN_OR_RETURN(flush_,
-                          HostMemory::Allocate("flushing the caches",
-                                               last + own * static_cast<uint64_t>(threads)));
+    AICF_ASSIGN_OR_RETURN(
+        flush_,
+        HostMemory::Allocate("flushing the caches", last + own * static_cast<uint64_t>(threads)));
     // Pages that were never written are all the same page of zeros.
     std::memset(flush_.data(), 1, flush_.size());
   }
@@ -147,7 +149,8 @@ Status CpuMeasurer::Prepare(std::span<const tune::BenchRequest> requests) {
 Result<std::unique_ptr<tune::Bench>> CpuMeasurer::Make(size_t index) {
   const tune::BenchRequest& request = requests_[index];
   std::vector<tune::BenchKernel> kernels;
-  for (const abi::KernelInfo* kernel : request.kernels) kernels.push_back({kernel, nullptr, nullptr});
+  for (const abi::KernelInfo* kernel : request.kernels)
+    kernels.push_back({kernel, nullptr, nullptr});
   AICF_ASSIGN_OR_RETURN(const schema::Contents contents,
                         tune::MakeBenchProgram(*request.problem, kernels, spec_));
   AICF_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, schema::Serialize(contents));

@@ -2,7 +2,8 @@
 /// weights and through the runtime's own step table.
 ///
 /// Cold (the default): before every sample all threads read other memory, as much as the last-level
-/// cache holds (between 8 and 32 MiB) and the second-level caches of all of them. Warm: the second of two runs.
+/// cache holds (between 8 and 32 MiB) and the second-level caches of all of them. Warm: the second
+/// of two runs.
 #pragma once
 
 #include <memory>

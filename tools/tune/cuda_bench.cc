@@ -8,7 +8,8 @@
 namespace aicf::tools {
 namespace {
 
-constexpr int kWarmRuns = 10;  // of a captured graph: its launch is a tenth of a microsecond of each
+constexpr int kWarmRuns =
+    10;  // of a captured graph: its launch is a tenth of a microsecond of each
 
 }  // namespace
 
@@ -34,8 +35,7 @@ Status CudaBench::Load(std::shared_ptr<const Program> program, const abi::Proble
   AICF_ASSIGN_OR_RETURN(end_, cuda::CreateEvent(around_.gpu, cuda::kEventDefault));
   const cuda::AddressMap addresses(plan, arena_.get(), shared_->weights());
   AICF_RETURN_IF_ERROR(FillInputs(plan, problem, addresses));
-  AICF_ASSIGN_OR_RETURN(launches_,
-                        cuda::BuildLaunches(*shared_, plan.entry_points[0], addresses));
+  AICF_ASSIGN_OR_RETURN(launches_, cuda::BuildLaunches(*shared_, plan.entry_points[0], addresses));
   AICF_RETURN_IF_ERROR(DryRun());
   return around_.warm ? CaptureGraphs() : OkStatus();
 }
@@ -47,9 +47,9 @@ Status CudaBench::FillInputs(const schema::Program& plan, const abi::Problem& pr
   for (size_t i = 0; i < inputs.size(); ++i) {
     const std::vector<std::byte> data = tune::BenchData(problem, static_cast<int>(i));
     if (data.empty()) continue;
-    AICF_CUDA_CHECK(driver, "uploading operands",
-                    driver.MemcpyHtoDAsync(addresses.Of(inputs[i]), data.data(), data.size(),
-                                           stream_.get()));
+    AICF_CUDA_CHECK(
+        driver, "uploading operands",
+        driver.MemcpyHtoDAsync(addresses.Of(inputs[i]), data.data(), data.size(), stream_.get()));
     AICF_CUDA_CHECK(driver, "uploading operands", driver.StreamSynchronize(stream_.get()));
   }
   return OkStatus();
@@ -59,10 +59,10 @@ Status CudaBench::DryRun() {
   for (size_t s = 0; s < launches_.size(); ++s) {
     const std::string_view kernel = shared_->plan().steps[s].kernel;
     AICF_RETURN_IF_ERROR(launches_[s]->Enqueue(stream_.get()).WithContext(kernel));
-    AICF_RETURN_IF_ERROR(around_.driver
-                             ->Check(around_.driver->StreamSynchronize(stream_.get()),
-                                     "the first run of a kernel")
-                             .WithContext(kernel));
+    AICF_RETURN_IF_ERROR(
+        around_.driver
+            ->Check(around_.driver->StreamSynchronize(stream_.get()), "the first run of a kernel")
+            .WithContext(kernel));
   }
   return OkStatus();
 }

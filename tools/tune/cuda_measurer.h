@@ -1,8 +1,8 @@
 /// Times kernels on a CUDA GPU.
 ///
-/// A sample is what a program's own launch costs on the device: the runtime's launch object between two
-/// events of a stream that is busy, so the host's time is not in it. From event to event there is
-/// also the start of one kernel behind another, about a microsecond; nothing is subtracted.
+/// A sample is what a program's own launch costs on the device: the runtime's launch object between
+/// two events of a stream that is busy, so the host's time is not in it. From event to event there
+/// is also the start of one kernel behind another, about a microsecond; nothing is subtracted.
 ///
 /// Cold (the default): before every sample a buffer of twice the L2 cache is overwritten, so no
 /// operand is cached. Warm: the mean of a captured graph of ten runs, which is what a small model's
@@ -23,7 +23,7 @@
 namespace aicf::tools {
 
 struct StopwatchOptions {
-  bool warm = false;  ///< operands in the caches, as the run before left them
+  bool warm = false;                  ///< operands in the caches, as the run before left them
   std::string kernel_cache_dir = {};  ///< as CompileOptions::kernel_cache_dir
   std::function<void(std::string_view phase, int done, int total)> progress = {};
 };

@@ -36,7 +36,8 @@ class CudaMeasurerTest : public ::testing::Test {
     if (!Nvrtc::Open().ok()) GTEST_SKIP() << Nvrtc::Open().status().message();
   }
 
-  /// The reference kernel stands for the device code; it would crash on operands that are not there.
+  /// The reference kernel stands for the device code; it would crash on operands that are not
+  /// there.
   void AddKernel(std::string_view key) {
     cuda::testing::FakeFunction function;
     function.parameters = 4;
@@ -181,7 +182,8 @@ TEST_P(GpuCudaMeasurer, TimesAreStableAndInProportion) {
   }
   EXPECT_LT(us[0][0], 50);
   EXPECT_GT(us[1][0], 3 * us[0][0]);
-  EXPECT_GT(us[1][0], 2.0 * 2048 * 2048 * 2048 / 70e6);  // no GPU of the family does more than 67 TFLOP/s
+  EXPECT_GT(us[1][0],
+            2.0 * 2048 * 2048 * 2048 / 70e6);  // no GPU of the family does more than 67 TFLOP/s
 }
 
 INSTANTIATE_TEST_SUITE_P(GpuColdAndWarm, GpuCudaMeasurer, ::testing::Bool());
