@@ -1,17 +1,14 @@
 # Writes OUT: a C++ file holding every ROOT/**/*.cuh as text, sorted by name, found through
 # aicf::cuda::EmbeddedSources() (kernels/cuda/embedded.h).
+include(${CMAKE_CURRENT_LIST_DIR}/embed_text.cmake)
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/*.cuh)
 list(SORT files)
 set(text "#include \"kernels/cuda/embedded.h\"\n\nnamespace aicf::cuda {\nnamespace {\n\n")
 string(APPEND text "const EmbeddedSource kSources[] = {\n")
 foreach(file ${files})
-  # Character codes, not a raw literal: compilers limit a literal's length.
-  file(READ ${ROOT}/${file} hex HEX)
-  string(REGEX REPLACE "(................................................................)" "\\1\n" hex "${hex}")
-  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "\\\\x\\1" hex "${hex}")
-  string(REGEX REPLACE "([^\n]+)" "\"\\1\"" hex "${hex}")
+  aicf_embed_text(hex ${ROOT}/${file})
   file(SIZE ${ROOT}/${file} bytes)
-  string(APPEND text "    {\"${file}\", {${hex}\"\", ${bytes}}},\n")
+  string(APPEND text "    {\"${file}\", {${hex}, ${bytes}}},\n")
 endforeach()
 string(APPEND text "    {\"\", {}},\n};\n\n}  // namespace\n\n")
 string(APPEND text "std::span<const EmbeddedSource> EmbeddedSources() {\n")

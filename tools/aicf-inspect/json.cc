@@ -130,7 +130,7 @@ Json StepJson(size_t index, const schema::Step& step) {
 
 }  // namespace
 
-std::string ArtifactJson(const schema::Artifact& artifact, const std::vector<Json>& decisions) {
+Json ArtifactData(const schema::Artifact& artifact, const std::vector<Json>& decisions) {
   const schema::Program& program = artifact.program();
   Json out;
   out["header"] = HeaderJson(artifact);
@@ -141,7 +141,12 @@ std::string ArtifactJson(const schema::Artifact& artifact, const std::vector<Jso
     out["steps"].push_back(StepJson(i, program.steps[i]));
   }
   out["decisions"] = decisions;
-  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out;
+}
+
+std::string ArtifactJson(const schema::Artifact& artifact, const std::vector<Json>& decisions) {
+  return ArtifactData(artifact, decisions).dump(1, ' ', false, Json::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace aicf::tools

@@ -1,5 +1,6 @@
 /// aicf-inspect: what an artifact says, and why.
 #include "schema/artifact.h"
+#include "tools/aicf-inspect/html.h"
 #include "tools/aicf-inspect/json.h"
 #include "tools/aicf-inspect/text.h"
 #include "tools/aicf-inspect/views.h"
@@ -26,6 +27,8 @@ constexpr std::string_view kExamples = R"(Examples:
   aicf-inspect --diff before.aicf after.aicf
       decisions that differ, with the costs of both
   aicf-inspect rec.aicf --json | jq '.steps[].kernel'
+  aicf-inspect rec.aicf --html=rec.html --profile=rec.trace.json
+      one page for a browser; the profile comes from aicf-run --export-profile
   aicf-inspect rec.aicf --verify && echo fine
 
 Exit codes: 0 ok, 1 --diff found differences, 2 usage, 4 newer format, 5 bad artifact, 8 I/O.)";
@@ -34,6 +37,7 @@ struct Options {
   std::string artifact, step;
   bool json = false, verify = false, summary = false;
   ViewOptions view;
+  ReportFiles report;
 };
 
 std::string VerifiedText(const std::string& path, const schema::Artifact& artifact) {
@@ -63,6 +67,7 @@ Status Inspect(const Options& options) {
     Print(VerifiedText(options.artifact, artifact));
     return OkStatus();
   }
+  if (!options.report.html.empty()) return WriteReport(artifact, decisions, options.report);
   if (options.json) {
     Print(ArtifactJson(artifact, decisions));
     return OkStatus();
@@ -120,6 +125,13 @@ Status Main(const std::vector<std::string>& args) {
       line.app.add_flag("--verify", options.verify, "only verify; one line, exit code 5 when bad");
   CLI::Option* summary =
       line.app.add_flag("--summary", options.summary, "no lists of steps and decisions");
+  CLI::Option* html = line.AddValue("--html", options.report.html,
+                                    "FILE  a page for a browser, with everything in it");
+  line.AddValue("--profile", options.report.profile,
+                "FILE  times for the page, from aicf-run --export-profile")
+      ->needs(html);
+  line.app.add_flag("--force", options.report.force, "replace an existing page")->needs(html);
+  html->excludes(step, json, verify, summary);
   step->excludes(json, verify, summary);
   json->excludes(verify, summary);
   verify->excludes(summary);
@@ -129,6 +141,7 @@ Status Main(const std::vector<std::string>& args) {
   AICF_RETURN_IF_ERROR(line.Parse(args, {}, &run));
   options.view.json = options.json;
   options.view.diff_first = DiffComesFirst(args, options.artifact);
+  options.report.artifact = options.artifact;
   return run ? Inspect(options) : OkStatus();
 }
 

@@ -1,0 +1,57 @@
+// Which artifact this is, in numbers.
+
+function headline(app) {
+  const {data, entries} = app.report;
+  const header = data.header || {};
+  const {entry} = app;
+  const nodes = new Set([...data.steps.flatMap((s) => s.sources), ...entry.lowered.flatMap((l) => l.sources)]).size;
+  const images = (header.images || []).reduce((sum, i) => sum + i.bytes, 0);
+  const over = header.arena_lower_bound > 0 ? header.arena_bytes / header.arena_lower_bound : 1;
+  return [
+    el('div', {class: 'name'}, el('h1', {title: data.title}, data.title),
+      el('p', null, [asText(header.target), `${asText(header.math)} math`, entry.loweredName && `graph ${asText(entry.loweredName)}`].filter(Boolean).join(' \u00b7 '))),
+    figures([
+      ['steps', entry.steps.length.toLocaleString('en'), 'steps of the plan, of this entry point'],
+      ['source nodes', nodes.toLocaleString('en'), 'nodes of the model that became steps'],
+      [`time ${entry.timeFrom}`, timeText(entry.totalUs), 'the steps\u2019 times together'],
+      ['arena', bytesText(header.arena_bytes), `${over.toFixed(3)} \u00d7 the lower bound of ${bytesText(header.arena_lower_bound)}`],
+      ['arena over bound', `${over.toFixed(3)}\u00a0\u00d7`, 'arena over the largest set of bytes live at once'],
+      ['weights', bytesText(header.weights_bytes)],
+      (header.images || []).length > 0 && ['device code', `${header.images.length} / ${bytesText(images)}`, 'images and their bytes'],
+      ['decisions', entry.decisions.length.toLocaleString('en')],
+    ]),
+    el('div', {class: 'actions'}, entries.length > 1 && entrySwitch(app),
+      button('About', {title: 'Sections, images, provenance'}, () => app.about()),
+      button('Theme', {title: 'Light or dark (t)', id: 'theme'}, () => app.theme.toggle()),
+      button('?', {title: 'Keys (?)', 'aria-label': 'Keyboard shortcuts'}, () => app.help())),
+  ];
+}
+
+function entrySwitch(app) {
+  const select = el('select', {id: 'entry', on: {change: () => app.setEntry(Number(select.value))}},
+    app.report.entries.map((e, i) => el('option', {value: i, selected: i === app.entryIndex}, e.name)));
+  return el('label', {class: 'entry'}, 'entry point ', select);
+}
+
+function facts(object) {
+  return el('dl', {class: 'facts'}, Object.entries(object).map(([key, value]) => {
+    const empty = value === '' || (value && typeof value === 'object' && Object.keys(value).length === 0);
+    return !empty && fact(key.replaceAll('_', ' '), asText(value));
+  }));
+}
+
+function aboutPage(app) {
+  const {data} = app.report;
+  const header = data.header || {};
+  const tensors = (list) => (list || []).map((t) => `${t.name}: ${t.dtype} ${shapeText(t.shape)}`);
+  return [
+    part('Provenance', facts(header.provenance || {})),
+    (data.entry_points || []).map((e) => part(`Entry point ${e.name}`, el('dl', {class: 'facts'},
+      fact('inputs', nodeList(tensors(e.inputs))), fact('outputs', nodeList(tensors(e.outputs))),
+      fact('steps', `${e.first_step}\u2013${e.first_step + e.step_count - 1}`)))),
+    part('Sections', el('table', {class: 'alternatives'}, el('tbody', null, (header.sections || []).map((s) =>
+      el('tr', null, el('td', null, s.kind), el('td', {class: 'number'}, bytesText(s.bytes)), el('td', {class: 'hash'}, s.hash)))))),
+    (header.images || []).length > 0 && part('Device code', el('p', null,
+      `${plural(header.images.length, 'image')} for ${[...new Set(header.images.map((i) => i.arch))].join(', ')}, compiled by ${[...new Set(header.images.map((i) => i.compiler))].join(', ')}`)),
+  ];
+}
