@@ -11,12 +11,15 @@ packages=(
   nlohmann-json3-dev libpng-dev zlib1g-dev python3 python3-pip python3-venv
 )
 
+# What only tests need: the report's page is driven in a browser.
+test_packages=(chromium chromium-driver fonts-dejavu-core)
+
 say() { printf '== %s\n' "$*"; }
 
-# Installs what is missing with the system's package manager; asks nothing.
+# install_packages [more...]: installs what is missing with the system's package manager; asks nothing.
 install_packages() {
   local missing=() p
-  for p in "${packages[@]}"; do
+  for p in "${packages[@]}" "$@"; do
     dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$p")
   done
   [ ${#missing[@]} = 0 ] && return

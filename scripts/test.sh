@@ -4,7 +4,7 @@
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 
-install_packages
+install_packages "${test_packages[@]}"
 find_nvrtc
 find_python
 models/ppocr/fetch.sh "$root/build/models/ppocr"

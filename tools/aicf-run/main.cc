@@ -99,7 +99,10 @@ Status SteadyState(Session& session, const RunOptions& options, const Program& p
   }
   report->memory = session.memory();
   AICF_RETURN_IF_ERROR(Finish(outputs.times, TimesJson(report->measurement)));
-  return Finish(outputs.profile, ProfileTrace(report->profile, report->device));
+  const Samples replay(report->measurement.compute.empty() ? report->measurement.latency
+                                                           : report->measurement.compute);
+  return Finish(outputs.profile,
+                ProfileTrace(report->profile, report->device, replay.median()));
 }
 
 Status Run(RunOptions options) {

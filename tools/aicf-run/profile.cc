@@ -99,7 +99,8 @@ std::string ProfileTable(const std::vector<StepRow>& rows, double replay_ms) {
                                    " ms (median)\n");
 }
 
-std::string ProfileTrace(const std::vector<StepRow>& rows, const std::string& device) {
+std::string ProfileTrace(const std::vector<StepRow>& rows, const std::string& device,
+                         double replay_ms) {
   using Json = nlohmann::ordered_json;
   auto events = Json::array();
   events.push_back(
@@ -127,6 +128,7 @@ std::string ProfileTrace(const std::vector<StepRow>& rows, const std::string& de
   Json trace;
   trace["traceEvents"] = std::move(events);
   trace["displayTimeUnit"] = "ms";
+  trace["otherData"] = {{"replay_us", replay_ms * 1000}};
   return trace.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

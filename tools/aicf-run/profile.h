@@ -28,6 +28,8 @@ Result<std::vector<StepRow>> ProfileSteps(Session& session, const Program& progr
 std::string ProfileTable(const std::vector<StepRow>& rows, double replay_ms);
 
 /// Chrome's trace event format, which Perfetto reads: the steps of one replay after each other.
-std::string ProfileTrace(const std::vector<StepRow>& rows, const std::string& device);
+/// `replay_ms`: the whole replay's time, which goes along as "otherData".
+std::string ProfileTrace(const std::vector<StepRow>& rows, const std::string& device,
+                         double replay_ms);
 
 }  // namespace aicf::tools
