@@ -4,7 +4,7 @@ names try to break out of the page, and one with thousands of steps."""
 import random
 import struct
 
-FLOAT, INT64 = 1, 7
+FLOAT, INT64, BOOL = 1, 7, 9
 
 
 def _varint(value):
@@ -37,16 +37,16 @@ class Model:
         self.name, self.random = name, random.Random(7)
         self.nodes, self.inputs, self.outputs, self.weights = [], [], [], []
 
-    def _info(self, name, shape):
+    def _info(self, name, shape, element):
         dims = _message(f1=[_message(f1=d) for d in shape])
-        return _message(f1=name, f2=_message(f1=_message(f1=FLOAT, f2=dims)))
+        return _message(f1=name, f2=_message(f1=_message(f1=element, f2=dims)))
 
-    def input(self, name, *shape):
-        self.inputs.append(self._info(name, shape))
+    def input(self, name, *shape, element=FLOAT):
+        self.inputs.append(self._info(name, shape, element))
         return name
 
-    def output(self, name, *shape):
-        self.outputs.append(self._info(name, shape))
+    def output(self, name, *shape, element=FLOAT):
+        self.outputs.append(self._info(name, shape, element))
 
     def weight(self, name, *shape, scale=0.2):
         count = 1
@@ -62,14 +62,19 @@ class Model:
         return name
 
     def node(self, op, inputs, output, name=None, **attributes):
-        lists = [_message(f1=key, f8=list(v), f20=7) if isinstance(v, (list, tuple)) else _message(f1=key, f3=v, f20=2)
-                 for key, v in attributes.items()]
+        def field(key, v):
+            if isinstance(v, Model):
+                return _message(f1=key, f6=v.graph(), f20=5)
+            return _message(f1=key, f8=list(v), f20=7) if isinstance(v, (list, tuple)) else _message(f1=key, f3=v, f20=2)
+        lists = [field(key, v) for key, v in attributes.items()]
         self.nodes.append(_message(f1=list(inputs), f2=[output], f3=name or f"{op}.{len(self.nodes)}", f4=op, f5=lists))
         return output
 
+    def graph(self):
+        return _message(f1=self.nodes, f2=self.name, f5=self.weights, f11=self.inputs, f12=self.outputs)
+
     def bytes(self):
-        graph = _message(f1=self.nodes, f2=self.name, f5=self.weights, f11=self.inputs, f12=self.outputs)
-        return _message(f1=8, f7=graph, f8=[_message(f1="", f2=17)])
+        return _message(f1=8, f7=self.graph(), f8=[_message(f1="", f2=17)])
 
 
 def transformer(tokens=48, width=64, heads=4):
@@ -119,6 +124,30 @@ def hostile():
         value = m.node("MatMul", [value, m.weight(f"{text} w{i}", 8, 8)], f"{text} value{i}", text)
         value = m.node("Softmax", [value], f"{text} soft{i}", f"{text} soft", axis=1)
     m.output(value, 4, 8)
+    return m
+
+
+def loop(width=8):
+    """x is multiplied by a matrix and normed until a run says that it is enough."""
+    body = Model("body")
+    body.input("trip", element=INT64)
+    body.input("go", element=BOOL)
+    state = body.input("state", 4, width)
+    product = body.node("MatMul", [state, "matrix"], "product")
+    following = body.node("Softmax", [product], "following", axis=1)
+    body.node("ReduceMax", [following], "largest", keepdims=0)
+    body.node("Greater", ["largest", "limit"], "again")
+    body.output("again", element=BOOL)
+    body.output("following", 4, width)
+    m = Model("loop")
+    x = m.input("x", 4, width)
+    m.weight("matrix", width, width)
+    m.weight("limit")
+    m.node("ReduceMax", [x], "first", keepdims=0)
+    m.node("Greater", ["first", "limit"], "start")
+    m.node("Loop", ["", "start", x], "last", "while", body=body)
+    m.node("Softmax", ["last"], "y", axis=1)
+    m.output("y", 4, width)
     return m
 
 

@@ -55,7 +55,7 @@ class Browser:
     def _start(self, width, height, dark):
         arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                      "--hide-scrollbars=false", f"--window-size={width},{height}", "--force-device-scale-factor=1",
-                     "--disable-background-networking", f"--user-data-dir={self.profile.name}"]
+                     "--disable-background-networking", f"--user-data-dir={self.profile.name}", "about:blank"]
         options = {"binary": shutil.which("chromium") or shutil.which("chromium-browser"), "args": arguments,
                    "perfLoggingPrefs": {"enableNetwork": True, "enablePage": False}}
         always = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
@@ -63,6 +63,7 @@ class Browser:
         self.session = f"/session/{reply['sessionId']}"
         self.scheme("dark" if dark else "light")
         self.size(width, height)
+        self.log("performance")
 
     def _send(self, method, path, body=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
@@ -150,9 +151,12 @@ class Browser:
         return self._send("POST", f"{self.session}/se/log", {"type": kind})
 
     def requests(self):
-        """Addresses that the page asked for since the last call."""
+        """Addresses that the page asked for since the last call, each with why it was blocked ("": it was not)."""
         events = [json.loads(entry["message"])["message"] for entry in self.log("performance")]
-        return [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
+        failed = {e["params"]["requestId"]: e["params"].get("blockedReason", "") for e in events
+                  if e["method"] == "Network.loadingFailed"}
+        return [(e["params"]["request"]["url"], failed.get(e["params"]["requestId"], "")) for e in events
+                if e["method"] == "Network.requestWillBeSent"]
 
     def screenshot(self, path):
         image = self._send("GET", f"{self.session}/screenshot")

@@ -84,7 +84,7 @@ function line(g, x0, y0, x1, y1, color, dash) {
 function label(g, text, x, y, color, align) {
   g.fillStyle = color;
   g.textAlign = align || 'left';
-  g.fillText(text, x, y);
+  g.fillText(visible(String(text)), x, y);
 }
 
 // Text that stays readable over what is drawn already.
@@ -93,7 +93,7 @@ function haloLabel(g, text, x, y, ink, align) {
   g.lineJoin = 'round';
   g.lineWidth = 4;
   g.strokeStyle = ink.bg;
-  g.strokeText(text, x, y);
+  g.strokeText(visible(text), x, y);
   label(g, text, x, y, ink.text, align);
 }
 

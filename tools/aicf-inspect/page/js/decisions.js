@@ -11,13 +11,13 @@ class DecisionsView {
       label: 'Decisions', onCurrent: (d) => this.current(d), details: (d) => decisionDetails(d, app),
       empty: 'No decision matches.',
       columns: [
-        {title: 'kind', width: '6.5rem', cell: (d) => kindTag(d.kind), value: (d) => d.kind},
-        {title: 'step', width: '3.5rem', number: true, text: (d) => stepsText(d), value: (d) => (d.steps[0] || {}).id},
-        {title: 'about', width: 'minmax(9rem, 1.3fr)', text: (d) => d.subject, value: (d) => d.subject},
+        {title: 'kind', width: '5rem', cell: (d) => kindTag(d.kind), value: (d) => d.kind},
+        {title: 'step', width: '3.2rem', number: true, text: (d) => stepsText(d), value: (d) => (d.steps[0] || {}).id},
+        {title: 'about', width: 'minmax(9rem, 1.3fr)', text: (d) => d.about, value: (d) => d.about},
         {title: 'choice', width: 'minmax(8rem, 1fr)', text: (d) => d.choice, value: (d) => d.choice},
         {title: 'reason', width: 'minmax(7rem, 1fr)', text: (d) => d.reason, value: (d) => d.reason},
-        {title: 'cost', width: '5rem', number: true, text: (d) => timeText(costOf(d.raw)), value: (d) => costOf(d.raw)},
-        {title: 'others', width: '4.25rem', number: true, text: (d) => d.alternatives.length || NONE, value: (d) => d.alternatives.length},
+        {title: 'cost', width: '4.4rem', number: true, text: (d) => timeText(costOf(d.raw)), value: (d) => costOf(d.raw)},
+        {title: 'others', width: '3.2rem', number: true, text: (d) => d.alternatives.length || NONE, value: (d) => d.alternatives.length},
       ],
     });
     this.element = el('div', {class: 'view decisions-view'}, this.chips, this.table.element);
@@ -115,7 +115,7 @@ function costWords(raw) {
 function alternativeRow(alternative, chosenCost) {
   const refusal = asText(alternative.refusal);
   const cost = costOf(alternative);
-  const slower = isNumber(cost) && isNumber(chosenCost) && chosenCost > 0 ? `${(cost / chosenCost).toFixed(2)}\u00d7` : '';
+  const slower = isNumber(cost) && isNumber(chosenCost) && chosenCost > 0 ? `${digits(cost / chosenCost)}\u00d7` : '';
   return el('tr', {class: refusal ? 'refused' : 'legal'},
     el('td', {class: 'alternative'}, asText(alternative.choice)),
     el('td', null, refusal || (isNumber(cost) ? costWords(alternative) : 'legal; no cost is known'),

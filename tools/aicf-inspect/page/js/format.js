@@ -55,6 +55,7 @@ function timeText(us) {
 function percentText(share) {
   if (!isNumber(share)) return NONE;
   const value = share * 100;
+  if (value > 0 && value < 0.05) return '<\u00a00.1\u00a0%';
   return `${value >= 99.95 ? value.toFixed(0) : value.toFixed(1)}\u00a0%`;
 }
 

@@ -24,6 +24,7 @@ class GraphView {
   setEntry(entry) {
     this.entry = entry;
     this.all = groupsOf(entry);
+    this.allEdges = null;
     this.most = entry.steps.reduce((m, s) => Math.max(m, s.us || 0), 0);
     const before = entry.lowered.length > 0 ? plural(entry.lowered.length, 'lowered step')
       : entry.loweredError ? `not readable: ${entry.loweredError}` : 'not in this artifact; source nodes';
@@ -68,8 +69,8 @@ class GraphView {
       assignLanes(edges);
       return edges;
     };
-    this.edgesAfter = collect(this.entry.steps);
-    this.edgesBefore = collect(this.entry.lowered);
+    if (this.groups !== this.all) [this.edgesBefore, this.edgesAfter] = [collect(this.entry.lowered), collect(this.entry.steps)];
+    else [this.edgesBefore, this.edgesAfter] = this.allEdges ||= [collect(this.entry.lowered), collect(this.entry.steps)];
   }
 
   // Place of a node's row: group and line in it, as one number.
@@ -95,9 +96,9 @@ class GraphView {
     const left = group.lowered.length > 0 ? group.lowered.map((low) => el('div', {
       class: `low ${chosen && chosen.kind === 'step' && low.into === chosen ? 'is-counterpart' : ''}`, role: 'gridcell',
       'data-low': low.position, 'aria-selected': own(low)},
-    el('span', {class: 'index'}, low.position), swatch(low.family), cut(nodesText(low), 'nodes'),
+    el('span', {class: 'index'}, low.position), swatch(low.family), (low.sources.length === 1 ? cutMiddle : cut)(nodesText(low), 'nodes'),
     el('span', {class: 'op'}, opName(low.problem)), el('span', {class: 'shape'}, shapeText((low.problem.out[0] || [])[1]))))
-      : group.nodes.map((name) => el('div', {class: 'low source', role: 'gridcell'}, el('span', {class: 'index'}), el('i'), cut(name, 'nodes')));
+      : group.nodes.map((name) => el('div', {class: 'low source', role: 'gridcell'}, el('span', {class: 'index'}), el('i'), cutMiddle(name, 'nodes')));
     return el('div', {class: `band ${group.step ? `g-${groupOf(group.step.family)}` : 'gone'}`, role: 'row', id: `group-${index}`,
       'data-index': index, 'aria-selected': own(group.step)},
     el('div', {class: 'lows'}, left),

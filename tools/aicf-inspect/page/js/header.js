@@ -9,13 +9,13 @@ function headline(app) {
   const over = header.arena_lower_bound > 0 ? header.arena_bytes / header.arena_lower_bound : 1;
   return [
     el('div', {class: 'name'}, el('h1', {title: data.title}, data.title),
-      el('p', null, [asText(header.target), `${asText(header.math)} math`, entry.loweredName && `graph ${asText(entry.loweredName)}`].filter(Boolean).join(' \u00b7 '))),
+      cut([asText(header.target), `${asText(header.math)} math`, entry.loweredName && `graph ${asText(entry.loweredName)}`].filter(Boolean).join(' \u00b7 '), 'muted')),
     figures([
       ['steps', entry.steps.length.toLocaleString('en'), 'steps of the plan, of this entry point'],
       ['source nodes', nodes.toLocaleString('en'), 'nodes of the model that became steps'],
       [`time ${entry.timeFrom}`, timeText(entry.totalUs), 'the steps\u2019 times together'],
-      ['arena', bytesText(header.arena_bytes), `${over.toFixed(3)} \u00d7 the lower bound of ${bytesText(header.arena_lower_bound)}`],
-      ['arena over bound', `${over.toFixed(3)}\u00a0\u00d7`, 'arena over the largest set of bytes live at once'],
+      ['arena, over its bound', `${bytesText(header.arena_bytes)}, ${over.toFixed(3)}\u00a0\u00d7`,
+        `the lower bound is the largest set of bytes live at once: ${bytesText(header.arena_lower_bound)}`],
       ['weights', bytesText(header.weights_bytes)],
       (header.images || []).length > 0 && ['device code', `${header.images.length} / ${bytesText(images)}`, 'images and their bytes'],
       ['decisions', entry.decisions.length.toLocaleString('en')],

@@ -144,9 +144,8 @@ class App {
   }
 }
 
-const started = performance.now();
 const data = JSON.parse(document.getElementById('data').textContent);
 document.title = `${data.title} \u2013 aicf`;
 const app = new App(data);
-// How long the page took, for whoever measures it.
-document.documentElement.dataset.ready = (performance.now() - started).toFixed(1);
+// When the page was there, in ms since it was asked for, for whoever measures it.
+document.documentElement.dataset.ready = performance.now().toFixed(1);

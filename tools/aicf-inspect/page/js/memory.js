@@ -113,7 +113,7 @@ class MemoryView {
     if (w > 3 && h > 3) g.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
     if (b.workspace) this.hatch(g, x, y, w, h, ink.panel);
     // Every later write of the same bytes: the value that was there is overwritten in place.
-    if (b.aliases.length > 0) for (const step of b.writers.slice(1)) line(g, this.axis.x(step.position), y, this.axis.x(step.position), y + h, ink.panel, [3, 2]);
+    if (b.aliases.length > 0 && w > 8) for (const step of b.writers.slice(1)) line(g, this.axis.x(step.position), y, this.axis.x(step.position), y + h, ink.panel, [3, 2]);
     if (w > 60 && h > 15) this.name(g, b, x, y, w, h, ink);
     g.globalAlpha = 1;
   }

@@ -106,7 +106,7 @@ function connect(steps, rootOf) {
   for (const step of steps) {
     step.producers = step.producers || [];
     step.consumers = step.consumers || [];
-    for (const input of step.inputs) {
+    for (const input of step.inputs.concat((step.guards || []).map(([buffer]) => buffer))) {
       const from = writer.get(rootOf(input));
       if (from && from !== step && !step.producers.includes(from)) {
         step.producers.push(from);
@@ -145,7 +145,7 @@ function decisionOf(raw, index, byId, bySource) {
     ? [...(raw.nodes || []), ...(raw.into || [])].map(asText) : namesIn(subject);
   const alternatives = (Array.isArray(raw.alternatives) ? raw.alternatives : []).filter((a) => a && typeof a === 'object');
   const decision = {
-    raw, index, subject, alternatives, nodes, kind: asText(raw.kind) || 'other', choice: asText(raw.choice),
+    raw, index, subject, about: subject.replace(/^step \d+ /, ''), alternatives, nodes, kind: asText(raw.kind) || 'other', choice: asText(raw.choice),
     reason: asText(raw.reason), pass: asText(raw.pass), ownStep: byId.get(number),
   };
   const about = decision.ownStep ? [decision.ownStep] : new Set(nodes.flatMap((n) => bySource.get(n) || []));

@@ -32,7 +32,7 @@ class RooflineView {
     this.entry = entry;
     const device = this.app.report.device;
     this.points = entry.steps.filter((s) => s.us > 0 && s.bytes > 0);
-    const from = {profiled: 'from the profile', tuned: 'measured while tuning, predicted where not', predicted: 'as predicted when compiling; give --profile for measured times'}[entry.timeFrom];
+    const from = {profiled: 'from the profile', tuned: 'measured while tuning, predicted where not', predicted: 'as predicted when compiling'}[entry.timeFrom];
     fill(this.caption, device ? `${asText(device.name)}: ${countText(device.bytes_per_us * 1e6, 'B/s')}, `
       + `${countText(device.fp32_flops_per_us * 1e6, 'FLOP/s')} fp32`
       + (device.tensor_flops_per_us > 0 ? `, ${countText(device.tensor_flops_per_us * 1e6, 'FLOP/s')} on tensor cores` : '')
@@ -106,7 +106,7 @@ class RooflineView {
     const peaks = [[device.fp32_flops_per_us * 1e6, 'fp32']].concat(tensor ? [[device.tensor_flops_per_us * 1e6, 'tensor cores']] : []);
     const bandwidth = device.bytes_per_us * 1e6;
     for (const [peak, name] of peaks) {
-      if (names) haloLabel(g, `${name} ${countText(peak, 'FLOP/s')}`, this.width - this.margin.right - 6, this.py(peak) - 18, ink, 'right');
+      if (names) this.nameRoof(g, `${name} ${countText(peak, 'FLOP/s')}`, this.px(peak / bandwidth), this.py(peak), ink);
       else this.roof(g, bandwidth, peak, ink);
     }
     if (!names) return;
@@ -116,6 +116,19 @@ class RooflineView {
     g.rotate(Math.atan2(this.py(this.x0 * 10 * bandwidth) - y, this.px(this.x0 * 10) - x));
     haloLabel(g, `memory ${countText(bandwidth, 'B/s')}`, 34, -10, ink);
     g.restore();
+  }
+
+  // Above or below the line, at its end or its start: where the fewest steps are.
+  nameRoof(g, text, ridge, y, ink) {
+    const wide = g.measureText(text).width;
+    const end = this.width - this.margin.right - 6 - wide;
+    const places = [[end, y - 12], [end, y + 13], [ridge + 12, y - 12], [ridge + 12, y + 13]].filter(([x, at]) => x <= end && at > 8);
+    const crowd = ([x, at]) => this.points.filter((s) => {
+      const [px, py] = this.place(s);
+      return px > x - 10 && px < x + wide + 10 && Math.abs(py - at) < 16;
+    }).length;
+    const [x, at] = places.reduce((best, p) => (crowd(p) < crowd(best) ? p : best));
+    haloLabel(g, text, x, at, ink);
   }
 
   roof(g, bandwidth, peak, ink) {

@@ -80,11 +80,19 @@ function problemFacts(step, app) {
     fact('arithmetic', `${problem.math} math`),
     fact('before', formula(problem.pro, false)), fact(problem.family === 'elementwise' ? 'formula' : 'then', formula(problem.epi, true)),
     fact('runs where', (step.guards || []).map(([b, expected], i) => `${i === 0 ? '' : ' and '}${expected ? '' : 'not '}${name(b)}`)),
+    fact('repeats', loopText(step, app)),
     fact('launch', step.grid && `grid ${size(step.grid)}, block ${size(step.block)}${step.dynamic_shared_bytes ? `, shared ${bytesText(step.dynamic_shared_bytes)}` : ''}`
       + `${size(step.cluster) === '1\u00d71\u00d71' ? '' : `, cluster ${size(step.cluster)}`}`),
     fact('device code', step.symbol && `${asText(step.symbol)}, image ${step.image}`),
     fact('library', step.library_version && `algorithm recorded with version ${step.library_version}`),
     fact('workspace', step.workspace_bytes > 0 && `${bytesText(step.workspace_bytes)} at arena +${step.workspace_offset.toLocaleString('en')}`));
+}
+
+// The loops that a step of the plan is in.
+function loopText(step, app) {
+  const loops = step.kind === 'step' ? app.entry.info.loops || [] : [];
+  return loops.filter((l) => step.id >= l.first_step && step.id < l.first_step + l.step_count).map((l, i) =>
+    `${i === 0 ? '' : '; '}with steps ${l.first_step}\u2013${l.first_step + l.step_count - 1} while ${asText((app.report.values[l.condition] || {}).name)}`);
 }
 
 // Where a value's bytes lie.
@@ -116,7 +124,16 @@ function operandTable(step, app) {
 function neighbours(item, app) {
   return part('Data flow', el('dl', {class: 'facts'},
     fact('reads from', item.producers.length > 0 ? links(item.producers, app) : 'inputs and constants only'),
-    fact('read by', item.consumers.length > 0 ? links(item.consumers, app) : 'nobody: an output')));
+    fact('read by', item.consumers.length > 0 ? links(item.consumers, app) : readersWords(item, app))));
+}
+
+// Who reads what no later step does.
+function readersWords(item, app) {
+  const values = item.kind === 'step' ? app.report.values : app.entry.loweredBuffers;
+  const roles = item.outputs.map((index) => (values[index] || {}).role);
+  if (roles.includes('output')) return 'the caller';
+  if (roles.includes('carried')) return 'the loop: its condition, or its next trip';
+  return roles.includes('state') ? 'the next replay' : 'no step';
 }
 
 const KIND_ORDER = ['kernel', 'algorithm', 'precision', 'epilogue', 'prologue', 'fusion', 'in-place', 'layout', 'copy', 'fold'];
