@@ -65,7 +65,9 @@ class Model:
         def field(key, v):
             if isinstance(v, Model):
                 return _message(f1=key, f6=v.graph(), f20=5)
-            return _message(f1=key, f8=list(v), f20=7) if isinstance(v, (list, tuple)) else _message(f1=key, f3=v, f20=2)
+            if isinstance(v, (list, tuple)):
+                return _message(f1=key, f8=list(v), f20=7)
+            return _message(f1=key, f3=v, f20=2)
         lists = [field(key, v) for key, v in attributes.items()]
         self.nodes.append(_message(f1=list(inputs), f2=[output], f3=name or f"{op}.{len(self.nodes)}", f4=op, f5=lists))
         return output
@@ -86,7 +88,8 @@ def transformer(tokens=48, width=64, heads=4):
     m.ints("joined", tokens, width)
 
     def linear(source, name, rows, columns):
-        product = m.node("MatMul", [source, m.weight(f"{name}.weight", rows, columns)], f"{name}.product", f"{name}/MatMul")
+        weight = m.weight(f"{name}.weight", rows, columns)
+        product = m.node("MatMul", [source, weight], f"{name}.product", f"{name}/MatMul")
         return m.node("Add", [product, m.weight(f"{name}.bias", columns)], f"{name}.out", f"{name}/Add")
 
     def heads_of(source, name, order):

@@ -13,7 +13,9 @@ class Page:
 
     def settle(self):
         """Until two frames are drawn."""
-        self.browser.run("window.__drawn = 0; requestAnimationFrame(() => requestAnimationFrame(() => { window.__drawn = 1 }))")
+        self.browser.run("""
+            window.__drawn = 0;
+            requestAnimationFrame(() => requestAnimationFrame(() => { window.__drawn = 1 }))""")
         self.browser.wait("return window.__drawn")
 
     def view(self, name):
@@ -40,10 +42,12 @@ class Page:
         return self.browser.run("""
             const rows = [...document.querySelectorAll(`#view-${arguments[0]} .row`)];
             rows.sort((a, b) => a.dataset.index - b.dataset.index);
-            return rows.map((r) => [...r.querySelectorAll('.cells > *')].map((c) => c.textContent.replaceAll('\\u00a0', ' ')))""", view)
+            const text = (cell) => cell.textContent.replaceAll('\\u00a0', ' ');
+            return rows.map((r) => [...r.querySelectorAll('.cells > *')].map(text))""", view)
 
     def row_count(self, view):
-        return int(self.browser.run("return document.querySelector(`#view-${arguments[0]} .list`).getAttribute('aria-rowcount')", view))
+        return int(self.browser.run("""
+            return document.querySelector(`#view-${arguments[0]} .list`).getAttribute('aria-rowcount')""", view))
 
     def story(self):
         return (self.browser.text("#story") or "").replace("\u00a0", " ")
@@ -59,7 +63,8 @@ class Page:
 
     def counterparts(self):
         """Numbers of the lowered steps that are marked as counterparts."""
-        return self.browser.run("return [...document.querySelectorAll('.low.is-counterpart')].map((e) => Number(e.dataset.low))")
+        return self.browser.run("""
+            return [...document.querySelectorAll('.low.is-counterpart')].map((e) => Number(e.dataset.low))""")
 
     def chart(self, view):
         """The box of a view's chart on the screen."""

@@ -102,7 +102,8 @@ class Views(ReportCase):
             found = self.page.counterparts()
             self.assertNotEqual(found, [], f"step {step['step']}")
             for number in found:
-                self.assertTrue(set(lowered[number]["sources"]) <= set(step["sources"]), f"step {step['step']}, {number}")
+                sources = set(lowered[number]["sources"])
+                self.assertTrue(sources <= set(step["sources"]), f"step {step['step']}, {number}")
             linked = max(linked, len(found))
         if len(lowered) > len(self.report.steps):
             self.assertGreater(linked, 1)
@@ -157,20 +158,20 @@ class Views(ReportCase):
         self.assertEqual(self.page.heading(), first[0])
         self.assertIn(first[2], self.page.story())
         box = self.page.chart("memory")
+        left, top = box["x"] + MEMORY_MARGIN["left"], box["y"] + MEMORY_MARGIN["top"]
         plot = box["height"] - MEMORY_MARGIN["top"] - MEMORY_MARGIN["bottom"]
         wide = box["width"] - MEMORY_MARGIN["left"] - MEMORY_MARGIN["right"]
         hits = 0
         for share in (0.06, 0.31, 0.52, 0.69, 0.94):
             browser.keys("Escape")
-            browser.click_at(box["x"] + MEMORY_MARGIN["left"] + share * wide, box["y"] + MEMORY_MARGIN["top"] + plot - 6)
+            browser.click_at(left + share * wide, top + plot - 6)
             name = self.page.heading()
             if name is None:
                 continue  # nothing lives there
             hits += 1
-            row = next(r for r in self.page.browser.run("""
-                return [[document.querySelector('#story .figures').innerText.replaceAll('\\u00a0', ' ')]]"""))
-            offset = int(row[0].split("offset\n+")[1].split("\n")[0].replace(",", ""))
-            first_step, last_step = (int(n) for n in row[0].split("lives\n")[1].split("\u2013"))
+            figures = browser.text("#story .figures")
+            offset = int(figures.split("offset\n+")[1].split("\n")[0].replace(",", ""))
+            first_step, last_step = (int(n) for n in figures.split("lives\n")[1].split("\u2013"))
             step = int(share * len(self.report.steps))
             self.assertLessEqual(offset, 7 / plot * self.report.data["header"]["arena_bytes"])
             self.assertTrue(first_step <= step <= last_step, (name, first_step, step, last_step))
@@ -185,7 +186,8 @@ class Views(ReportCase):
         colours = browser.run("""
             const c = document.querySelector('#view-roofline canvas');
             const p = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
-            const seen = new Set(); for (let i = 0; i < p.length; i += 4) seen.add(p[i] << 16 | p[i + 1] << 8 | p[i + 2]);
+            const seen = new Set();
+            for (let i = 0; i < p.length; i += 4) seen.add(p[i] << 16 | p[i + 1] << 8 | p[i + 2]);
             return seen.size""")
         self.assertGreater(colours, 10)
 
@@ -231,8 +233,11 @@ class Views(ReportCase):
             browser.keys("j")
             self.page.settle()
             wide = browser.run("""
-                const out = [...document.querySelectorAll('header *, nav *, .view:not([hidden]) > *, .story *')].filter((e) => {
-                  const box = e.getBoundingClientRect(); return box.width > 0 && box.right > innerWidth + 0.5 && !e.closest('.list') });
+                const all = document.querySelectorAll('header *, nav *, .view:not([hidden]) > *, .story *');
+                const out = [...all].filter((e) => {
+                  const box = e.getBoundingClientRect();
+                  return box.width > 0 && box.right > innerWidth + 0.5 && !e.closest('.list');
+                });
                 return [document.documentElement.scrollWidth, out.map((e) => e.className || e.tagName)]""")
             self.assertEqual(wide, [800, []], name)
             self.assertTrue(self.page.heading() or name == "decisions", name)
@@ -246,21 +251,24 @@ class Views(ReportCase):
         for _ in range(12):
             browser.keys("Tab")
             name, outline = browser.run("""
-                const e = document.activeElement; return [e.id + e.className + e.textContent, getComputedStyle(e).outlineStyle]""")
+                const e = document.activeElement;
+                return [e.id + e.className + e.textContent, getComputedStyle(e).outlineStyle]""")
             if name not in ("", None) and browser.run("return document.activeElement !== document.body"):
                 self.assertNotEqual(outline, "none", name)
                 seen.add(name)
         self.assertGreater(len(seen), 4)
         roles = browser.run("""
-            const bad = [...document.querySelectorAll('button, input, select, [role=grid], canvas:not([aria-hidden])')].filter((e) =>
-              !(e.textContent.trim() || e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.closest('label')));
+            const all = document.querySelectorAll('button, input, select, [role=grid], canvas:not([aria-hidden])');
+            const named = (e) => e.textContent.trim() || e.getAttribute('aria-label') || e.closest('label');
+            const bad = [...all].filter((e) => !named(e));
             return [bad.map((e) => e.outerHTML), document.querySelectorAll('[role=tab][aria-selected=true]').length]""")
         self.assertEqual(roles, [[], 1])
 
     def test_print(self):
         rows, pictures = browser.run("""
             dispatchEvent(new Event('beforeprint'));
-            const found = [document.querySelectorAll('#paper tbody tr').length, document.querySelectorAll('#paper canvas').length];
+            const count = (selector) => document.querySelectorAll(selector).length;
+            const found = [count('#paper tbody tr'), count('#paper canvas')];
             dispatchEvent(new Event('afterprint'));
             return found""")
         self.assertEqual([rows, pictures], [len(self.report.steps), 3])
@@ -309,7 +317,9 @@ class Hostile(ReportCase):
         self.assertNotIn("unsafe", policy)
         title = browser.run("""
             document.body.insertAdjacentHTML('beforeend', arguments[0]);
-            const s = document.createElement('script'); s.textContent = "document.title = 'run'"; document.body.append(s);
+            const script = document.createElement('script');
+            script.textContent = "document.title = 'run'";
+            document.body.append(script);
             return document.title""", onnx_models.HOSTILE[0])
         self.page.settle()
         self.assertEqual(title, "hostile.aicf \u2013 aicf")
@@ -350,8 +360,8 @@ class NumberedDecisions(ReportCase):
     def setUpClass(cls):
         super().setUpClass()
         steps = cls.report.steps
-        kernel = {"kind": "kernel", "subject": "a sentence", "choice": steps[1]["kernel"], "reason": "measured", "cost_us": 9.0,
-                  "step": 1, "nodes": steps[1]["sources"], "pass": "choose-kernels", "measured_us": 4.0,
+        kernel = {"kind": "kernel", "subject": "a sentence", "choice": steps[1]["kernel"], "reason": "measured",
+                  "cost_us": 9.0, "step": 1, "nodes": steps[1]["sources"], "pass": "choose-kernels", "measured_us": 4.0,
                   "alternatives": [{"choice": "another.kernel", "cost_us": 5.0, "measured_us": 6.0}]}
         edge = {"kind": "fusion", "subject": "an edge", "choice": "separate", "reason": "only-legal", "pass": "fuse",
                 "nodes": steps[1]["sources"][-1:], "into": steps[2]["sources"][:1],
@@ -365,8 +375,8 @@ class NumberedDecisions(ReportCase):
         self.assertIn("time tuned\n4.00 \u00b5s", browser.text("#top").replace("\u00a0", " "))
         browser.click(".card[data-step='1']")
         story = self.page.story()
-        for part in ("Decisions (2)", "time measured\n4.00 \u00b5s", "4.00 \u00b5s measured, 9.00 \u00b5s predicted", "(1.50\u00d7)",
-                     "another.kernel", "an edge", "family: has no place to go"):
+        for part in ("Decisions (2)", "time measured\n4.00 \u00b5s", "4.00 \u00b5s measured, 9.00 \u00b5s predicted",
+                     "(1.50\u00d7)", "another.kernel", "an edge", "family: has no place to go"):
             self.assertIn(part, story)
         browser.keys("j")
         self.assertIn("Decisions (1)", self.page.story())
@@ -411,8 +421,9 @@ class ManySteps(ReportCase):
         ready = float(browser.run("return document.documentElement.dataset.ready"))
         painted = browser.run("return performance.getEntriesByType('paint').map((e) => e.startTime).pop()")
         keystrokes = {name: self.keystroke(name) for name in ("graph", "decisions", "timeline", "memory", "roofline")}
-        print(f"\n{len(self.report.steps)} steps: shown after {max(ready, painted):.0f} ms; a keystroke of a search takes "
-              + ", ".join(f"{ms:.0f} ms ({name})" for name, ms in keystrokes.items()))
+        each = ", ".join(f"{ms:.0f} ms ({name})" for name, ms in keystrokes.items())
+        print(f"\n{len(self.report.steps)} steps: shown after {max(ready, painted):.0f} ms; "
+              f"a keystroke of a search takes {each}")
         self.assertLess(max(ready, painted), RENDER_LIMIT_MS)
         self.assertLess(max(keystrokes.values()), KEYSTROKE_LIMIT_MS)
         self.assertLess(browser.run("return document.querySelectorAll('*').length"), 3000)

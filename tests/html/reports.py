@@ -73,7 +73,8 @@ class Workshop:
             more = []
             if profile:
                 trace = self.path(f"{name}.trace.json")
-                self.tool("aicf-run", artifact, f"--export-profile={trace}", "--warm-up=20", "--duration=0", "--iterations=5")
+                self.tool("aicf-run", artifact, f"--export-profile={trace}", "--warm-up=20", "--duration=0",
+                          "--iterations=5")
                 more = [f"--profile={trace}"]
             self.tool("aicf-inspect", artifact, f"--html={page}", *more)
             self.made[key] = Report(page)

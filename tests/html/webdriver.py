@@ -18,7 +18,8 @@ KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Down": "\ue015", "Up": "\ue013",
 def missing():
     """Why no browser can be driven here; empty where one can."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
-    absent = [name for name, path in (("chromium", browser), ("chromedriver", shutil.which("chromedriver"))) if not path]
+    programs = {"chromium": browser, "chromedriver": shutil.which("chromedriver")}
+    absent = [name for name, path in programs.items() if not path]
     return f"{' and '.join(absent)} not found (Debian: apt-get install chromium chromium-driver)" if absent else ""
 
 
@@ -29,7 +30,7 @@ class WebDriverError(Exception):
 class Browser:
     """One browser with one window. Use as a context manager."""
 
-    def __init__(self, width=1280, height=800, dark=False):
+    def __init__(self, width=1280, height=800):
         self.profile = tempfile.TemporaryDirectory(prefix="aicf-html-")
         with socket.socket() as probe:  # a port that is free now
             probe.bind(("127.0.0.1", 0))
@@ -39,7 +40,7 @@ class Browser:
         self.session = ""
         try:
             self._wait()
-            self._start(width, height, dark)
+            self._start(width, height)
         except BaseException:
             self.close()
             raise
@@ -52,7 +53,7 @@ class Browser:
             time.sleep(0.05)
         raise WebDriverError("chromedriver does not answer")
 
-    def _start(self, width, height, dark):
+    def _start(self, width, height):
         arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                      "--hide-scrollbars=false", f"--window-size={width},{height}", "--force-device-scale-factor=1",
                      "--disable-background-networking", f"--user-data-dir={self.profile.name}", "about:blank"]
@@ -61,7 +62,6 @@ class Browser:
         always = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
         reply = self._send("POST", "/session", {"capabilities": {"alwaysMatch": always}})
         self.session = f"/session/{reply['sessionId']}"
-        self.scheme("dark" if dark else "light")
         self.size(width, height)
         self.log("performance")
 
@@ -97,7 +97,8 @@ class Browser:
 
     def size(self, width, height):
         """Size of the page itself."""
-        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+                      mobile=False)
 
     def scheme(self, name):
         """What the system prefers: light or dark."""

@@ -1,6 +1,7 @@
 // A canvas that follows its box and the screen's density, redraws when asked, and knows what is where.
 
-const SMALL_FONT = '11px ui-sans-serif, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans Condensed", sans-serif';
+const SMALL_FONT = '11px ui-sans-serif, -apple-system, "Segoe UI", Roboto, "Noto Sans", '
+  + '"DejaVu Sans Condensed", sans-serif';
 
 class Chart {
   // draw(g, width, height, ink), hit(x, y) -> item or null, tip(item) -> lines, pick(item).

@@ -9,15 +9,14 @@ class DecisionsView {
     this.chips = el('div', {class: 'chips', role: 'group', 'aria-label': 'Kinds of decisions'});
     this.table = new DataTable({
       label: 'Decisions', onCurrent: (d) => this.current(d), details: (d) => decisionDetails(d, app),
-      empty: 'No decision matches.',
       columns: [
-        {title: 'kind', width: '5rem', cell: (d) => kindTag(d.kind), value: (d) => d.kind},
-        {title: 'step', width: '3.2rem', number: true, text: (d) => stepsText(d), value: (d) => (d.steps[0] || {}).id},
-        {title: 'about', width: 'minmax(9rem, 1.3fr)', text: (d) => d.about, value: (d) => d.about},
-        {title: 'choice', width: 'minmax(8rem, 1fr)', text: (d) => d.choice, value: (d) => d.choice},
-        {title: 'reason', width: 'minmax(7rem, 1fr)', text: (d) => d.reason, value: (d) => d.reason},
-        {title: 'cost', width: '4.4rem', number: true, text: (d) => timeText(costOf(d.raw)), value: (d) => costOf(d.raw)},
-        {title: 'others', width: '3.2rem', number: true, text: (d) => d.alternatives.length || NONE, value: (d) => d.alternatives.length},
+        {...column('kind', '5rem', (d) => d.kind), cell: (d) => kindTag(d.kind)},
+        numbers('step', '3.2rem', stepsText, (d) => (d.steps[0] || {}).id),
+        column('about', 'minmax(9rem, 1.3fr)', (d) => d.about),
+        column('choice', 'minmax(8rem, 1fr)', (d) => d.choice),
+        column('reason', 'minmax(7rem, 1fr)', (d) => d.reason),
+        numbers('cost', '4.4rem', (d) => timeText(costOf(d.raw)), (d) => costOf(d.raw)),
+        numbers('others', '3.2rem', (d) => d.alternatives.length || NONE, (d) => d.alternatives.length),
       ],
     });
     this.element = el('div', {class: 'view decisions-view'}, this.chips, this.table.element);
@@ -27,7 +26,8 @@ class DecisionsView {
     this.entry = entry;
     this.kinds.clear();
     this.table.open.clear();
-    if (entry.decisions.length === 0) this.table.emptyText = 'This artifact carries no decisions: it was compiled with --strip.';
+    this.table.emptyText = entry.decisions.length > 0 ? 'No decision matches.'
+      : 'This artifact carries no decisions: it was compiled with --strip.';
     this.drawChips();
     this.filter('');
   }
@@ -35,23 +35,28 @@ class DecisionsView {
   drawChips() {
     const counts = new Map();
     for (const d of this.entry.decisions) counts.set(d.kind, (counts.get(d.kind) || 0) + 1);
-    fill(this.chips, [...counts].map(([kind, count]) => append(
-      button(kind, {class: 'chip', 'aria-pressed': String(this.kinds.has(kind)), 'data-kind': kind}, () => this.toggleKind(kind)),
-      [el('span', {class: 'count'}, count.toLocaleString('en'))])));
+    fill(this.chips, [...counts].map(([kind, count]) => {
+      const props = {class: 'chip', 'aria-pressed': String(this.kinds.has(kind)), 'data-kind': kind};
+      const chip = button(kind, props, () => this.toggleKind(kind));
+      return append(chip, [el('span', {class: 'count'}, count.toLocaleString('en'))]);
+    }));
   }
 
   toggleKind(kind) {
     if (!this.kinds.delete(kind)) this.kinds.add(kind);
-    for (const chip of this.chips.children) chip.setAttribute('aria-pressed', String(this.kinds.has(chip.dataset.kind)));
+    for (const chip of this.chips.children) {
+      chip.setAttribute('aria-pressed', String(this.kinds.has(chip.dataset.kind)));
+    }
     this.app.search();
   }
 
   filter(text) {
-    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = wordsOf(text);
     const found = this.entry.decisions.filter((d) =>
       (this.kinds.size === 0 || this.kinds.has(d.kind)) && words.every((w) => d.search.includes(w)));
     this.table.setItems(found);
-    return text || this.kinds.size > 0 ? `${found.length.toLocaleString('en')} of ${plural(this.entry.decisions.length, 'decision')}` : '';
+    if (!text && this.kinds.size === 0) return '';
+    return `${found.length.toLocaleString('en')} of ${plural(this.entry.decisions.length, 'decision')}`;
   }
 
   // A decision's step is shown beside it.
@@ -95,8 +100,9 @@ function kindTag(kind) {
 }
 
 function stepsText(decision) {
-  if (decision.steps.length === 0) return NONE;
-  return decision.steps.length === 1 ? decision.steps[0].id : `${decision.steps[0].id} +${decision.steps.length - 1}`;
+  const [first, ...more] = decision.steps;
+  if (!first) return NONE;
+  return more.length === 0 ? first.id : `${first.id} +${more.length}`;
 }
 
 // Measured where it was, else predicted.
@@ -115,7 +121,7 @@ function costWords(raw) {
 function alternativeRow(alternative, chosenCost) {
   const refusal = asText(alternative.refusal);
   const cost = costOf(alternative);
-  const slower = isNumber(cost) && isNumber(chosenCost) && chosenCost > 0 ? `${digits(cost / chosenCost)}\u00d7` : '';
+  const slower = cost / chosenCost >= 0 ? `${digits(cost / chosenCost)}\u00d7` : '';
   return el('tr', {class: refusal ? 'refused' : 'legal'},
     el('td', {class: 'alternative'}, asText(alternative.choice)),
     el('td', null, refusal || (isNumber(cost) ? costWords(alternative) : 'legal; no cost is known'),
@@ -131,15 +137,17 @@ function alternativesTable(decision) {
 }
 
 function stepLinks(steps, app) {
-  const shown = steps.slice(0, 40).map((s) => button(`step ${s.id}`, {class: 'link', title: nodesText(s)}, () => app.go('graph', s)));
-  return [shown.flatMap((b, i) => (i === 0 ? [b] : [' ', b])), steps.length > 40 && ` and ${steps.length - 40} more`];
+  const shown = steps.slice(0, 40).map((step) =>
+    button(`step ${step.id}`, {class: 'link', title: nodesText(step)}, () => app.go('graph', step)));
+  const spaced = shown.flatMap((link, i) => (i === 0 ? [link] : [' ', link]));
+  return [spaced, steps.length > 40 && ` and ${steps.length - 40} more`];
 }
 
 function decisionDetails(decision, app) {
-  const fact = (name, value) => value && value.length !== 0 && el('div', {class: 'fact'}, el('dt', null, name), el('dd', null, value));
   return [
-    el('dl', {class: 'facts'}, fact('about', decision.subject), fact('choice', decision.choice), fact('reason', decision.reason),
-      fact('decided by', decision.pass), fact('steps', decision.steps.length > 0 && stepLinks(decision.steps, app))),
+    el('dl', {class: 'facts'},
+      fact('about', decision.subject), fact('choice', decision.choice), fact('reason', decision.reason),
+      fact('decided by', decision.pass), decision.steps.length > 0 && fact('steps', stepLinks(decision.steps, app))),
     alternativesTable(decision),
   ];
 }

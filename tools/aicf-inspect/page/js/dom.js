@@ -42,7 +42,8 @@ function cut(text, name) {
 function cutMiddle(text, name) {
   const tail = Math.min(10, Math.floor(text.length / 2));
   if (text.length < 22) return cut(text, name);
-  return el('span', {class: `cut-middle ${name || ''}`, title: text}, cut(text.slice(0, -tail)), el('span', {class: 'tail'}, text.slice(-tail)));
+  return el('span', {class: `cut-middle ${name || ''}`, title: text}, cut(text.slice(0, -tail)),
+    el('span', {class: 'tail'}, text.slice(-tail)));
 }
 
 function button(text, props, onClick) {

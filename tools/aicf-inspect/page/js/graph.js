@@ -9,7 +9,8 @@ class GraphView {
   constructor(app) {
     this.app = app;
     this.title = 'Graph';
-    this.list = new VirtualList({label: 'Steps: before fusion on the left, the plan on the right', className: 'graph'});
+    const name = 'Steps: before fusion on the left, the plan on the right';
+    this.list = new VirtualList({label: name, className: 'graph'});
     this.before = el('canvas', {class: 'lanes before', 'aria-hidden': 'true'});
     this.after = el('canvas', {class: 'lanes after', 'aria-hidden': 'true'});
     this.note = el('p', {class: 'note'});
@@ -26,22 +27,29 @@ class GraphView {
     this.all = groupsOf(entry);
     this.allEdges = null;
     this.most = entry.steps.reduce((m, s) => Math.max(m, s.us || 0), 0);
-    const before = entry.lowered.length > 0 ? plural(entry.lowered.length, 'lowered step')
-      : entry.loweredError ? `not readable: ${entry.loweredError}` : 'not in this artifact; source nodes';
-    const fused = entry.lowered.filter((l) => l.into).length - entry.steps.filter((s) => s.lowered.length > 0).length;
-    const gone = entry.lowered.filter((l) => !l.into).length;
-    const words = [fused > 0 && `${fused} fused into others`, gone > 0 && `${gone} became no step`].filter(Boolean);
-    fill(this.headings,
-      el('div', null, el('h2', null, 'Before fusion'), el('span', {class: 'muted'}, before)),
-      el('div', null, el('h2', null, 'Plan'), el('span', {class: 'muted'},
-        [plural(entry.steps.length, 'step'), ...words].join(', '))),
-      legend(entry.steps.concat(entry.lowered)));
+    this.drawHead(entry);
     this.filter('');
   }
 
+  drawHead(entry) {
+    const before = entry.lowered.length > 0 ? plural(entry.lowered.length, 'lowered step')
+      : entry.loweredError ? `not readable: ${entry.loweredError}` : 'not in this artifact; source nodes';
+    const linked = entry.lowered.filter((l) => l.into).length;
+    const fused = linked - entry.steps.filter((s) => s.lowered.length > 0).length;
+    const gone = entry.lowered.filter((l) => !l.into).length;
+    const words = [plural(entry.steps.length, 'step')];
+    if (fused > 0) words.push(`${fused} fused into others`);
+    if (gone > 0) words.push(`${gone} became no step`);
+    fill(this.headings,
+      el('div', null, el('h2', null, 'Before fusion'), el('span', {class: 'muted'}, before)),
+      el('div', null, el('h2', null, 'Plan'), el('span', {class: 'muted'}, words.join(', '))),
+      legend(entry.steps.concat(entry.lowered)));
+  }
+
   filter(text) {
-    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    this.groups = words.length === 0 ? this.all : this.all.filter((g) => words.every((w) => g.search.includes(w)));
+    const words = wordsOf(text);
+    const holds = (group) => words.every((w) => group.search.includes(w));
+    this.groups = words.length === 0 ? this.all : this.all.filter(holds);
     this.rowOf = new Map();
     this.groups.forEach((group, index) => {
       if (group.step) this.rowOf.set(group.step, index);
@@ -52,7 +60,9 @@ class GraphView {
     this.list.element.scrollTop = 0;
     this.list.setRows(this.groups.length, (i) => this.groups[i].height, (i) => this.row(i));
     this.show();
-    return words.length === 0 ? '' : `${this.groups.filter((g) => g.step).length} of ${plural(this.entry.steps.length, 'step')}`;
+    if (words.length === 0) return '';
+    const found = this.groups.filter((g) => g.step).length;
+    return `${found.toLocaleString('en')} of ${plural(this.entry.steps.length, 'step')}`;
   }
 
   makeEdges() {
@@ -63,20 +73,23 @@ class GraphView {
       for (const node of shown) {
         for (const next of node.consumers) {
           const by = place.get(next) - place.get(node);
-          if (by > 0) edges.push({from: this.order(node), to: this.order(next), next: by === 1, a: node, b: next});
+          if (!(by > 0)) continue;
+          edges.push({from: this.order(node), to: this.order(next), next: by === 1, a: node, b: next});
         }
       }
       assignLanes(edges);
       return edges;
     };
-    if (this.groups !== this.all) [this.edgesBefore, this.edgesAfter] = [collect(this.entry.lowered), collect(this.entry.steps)];
-    else [this.edgesBefore, this.edgesAfter] = this.allEdges ||= [collect(this.entry.lowered), collect(this.entry.steps)];
+    const both = () => [collect(this.entry.lowered), collect(this.entry.steps)];
+    const edges = this.groups === this.all ? (this.allEdges ||= both()) : both();
+    [this.edgesBefore, this.edgesAfter] = edges;
   }
 
   // Place of a node's row: group and line in it, as one number.
   order(node) {
     const index = this.rowOf.get(node);
-    return node.kind === 'step' ? index * 1000 : index * 1000 + Math.min(999, this.groups[index].lowered.indexOf(node));
+    if (node.kind === 'step') return index * 1000;
+    return index * 1000 + Math.min(999, this.groups[index].lowered.indexOf(node));
   }
 
   yOf(order, after) {
@@ -88,32 +101,48 @@ class GraphView {
   }
 
   row(index) {
-    const group = this.groups[index];
-    const chosen = this.app.selection;
-    const own = (node) => (node === chosen ? 'true' : 'false');
-    const counterpart = chosen && chosen.kind === 'lowered' ? chosen.into : chosen;
-    const lines = Math.max(1, group.lowered.length, group.nodes.length);
-    const left = group.lowered.length > 0 ? group.lowered.map((low) => el('div', {
-      class: `low ${chosen && chosen.kind === 'step' && low.into === chosen ? 'is-counterpart' : ''}`, role: 'gridcell',
-      'data-low': low.position, 'aria-selected': own(low)},
-    el('span', {class: 'index'}, low.position), swatch(low.family), (low.sources.length === 1 ? cutMiddle : cut)(nodesText(low), 'nodes'),
-    el('span', {class: 'op'}, opName(low.problem)), el('span', {class: 'shape'}, shapeText((low.problem.out[0] || [])[1]))))
-      : group.nodes.map((name) => el('div', {class: 'low source', role: 'gridcell'}, el('span', {class: 'index'}), el('i'), cutMiddle(name, 'nodes')));
-    return el('div', {class: `band ${group.step ? `g-${groupOf(group.step.family)}` : 'gone'}`, role: 'row', id: `group-${index}`,
-      'data-index': index, 'aria-selected': own(group.step)},
-    el('div', {class: 'lows'}, left),
-    group.step ? this.card(group.step, counterpart, own, lines) : el('div', {class: 'card gone', role: 'gridcell'},
-      cut(goneText(group, this.entry), 'why')));
+    const {step, lowered, nodes} = this.groups[index];
+    const left = lowered.length > 0 ? lowered.map((low) => this.lowRow(low)) : nodes.map(sourceRow);
+    const right = step ? this.card(step, left.length)
+      : el('div', {class: 'card gone', role: 'gridcell'}, cut(goneText(this.groups[index], this.entry), 'why'));
+    return el('div', {
+      class: `band ${step ? `g-${groupOf(step.family)}` : 'gone'}`, role: 'row', id: `group-${index}`,
+      'data-index': index, 'aria-selected': this.isSelected(step),
+    }, el('div', {class: 'lows'}, left), right);
   }
 
-  card(step, counterpart, own, lines) {
+  isSelected(node) {
+    return String(Boolean(node) && node === this.app.selection);
+  }
+
+  lowRow(low) {
+    const chosen = this.app.selection;
+    const counterpart = chosen && chosen.kind === 'step' && low.into === chosen;
+    const name = nodesText(low);
+    return el('div', {
+      class: `low ${counterpart ? 'is-counterpart' : ''}`, role: 'gridcell', 'data-low': low.position,
+      'aria-selected': this.isSelected(low),
+    },
+    el('span', {class: 'index'}, low.position), swatch(low.family),
+    low.sources.length === 1 ? cutMiddle(name, 'nodes') : cut(name, 'nodes'),
+    el('span', {class: 'op'}, opName(low.problem)),
+    el('span', {class: 'shape'}, outputShape(low)));
+  }
+
+  card(step, lines) {
+    const chosen = this.app.selection;
+    const counterpart = chosen && chosen.kind === 'lowered' && chosen.into === step;
     const share = this.most > 0 ? (step.us || 0) / this.most : 0;
-    const linked = counterpart === step && this.app.selection !== step;
-    return el('div', {class: `card ${linked ? 'is-counterpart' : ''}`, role: 'gridcell', 'data-step': step.id, 'aria-selected': own(step)},
-      el('span', {class: 'index'}, step.id), cut(asText(step.kernel), 'kernel'),
-      el('span', {class: 'bar', vars: {'--share': share.toFixed(4)}}), el('span', {class: 'time'}, timeText(step.us)),
-      lines > 1 && el('span', {class: 'more muted'}, [shapeText((step.problem.out[0] || [])[1]), plural(step.sources.length, 'node'),
-        step.lowered.length > 1 && `${step.lowered.length} steps in one`].filter(Boolean).join(' \u00b7 ')));
+    const more = [outputShape(step), plural(step.sources.length, 'node')];
+    if (step.lowered.length > 1) more.push(`${step.lowered.length} steps in one`);
+    return el('div', {
+      class: `card ${counterpart ? 'is-counterpart' : ''}`, role: 'gridcell', 'data-step': step.id,
+      'aria-selected': this.isSelected(step),
+    },
+    el('span', {class: 'index'}, step.id), cut(asText(step.kernel), 'kernel'),
+    el('span', {class: 'share', vars: {'--share': share.toFixed(4)}}),
+    el('span', {class: 'time'}, timeText(step.us)),
+    lines > 1 && el('span', {class: 'more muted'}, more.join(' \u00b7 ')));
   }
 
   clicked(event) {
@@ -155,7 +184,8 @@ class GraphView {
     const chosen = this.app.selection;
     const ink = inks();
     const isChosen = (edge) => Boolean(chosen) && (edge.a === chosen || edge.b === chosen);
-    for (const [canvas, edges, after] of [[this.before, this.edgesBefore, false], [this.after, this.edgesAfter, true]]) {
+    const sides = [[this.before, this.edgesBefore, false], [this.after, this.edgesAfter, true]];
+    for (const [canvas, edges, after] of sides) {
       const width = canvas.clientWidth, height = canvas.clientHeight;
       if (width === 0 || !edges) continue;
       const density = window.devicePixelRatio || 1;
@@ -163,8 +193,10 @@ class GraphView {
       canvas.height = height * density;
       const g = canvas.getContext('2d');
       g.scale(density, density);
-      drawLanes(g, edges, {x: after ? 5 : width - 5, side: after ? 1 : -1, height, rows: this.dots(after, ink),
-        yOf: (order) => this.yOf(order, after), ink, chosen: isChosen});
+      drawLanes(g, edges, {
+        x: after ? 5 : width - 5, side: after ? 1 : -1, height, rows: this.dots(after, ink),
+        yOf: (order) => this.yOf(order, after), ink, chosen: isChosen,
+      });
     }
   }
 
@@ -181,6 +213,15 @@ class GraphView {
     }
     return dots;
   }
+}
+
+function sourceRow(name) {
+  const props = {class: 'low source', role: 'gridcell'};
+  return el('div', props, el('span', {class: 'index'}), el('i'), cutMiddle(name, 'nodes'));
+}
+
+function outputShape(item) {
+  return shapeText((item.problem.out[0] || [])[1]);
 }
 
 function nodesText(item) {
@@ -217,6 +258,7 @@ function groupFor(step, lowered) {
 // Why lowered steps have no step: what was decided about their nodes.
 function goneText(group, entry) {
   const names = new Set(group.lowered.flatMap((l) => l.sources));
-  const why = entry.decisions.find((d) => ['copy', 'fold'].includes(d.kind) && d.choice !== 'copy' && d.nodes.some((n) => names.has(n)));
+  const removes = (d) => ['copy', 'fold'].includes(d.kind) && d.choice !== 'copy';
+  const why = entry.decisions.find((d) => removes(d) && d.nodes.some((n) => names.has(n)));
   return why ? `no step: ${why.choice}` : 'no step';
 }

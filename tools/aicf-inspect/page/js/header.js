@@ -6,10 +6,13 @@ function headline(app) {
   const {entry} = app;
   const nodes = new Set([...data.steps.flatMap((s) => s.sources), ...entry.lowered.flatMap((l) => l.sources)]).size;
   const images = (header.images || []).reduce((sum, i) => sum + i.bytes, 0);
+  const what = [asText(header.target), `${asText(header.math)} math`];
+  if (entry.loweredName) what.push(`graph ${asText(entry.loweredName)}`);
+  const code = `${(header.images || []).length} / ${bytesText(images)}`;
   const over = header.arena_lower_bound > 0 ? header.arena_bytes / header.arena_lower_bound : 1;
   return [
     el('div', {class: 'name'}, el('h1', {title: data.title}, data.title),
-      cut([asText(header.target), `${asText(header.math)} math`, entry.loweredName && `graph ${asText(entry.loweredName)}`].filter(Boolean).join(' \u00b7 '), 'muted')),
+      cut(what.join(' \u00b7 '), 'muted')),
     figures([
       ['steps', entry.steps.length.toLocaleString('en'), 'steps of the plan, of this entry point'],
       ['source nodes', nodes.toLocaleString('en'), 'nodes of the model that became steps'],
@@ -17,7 +20,7 @@ function headline(app) {
       ['arena, over its bound', `${bytesText(header.arena_bytes)}, ${over.toFixed(3)}\u00a0\u00d7`,
         `the lower bound is the largest set of bytes live at once: ${bytesText(header.arena_lower_bound)}`],
       ['weights', bytesText(header.weights_bytes)],
-      (header.images || []).length > 0 && ['device code', `${header.images.length} / ${bytesText(images)}`, 'images and their bytes'],
+      images > 0 && ['device code', code, 'images and their bytes'],
       ['decisions', entry.decisions.length.toLocaleString('en')],
     ]),
     el('div', {class: 'actions'}, entries.length > 1 && entrySwitch(app),
@@ -43,15 +46,26 @@ function facts(object) {
 function aboutPage(app) {
   const {data} = app.report;
   const header = data.header || {};
-  const tensors = (list) => (list || []).map((t) => `${t.name}: ${t.dtype} ${shapeText(t.shape)}`);
+  const sections = (header.sections || []).map((s) =>
+    [el('td', null, s.kind), numberCell(bytesText(s.bytes)), el('td', {class: 'hash'}, s.hash)]);
   return [
     part('Provenance', facts(header.provenance || {})),
-    (data.entry_points || []).map((e) => part(`Entry point ${e.name}`, el('dl', {class: 'facts'},
-      fact('inputs', nodeList(tensors(e.inputs))), fact('outputs', nodeList(tensors(e.outputs))),
-      fact('steps', `${e.first_step}\u2013${e.first_step + e.step_count - 1}`)))),
-    part('Sections', el('table', {class: 'alternatives'}, el('tbody', null, (header.sections || []).map((s) =>
-      el('tr', null, el('td', null, s.kind), el('td', {class: 'number'}, bytesText(s.bytes)), el('td', {class: 'hash'}, s.hash)))))),
-    (header.images || []).length > 0 && part('Device code', el('p', null,
-      `${plural(header.images.length, 'image')} for ${[...new Set(header.images.map((i) => i.arch))].join(', ')}, compiled by ${[...new Set(header.images.map((i) => i.compiler))].join(', ')}`)),
+    (data.entry_points || []).map(entryPart),
+    part('Sections', rowsTable('alternatives', sections)),
+    imagesPart(header.images || []),
   ];
+}
+
+function entryPart(entry) {
+  const tensors = (list) => nodeList((list || []).map((t) => `${t.name}: ${t.dtype} ${shapeText(t.shape)}`));
+  return part(`Entry point ${entry.name}`, el('dl', {class: 'facts'},
+    fact('inputs', tensors(entry.inputs)), fact('outputs', tensors(entry.outputs)),
+    fact('steps', `${entry.first_step}\u2013${entry.first_step + entry.step_count - 1}`)));
+}
+
+function imagesPart(images) {
+  if (images.length === 0) return null;
+  const all = (key) => [...new Set(images.map((image) => asText(image[key])))].join(', ');
+  return part('Device code', el('p', null,
+    `${plural(images.length, 'image')} for ${all('arch')}, compiled by ${all('compiler')}`));
 }

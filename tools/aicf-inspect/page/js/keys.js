@@ -9,11 +9,12 @@ const KEYS = [
   ['1 \u2026 5', 'views: graph, roofline, memory, decisions, timeline'],
   ['t', 'light or dark'],
   ['?', 'these keys'],
+  ['Ctrl wheel', 'zoom a chart; drag or Shift wheel moves it'],
 ];
 
 function helpPage() {
-  return el('dl', {class: 'keys'}, KEYS.map(([key, what]) => el('div', null, el('dt', null, el('kbd', null, key)), el('dd', null, what))),
-    el('div', null, el('dt', null, el('kbd', null, 'Ctrl wheel')), el('dd', null, 'zoom a chart; drag or Shift wheel moves it')));
+  return el('dl', {class: 'keys'}, KEYS.map(([key, what]) =>
+    el('div', null, el('dt', null, el('kbd', null, key)), el('dd', null, what))));
 }
 
 const MOVES = {ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity};
@@ -25,7 +26,9 @@ function handleKey(event, app) {
   if (key === 'Escape') return app.escape(event);
   if (target === app.searchBox) return inSearch(event, app);
   if (['INPUT', 'SELECT', 'TEXTAREA'].includes(target.tagName)) return;
-  if (target.getAttribute('role') === 'tab' && ['ArrowLeft', 'ArrowRight'].includes(key)) return app.nextTab(key === 'ArrowRight' ? 1 : -1);
+  if (target.getAttribute('role') === 'tab' && ['ArrowLeft', 'ArrowRight'].includes(key)) {
+    return app.nextTab(key === 'ArrowRight' ? 1 : -1);
+  }
   if (key === 'Enter' && ['BUTTON', 'A'].includes(target.tagName)) return;
   // Inside the story the arrows scroll it.
   const reading = app.storyElement.contains(target) && key !== 'j' && key !== 'k';

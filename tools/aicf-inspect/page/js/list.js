@@ -4,7 +4,8 @@ class VirtualList {
   // render(index) -> element; height(index) -> pixels.
   constructor({label: text, role, className}) {
     this.space = el('div', {class: 'list-space', role: 'presentation'});
-    this.element = el('div', {class: `list ${className || ''}`, role: role || 'grid', tabindex: 0, 'aria-label': text}, this.space);
+    const props = {class: `list ${className || ''}`, role: role || 'grid', tabindex: 0, 'aria-label': text};
+    this.element = el('div', props, this.space);
     this.rows = new Map();
     this.count = 0;
     this.tops = new Float64Array(1);

@@ -77,3 +77,9 @@ function liveBytes(lives, count) {
   let sum = 0;
   return Array.from(change.subarray(0, count), (c) => (sum += c));
 }
+
+// "3–7", by the steps' numbers.
+function lifeText(life, entry) {
+  const number = (position) => (entry.steps[position] ? entry.steps[position].id : position);
+  return `${number(life.first)}\u2013${number(life.last)}`;
+}

@@ -1,6 +1,9 @@
 // The page: one selection, five views of it.
 
-const VIEWS = [['graph', GraphView], ['roofline', RooflineView], ['memory', MemoryView], ['decisions', DecisionsView], ['timeline', TimelineView]];
+const VIEWS = [
+  ['graph', GraphView], ['roofline', RooflineView], ['memory', MemoryView], ['decisions', DecisionsView],
+  ['timeline', TimelineView],
+];
 
 class App {
   constructor(data) {
@@ -20,8 +23,10 @@ class App {
   }
 
   makeTabs() {
-    this.tabs = VIEWS.map(([id], i) => button(id[0].toUpperCase() + id.slice(1), {role: 'tab', id: `tab-${id}`, 'aria-controls': `view-${id}`,
-      title: `${id} (${i + 1})`}, () => this.openTab(i)));
+    this.tabs = VIEWS.map(([id], i) => {
+      const props = {role: 'tab', id: `tab-${id}`, 'aria-controls': `view-${id}`, title: `${id} (${i + 1})`};
+      return button(id[0].toUpperCase() + id.slice(1), props, () => this.openTab(i));
+    });
     fill(document.getElementById('tabs'), this.tabs);
   }
 

@@ -1,59 +1,51 @@
 // The arena over time: every buffer a rectangle of its bytes and its lifetime, above it what is live.
 
-class MemoryView {
+class MemoryView extends ChartView {
   constructor(app) {
-    this.app = app;
-    this.title = 'Memory';
+    const ids = (steps) => (steps.length === 0 ? NONE : steps.map((s) => s.id).join(', '));
+    super(app, {
+      title: 'Memory',
+      chart: {label: 'Arena offsets over steps; the table below holds the same buffers', className: 'tall'},
+      table: {
+        label: 'Buffers in the arena', empty: 'No buffer matches.',
+        columns: [
+          column('buffer', 'minmax(8rem, 1fr)', (b) => b.name),
+          column('role', '5rem', (b) => asText(b.role)),
+          numbers('bytes', '4.8rem', (b) => bytesText(b.bytes), (b) => b.bytes),
+          numbers('offset', '5.6rem', (b) => b.offset.toLocaleString('en'), (b) => b.offset),
+          numbers('lives', '5.2rem', (b) => lifeText(b, this.entry), (b) => b.first),
+          column('written by', '5.2rem', (b) => (b.workspace ? NONE : ids(b.writers)), (b) => (b.writers[0] || {}).id),
+          column('read by', '6rem', (b) => (b.workspace ? NONE : ids(b.readers)), (b) => b.readers.length),
+          numbers('in place', '4rem', (b) => b.aliases.length || NONE, (b) => b.aliases.length),
+        ],
+      },
+    });
     this.margin = {left: 74, right: 16, top: 74, bottom: 26};
-    this.chart = new Chart({
-      label: 'Arena offsets over steps; the table below holds the same buffers', className: 'tall',
-      draw: (g, w, h, ink) => this.draw(g, w, h, ink), hit: (x, y) => this.hit(x, y), tip: (b) => this.tip(b),
-      pick: (b) => app.select(b),
-    });
     this.axis = new ZoomAxis(this.chart, this.margin);
-    this.caption = el('p', {class: 'note'});
-    this.tools = el('div', {class: 'tools'});
-    const steps = (list) => (list.length === 0 ? NONE : list.map((s) => s.id).join(', '));
-    this.table = new DataTable({
-      label: 'Buffers in the arena', onCurrent: (b) => app.select(b), empty: 'No buffer matches.',
-      columns: [
-        {title: 'buffer', width: 'minmax(8rem, 1fr)', text: (b) => b.name, value: (b) => b.name},
-        {title: 'role', width: '5rem', text: (b) => b.role, value: (b) => b.role},
-        {title: 'bytes', width: '4.8rem', number: true, text: (b) => bytesText(b.bytes), value: (b) => b.bytes},
-        {title: 'offset', width: '5.6rem', number: true, text: (b) => b.offset.toLocaleString('en'), value: (b) => b.offset},
-        {title: 'lives', width: '5.2rem', number: true, text: (b) => this.lifeText(b), value: (b) => b.first},
-        {title: 'written by', width: '5.2rem', text: (b) => (b.workspace ? NONE : steps(b.writers)), value: (b) => (b.writers[0] || {}).id},
-        {title: 'read by', width: '6rem', text: (b) => (b.workspace ? NONE : steps(b.readers)), value: (b) => b.readers.length},
-        {title: 'in place', width: '4rem', number: true, text: (b) => b.aliases.length || NONE, value: (b) => b.aliases.length},
-      ],
-    });
-    this.element = el('div', {class: 'view chart-view'}, el('div', {class: 'chart-head'}, this.caption, this.tools),
-      this.chart.element, this.table.element);
   }
 
   setEntry(entry) {
+    const {header} = this.app.report.data;
     this.entry = entry;
-    const header = this.app.report.data.header;
     this.arena = header.arena_bytes;
     this.bound = header.arena_lower_bound;
     this.lives = livesOf(entry);
     this.live = liveBytes(this.lives, entry.steps.length);
     this.peak = this.live.reduce((best, v, i) => (v > this.live[best] ? i : best), 0);
-    this.mean = this.live.length ? this.live.reduce((a, b) => a + b, 0) / this.live.length : 0;
-    const reused = this.lives.reduce((sum, b) => sum + b.aliases.length, 0);
-    fill(this.caption, this.live.length === 0 ? 'This program has no steps.'
-      : `Arena ${bytesText(this.arena)}; lower bound ${bytesText(this.bound)}. Most is live at step `
-      + `${entry.steps[this.peak].id}: ${bytesText(this.live[this.peak])}; on average ${bytesText(this.mean)}. `
-      + `${plural(this.lives.length, 'buffer')} in the colour of the step that writes them; ${plural(reused, 'value')} written in place (dashed); workspaces hatched.`);
+    fill(this.caption, this.words());
     this.axis.reset(Math.max(1, entry.steps.length));
-    fill(this.tools, legend(this.entry.steps), this.axis.buttons());
-    this.table.sorted = this.table.columns[2];
-    this.table.descending = true;
-    this.filter('');
+    fill(this.tools, legend(entry.steps), this.axis.buttons());
+    this.sortBy('bytes');
   }
 
-  lifeText(b) {
-    return `${this.entry.steps[b.first] ? this.entry.steps[b.first].id : b.first}\u2013${this.entry.steps[b.last] ? this.entry.steps[b.last].id : b.last}`;
+  words() {
+    if (this.live.length === 0) return 'This program has no steps.';
+    const mean = this.live.reduce((a, b) => a + b, 0) / this.live.length;
+    const reused = this.lives.reduce((sum, b) => sum + b.aliases.length, 0);
+    return `Arena ${bytesText(this.arena)}; lower bound ${bytesText(this.bound)}. Most is live at step `
+      + `${this.entry.steps[this.peak].id}: ${bytesText(this.live[this.peak])}; on average ${bytesText(mean)}. `
+      + `${plural(this.lives.length, 'buffer')} in the colour of the step that writes them; `
+      + `${plural(reused, 'value')} written in place (dashed); workspaces hatched.`;
   }
 
   // Top and bottom of bytes [offset, offset + bytes).
@@ -113,7 +105,10 @@ class MemoryView {
     if (w > 3 && h > 3) g.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
     if (b.workspace) this.hatch(g, x, y, w, h, ink.panel);
     // Every later write of the same bytes: the value that was there is overwritten in place.
-    if (b.aliases.length > 0 && w > 8) for (const step of b.writers.slice(1)) line(g, this.axis.x(step.position), y, this.axis.x(step.position), y + h, ink.panel, [3, 2]);
+    for (const step of b.aliases.length > 0 && w > 8 ? b.writers.slice(1) : []) {
+      const at = this.axis.x(step.position);
+      line(g, at, y, at, y + h, ink.panel, [3, 2]);
+    }
     if (w > 60 && h > 15) this.name(g, b, x, y, w, h, ink);
     g.globalAlpha = 1;
   }
@@ -166,7 +161,8 @@ class MemoryView {
     const [bound] = this.span(0, this.bound);
     line(g, left, bound, right, bound, ink.accent, [6, 4]);
     const slack = this.arena > this.bound;
-    label(g, slack ? `lower bound ${bytesText(this.bound)}` : `lower bound, reached: ${bytesText(this.bound)}`, right - 4, bound - 8, ink.accent, 'right');
+    const reached = slack ? '' : ', reached:';
+    label(g, `lower bound${reached} ${bytesText(this.bound)}`, right - 4, bound - 8, ink.accent, 'right');
     if (this.live.length === 0) return;
     const x = this.axis.x(this.peak + 0.5);
     if (x < left || x > right) return;
@@ -186,33 +182,23 @@ class MemoryView {
   }
 
   tip(b) {
-    return [b.name, `${bytesText(b.bytes)} at +${b.offset.toLocaleString('en')}, ${b.role}`, `steps ${this.lifeText(b)}`,
+    return [b.name, `${bytesText(b.bytes)} at +${b.offset.toLocaleString('en')}, ${b.role}`,
+      `steps ${lifeText(b, this.entry)}`,
       b.aliases.length > 0 && `${plural(b.aliases.length, 'value')} written in place`];
   }
 
   filter(text) {
-    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    const named = (b) => [b.name, b.role, ...b.aliases.map((a) => asText(this.app.report.values[a].name))].join('\n').toLowerCase();
+    const words = wordsOf(text);
+    const aliases = (b) => b.aliases.map((a) => asText(this.app.report.values[a].name));
+    const named = (b) => [b.name, b.role, ...aliases(b)].join('\n').toLowerCase();
     const found = this.lives.filter((b) => words.every((w) => named(b).includes(w)));
     this.table.setItems(found);
     this.chart.redraw();
-    return text ? `${found.length} of ${plural(this.lives.length, 'buffer')}` : '';
+    return text ? `${found.length.toLocaleString('en')} of ${plural(this.lives.length, 'buffer')}` : '';
   }
 
   show() {
     this.table.setCurrent(this.lives.includes(this.app.selection) ? this.app.selection : null, false);
-    this.chart.redraw();
-  }
-
-  move(by) {
-    this.table.move(by);
-  }
-
-  focus() {
-    this.table.focus();
-  }
-
-  redraw() {
     this.chart.redraw();
   }
 }

@@ -92,7 +92,8 @@ class Entry {
       step.roofUs = roofUs(device, step);
     }
     this.totalUs = this.steps.reduce((sum, s) => sum + (s.us || 0), 0);
-    this.timeFrom = this.hasProfile ? 'profiled' : this.steps.some((s) => s.measuredUs !== undefined) ? 'tuned' : 'predicted';
+    const tuned = this.steps.some((s) => s.measuredUs !== undefined);
+    this.timeFrom = this.hasProfile ? 'profiled' : tuned ? 'tuned' : 'predicted';
   }
 
   // Steps as far from the device's limit as they are: what could be gained.
@@ -119,8 +120,8 @@ function connect(steps, rootOf) {
 
 // The limit that matters for a step; the same rule as aicf-run's profile.
 function peakOf(device, step) {
-  const tensor = ['gemm', 'conv'].includes(step.family) && step.problem.math !== 'fp32' && device.tensor_flops_per_us > 0;
-  return tensor ? device.tensor_flops_per_us : device.fp32_flops_per_us;
+  const product = ['gemm', 'conv'].includes(step.family) && step.problem.math !== 'fp32';
+  return product && device.tensor_flops_per_us > 0 ? device.tensor_flops_per_us : device.fp32_flops_per_us;
 }
 
 function roofUs(device, step) {
@@ -143,10 +144,12 @@ function decisionOf(raw, index, byId, bySource) {
   const number = Number.isInteger(raw.step) ? raw.step : numbered ? Number(numbered[1]) : -1;
   const nodes = Array.isArray(raw.nodes) || Array.isArray(raw.into)
     ? [...(raw.nodes || []), ...(raw.into || [])].map(asText) : namesIn(subject);
-  const alternatives = (Array.isArray(raw.alternatives) ? raw.alternatives : []).filter((a) => a && typeof a === 'object');
+  const listed = Array.isArray(raw.alternatives) ? raw.alternatives : [];
+  const alternatives = listed.filter((a) => a && typeof a === 'object');
   const decision = {
-    raw, index, subject, about: subject.replace(/^step \d+ /, ''), alternatives, nodes, kind: asText(raw.kind) || 'other', choice: asText(raw.choice),
-    reason: asText(raw.reason), pass: asText(raw.pass), ownStep: byId.get(number),
+    raw, index, subject, about: subject.replace(/^step \d+ /, ''), alternatives, nodes,
+    kind: asText(raw.kind) || 'other', choice: asText(raw.choice), reason: asText(raw.reason),
+    pass: asText(raw.pass), ownStep: byId.get(number),
   };
   const about = decision.ownStep ? [decision.ownStep] : new Set(nodes.flatMap((n) => bySource.get(n) || []));
   decision.steps = [...about];

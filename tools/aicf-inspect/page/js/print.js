@@ -2,20 +2,25 @@
 
 const PAPER_ROWS = 3000;
 
+const PAPER_COLUMNS = ['step', 'kernel', 'source nodes', 'output', 'fused', 'time', 'of limit'];
+
 function paperPage(app) {
-  const {entry} = app;
-  const row = (s) => el('tr', null, el('td', {class: 'number'}, s.id), el('td', null, asText(s.kernel)), el('td', null, nodesText(s)),
-    el('td', null, shapeText((s.problem.out[0] || [])[1])), el('td', {class: 'number'}, s.lowered.length || NONE),
-    el('td', {class: 'number'}, timeText(s.us)), el('td', {class: 'number'}, percentText(s.roofUs / s.us)));
-  const charts = ['roofline', 'memory', 'timeline'].map((id) => app.viewOf(id)).map((view) =>
-    el('figure', null, el('figcaption', null, view.title), picture(view)));
+  const {steps} = app.entry;
+  const charts = ['roofline', 'memory', 'timeline'].map((id) => app.viewOf(id));
   return [
-    charts,
-    el('h2', null, 'Plan'),
-    el('table', null, el('thead', null, el('tr', null, ['step', 'kernel', 'source nodes', 'output', 'fused', `time ${entry.timeFrom}`, 'of limit'].map((t) => el('th', null, t)))),
-      el('tbody', null, entry.steps.slice(0, PAPER_ROWS).map(row))),
-    entry.steps.length > PAPER_ROWS && el('p', null, `and ${entry.steps.length - PAPER_ROWS} more steps`),
+    charts.map((view) => el('figure', null, el('figcaption', null, view.title), picture(view))),
+    el('h2', null, `Plan, times ${app.entry.timeFrom}`),
+    el('table', null,
+      el('thead', null, el('tr', null, PAPER_COLUMNS.map((title) => el('th', null, title)))),
+      el('tbody', null, steps.slice(0, PAPER_ROWS).map((s) => el('tr', null, paperRow(s))))),
+    steps.length > PAPER_ROWS && el('p', null, `and ${steps.length - PAPER_ROWS} more steps`),
   ];
+}
+
+function paperRow(step) {
+  const texts = [asText(step.kernel), nodesText(step), outputShape(step)];
+  const figures = [step.lowered.length || NONE, timeText(step.us), percentText(step.roofUs / step.us)];
+  return [numberCell(step.id), texts.map((text) => el('td', null, text)), figures.map(numberCell)];
 }
 
 // A view's chart drawn again, for the width of a page.

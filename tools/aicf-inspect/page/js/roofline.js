@@ -1,61 +1,60 @@
 // Steps on a roofline: FLOP per byte against FLOP per second, both logarithmic, under the device's limits.
 
-class RooflineView {
+class RooflineView extends ChartView {
   constructor(app) {
-    this.app = app;
-    this.title = 'Roofline';
+    super(app, {
+      title: 'Roofline',
+      chart: {label: 'Roofline; the table below holds the same steps', className: 'tall'},
+      table: {
+        label: 'Steps by time above the device\u2019s limit', empty: 'No step matches.',
+        columns: [
+          numbers('step', '3.5rem', (s) => s.id, (s) => s.id),
+          column('nodes', 'minmax(8rem, 1fr)', nodesText),
+          column('kernel', 'minmax(7rem, 12rem)', (s) => asText(s.kernel)),
+          numbers('FLOP/B', '4.5rem', (s) => (s.flop > 0 ? digits(s.flop / s.bytes) : NONE), (s) => s.flop / s.bytes),
+          numbers('time', '4.6rem', (s) => timeText(s.us), (s) => s.us),
+          numbers('of limit', '4.4rem', (s) => percentText(s.roofUs / s.us), (s) => s.roofUs / s.us),
+          numbers('above limit', '5.2rem', (s) => timeText(app.entry.lostUs(s)), (s) => app.entry.lostUs(s)),
+        ],
+      },
+    });
     this.margin = {left: 88, right: 16, top: 14, bottom: 34};
-    this.chart = new Chart({
-      label: 'Roofline; the table below holds the same steps', className: 'tall',
-      draw: (g, w, h, ink) => this.draw(g, w, h, ink), hit: (x, y) => this.hit(x, y), tip: (s) => this.tip(s),
-      pick: (s) => app.select(s),
-    });
-    this.caption = el('p', {class: 'note'});
-    this.legend = el('div');
-    this.table = new DataTable({
-      label: 'Steps by time above the device\u2019s limit', onCurrent: (s) => app.select(s), empty: 'No step matches.',
-      columns: [
-        {title: 'step', width: '3.5rem', number: true, text: (s) => s.id, value: (s) => s.id},
-        {title: 'nodes', width: 'minmax(8rem, 1fr)', text: nodesText, value: nodesText},
-        {title: 'kernel', width: 'minmax(7rem, 12rem)', text: (s) => asText(s.kernel), value: (s) => s.kernel},
-        {title: 'FLOP/B', width: '4.5rem', number: true, text: (s) => (s.flop > 0 ? digits(s.flop / s.bytes) : NONE), value: (s) => s.flop / s.bytes},
-        {title: 'time', width: '4.6rem', number: true, text: (s) => timeText(s.us), value: (s) => s.us},
-        {title: 'of limit', width: '4.4rem', number: true, text: (s) => percentText(s.roofUs / s.us), value: (s) => s.roofUs / s.us},
-        {title: 'above limit', width: '5.2rem', number: true, text: (s) => timeText(app.entry.lostUs(s)), value: (s) => app.entry.lostUs(s)},
-      ],
-    });
-    this.element = el('div', {class: 'view chart-view'}, el('div', {class: 'chart-head'}, this.caption, this.legend),
-      this.chart.element, this.table.element);
   }
 
   setEntry(entry) {
     this.entry = entry;
-    const device = this.app.report.device;
     this.points = entry.steps.filter((s) => s.us > 0 && s.bytes > 0);
-    const from = {profiled: 'from the profile', tuned: 'measured while tuning, predicted where not', predicted: 'as predicted when compiling'}[entry.timeFrom];
-    fill(this.caption, device ? `${asText(device.name)}: ${countText(device.bytes_per_us * 1e6, 'B/s')}, `
-      + `${countText(device.fp32_flops_per_us * 1e6, 'FLOP/s')} fp32`
-      + (device.tensor_flops_per_us > 0 ? `, ${countText(device.tensor_flops_per_us * 1e6, 'FLOP/s')} on tensor cores` : '')
-      + `. Times ${from}. Steps without arithmetic stand at the left edge, by their bytes per second; above the line is what caches served.`
-      : 'The target of this artifact is unknown to this version: its limits are not drawn.');
-    fill(this.legend, legend(entry.steps));
+    fill(this.caption, this.words());
+    fill(this.tools, legend(entry.steps));
     this.setRange();
-    this.table.sorted = this.table.columns[6];
-    this.table.descending = true;
-    this.filter('');
+    this.sortBy('above limit');
+  }
+
+  words() {
+    const {device} = this.app.report;
+    if (!device) return 'The target of this artifact is unknown to this version: its limits are not drawn.';
+    const peak = (flops, name) => `${countText(flops * 1e6, 'FLOP/s')} ${name}`;
+    const limits = [countText(device.bytes_per_us * 1e6, 'B/s'), peak(device.fp32_flops_per_us, 'fp32')];
+    if (device.tensor_flops_per_us > 0) limits.push(peak(device.tensor_flops_per_us, 'on tensor cores'));
+    const from = {
+      profiled: 'from the profile',
+      tuned: 'measured while tuning, predicted where not',
+      predicted: 'as predicted when compiling',
+    };
+    return `${asText(device.name)}: ${limits.join(', ')}. Times ${from[this.entry.timeFrom]}. Steps without arithmetic `
+      + 'stand at the left edge, by their bytes per second; above the line is what caches served.';
   }
 
   setRange() {
     const device = this.app.report.device;
     const intensity = this.points.filter((s) => s.flop > 0).map((s) => s.flop / s.bytes);
     const ridge = device ? device.fp32_flops_per_us / device.bytes_per_us : 1;
-    const decade = (list, up) => 10 ** (up ? Math.ceil(Math.log10(Math.max(...list))) : Math.floor(Math.log10(Math.min(...list))));
-    this.x0 = decade([...intensity, ridge / 3], false);
-    this.x1 = decade([...intensity, ridge * 3], true);
+    this.x0 = decadeBelow([...intensity, ridge / 3]);
+    this.x1 = decadeAbove([...intensity, ridge * 3]);
     const rates = this.points.map((s) => this.rate(s));
     const top = device ? [device.fp32_flops_per_us * 1e6] : [];
-    this.y1 = decade([...rates, ...top, 1e6], true);
-    this.y0 = Math.max(decade(rates.length ? rates : [1e6], false), this.y1 / 1e9);
+    this.y1 = decadeAbove([...rates, ...top, 1e6]);
+    this.y0 = Math.max(decadeBelow(rates.length > 0 ? rates : [1e6]), this.y1 / 1e9);
   }
 
   // FLOP/s; for a step without arithmetic, what its bytes per second are worth at the left edge.
@@ -95,7 +94,8 @@ class RooflineView {
     const shown = new Set(this.table.items);
     for (const step of this.points) this.dot(g, step, ink, shown.has(step) ? 0.85 : 0.12);
     this.drawRoofs(g, ink, true);
-    if (this.app.selection && this.points.includes(this.app.selection)) this.dot(g, this.app.selection, ink, 1, true);
+    const chosen = asStep(this.app.selection);
+    if (this.points.includes(chosen)) this.dot(g, chosen, ink, 1, true);
   }
 
   // The limits: first their lines, and above the dots their names.
@@ -103,10 +103,12 @@ class RooflineView {
     const device = this.app.report.device;
     if (!device) return;
     const tensor = this.points.some((s) => peakOf(device, s) !== device.fp32_flops_per_us);
-    const peaks = [[device.fp32_flops_per_us * 1e6, 'fp32']].concat(tensor ? [[device.tensor_flops_per_us * 1e6, 'tensor cores']] : []);
+    const peaks = [[device.fp32_flops_per_us * 1e6, 'fp32']];
+    if (tensor) peaks.push([device.tensor_flops_per_us * 1e6, 'tensor cores']);
     const bandwidth = device.bytes_per_us * 1e6;
     for (const [peak, name] of peaks) {
-      if (names) this.nameRoof(g, `${name} ${countText(peak, 'FLOP/s')}`, this.px(peak / bandwidth), this.py(peak), ink);
+      const text = `${name} ${countText(peak, 'FLOP/s')}`;
+      if (names) this.nameRoof(g, text, this.px(peak / bandwidth), this.py(peak), ink);
       else this.roof(g, bandwidth, peak, ink);
     }
     if (!names) return;
@@ -122,7 +124,8 @@ class RooflineView {
   nameRoof(g, text, ridge, y, ink) {
     const wide = g.measureText(text).width;
     const end = this.width - this.margin.right - 6 - wide;
-    const places = [[end, y - 12], [end, y + 13], [ridge + 12, y - 12], [ridge + 12, y + 13]].filter(([x, at]) => x <= end && at > 8);
+    const all = [[end, y - 12], [end, y + 13], [ridge + 12, y - 12], [ridge + 12, y + 13]];
+    const places = all.filter(([x, at]) => x <= end && at > 8);
     const crowd = ([x, at]) => this.points.filter((s) => {
       const [px, py] = this.place(s);
       return px > x - 10 && px < x + wide + 10 && Math.abs(py - at) < 16;
@@ -172,44 +175,12 @@ class RooflineView {
       `${timeText(step.us)}, ${countText(step.flop, 'FLOP')}, ${countText(step.bytes, 'B')}`,
       `${percentText(step.roofUs / step.us)} of the limit`];
   }
-
-  filter(text) {
-    const found = matching(this.entry, text);
-    this.table.setItems(found);
-    this.chart.redraw();
-    return text ? `${found.length} of ${plural(this.entry.steps.length, 'step')}` : '';
-  }
-
-  show() {
-    this.table.setCurrent(asStep(this.app.selection), false);
-    this.chart.redraw();
-  }
-
-  move(by) {
-    this.table.move(by);
-  }
-
-  focus() {
-    this.table.focus();
-  }
-
-  redraw() {
-    this.chart.redraw();
-  }
 }
 
-// The step that a selection stands for.
-function asStep(selection) {
-  if (!selection) return null;
-  return selection.kind === 'lowered' ? selection.into : selection.kind === 'step' ? selection : null;
+function decadeBelow(values) {
+  return 10 ** Math.floor(Math.log10(values.reduce((a, b) => Math.min(a, b))));
 }
 
-// Steps whose number, kernel, family or nodes hold every word.
-function matching(entry, text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0) return entry.steps;
-  return entry.steps.filter((s) => {
-    s.search = s.search || `${s.id} ${s.kernel} ${s.family} ${s.sources.join('\n')}`.toLowerCase();
-    return words.every((w) => s.search.includes(w));
-  });
+function decadeAbove(values) {
+  return 10 ** Math.ceil(Math.log10(values.reduce((a, b) => Math.max(a, b))));
 }

@@ -1,5 +1,14 @@
 // A sortable table over a virtual list, with one current row and rows that may open.
 
+// Columns of a table. text(item); value(item): what it is sorted by.
+function column(title, width, text, value) {
+  return {title, width, text, value: value || text};
+}
+
+function numbers(title, width, text, value) {
+  return {title, width, text, value, number: true};
+}
+
 const ROW_HEIGHT = 26;
 let tableCount = 0;
 

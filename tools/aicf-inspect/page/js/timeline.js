@@ -1,32 +1,25 @@
 // Steps of one replay in time, and the longest first.
 
-class TimelineView {
+class TimelineView extends ChartView {
   constructor(app) {
-    this.app = app;
-    this.title = 'Timeline';
+    super(app, {
+      title: 'Timeline',
+      chart: {label: 'Steps in time; the table below holds the same steps', className: 'low-chart'},
+      table: {
+        label: 'Steps, longest first', empty: 'No step matches.',
+        columns: [
+          numbers('step', '3.5rem', (s) => s.id, (s) => s.id),
+          column('nodes', 'minmax(8rem, 1fr)', nodesText),
+          column('kernel', 'minmax(7rem, 12rem)', (s) => asText(s.ran || s.kernel)),
+          numbers('time', '4.6rem', (s) => timeText(s.us), (s) => s.us),
+          numbers('share', '4.5rem', (s) => percentText(s.us / this.entry.totalUs), (s) => s.us),
+          numbers('up to here', '4.6rem', (s) => percentText(this.sums.get(s)), (s) => s.us),
+          numbers('predicted', '4.6rem', (s) => timeText(s.predictedUs), (s) => s.predictedUs),
+        ],
+      },
+    });
     this.margin = {left: 16, right: 16, top: 10, bottom: 24};
-    this.chart = new Chart({
-      label: 'Steps in time; the table below holds the same steps', className: 'low-chart',
-      draw: (g, w, h, ink) => this.draw(g, w, h, ink), hit: (x, y) => this.hit(x, y), tip: (s) => this.tip(s),
-      pick: (s) => app.select(s),
-    });
     this.axis = new ZoomAxis(this.chart, this.margin);
-    this.caption = el('div', {class: 'note'});
-    this.tools = el('div', {class: 'tools'});
-    this.table = new DataTable({
-      label: 'Steps, longest first', onCurrent: (s) => app.select(s), empty: 'No step matches.',
-      columns: [
-        {title: 'step', width: '3.5rem', number: true, text: (s) => s.id, value: (s) => s.id},
-        {title: 'nodes', width: 'minmax(8rem, 1fr)', text: nodesText, value: nodesText},
-        {title: 'kernel', width: 'minmax(7rem, 12rem)', text: (s) => asText(s.ran || s.kernel), value: (s) => s.ran || s.kernel},
-        {title: 'time', width: '4.6rem', number: true, text: (s) => timeText(s.us), value: (s) => s.us},
-        {title: 'share', width: '4.5rem', number: true, text: (s) => percentText(s.us / this.entry.totalUs), value: (s) => s.us},
-        {title: 'up to here', width: '4.6rem', number: true, text: (s) => percentText(this.sums.get(s)), value: (s) => s.us},
-        {title: 'predicted', width: '4.6rem', number: true, text: (s) => timeText(s.predictedUs), value: (s) => s.predictedUs},
-      ],
-    });
-    this.element = el('div', {class: 'view chart-view'}, el('div', {class: 'chart-head'}, this.caption, this.tools),
-      this.chart.element, this.table.element);
   }
 
   setEntry(entry) {
@@ -45,21 +38,20 @@ class TimelineView {
     this.axis.reset(Math.max(1e-6, entry.totalUs));
     fill(this.caption, this.words());
     fill(this.tools, legend(entry.steps), this.axis.buttons());
-    this.table.sorted = this.table.columns[3];
-    this.table.descending = true;
-    this.filter('');
+    this.sortBy('time');
   }
 
   words() {
-    const {profile} = this.app.report.data;
+    const {profile, title} = this.app.report.data;
     const total = timeText(this.entry.totalUs);
     if (this.entry.hasProfile) {
       const replay = profile.replay_us ? `; the whole replay takes ${timeText(profile.replay_us)}` : '';
       return `Profiled on ${asText(profile.device)}: median times of the steps, ${total} together${replay}.`;
     }
-    const name = this.app.report.data.title;
-    return el('div', null, `No profile of this entry point: what follows are the times that the compiler ${this.entry.timeFrom}, ${total} together. For measured ones: `,
-      el('code', null, `aicf-run ${name} --export-profile=P.json && aicf-inspect ${name} --html=F --profile=P.json`));
+    const command = `aicf-run ${title} --export-profile=P.json && aicf-inspect ${title} --html=F --profile=P.json`;
+    const words = `No profile of this entry point: these are the times that the compiler ${this.entry.timeFrom}, `
+      + `${total} together. For measured ones: `;
+    return [words, el('code', null, command)];
   }
 
   draw(g, width, height, ink) {
@@ -80,7 +72,8 @@ class TimelineView {
     if (chosen && chosen.us > 0) {
       g.lineWidth = 2;
       g.strokeStyle = ink.text;
-      g.strokeRect(this.axis.x(chosen.start), top + 3, Math.max(2, this.axis.x(chosen.start + chosen.us) - this.axis.x(chosen.start)), height - bottom - top - 6);
+      const x0 = this.axis.x(chosen.start), x1 = this.axis.x(chosen.start + chosen.us);
+      g.strokeRect(x0, top + 3, Math.max(2, x1 - x0), height - bottom - top - 6);
     }
     g.restore();
   }
@@ -115,29 +108,5 @@ class TimelineView {
   tip(step) {
     return [`step ${step.id}: ${asText(step.ran || step.kernel)}`, nodesText(step),
       `${timeText(step.us)}, ${percentText(step.us / this.entry.totalUs)} of all`];
-  }
-
-  filter(text) {
-    const found = matching(this.entry, text);
-    this.table.setItems(found);
-    this.chart.redraw();
-    return text ? `${found.length} of ${plural(this.entry.steps.length, 'step')}` : '';
-  }
-
-  show() {
-    this.table.setCurrent(asStep(this.app.selection), false);
-    this.chart.redraw();
-  }
-
-  move(by) {
-    this.table.move(by);
-  }
-
-  focus() {
-    this.table.focus();
-  }
-
-  redraw() {
-    this.chart.redraw();
   }
 }
