@@ -31,7 +31,7 @@ enum class SectionKind : uint32_t {
   kLowered = 5,    ///< text of the lowered program; strippable
   kLoweredWeights =
       6,            ///< constants only the lowered program reads; strippable; never loaded to run
-  kGolden = 7,      ///< sample inputs and outputs; optional
+  kGolden = 7,      ///< sample inputs and outputs (schema/golden.h); optional
   kProvenance = 8,  ///< one JSON object
 };
 
@@ -43,6 +43,7 @@ struct Contents {
   std::string decisions;
   std::string lowered;
   std::vector<std::byte> lowered_weights;
+  std::vector<std::byte> golden;  ///< schema/golden.h
   std::string provenance;
 };
 

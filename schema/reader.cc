@@ -134,6 +134,7 @@ class ArtifactReader {
       return Error(Code::kBadArtifact, "header: peak device memory ",
                    artifact_->header_.peak_device_bytes, ", the program needs ", peak);
     }
+    AICF_RETURN_IF_ERROR(CheckGoldenSection(program, artifact_->bytes(SectionKind::kGolden)));
     return CheckSections(program, artifact_->weights(), artifact_->images());
   }
 

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/hash.h"
+#include "schema/golden.h"
 
 namespace aicf::schema {
 
@@ -36,6 +37,12 @@ Status CheckSections(const Program& program, std::span<const std::byte> weights,
     }
   }
   return OkStatus();
+}
+
+Status CheckGoldenSection(const Program& program, std::span<const std::byte> golden) {
+  if (golden.empty()) return OkStatus();
+  AICF_ASSIGN_OR_RETURN(const Golden parsed, ParseGolden(golden));
+  return CheckGolden(parsed, program);
 }
 
 }  // namespace aicf::schema

@@ -19,4 +19,7 @@ Result<uint64_t> PeakDeviceBytes(const Program& program);
 Status CheckSections(const Program& program, std::span<const std::byte> weights,
                      std::span<const std::byte> images);
 
+/// The golden section parses and belongs to the program; empty: there is none. Errors: kBadArtifact.
+Status CheckGoldenSection(const Program& program, std::span<const std::byte> golden);
+
 }  // namespace aicf::schema

@@ -33,6 +33,7 @@ Status CheckAsRead(const Contents& contents, std::span<const std::byte> program_
       return Error(Code::kBadArtifact, "a text section is not UTF-8 or holds a NUL");
     }
   }
+  AICF_RETURN_IF_ERROR(CheckGoldenSection(program, contents.golden));
   return CheckSections(program, contents.weights, contents.images);
 }
 
@@ -45,6 +46,7 @@ std::vector<Part> PartsOf(const Contents& c, std::span<const std::byte> program)
       {SectionKind::kDecisions, Bytes(c.decisions)},
       {SectionKind::kLowered, Bytes(c.lowered)},
       {SectionKind::kLoweredWeights, c.lowered_weights},
+      {SectionKind::kGolden, c.golden},
       {SectionKind::kProvenance, Bytes(c.provenance)},
   };
   std::erase_if(parts, [](const Part& p) { return p.bytes.empty(); });
