@@ -36,12 +36,12 @@ bool Overlap(const std::byte* a, uint64_t a_bytes, const std::byte* b, uint64_t 
 
 Result<StepTable> StepTable::Build(const schema::Artifact& artifact,
                                    const schema::EntryPoint& entry, std::byte* arena,
-                                   const ParallelContext& parallel) {
+                                   const ParallelContext& parallel, const Kernels& kernels) {
   const schema::Program& program = artifact.program();
   StepTable table;
   table.arena_ = arena;
   AICF_ASSIGN_OR_RETURN(const abi::DeviceSpec target, abi::FindDevice(program.target));
-  table.reference_ = target.backend != abi::Backend::kCpu;
+  table.reference_ = kernels.reference || target.backend != abi::Backend::kCpu;
   table.device_ = target;
   if (table.reference_) {
     AICF_ASSIGN_OR_RETURN(table.device_, abi::FindDevice("cpu:baseline"));
@@ -51,7 +51,7 @@ Result<StepTable> StepTable::Build(const schema::Artifact& artifact,
     table.addresses_.push_back(Resolve(artifact, arena, i));
   }
   for (uint32_t i = 0; i < entry.step_count; ++i) {
-    AICF_RETURN_IF_ERROR(table.AddStep(program, program.steps[entry.first_step + i], parallel));
+    AICF_RETURN_IF_ERROR(table.AddStep(program, entry.first_step + i, parallel, kernels));
   }
   AICF_RETURN_IF_ERROR(table.AddLoops(entry));
   AICF_RETURN_IF_ERROR(table.BindScratch());
@@ -70,8 +70,29 @@ Status StepTable::AddLoops(const schema::EntryPoint& entry) {
   return OkStatus();
 }
 
-Status StepTable::AddStep(const schema::Program& program, const schema::Step& step,
-                          const ParallelContext& parallel) {
+Result<std::vector<void*>> StepTable::OperandsOf(const schema::Step& step, uint32_t index,
+                                                 const Kernels& kernels) const {
+  std::vector<void*> operands;
+  for (uint32_t k = 0; k < step.inputs.size(); ++k) {
+    operands.push_back(addresses_[step.inputs[k]]);
+    if (!reference_ || (step.packed_inputs >> k & 1) == 0) continue;
+    const auto found = std::ranges::find_if(kernels.unpacked, [&](const UnpackedInput& u) {
+      return u.step == index && u.input == k;
+    });
+    if (found == kernels.unpacked.end()) {
+      return Error(Code::kUnsupported, "step ", index, " (", step.kernel, "): operand ", k,
+                   " is packed for this kernel, and the reference kernel needs it unpacked");
+    }
+    // Kernels take one pointer type for both directions; no step writes a constant (verified).
+    operands.back() = const_cast<std::byte*>(found->data);
+  }
+  for (uint32_t b : step.outputs) operands.push_back(addresses_[b]);
+  return operands;
+}
+
+Status StepTable::AddStep(const schema::Program& program, uint32_t index,
+                          const ParallelContext& parallel, const Kernels& kernels) {
+  const schema::Step& step = program.steps[index];
   const std::string key = reference_ ? abi::ReferenceKey(step.problem.family) : step.kernel;
   const abi::KernelInfo* info = abi::FindKernel(key);
   Prepared prepared;
@@ -80,9 +101,7 @@ Status StepTable::AddStep(const schema::Program& program, const schema::Step& st
     return Error(Code::kUnsupported, "step ", steps_.size(), ": this build has no kernel '", key,
                  "'");
   }
-  std::vector<void*> buffers;
-  for (uint32_t b : step.inputs) buffers.push_back(addresses_[b]);
-  for (uint32_t b : step.outputs) buffers.push_back(addresses_[b]);
+  AICF_ASSIGN_OR_RETURN(std::vector<void*> buffers, OperandsOf(step, index, kernels));
   prepared.first_tensor = static_cast<uint32_t>(tensors_.size());
   tensors_.resize(tensors_.size() + buffers.size());
   cpu::FillTensors(step.problem, buffers.data(), &tensors_[prepared.first_tensor]);
@@ -105,11 +124,15 @@ Status StepTable::AddStep(const schema::Program& program, const schema::Step& st
     args.workspace = step.workspace_bytes > 0 ? arena_ + step.workspace_offset : nullptr;
   }
   prepared.snapshot_count = static_cast<uint32_t>(snapshots_.size()) - prepared.first_snapshot;
+  AddGuards(step, prepared);
+  steps_.push_back(prepared);
+  return OkStatus();
+}
+
+void StepTable::AddGuards(const schema::Step& step, Prepared& prepared) {
   prepared.first_guard = static_cast<uint32_t>(guards_.size());
   prepared.guard_count = static_cast<uint32_t>(step.guards.size());
   for (const schema::Guard& g : step.guards) guards_.push_back({addresses_[g.buffer], g.expected});
-  steps_.push_back(prepared);
-  return OkStatus();
 }
 
 void StepTable::AddSnapshots(const schema::Program& program, const schema::Step& step,
@@ -144,12 +167,17 @@ Status StepTable::BindScratch() {
   return OkStatus();
 }
 
-void StepTable::Run(size_t i) const {
+bool StepTable::GuardsHold(size_t i) const {
   const Prepared& step = steps_[i];
   for (uint32_t g = 0; g < step.guard_count; ++g) {
     const ReadyGuard& guard = guards_[step.first_guard + g];
-    if ((*guard.at != std::byte{0}) != guard.expected) return;
+    if ((*guard.at != std::byte{0}) != guard.expected) return false;
   }
+  return true;
+}
+
+void StepTable::RunAlways(size_t i) const {
+  const Prepared& step = steps_[i];
   for (uint32_t s = 0; s < step.snapshot_count; ++s) {
     const Snapshot& snapshot = snapshots_[step.first_snapshot + s];
     std::memcpy(scratch_.data() + snapshot.offset, snapshot.from, snapshot.bytes);

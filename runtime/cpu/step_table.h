@@ -5,15 +5,19 @@
 /// plan are executed for real. Where a device kernel may overwrite an operand that the reference
 /// kernel still reads, the operand is copied aside before the step: the meaning of a step is that
 /// it reads before it writes.
+///
+/// For verification a CPU artifact runs on reference kernels too (StepTable::Kernels).
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/status.h"
 #include "kernels/abi/kernel.h"
 #include "runtime/cpu/memory.h"
+#include "runtime/step_by_step.h"
 #include "schema/artifact.h"
 #include "schema/loop_tree.h"
 
@@ -28,15 +32,35 @@ struct ParallelContext {
 
 class StepTable {
  public:
+  /// Which kernels run.
+  struct Kernels {
+    /// The reference kernel of every step's family, whatever the target. A CUDA artifact always does.
+    bool reference = false;
+    /// A reference kernel reads no packed layout: needed for every packed operand then.
+    std::span<const UnpackedInput> unpacked = {};
+  };
+
   /// Resolves every address inside `arena` and the artifact's weights. Both must outlive the table.
   /// REQUIRES: a verified artifact; arena holds program.arena_bytes bytes.
-  /// Errors: kUnsupported for a kernel this build lacks; kResource for scratch memory.
+  /// Errors: kUnsupported for a kernel this build lacks, or a packed operand whose unpacked data a
+  /// reference kernel would need; kResource for scratch memory.
   static Result<StepTable> Build(const schema::Artifact& artifact, const schema::EntryPoint& entry,
-                                 std::byte* arena, const ParallelContext& parallel);
+                                 std::byte* arena, const ParallelContext& parallel,
+                                 const Kernels& kernels);
+  /// The artifact's own kernels.
+  static Result<StepTable> Build(const schema::Artifact& artifact, const schema::EntryPoint& entry,
+                                 std::byte* arena, const ParallelContext& parallel) {
+    return Build(artifact, entry, arena, parallel, Kernels{});
+  }
 
   size_t size() const { return steps_.size(); }
   /// Runs step `i`, unless one of its guards does not hold. Allocates nothing, locks nothing.
-  void Run(size_t i) const;
+  void Run(size_t i) const {
+    if (GuardsHold(i)) RunAlways(i);
+  }
+  bool GuardsHold(size_t i) const;
+  /// Runs step `i` whatever its guards say.
+  void RunAlways(size_t i) const;
   /// Runs the program, loops included.
   void RunAll() const {
     ForEachRun([this](size_t i) { Run(i); });
@@ -95,10 +119,13 @@ class StepTable {
   }
 
   Status AddLoops(const schema::EntryPoint& entry);
-  Status AddStep(const schema::Program& program, const schema::Step& step,
-                 const ParallelContext& parallel);
+  Status AddStep(const schema::Program& program, uint32_t index, const ParallelContext& parallel,
+                 const Kernels& kernels);
+  Result<std::vector<void*>> OperandsOf(const schema::Step& step, uint32_t index,
+                                        const Kernels& kernels) const;
   void AddSnapshots(const schema::Program& program, const schema::Step& step,
                     const abi::KernelInfo& reference);
+  void AddGuards(const schema::Step& step, Prepared& prepared);
   Status BindScratch();
 
   std::byte* arena_ = nullptr;

@@ -1,0 +1,105 @@
+#include "runtime/cuda/cuda_steps.h"
+
+#include <utility>
+#include <vector>
+
+#include "runtime/cuda/launch.h"
+#include "schema/artifact.h"
+
+namespace aicf::cuda {
+namespace {
+
+class CudaSteps final : public StepByStep {
+ public:
+  CudaSteps(std::shared_ptr<const DeviceProgram> shared, size_t entry)
+      : shared_(std::move(shared)), entry_(plan().entry_points[entry]) {}
+
+  /// REQUIRES: the device's context is current.
+  Status Prepare();
+
+  Status Read(uint32_t buffer, std::byte* to) override;
+  Status Write(uint32_t buffer, const std::byte* from) override;
+  Status RunStep(uint32_t step) override;
+  std::string device_name() const override { return device().name(); }
+
+ private:
+  const Device& device() const { return *shared_->device(); }
+  const Driver& driver() const { return device().driver(); }
+  const schema::Program& plan() const { return shared_->plan(); }
+  AddressMap addresses() const { return {plan(), arena_.get(), shared_->weights()}; }
+  Status Finish(std::string_view what) {
+    return driver().Check(driver().StreamSynchronize(stream_.get()), what);
+  }
+
+  // In the order of their dependence: destroyed from the last to the first.
+  std::shared_ptr<const DeviceProgram> shared_;
+  const schema::EntryPoint& entry_;
+  DeviceMemory arena_;
+  Stream stream_;
+  std::vector<std::unique_ptr<Launch>> launches_;
+};
+
+Status CudaSteps::Prepare() {
+  const uint64_t bytes = plan().arena_bytes;
+  AICF_ASSIGN_OR_RETURN(arena_, AllocateDevice(shared_->device(), "allocating the arena", bytes));
+  AICF_ASSIGN_OR_RETURN(stream_, CreateStream(shared_->device()));
+  if (arena_) {
+    AICF_CUDA_CHECK(
+        driver(), "clearing the arena",
+        driver().MemsetD8Async(arena_.get(), static_cast<unsigned char>(0), bytes, stream_.get()));
+    AICF_RETURN_IF_ERROR(Finish("clearing the arena"));
+  }
+  AICF_ASSIGN_OR_RETURN(launches_, BuildLaunches(*shared_, entry_, addresses()));
+  return OkStatus();
+}
+
+Status CudaSteps::Read(uint32_t buffer, std::byte* to) {
+  const uint64_t bytes = plan().buffers[buffer].bytes;
+  if (bytes == 0) return OkStatus();
+  const ContextScope scope(device());
+  AICF_RETURN_IF_ERROR(scope.status());
+  AICF_CUDA_CHECK(
+      driver(), "downloading a buffer",
+      driver().MemcpyDtoHAsync(to, addresses().Of(buffer), size_t{bytes}, stream_.get()));
+  return Finish("downloading a buffer");
+}
+
+Status CudaSteps::Write(uint32_t buffer, const std::byte* from) {
+  const uint64_t bytes = plan().buffers[buffer].bytes;
+  if (bytes == 0) return OkStatus();
+  const ContextScope scope(device());
+  AICF_RETURN_IF_ERROR(scope.status());
+  AICF_CUDA_CHECK(
+      driver(), "uploading a buffer",
+      driver().MemcpyHtoDAsync(addresses().Of(buffer), from, size_t{bytes}, stream_.get()));
+  return Finish("uploading a buffer");
+}
+
+Status CudaSteps::RunStep(uint32_t step) {
+  const ContextScope scope(device());
+  AICF_RETURN_IF_ERROR(scope.status());
+  Status status = launches_[step - entry_.first_step]->Enqueue(stream_.get());
+  if (status.ok()) status = Finish("running the step");
+  if (status.ok()) return status;
+  return status.WithContext(StrCat("step ", step, " (", plan().steps[step].kernel, ")"));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StepByStep>> CreateCudaSteps(std::shared_ptr<const Program> program,
+                                                    size_t entry, int ordinal, Driver* driver) {
+  if (driver == nullptr) {
+    AICF_ASSIGN_OR_RETURN(driver, Driver::Get());
+  }
+  AICF_ASSIGN_OR_RETURN(std::shared_ptr<const DeviceProgram> shared,
+                        DeviceProgram::Acquire(std::move(program), *driver, ordinal));
+  // Held until the context is left, since an executor that fails lets go of it.
+  const std::shared_ptr<const Device> device = shared->device();
+  const ContextScope scope(*device);
+  AICF_RETURN_IF_ERROR(scope.status());
+  auto steps = std::make_unique<CudaSteps>(std::move(shared), entry);
+  AICF_RETURN_IF_ERROR(steps->Prepare());
+  return std::unique_ptr<StepByStep>(std::move(steps));
+}
+
+}  // namespace aicf::cuda

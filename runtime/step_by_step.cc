@@ -1,0 +1,117 @@
+#include "runtime/step_by_step.h"
+
+#include <utility>
+#include <vector>
+
+#include "runtime/cuda/cuda_steps.h"
+#include "runtime/device_choice.h"
+#include "runtime/guard.h"
+#include "schema/artifact.h"
+#if AICF_WITH_CPU
+#include "runtime/cpu/cpu_steps.h"
+#endif
+
+namespace aicf {
+namespace {
+
+class Walk {
+ public:
+  Walk(StepByStep& steps, const schema::Program& program, const schema::EntryPoint& entry,
+       const std::function<Status(const StepVisit&)>& visit)
+      : steps_(steps), program_(program), entry_(entry), visit_(visit), trips_(entry.step_count) {}
+
+  Status Run() { return Range(entry_.first_step, entry_.first_step + entry_.step_count, 0); }
+
+ private:
+  Result<bool> IsSet(uint32_t buffer) {
+    std::byte value{};
+    AICF_RETURN_IF_ERROR(steps_.Read(buffer, &value));
+    return value != std::byte{0};
+  }
+
+  Status Visit(uint32_t step) {
+    StepVisit visit{step, trips_[step - entry_.first_step]++, true};
+    for (const schema::Guard& guard : program_.steps[step].guards) {
+      AICF_ASSIGN_OR_RETURN(const bool set, IsSet(guard.buffer));
+      if (set != guard.expected) visit.runs = false;
+      if (!visit.runs) break;
+    }
+    return visit_(visit);
+  }
+
+  /// Steps [first, last), the first loop among which is `loop` or a later one.
+  Status Range(uint32_t first, uint32_t last, size_t loop) {
+    for (uint32_t i = first; i < last;) {
+      if (loop == entry_.loops.size() || entry_.loops[loop].first_step != i) {
+        AICF_RETURN_IF_ERROR(Visit(i++));
+        continue;
+      }
+      const schema::Loop& repeated = entry_.loops[loop];
+      const uint32_t end = repeated.first_step + repeated.step_count;
+      while (true) {
+        AICF_ASSIGN_OR_RETURN(const bool again, IsSet(repeated.condition));
+        if (!again) break;
+        AICF_RETURN_IF_ERROR(Range(i, end, loop + 1));
+      }
+      i = end;
+      while (loop < entry_.loops.size() && entry_.loops[loop].first_step < end) ++loop;
+    }
+    return OkStatus();
+  }
+
+  StepByStep& steps_;
+  const schema::Program& program_;
+  const schema::EntryPoint& entry_;
+  const std::function<Status(const StepVisit&)>& visit_;
+  std::vector<int64_t> trips_;
+};
+
+Status CheckEntry(const Program* program, size_t entry) {
+  if (program == nullptr) return Error(Code::kInvalidArgument, "the program is null");
+  if (entry < program->entries().size()) return OkStatus();
+  return Error(Code::kInvalidArgument, "entry point ", entry, " of ", program->entries().size());
+}
+
+#if !AICF_WITH_CPU
+Status NoCpuKernels() {
+  return Error(Code::kUnsupported, "this library is built without CPU kernels; use libaicf.so");
+}
+#endif
+
+}  // namespace
+
+Result<std::unique_ptr<StepByStep>> MakeStepByStep(std::shared_ptr<const Program> program,
+                                                   size_t entry, const SessionOptions& options) {
+  return Guarded([&]() -> Result<std::unique_ptr<StepByStep>> {
+    AICF_RETURN_IF_ERROR(CheckEntry(program.get(), entry));
+    AICF_ASSIGN_OR_RETURN(const int ordinal, ChooseDevice(*program, options.device));
+    if (ordinal >= 0) return cuda::CreateCudaSteps(std::move(program), entry, ordinal);
+#if AICF_WITH_CPU
+    return CreateCpuSteps(std::move(program), entry, options.threads);
+#else
+    return NoCpuKernels();
+#endif
+  });
+}
+
+Result<std::unique_ptr<StepByStep>> MakeReferenceSteps(std::shared_ptr<const Program> program,
+                                                       size_t entry, int threads,
+                                                       std::span<const UnpackedInput> unpacked) {
+  return Guarded([&]() -> Result<std::unique_ptr<StepByStep>> {
+    AICF_RETURN_IF_ERROR(CheckEntry(program.get(), entry));
+#if AICF_WITH_CPU
+    return CreateReferenceSteps(std::move(program), entry, threads, unpacked);
+#else
+    (void)threads;
+    (void)unpacked;
+    return NoCpuKernels();
+#endif
+  });
+}
+
+Status WalkSteps(StepByStep& steps, const schema::Program& program, size_t entry,
+                 const std::function<Status(const StepVisit&)>& visit) {
+  return Walk(steps, program, program.entry_points[entry], visit).Run();
+}
+
+}  // namespace aicf
