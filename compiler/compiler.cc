@@ -145,6 +145,15 @@ std::vector<PassTiming> SumByPass(const std::vector<PassTiming>& timings) {
   return sums;
 }
 
+// Samples that are given now, or those of the artifact that the options come from.
+Status AddGolden(const Source& source, const CompileOptions& options,
+                 schema::Contents& contents) {
+  contents.golden = options.golden_section;
+  std::vector<const ir::Lowered*> lowered;
+  for (const SourceEntry& entry : source.entries) lowered.push_back(&entry.lowered);
+  return AttachGolden(options.golden, lowered, contents);
+}
+
 Result<CompileResult> CompileSource(const Source& source, CompileOptions options,
                                     PassRunner& runner) {
   AICF_RETURN_IF_ERROR(ResolveEdits(source, options));
@@ -160,6 +169,7 @@ Result<CompileResult> CompileSource(const Source& source, CompileOptions options
     AttachLowered(source, result.contents);
     result.contents.decisions = result.decisions.ToJsonLines();
   }
+  AICF_RETURN_IF_ERROR(AddGolden(source, options, result.contents));
   const Provenance provenance{"", source.model_hash, "", options, source.values};
   result.contents.provenance = WriteProvenance(provenance, result.contents.program);
   AICF_ASSIGN_OR_RETURN(result.bytes, schema::Serialize(result.contents));
@@ -188,7 +198,10 @@ Result<CompileResult> Recompile(const std::shared_ptr<const schema::Artifact>& a
 Result<CompileOptions> OptionsOf(const schema::Artifact& artifact) {
   AICF_ASSIGN_OR_RETURN(const Provenance provenance,
                         ReadProvenance(artifact.text(schema::SectionKind::kProvenance)));
-  return provenance.options;
+  CompileOptions options = provenance.options;
+  const std::span<const std::byte> golden = artifact.bytes(schema::SectionKind::kGolden);
+  options.golden_section.assign(golden.begin(), golden.end());
+  return options;
 }
 
 }  // namespace aicf

@@ -13,6 +13,7 @@
 #include "compiler/decisions.h"
 #include "compiler/edit/policy.h"
 #include "compiler/edit/wishes.h"
+#include "compiler/emit/golden.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lowered.h"
 #include "compiler/passes/pass.h"
@@ -48,6 +49,8 @@ struct CompileOptions {
   /// CUDA: false plans without device code, which needs no NVRTC. Such an artifact is verified like any
   /// other and executes on the CPU reference (--device=cpu); a GPU refuses it.
   bool images = true;
+  std::vector<GoldenSpec> golden;                    ///< samples for the artifact's golden section
+  std::vector<std::byte> golden_section;             ///< without them: a section as it is
   std::string kernel_cache_dir;                      ///< "" : $XDG_CACHE_HOME/aicf or ~/.cache/aicf; "none": off
   std::function<void(std::string_view phase, int done, int total)> progress;
 };

@@ -4,6 +4,7 @@
 
 #include "compiler/import/onnx_support.h"
 #include "compiler/select/choose.h"
+#include "tools/aicf-compile/golden.h"
 #include "tools/aicf-compile/tune_options.h"
 #include "tools/common/flags.h"
 #include "tools/common/log.h"
@@ -35,6 +36,9 @@ constexpr std::string_view kExamples = R"(Examples:
       'six', padded, because no result depends on what the batch is padded with
   aicf-compile rec.onnx -o rec.aicf --target=cuda --policy=conv=implicit_gemm --policy-strict
       a kernel for every convolution, or an error
+  aicf-compile rec.onnx -o rec.aicf --golden=x:line.npy,y:scores.npy --golden=x:other.npy
+      two samples travel in the artifact, the second's outputs computed by the reference
+      kernels; aicf-run rec.aicf --verify=golden checks them on any machine
   aicf-compile rec.onnx -o rec.aicf --target=cuda --policy=gemm=cublaslt
       matrix products by cuBLASLt: its algorithms are recorded, so this needs a GPU of the
       target's architecture and cuBLAS 13, and the artifact needs that same cuBLAS version
@@ -70,6 +74,7 @@ struct Raw {
   std::vector<std::string> shapes, buckets, bind, policy, disable_pass, disable_fusion, dump_after;
   bool drop_edits = false, force = false, verbose = false, no_images = false, list_ops = false;
   TuneFlags tune;
+  GoldenFlags golden;
 };
 
 std::string PassList() {
@@ -353,6 +358,7 @@ Status Convert(const Raw& raw, CompileArgs* args) {
     AICF_RETURN_IF_ERROR(ReadBuckets(raw.buckets, &options));
   }
   AICF_RETURN_IF_ERROR(ReadBindings(raw.bind, &options));
+  AICF_RETURN_IF_ERROR(ReadGolden(raw.golden, &options));
   // --check writes nothing, so nothing into the cache of device code either.
   options.images = options.images && !raw.no_images && !args->check;
   const std::optional<abi::MathMode> math = abi::ParseMathMode(raw.math);
@@ -381,6 +387,7 @@ Status Parse(const std::vector<std::string>& argv, Raw* raw, CompileArgs* args, 
   AddTuneFlags(line, raw->tune);
   AddSourceFlags(line, *raw, *args);
   AddOutputFlags(line, *raw, *args);
+  AddGoldenFlags(line, raw->golden);
   line.app.footer(std::string(kExamples) + PassList());
   const Status status = line.Parse(argv, Spellings(), run);
   args->has_model = model->count() > 0;
