@@ -3,8 +3,10 @@
 #include <optional>
 
 #include "kernels/cpu/threads/thread_pool.h"
+#include "tools/aicf-run/load.h"
 #include "tools/aicf-run/options.h"
 #include "tools/aicf-run/report.h"
+#include "tools/aicf-run/verify.h"
 #include "tools/common/files.h"
 #include "tools/common/process.h"
 
@@ -54,20 +56,10 @@ std::string TimesJson(const Measurement& m) {
 
 Status Verdict(const Report& report) {
   for (const CheckResult& c : report.checks) {
-    if (c.comparison.pass) continue;
-    return Error(Code::kCheckFailed, "output '", c.output, "' is outside ",
-                 report.tolerance.ToString());
+    if (c.pass()) continue;
+    return Error(Code::kCheckFailed, "output '", c.output, "' ", c.Reason(report.tolerance));
   }
   return OkStatus();
-}
-
-Result<std::shared_ptr<const Program>> LoadProgram(const std::string& path) {
-  auto program = Program::Load(path);
-  // Messages of the loader may or may not name the file; the user's line always does.
-  if (!program.ok() && program.status().message().find(path) == std::string::npos) {
-    return program.status().WithContext(path);
-  }
-  return program;
 }
 
 /// First inference, then whatever must see its outputs.
@@ -148,7 +140,8 @@ Status Main(const std::vector<std::string>& args) {
   RunOptions options;
   bool run = false;
   AICF_RETURN_IF_ERROR(ParseRunOptions(args, &options, &run));
-  return run ? Run(std::move(options)) : OkStatus();
+  if (!run) return OkStatus();
+  return options.verify == VerifyMode::kOff ? Run(std::move(options)) : RunVerify(options);
 }
 
 }  // namespace

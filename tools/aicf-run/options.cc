@@ -1,5 +1,7 @@
 #include "tools/aicf-run/options.h"
 
+#include <utility>
+
 #include "tools/common/flags.h"
 #include "tools/common/log.h"
 
@@ -23,6 +25,11 @@ constexpr std::string_view kExamples = R"(Examples:
       one of several entry points (aicf-compile --bucket); inputs from files select theirs
   aicf-run rec_cuda.aicf --device=cpu
       the plan made for CUDA, step by step on the CPU reference kernels
+  aicf-run rec.aicf --verify --load-inputs=x:line.npy
+      every step against the reference kernels on the same buffers: the first wrong step, its
+      source nodes, and the flag that pins it
+  aicf-run rec.aicf --verify=golden
+      the samples that the artifact carries (aicf-compile --golden)
 
 trtexec's spellings work too: --loadEngine --loadInputs --warmUp --useCudaGraph --dumpProfile
 --exportProfile --exportTimes.
@@ -45,8 +52,8 @@ const std::vector<Spelling>& Spellings() {
 
 /// The flags as written.
 struct Raw {
-  std::string device, threads, atol, rtol, rel, warm_up, duration, iterations, percentile;
-  bool cuda_graph = false, no_cuda_graph = false, transfers = false, verbose = false;
+  std::string device, threads, atol, rtol, rel, warm_up, duration, iterations, percentile, verify;
+  bool cuda_graph = false, no_cuda_graph = false, transfers = false;
 };
 
 void AddTensorFlags(CommandLine& line, Raw& raw, RunOptions& options) {
@@ -70,6 +77,17 @@ void AddTensorFlags(CommandLine& line, Raw& raw, RunOptions& options) {
   line.AddValue("--export-output", options.export_output,
                 "DIR  write every output as .npy, and outputs.json")
       ->group(group);
+}
+
+void AddVerifyFlags(CommandLine& line, Raw& raw) {
+  line.app
+      .add_flag("--verify", raw.verify,
+                "[=golden]  compare instead of measuring: every step with the\n"
+                "reference kernels on the same buffers, or (golden) the artifact's\n"
+                "samples with a run; exit code 1 where something differs. The tolerance\n"
+                "is each step's own, or the samples', unless --atol, --rtol or --rel\n"
+                "give one; --verbose lists every step")
+      ->group("Verification");
 }
 
 void AddDeviceFlags(CommandLine& line, Raw& raw) {
@@ -125,6 +143,38 @@ Status ParsePercentiles(const std::string& text, std::vector<double>* percentile
   return OkStatus();
 }
 
+Status ParseVerify(const std::string& text, VerifyMode* mode) {
+  if (text.empty()) return OkStatus();
+  // A flag without a value reads as "true".
+  if (text == "steps" || text == "true") *mode = VerifyMode::kSteps;
+  if (text == "golden") *mode = VerifyMode::kGolden;
+  if (*mode != VerifyMode::kOff) return OkStatus();
+  return Error(Code::kInvalidArgument, "--verify: expected steps or golden, got '", text, "'");
+}
+
+/// What a verification would leave undone.
+Status CheckVerify(const RunOptions& o) {
+  if (o.verify == VerifyMode::kOff) return OkStatus();
+  const std::pair<std::string_view, bool> flags[] = {
+      {"--load-ref-outputs", !o.load_ref_outputs.empty()},
+      {"--export-output", !o.export_output.empty()},
+      {"--profile", o.profile},
+      {"--export-profile", !o.export_profile.empty()},
+      {"--export-times", !o.export_times.empty()},
+      {"--memory", o.memory},
+  };
+  for (const auto& [flag, given] : flags) {
+    if (!given) continue;
+    return Error(Code::kInvalidArgument, flag, " is for a measured run, and --verify measures none");
+  }
+  if (o.verify == VerifyMode::kSteps || (o.load_inputs.empty() && o.entry.empty())) {
+    return OkStatus();
+  }
+  return Status(Code::kInvalidArgument,
+                "--verify=golden: the samples bring their inputs and entry points; leave out "
+                "--load-inputs and --entry");
+}
+
 Status Convert(const Raw& raw, RunOptions* options) {
   options->session.device = raw.device;
   options->session.cuda_graph = !raw.no_cuda_graph;
@@ -147,9 +197,13 @@ Status Convert(const Raw& raw, RunOptions* options) {
   AICF_RETURN_IF_ERROR(SetTolerance("--rtol", raw.rtol, &options->tolerance.rtol));
   AICF_RETURN_IF_ERROR(SetTolerance("--rel", raw.rel, &options->tolerance.rel));
   const Tolerance& t = options->tolerance;
-  if ((t.atol || t.rtol || t.rel) && options->load_ref_outputs.empty()) {
-    return Status(Code::kInvalidArgument, "--atol, --rtol and --rel need --load-ref-outputs");
+  AICF_RETURN_IF_ERROR(ParseVerify(raw.verify, &options->verify));
+  if ((t.atol || t.rtol || t.rel) && options->load_ref_outputs.empty() &&
+      options->verify == VerifyMode::kOff) {
+    return Status(Code::kInvalidArgument,
+                  "--atol, --rtol and --rel need --load-ref-outputs or --verify");
   }
+  AICF_RETURN_IF_ERROR(CheckVerify(*options));
   return ParsePercentiles(raw.percentile, &options->percentiles);
 }
 
@@ -160,13 +214,14 @@ Status ParseRunOptions(const std::vector<std::string>& args, RunOptions* options
   Raw raw;
   line.AddValue("artifact", options->artifact, "file made by aicf-compile")->required();
   AddTensorFlags(line, raw, *options);
+  AddVerifyFlags(line, raw);
   AddDeviceFlags(line, raw);
   AddMeasureFlags(line, raw, *options);
-  line.app.add_flag("--verbose", raw.verbose, "log what the library does, on stderr");
+  line.app.add_flag("--verbose", options->verbose, "log what the library does, on stderr");
   line.app.footer(std::string(kExamples));
   AICF_RETURN_IF_ERROR(line.Parse(args, Spellings(), run));
   if (!*run) return OkStatus();
-  if (raw.verbose) SetVerbose();
+  if (options->verbose) SetVerbose();
   return Convert(raw, options);
 }
 

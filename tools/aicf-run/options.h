@@ -11,8 +11,17 @@
 
 namespace aicf::tools {
 
+/// What --verify compares.
+enum class VerifyMode : unsigned char {
+  kOff,
+  kSteps,   ///< every step with the reference kernels on the same buffers
+  kGolden,  ///< the artifact's samples with a replay
+};
+
 struct RunOptions {
   std::string artifact;
+  VerifyMode verify = VerifyMode::kOff;  ///< instead of a measurement
+  bool verbose = false;
   std::string entry;  ///< entry point's name; empty: the one that serves the loaded inputs
   SessionOptions session;
 

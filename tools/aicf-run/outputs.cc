@@ -30,6 +30,12 @@ std::string FileNameFor(const std::string& tensor, std::set<std::string>& taken)
 
 }  // namespace
 
+std::string CheckResult::Reason(const Tolerance& tolerance) const {
+  if (shape == expected) return "is outside " + tolerance.ToString();
+  return StrCat("has another shape: expected shape ", ToString(expected), ", found ",
+                ToString(shape));
+}
+
 Result<std::vector<CheckResult>> CheckOutputs(Session& session,
                                               const std::vector<Reference>& references,
                                               const Tolerance& tolerance) {
@@ -37,13 +43,12 @@ Result<std::vector<CheckResult>> CheckOutputs(Session& session,
   for (const Reference& reference : references) {
     const TensorInfo& info = reference.info;
     AICF_ASSIGN_OR_RETURN(const OutputData got, ReadOutput(session, info));
-    if (got.info.shape != reference.shape) {
-      return Error(Code::kCheckFailed, "output '", info.name, "': expected shape ",
-                   ToString(reference.shape), ", found ", ToString(got.info.shape));
+    CheckResult result{info.name, got.info.shape, reference.shape, {}};
+    if (result.shape == result.expected) {
+      result.comparison =
+          Compare({info.dtype, got.data}, {reference.dtype, reference.data}, tolerance);
     }
-    results.push_back(
-        {info.name, got.info.shape,
-         Compare({info.dtype, got.data}, {reference.dtype, reference.data}, tolerance)});
+    results.push_back(std::move(result));
   }
   return results;
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "schema/artifact.h"
+#include "tools/aicf-run/check_text.h"
 #include "tools/common/text.h"
 
 namespace aicf::tools {
@@ -32,12 +33,6 @@ std::string DeviceText(const Report& report) {
   if (!report.on_cuda)
     text += StrCat(", ", report.threads, report.threads == 1 ? " thread" : " threads");
   if (report.reference) text += ", reference kernels in place of the plan's CUDA kernels";
-  return text;
-}
-
-std::string ErrorText(double error) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", error);
   return text;
 }
 
@@ -122,22 +117,6 @@ Json LatencyJson(const Samples& samples) {
           {"p99", samples.Percentile(99)}};
 }
 
-/// JSON has no infinity: an error that no number describes is null.
-Json NumberOrNull(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json ChecksJson(const Report& report) {
-  auto checks = Json::array();
-  for (const CheckResult& c : report.checks) {
-    checks.push_back({{"output", c.output},
-                      {"pass", c.comparison.pass},
-                      {"max_abs_error", NumberOrNull(c.comparison.max_abs_error)},
-                      {"max_scaled_error", NumberOrNull(c.comparison.max_scaled_error)},
-                      {"mismatches", c.comparison.mismatches},
-                      {"elements", c.comparison.elements}});
-  }
-  return checks;
-}
-
 Json ProfileJson(const Report& report) {
   auto steps = Json::array();
   for (const StepRow& row : report.profile) {
@@ -169,19 +148,8 @@ std::string HeadText(const Report& report) {
 
 std::string CheckText(const Report& report) {
   if (report.checks.empty()) return "";
-  std::string out = StrCat("=== Check (", report.tolerance.ToString(), ") ===\n");
-  for (const CheckResult& check : report.checks) {
-    const Comparison& c = check.comparison;
-    out += StrCat(c.pass ? "PASS  " : "FAIL  ", Escape(check.output), "  max abs error ",
-                  ErrorText(c.max_abs_error), ", scaled ", ErrorText(c.max_scaled_error));
-    if (!c.pass) {
-      out += StrCat("; ", c.mismatches, " of ", c.elements, " elements differ, worst at [",
-                    IndexText(c.worst, check.shape), "]: got ", ErrorText(c.got), ", expected ",
-                    ErrorText(c.expected));
-    }
-    out += "\n";
-  }
-  return out + "\n";
+  return StrCat("=== Check (", report.tolerance.ToString(), ") ===\n",
+                CheckLines(report.checks, report.tolerance), OverallLine(report.checks), "\n");
 }
 
 std::string TailText(const Report& report) {
@@ -218,7 +186,10 @@ std::string JsonText(const Report& report) {
                          {"peak_rss", PeakRssBytes()}};
   out["entry"] = EntryOf(report).name;
   out["steps"] = EntryOf(report).step_count;
-  if (!report.checks.empty()) out["checks"] = ChecksJson(report);
+  if (!report.checks.empty()) {
+    out["pass"] = AllPass(report.checks);
+    out["checks"] = ChecksJson(report.checks);
+  }
   if (!report.profile.empty()) out["profile"] = ProfileJson(report);
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

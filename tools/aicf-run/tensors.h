@@ -50,11 +50,17 @@ Result<std::vector<Reference>> LoadReferences(const std::vector<TensorInfo>& out
 
 struct CheckResult {
   std::string output;
-  Dims shape;
-  Comparison comparison;
+  Dims shape;             ///< of what was found
+  Dims expected;          ///< the reference's shape; another one than found is a failure
+  Comparison comparison;  ///< of equal shapes
+
+  bool pass() const { return shape == expected && comparison.pass; }
+  /// Why it failed: "is outside atol 1e-05", "has another shape: expected shape 3, found 2".
+  std::string Reason(const Tolerance& tolerance) const;
 };
 
-/// Compares the session's outputs with the references. Errors: kDevice from the session.
+/// Compares the session's outputs with the references, all of them. Errors: kDevice from the
+/// session.
 Result<std::vector<CheckResult>> CheckOutputs(Session& session,
                                               const std::vector<Reference>& references,
                                               const Tolerance& tolerance);

@@ -72,17 +72,46 @@ std::string Tolerance::ToString() const {
   return out;
 }
 
+namespace {
+
+int64_t ElementsOf(const TensorView& tensor) {
+  return static_cast<int64_t>(tensor.bytes.size()) / DTypeBytes(tensor.dtype);
+}
+
+/// The tensors' difference and the expected one as vectors; an error without a number is infinite.
+class Norms {
+ public:
+  void Add(double error, double magnitude) {
+    error_ += error * error;
+    expected_ += magnitude * magnitude;
+    if (magnitude > 0) relative_ = std::max(relative_, error / magnitude);
+  }
+  double largest_relative() const { return relative_; }
+  double relative_l2() const {
+    if (error_ == 0) return 0;
+    return expected_ > 0 ? std::sqrt(error_ / expected_) : std::numeric_limits<double>::infinity();
+  }
+
+ private:
+  double error_ = 0, expected_ = 0, relative_ = 0;
+};
+
+}  // namespace
+
 Comparison Compare(const TensorView& got, const TensorView& expected, const Tolerance& tolerance) {
   Comparison result;
-  result.elements = static_cast<int64_t>(got.bytes.size()) / DTypeBytes(got.dtype);
+  result.elements = ElementsOf(got);
   const bool elementwise = tolerance.atol || tolerance.rtol;
   double scale = 0;
+  Norms norms;
   for (int64_t i = 0; i < result.elements; ++i) {
     const Number a = At(got, i);
     const Number b = At(expected, i);
     const double error = AbsoluteError(a, b);
     const double magnitude = std::isfinite(b.value) ? std::fabs(b.value) : 0;
     scale = std::max(scale, magnitude);
+    norms.Add(error, magnitude);
+    if (error > 0) ++result.different;
     const double limit =
         elementwise ? tolerance.atol.value_or(0) + tolerance.rtol.value_or(0) * magnitude : 0;
     if (error > limit) ++result.mismatches;
@@ -97,9 +126,25 @@ Comparison Compare(const TensorView& got, const TensorView& expected, const Tole
     result.max_scaled_error =
         scale > 0 ? result.max_abs_error / scale : std::numeric_limits<double>::infinity();
   }
+  result.max_rel_error = norms.largest_relative();
+  result.relative_l2 = norms.relative_l2();
   if (elementwise && result.mismatches > 0) result.pass = false;
   if (tolerance.rel && !(result.max_scaled_error <= *tolerance.rel)) result.pass = false;
   return result;
+}
+
+double ElementAt(const TensorView& tensor, int64_t i) { return At(tensor, i).value; }
+
+double RootMeanSquare(const TensorView& tensor) {
+  double sum = 0;
+  int64_t finite = 0;
+  for (int64_t i = 0; i < ElementsOf(tensor); ++i) {
+    const double value = At(tensor, i).value;
+    if (!std::isfinite(value)) continue;
+    sum += value * value;
+    ++finite;
+  }
+  return finite == 0 ? 0 : std::sqrt(sum / static_cast<double>(finite));
 }
 
 std::string IndexText(int64_t flat, const Dims& shape) {

@@ -35,8 +35,11 @@ struct Comparison {
   bool pass = true;
   int64_t elements = 0;
   int64_t mismatches = 0;       ///< elements outside atol/rtol (or, without them, different at all)
+  int64_t different = 0;        ///< elements that are not equal, however near
   double max_abs_error = 0;     ///< infinite when a NaN or an infinity is matched by another value
   double max_scaled_error = 0;  ///< max_abs_error / max |expected|
+  double max_rel_error = 0;     ///< largest |got - expected| / |expected| where that is not zero
+  double relative_l2 = 0;       ///< |got - expected| / |expected|, Euclidean norms of the tensors
   int64_t worst = -1;           ///< flat index of the largest error; -1 when all are equal
   double got = 0, expected = 0;  ///< there
 };
@@ -44,6 +47,12 @@ struct Comparison {
 /// NaN equals NaN, and infinities equal themselves. Integers beyond 2^53 never count as equal
 /// unless they are. REQUIRES: both hold the same number of elements.
 Comparison Compare(const TensorView& got, const TensorView& expected, const Tolerance& tolerance);
+
+/// Element `i`; integers above 2^53 lose bits.
+double ElementAt(const TensorView& tensor, int64_t i);
+
+/// Root mean square of the finite elements; 0 when there is none.
+double RootMeanSquare(const TensorView& tensor);
 
 /// "3,17" for flat index 57 of shape 4x18.
 std::string IndexText(int64_t flat, const Dims& shape);

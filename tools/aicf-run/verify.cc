@@ -1,0 +1,158 @@
+#include "tools/aicf-run/verify.h"
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "runtime/box.h"
+#include "schema/golden.h"
+#include "tools/aicf-run/load.h"
+#include "tools/aicf-run/tensors.h"
+#include "tools/aicf-run/verify_report.h"
+#include "tools/common/output.h"
+#include "tools/common/process.h"
+#include "tools/common/progress.h"
+#include "tools/verify/verify_steps.h"
+
+namespace aicf::tools {
+namespace {
+
+/// The inputs as the entry point's buffers hold them: padding is zero, as in a fresh session.
+Result<std::vector<std::vector<std::byte>>> WholeInputs(const Program& program,
+                                                        const Selection& selection) {
+  std::vector<std::vector<std::byte>> whole;
+  const EntryInfo& entry = program.entries()[selection.choice.entry];
+  for (size_t i = 0; i < entry.inputs.size(); ++i) {
+    const InputSource& from = selection.inputs[i];
+    std::vector<std::byte>& to = whole.emplace_back(entry.inputs[i].bytes);
+    AICF_RETURN_IF_ERROR(ForEachRun(from.info.shape, entry.inputs[i].shape,
+                                    DTypeBytes(from.info.dtype),
+                                    [&](uint64_t part, uint64_t at, uint64_t run) {
+                                      std::memcpy(&to[at], &from.data[part], run);
+                                      return OkStatus();
+                                    }));
+  }
+  return whole;
+}
+
+Status VerifyEveryStep(const RunOptions& options) {
+  AICF_ASSIGN_OR_RETURN(const auto program, LoadProgram(options.artifact));
+  AICF_ASSIGN_OR_RETURN(const auto stored, LoadWithOptional(options.artifact));
+  AICF_ASSIGN_OR_RETURN(const Selection selection,
+                        GatherInputs(*program, options.entry, options.load_inputs));
+  AICF_ASSIGN_OR_RETURN(const auto inputs, WholeInputs(*program, selection));
+  VerifyOptions verify;
+  verify.tolerance = options.tolerance;
+  verify.progress = [](int done, int total) { ShowProgress("verifying", done, total); };
+  const size_t entry = selection.choice.entry;
+  auto report = VerifySteps(program, *stored, entry, options.session, inputs, verify);
+  ClearProgress();
+  AICF_RETURN_IF_ERROR(report.status());
+  Print(options.json ? StepsJson(options, *program, entry, *report)
+                     : StepsText(options, *program, entry, *report));
+  if (!report->first_failed) return OkStatus();
+  const StepCheck& first = report->steps[*report->first_failed];
+  return Error(Code::kCheckFailed, StepName(*program, first.step),
+               first.changed.empty() ? " differs from the reference kernel"
+                                     : " reads what another step has changed");
+}
+
+bool HasStates(const Program& program) {
+  for (const schema::Buffer& b : program.artifact().program().buffers) {
+    if (b.role == schema::Role::kState) return true;
+  }
+  return false;
+}
+
+/// A session for every sample where states pass from run to run, one for all otherwise.
+class Sessions {
+ public:
+  Sessions(std::shared_ptr<const Program> program, const SessionOptions& options)
+      : program_(std::move(program)), options_(options) {}
+
+  Result<Session*> Fresh() {
+    if (session_ != nullptr && !HasStates(*program_)) return session_.get();
+    session_.reset();
+    AICF_ASSIGN_OR_RETURN(session_, Session::Create(program_, options_));
+    return session_.get();
+  }
+
+ private:
+  std::shared_ptr<const Program> program_;
+  const SessionOptions options_;
+  std::unique_ptr<Session> session_;
+};
+
+/// The sample's outputs as references.
+std::vector<Reference> ReferencesOf(const schema::GoldenSample& sample, const EntryInfo& entry) {
+  std::vector<Reference> references;
+  for (const schema::GoldenTensor& t : sample.outputs) {
+    for (const TensorInfo& info : entry.outputs) {
+      if (info.name != t.name) continue;
+      references.push_back({info, "golden", t.dtype, t.shape, {t.data.begin(), t.data.end()}});
+    }
+  }
+  return references;
+}
+
+Result<SampleCheck> CheckSample(Session& session, const Program& program,
+                                const schema::GoldenSample& sample, const Tolerance& given) {
+  SampleCheck check;
+  check.entry = sample.entry;
+  check.origin = schema::GoldenOriginName(sample.origin);
+  check.tolerance = {sample.atol, sample.rtol, sample.rel};
+  if (given.atol || given.rtol || given.rel) check.tolerance = given;
+  const EntryInfo& entry = program.entries()[sample.entry];
+  AICF_RETURN_IF_ERROR(session.SelectEntry(entry.name));
+  for (const schema::GoldenTensor& t : sample.inputs) {
+    AICF_RETURN_IF_ERROR(session.SetInput(t.name, t.data.data(), t.data.size()));
+  }
+  AICF_RETURN_IF_ERROR(session.Run());
+  AICF_RETURN_IF_ERROR(session.Wait());
+  AICF_ASSIGN_OR_RETURN(check.checks,
+                        CheckOutputs(session, ReferencesOf(sample, entry), check.tolerance));
+  return check;
+}
+
+Status SamplesVerdict(const std::vector<SampleCheck>& samples) {
+  for (size_t i = 0; i < samples.size(); ++i) {
+    for (const CheckResult& c : samples[i].checks) {
+      if (c.pass()) continue;
+      return Error(Code::kCheckFailed, "golden sample ", i + 1, ": output '", c.output, "' ",
+                   c.Reason(samples[i].tolerance));
+    }
+  }
+  return OkStatus();
+}
+
+Status VerifySamples(const RunOptions& options) {
+  AICF_ASSIGN_OR_RETURN(const auto stored, LoadWithOptional(options.artifact));
+  const auto section = stored->bytes(schema::SectionKind::kGolden);
+  if (section.empty()) {
+    return Error(Code::kInvalidArgument, options.artifact,
+                 ": the artifact carries no samples; compile it with aicf-compile --golden");
+  }
+  AICF_ASSIGN_OR_RETURN(const schema::Golden golden, schema::ParseGolden(section));
+  AICF_ASSIGN_OR_RETURN(const auto program, LoadProgram(options.artifact));
+  Sessions sessions(program, options.session);
+  std::vector<SampleCheck> samples;
+  std::string device;
+  for (const schema::GoldenSample& sample : golden.samples) {
+    AICF_ASSIGN_OR_RETURN(Session * session, sessions.Fresh());
+    device = session->device_name();
+    AICF_ASSIGN_OR_RETURN(SampleCheck check,
+                          CheckSample(*session, *program, sample, options.tolerance));
+    samples.push_back(std::move(check));
+  }
+  Print(options.json ? SamplesJson(options, *program, device, samples)
+                     : SamplesText(options, *program, device, samples));
+  return SamplesVerdict(samples);
+}
+
+}  // namespace
+
+Status RunVerify(const RunOptions& options) {
+  return options.verify == VerifyMode::kGolden ? VerifySamples(options) : VerifyEveryStep(options);
+}
+
+}  // namespace aicf::tools

@@ -1,0 +1,290 @@
+#include "tools/aicf-run/verify_report.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "schema/artifact.h"
+#include "tools/aicf-run/check_text.h"
+#include "tools/common/text.h"
+#include "tools/verify/pin_hint.h"
+
+namespace aicf::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kWorstSteps = 10;
+
+const schema::Program& PlanOf(const Program& program) { return program.artifact().program(); }
+
+std::string SourcesOf(const Program& program, uint32_t step) {
+  return Escape(Join(PlanOf(program).steps[step].sources, ", "));
+}
+
+std::string Line(std::string_view key, const std::string& value) {
+  return StrCat("  ", key, std::string(key.size() < 10 ? 10 - key.size() : 1, ' '), value, "\n");
+}
+
+/// Failed first, then by what the step adds to the error, relative to its norm.
+std::vector<const StepCheck*> ByError(const StepsReport& report, size_t most) {
+  std::vector<const StepCheck*> steps;
+  for (const StepCheck& s : report.steps) steps.push_back(&s);
+  std::ranges::stable_sort(steps, [](const StepCheck* a, const StepCheck* b) {
+    if (a->pass != b->pass) return b->pass;
+    return a->comparison.relative_l2 > b->comparison.relative_l2;
+  });
+  if (steps.size() > most) steps.resize(most);
+  return steps;
+}
+
+std::string ToleranceText(const StepCheck& s) {
+  if (s.runs == 0) return "";
+  if (s.cancelled) return s.tolerance.ToString() + ", terms cancel";
+  return s.tolerance.atol == 0.0 && s.tolerance.rtol == 0.0 ? "exact" : s.tolerance.ToString();
+}
+
+std::string_view Verdict(const StepCheck& s) {
+  if (s.runs == 0) return "skipped";
+  return s.pass ? "pass" : "FAIL";
+}
+
+std::string StepTable(const Program& program, const std::vector<const StepCheck*>& steps) {
+  constexpr auto kRight = Table::Align::kRight;
+  Table table({{"step", kRight},
+               {""},
+               {"kernel"},
+               {"math"},
+               {"max abs", kRight},
+               {"max rel", kRight},
+               {"rel L2", kRight},
+               {"drift", kRight},
+               {"tolerance"},
+               {"source nodes"}});
+  for (const StepCheck* s : steps) {
+    const schema::Step& step = PlanOf(program).steps[s->step];
+    const Comparison& c = s->comparison;
+    table.Add({std::to_string(s->step), std::string(Verdict(*s)), Escape(step.kernel),
+               std::string(abi::MathModeName(step.problem.math)), ErrorText(c.max_abs_error),
+               ErrorText(c.max_rel_error), ErrorText(c.relative_l2), ErrorText(s->drift_l2),
+               ToleranceText(*s), Shorten(SourcesOf(program, s->step), 60)});
+  }
+  return table.ToString("  ");
+}
+
+std::string DriftTable(const StepsReport& report) {
+  constexpr auto kRight = Table::Align::kRight;
+  Table table({{"output"}, {"max abs", kRight}, {"scaled", kRight}, {"rel L2", kRight}});
+  for (const OutputDrift& o : report.outputs) {
+    const Comparison& c = o.comparison;
+    table.Add({Escape(o.name), ErrorText(c.max_abs_error), ErrorText(c.max_scaled_error),
+               ErrorText(c.relative_l2)});
+  }
+  return table.ToString("  ");
+}
+
+/// "step 3: 12 of 96 elements differ, ...".
+std::string FailureText(const Program& program, const StepCheck& s) {
+  std::string out = StrCat("First difference: ", StepName(program, s.step), "\n");
+  if (!s.changed.empty()) {
+    return StrCat(out, "  its operand '", Escape(s.changed),
+                  "' is not what the step that wrote it left there: a step in between writes "
+                  "outside its outputs\n");
+  }
+  const auto& step = PlanOf(program).steps[s.step];
+  const std::string name =
+      Escape(PlanOf(program).buffers[step.outputs[static_cast<size_t>(s.output)]].name);
+  out += StrCat("  output ", s.output, " ('", name, "', ", ToString(s.shape), ")");
+  if (s.trip > 0) out += StrCat(" in trip ", s.trip + 1);
+  out += StrCat(": ", WorstText(s.comparison, s.shape), "\n");
+  return StrCat(out, "  max abs error ", ErrorText(s.comparison.max_abs_error), ", relative L2 ",
+                ErrorText(s.comparison.relative_l2), "; tolerance ", ToleranceText(s), "\n");
+}
+
+std::string PinLine(const RunOptions& options, const Program& program, uint32_t step) {
+  const std::string flags = PinFlags(PlanOf(program), step);
+  if (flags.empty()) return "";
+  return StrCat("To pin it: aicf-compile --from ", Escape(options.artifact), " ", flags,
+                " -o pinned.aicf\n");
+}
+
+/// Where nothing is wrong but products are rounded: the step that pays most for it.
+std::string MathLine(const RunOptions& options, const Program& program, const StepsReport& report) {
+  const StepCheck* most = nullptr;
+  for (const StepCheck& s : report.steps) {
+    if (!HasReducedMath(PlanOf(program).steps[s.step])) continue;
+    if (most == nullptr || s.comparison.relative_l2 > most->comparison.relative_l2) most = &s;
+  }
+  if (most == nullptr) return "";
+  return StrCat("Its math mode costs most at ", StepName(program, most->step), ": relative L2 ",
+                ErrorText(most->comparison.relative_l2), "\n",
+                PinLine(options, program, most->step));
+}
+
+struct Counts {
+  size_t compared = 0, failed = 0, skipped = 0, same = 0;
+};
+
+Counts Count(const StepsReport& report) {
+  Counts counts;
+  for (const StepCheck& s : report.steps) {
+    (s.runs == 0 ? counts.skipped : counts.compared) += 1;
+    if (!s.pass) ++counts.failed;
+    if (s.same_kernel && s.runs > 0) ++counts.same;
+  }
+  return counts;
+}
+
+std::string VerdictLine(const Counts& counts) {
+  if (counts.failed == 0) {
+    return StrCat("PASSED: ", counts.compared, " steps agree with the reference kernels\n");
+  }
+  return StrCat("FAILED: ", counts.failed, " of ", counts.compared,
+                " steps differ from the reference kernels\n");
+}
+
+std::string CountText(const Counts& counts) {
+  std::string text = StrCat(counts.compared, " compared");
+  if (counts.skipped > 0) text += StrCat(", ", counts.skipped, " skipped by their guards");
+  if (counts.same > 0)
+    text += StrCat(", ", counts.same, " of them run the reference kernel itself");
+  return text;
+}
+
+Json ErrorJson(const Comparison& c) {
+  return {{"max_abs_error", NumberOrNull(c.max_abs_error)},
+          {"max_rel_error", NumberOrNull(c.max_rel_error)},
+          {"relative_l2", NumberOrNull(c.relative_l2)},
+          {"mismatches", c.mismatches},
+          {"elements", c.elements}};
+}
+
+Json ToleranceJson(const Tolerance& t) {
+  Json out = Json::object();
+  if (t.atol) out["atol"] = *t.atol;
+  if (t.rtol) out["rtol"] = *t.rtol;
+  if (t.rel) out["rel"] = *t.rel;
+  return out;
+}
+
+Json StepJson(const Program& program, const StepCheck& s) {
+  const schema::Step& step = PlanOf(program).steps[s.step];
+  Json row = {{"step", s.step},          {"kernel", step.kernel},
+              {"sources", step.sources}, {"math", abi::MathModeName(step.problem.math)},
+              {"pass", s.pass},          {"runs", s.runs}};
+  if (s.runs == 0) return row;
+  row.update(ErrorJson(s.comparison));
+  row["tolerance"] = ToleranceJson(s.tolerance);
+  if (s.cancelled) row["terms_cancel"] = true;
+  row["drift_l2"] = NumberOrNull(s.drift_l2);
+  if (s.comparison.worst >= 0) {
+    row["worst"] = {{"output", s.output},
+                    {"trip", s.trip},
+                    {"index", IndexText(s.comparison.worst, s.shape)},
+                    {"found", NumberOrNull(s.comparison.got)},
+                    {"expected", NumberOrNull(s.comparison.expected)}};
+  }
+  if (!s.changed.empty()) row["changed_operand"] = s.changed;
+  if (!s.pass) row["pin"] = PinFlags(PlanOf(program), s.step);
+  return row;
+}
+
+Json HeadJson(const RunOptions& options, const Program& program, const std::string& device) {
+  return {{"artifact", options.artifact}, {"target", program.target()}, {"device", device}};
+}
+
+std::string Dump(const Json& json) {
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string HeadText(const RunOptions& options, const Program& program, const std::string& device) {
+  return StrCat(Escape(options.artifact), "\n\n", Line("target", program.target()),
+                Line("device", Escape(device)));
+}
+
+bool AllPass(const std::vector<SampleCheck>& samples) {
+  return std::ranges::all_of(samples,
+                             [](const SampleCheck& s) { return tools::AllPass(s.checks); });
+}
+
+}  // namespace
+
+std::string StepName(const Program& program, uint32_t step) {
+  return StrCat("step ", step, " (", Escape(PlanOf(program).steps[step].kernel), "; ",
+                SourcesOf(program, step), ")");
+}
+
+std::string StepsText(const RunOptions& options, const Program& program, size_t entry,
+                      const StepsReport& report) {
+  const Counts counts = Count(report);
+  std::string out = HeadText(options, program, report.device);
+  if (program.entries().size() > 1) out += Line("entry", Escape(program.entries()[entry].name));
+  out += Line("steps", CountText(counts)) + "\n";
+  const size_t rows = options.verbose ? report.steps.size() : kWorstSteps;
+  auto steps = ByError(report, rows);
+  if (options.verbose) std::ranges::sort(steps, {}, &StepCheck::step);
+  out += StrCat("=== ", options.verbose ? "Steps" : "Largest errors", " on the same buffers ===\n",
+                StepTable(program, steps), "\n");
+  out += "=== Outputs against a run on the reference kernels alone (drift) ===\n" +
+         DriftTable(report) + "\n";
+  if (report.first_failed) out += FailureText(program, report.steps[*report.first_failed]);
+  out += VerdictLine(counts);
+  if (!report.first_failed) return out + MathLine(options, program, report);
+  return out + PinLine(options, program, report.steps[*report.first_failed].step);
+}
+
+std::string StepsJson(const RunOptions& options, const Program& program, size_t entry,
+                      const StepsReport& report) {
+  const Counts counts = Count(report);
+  Json out = HeadJson(options, program, report.device);
+  out["entry"] = program.entries()[entry].name;
+  Json verify = {
+      {"mode", "steps"},         {"pass", report.pass},       {"compared", counts.compared},
+      {"failed", counts.failed}, {"skipped", counts.skipped}, {"first_failed", nullptr}};
+  if (report.first_failed) verify["first_failed"] = report.steps[*report.first_failed].step;
+  verify["steps"] = Json::array();
+  for (const StepCheck& s : report.steps) verify["steps"].push_back(StepJson(program, s));
+  verify["outputs"] = Json::array();
+  for (const OutputDrift& o : report.outputs) {
+    Json row = {{"output", o.name}};
+    row.update(ErrorJson(o.comparison));
+    row["max_scaled_error"] = NumberOrNull(o.comparison.max_scaled_error);
+    verify["outputs"].push_back(std::move(row));
+  }
+  out["verify"] = std::move(verify);
+  return Dump(out);
+}
+
+std::string SamplesText(const RunOptions& options, const Program& program,
+                        const std::string& device, const std::vector<SampleCheck>& samples) {
+  std::string out = HeadText(options, program, device) + "\n";
+  size_t passed = 0;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const SampleCheck& s = samples[i];
+    if (tools::AllPass(s.checks)) ++passed;
+    out += StrCat("=== Sample ", i + 1, " (");
+    if (program.entries().size() > 1) {
+      out += StrCat("entry ", Escape(program.entries()[s.entry].name), ", ");
+    }
+    out += StrCat("outputs ", s.origin == "given" ? "given" : "of the reference kernels", ", ",
+                  s.tolerance.ToString(), ") ===\n", CheckLines(s.checks, s.tolerance));
+  }
+  return StrCat(out, "\n", AllPass(samples) ? "PASSED: " : "FAILED: ", passed, " of ",
+                samples.size(), samples.size() == 1 ? " sample agrees\n" : " samples agree\n");
+}
+
+std::string SamplesJson(const RunOptions& options, const Program& program,
+                        const std::string& device, const std::vector<SampleCheck>& samples) {
+  Json out = HeadJson(options, program, device);
+  Json verify = {{"mode", "golden"}, {"pass", AllPass(samples)}, {"samples", Json::array()}};
+  for (const SampleCheck& s : samples) {
+    verify["samples"].push_back({{"entry", program.entries()[s.entry].name},
+                                 {"outputs_from", s.origin},
+                                 {"pass", tools::AllPass(s.checks)},
+                                 {"tolerance", ToleranceJson(s.tolerance)},
+                                 {"outputs", ChecksJson(s.checks)}});
+  }
+  out["verify"] = std::move(verify);
+  return Dump(out);
+}
+
+}  // namespace aicf::tools

@@ -1,0 +1,42 @@
+#include "tools/verify/pin_hint.h"
+
+#include "kernels/abi/kernel.h"
+
+namespace aicf::tools {
+namespace {
+
+/// A kernel that packs an operand needs a constant there.
+bool PacksConstantsOnly(const abi::KernelInfo& kernel, const schema::Program& program,
+                        const schema::Step& step) {
+  if (kernel.packed_bytes == nullptr) return true;
+  for (size_t k = 0; k < step.inputs.size(); ++k) {
+    if (kernel.packed_bytes(step.problem, static_cast<int>(k)) == 0) continue;
+    if (program.buffers[step.inputs[k]].role != schema::Role::kConstant) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool HasReducedMath(const schema::Step& step) {
+  const bool multiplies =
+      step.problem.family == abi::Family::kGemm || step.problem.family == abi::Family::kConv;
+  return multiplies && step.problem.math != abi::MathMode::kFp32;
+}
+
+std::string PinFlags(const schema::Program& program, uint32_t index) {
+  const schema::Step& step = program.steps[index];
+  if (HasReducedMath(step)) return StrCat("--set step.", index, ".math=fp32");
+  const Result<abi::DeviceSpec> device = abi::FindDevice(program.target);
+  if (!device.ok()) return "";
+  for (const abi::KernelInfo& kernel : abi::KernelsOf(step.problem.family)) {
+    if (kernel.backend == device->backend && kernel.key != step.kernel &&
+        kernel.supports(step.problem, *device).empty() &&
+        PacksConstantsOnly(kernel, program, step)) {
+      return StrCat("--set step.", index, ".kernel=", kernel.key);
+    }
+  }
+  return "";
+}
+
+}  // namespace aicf::tools

@@ -1,0 +1,18 @@
+/// How to take a step that differs back: the compiler's flag that pins it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "schema/program.h"
+
+namespace aicf::tools {
+
+/// The arguments of aicf-compile that change the step: its math mode to fp32 where it has another,
+/// else another kernel that may run it. Empty when there is neither.
+std::string PinFlags(const schema::Program& program, uint32_t step);
+
+/// Whether the step multiplies operands that its math mode rounds.
+bool HasReducedMath(const schema::Step& step);
+
+}  // namespace aicf::tools

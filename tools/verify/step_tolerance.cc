@@ -1,0 +1,218 @@
+#include "tools/verify/step_tolerance.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/float8.h"
+
+namespace aicf::tools {
+namespace {
+
+using abi::Family;
+using abi::MathMode;
+using abi::Problem;
+
+constexpr double kSafety = 16;
+
+double UnitRoundoff(DType dtype) {
+  if (!IsFloat(dtype)) return 0;
+  if (dtype == DType::kF64) return 0x1p-53;
+  if (dtype == DType::kF32) return 0x1p-24;
+  if (dtype == DType::kF16) return 0x1p-11;
+  if (dtype == DType::kBF16) return 0x1p-8;
+  return std::ldexp(1.0, -1 - Float8FormatOf(dtype).mantissa);
+}
+
+double UnitRoundoff(MathMode mode) {
+  switch (mode) {
+    case MathMode::kTf32:
+    case MathMode::kFp16:
+      return 0x1p-11;
+    case MathMode::kBf16:
+      return 0x1p-8;
+    case MathMode::kFp8:
+      return 0x1p-4;
+    default:
+      return 0;
+  }
+}
+
+double Product(const Dims& shape, int first) {
+  double product = 1;
+  for (int axis = first; axis < shape.rank(); ++axis) product *= static_cast<double>(shape[axis]);
+  return product;
+}
+
+double Product(const Dims& shape, const Dims& axes) {
+  double product = 1;
+  for (int64_t axis : axes) product *= static_cast<double>(shape[static_cast<int>(axis)]);
+  return product;
+}
+
+double ConvLength(const Problem& p) {
+  const abi::View& w = p.inputs[1];
+  const auto& attrs = p.as<abi::ConvAttrs>();
+  const auto group = static_cast<double>(std::max<int64_t>(attrs.group, 1));
+  const double channels = static_cast<double>(attrs.transposed ? w.shape[0] : w.shape[1]);
+  return Product(w.shape, 2) * (attrs.transposed ? channels / group : channels);
+}
+
+bool Adds(const Problem& p) {
+  switch (p.family) {
+    case Family::kReduce: {
+      const auto kind = p.as<abi::ReduceAttrs>().kind;
+      return kind == abi::ReduceKind::kSum || kind == abi::ReduceKind::kProd ||
+             kind == abi::ReduceKind::kMean;
+    }
+    case Family::kPool:
+      return p.as<abi::PoolAttrs>().kind != abi::PoolKind::kMax;
+    case Family::kScatter:
+      return p.as<abi::ScatterAttrs>().reduction == abi::ScatterReduction::kAdd ||
+             p.as<abi::ScatterAttrs>().reduction == abi::ScatterReduction::kMul;
+    case Family::kGemm:
+    case Family::kConv:
+    case Family::kNormalize:
+    case Family::kScan:
+    case Family::kRecurrent:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Families that interpolate at positions which they compute.
+bool Interpolates(const Problem& p) {
+  if (p.family == Family::kResize) {
+    return p.as<abi::ResizeAttrs>().mode != abi::ResizeMode::kNearest;
+  }
+  if (p.family == Family::kSample) {
+    return p.as<abi::SampleAttrs>().mode != abi::ResizeMode::kNearest;
+  }
+  return p.family == Family::kRoi && p.as<abi::RoiAttrs>().kind != abi::RoiKind::kPoolMax;
+}
+
+/// A coordinate's own rounding moves an interpolated value by the slope: it counts in units of the
+/// longest axis.
+double CoordinateError(const Problem& p) {
+  if (!Interpolates(p)) return 0;
+  int64_t longest = 1;
+  for (int axis = 2; axis < p.inputs[0].shape.rank(); ++axis) {
+    longest = std::max(longest, p.inputs[0].shape[axis]);
+  }
+  return 4 * 0x1p-24 * static_cast<double>(longest);
+}
+
+/// False for what has one right result however it is computed.
+bool IsArithmetic(const abi::ExprNode& node) {
+  switch (node.op) {
+    case abi::ExprOp::kInput:
+    case abi::ExprOp::kConst:
+    case abi::ExprOp::kIndex:
+    case abi::ExprOp::kSelect:
+    case abi::ExprOp::kMin:
+    case abi::ExprOp::kMax:
+    case abi::ExprOp::kNeg:
+    case abi::ExprOp::kAbs:
+    case abi::ExprOp::kSign:
+    case abi::ExprOp::kEq:
+    case abi::ExprOp::kLt:
+    case abi::ExprOp::kLe:
+      return false;
+    default:
+      return true;
+  }
+}
+
+double ArithmeticNodes(const Problem& p, bool* floats) {
+  double count = 0;
+  for (const abi::Expr* expr : {&p.prologue, &p.epilogue}) {
+    for (const abi::ExprNode& node : expr->nodes) {
+      if (!IsArithmetic(node)) continue;
+      ++count;
+      bool is_float = IsFloat(node.dtype);
+      for (int a = 0; a < abi::ExprOpArity(node.op); ++a) {
+        is_float = is_float || IsFloat(expr->nodes[node.args[a]].dtype);
+      }
+      *floats = *floats || is_float;
+    }
+  }
+  return count;
+}
+
+bool CoreIsFloat(const Problem& p) {
+  if (!Adds(p) && !Interpolates(p)) return false;
+  return std::ranges::any_of(p.inputs, [](const abi::View& v) { return IsFloat(v.dtype); });
+}
+
+/// Of the operands of products; those as narrow as the mode lose nothing.
+double MathRoundoff(const Problem& p) {
+  if (p.family != Family::kGemm && p.family != Family::kConv) return 0;
+  double most = 0;
+  for (int k = 0; k < 2; ++k) {
+    const DType dtype = p.inputs[static_cast<size_t>(k)].dtype;
+    const double mode = UnitRoundoff(p.math);
+    if (IsFloat(dtype) && UnitRoundoff(dtype) < mode) most = std::max(most, mode);
+  }
+  return most;
+}
+
+bool ConvertsFloats(const Problem& p) {
+  return IsFloat(p.inputs.empty() ? DType::kI64 : p.inputs[0].dtype) &&
+         std::ranges::any_of(p.outputs, [&](const abi::View& v) {
+           return IsFloat(v.dtype) && v.dtype != p.inputs[0].dtype;
+         });
+}
+
+}  // namespace
+
+double ReductionLength(const Problem& p) {
+  if (!Adds(p)) return Interpolates(p) ? 16 : 1;
+  switch (p.family) {
+    case Family::kGemm:
+      return static_cast<double>(p.inputs[0].shape.back());
+    case Family::kConv:
+      return ConvLength(p);
+    case Family::kReduce:
+      return Product(p.inputs[0].shape, p.as<abi::ReduceAttrs>().axes);
+    case Family::kNormalize:
+      return Product(p.inputs[0].shape, p.as<abi::NormalizeAttrs>().axes);
+    case Family::kPool:
+      return Product(p.as<abi::PoolAttrs>().kernel, 0);
+    case Family::kScan:
+      return static_cast<double>(p.inputs[0].shape[static_cast<int>(p.as<abi::ScanAttrs>().axis)]);
+    case Family::kRecurrent:  // one product per step of the sequence, each on the last one's result
+      return static_cast<double>(p.inputs[1].shape.back()) *
+             static_cast<double>(p.inputs[0].shape[0]);
+    default:
+      return 1;
+  }
+}
+
+namespace {
+
+/// u(added) sqrt(K + n).
+double SumRoundoff(const Problem& p, double nodes) {
+  const bool wide =
+      std::ranges::all_of(p.outputs, [](const abi::View& v) { return v.dtype == DType::kF64; });
+  const double added = wide ? 0x1p-53 : 0x1p-24;
+  return added * std::sqrt(std::max(ReductionLength(p), 1.0) + nodes);
+}
+
+}  // namespace
+
+double TermFactor(const Problem& p) {
+  bool floats = false;
+  return 4 * SumRoundoff(p, ArithmeticNodes(p, &floats)) + 2 * MathRoundoff(p);
+}
+
+StepTolerance ToleranceOf(const Problem& p) {
+  bool floats = CoreIsFloat(p) || ConvertsFloats(p);
+  const double nodes = ArithmeticNodes(p, &floats);
+  if (!floats) return {0, true};
+  double stored = 0;
+  for (const abi::View& v : p.outputs) stored = std::max(stored, UnitRoundoff(v.dtype));
+  const double products = SumRoundoff(p, nodes) + 2 * MathRoundoff(p);
+  return {2 * stored + kSafety * products + CoordinateError(p), false};
+}
+
+}  // namespace aicf::tools
