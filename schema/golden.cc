@@ -155,9 +155,8 @@ Status CheckTensor(const GoldenTensor& t, const Buffer& buffer, int dynamic_axis
     shape[dynamic_axis] = buffer.shape[dynamic_axis];
   }
   if (t.dtype == buffer.dtype && shape == buffer.shape) return OkStatus();
-  return Error(Code::kBadArtifact, "'", t.name, "' is ", DTypeName(t.dtype), " ",
-               ToString(t.shape), ", the program has ", DTypeName(buffer.dtype), " ",
-               ToString(buffer.shape));
+  return Error(Code::kBadArtifact, "'", t.name, "' is ", DTypeName(t.dtype), " ", ToString(t.shape),
+               ", the program has ", DTypeName(buffer.dtype), " ", ToString(buffer.shape));
 }
 
 Status CheckInputs(const GoldenSample& s, const EntryPoint& entry, const Program& program) {

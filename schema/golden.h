@@ -1,10 +1,11 @@
-/// The golden section: sample inputs and the outputs that belong to them, so that an artifact carries
-/// its own acceptance test.
+/// The golden section: sample inputs and the outputs that belong to them, so that an artifact
+/// carries its own acceptance test.
 ///
 /// Little-endian; every record starts at a multiple of 8, gaps are zero:
 ///   u32 version (1), u32 samples, then per sample
-///     u32 entry point, u32 origin, u32 which tolerances are set (bit 0 atol, 1 rtol, 2 rel), u32 zero,
-///     f64 atol, f64 rtol, f64 rel (+0 where not set), u32 inputs, u32 outputs, then per tensor
+///     u32 entry point, u32 origin, u32 which tolerances are set (bit 0 atol, 1 rtol, 2 rel), u32
+///     zero, f64 atol, f64 rtol, f64 rel (+0 where not set), u32 inputs, u32 outputs, then per
+///     tensor
 ///       u32 bytes of the name, u8 dtype, u8 rank, u16 zero, i64 extents[rank], u64 bytes of data,
 ///       the name, the data
 /// and nothing behind. Equal samples give equal bytes.
@@ -46,8 +47,8 @@ struct GoldenSample {
   uint32_t entry = 0;  ///< index into Program::entry_points
   GoldenOrigin origin = GoldenOrigin::kGiven;
   /// An output passes when every test that is set holds: |got - expected| <= atol + rtol *
-  /// |expected| for each element (either absent counts as 0); the largest error <= rel * the largest
-  /// |expected|. At least one is set.
+  /// |expected| for each element (either absent counts as 0); the largest error <= rel * the
+  /// largest |expected|. At least one is set.
   std::optional<double> atol, rtol, rel;
   std::vector<GoldenTensor> inputs;   ///< the entry point's, all, in its order
   std::vector<GoldenTensor> outputs;  ///< of the entry point, in its order; at least one

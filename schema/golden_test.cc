@@ -99,7 +99,8 @@ TEST_F(GoldenTest, EveryFlippedBitIsRefusedOrMeansSomething) {
       EXPECT_EQ(EncodeGolden(*parsed), bytes) << bit;
       for (const GoldenSample& s : parsed->samples) {
         for (const GoldenTensor& t : s.inputs) {
-          EXPECT_EQ(t.data.size(), static_cast<size_t>(*ElementCount(t.shape) * DTypeBytes(t.dtype)));
+          EXPECT_EQ(t.data.size(),
+                    static_cast<size_t>(*ElementCount(t.shape) * DTypeBytes(t.dtype)));
         }
       }
     } else {
@@ -191,8 +192,8 @@ TEST_F(GoldenTest, NeitherWriterNorReaderTakesAWrongOne) {
   golden_.samples[0].inputs[0].name[0] ^= 1;
   contents.golden = EncodeGolden(golden_);
   auto file = *Serialize(contents);
-  const auto where = std::search(file.begin() + 4096, file.end(), contents.golden.begin(),
-                                 contents.golden.end());
+  const auto where =
+      std::search(file.begin() + 4096, file.end(), contents.golden.begin(), contents.golden.end());
   ASSERT_NE(where, file.end());
   where[8] = std::byte{9};  // the first sample's entry point
   Reseal(file);

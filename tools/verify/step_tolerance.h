@@ -17,14 +17,13 @@
 /// elements' root mean square stands for the magnitude of the terms, which a small element has lost
 /// by cancellation; where that is not enough for a product, its terms are looked at
 /// (product_bounds.h). For f32 this stays far below the conformance budgets that web and exchange
-/// formats give (2 K units in the last place for a product), and far below the smallest real fault,
-/// one term of K missing: 1 / sqrt(K).
+/// formats give (2 K units in the last place for a product), and up to a K of 10^5 by more than ten
+/// times below the smallest real fault, one term of K missing: 1 / sqrt(K).
 ///
 /// Steps without float arithmetic (copies, gathers, maxima, comparisons of operands, integers) must
-/// agree exactly. Integers
-/// and booleans that float arithmetic decides (quantisation, comparisons) may differ by one unit
-/// where the value lies at a rounding boundary: at most 0.1 % of the elements plus what eps moves
-/// across one.
+/// agree exactly. Integers and booleans that float arithmetic decides (quantisation, comparisons of
+/// sums) may differ by one unit where the value lies at a rounding boundary: at most 0.1 % of the
+/// elements plus what eps moves across one.
 #pragma once
 
 #include "kernels/abi/problem.h"

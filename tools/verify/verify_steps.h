@@ -64,8 +64,8 @@ struct StepsReport {
 };
 
 struct VerifyOptions {
-  Tolerance tolerance;  ///< empty: each step's own
-  std::function<void(int done, int total)> progress;
+  Tolerance tolerance = {};  ///< empty: each step's own
+  std::function<void(int done, int total)> progress = {};
 };
 
 /// Executors of one entry point, fresh.
