@@ -115,6 +115,7 @@ def transformer(tokens=48, width=64, heads=4):
 
 
 HOSTILE = ("</script><img src=x onerror=\"document.title='run'\">", "<!--<script>document.title='run'//",
+           "</script x><svg onload=\"document.title='run'\">",
            "]]>\u2028\u2029'\"`${document.title='run'}", "javascript:document.title='run'", "a" * 300,
            "\u202egnp.\u202c \U0001f4a9 &lt;b&gt;")
 
