@@ -61,7 +61,7 @@ class DecisionsView {
 
   // A decision's step is shown beside it.
   current(decision) {
-    if (decision.steps.length > 0) this.app.select(decision.steps[0]);
+    this.app.select(decision.steps[0] || null);
   }
 
   // To a decision from elsewhere: whatever hides it is lifted.
