@@ -288,12 +288,23 @@ TEST(OnnxFaults, UndeclaredKindsOfOldFilesAreRead) {
   EXPECT_EQ(graph->nodes[1].Ints("perm"), (std::vector<int64_t>{1, 0}));
 }
 
+// What some converters write for an extent that is open, against the standard.
+TEST(OnnxFaults, ExtentMinusOneIsOpen) {
+  ModelBuilder model = ReluModel();
+  InputType(model).mutable_shape()->mutable_dim(0)->set_dim_value(-1);
+  const auto graph = model.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  const ir::Value& x = graph->values[graph->inputs[0]];
+  EXPECT_EQ(x.shape[0], -1);
+  EXPECT_FALSE(x.shape_known);
+}
+
 TEST(OnnxFaults, Inputs) {
   const auto extent = [](int64_t e) {
     return [e](ModelBuilder& m) { InputType(m).mutable_shape()->mutable_dim(0)->set_dim_value(e); };
   };
   Check({
-      {"A9 extent -1", extent(-1), Code::kBadModel, "input \"x\": has the extent -1"},
+      {"A9 extent -2", extent(-2), Code::kBadModel, "input \"x\": has the extent -2"},
       {"A9 extent INT64_MIN", extent(INT64_MIN), Code::kBadModel,
        "has the extent -9223372036854775808"},
       {"A8 extents overflow", extent(INT64_MAX), Code::kBadModel, "impossible shape"},

@@ -31,7 +31,8 @@ Result<ir::Value> DeclaredValue(const onnx::ValueInfoProto& info) {
                  " is supported");
   }
   for (const auto& dim : type.shape().dim()) {
-    const bool fixed = dim.has_dim_value();
+    // Some converters write -1 where the standard has no value: an extent that is open.
+    const bool fixed = dim.has_dim_value() && dim.dim_value() != -1;
     if (fixed && dim.dim_value() < 0)
       return Error(Code::kBadModel, "has the extent ", dim.dim_value());
     value.shape.push_back(fixed ? dim.dim_value() : -1);

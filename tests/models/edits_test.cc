@@ -221,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         EditCase{"rec", "AICF_PPOCR_MODELS", "rec.onnx", "x", {1, 3, 48, 32}},
         EditCase{"det", "AICF_PPOCR_MODELS", "det.onnx", "x", {1, 3, 32, 32}},
-        EditCase{"cls", "AICF_TEST_MODELS", "onnx/ppocr_cls_v2.onnx", "x", {1, 3, 48, 192}},
+        EditCase{"cls", "AICF_PPOCR_MODELS", "cls.onnx", "x", {1, 3, 48, 192}},
         EditCase{"mnist", "AICF_TEST_MODELS", "onnx/mnist_cntk.onnx", "Input3", {1, 1, 28, 28}}),
     [](const auto& param) { return param.param.name; });
 
