@@ -289,13 +289,18 @@ TEST(OnnxFaults, UndeclaredKindsOfOldFilesAreRead) {
 }
 
 // What some converters write for an extent that is open, against the standard.
-TEST(OnnxFaults, ExtentMinusOneIsOpen) {
+TEST(OnnxFaults, MinusOneAndAQuestionMarkAreOpenExtents) {
   ModelBuilder model = ReluModel();
-  InputType(model).mutable_shape()->mutable_dim(0)->set_dim_value(-1);
+  onnx::TensorShapeProto& shape = *InputType(model).mutable_shape();
+  shape.clear_dim();
+  shape.add_dim()->set_dim_value(-1);
+  shape.add_dim()->set_dim_param("?");
+  shape.add_dim()->set_dim_param("?");
   const auto graph = model.Import();
   ASSERT_TRUE(graph.ok()) << graph.status().ToString();
   const ir::Value& x = graph->values[graph->inputs[0]];
-  EXPECT_EQ(x.shape[0], -1);
+  EXPECT_EQ(x.shape, (Dims{-1, -1, -1}));
+  EXPECT_EQ(x.symbols, (std::vector<std::string>{"", "", ""})) << "not one extent";
   EXPECT_FALSE(x.shape_known);
 }
 

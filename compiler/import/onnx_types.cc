@@ -31,12 +31,14 @@ Result<ir::Value> DeclaredValue(const onnx::ValueInfoProto& info) {
                  " is supported");
   }
   for (const auto& dim : type.shape().dim()) {
-    // Some converters write -1 where the standard has no value: an extent that is open.
+    // Where the standard has no value for an extent that is open, some converters write -1, or the
+    // same name "?" for all of them.
     const bool fixed = dim.has_dim_value() && dim.dim_value() != -1;
     if (fixed && dim.dim_value() < 0)
       return Error(Code::kBadModel, "has the extent ", dim.dim_value());
     value.shape.push_back(fixed ? dim.dim_value() : -1);
-    value.symbols.push_back(fixed ? std::string() : dim.dim_param());
+    const bool named = !fixed && dim.dim_param() != "?";
+    value.symbols.push_back(named ? dim.dim_param() : std::string());
   }
   value.shape_known = std::ranges::find(value.shape, -1) == value.shape.end();
   if (value.shape_known && !ElementCount(value.shape)) {
