@@ -17,9 +17,9 @@ namespace aicf {
 struct GoldenSpec {
   /// By name: every input, and any number of outputs. A name that is both is the input. Elements
   /// that NumPy lacks come as in .npy files: u16 for bf16, i8 or u8 for everything below 8 bits.
-  std::map<std::string, ir::Tensor, std::less<>> tensors;
+  std::map<std::string, ir::Tensor, std::less<>> tensors = {};
   /// None set: atol and rtol are kGoldenTolerance.
-  std::optional<double> atol, rtol, rel;
+  std::optional<double> atol = {}, rtol = {}, rel = {};
 };
 
 inline constexpr double kGoldenTolerance = 1e-3;

@@ -51,6 +51,27 @@ TEST(Compare, ReportsTheWorstElement) {
   EXPECT_EQ(c.expected, 2);
 }
 
+TEST(Compare, NormsMeasureTheWholeTensor) {
+  const Comparison c = CompareFloats({3, 4.5f, 0}, {3, 4, 0}, {1, {}, {}});
+  EXPECT_TRUE(c.pass);
+  EXPECT_EQ(c.different, 1);
+  EXPECT_EQ(c.mismatches, 0);
+  EXPECT_NEAR(c.relative_l2, 0.5 / 5, 1e-12);
+  EXPECT_NEAR(c.max_rel_error, 0.125, 1e-12);
+  EXPECT_EQ(CompareFloats({0, 0}, {0, 0}, {}).relative_l2, 0);
+  EXPECT_TRUE(std::isinf(CompareFloats({1, 0}, {0, 0}, {}).relative_l2));
+  EXPECT_TRUE(std::isinf(CompareFloats({std::nanf(""), 0}, {1, 0}, {}).relative_l2));
+}
+
+TEST(Compare, RootMeanSquareLeavesOutWhatIsNoNumber) {
+  const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
+  EXPECT_NEAR(RootMeanSquare(View(DType::kF32, std::vector<float>{3, -4, nan, inf})),
+              std::sqrt(12.5), 1e-12);
+  EXPECT_EQ(RootMeanSquare(View(DType::kF32, std::vector<float>{nan})), 0);
+  EXPECT_EQ(RootMeanSquare(View(DType::kF32, std::vector<float>{})), 0);
+  EXPECT_EQ(RootMeanSquare(View(DType::kI8, std::vector<int8_t>{-2, 2})), 2);
+}
+
 TEST(Compare, SpecialValuesMustMatchEachOther) {
   const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
   EXPECT_TRUE(CompareFloats({nan, inf, -inf}, {nan, inf, -inf}, {0, 0, 0}).pass);

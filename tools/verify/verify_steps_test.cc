@@ -7,6 +7,9 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/cpu/functions.h"
+#include "runtime/cuda/cuda_steps.h"
+#include "runtime/cuda/fake_driver.h"
 #include "runtime/test_loops.h"
 #include "runtime/test_program.h"
 #include "schema/testing.h"
@@ -204,6 +207,50 @@ TEST(VerifySteps, OnlyTheElementsThatAStepWritesAreItsOwn) {
   });
   EXPECT_EQ(report.first_failed, second);
   EXPECT_EQ(report.steps[second].comparison.worst, 0) << "counted in the step's own view";
+}
+
+// The device's side as a GPU has it, on the fake driver: one launch of a kernel computes wrongly.
+TEST(VerifySteps, AWrongLaunchIsFoundOnADevice) {
+  cuda::testing::FakeMachine machine;
+  cuda::testing::Machine() = &machine;
+  cuda::Driver driver(cuda::testing::FakeApi());
+  ChainOptions chain;
+  chain.target = "cuda:sm_90a";
+  chain.steps = 5;
+  const auto program = MakeProgram(ChainContents(chain));
+  ASSERT_NE(program, nullptr);
+  int launches = 0, wrong = -1;
+  for (const schema::Step& step : program->artifact().program().steps) {
+    cuda::testing::FakeFunction& function = machine.functions[step.symbol];
+    function.parameters = 4;
+    function.run = [&, problem = step.problem](void** parameters) {
+      void* buffers[3];
+      for (size_t i = 0; i < 3; ++i) buffers[i] = *static_cast<void**>(parameters[i]);
+      cpu::RunSerial(abi::ReferenceKey(problem.family), problem, buffers);
+      if (launches++ == wrong) static_cast<float*>(buffers[2])[11] = 1e6f;
+    };
+  }
+  const std::vector<std::vector<std::byte>> input = {
+      BytesOf(aicf::testing::RandomInput(chain.elements, 7))};
+  for (const int fault : {-1, 3}) {
+    launches = 0;
+    wrong = fault;
+    auto device = cuda::CreateCudaSteps(program, 0, 0, &driver);
+    auto reference = MakeReferenceSteps(program, 0, 1, {});
+    auto drift = MakeReferenceSteps(program, 0, 1, {});
+    ASSERT_TRUE(device.ok() && reference.ok() && drift.ok()) << device.status().ToString();
+    const auto report = CompareSteps(program->artifact().program(), 0,
+                                     {**device, **reference, **drift, {}}, input, {});
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    EXPECT_EQ(report->device, "Fake GPU");
+    EXPECT_EQ(report->pass, fault < 0);
+    EXPECT_EQ(launches, 5) << "every step once";
+    if (fault < 0) continue;
+    EXPECT_EQ(report->first_failed, 3u);
+    for (const StepCheck& s : report->steps) EXPECT_EQ(s.pass, s.step != 3) << s.step;
+    EXPECT_EQ(report->steps[3].comparison.worst, 11);
+  }
+  EXPECT_EQ(machine.problem, "");
 }
 
 TEST(VerifySteps, ACudaPlanOnTheCpuHasNothingToCompare) {

@@ -1,0 +1,94 @@
+#include "tests/models/rounded_steps.h"
+
+#include <cstring>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "base/float16.h"
+#include "schema/artifact.h"
+
+namespace aicf::testing {
+namespace {
+
+bool Multiplies(const schema::Step& step) {
+  return step.problem.family == abi::Family::kGemm || step.problem.family == abi::Family::kConv;
+}
+
+void Round(std::span<std::byte> bytes) {
+  for (size_t at = 0; at + 4 <= bytes.size(); at += 4) {
+    float value;
+    std::memcpy(&value, &bytes[at], 4);
+    value = F16ToF32(F32ToF16(value));
+    std::memcpy(&bytes[at], &value, 4);
+  }
+}
+
+const schema::Buffer& RootOf(const schema::Program& program, uint32_t buffer) {
+  while (program.buffers[buffer].storage == schema::Storage::kAlias) {
+    buffer = program.buffers[buffer].alias_of;
+  }
+  return program.buffers[buffer];
+}
+
+class RoundedSteps final : public StepByStep {
+ public:
+  RoundedSteps(std::shared_ptr<const Program> program, std::unique_ptr<StepByStep> steps)
+      : program_(std::move(program)), steps_(std::move(steps)) {}
+  Status Read(uint32_t buffer, std::byte* to) override { return steps_->Read(buffer, to); }
+  Status Write(uint32_t buffer, const std::byte* from) override {
+    return steps_->Write(buffer, from);
+  }
+  std::string device_name() const override { return "rounded operands"; }
+
+  Status RunStep(uint32_t index) override {
+    const schema::Program& plan = program_->artifact().program();
+    const schema::Step& step = plan.steps[index];
+    std::vector<std::pair<uint32_t, std::vector<std::byte>>> kept;
+    for (size_t k = 0; k < 2 && Multiplies(step); ++k) {
+      const schema::Buffer& root = RootOf(plan, step.inputs[k]);
+      if (root.storage == schema::Storage::kWeights || root.dtype != DType::kF32) continue;
+      std::vector<std::byte> bytes(plan.buffers[step.inputs[k]].bytes);
+      AICF_RETURN_IF_ERROR(steps_->Read(step.inputs[k], bytes.data()));
+      std::vector<std::byte> rounded = bytes;
+      Round(rounded);
+      AICF_RETURN_IF_ERROR(steps_->Write(step.inputs[k], rounded.data()));
+      kept.emplace_back(step.inputs[k], std::move(bytes));
+    }
+    AICF_RETURN_IF_ERROR(steps_->RunStep(index));
+    // What an output has taken the place of stays gone.
+    for (const auto& [buffer, bytes] : kept) {
+      bool overwritten = false;
+      for (uint32_t out : step.outputs) {
+        overwritten = overwritten || &RootOf(plan, out) == &RootOf(plan, buffer);
+      }
+      if (!overwritten) AICF_RETURN_IF_ERROR(steps_->Write(buffer, bytes.data()));
+    }
+    return OkStatus();
+  }
+
+ private:
+  std::shared_ptr<const Program> program_;
+  std::unique_ptr<StepByStep> steps_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<StepByStep>> MakeRoundedSteps(std::shared_ptr<const Program> program) {
+  AICF_ASSIGN_OR_RETURN(auto steps, MakeReferenceSteps(program, 0, 0, {}));
+  return std::unique_ptr<StepByStep>(
+      std::make_unique<RoundedSteps>(std::move(program), std::move(steps)));
+}
+
+void RoundWeights(const schema::Program& program, std::vector<std::byte>& weights) {
+  std::set<uint64_t> done;
+  for (const schema::Step& step : program.steps) {
+    for (size_t k = 0; k < 2 && Multiplies(step); ++k) {
+      const schema::Buffer& b = RootOf(program, step.inputs[k]);
+      if (b.storage != schema::Storage::kWeights || b.dtype != DType::kF32) continue;
+      if (done.insert(b.offset).second) Round(std::span(weights).subspan(b.offset, b.bytes));
+    }
+  }
+}
+
+}  // namespace aicf::testing
