@@ -83,7 +83,10 @@ class Comparer {
     for (uint32_t b : step.outputs) AICF_RETURN_IF_ERROR(Adopt(b));
     if (!check.pass && !report_.first_failed) report_.first_failed = visit.step - entry_.first_step;
     report_.pass = report_.pass && check.pass;
-    if (options_.progress) options_.progress(++done_, static_cast<int>(entry_.step_count));
+    if (options_.progress) {  // goes back at the start of another trip
+      options_.progress(static_cast<int>(visit.step - entry_.first_step) + 1,
+                        static_cast<int>(entry_.step_count));
+    }
     return OkStatus();
   }
 
@@ -204,7 +207,6 @@ class Comparer {
   std::optional<ProductBounds> bounds_;  ///< of the step at hand, once needed
   std::vector<bool> known_;              ///< by root buffer: the reference's copy is the device's
   StepsReport report_;
-  int done_ = 0;
 };
 
 Status CheckSomethingToCompare(const Program& program, const SessionOptions& session) {
