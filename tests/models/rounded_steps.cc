@@ -1,6 +1,7 @@
 #include "tests/models/rounded_steps.h"
 
 #include <cstring>
+#include <ranges>
 #include <set>
 #include <span>
 #include <utility>
@@ -56,8 +57,8 @@ class RoundedSteps final : public StepByStep {
       kept.emplace_back(step.inputs[k], std::move(bytes));
     }
     AICF_RETURN_IF_ERROR(steps_->RunStep(index));
-    // What an output has taken the place of stays gone.
-    for (const auto& [buffer, bytes] : kept) {
+    // What an output has taken the place of stays gone. Backwards: both operands may be one buffer.
+    for (const auto& [buffer, bytes] : std::views::reverse(kept)) {
       bool overwritten = false;
       for (uint32_t out : step.outputs) {
         overwritten = overwritten || &RootOf(plan, out) == &RootOf(plan, buffer);

@@ -67,6 +67,7 @@ class VerifyModels : public ::testing::TestWithParam<ModelCase> {
   static void Judge(const Program& program, const tools::StepsReport& report) {
     size_t compared = 0;
     for (const tools::StepCheck& s : report.steps) {
+      EXPECT_EQ(s.changed, "") << "step " << s.step;
       const schema::Step& step = program.artifact().program().steps[s.step];
       if (s.runs > 0) ++compared;
       EXPECT_TRUE(s.pass) << "step " << s.step << " (" << step.kernel << "; "
