@@ -67,11 +67,14 @@ std::string CostChange(const RecordedDecision& a, const RecordedDecision& b) {
   return measured + (measured.empty() || predicted.empty() ? "" : ", ") + predicted;
 }
 
-// What one side says of the other's choice: its cost there, or why it was refused.
+// What one side says of the other's choice, where that is news: its cost there, or why it was
+// refused.
 std::string ElsewhereText(std::string_view whose, const RecordedDecision& chosen,
                           std::string_view where, const RecordedDecision& there) {
   for (const RecordedAlternative& a : there.alternatives) {
     if (a.choice != chosen.choice) continue;
+    const bool same = a.cost_us == chosen.cost_us && a.measured_us == chosen.measured_us;
+    if (a.refusal.empty() && same) return "";
     std::string why = Escape(a.refusal);
     if (why.empty()) why = CostText(a.cost_us, a.measured_us);
     if (why.empty()) return "";
