@@ -74,6 +74,9 @@ class BenchBuilder {
     }
     if (kernel.launch != nullptr) step.launch = kernel.launch(problem_, device_);
     if (kernel.packed_bytes != nullptr) PackInputs(kernel, step);
+    if (kernel.backend == abi::Backend::kCuda) {
+      step.symbol = abi::InstanceSymbol(kernel.key, problem_);
+    }
     if (k.image != nullptr) AddImage(*k.image, step);
     program_.steps.push_back(std::move(step));
   }
@@ -94,7 +97,6 @@ class BenchBuilder {
   }
 
   void AddImage(const CompiledImage& image, schema::Step& step) {
-    step.symbol = image.symbol;
     step.image = static_cast<int32_t>(program_.images.size());
     schema::Image entry;
     entry.arch = image.arch;

@@ -16,7 +16,7 @@ namespace aicf::tune {
 
 struct BenchKernel {
   const abi::KernelInfo* kernel = nullptr;
-  const CompiledImage* image = nullptr;         ///< cuda.* only
+  const CompiledImage* image = nullptr;         ///< cuda.* only; nullptr on all: nothing to run
   const LibraryAlgorithm* algorithm = nullptr;  ///< library kernels only
 };
 

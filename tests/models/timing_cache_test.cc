@@ -1,0 +1,118 @@
+// Tuned artifacts of the real models from the committed cache, on a machine that may have no GPU.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "compiler/tune/bench_program.h"
+#include "compiler/tune/costs.h"
+#include "tests/models/run.h"
+
+namespace aicf::testing {
+namespace {
+
+std::string CommittedCache() {
+  const auto path = std::filesystem::path(AICF_SOURCE_DIR) / "bench" / "timing-cache" / "h200.txt";
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+struct Tuned {
+  std::vector<std::byte> bytes;
+  int contested = 0, measured = 0;
+};
+
+Tuned CompileTuned(const ModelCase& c, const tune::TimingCache& cache) {
+  tune::CachedCosts costs(cache, {});
+  CompileOptions options;
+  options.target = "cuda";
+  options.images = false;
+  options.costs = &costs;
+  for (const CaseTensor& input : c.inputs) options.shapes[input.name] = input.shape;
+  const auto result = Compile(c.model, options);
+  EXPECT_TRUE(result.ok()) << c.name << ": " << result.status().ToString();
+  if (!result.ok()) return {};
+  Tuned tuned{result->bytes, 0, 0};
+  for (const Decision& d : result->decisions.decisions()) {
+    if (d.kind != "kernel") continue;
+    tuned.contested += d.reason != "only-legal" ? 1 : 0;
+    tuned.measured += d.reason == "measured" ? 1 : 0;
+  }
+  return tuned;
+}
+
+/// Makes of every problem that it is asked about what a stopwatch would run.
+class BenchMaker final : public CostSource {
+ public:
+  int made = 0;
+
+  Status Prepare(std::span<const CostQuestion> questions, const abi::DeviceSpec& device) override {
+    for (const CostQuestion& q : questions) {
+      std::vector<tune::BenchKernel> kernels;
+      for (const abi::KernelInfo* k : q.kernels) {
+        if (k->backend != abi::Backend::kLibrary) kernels.push_back({k});
+      }
+      AICF_ASSIGN_OR_RETURN(const schema::Contents contents,
+                            tune::MakeBenchProgram(*q.problem, kernels, device));
+      const Status verified = schema::Serialize(contents).status();
+      if (!verified.ok()) return verified.WithContext(q.subject);
+      ++made;
+    }
+    return OkStatus();
+  }
+  std::vector<KernelCost> CostsOf(const CostQuestion& q, const abi::DeviceSpec& device) override {
+    return tune::PredictedCosts(q, device);
+  }
+  std::optional<LibraryAlgorithm> AlgorithmOf(const abi::Problem&, const abi::KernelInfo&,
+                                              const abi::DeviceSpec&) override {
+    return std::nullopt;
+  }
+  std::string UsedTimings() const override { return ""; }
+};
+
+TEST(Benches, EveryProblemOfTheModelsCanBeTimed) {
+  const std::vector<ModelCase> cases = LoadCases();
+  if (cases.empty()) GTEST_SKIP() << "AICF_TEST_MODELS names no folder of models";
+  for (const ModelCase& c : cases) {
+    if (!c.model.ends_with(".onnx")) continue;
+    for (const auto& [target, math] : {std::pair("cpu", abi::MathMode::kFp32),
+                                       {"cuda", abi::MathMode::kFp32},
+                                       {"cuda", abi::MathMode::kFp16}}) {
+      BenchMaker benches;
+      CompileOptions options;
+      options.target = target;
+      options.math = math;
+      options.images = false;
+      options.costs = &benches;
+      for (const CaseTensor& input : c.inputs) options.shapes[input.name] = input.shape;
+      const Status status = Compile(c.model, options).status();
+      EXPECT_TRUE(status.ok()) << c.name << " " << target << ": " << status.ToString();
+      EXPECT_GT(benches.made, 0) << c.name;
+    }
+  }
+}
+
+TEST(CommittedTimingCache, CompilesTunedModelsToTheSameBytesEveryTime) {
+  const std::string text = CommittedCache();
+  if (text.empty()) GTEST_SKIP() << "bench/timing-cache/h200.txt is not there";
+  const std::vector<ModelCase> cases = LoadCases();
+  if (cases.empty()) GTEST_SKIP() << "AICF_TEST_MODELS names no folder of models";
+  const auto cache = tune::TimingCache::Parse(text);
+  ASSERT_TRUE(cache.ok()) << cache.status().ToString();
+  int contested = 0, measured = 0;
+  for (const ModelCase& c : cases) {
+    if (!c.model.ends_with(".onnx")) continue;
+    const Tuned first = CompileTuned(c, *cache);
+    EXPECT_EQ(CompileTuned(c, *cache).bytes, first.bytes) << c.name;
+    contested += first.contested;
+    measured += first.measured;
+  }
+  // A change of a pass makes other problems, which are predicted until somebody tunes again.
+  EXPECT_GE(measured, contested * 8 / 10)
+      << "run bench/tune_models.py on an H200 and commit its cache";
+}
+
+}  // namespace
+}  // namespace aicf::testing
