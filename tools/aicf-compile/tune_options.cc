@@ -69,11 +69,10 @@ void AddTuneFlags(CommandLine& line, TuneFlags& flags) {
                 "NAME  whose times count, where the caches have several devices for\n"
                 "the target: \"NVIDIA H200\"")
       ->group(group);
-  line.app
-      .add_flag("--tune{all}", flags.tune,
-                "=SECONDS  measure what the timing cache lacks, on this machine's device of\n"
-                "the target, for at most so long (default: until all is measured); interrupted,\n"
-                "it keeps what it has")
+  line.AddSwitch("--tune", flags.tune,
+                 "[=SECONDS]  measure what the timing cache lacks, on this machine's\n"
+                 "device of the target, for at most so long (default: until all is\n"
+                 "measured); interrupted, it keeps what it has")
       ->group(group);
   line.AddValue("--tune-state", flags.state,
                 "STATE  cold: operands in no cache (default); warm: as the run before\n"
@@ -82,6 +81,11 @@ void AddTuneFlags(CommandLine& line, TuneFlags& flags) {
   line.app
       .add_flag("--error-on-timing-cache-miss", flags.error_on_miss,
                 "fail (exit 1) where a kernel would be chosen by prediction")
+      ->group(group);
+  line.app
+      .add_flag("--fit-costs", flags.fit_costs,
+                "no model: print the corrections of predicted costs that follow from\n"
+                "--timing-cache, for --target (default cuda)")
       ->group(group);
 }
 
@@ -108,7 +112,7 @@ Result<std::shared_ptr<CostSource>> MakeCosts(const TuneFlags& flags, const Comp
   tuning.kernel_cache_dir = options.kernel_cache_dir;
   tuning.programs =
       static_cast<int>(std::max<size_t>(1, options.buckets.size() + !options.shapes.empty()));
-  if (flags.tune != "all") {
+  if (flags.tune != "true") {
     AICF_ASSIGN_OR_RETURN(tuning.seconds, ParseReal("--tune", flags.tune, 0.01, 1e6));
   }
   // A cache that cannot be written is better known before the work.

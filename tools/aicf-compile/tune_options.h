@@ -15,9 +15,10 @@ namespace aicf::tools {
 struct TuneFlags {
   std::vector<std::string> caches;  ///< --timing-cache
   std::string device;               ///< --timing-device
-  std::string tune;                 ///< --tune: empty: not given; "all", or seconds
+  std::string tune;                 ///< --tune: empty: not given; "true", or seconds
   std::string state = "cold";       ///< --tune-state
   bool error_on_miss = false;
+  bool fit_costs = false;  ///< never true behind FitCostsCommand
 };
 
 void AddTuneFlags(CommandLine& line, TuneFlags& flags);

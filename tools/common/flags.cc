@@ -43,7 +43,8 @@ class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {
     const std::string& value = option->get_option_text();
-    return value.empty() ? "" : "=" + value;
+    // "[=SECONDS]" stands for itself.
+    return value.empty() || value[0] == '[' ? value : "=" + value;
   }
 };
 
@@ -116,6 +117,11 @@ CLI::Option* CommandLine::AddValue(const std::string& flags, std::string& value,
 CLI::Option* CommandLine::AddList(const std::string& flags, std::vector<std::string>& values,
                                   const std::string& text) {
   return Describe(app.add_option(flags, values)->allow_extra_args(false), text);
+}
+
+CLI::Option* CommandLine::AddSwitch(const std::string& flags, std::string& value,
+                                    const std::string& text) {
+  return Describe(app.add_flag(flags, value), text);
 }
 
 Status CommandLine::Parse(const std::vector<std::string>& args,
