@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/tune/fit.h"
+
 namespace aicf {
 namespace {
 
@@ -41,7 +43,7 @@ Alternative InMode(const ir::LoweredStep& step, MathMode mode, const abi::Device
     const std::string why = kernel.supports(p, device);
     if (why.empty()) {
       if (UsedMath(kernel, p, device) != mode) continue;
-      const double cost = kernel.cost_us(p, device);
+      const double cost = tune::BuiltInFit(device).Predict(kernel, p, device);
       if (!best || cost < *best) best = cost;
     } else if (refusal.empty()) {
       refusal = StrCat("capability: ", kernel.key, ": ", why);

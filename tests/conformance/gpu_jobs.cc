@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "compiler/codegen/nvrtc.h"
+#include "compiler/tune/fit.h"
 
 namespace aicf::conformance {
 namespace {
@@ -42,8 +43,9 @@ std::vector<const abi::KernelInfo*> JobRunner::Variants(const Case& c, size_t mo
     if (k.backend == abi::Backend::kCuda && k.supports(c.problem, device_).empty())
       fit.push_back(&k);
   }
+  const tune::FitTable& predicted = tune::BuiltInFit(device_);
   std::stable_sort(fit.begin(), fit.end(), [&](const abi::KernelInfo* a, const abi::KernelInfo* b) {
-    return a->cost_us(c.problem, device_) < b->cost_us(c.problem, device_);
+    return predicted.Predict(*a, c.problem, device_) < predicted.Predict(*b, c.problem, device_);
   });
   if (fit.size() <= most) return fit;
   if (most == 1) return {fit[turn % fit.size()]};
