@@ -7,6 +7,8 @@
 
 #include "compiler/tune/bench_program.h"
 #include "compiler/tune/costs.h"
+#include "compiler/tune/testing.h"
+#include "compiler/tune/tuner.h"
 #include "tests/models/run.h"
 
 namespace aicf::testing {
@@ -24,14 +26,18 @@ struct Tuned {
   int contested = 0, measured = 0;
 };
 
-Tuned CompileTuned(const ModelCase& c, const tune::TimingCache& cache) {
-  tune::CachedCosts costs(cache, {});
+CompileOptions CudaOptions(const ModelCase& c, CostSource& costs) {
   CompileOptions options;
   options.target = "cuda";
   options.images = false;
   options.costs = &costs;
   for (const CaseTensor& input : c.inputs) options.shapes[input.name] = input.shape;
-  const auto result = Compile(c.model, options);
+  return options;
+}
+
+Tuned CompileTuned(const ModelCase& c, const tune::TimingCache& cache) {
+  tune::CachedCosts costs(cache, {});
+  const auto result = Compile(c.model, CudaOptions(c, costs));
   EXPECT_TRUE(result.ok()) << c.name << ": " << result.status().ToString();
   if (!result.ok()) return {};
   Tuned tuned{result->bytes, 0, 0};
@@ -92,6 +98,37 @@ TEST(Benches, EveryProblemOfTheModelsCanBeTimed) {
       EXPECT_GT(benches.made, 0) << c.name;
     }
   }
+}
+
+TEST(SimulatedTuning, ACacheIsAllThatACompilationNeeds) {
+  const std::vector<ModelCase> cases = LoadCases();
+  if (cases.empty()) GTEST_SKIP() << "AICF_TEST_MODELS names no folder of models";
+  tune::TimingCache all;
+  for (const ModelCase& c : cases) {
+    if (!c.model.ends_with(".onnx")) continue;
+    tune::testing::FakeMachine machine;
+    tune::TuneRules rules;
+    rules.now = [&] { return machine.clock; };
+    tune::Tuner tuner({}, machine, rules, {});
+    const auto tuned = Compile(c.model, CudaOptions(c, tuner));
+    ASSERT_TRUE(tuned.ok()) << c.name << ": " << tuned.status().ToString();
+    EXPECT_EQ(tuner.problems_left(), 0) << c.name;
+    // Through the file, without the machine.
+    const auto read = tune::TimingCache::Parse(tuner.measured().ToText());
+    ASSERT_TRUE(read.ok()) << c.name << ": " << read.status().ToString();
+    tune::CachedCosts cached(*read, {.error_on_miss = true});
+    const auto compiled = Compile(c.model, CudaOptions(c, cached));
+    ASSERT_TRUE(compiled.ok()) << c.name << ": " << compiled.status().ToString();
+    EXPECT_EQ(compiled->bytes, tuned->bytes) << c.name;
+    // From what the artifact carries, without the file.
+    auto carried = tune::CachedCosts::FromUsed(cached.UsedTimings());
+    ASSERT_TRUE(carried.ok()) << c.name << ": " << carried.status().ToString();
+    const auto again = Compile(c.model, CudaOptions(c, *carried));
+    ASSERT_TRUE(again.ok()) << c.name << ": " << again.status().ToString();
+    EXPECT_EQ(again->bytes, tuned->bytes) << c.name;
+    all.Merge(*read);
+  }
+  EXPECT_GT(all.size(), 1000u);
 }
 
 TEST(CommittedTimingCache, CompilesTunedModelsToTheSameBytesEveryTime) {
