@@ -21,6 +21,14 @@ std::string_view StepNumber(std::string_view subject) {
   return subject.substr(0, digits);
 }
 
+// "step 3 [conv]" as "step 2 [conv]", or "step  [conv]" for a number of none.
+void Renumber(std::string& subject, int number) {
+  const std::string_view old = StepNumber(subject);
+  if (old.empty()) return;
+  subject.replace(static_cast<size_t>(old.data() - subject.data()), old.size(),
+                  number < 0 ? "" : std::to_string(number));
+}
+
 // "step 3 [conv]" counted from the program's start.
 void ShiftStep(std::string& subject, size_t first_step) {
   const std::string_view number = StepNumber(subject);
@@ -180,6 +188,19 @@ void DecisionLog::Append(const DecisionLog& other, std::string_view entry, size_
     ShiftStep(d.subject, first_step);
     if (d.step >= 0) d.step += static_cast<int>(first_step);
     decisions_.push_back(std::move(d));
+  }
+}
+
+void DecisionLog::RemoveSteps(const std::vector<bool>& gone) {
+  std::vector<int> number(gone.size(), -1);
+  int next = 0;
+  for (size_t s = 0; s < gone.size(); ++s) {
+    if (!gone[s]) number[s] = next++;
+  }
+  for (Decision& d : decisions_) {
+    if (d.step < 0 || static_cast<size_t>(d.step) >= gone.size()) continue;
+    d.step = number[static_cast<size_t>(d.step)];
+    Renumber(d.subject, d.step);
   }
 }
 

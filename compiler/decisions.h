@@ -50,6 +50,9 @@ class DecisionLog {
   /// Takes over the decisions made for one of several entry points, whose first step is
   /// `first_step` of the program: "step 3 [node]" becomes the program's own number.
   void Append(const DecisionLog& other, std::string_view entry, size_t first_step);
+  /// The plan lost these of its steps: decisions about the others get their new numbers, those about
+  /// lost ones none, but keep their place among equal identities.
+  void RemoveSteps(const std::vector<bool>& gone);
   /// One JSON object per line, keys in a fixed order.
   std::string ToJsonLines() const;
   /// The inverse; empty lines are skipped. Errors: kInvalidArgument with the line's number.

@@ -1,6 +1,7 @@
 #include "compiler/select/loop_states.h"
 
 #include <algorithm>
+#include <map>
 
 #include "schema/loop_tree.h"
 
@@ -160,6 +161,67 @@ void RemoveSteps(schema::Program& program, const std::vector<bool>& gone) {
   }
   size_t s = 0;
   std::erase_if(program.steps, [&](const schema::Step&) { return gone[s++]; });
+}
+
+namespace {
+
+using Edge = std::pair<size_t, size_t>;
+
+// By data, with the buffer's name, and one after the other, without.
+std::map<Edge, std::string> EdgesOf(const schema::Program& program) {
+  std::map<Edge, std::string> edges;
+  std::vector<std::vector<size_t>> writers(program.buffers.size());
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    for (uint32_t b : program.steps[s].inputs) {
+      for (size_t w : writers[b]) edges[{w, s}] = program.buffers[b].name;
+    }
+    if (s > 0) edges.try_emplace({s - 1, s});
+    for (uint32_t b : program.steps[s].outputs) writers[b].push_back(s);
+  }
+  return edges;
+}
+
+std::string NamesOf(const std::vector<std::string>& sources) {
+  std::string out;
+  for (const std::string& s : sources) out += (out.empty() ? "" : ", ") + s;
+  return StrCat("[", out, "]");
+}
+
+}  // namespace
+
+Status ExplainNeighbours(const schema::Program& program, const std::vector<bool>& gone,
+                         PassContext& context) {
+  if (std::ranges::find(gone, true) == gone.end()) return OkStatus();
+  std::map<std::pair<std::vector<std::string>, std::vector<std::string>>, int> explained;
+  Occurrences occurrences;
+  for (const Decision& d : context.decisions->decisions()) {
+    if (d.into.empty()) continue;
+    occurrences.Next(IdentityOf(d));
+    if (d.choice == kSeparate) ++explained[{d.nodes, d.into}];
+  }
+  for (const auto& [edge, buffer] : EdgesOf(program)) {
+    const std::vector<std::string>& from = program.steps[edge.first].sources;
+    const std::vector<std::string>& to = program.steps[edge.second].sources;
+    if (explained[{from, to}]-- > 0) continue;
+    Decision d{"fusion",
+               StrCat(NamesOf(from), " -> ", NamesOf(to)),
+               std::string(kSeparate),
+               "only-legal",
+               "change-states-in-place",
+               -1,
+               {}};
+    d.entry = context.entry;
+    d.nodes = from;
+    d.into = to;
+    const bool data = !buffer.empty();
+    d.alternatives.push_back({std::string(kFused),
+                              data ? StrCat("loop: '", buffer, "' is carried to the next trip")
+                                   : "dataflow: no value goes from one to the other",
+                              -1});
+    AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, d, occurrences.Next(IdentityOf(d))));
+    context.decisions->Record(std::move(d));
+  }
+  return OkStatus();
 }
 
 }  // namespace aicf

@@ -21,4 +21,9 @@ Result<std::vector<bool>> ChangeStatesInPlace(schema::Program& program, PassCont
 /// steps.
 void RemoveSteps(schema::Program& program, const std::vector<bool>& gone);
 
+/// Records why pairs of steps that removed ones had stood between are not fused: an edge that there
+/// was before has its decision. `gone`: of the program before. Errors: a wish to have them fused.
+Status ExplainNeighbours(const schema::Program& program, const std::vector<bool>& gone,
+                         PassContext& context);
+
 }  // namespace aicf

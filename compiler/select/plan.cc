@@ -107,6 +107,8 @@ class PlanBuilder {
   Status DropStateCopies() {
     AICF_ASSIGN_OR_RETURN(const std::vector<bool> gone, ChangeStatesInPlace(program_, context_));
     RemoveSteps(program_, gone);
+    context_.decisions->RemoveSteps(gone);
+    AICF_RETURN_IF_ERROR(ExplainNeighbours(program_, gone, context_));
     size_t s = 0;
     std::erase_if(chosen_, [&](const KernelChoice&) { return gone[s++]; });
     return OkStatus();
