@@ -12,7 +12,8 @@ struct Why {
 };
 
 std::string OrDisabled(const Fusion& fusion, std::string_view pass) {
-  return fusion.ok() ? StrCat("pass: ", pass, " did not run") : fusion.refusal;
+  return fusion.ok() ? StrCat("pass: ", pass, " did not run, or the edge became legal behind it")
+                     : fusion.refusal;
 }
 
 Why Explain(const ir::StepEditor& editor, const PassContext& context, int p, int c) {
