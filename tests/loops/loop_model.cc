@@ -4,6 +4,7 @@
 
 #include "compiler/ir/text.h"
 #include "schema/artifact.h"
+#include "tests/models/audit.h"
 
 namespace aicf::loops {
 
@@ -54,6 +55,12 @@ void ExpectRoundTrips(const ir::Lowered& lowered, const schema::Program& plan) {
   EXPECT_EQ(ToString(*again), ToString(plan));
 }
 
+// Of a plan whose steps moved when copies of states were dropped, too.
+void ExpectAnswers(const schema::Program& program, const DecisionLog& log) {
+  const auto read = tools::ReadDecisions(tools::ParseDecisions(log.ToJsonLines()), program);
+  EXPECT_EQ(testing::ToText(testing::Audit(program, read)), "");
+}
+
 }  // namespace
 
 Result<schema::Contents> Plan(const ModelBuilder& model, const std::string& target,
@@ -71,6 +78,7 @@ Result<schema::Contents> Plan(const ModelBuilder& model, const std::string& targ
   AICF_ASSIGN_OR_RETURN(const ir::Lowered lowered, Lower(graph, runner, context));
   AICF_ASSIGN_OR_RETURN(schema::Contents contents, MakePlan(lowered, options, context));
   ExpectRoundTrips(lowered, contents.program);
+  if (passes.disabled.empty()) ExpectAnswers(contents.program, decisions);
   return contents;
 }
 

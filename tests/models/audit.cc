@@ -11,10 +11,11 @@ namespace {
 using tools::RecordedDecision;
 using Names = std::vector<std::string>;
 
-// Conditions that keep two steps apart (compiler/passes/lowered/fuse.h).
-constexpr std::string_view kEdgeConditions[] = {
-    "capability", "dataflow", "domain",  "family",    "graph-output", "guard",      "limits",
-    "loop",       "operand",  "outputs", "recompute", "rounding",     "single-use", "whole"};
+// Conditions that keep two steps apart (compiler/passes/lowered/fuse.h). "policy" is the user's.
+constexpr std::string_view kEdgeConditions[] = {"capability",   "dataflow", "domain",     "family",
+                                                "graph-output", "guard",    "limits",     "loop",
+                                                "operand",      "outputs",  "pass",       "policy",
+                                                "recompute",    "rounding", "single-use", "whole"};
 
 // Conditions that keep a copy (forward_copies.cc, eliminate_copies.cc).
 constexpr std::string_view kCopyConditions[] = {"domain",     "guard", "loop",         "role",

@@ -211,7 +211,7 @@ PlanCost CostOf(const DiffSide& side) {
   PlanCost cost;
   cost.steps = side.artifact->program().steps.size();
   for (const RecordedDecision& d : side.evidence->decisions) {
-    if (d.kind != "kernel") continue;
+    if (d.kind != "kernel" || d.step < 0) continue;  // without a number: the plan lost the step
     if (d.cost_us >= 0) {
       cost.predicted_us += d.cost_us;
       ++cost.predicted;
