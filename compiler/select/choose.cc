@@ -17,6 +17,7 @@ struct Candidate {
   double cost_us = -1;
   LibraryAlgorithm algorithm;
   double measured_us = -1;
+  double spread_us = 0;
 };
 
 bool RunsOn(const abi::KernelInfo& kernel, const abi::DeviceSpec& device) {
@@ -63,6 +64,7 @@ void Price(const CostQuestion& question, const CompileOptions& options,
     if (at == question.kernels.end()) continue;
     const KernelCost& cost = costs[static_cast<size_t>(at - question.kernels.begin())];
     c.measured_us = cost.measured_us;
+    c.spread_us = cost.spread_us;
     if (c.refusal.empty()) c.cost_us = cost.predicted_us;
   }
 }
@@ -94,13 +96,19 @@ bool Cheaper(const Candidate& a, const Candidate& b) {
   return a_measured ? a.measured_us < b.measured_us : a.cost_us < b.cost_us;
 }
 
+// The fastest measured one, or the one that is predicted to be it where it is not slower by more than
+// the noise: two medians that differ by less say nothing.
 const Candidate* Cheapest(const std::vector<Candidate>& candidates, std::string_view preferred) {
-  const Candidate* best = nullptr;
+  const Candidate *best = nullptr, *predicted = nullptr;
   for (const Candidate& c : candidates) {
     if (!c.refusal.empty() || !IsNamed(*c.kernel, preferred)) continue;
     if (best == nullptr || Cheaper(c, *best)) best = &c;
+    if (c.measured_us < 0) continue;
+    if (predicted == nullptr || c.cost_us < predicted->cost_us) predicted = &c;
   }
-  return best;
+  if (predicted == nullptr) return best;
+  const double noise = std::max(best->spread_us, predicted->spread_us);
+  return predicted->measured_us - best->measured_us > noise ? best : predicted;
 }
 
 std::string PolicyFailure(const std::vector<Candidate>& candidates, std::string_view preferred) {
@@ -114,13 +122,15 @@ std::string PolicyFailure(const std::vector<Candidate>& candidates, std::string_
 
 std::string ReasonOf(const std::vector<Candidate>& candidates, const Candidate& chosen) {
   int legal = 0, equal = 0;
+  bool fastest = true;
   for (const Candidate& c : candidates) {
     if (!c.refusal.empty()) continue;
     ++legal;
+    fastest = fastest && (c.measured_us < 0 || c.measured_us >= chosen.measured_us);
     if (c.cost_us == chosen.cost_us) ++equal;
   }
   if (legal == 1) return "only-legal";
-  if (chosen.measured_us >= 0) return "measured";
+  if (chosen.measured_us >= 0) return fastest ? "measured" : "tie-break";
   return equal > 1 ? "tie-break" : "predicted";
 }
 

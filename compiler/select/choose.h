@@ -17,8 +17,9 @@ struct KernelChoice {
 };
 
 /// Chosen variant of every step, in order. Preference: a wish, the policy, then the lowest time among
-/// the variants that CompileOptions::costs has a measured one of, then the lowest predicted cost, ties
-/// to the earlier row. A library's kernel is a candidate only where the policy names it: its algorithm
+/// the variants that CompileOptions::costs has a measured one of (times that differ by less than their
+/// spread are a tie, which the prediction breaks), then the lowest predicted cost, ties to the earlier
+/// row. A library's kernel is a candidate only where the policy names it: its algorithm
 /// binds the artifact to one version of the library, and the machine that compiles must have it.
 /// Records one "kernel" decision per step with every alternative, an "algorithm" decision after
 /// that of a library's kernel, and one "precision" decision.

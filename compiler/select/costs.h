@@ -27,6 +27,7 @@ struct CostQuestion {
 struct KernelCost {
   double predicted_us = -1;
   double measured_us = -1;  ///< -1: not measured
+  double spread_us = 0;     ///< of the measured time: differences within it are noise
 };
 
 class CostSource {

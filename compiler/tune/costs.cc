@@ -113,6 +113,7 @@ std::vector<KernelCost> CachedCosts::CostsOf(const CostQuestion& question,
     const Timing* timing = id_ ? cache_.Find(*id_, hash, kernel->key) : nullptr;
     if (timing != nullptr) {
       cost.measured_us = timing->median_us;
+      cost.spread_us = timing->spread_us;
       used_.Copy(cache_, *id_, hash, kernel->key);
     }
     costs.push_back(cost);

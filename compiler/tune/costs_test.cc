@@ -109,6 +109,24 @@ TEST(CachedCosts, UnmeasuredKernelsCompeteOnlyWhereNothingIsMeasured) {
   EXPECT_EQ(planned.decisions.decisions()[0].reason, "predicted");
 }
 
+TEST(CachedCosts, DifferencesWithinTheNoiseChangeNoChoice) {
+  const std::string predicted = Plan(nullptr).contents->program.steps[0].kernel;
+  const abi::Problem p = Product(256, 256, 256);
+  const auto plan = [&](double spread) {
+    TimingCache cache;
+    cache.Put(kH200, p, predicted, {12.3, spread, 15, "v", {}});
+    cache.Put(kH200, p, kOdd, {12.0, spread / 2, 15, "v", {}});
+    CachedCosts costs(cache, {});
+    return Plan(&costs);
+  };
+  const Planned noisy = plan(0.4), clear = plan(0.2);
+  EXPECT_EQ(noisy.contents->program.steps[0].kernel, predicted);
+  EXPECT_EQ(noisy.decisions.decisions()[0].reason, "tie-break");
+  EXPECT_EQ(noisy.decisions.decisions()[0].measured_us, 12.3);
+  EXPECT_EQ(clear.contents->program.steps[0].kernel, kOdd);
+  EXPECT_EQ(clear.decisions.decisions()[0].reason, "measured");
+}
+
 TEST(CachedCosts, ThePolicyComesFirst) {
   CachedCosts costs(CacheWhereTheOddOneWins(), {});
   const Planned planned = Plan(&costs, "tiled_64x64");

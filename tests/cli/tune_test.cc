@@ -46,7 +46,11 @@ TEST(Tune, ACompileFromItsCacheIsMeasuredAndTheSameEveryTime) {
                                  "--export-decisions=" + decisions, "--force"}));
     EXPECT_EQ(GetFile(dir / name), GetFile(dir / "a.aicf")) << name;
   }
-  EXPECT_GT(CountOf(GetFile(decisions), "\"reason\":\"measured\""), 0) << GetFile(decisions);
+  // Kernels of so little work may be equally fast: then the prediction breaks the tie.
+  const std::string made = GetFile(decisions);
+  EXPECT_GT(CountOf(made, "\"reason\":\"measured\"") + CountOf(made, "\"reason\":\"tie-break\""), 0)
+      << made;
+  EXPECT_EQ(CountOf(made, "\"reason\":\"predicted\""), 0) << made;
   EXPECT_GT(CountOf(GetFile(decisions), "\"measured_us\":"), 2);
   // Nothing is missing, so nothing is measured again.
   const ToolResult again = RunTool("aicf-compile", {model, "-o", dir / "d.aicf", "--tune",

@@ -44,7 +44,7 @@ Tuned CompileTuned(const ModelCase& c, const tune::TimingCache& cache) {
   for (const Decision& d : result->decisions.decisions()) {
     if (d.kind != "kernel") continue;
     tuned.contested += d.reason != "only-legal" ? 1 : 0;
-    tuned.measured += d.reason == "measured" ? 1 : 0;
+    tuned.measured += d.reason != "only-legal" && d.measured_us >= 0 ? 1 : 0;
   }
   return tuned;
 }
