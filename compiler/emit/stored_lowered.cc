@@ -1,15 +1,14 @@
 #include "compiler/emit/stored_lowered.h"
 
-#include <cstring>
 #include <map>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
 
-#include "base/checked.h"
 #include "base/hash.h"
 #include "base/scanner.h"
+#include "compiler/emit/weights.h"
 #include "compiler/ir/text.h"
 
 namespace aicf {
@@ -17,32 +16,14 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-uint64_t U64At(Bytes bytes, uint64_t at) {
-  uint64_t v = 0;
-  std::memcpy(&v, bytes.data() + at, sizeof v);
-  return v;
-}
-
 /// Constants by the text of their hash.
 class Constants {
  public:
+  explicit Constants(std::shared_ptr<const schema::Artifact> owner) : owner_(std::move(owner)) {}
+
   Status AddTable(Bytes section) {
-    if (section.empty()) return OkStatus();
-    const uint64_t count = section.size() < 8 ? UINT64_MAX : U64At(section, 0);
-    if (count > (section.size() - 8) / 32) {
-      return Error(Code::kBadArtifact, "lowered weights: a table of ", count,
-                   " constants in a section of ", section.size(), " bytes");
-    }
-    for (uint64_t i = 0; i < count; ++i) {
-      const uint64_t row = 8 + 32 * i;
-      const uint64_t offset = U64At(section, row + 16), bytes = U64At(section, row + 24);
-      if (!InRange(offset, bytes, section.size())) {
-        return Error(Code::kBadArtifact, "lowered weights: constant ", i, ", ", bytes, " bytes at ",
-                     offset, ", leaves the section of ", section.size());
-      }
-      Add({.low = U64At(section, row), .high = U64At(section, row + 8)},
-          section.subspan(offset, bytes));
-    }
+    AICF_ASSIGN_OR_RETURN(const std::vector<NamedConstant> kept, DecodeConstants(section));
+    for (const NamedConstant& c : kept) Add(c.hash, c.bytes);
     return OkStatus();
   }
 
@@ -59,14 +40,13 @@ class Constants {
   ir::Tensor Find(DType dtype, const Dims& shape, std::string_view hash) const {
     const auto found = by_hash_.find(hash);
     const Bytes bytes = found == by_hash_.end() ? Bytes() : found->second;
-    // The artifact owns the bytes. A tensor without an owner could pass for one without data, for
-    // which the parser takes zeros.
-    return {dtype, shape, bytes, std::shared_ptr<const void>(this, [](const void*) {})};
+    return {dtype, shape, bytes, owner_};
   }
 
  private:
   void Add(const Hash128& hash, Bytes bytes) { by_hash_.emplace(ToHex(hash), bytes); }
 
+  std::shared_ptr<const schema::Artifact> owner_;
   std::map<std::string, Bytes, std::less<>> by_hash_;
 };
 
@@ -100,13 +80,14 @@ Status AsBad(const Status& status) {
 
 }  // namespace
 
-Result<std::vector<StoredLowered>> ReadLowered(const schema::Artifact& artifact) {
+Result<std::vector<StoredLowered>> ReadLowered(
+    const std::shared_ptr<const schema::Artifact>& artifact) {
   std::vector<StoredLowered> stored;
-  const std::string_view text = artifact.text(schema::SectionKind::kLowered);
+  const std::string_view text = artifact->text(schema::SectionKind::kLowered);
   if (text.empty()) return stored;
-  Constants constants;
-  AICF_RETURN_IF_ERROR(constants.AddTable(artifact.bytes(schema::SectionKind::kLoweredWeights)));
-  constants.AddPlanned(artifact.program(), artifact.weights());
+  Constants constants(artifact);
+  AICF_RETURN_IF_ERROR(constants.AddTable(artifact->bytes(schema::SectionKind::kLoweredWeights)));
+  constants.AddPlanned(artifact->program(), artifact->weights());
   const auto parts = SplitEntries(text);
   AICF_RETURN_IF_ERROR(AsBad(parts.status()));
   for (const Part& part : *parts) {
@@ -115,6 +96,7 @@ Result<std::vector<StoredLowered>> ReadLowered(const schema::Artifact& artifact)
           return constants.Find(dtype, shape, hash);
         });
     AICF_RETURN_IF_ERROR(AsBad(lowered.status()));
+    AICF_RETURN_IF_ERROR(AsBad(Verify(*lowered)));
     stored.push_back({part.entry, *std::move(lowered)});
   }
   return stored;

@@ -1,6 +1,7 @@
 /// The lowered program that travels in an artifact, read back with its constants.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,11 @@ struct StoredLowered {
 };
 
 /// One for every entry point, in the file's order; empty for an artifact without the section.
-/// Constants point into `artifact`, which must outlive them.
+/// Constants point into the artifact and keep it alive.
 /// REQUIRES: an artifact read with its optional sections.
-/// Errors: kBadArtifact for text that does not parse, a damaged table of constants, or a constant
+/// Errors: kBadArtifact for text that does not parse or verify, a damaged table of constants, or a constant
 /// that is in neither place (schema/README.md: lowered weights, weights).
-Result<std::vector<StoredLowered>> ReadLowered(const schema::Artifact& artifact);
+Result<std::vector<StoredLowered>> ReadLowered(
+    const std::shared_ptr<const schema::Artifact>& artifact);
 
 }  // namespace aicf

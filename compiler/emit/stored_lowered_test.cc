@@ -34,7 +34,7 @@ class StoredLoweredTest : public ::testing::Test {
     const auto bytes = schema::Serialize(contents_);
     EXPECT_TRUE(bytes.ok()) << bytes.status().ToString();
     artifact_ = *schema::Artifact::Parse(*bytes, true);
-    return ReadLowered(*artifact_);
+    return ReadLowered(artifact_);
   }
   void ExpectBad(std::string_view part) {
     const Status status = Read().status();

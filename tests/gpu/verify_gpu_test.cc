@@ -41,7 +41,7 @@ Result<StepsReport> Verify(const schema::Contents& contents,
   AICF_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, schema::Serialize(contents));
   AICF_ASSIGN_OR_RETURN(const auto stored, schema::Artifact::Parse(bytes, true));
   AICF_ASSIGN_OR_RETURN(const auto program, Program::FromBytes(bytes));
-  return tools::VerifySteps(program, *stored, 0, {}, inputs, {});
+  return tools::VerifySteps(program, stored, 0, {}, inputs, {});
 }
 
 // Without a GPU: what the GPU test below runs is there, and no check of a file finds it.

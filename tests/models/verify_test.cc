@@ -59,7 +59,7 @@ class VerifyModels : public ::testing::TestWithParam<ModelCase> {
     ASSERT_TRUE(inputs.ok()) << inputs.status().ToString();
     SessionOptions session;
     session.device = device;
-    const auto report = tools::VerifySteps(*program, **stored, 0, session, *inputs, {});
+    const auto report = tools::VerifySteps(*program, *stored, 0, session, *inputs, {});
     ASSERT_TRUE(report.ok()) << report.status().ToString();
     EXPECT_EQ(report->steps.size(), (*program)->step_count());
     Judge(**program, *report);

@@ -45,7 +45,7 @@ Status VerifyEveryStep(const RunOptions& options) {
   verify.tolerance = options.tolerance;
   verify.progress = [](int done, int total) { ShowProgress("verifying", done, total); };
   const size_t entry = selection.choice.entry;
-  auto report = VerifySteps(program, *stored, entry, options.session, inputs, verify);
+  auto report = VerifySteps(program, stored, entry, options.session, inputs, verify);
   ClearProgress();
   AICF_RETURN_IF_ERROR(report.status());
   Print(options.json ? StepsJson(options, *program, entry, *report)

@@ -70,16 +70,16 @@ Status NotFound(const schema::Artifact& artifact, uint32_t step) {
 
 }  // namespace
 
-Result<UnpackedOperands> FindUnpacked(const schema::Artifact& artifact) {
+Result<UnpackedOperands> FindUnpacked(const std::shared_ptr<const schema::Artifact>& artifact) {
   UnpackedOperands found;
   AICF_ASSIGN_OR_RETURN(std::vector<StoredLowered> lowered, ReadLowered(artifact));
-  const Finder finder(artifact, std::move(lowered));
-  const std::vector<schema::Step>& steps = artifact.program().steps;
+  const Finder finder(*artifact, std::move(lowered));
+  const std::vector<schema::Step>& steps = artifact->program().steps;
   for (uint32_t s = 0; s < steps.size(); ++s) {
     for (uint32_t k = 0; k < 32; ++k) {
       if ((steps[s].packed_inputs >> k & 1) == 0) continue;
       const ir::Tensor* constant = finder.Find(steps[s], k);
-      if (constant == nullptr) return NotFound(artifact, s);
+      if (constant == nullptr) return NotFound(*artifact, s);
       found.data.push_back(*constant);
       found.inputs.push_back({s, k, constant->bytes().data()});
     }

@@ -1,6 +1,7 @@
 /// The unpacked data of operands that a CPU plan stores in a kernel's own layout.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "base/status.h"
@@ -20,6 +21,7 @@ struct UnpackedOperands {
 /// REQUIRES: an artifact read with its optional sections.
 /// Errors: kUnsupported when there is none, naming the step; kBadArtifact for a lowered section
 /// that does not parse.
-Result<UnpackedOperands> FindUnpacked(const schema::Artifact& artifact);
+Result<UnpackedOperands> FindUnpacked(
+    const std::shared_ptr<const schema::Artifact>& artifact);
 
 }  // namespace aicf::tools

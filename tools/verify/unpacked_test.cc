@@ -51,7 +51,7 @@ TEST_F(UnpackedTest, TheOneThatPacksIntoThePlansBytesIsTaken) {
   other[500] += 1;
   Store({other, w_});
   const auto artifact = Load();
-  const auto found = FindUnpacked(*artifact);
+  const auto found = FindUnpacked(artifact);
   ASSERT_TRUE(found.ok()) << found.status().ToString();
   ASSERT_EQ(found->inputs.size(), 1u);
   EXPECT_EQ(found->inputs[0].step, 0u);
@@ -62,14 +62,14 @@ TEST_F(UnpackedTest, TheOneThatPacksIntoThePlansBytesIsTaken) {
 TEST_F(UnpackedTest, NoneThatPacksIntoThemIsAnError) {
   w_[7] += 1;
   Store({w_});
-  const Status status = FindUnpacked(*Load()).status();
+  const Status status = FindUnpacked(Load()).status();
   EXPECT_EQ(status.code(), Code::kUnsupported);
   EXPECT_NE(status.message().find("no constant that packs into them"), std::string::npos);
 }
 
 TEST_F(UnpackedTest, AStrippedArtifactSaysSo) {
   contents_.lowered.clear();
-  const Status status = FindUnpacked(*Load()).status();
+  const Status status = FindUnpacked(Load()).status();
   EXPECT_EQ(status.code(), Code::kUnsupported);
   EXPECT_NE(status.message().find("--strip"), std::string::npos) << status.ToString();
 }

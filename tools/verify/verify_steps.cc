@@ -231,7 +231,7 @@ Result<StepsReport> CompareSteps(const schema::Program& program, size_t entry,
 }
 
 Result<StepsReport> VerifySteps(const std::shared_ptr<const Program>& program,
-                                const schema::Artifact& stored, size_t entry,
+                                const std::shared_ptr<const schema::Artifact>& stored, size_t entry,
                                 const SessionOptions& session,
                                 const std::vector<std::vector<std::byte>>& inputs,
                                 const VerifyOptions& options) {

@@ -86,7 +86,7 @@ Result<StepsReport> CompareSteps(const schema::Program& program, size_t entry,
 /// sections. Errors: those of MakeStepByStep, FindUnpacked and CompareSteps; kDevice where there is
 /// nothing to compare because the reference kernels are what runs (a CUDA plan on the CPU).
 Result<StepsReport> VerifySteps(const std::shared_ptr<const Program>& program,
-                                const schema::Artifact& stored, size_t entry,
+                                const std::shared_ptr<const schema::Artifact>& stored, size_t entry,
                                 const SessionOptions& session,
                                 const std::vector<std::vector<std::byte>>& inputs,
                                 const VerifyOptions& options);

@@ -260,7 +260,7 @@ TEST(VerifySteps, ACudaPlanOnTheCpuHasNothingToCompare) {
   ASSERT_TRUE(bytes.ok());
   const auto stored = schema::Artifact::Parse(*bytes, true);
   const Status status =
-      VerifySteps(*Program::FromBytes(*bytes), **stored, 0, {.device = "cpu"}, {}, {}).status();
+      VerifySteps(*Program::FromBytes(*bytes), *stored, 0, {.device = "cpu"}, {}, {}).status();
   EXPECT_EQ(status.code(), Code::kDevice);
   for (const char* part : {"--device=cuda:0", "--verify=golden", "--target=cpu"}) {
     EXPECT_NE(status.message().find(part), std::string::npos) << part;
