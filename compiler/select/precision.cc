@@ -36,6 +36,7 @@ Alternative InMode(const ir::LoweredStep& step, MathMode mode, const abi::Device
   Alternative out{std::string(abi::MathModeName(mode)), RefuseStep(step.problem), -1};
   if (!out.refusal.empty()) return out;
   const abi::Problem p = WithMath(step.problem, mode);
+  const abi::Problem exact = WithMath(step.problem, MathMode::kFp32);
   std::optional<double> best;
   std::string refusal;
   for (const abi::KernelInfo& kernel : abi::KernelsOf(p.family)) {
@@ -45,7 +46,8 @@ Alternative InMode(const ir::LoweredStep& step, MathMode mode, const abi::Device
       if (UsedMath(kernel, p, device) != mode) continue;
       const double cost = tune::BuiltInFit(device).Predict(kernel, p, device);
       if (!best || cost < *best) best = cost;
-    } else if (refusal.empty()) {
+    } else if (refusal.empty() && why != kernel.supports(exact, device)) {
+      // Refused for the mode's sake; one that takes the problem in no mode says nothing about it.
       refusal = StrCat("capability: ", kernel.key, ": ", why);
     }
   }
