@@ -29,4 +29,14 @@ std::vector<ModelCase> LoadCases() {
   return cases;
 }
 
+std::vector<ModelCase> FetchedCases() {
+  const char* models = std::getenv("AICF_PPOCR_MODELS");
+  if (models == nullptr) return {};
+  const std::string folder = models;
+  const auto one = [&](const std::string& name, const Dims& shape) {
+    return ModelCase{"fetched_" + name, folder + "/" + name + ".onnx", {{"x", "", shape}}, {}};
+  };
+  return {one("rec", {1, 3, 48, 320}), one("det", {1, 3, 640, 640}), one("cls", {1, 3, 48, 192})};
+}
+
 }  // namespace aicf::testing

@@ -24,4 +24,8 @@ struct ModelCase {
 /// Empty when the variable is unset or the manifest is missing.
 std::vector<ModelCase> LoadCases();
 
+/// The text detector, classifier and recogniser that scripts/test.sh fetches, at the shapes of the
+/// collection's cases; without files. Empty when AICF_PPOCR_MODELS is unset.
+std::vector<ModelCase> FetchedCases();
+
 }  // namespace aicf::testing

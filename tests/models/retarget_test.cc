@@ -2,8 +2,6 @@
 // for byte what the model itself gives.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "compiler/compiler.h"
 #include "tests/models/cases.h"
 
@@ -50,14 +48,8 @@ TEST_P(Retarget, CpuToCudaAndBackIsWhatTheModelGives) {
 
 std::vector<ModelCase> AllCases() {
   std::vector<ModelCase> cases = LoadCases();
-  if (const char* models = std::getenv("AICF_PPOCR_MODELS")) {
-    for (const char* name : {"rec", "det"}) {
-      cases.push_back({StrCat("fetched_", name),
-                       StrCat(models, "/", name, ".onnx"),
-                       {{"x", "", Dims{1, 3, 64, 96}}},
-                       {}});
-    }
-  }
+  const std::vector<ModelCase> fetched = FetchedCases();
+  cases.insert(cases.end(), fetched.begin(), fetched.end());
   return cases;
 }
 
