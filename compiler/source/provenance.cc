@@ -179,7 +179,8 @@ std::string WriteProvenance(const Provenance& provenance, const schema::Program&
   j["disabled_fusion"] = o.no_fusion;
   j["edits"] = Json::array();
   for (const Wish& wish : o.wishes.all()) j["edits"].push_back(WishJson(wish));
-  j["device_code"] = o.images;
+  // A CPU artifact has none either way, and one for a GPU made from it shall have some.
+  j["device_code"] = o.images || !program.target.starts_with("cuda");
   j["stripped"] = o.strip;
   j["device_compiler"] = program.images.empty() ? "" : program.images[0].compiler;
   j["libraries"] = Libraries(program);

@@ -110,6 +110,8 @@ TEST_F(Editing, RetargetsThereAndBack) {
       Compile({dir_ / "tiny.onnx", "-o", dir_ / "direct.aicf", "--target=cuda", "--no-images"}));
   EXPECT_EQ(GetFile(dir_ / "cuda.aicf"), GetFile(dir_ / "direct.aicf"));
   ExpectSuccess(RunTool("aicf-run", {dir_ / "cuda.aicf", "--device=cpu", "--duration=0"}));
+  ExpectSuccess(Compile({"--from", dir_ / "cuda.aicf", "-o", dir_ / "back.aicf", "--target=cpu"}));
+  EXPECT_EQ(GetFile(dir_ / "back.aicf"), GetFile(artifact_));
 }
 
 TEST_F(Editing, FromExcludesWhatIsAboutTheModel) {
@@ -140,7 +142,7 @@ TEST_F(Editing, PolicyByNodeAndByStep) {
   const ToolResult r = Compile({dir_ / "tiny.onnx", "-o", dir_ / "p.aicf", "--policy=step.0=ref"});
   ExpectSuccess(r);
   EXPECT_NE(Kernel(dir_ / "p.aicf", "0"), Kernel(artifact_, "0"));
-  PutFile(dir_ / "policy.txt", "# everything by the oracle\nnode:*=ref\n");
+  PutFile(dir_ / "policy.txt", "# everything by the oracle\nnode:no#node=fp32\nnode:*=ref  # all\n");
   ExpectSuccess(
       Compile({dir_ / "tiny.onnx", "-o", dir_ / "n.aicf", "--policy", dir_ / "policy.txt"}));
   const auto inspected =

@@ -4,6 +4,7 @@
 
 #include "compiler/import/onnx_support.h"
 #include "compiler/select/choose.h"
+#include "tools/aicf-compile/decision_files.h"
 #include "tools/aicf-compile/golden.h"
 #include "tools/aicf-compile/tune_options.h"
 #include "tools/common/flags.h"
@@ -197,47 +198,6 @@ void AddOutputFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
   line.app.add_flag("--timings", args.timings, "time of every pass")->group(group);
   line.app.add_flag("--verbose", raw.verbose, "log what the compiler does, on stderr")
       ->group(group);
-}
-
-Result<std::string> ReadText(const std::string& path) {
-  AICF_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path));
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-}
-
-/// A file of clauses, one on a line, with comments behind '#'.
-Status ReadPolicyFile(const std::string& path, Policy* policy) {
-  AICF_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
-  for (std::string line : Split(text, '\n')) {
-    line.erase(std::min(line.find('#'), line.size()));
-    line.erase(line.find_last_not_of(" \t\r") + 1);
-    line.erase(0, line.find_first_not_of(" \t"));
-    if (line.empty()) continue;
-    AICF_ASSIGN_OR_RETURN(const Policy clause, Policy::ParseClause(line));
-    AICF_RETURN_IF_ERROR(policy->Add(clause));
-  }
-  return OkStatus();
-}
-
-Status ReadPolicy(const std::vector<std::string>& values, Policy* policy) {
-  if (!values.empty()) *policy = Policy();  // replaces that of --from
-  for (const std::string& value : values) {
-    if (value.find('=') == std::string::npos) {
-      AICF_RETURN_IF_ERROR(ReadPolicyFile(value, policy));
-      continue;
-    }
-    AICF_ASSIGN_OR_RETURN(const Policy clauses, Policy::Parse(value));
-    AICF_RETURN_IF_ERROR(policy->Add(clauses));
-  }
-  return OkStatus();
-}
-
-Status ReadDecisions(const std::string& path, std::optional<DecisionLog>* decisions) {
-  if (path.empty()) return OkStatus();
-  AICF_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
-  Result<DecisionLog> log = DecisionLog::Parse(text);
-  if (!log.ok()) return log.status().WithContext(path);
-  *decisions = *std::move(log);
-  return OkStatus();
 }
 
 /// "name:file.npy"; the last colon separates, since tensor names hold colons.

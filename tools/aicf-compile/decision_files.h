@@ -1,0 +1,23 @@
+/// Decisions and preferences that a person wrote: --policy and --decisions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/decisions.h"
+#include "compiler/edit/policy.h"
+
+namespace aicf::tools {
+
+/// Each value is clauses ("gemm=cublaslt,node:head=fp32"), or a file with one on a line and
+/// comments behind '#'. Without a value the policy stays as it is, else it is replaced. Errors:
+/// those of Policy::Parse; kIo.
+Status ReadPolicy(const std::vector<std::string>& values, Policy* policy);
+
+/// A file of --export-decisions, edited or not; an empty path reads nothing.
+/// Errors: those of DecisionLog::Parse, naming the file; kIo.
+Status ReadDecisions(const std::string& path, std::optional<DecisionLog>* decisions);
+
+}  // namespace aicf::tools
