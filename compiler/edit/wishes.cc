@@ -217,6 +217,19 @@ Result<Wish> ParseSet(std::string_view text, const DecisionLog& decided) {
     return Error(Code::kInvalidArgument, origin, ": the plan has no ", set.kind, " decision of ",
                  set.subject);
   }
+  // Two passes may look at one copy: meant is the one that could choose otherwise.
+  const auto as_first = [&](const Place& p) {
+    return IdentityOf(*p.decision) == IdentityOf(*found[0].decision);
+  };
+  if (found.size() > 1 && std::ranges::all_of(found, as_first)) {
+    const auto changes = [&](const Place& p) {
+      const std::string choice = WholeChoice(*p.decision, set.choice);
+      return choice != p.decision->choice && Lists(*p.decision, choice);
+    };
+    if (std::ranges::count_if(found, changes) == 1) {
+      std::erase_if(found, [&](const Place& p) { return !changes(p); });
+    }
+  }
   if (found.size() > 1) {
     std::string list;
     for (const Place& p : found) list += StrCat(list.empty() ? "" : "; ", p.decision->subject);

@@ -140,6 +140,17 @@ TEST(Set, ANodeOfSeveralDecisionsIsAmbiguous) {
   EXPECT_NE(wish.status().message().find("step 1 [a, b]"), std::string::npos);
 }
 
+// Two passes look at one copy: the one that removed it can keep it.
+TEST(Set, OfSeveralDecisionsTheOneThatTheChoiceChangesIsMeant) {
+  Decision kept{"copy", "[a]", "copy", "only-legal", "forward-copies", -1, {{"read", "no", -1}}};
+  Decision removed{"copy", "[a]", "removed", "rule: x", "eliminate-copies", -1, {{"copy", "", -1}}};
+  kept.nodes = removed.nodes = {"a"};
+  const Result<Wish> wish = ParseSet("node:a.copy=copy", LogOf({kept, removed}));
+  ASSERT_TRUE(wish.ok()) << wish.status().ToString();
+  EXPECT_EQ(wish->decision.pass, "eliminate-copies");
+  EXPECT_EQ(wish->occurrence, 1);
+}
+
 TEST(Wishes, SeparateHoldsForWhatGrewAroundTheEdge) {
   Wishes wishes;
   wishes.Add({Edge("epilogue", "separate", {}), 0, "me"});
