@@ -157,7 +157,10 @@ class RooflineView extends ChartView {
     g.strokeStyle = chosen ? ink.text : ink.panel;
     g.stroke();
     g.globalAlpha = 1;
-    if (chosen) label(g, `step ${step.id}`, x + step.radius + 5, y, ink.text);
+    if (!chosen) return;
+    const atEdge = x + step.radius + 60 > this.width;
+    const away = (step.radius + 5) * (atEdge ? -1 : 1);
+    haloLabel(g, `step ${step.id}`, x + away, y, ink, atEdge ? 'right' : 'left');
   }
 
   hit(x, y) {
