@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/pattern.h"
+
 namespace aicf {
 namespace {
 
@@ -159,27 +161,6 @@ std::vector<std::string> Policy::Clauses() const {
         StrCat(SubjectText(c), "=", c.math ? std::string(abi::MathModeName(*c.math)) : c.kernel));
   }
   return out;
-}
-
-bool MatchesPattern(std::string_view pattern, std::string_view name) {
-  // Goes back to the last '*' only, so that the work is at most the product of both lengths.
-  size_t p = 0, n = 0, star = std::string_view::npos, retry = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      retry = n;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
-      ++p;
-      ++n;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      n = ++retry;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
 }
 
 bool IsSubset(const std::vector<std::string>& part, const std::vector<std::string>& whole) {

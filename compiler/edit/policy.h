@@ -60,9 +60,6 @@ class Policy {
   std::vector<PolicyClause> clauses_;
 };
 
-/// Whether a name matches a pattern in which * stands for any text and ? for one character.
-bool MatchesPattern(std::string_view pattern, std::string_view name);
-
 /// Whether every element of `part` is in `whole`.
 bool IsSubset(const std::vector<std::string>& part, const std::vector<std::string>& whole);
 

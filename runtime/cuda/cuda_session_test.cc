@@ -10,8 +10,8 @@
 #include <chrono>
 #include <thread>
 
-#include "kernels/cpu/functions.h"
 #include "runtime/cuda/fake_driver.h"
+#include "runtime/cuda/fake_functions.h"
 #include "runtime/test_program.h"
 
 namespace aicf::cuda {
@@ -28,24 +28,12 @@ class CudaSessionTest : public ::testing::Test {
     testing::Machine() = &machine_;
     chain_.target = "cuda:sm_90a";
     program_ = aicf::testing::MakeProgram(ChainContents(chain_));
-    for (const schema::Step& step : program_->artifact().program().steps) AddKernel(step);
+    testing::AddReferenceFunctions(machine_, program_->artifact().program());
   }
   ~CudaSessionTest() override {
     program_ = nullptr;
     ExpectNothingLeft();
     testing::Machine() = nullptr;
-  }
-  void AddKernel(const schema::Step& step) {
-    const abi::Problem problem = step.problem;
-    const size_t operands = step.inputs.size() + step.outputs.size();
-    testing::FakeFunction function;
-    function.parameters = operands + 1;
-    function.run = [problem, operands](void** parameters) {
-      std::vector<void*> buffers;
-      for (size_t i = 0; i < operands; ++i) buffers.push_back(*static_cast<void**>(parameters[i]));
-      cpu::RunSerial(abi::ReferenceKey(problem.family), problem, buffers.data());
-    };
-    machine_.functions[step.symbol] = function;
   }
   /// What the driver does with the objects of a context that is reset.
   void ForgetLostObjects() {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/cpu/functions.h"
 #include "runtime/cuda/fake_driver.h"
+#include "runtime/cuda/fake_functions.h"
 #include "runtime/test_program.h"
 
 namespace aicf::cuda {
@@ -20,7 +20,7 @@ class CudaStepsTest : public ::testing::Test {
     testing::Machine() = &machine_;
     chain_.target = "cuda:sm_90a";
     program_ = aicf::testing::MakeProgram(ChainContents(chain_));
-    for (const schema::Step& step : program_->artifact().program().steps) AddKernel(step);
+    testing::AddReferenceFunctions(machine_, program_->artifact().program(), &kernels_);
   }
   ~CudaStepsTest() override {
     program_ = nullptr;
@@ -30,19 +30,6 @@ class CudaStepsTest : public ::testing::Test {
     EXPECT_EQ(machine_.memory_used, 0u);
     EXPECT_EQ(machine_.context_depth, 0);
     testing::Machine() = nullptr;
-  }
-  void AddKernel(const schema::Step& step) {
-    const abi::Problem problem = step.problem;
-    const size_t operands = step.inputs.size() + step.outputs.size();
-    testing::FakeFunction function;
-    function.parameters = operands + 1;
-    function.run = [problem, operands, this](void** parameters) {
-      std::vector<void*> buffers;
-      for (size_t i = 0; i < operands; ++i) buffers.push_back(*static_cast<void**>(parameters[i]));
-      cpu::RunSerial(abi::ReferenceKey(problem.family), problem, buffers.data());
-      ++kernels_;
-    };
-    machine_.functions[step.symbol] = function;
   }
   std::vector<float> Floats(StepByStep& steps, uint32_t buffer) {
     std::vector<float> values(static_cast<size_t>(chain_.elements), -1);

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/cpu/functions.h"
 #include "runtime/cuda/cuda_session.h"
 #include "runtime/cuda/fake_driver.h"
+#include "runtime/cuda/fake_functions.h"
 #include "runtime/test_loops.h"
 #include "runtime/test_program.h"
 
@@ -33,7 +33,7 @@ class GuardsTest : public ::testing::Test {
     program_ = aicf::testing::MakeProgram(aicf::testing::LoopContents(/*on_device=*/true));
     machine_.functions[abi::kGuardSymbol] = GuardFunction();
     if (program_ == nullptr) return;
-    for (const schema::Step& step : program_->artifact().program().steps) AddKernel(step);
+    testing::AddReferenceFunctions(machine_, program_->artifact().program(), &kernels_);
   }
   ~GuardsTest() override {
     program_ = nullptr;
@@ -41,19 +41,6 @@ class GuardsTest : public ::testing::Test {
     EXPECT_TRUE(machine_.alive.empty());
     EXPECT_EQ(machine_.memory_used, 0u);
     testing::Machine() = nullptr;
-  }
-  void AddKernel(const schema::Step& step) {
-    const abi::Problem problem = step.problem;
-    const size_t operands = step.inputs.size() + step.outputs.size();
-    testing::FakeFunction function;
-    function.parameters = operands + 1;
-    function.run = [problem, operands, this](void** parameters) {
-      std::vector<void*> buffers;
-      for (size_t i = 0; i < operands; ++i) buffers.push_back(*static_cast<void**>(parameters[i]));
-      cpu::RunSerial(abi::ReferenceKey(problem.family), problem, buffers.data());
-      ++kernels_;
-    };
-    machine_.functions[step.symbol] = function;
   }
   std::pair<float, float> Replay(Session& session, float limit, bool flag) {
     float y = -1, z = -1;

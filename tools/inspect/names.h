@@ -7,12 +7,8 @@
 
 namespace aicf::tools {
 
-/// '*' stands for any text, '?' for one character.
-bool MatchesGlob(std::string_view pattern, std::string_view text);
+/// Whether a name is a pattern (base/pattern.h).
 bool IsGlob(std::string_view text);
-
-/// Insertions, deletions and replacements of bytes that turn one into the other.
-size_t EditDistance(std::string_view a, std::string_view b);
 
 /// The names most like `word`: those that hold it (whatever the case) first, then by edit distance;
 /// at most `count`, none that has little in common.

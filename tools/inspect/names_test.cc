@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "base/pattern.h"
+#include "tools/common/text.h"
 #include "tools/inspect/wrap.h"
 
 namespace aicf::tools {
@@ -12,17 +14,17 @@ namespace {
 using Names = std::vector<std::string>;
 
 TEST(Names, Globs) {
-  EXPECT_TRUE(MatchesGlob("*", ""));
-  EXPECT_TRUE(MatchesGlob("", ""));
-  EXPECT_FALSE(MatchesGlob("", "a"));
-  EXPECT_TRUE(MatchesGlob("a*c", "abbbc"));
-  EXPECT_TRUE(MatchesGlob("a*b*c", "a-b-b-c"));
-  EXPECT_FALSE(MatchesGlob("a*b*c", "a-c-b"));
-  EXPECT_TRUE(MatchesGlob("?.Conv_*", "m.Conv_12"));
-  EXPECT_FALSE(MatchesGlob("Conv_?", "Conv_12"));
-  EXPECT_TRUE(MatchesGlob("**x", "aax"));
+  EXPECT_TRUE(MatchesPattern("*", ""));
+  EXPECT_TRUE(MatchesPattern("", ""));
+  EXPECT_FALSE(MatchesPattern("", "a"));
+  EXPECT_TRUE(MatchesPattern("a*c", "abbbc"));
+  EXPECT_TRUE(MatchesPattern("a*b*c", "a-b-b-c"));
+  EXPECT_FALSE(MatchesPattern("a*b*c", "a-c-b"));
+  EXPECT_TRUE(MatchesPattern("?.Conv_*", "m.Conv_12"));
+  EXPECT_FALSE(MatchesPattern("Conv_?", "Conv_12"));
+  EXPECT_TRUE(MatchesPattern("**x", "aax"));
   // As long as it is wrong to the end, and quick all the same.
-  EXPECT_FALSE(MatchesGlob("*a*a*a*a*a*a*a*a*b", std::string(20000, 'a')));
+  EXPECT_FALSE(MatchesPattern("*a*a*a*a*a*a*a*a*b", std::string(20000, 'a')));
 }
 
 size_t PlainDistance(const std::string& a, const std::string& b) {

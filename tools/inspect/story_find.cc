@@ -1,6 +1,7 @@
 // From the words after --explain to stories.
 #include <algorithm>
 
+#include "base/pattern.h"
 #include "tools/common/flags.h"
 #include "tools/common/text.h"
 #include "tools/inspect/names.h"
@@ -36,7 +37,7 @@ class Finder {
   void AddMatching(std::string_view pattern, std::vector<Story>& out) const {
     for (size_t i = 0; i < entries_.size(); ++i) {
       for (const std::string& name : nodes_[i]) {
-        if (MatchesGlob(pattern, name)) out.push_back(StoryOfNode(evidence_, entries_[i], name));
+        if (MatchesPattern(pattern, name)) out.push_back(StoryOfNode(evidence_, entries_[i], name));
       }
       if (!out.empty()) return;
     }
