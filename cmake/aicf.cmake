@@ -70,7 +70,8 @@ function(aicf_library name)
 endfunction()
 
 # aicf_unit_tests(name DIR dir DEPS ...): one program with every *_test.cc under dir.
-# A GPU test is in a suite whose name starts with Gpu; ctest gives it the label gpu.
+# A GPU test is in a suite whose name (behind a prefix, if parameterised) starts with Gpu; ctest gives it the
+# label gpu.
 function(aicf_unit_tests name)
   if(NOT AICF_BUILD_TESTS)
     return()
@@ -85,9 +86,9 @@ function(aicf_unit_tests name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE AICF_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                              AICF_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  add_test(NAME ${name} COMMAND ${name} --gtest_filter=-Gpu*)
+  add_test(NAME ${name} COMMAND ${name} --gtest_filter=-Gpu*:*/Gpu*)
   set_tests_properties(${name} PROPERTIES TIMEOUT 900)
-  add_test(NAME ${name}_gpu COMMAND ${name} --gtest_filter=Gpu*)
+  add_test(NAME ${name}_gpu COMMAND ${name} --gtest_filter=Gpu*:*/Gpu*)
   set_tests_properties(${name}_gpu PROPERTIES LABELS gpu TIMEOUT 900 SKIP_RETURN_CODE 77)
 endfunction()
 
