@@ -42,7 +42,8 @@ class Report:
         """What a search looks through, in lower case."""
         def words(d):
             others = [a.get(key, "") for a in d.get("alternatives", []) for key in ("choice", "refusal")]
-            return [d[key] for key in ("kind", "subject", "choice", "reason", "pass") if key in d] + others
+            nodes = d.get("nodes", []) + d.get("into", [])
+            return [d[key] for key in ("kind", "subject", "choice", "reason", "pass") if key in d] + nodes + others
         return ["\n".join(words(d)).lower() for d in self.decisions]
 
 
