@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/images.h"
 #include "compiler/compiler.h"
+#include "compiler/emit/images.h"
 #include "compiler/emit/weights.h"
 #include "compiler/ir/lowered_loops.h"
 #include "compiler/select/choose.h"
@@ -162,18 +163,6 @@ class PlanBuilder {
     }
   }
 
-  void AddImage(const CompiledImage& image) {
-    schema::Image entry;
-    entry.arch = image.arch;
-    entry.compiler = image.compiler;
-    entry.hash = HashBytes(image.cubin);
-    entry.offset = images_.size();
-    entry.bytes = image.cubin.size();
-    images_.insert(images_.end(), image.cubin.begin(), image.cubin.end());
-    images_.resize((images_.size() + 63) & ~size_t{63});
-    program_.images.push_back(std::move(entry));
-  }
-
   Status AddImages() {
     if (context_.device.backend != abi::Backend::kCuda) return OkStatus();
     if (!options_.images) {
@@ -190,13 +179,12 @@ class PlanBuilder {
     image_options.progress = options_.progress;
     AICF_ASSIGN_OR_RETURN(CompiledImages compiled,
                           CompileImages(requests, context_.device, image_options));
-    for (const CompiledImage& image : compiled.images) AddImage(image);
+    for (const CompiledImage& image : compiled.images) AppendImage(image, program_, images_);
     const auto guarded = [](const schema::Step& s) { return !s.guards.empty(); };
     if (std::ranges::any_of(program_.steps, guarded) || !program_.entry_points[0].loops.empty()) {
       AICF_ASSIGN_OR_RETURN(const CompiledImage image,
                             CompileGuardImage(context_.device, image_options));
-      program_.guard_image = static_cast<int32_t>(program_.images.size());
-      AddImage(image);
+      program_.guard_image = AppendImage(image, program_, images_);
     }
     size_t r = 0;
     for (size_t s = 0; s < program_.steps.size(); ++s) {

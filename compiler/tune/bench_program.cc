@@ -1,6 +1,6 @@
 #include "compiler/tune/bench_program.h"
 
-#include "base/hash.h"
+#include "compiler/emit/images.h"
 #include "compiler/emit/weights.h"
 #include "compiler/select/memory.h"
 #include "compiler/tune/bench_data.h"
@@ -77,7 +77,7 @@ class BenchBuilder {
     if (kernel.backend == abi::Backend::kCuda) {
       step.symbol = abi::InstanceSymbol(kernel.key, problem_);
     }
-    if (k.image != nullptr) AddImage(*k.image, step);
+    if (k.image != nullptr) step.image = AppendImage(*k.image, program_, images_);
     program_.steps.push_back(std::move(step));
   }
 
@@ -94,19 +94,6 @@ class BenchBuilder {
       buffer.offset = weights_.Add(packed);
       step.packed_inputs |= 1u << i;
     }
-  }
-
-  void AddImage(const CompiledImage& image, schema::Step& step) {
-    step.image = static_cast<int32_t>(program_.images.size());
-    schema::Image entry;
-    entry.arch = image.arch;
-    entry.compiler = image.compiler;
-    entry.hash = HashBytes(image.cubin);
-    entry.offset = images_.size();
-    entry.bytes = image.cubin.size();
-    images_.insert(images_.end(), image.cubin.begin(), image.cubin.end());
-    images_.resize((images_.size() + 63) & ~size_t{63});
-    program_.images.push_back(std::move(entry));
   }
 
   const abi::Problem& problem_;

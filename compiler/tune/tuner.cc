@@ -96,17 +96,17 @@ Status Tuner::Measure(std::span<const CostQuestion> questions, const abi::Device
   known.Merge(measured_);
   std::vector<std::vector<KernelCost>> costs;
   for (const CostQuestion& q : questions) costs.push_back(PredictedCosts(q, device));
-  const std::vector<TuneProblem> todo = ProblemsToTune(questions, costs, known, *id_, measurer_);
+  const std::vector<TuneProblem> pending = ProblemsToTune(questions, costs, known, *id_, measurer_);
   started_ = saved_ = rules_.now();
   const int programs_left = std::max(1, rules_.programs - programs_done_++);
   deadline_ = rules_.seconds > 0 ? started_ + std::max(0.0, rules_.seconds - spent_) / programs_left
                                  : std::numeric_limits<double>::infinity();
   done_ = 0;
-  total_ = static_cast<int>(todo.size());
-  const Status status = MeasureAll(todo);
+  total_ = static_cast<int>(pending.size());
+  const Status status = MeasureAll(pending);
   spent_ += rules_.now() - started_;
   problems_left_ += total_ - done_;
-  const Status saved = todo.empty() ? OkStatus() : SaveNow();
+  const Status saved = pending.empty() ? OkStatus() : SaveNow();
   return status.ok() ? saved : status;
 }
 
@@ -114,18 +114,18 @@ bool Tuner::OutOfTime() const {
   return (rules_.interrupted && rules_.interrupted()) || rules_.now() >= deadline_;
 }
 
-Status Tuner::MeasureAll(const std::vector<TuneProblem>& todo) {
+Status Tuner::MeasureAll(const std::vector<TuneProblem>& pending) {
   weight_left_ = 0;
-  for (const TuneProblem& p : todo) weight_left_ += p.weight_us;
+  for (const TuneProblem& p : pending) weight_left_ += p.weight_us;
   // Small batches first: a small budget shall not go to compiling what is never measured.
   int wanted = measurer_.BatchSize();
-  for (size_t first = 0; first < todo.size() && !OutOfTime(); wanted *= 2) {
+  for (size_t first = 0; first < pending.size() && !OutOfTime(); wanted *= 2) {
     size_t last = first;
-    for (int kernels = 0; last < todo.size() && (last == first || kernels < wanted); ++last) {
-      kernels += static_cast<int>(todo[last].kernels.size());
+    for (int kernels = 0; last < pending.size() && (last == first || kernels < wanted); ++last) {
+      kernels += static_cast<int>(pending[last].kernels.size());
     }
     wanted = std::min(wanted, 8 * measurer_.BatchSize());
-    AICF_RETURN_IF_ERROR(MeasureBatch(std::span(todo).subspan(first, last - first)));
+    AICF_RETURN_IF_ERROR(MeasureBatch(std::span(pending).subspan(first, last - first)));
     first = last;
   }
   return OkStatus();

@@ -72,7 +72,7 @@ class Tuner final : public CostSource {
 
  private:
   Status Measure(std::span<const CostQuestion> questions, const abi::DeviceSpec& device);
-  Status MeasureAll(const std::vector<TuneProblem>& todo);
+  Status MeasureAll(const std::vector<TuneProblem>& pending);
   Status MeasureBatch(std::span<const TuneProblem> batch);
   Status MeasureOne(const TuneProblem& problem, Bench& bench);
   Status SaveNow();
