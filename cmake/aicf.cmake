@@ -39,10 +39,23 @@ function(aicf_unsanitized target)
     target_compile_options(${target} PRIVATE -fno-sanitize=all)
   endif()
 endfunction()
+# A precompiled header can be cached only when the compiler keeps its preprocessed text, and when the cache
+# is told that macros of time and of precompiled headers do not matter here.
 find_program(AICF_CCACHE ccache)
 if(AICF_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${AICF_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+                                  ${AICF_CCACHE})
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endif()
+
+# aicf_precompile(target): the standard library's headers are parsed once a target, not once a file; that is
+# a third of the time of a clean build.
+set(AICF_STANDARD_HEADERS <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <map> <memory>
+                          <optional> <set> <span> <string> <string_view> <unordered_map> <utility>
+                          <variant> <vector>)
+function(aicf_precompile target)
+  target_precompile_headers(${target} PRIVATE ${AICF_STANDARD_HEADERS})
+endfunction()
 
 find_package(Threads REQUIRED)
 if(AICF_BUILD_TESTS)
@@ -67,6 +80,7 @@ function(aicf_library name)
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   target_link_libraries(${name} PUBLIC ${ARG_DEPS})
+  aicf_precompile(${name})
 endfunction()
 
 # aicf_unit_tests(name DIR dir DEPS ...): one program with every *_test.cc under dir.
@@ -83,6 +97,7 @@ function(aicf_unit_tests name)
   endif()
   add_executable(${name} ${tests})
   aicf_unsanitized(${name})
+  aicf_precompile(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE AICF_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                              AICF_BINARY_DIR="${CMAKE_BINARY_DIR}")
@@ -96,6 +111,7 @@ endfunction()
 function(aicf_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
+  aicf_precompile(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
   target_link_options(${name} PRIVATE ${AICF_STATIC_RUNTIME})
 endfunction()
