@@ -131,6 +131,9 @@ TEST(Problem, EveryFamilysAttributesParseBack) {
         p.attrs = RecurrentAttrs{CellKind::kGru, Direction::kReverse, {0, 1}, {0.5, 1}, {0, 2}, 3.5,
                                  true,           false,               false,  true};
         break;
+      case Family::kAttention:
+        p.attrs = AttentionAttrs{0.125, true, true, RowOrigin::kLastKeys, -2, 7, 0};
+        break;
       case Family::kConv: p = SomeConv(); break;
       case Family::kGemm: p.attrs = GemmAttrs{}; break;
       case Family::kElementwise: p.attrs = ElementwiseAttrs{}; break;

@@ -128,6 +128,7 @@ Json ProblemJson(const abi::Problem& problem) {
            {"out", ViewsJson(problem.outputs)}};
   if (!problem.prologue.empty()) out["pro"] = ExprJson(problem.prologue);
   if (!problem.epilogue.empty()) out["epi"] = ExprJson(problem.epilogue);
+  if (!problem.score.empty()) out["score"] = ExprJson(problem.score);
   return out;
 }
 

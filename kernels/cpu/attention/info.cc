@@ -1,0 +1,39 @@
+#include "kernels/abi/registry.h"
+#include "kernels/cpu/attention/attention.h"
+#include "kernels/cpu/gemm/host.h"
+
+namespace aicf::cpu {
+namespace {
+
+/// Other rows still read what a row's output would overwrite.
+struct AttentionHostBase {
+  static constexpr bool kPacks = false;
+  static bool InPlace(const abi::Problem&, int) { return false; }
+};
+
+struct ReferenceHost : AttentionHostBase {
+  static std::string Supports(const abi::Problem&, const abi::DeviceSpec&) { return {}; }
+  static uint64_t Workspace(const abi::Problem&, const abi::DeviceSpec&) { return 0; }
+  static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
+    constexpr double kFlopsPerUs = 500;
+    return d.launch_us + abi::FlopCount(p) / kFlopsPerUs;
+  }
+};
+
+}  // namespace
+}  // namespace aicf::cpu
+
+namespace aicf::abi {
+
+template <>
+std::span<const KernelInfo> CpuKernels<Family::kAttention>() {
+  using namespace cpu;  // NOLINT(google-build-using-namespace): the rows name host functions there
+  static const KernelInfo rows[] = {
+#define AICF_CPU_KERNEL(key, host, function) RowOf<host>(key, Family::kAttention),
+#include "kernels/cpu/attention/list.inc"
+#undef AICF_CPU_KERNEL
+  };
+  return rows;
+}
+
+}  // namespace aicf::abi

@@ -1,0 +1,10 @@
+#include "kernels/abi/registry.h"
+
+namespace aicf::abi {
+
+template <>
+std::span<const KernelInfo> CudaKernels<Family::kAttention>() {
+  return {};
+}
+
+}  // namespace aicf::abi
