@@ -9,4 +9,8 @@ namespace aicf::cpu {
 /// of f32 reads them. Needs no workspace, whatever the number of keys.
 void AttentionRef(const abi::ArgBlock& args);
 
+/// f32, f16 and bf16: tiles of rows over blocks of keys (flash.h).
+template <abi::CpuIsa kIsa>
+void AttentionFlash(const abi::ArgBlock& args);
+
 }  // namespace aicf::cpu

@@ -5,6 +5,7 @@ namespace aicf::cpu {
 
 template <>
 abi::CpuKernelFn FunctionOf<abi::Family::kAttention>(std::string_view key) {
+  using enum abi::CpuIsa;
 #define AICF_CPU_KERNEL(text, host, function) \
   if (key == text) return &function;
 #include "kernels/cpu/attention/list.inc"

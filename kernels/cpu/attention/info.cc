@@ -1,5 +1,6 @@
 #include "kernels/abi/registry.h"
 #include "kernels/cpu/attention/attention.h"
+#include "kernels/cpu/attention/flash.h"
 #include "kernels/cpu/gemm/host.h"
 
 namespace aicf::cpu {
@@ -9,6 +10,25 @@ namespace {
 struct AttentionHostBase {
   static constexpr bool kPacks = false;
   static bool InPlace(const abi::Problem&, int) { return false; }
+};
+
+template <abi::CpuIsa kIsa>
+struct FlashHost : AttentionHostBase {
+  static std::string Supports(const abi::Problem& p, const abi::DeviceSpec& d) {
+    if (std::string missing = MissingIsa(d, kIsa); !missing.empty()) return missing;
+    if (!IsHalfOrSingle(p.inputs[0].dtype)) return "computes f32, f16 and bf16 only";
+    return {};
+  }
+  static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec& d) {
+    const abi::AttentionShape s = abi::AttentionShapeOf(p);
+    return sizeof(float) *
+           static_cast<uint64_t>(FlashSlots(s, d.threads) * FlashScratchOf(s).total);
+  }
+  /// Tiles of many rows reach a good part of the peak; few rows wait for the keys.
+  static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
+    const bool few = FlashTilingOf(abi::AttentionShapeOf(p)).tile_rows <= kFlashFewRows;
+    return IgemmUs(p, d, kIsa, abi::FlopCount(p), few ? 0.1 : 0.4, 0);
+  }
 };
 
 struct ReferenceHost : AttentionHostBase {
@@ -27,6 +47,7 @@ namespace aicf::abi {
 
 template <>
 std::span<const KernelInfo> CpuKernels<Family::kAttention>() {
+  using enum CpuIsa;
   using namespace cpu;  // NOLINT(google-build-using-namespace): the rows name host functions there
   static const KernelInfo rows[] = {
 #define AICF_CPU_KERNEL(key, host, function) RowOf<host>(key, Family::kAttention),
