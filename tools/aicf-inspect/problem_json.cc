@@ -40,6 +40,7 @@ std::string Label(abi::RoiKind v) {
   return Named(v, {"align, average", "align, max", "pool, max"});
 }
 std::string Label(abi::CellKind v) { return Named(v, {"rnn", "gru", "lstm"}); }
+std::string Label(abi::RowOrigin v) { return Named(v, {"fixed", "last keys", "operand"}); }
 std::string Label(abi::Direction v) { return Named(v, {"forward", "reverse", "bidirectional"}); }
 
 /// Visitor of an attribute struct.
