@@ -1,6 +1,6 @@
-// cuda.attention.general: ordinary arithmetic in f32 (f64 for f64), any layout. Blocks of kStep keys pass
-// through shared memory; a thread keeps kThreadRows rows by every kBlockX-th key and value column, with
-// a running maximum and sum per row.
+// cuda.attention.general: ordinary arithmetic in f32 (f64 for f64), any layout. Blocks of kStep
+// keys pass through shared memory; a thread keeps kThreadRows rows by every kBlockX-th key and
+// value column, with a running maximum and sum per row.
 #pragma once
 
 #include "attention/keys.cuh"
@@ -155,7 +155,7 @@ AICF_DEVICE void Kernel(const Args& args) {
     };
     LoadRows<In1, raw_t, kThreads, kHead, kHead, kQueryPitch>(args, 1, kStep, keys, rows(In1{}));
     LoadRows<In2, raw_t, kThreads, kValueHead, kValueHead, kValuePitch>(args, 2, kStep, values,
-                                                                       rows(In2{}));
+                                                                        rows(In2{}));
     for (int r = ThreadInBlock(); r < kStep; r += kThreads) {
       index_t at = 0;
       present[r] = first + r < end && KeyOffset<In1>(args, tile.b, tile.g, first + r, &at);

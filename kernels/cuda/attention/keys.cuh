@@ -1,7 +1,7 @@
-// What both attention kernels share: a problem's extents, which keys a row sees, where a key lies, and
-// the loads of tiles. A block has one key head of one request and a tile of its rows; row r of a tile
-// that starts at row `first` is query head (first + r) % kGroup of the key head's group, at query
-// (first + r) / kGroup, so that a single query with many heads still fills a tile.
+// What both attention kernels share: a problem's extents, which keys a row sees, where a key lies,
+// and the loads of tiles. A block has one key head of one request and a tile of its rows; row r of
+// a tile that starts at row `first` is query head (first + r) % kGroup of the key head's group, at
+// query (first + r) / kGroup, so that a single query with many heads still fills a tile.
 #pragma once
 
 #include "common/block.cuh"
@@ -19,8 +19,8 @@ constexpr int kValueHead = static_cast<int>(In2::extent(3));
 constexpr bool kNoRows = In0::extent(0) == 0 || kQueryHeads == 0 || kQueries == 0;
 constexpr i64 kAllRows = static_cast<i64>(kQueries) * kGroup;
 constexpr int kPage = attr_pages ? MaxOf(1, static_cast<int>(In1::extent(2))) : 1;
-constexpr int kKeys = static_cast<int>(attr_pages ? TableView::extent(1) * In1::extent(2)
-                                                  : In1::extent(2));
+constexpr int kKeys =
+    static_cast<int>(attr_pages ? TableView::extent(1) * In1::extent(2) : In1::extent(2));
 
 template <class V>
 AICF_DEVICE i64 IntegerOf(const Args& args, int input, int b) {
@@ -45,8 +45,7 @@ struct Request {
     }
     if constexpr (attr_rows == kRowsAtLastKeys) position += valid - kQueries;
     if constexpr (kOrigins >= 0) {
-      position +=
-          Clamped(IntegerOf<OriginsView>(args, kOrigins, b), -kMaxPosition, kMaxPosition);
+      position += Clamped(IntegerOf<OriginsView>(args, kOrigins, b), -kMaxPosition, kMaxPosition);
     }
   }
   /// Keys [Begin, End) that query i sees by position.
@@ -60,13 +59,14 @@ struct Request {
   }
 };
 
-/// Offset of key j's row in a pool or in a request's keys; false where its page is outside the pool.
+/// Offset of key j's row in a pool or in a request's keys; false where its page is outside the
+/// pool.
 template <class V>
 AICF_DEVICE bool KeyOffset(const Args& args, int b, int g, int j, index_t* offset) {
   index_t at = V::kOffset + g * V::stride(1);
   if constexpr (kTable >= 0) {
-    const index_t entry = TableView::kOffset + b * TableView::stride(0) +
-                          j / kPage * TableView::stride(1);
+    const index_t entry =
+        TableView::kOffset + b * TableView::stride(0) + j / kPage * TableView::stride(1);
     const i64 page =
         static_cast<i64>(Widen(static_cast<const TableView::S*>(args.in[kTable])[entry]));
     if (page < 0 || page >= V::extent(0)) return false;
@@ -88,8 +88,9 @@ AICF_DEVICE constexpr int VectorOf(int length) {
   return v;
 }
 
-/// Moves rows of `kLength` elements into a tile whose rows are kPitch apart; elements from kLength up to
-/// kWidth, and rows that `find` does not find, become 0. Asynchronous where nothing is converted.
+/// Moves rows of `kLength` elements into a tile whose rows are kPitch apart; elements from kLength
+/// up to kWidth, and rows that `find` does not find, become 0. Asynchronous where nothing is
+/// converted.
 template <class V, class T, int kThreads, int kLength, int kWidth, int kPitch, class Find>
 AICF_DEVICE void LoadRows(const Args& args, int input, int rows, T* tile, Find find) {
   typedef typename V::S S;

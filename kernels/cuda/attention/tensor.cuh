@@ -1,6 +1,7 @@
-// cuda.attention.tensor: both products on tensor cores (mma.sync) in tf32, f16 or bf16 by kMath. A warp
-// has 16 rows; the block's warps share blocks of kStep keys in shared memory. Scores, weights, sums and
-// the output stay in the warp's fragments; the next keys load while the weights meet their values.
+// cuda.attention.tensor: both products on tensor cores (mma.sync) in tf32, f16 or bf16 by kMath. A
+// warp has 16 rows; the block's warps share blocks of kStep keys in shared memory. Scores, weights,
+// sums and the output stay in the warp's fragments; the next keys load while the weights meet their
+// values.
 #pragma once
 
 #include "attention/keys.cuh"
@@ -96,8 +97,8 @@ AICF_DEVICE void LoadValues(unsigned (&f)[2], const T* v, int lane) {
   }
 }
 
-/// Weights of kDepth keys from `tile` on as a fragment. A sum has no order: with 8 keys, columns t and
-/// t + 4 are keys 2t and 2t + 1, which the lane holds.
+/// Weights of kDepth keys from `tile` on as a fragment. A sum has no order: with 8 keys, columns t
+/// and t + 4 are keys 2t and 2t + 1, which the lane holds.
 template <class T>
 AICF_DEVICE void Weights(unsigned (&f)[4], const float (&s)[kKeyTiles][4], int tile) {
   if constexpr (kWord) {
