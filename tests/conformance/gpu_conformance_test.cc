@@ -19,10 +19,10 @@ class GpuConformance : public testing::Test {
 
   void Add(Case c, size_t variants) {
     const auto item = std::make_shared<const Case>(std::move(c));
-    for (const abi::KernelInfo* k : runner_->Variants(*item, variants, cases_)) {
+    for (KernelOption& o : runner_->Variants(*item, variants, cases_)) {
       Job job;
       job.item = item;
-      job.kernel = k;
+      job.option = std::move(o);
       jobs_.push_back(std::move(job));
     }
     ++cases_;
@@ -32,7 +32,7 @@ class GpuConformance : public testing::Test {
     EXPECT_GE(cases_, at_least);
     runner_->Run(jobs_, {});
     for (const Job& job : jobs_)
-      EXPECT_EQ(job.failure, "") << job.kernel->key << "\n" << job.item->name;
+      EXPECT_EQ(job.failure, "") << job.option.Name() << "\n" << job.item->name;
     RecordProperty("cases", static_cast<int>(cases_));
     RecordProperty("runs", static_cast<int>(jobs_.size()));
   }

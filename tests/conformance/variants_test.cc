@@ -7,6 +7,8 @@
 #include "compiler/codegen/cuda_source.h"
 #include "kernels/abi/kernel.h"
 #include "tests/conformance/cases.h"
+#include "tests/conformance/options.h"
+#include "tests/conformance/random.h"
 
 namespace aicf::conformance {
 namespace {
@@ -52,9 +54,9 @@ TEST_P(Variants, SomeVariantTakesEveryProblem) {
   }
 }
 
-void CheckLaunch(const KernelInfo& k, const Case& c, const abi::DeviceSpec& device) {
-  const abi::LaunchConfig l = k.launch(c.problem, device);
-  EXPECT_EQ(l, k.launch(c.problem, device));
+void CheckLaunch(const KernelOption& o, const Case& c, const abi::DeviceSpec& device) {
+  const abi::LaunchConfig& l = o.candidate.variant.launch;
+  EXPECT_EQ(abi::CheckVariant(*o.kernel, c.problem, o.candidate.variant, device), "");
   uint64_t threads = 1;
   for (int d = 0; d < 3; ++d) {
     EXPECT_GE(l.grid[d], 1u);
@@ -71,24 +73,63 @@ void CheckLaunch(const KernelInfo& k, const Case& c, const abi::DeviceSpec& devi
 TEST_P(Variants, LaunchesAreLegalAndCostsAreNumbers) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     const Case c = RandomCase(family(), seed, OptionsOf(seed));
-    for (const KernelInfo& k : abi::KernelsOf(family())) {
-      if (k.backend == abi::Backend::kCpu || !k.supports(c.problem, device_).empty()) continue;
-      SCOPED_TRACE(StrCat(k.key, " ", c.name));
-      const double cost = k.cost_us(c.problem, device_);
+    for (const KernelOption& o : DeviceOptions(c.problem, device_)) {
+      SCOPED_TRACE(StrCat(o.Name(), " ", c.name));
+      const double cost = o.candidate.cost_us;
       EXPECT_TRUE(std::isfinite(cost) && cost > 0) << cost;
-      if (k.backend == abi::Backend::kCuda) CheckLaunch(k, c, device_);
+      CheckLaunch(o, c, device_);
     }
   }
+}
+
+// Whatever a search may try: a set that the kernel's check takes has a launch within the limits,
+// and anything that does not follow from it is refused.
+TEST_P(Variants, ChangedParametersAreLegalOrRefused) {
+  int legal = 0, refused = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const Case c = RandomCase(family(), seed, OptionsOf(seed));
+    Random random(seed);
+    for (const KernelOption& o : DeviceOptions(c.problem, device_)) {
+      SCOPED_TRACE(StrCat(o.Name(), " ", c.name));
+      const abi::Parameters& own = o.candidate.variant.parameters;
+      std::vector<abi::Parameter> list(own.begin(), own.end());
+      abi::Parameter& changed = list[static_cast<size_t>(random.Int(0, own.size() - 1))];
+      changed.value = random.Int(0, 1) == 0 ? changed.value * 2 : random.Int(0, 40);
+      const abi::Parameters parameters(list);
+      if (!abi::CheckParameters(parameters, o.kernel->parameters).empty() ||
+          !o.kernel->refuse(c.problem, parameters, device_).empty()) {
+        ++refused;
+        continue;
+      }
+      ++legal;
+      KernelOption other = o;
+      other.candidate.variant = o.kernel->variant(c.problem, parameters);
+      CheckLaunch(other, c, device_);
+      abi::Variant wrong = other.candidate.variant;
+      wrong.launch.grid[0] += 1;
+      EXPECT_NE(abi::CheckVariant(*o.kernel, c.problem, wrong, device_), "");
+      wrong = other.candidate.variant;
+      wrong.launch.dynamic_shared_bytes += 16;
+      EXPECT_NE(abi::CheckVariant(*o.kernel, c.problem, wrong, device_), "");
+      if (other.candidate.variant.workspace_bytes > 0) {
+        wrong = other.candidate.variant;
+        wrong.workspace_bytes -= 1;
+        EXPECT_NE(abi::CheckVariant(*o.kernel, c.problem, wrong, device_), "");
+      }
+    }
+  }
+  EXPECT_GT(legal, 0);
+  EXPECT_GT(refused, 0);
 }
 
 TEST_P(Variants, SourcesAreReproducibleAndNamed) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const Case c = RandomCase(family(), seed, OptionsOf(seed));
-    for (const KernelInfo& k : abi::KernelsOf(family())) {
-      if (k.backend != abi::Backend::kCuda || !k.supports(c.problem, device_).empty()) continue;
-      const std::string text = WriteCudaSource(k, c.problem, device_);
-      EXPECT_EQ(text, WriteCudaSource(k, c.problem, device_));
-      EXPECT_NE(text.find(abi::InstanceSymbol(k.key, c.problem)), std::string::npos);
+    for (const KernelOption& o : DeviceOptions(c.problem, device_)) {
+      const abi::Variant& v = o.candidate.variant;
+      const std::string text = WriteCudaSource(*o.kernel, c.problem, v);
+      EXPECT_EQ(text, WriteCudaSource(*o.kernel, c.problem, v));
+      EXPECT_NE(text.find(abi::InstanceSymbol(o.kernel->key, c.problem, v)), std::string::npos);
     }
   }
 }

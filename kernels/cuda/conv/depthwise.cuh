@@ -11,8 +11,6 @@ constexpr index_t kChannels = Out0::extent(1);
 constexpr index_t kStride = static_cast<index_t>(attr_strides(kSpatial - 1));
 constexpr index_t kDilation = static_cast<index_t>(attr_dilations(kSpatial - 1));
 constexpr int kTaps = static_cast<int>(In1::extent(kLast));
-constexpr int kPixels = kDepthwisePixels;
-constexpr int kPiece = kDepthwisePiece;
 constexpr int kSpan =
     (kPixels - 1) * static_cast<int>(kStride) + (kTaps - 1) * static_cast<int>(kDilation) + 1;
 constexpr index_t kPixelGroups = (Out0::extent(kLast) + kPixels - 1) / kPixels;
