@@ -17,6 +17,8 @@
 
 #include "tests/conformance/cases.h"
 #include "tests/conformance/compare.h"
+#include "tests/conformance/gpu_cases.h"
+#include "tests/conformance/gpu_jobs.h"
 
 namespace aicf::conformance {
 namespace {
@@ -32,9 +34,9 @@ struct FreeAligned {
 };
 
 // Runs one variant on copies of the case's buffers at 256-byte boundaries.
-Result<Buffers> Emulate(const KernelInfo& kernel, const Case& c) {
-  AICF_ASSIGN_OR_RETURN(auto emulated,
-                        EmulatedKernel::Make(kernel, c.problem, *abi::FindDevice("cuda")));
+Result<Buffers> Emulate(const KernelInfo& kernel, const Case& c,
+                        const abi::DeviceSpec& device = *abi::FindDevice("cuda")) {
+  AICF_ASSIGN_OR_RETURN(auto emulated, EmulatedKernel::Make(kernel, c.problem, device));
   std::vector<std::unique_ptr<void, FreeAligned>> memory;
   std::vector<void*> addresses;
   for (const auto& b : c.buffers) {
@@ -83,6 +85,24 @@ TEST_P(Emulated, AgreesWithTheReference) {
       EXPECT_EQ(Difference(c, *got, want), "") << k->key << "\n" << c.name;
     }
   }
+}
+
+TEST_P(Emulated, TakesEveryOperandInEveryLayout) {
+  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  const auto family = static_cast<Family>(GetParam());
+  const std::vector<KernelCase> cases = LayoutCases(family);
+  ASSERT_FALSE(cases.empty());
+  std::vector<std::string> failures(cases.size());
+  OnAllCores(cases.size(), [&](size_t i) {
+    const KernelInfo& k = *cases[i].kernel;
+    const Case& c = cases[i].item;
+    const Result<Buffers> got = Emulate(k, c, SmallDevice());
+    failures[i] = got.ok() ? Difference(c, *got, RunReference(c)) : got.status().ToString();
+  });
+  for (size_t i = 0; i < cases.size(); ++i) {
+    EXPECT_EQ(failures[i], "") << cases[i].kernel->key << "\n" << cases[i].item.name;
+  }
+  RecordProperty("cases", static_cast<int>(cases.size()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Emulated, testing::Range(0, abi::kFamilyCount),

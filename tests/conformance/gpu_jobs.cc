@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "compiler/codegen/nvrtc.h"
-#include "compiler/tune/fit.h"
+#include "tests/conformance/gpu_cases.h"
 
 namespace aicf::conformance {
 namespace {
@@ -38,21 +38,7 @@ Result<std::unique_ptr<JobRunner>> JobRunner::Make() {
 
 std::vector<const abi::KernelInfo*> JobRunner::Variants(const Case& c, size_t most,
                                                         size_t turn) const {
-  std::vector<const abi::KernelInfo*> fit;
-  for (const abi::KernelInfo& k : abi::KernelsOf(c.problem.family)) {
-    if (k.backend == abi::Backend::kCuda && k.supports(c.problem, device_).empty())
-      fit.push_back(&k);
-  }
-  const tune::FitTable& predicted = tune::BuiltInFit(device_);
-  std::stable_sort(fit.begin(), fit.end(), [&](const abi::KernelInfo* a, const abi::KernelInfo* b) {
-    return predicted.Predict(*a, c.problem, device_) < predicted.Predict(*b, c.problem, device_);
-  });
-  if (fit.size() <= most) return fit;
-  if (most == 1) return {fit[turn % fit.size()]};
-  std::vector<const abi::KernelInfo*> chosen = {fit[0]};
-  for (size_t i = 0; chosen.size() < most; ++i)
-    chosen.push_back(fit[1 + (turn + i) % (fit.size() - 1)]);
-  return chosen;
+  return VariantsOf(c, device_, most, turn);
 }
 
 Result<uint64_t> JobRunner::Room(size_t bytes) {
@@ -63,9 +49,10 @@ Result<uint64_t> JobRunner::Room(size_t bytes) {
   return arena_;
 }
 
-Status JobRunner::RunOne(Job& job, const CompiledImage& image, int times) {
+Status JobRunner::RunOne(Job& job, const CompiledImage& image, const abi::DeviceSpec& device,
+                         int times) {
   const Case& c = *job.item;
-  const uint64_t workspace = job.kernel->workspace_bytes(c.problem, device_);
+  const uint64_t workspace = job.kernel->workspace_bytes(c.problem, device);
   size_t total = Aligned(workspace) + 256;
   for (const auto& b : c.buffers) total += Aligned(b.size());
   AICF_ASSIGN_OR_RETURN(uint64_t at, Room(total));
@@ -78,7 +65,7 @@ Status JobRunner::RunOne(Job& job, const CompiledImage& image, int times) {
   // A workspace holds whatever the step before left there.
   AICF_RETURN_IF_ERROR(gpu_->Fill(at, 0xff, workspace));
   addresses.push_back(at);
-  AICF_RETURN_IF_ERROR(gpu_->Run(image.cubin, image.symbol, job.kernel->launch(c.problem, device_),
+  AICF_RETURN_IF_ERROR(gpu_->Run(image.cubin, image.symbol, job.kernel->launch(c.problem, device),
                                  addresses, times, times > 1 ? &job.mean_us : nullptr));
   job.got = c.buffers;
   for (size_t i = 0; i < job.got.size(); ++i) {
@@ -93,11 +80,12 @@ void JobRunner::Run(std::vector<Job>& jobs, const Options& options) {
   ImageOptions image_options;
   const char* cache = std::getenv("AICF_TEST_KERNEL_CACHE");
   image_options.cache_dir = cache == nullptr ? "none" : cache;
-  const Result<CompiledImages> images = CompileImages(requests, device_, image_options);
+  const abi::DeviceSpec& device = options.device ? *options.device : device_;
+  const Result<CompiledImages> images = CompileImages(requests, device, image_options);
   for (size_t j = 0; j < jobs.size(); ++j) {
-    const Status status = images.ok()
-                              ? RunOne(jobs[j], images->images[images->image_of[j]], options.times)
-                              : images.status();
+    const Status status =
+        images.ok() ? RunOne(jobs[j], images->images[images->image_of[j]], device, options.times)
+                    : images.status();
     if (!status.ok()) jobs[j].failure = status.ToString();
   }
   if (!options.compare) return;

@@ -2,7 +2,9 @@
 /// and compared with the reference kernels.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,17 +34,18 @@ class JobRunner {
   struct Options {
     bool compare = true;  ///< with the reference kernel
     int times = 1;
+    /// What instances are made for where it is not device().
+    std::optional<abi::DeviceSpec> device = std::nullopt;
   };
   /// Runs every job. Failures are in the jobs.
   void Run(std::vector<Job>& jobs, const Options& options);
 
-  /// `most` of the variants that take the case, rotating with `turn`; the cheapest first, and always among
-  /// them when most > 1.
+  /// VariantsOf (gpu_cases.h) on device().
   std::vector<const abi::KernelInfo*> Variants(const Case& c, size_t most, size_t turn) const;
 
  private:
   JobRunner() = default;
-  Status RunOne(Job& job, const CompiledImage& image, int times);
+  Status RunOne(Job& job, const CompiledImage& image, const abi::DeviceSpec& device, int times);
   Result<uint64_t> Room(size_t bytes);
 
   std::shared_ptr<Gpu> gpu_;
