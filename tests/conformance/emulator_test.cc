@@ -17,7 +17,8 @@
 
 #include "tests/conformance/cases.h"
 #include "tests/conformance/compare.h"
-#include "tests/conformance/options.h"
+#include "tests/conformance/gpu_cases.h"
+#include "tests/conformance/gpu_jobs.h"
 
 namespace aicf::conformance {
 namespace {
@@ -87,6 +88,24 @@ TEST_P(Emulated, AgreesWithTheReference) {
       EXPECT_EQ(Difference(c, *got, want), "") << option.Name() << "\n" << c.name;
     }
   }
+}
+
+TEST_P(Emulated, TakesEveryOperandInEveryLayout) {
+  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  const auto family = static_cast<Family>(GetParam());
+  const std::vector<KernelCase> cases = LayoutCases(family);
+  ASSERT_FALSE(cases.empty());
+  std::vector<std::string> failures(cases.size());
+  OnAllCores(cases.size(), [&](size_t i) {
+    const Case& c = cases[i].item;
+    if (!cases[i].option.candidate.variant.tensor_maps.empty()) return;  // not emulated
+    const Result<Buffers> got = Emulate(cases[i].option, c);
+    failures[i] = got.ok() ? Difference(c, *got, RunReference(c)) : got.status().ToString();
+  });
+  for (size_t i = 0; i < cases.size(); ++i) {
+    EXPECT_EQ(failures[i], "") << cases[i].option.Name() << "\n" << cases[i].item.name;
+  }
+  RecordProperty("cases", static_cast<int>(cases.size()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Emulated, testing::Range(0, abi::kFamilyCount),

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "compiler/codegen/nvrtc.h"
-#include "compiler/tune/fit.h"
 #include "runtime/cuda/tensor_map.h"
+#include "tests/conformance/gpu_cases.h"
 
 namespace aicf::conformance {
 namespace {
@@ -55,18 +55,9 @@ Result<std::unique_ptr<JobRunner>> JobRunner::Make() {
   return runner;
 }
 
-std::vector<KernelOption> JobRunner::Variants(const Case& c, size_t most, size_t turn) const {
-  std::vector<KernelOption> fit = DeviceOptions(c.problem, device_);
-  const tune::FitTable& predicted = tune::BuiltInFit(device_);
-  std::ranges::stable_sort(fit, {}, [&](const KernelOption& o) {
-    return predicted.Predict(o.candidate, c.problem.math);
-  });
-  if (fit.size() <= most) return fit;
-  if (most == 1) return {fit[turn % fit.size()]};
-  std::vector<KernelOption> chosen = {fit[0]};
-  for (size_t i = 0; chosen.size() < most; ++i)
-    chosen.push_back(fit[1 + (turn + i) % (fit.size() - 1)]);
-  return chosen;
+std::vector<const abi::KernelInfo*> JobRunner::Variants(const Case& c, size_t most,
+                                                        size_t turn) const {
+  return VariantsOf(c, device_, most, turn);
 }
 
 Result<uint64_t> JobRunner::Room(size_t bytes) {
@@ -113,9 +104,9 @@ void JobRunner::Run(std::vector<Job>& jobs, const Options& options) {
   image_options.cache_dir = cache == nullptr ? "none" : cache;
   const Result<CompiledImages> images = CompileImages(requests, device_, image_options);
   for (size_t j = 0; j < jobs.size(); ++j) {
-    const Status status = images.ok()
-                              ? RunOne(jobs[j], images->images[images->image_of[j]], options.times)
-                              : images.status();
+    const Status status =
+        images.ok() ? RunOne(jobs[j], images->images[images->image_of[j]], options.times)
+                    : images.status();
     if (!status.ok()) jobs[j].failure = status.ToString();
   }
   if (!options.compare) return;

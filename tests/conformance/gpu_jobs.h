@@ -2,7 +2,9 @@
 /// and compared with the reference kernels.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,8 +39,7 @@ class JobRunner {
   /// Runs every job. Failures are in the jobs.
   void Run(std::vector<Job>& jobs, const Options& options);
 
-  /// `most` of the variants that take the case, rotating with `turn`; the cheapest first, and
-  /// always among them when most > 1.
+  /// VariantsOf (gpu_cases.h) on device().
   std::vector<KernelOption> Variants(const Case& c, size_t most, size_t turn) const;
 
  private:

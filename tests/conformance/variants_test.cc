@@ -1,6 +1,7 @@
 // Host functions of the CUDA variants over random problems: no device needed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -9,6 +10,7 @@
 #include "tests/conformance/cases.h"
 #include "tests/conformance/options.h"
 #include "tests/conformance/random.h"
+#include "tests/conformance/gpu_cases.h"
 
 namespace aicf::conformance {
 namespace {
@@ -144,6 +146,68 @@ TEST_P(Variants, EveryVariantIsMet) {
     }
   }
   for (const auto& [key, count] : met) EXPECT_GT(count, 0) << key << " refused all the cases";
+}
+
+// Outputs do not repeat: each element has a place of its own.
+TEST_P(Variants, EveryOperandIsDrawnInEveryLayout) {
+  LayoutCount count;
+  std::map<std::string, int> operands;  // and the most axes that they have
+  for (uint64_t seed = 0; seed < 4 * kSeeds; ++seed) {
+    const Case c = RandomCase(family(), seed, OptionsOf(seed));
+    count.Add("any", c, false);
+    for (size_t k = 0; k < c.problem.inputs.size() + c.problem.outputs.size(); ++k) {
+      const abi::View& v = k < c.problem.inputs.size()
+                               ? c.problem.inputs[k]
+                               : c.problem.outputs[k - c.problem.inputs.size()];
+      if (abi::ElementsOf(v) < 2) continue;
+      int& axes = operands[OperandName(c.problem, k)];
+      axes = std::max(axes, static_cast<int>(std::ranges::count_if(
+                                v.shape, [](int64_t extent) { return extent > 1; })));
+    }
+  }
+  for (const auto& [operand, axes] : operands) {
+    for (int i = 0; i < kLayoutCount; ++i) {
+      const auto layout = static_cast<Layout>(i);
+      if (layout == Layout::kPermuted && axes < 2) continue;
+      if (layout == Layout::kRepeated && operand[0] == 'y') continue;
+      const std::string fact = StrCat("any / ", operand, " / ", LayoutName(layout), " / narrow");
+      EXPECT_GT(count.Met(fact), 0) << operand << " is never " << LayoutName(layout);
+    }
+  }
+}
+
+// A kernel may ask for a layout of its first operand and its outputs, which the compiler arranges;
+// the other operands come as they are. What no case shows a kernel, wide where it has vectors at
+// all, is not proven.
+TEST_P(Variants, SourcesMeetTheOtherOperandsInEveryLayout) {
+  const abi::DeviceSpec small = SmallDevice();
+  LayoutCount count;
+  std::map<std::string_view, bool> is_wide;
+  CaseOptions o;
+  o.max_elements = family() == Family::kCopy ? 100000 : 3000;
+  for (uint64_t seed = 0; seed < 12 * kSeeds; ++seed) {
+    const Case c = RandomCase(family(), seed, o);
+    for (const KernelOption& o : DeviceOptions(c.problem, small)) {
+      const std::string_view source = o.kernel->source;
+      const bool wide = WidthOf(o, c.problem) > 1;
+      is_wide[source] = is_wide[source] || wide;
+      count.Add(source, c, wide);
+    }
+  }
+  const bool two_matrices = family() == Family::kGemm || family() == Family::kConv;
+  std::vector<std::string> operands;
+  if (two_matrices) operands.push_back("x1");
+  if (abi::HasEpilogue(family()) && family() != Family::kElementwise) operands.push_back("extra");
+  for (const auto& [source, wide] : is_wide) {
+    for (const std::string& operand : operands) {
+      for (int i = 0; i < kLayoutCount; ++i) {
+        const std::string fact =
+            StrCat(source, " / ", operand, " / ", LayoutName(static_cast<Layout>(i)),
+                   wide ? " / wide" : " / narrow");
+        EXPECT_GT(count.Met(fact), 0) << fact;
+      }
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Variants, testing::Range(0, abi::kFamilyCount),
