@@ -1,9 +1,7 @@
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "aicf/aicf.h"
@@ -15,7 +13,7 @@
 namespace aicf {
 namespace {
 
-using ProgramTable = HandleTable<const Program>;
+using ProgramTable = HandleTable<const std::shared_ptr<const Program>>;
 struct OpenSession {
   std::shared_ptr<const Program> program;
   std::unique_ptr<Session> session;
@@ -56,15 +54,15 @@ Status Unknown(std::string_view what, uint64_t handle) {
                " names nothing: it was destroyed or never created");
 }
 
-Result<std::shared_ptr<const Program>> FindProgram(aicf_program handle) {
-  std::shared_ptr<const Program> found = Programs().Find(handle);
-  if (found == nullptr) return Unknown("program", handle);
+Result<ProgramTable::Pin> FindProgram(aicf_program handle) {
+  ProgramTable::Pin found = Programs().Find(handle);
+  if (!found) return Unknown("program", handle);
   return found;
 }
 
-Result<std::shared_ptr<OpenSession>> FindSession(aicf_session handle) {
-  std::shared_ptr<OpenSession> found = Sessions().Find(handle);
-  if (found == nullptr) return Unknown("session", handle);
+Result<SessionTable::Pin> FindSession(aicf_session handle) {
+  SessionTable::Pin found = Sessions().Find(handle);
+  if (!found) return Unknown("session", handle);
   return found;
 }
 
@@ -74,7 +72,8 @@ aicf_code LoadProgram(aicf_program* out, Load&& load) {
     AICF_RETURN_IF_ERROR(NotNull(out, "the program's address"));
     *out = 0;
     AICF_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, load());
-    *out = Programs().Insert(std::move(program));
+    *out = Programs().Insert(
+        std::make_unique<const std::shared_ptr<const Program>>(std::move(program)));
     return OkStatus();
   });
 }
@@ -166,7 +165,7 @@ Status ReadOptions(const aicf_session_options* given, SessionOptions* options) {
 template <class F>
 aicf_code WithSession(aicf_session handle, F&& f) {
   return Call([&]() -> Status {
-    AICF_ASSIGN_OR_RETURN(const std::shared_ptr<OpenSession> open, FindSession(handle));
+    AICF_ASSIGN_OR_RETURN(const SessionTable::Pin open, FindSession(handle));
     return f(*open->session);
   });
 }
@@ -176,8 +175,8 @@ template <class F>
 aicf_code WithProgram(aicf_program handle, const void* out, F&& f) {
   return Call([&]() -> Status {
     AICF_RETURN_IF_ERROR(NotNull(out, "the result's address"));
-    AICF_ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program, FindProgram(handle));
-    return f(*program);
+    AICF_ASSIGN_OR_RETURN(const ProgramTable::Pin program, FindProgram(handle));
+    return f(**program);
   });
 }
 
@@ -309,8 +308,11 @@ aicf_code aicf_session_create(aicf_program program, const aicf_session_options* 
     *session = 0;
     aicf::SessionOptions full;
     AICF_RETURN_IF_ERROR(aicf::ReadOptions(options, &full));
-    auto open = std::make_shared<aicf::OpenSession>();
-    AICF_ASSIGN_OR_RETURN(open->program, aicf::FindProgram(program));
+    auto open = std::make_unique<aicf::OpenSession>();
+    {
+      AICF_ASSIGN_OR_RETURN(const aicf::ProgramTable::Pin found, aicf::FindProgram(program));
+      open->program = *found;  // from here on the handle may be destroyed
+    }
     AICF_ASSIGN_OR_RETURN(open->session, Session::Create(open->program, full));
     *session = aicf::Sessions().Insert(std::move(open));
     return OkStatus();
@@ -319,10 +321,7 @@ aicf_code aicf_session_create(aicf_program program, const aicf_session_options* 
 
 aicf_code aicf_session_destroy(aicf_session session) {
   return aicf::Call([&]() -> Status {
-    std::shared_ptr<aicf::OpenSession> taken = aicf::Sessions().Remove(session);
-    if (taken == nullptr) return aicf::Unknown("session", session);
-    // Calls under way hold the session; new ones cannot find it any more.
-    while (taken.use_count() > 1) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (aicf::Sessions().Remove(session) == nullptr) return aicf::Unknown("session", session);
     return OkStatus();
   });
 }
@@ -424,8 +423,7 @@ aicf_code aicf_session_profile(aicf_session session, int32_t iterations, aicf_st
   return aicf::Call([&]() -> Status {
     AICF_RETURN_IF_ERROR(NotNull(steps, "the steps' address"));
     AICF_RETURN_IF_ERROR(NotNull(count, "the count's address"));
-    AICF_ASSIGN_OR_RETURN(const std::shared_ptr<aicf::OpenSession> open,
-                          aicf::FindSession(session));
+    AICF_ASSIGN_OR_RETURN(const aicf::SessionTable::Pin open, aicf::FindSession(session));
     *count = open->program->entries()[open->session->selected_entry()].step_count;
     if (*count > capacity) {
       return aicf::Error(aicf::Code::kInvalidArgument, "the program has ", *count,
