@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -118,6 +119,35 @@ Status CopyShape(const Result<Dims>& found, int64_t* shape, int32_t* rank) {
   return OkStatus();
 }
 
+/// A shape from outside. Errors: kInvalidArgument for a rank that no tensor has, or no address.
+Result<Dims> ReadShape(const int64_t* shape, int32_t rank) {
+  if (rank < 0 || rank > kMaxRank) {
+    return Error(Code::kInvalidArgument, "rank ", rank, ", expected 0 to ", kMaxRank);
+  }
+  if (rank == 0) return Dims();
+  AICF_RETURN_IF_ERROR(NotNull(shape, "the shape"));
+  return Dims(std::span(shape, static_cast<size_t>(rank)));
+}
+
+Result<DType> ReadDType(const char* text) {
+  AICF_RETURN_IF_ERROR(NotNull(text, "the dtype"));
+  const std::optional<DType> dtype = ParseDType(text);
+  if (dtype) return *dtype;
+  return Error(Code::kInvalidArgument, "'", text, "' is no dtype");
+}
+
+/// The caller's tensor. Tensor: ConstTensor or MutableTensor.
+template <class Tensor, class Data>
+Result<Tensor> ReadTensor(const char* name, const char* dtype, const int64_t* shape, int32_t rank,
+                          Data* data, uint64_t bytes) {
+  AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
+  const Result<DType> type = ReadDType(dtype);
+  if (!type.ok()) return type.status().WithContext(StrCat("'", name, "'"));
+  const Result<Dims> dims = ReadShape(shape, rank);
+  if (!dims.ok()) return dims.status().WithContext(StrCat("'", name, "'"));
+  return Tensor{*type, *dims, data, bytes};
+}
+
 /// At most this many inputs are named without allocating; more go to the heap.
 constexpr size_t kFewShapes = 16;
 
@@ -128,12 +158,9 @@ Status SelectShapes(Session& session, const aicf_input_shape* shapes, uint32_t c
   InputShape* const all = count > kFewShapes ? many.data() : few;
   for (uint32_t i = 0; i < count; ++i) {
     AICF_RETURN_IF_ERROR(NotNull(shapes[i].name, "an input's name"));
-    if (shapes[i].rank < 0 || shapes[i].rank > kMaxRank) {
-      return Error(Code::kInvalidArgument, "input '", shapes[i].name, "': rank ", shapes[i].rank,
-                   ", expected 0 to ", kMaxRank);
-    }
-    all[i] = {shapes[i].name,
-              Dims(std::span(shapes[i].shape, static_cast<size_t>(shapes[i].rank)))};
+    const Result<Dims> shape = ReadShape(shapes[i].shape, shapes[i].rank);
+    if (!shape.ok()) return shape.status().WithContext(StrCat("input '", shapes[i].name, "'"));
+    all[i] = {shapes[i].name, *shape};
   }
   return session.SelectShapes({all, count});
 }
@@ -357,19 +384,24 @@ aicf_code aicf_session_input_shape(aicf_session session, const char* name, int64
   });
 }
 
-aicf_code aicf_session_set_input(aicf_session session, const char* name, const void* data,
+aicf_code aicf_session_set_input(aicf_session session, const char* name, const char* dtype,
+                                 const int64_t* shape, int32_t rank, const void* data,
                                  uint64_t bytes) {
   return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
-    return s.SetInput(name, data, bytes);
+    AICF_ASSIGN_OR_RETURN(
+        const aicf::ConstTensor tensor,
+        aicf::ReadTensor<aicf::ConstTensor>(name, dtype, shape, rank, data, bytes));
+    return s.SetInput(name, tensor);
   });
 }
 
-aicf_code aicf_session_get_output(aicf_session session, const char* name, void* data,
-                                  uint64_t bytes) {
+aicf_code aicf_session_get_output(aicf_session session, const char* name, const char* dtype,
+                                  const int64_t* shape, int32_t rank, void* data, uint64_t bytes) {
   return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
-    return s.GetOutput(name, data, bytes);
+    AICF_ASSIGN_OR_RETURN(
+        const aicf::MutableTensor tensor,
+        aicf::ReadTensor<aicf::MutableTensor>(name, dtype, shape, rank, data, bytes));
+    return s.GetOutput(name, tensor);
   });
 }
 
