@@ -184,7 +184,7 @@ inline std::vector<float> RandomInput(int64_t elements, unsigned seed) {
 inline void ExpectChainOutput(Session& session, const ChainOptions& options,
                               const std::vector<float>& x) {
   std::vector<float> y(x.size());
-  const Status got = session.GetOutput("y", y.data(), y.size() * 4);
+  const Status got = session.GetOutput("y", TensorInto(y));
   ASSERT_TRUE(got.ok()) << got.ToString();
   for (size_t i = 0; i < x.size(); ++i) {
     ASSERT_EQ(y[i], ChainExpected(options, static_cast<int64_t>(i), x[i])) << i;

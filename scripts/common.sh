@@ -4,7 +4,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=$root/build/downloads
 
 packages=(
-  ca-certificates g++ cmake ninja-build ccache git zstd
+  ca-certificates g++ cmake ninja-build ccache git zstd pkg-config
   libflatbuffers-dev flatbuffers-compiler libprotobuf-dev protobuf-compiler libonnx-dev
   libonnx-testdata
   libcli11-dev libspdlog-dev libgtest-dev libbenchmark-dev libblis-pthread-dev libxxhash-dev
