@@ -167,6 +167,7 @@ abi::Problem DecodeProblem(Decoder& d, const fb::Problem& p) {
   out.outputs = d.List<abi::View>(*p.outputs(), DecodeView);
   out.prologue = DecodeExpr(d, *p.prologue());
   out.epilogue = DecodeExpr(d, *p.epilogue());
+  if (p.score() != nullptr) out.score = DecodeExpr(d, *p.score());
   return out;
 }
 

@@ -61,8 +61,9 @@ Offset<fb::Problem> EncodeProblem(FlatBufferBuilder& b, const abi::Problem& p) {
   const auto outputs = EncodeList<fb::View>(b, p.outputs, EncodeView);
   const auto prologue = EncodeExpr(b, p.prologue);
   const auto epilogue = EncodeExpr(b, p.epilogue);
+  const auto score = p.score.empty() ? 0 : EncodeExpr(b, p.score);
   return fb::CreateProblem(b, Byte(p.family), Byte(p.math), p.core_inputs, ints, reals, inputs,
-                           outputs, prologue, epilogue);
+                           outputs, prologue, epilogue, score);
 }
 
 fb::Dim3 ToDim3(const uint32_t (&v)[3]) { return {v[0], v[1], v[2]}; }
@@ -168,7 +169,7 @@ uint64_t SizeBound(const Program& p) {
     for (const std::string& name : s.sources) bytes += 32 + name.size();
     bytes += 4 * (s.inputs.size() + s.outputs.size()) + 8 * s.guards.size();
     bytes += 320 * (q.inputs.size() + q.outputs.size());  // a view, and a piece's start
-    bytes += 24 * (q.prologue.nodes.size() + q.epilogue.nodes.size());
+    bytes += 24 * (q.prologue.nodes.size() + q.epilogue.nodes.size() + q.score.nodes.size());
   }
   return bytes;
 }

@@ -242,6 +242,30 @@ inline Program FamiliesProgram() {
   return b.Finish();
 }
 
+/// Attention with a score expression: the sum of the product and a bias repeated over the heads.
+inline Program AttentionProgram() {
+  ProgramBuilder b;
+  const uint32_t q = b.Input("q", {2, 4, 3, 5});
+  const uint32_t k = b.Input("k", {2, 2, 6, 5});
+  const uint32_t v = b.Input("v", {2, 2, 6, 7});
+  const uint32_t bias = b.Constant("bias", {3, 6});
+  const uint32_t out = b.Output("out", {2, 4, 3, 7});
+  const uint32_t log = b.Output("log", {2, 4, 3});
+  abi::AttentionAttrs attrs;
+  attrs.scale = 0.5;
+  attrs.rows = abi::RowOrigin::kLastKeys;
+  attrs.window_left = 4;
+  attrs.window_right = 0;
+  abi::Problem p = Core(abi::Family::kAttention, attrs, 3);
+  p.inputs = {abi::DenseView(DType::kF32, {2, 4, 3, 5}), abi::DenseView(DType::kF32, {2, 2, 6, 5}),
+              abi::DenseView(DType::kF32, {2, 2, 6, 7}),
+              {DType::kF32, {2, 4, 3, 6}, {0, 0, 6, 1}, 0}};
+  abi::ExprBuilder e;
+  p.score = e.Finish({e.Binary(abi::ExprOp::kAdd, e.Input(0, DType::kF32), e.Input(1, DType::kF32))});
+  b.AddStep(p, {q, k, v, bias}, {out, log});
+  return b.Finish();
+}
+
 inline std::vector<std::byte> ImageBytes() {
   std::vector<std::byte> bytes(300);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7);

@@ -37,7 +37,8 @@ void ExpectRefused(const Fault& fault) {
 }
 
 TEST(VerifyTest, AcceptsTheValidPrograms) {
-  for (const Program& p : {AddProgram(), ChainProgram(), ConcatProgram(), FamiliesProgram()}) {
+  for (const Program& p : {AddProgram(), ChainProgram(), ConcatProgram(), FamiliesProgram(),
+                           AttentionProgram()}) {
     EXPECT_TRUE(VerifyProgram(p).ok()) << VerifyProgram(p).ToString() << "\n" << ToString(p);
   }
 }

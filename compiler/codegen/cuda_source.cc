@@ -8,6 +8,7 @@
 #include "base/scanner.h"
 #include "compiler/codegen/access_source.h"
 #include "compiler/codegen/expr_source.h"
+#include "compiler/codegen/score_source.h"
 #include "kernels/abi/raw_dtype.h"
 #include "kernels/cuda/common/space.h"
 
@@ -105,6 +106,7 @@ class SourceWriter {
     if (!spaces_.domain.groups.empty()) out_ += PointFunction("Domain", spaces_.domain);
     Prologue();
     Epilogue();
+    if (abi::HasScore(p_.family)) out_ += ScoreSource(p_);
     out_ += StrCat("}  // namespace aicf\n#include \"", kernel_.source, "\"\n");
     KernelFunction();
     return std::move(out_);

@@ -21,7 +21,7 @@ abi::Problem WithMath(const abi::Problem& problem, MathMode math) {
 // Why no step of this kind has the mode, whatever the kernels; empty: ask the kernels.
 std::string RefuseStep(const abi::Problem& p) {
   if (p.family != abi::Family::kGemm && p.family != abi::Family::kConv &&
-      p.family != abi::Family::kRecurrent) {
+      p.family != abi::Family::kRecurrent && p.family != abi::Family::kAttention) {
     return StrCat("products: ", abi::FamilyName(p.family),
                   " forms none, and a math mode is about how products are formed");
   }

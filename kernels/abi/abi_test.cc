@@ -177,6 +177,9 @@ TEST(Problem, EveryFamilysAttributesParseBack) {
       case Family::kElementwise:
         p.attrs = ElementwiseAttrs{};
         break;
+      case Family::kAttention:
+        p.attrs = AttentionAttrs{0.125, true, true, RowOrigin::kLastKeys, -2, 7, 0};
+        break;
     }
     const Result<Problem> back = ParseProblem(ToString(p));
     ASSERT_TRUE(back.ok()) << back.status().ToString();

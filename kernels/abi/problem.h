@@ -10,7 +10,9 @@
 ///   inputs[0].
 ///   - all with an epilogue: epilogue input 0 = the family's raw result (f32 for float data),
 ///     input k = inputs[core_inputs + k - 1]. Empty epilogue = the raw result.
-///   - families without an epilogue (HasEpilogue): no expressions.
+///   - attention: score input 0 = the scaled product, input k = inputs[core_inputs + k - 1], on the
+///     domain [B, Hq, Tq, Tk] (AttentionAttrs). Empty score = the scaled product.
+///   - other families without an epilogue (HasEpilogue): no expressions.
 /// Epilogue extras have the shape of outputs[0], broadcast axes with stride 0.
 #pragma once
 
@@ -42,6 +44,8 @@ std::string_view FamilyName(Family family);
 /// False for families whose outputs are stored as the family defines them: no expression is
 /// applied, and outputs may differ in shape.
 bool HasEpilogue(Family family);
+/// True for families with a score expression.
+bool HasScore(Family family);
 
 /// How the products of gemm and conv are formed. Sums of floats accumulate in f32 in every mode,
 /// those of integers below 32 bits in i32.
@@ -84,6 +88,7 @@ struct Problem {
   int core_inputs = 0;
   Expr prologue;
   Expr epilogue;
+  Expr score;  ///< HasScore families only
 
   int extra_inputs() const { return static_cast<int>(inputs.size()) - core_inputs; }
   template <class T>

@@ -48,6 +48,7 @@ static_assert(Equal(kFloor, NearestMode::kFloor) && Equal(kCeil, NearestMode::kC
 
 using abi::GatherKind;
 using abi::RoiKind;
+using abi::RowOrigin;
 using abi::SamplePadding;
 using abi::ScanKind;
 using abi::ScatterKind;
@@ -68,6 +69,10 @@ static_assert(Equal(kPadZeros, SamplePadding::kZeros) &&
               Equal(kPadReflection, SamplePadding::kReflection));
 static_assert(Equal(kRoiAlignAverage, RoiKind::kAlignAverage) &&
               Equal(kRoiAlignMax, RoiKind::kAlignMax) && Equal(kRoiPoolMax, RoiKind::kPoolMax));
+
+static_assert(Equal(kRowsFixed, RowOrigin::kFixed) &&
+              Equal(kRowsAtLastKeys, RowOrigin::kLastKeys) &&
+              Equal(kRowsByOperand, RowOrigin::kOperand));
 
 using abi::CellActivation;
 using abi::CellKind;

@@ -68,7 +68,8 @@ class Emulated : public testing::TestWithParam<int> {};
 TEST_P(Emulated, AgreesWithTheReference) {
   if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   const auto family = static_cast<Family>(GetParam());
-  const bool product = family == Family::kGemm || family == Family::kConv;
+  const bool product =
+      family == Family::kGemm || family == Family::kConv || family == Family::kAttention;
   std::map<std::string, int> runs;
   for (uint64_t seed = 0; seed < (product ? 6 : 3); ++seed) {
     CaseOptions o;

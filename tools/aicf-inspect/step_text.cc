@@ -86,6 +86,7 @@ std::string StepText(const schema::Artifact& artifact, uint32_t index,
   }
   if (!problem.prologue.empty()) out += Line("prologue", ToString(problem.prologue));
   if (!problem.epilogue.empty()) out += Line("epilogue", ToString(problem.epilogue));
+  if (!problem.score.empty()) out += Line("score", ToString(problem.score));
   out += Line("problem", ToString(problem));
   out += "\n" + OperandTable(program, step) + "\nDecisions\n";
   std::vector<const Json*> shown;

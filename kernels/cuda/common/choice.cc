@@ -37,7 +37,9 @@ int64_t PreferredVector(std::string_view key, const abi::Problem& p, int sm_coun
   }
   const size_t first =
       p.family == abi::Family::kElementwise ? 0 : static_cast<size_t>(p.core_inputs);
-  for (size_t k = first; k < p.inputs.size(); ++k) views.push_back(&p.inputs[k]);
+  // Operands of scores have another domain.
+  const size_t last = abi::HasScore(p.family) ? first : p.inputs.size();
+  for (size_t k = first; k < last; ++k) views.push_back(&p.inputs[k]);
   int64_t vector = VectorOf(views, space);
   const int64_t count = abi::ElementsOf(p.outputs[0]);
   while (vector > 1 && count / vector < int64_t{256} * sm_count) vector /= 2;
