@@ -125,11 +125,14 @@ TEST(CudaRows, EveryFamilyHasOne) {
 }
 
 TEST(CudaRows, DeviceSourcesHoldNoHostCodeAndNoSystemHeaders) {
+  // One thin function per instruction; every other file is portable C++.
+  const std::set<std::string_view> kWrappers = {"common/mbarrier.cuh", "common/ptx.cuh",
+                                                "common/tma.cuh", "common/wgmma.cuh"};
   for (const cuda::EmbeddedSource& s : cuda::EmbeddedSources()) {
     EXPECT_EQ(s.text.find("#include <"), std::string_view::npos) << s.name;
     EXPECT_NE(s.text.find("#pragma once"), std::string_view::npos) << s.name;
     const bool assembly = s.text.find("asm") != std::string_view::npos;
-    EXPECT_EQ(assembly, s.name == "common/ptx.cuh") << s.name;
+    EXPECT_EQ(assembly, kWrappers.contains(s.name)) << s.name;
   }
 }
 
