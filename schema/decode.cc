@@ -194,6 +194,7 @@ abi::TensorMap DecodeTensorMap(Decoder& d, const fb::TensorMap& m) {
   out.swizzle =
       d.Enum<abi::Swizzle>(m.swizzle(), static_cast<int>(abi::Swizzle::kCount), "swizzle");
   out.fill = d.Enum<abi::BoxFill>(m.fill(), static_cast<int>(abi::BoxFill::kCount), "fill");
+  out.tf32 = m.tf32();
   return out;
 }
 

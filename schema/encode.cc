@@ -78,7 +78,7 @@ Offset<fb::TensorMap> EncodeTensorMap(FlatBufferBuilder& b, const abi::TensorMap
   const auto box = b.CreateVector(m.box);
   const auto steps = b.CreateVector(m.steps);
   return fb::CreateTensorMap(b, m.operand, extents, strides, box, steps, m.offset, Byte(m.swizzle),
-                             Byte(m.fill));
+                             Byte(m.fill), m.tf32);
 }
 
 Offset<fb::Step> EncodeStep(FlatBufferBuilder& b, const Step& s) {

@@ -144,6 +144,7 @@ Result<abi::TensorMap> ReadTensorMap(Scanner& in) {
   }
   m.swizzle = static_cast<abi::Swizzle>(swizzle);
   m.fill = static_cast<abi::BoxFill>(fill);
+  m.tf32 = in.Accept("tf32");
   return m;
 }
 

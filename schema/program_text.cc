@@ -64,7 +64,7 @@ std::string MapText(const abi::TensorMap& m) {
   return StrCat(" map ", m.operand, " extents=", ListText(m.extents),
                 " strides=", ListText(m.strides), " box=", ListText(m.box),
                 " steps=", ListText(m.steps), " +", m.offset,
-                " swizzle=", static_cast<int>(m.swizzle), " fill=", static_cast<int>(m.fill));
+                " swizzle=", static_cast<int>(m.swizzle), " fill=", static_cast<int>(m.fill), m.tf32 ? " tf32" : "");
 }
 
 std::string BackendText(const Step& s) {

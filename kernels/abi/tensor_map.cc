@@ -117,6 +117,7 @@ std::string CheckTensorMap(const TensorMap& map, const Problem& problem) {
   if (view == nullptr) return StrCat("operand ", map.operand, " is not there");
   if (!IsMoved(view->dtype)) return StrCat("does not move ", DTypeName(view->dtype));
   if (map.swizzle >= Swizzle::kCount || map.fill >= BoxFill::kCount) return "an unknown mode";
+  if (map.tf32 && view->dtype != DType::kF32) return "rounds f32 alone to tf32";
   if (map.fill == BoxFill::kNan && !IsFloat(view->dtype)) return "fills integers with NaN";
   std::string refusal = CheckRanks(map);
   if (refusal.empty()) refusal = CheckShape(map, DTypeBytes(view->dtype));

@@ -36,6 +36,7 @@ struct TensorMap {
   int64_t offset = 0;            ///< elements from the buffer's first byte, a multiple of 16 bytes
   Swizzle swizzle = Swizzle::kNone;
   BoxFill fill = BoxFill::kZero;
+  bool tf32 = false;               ///< f32 is rounded to tf32 on the way
 
   friend bool operator==(const TensorMap&, const TensorMap&) = default;
 };

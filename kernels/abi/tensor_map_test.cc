@@ -51,6 +51,7 @@ TEST(TensorMap, WhatTheEngineOrTheOperandDoesNotAllowIsRefused) {
       {"spans bytes", [](TensorMap& m) { m.offset = 0; }},
       {"spans bytes", [](TensorMap& m) { m.extents[1] = 71; }},
       {"spans bytes", [](TensorMap& m) { m.extents[0] = 97; }},
+      {"rounds f32 alone", [](TensorMap& m) { m.tf32 = true; }},
       {"an unknown mode", [](TensorMap& m) { m.swizzle = Swizzle::kCount; }},
   };
   for (const Fault& fault : faults) {

@@ -22,7 +22,7 @@ std::string Text(const std::vector<int64_t>& list) {
 std::string Text(const TensorMap& m) {
   return StrCat(" map ", m.operand, " [", Text(m.extents), "] [", Text(m.strides), "] [",
                 Text(m.box), "] [", Text(m.steps), "] ", m.offset, " ", static_cast<int>(m.swizzle),
-                " ", static_cast<int>(m.fill));
+                " ", static_cast<int>(m.fill), m.tf32 ? " tf32" : "");
 }
 
 }  // namespace

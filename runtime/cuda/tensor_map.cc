@@ -4,7 +4,9 @@ namespace aicf::cuda {
 namespace {
 
 /// CUtensorMapDataType of the driver's public interface.
-int DataTypeOf(DType dtype) {
+int DataTypeOf(DType dtype, bool tf32) {
+  constexpr int kRoundedToTf32 = 11;
+  if (tf32) return kRoundedToTf32;
   switch (dtype) {
     case DType::kF16:
       return 6;
@@ -55,7 +57,7 @@ Result<CUtensorMap> EncodeTensorMap(const Driver& driver, const abi::TensorMap& 
   CUtensorMap encoded;
   AICF_CUDA_CHECK(driver, "encoding a tensor map",
                   driver.TensorMapEncodeTiled(
-                      &encoded, DataTypeOf(dtype), static_cast<unsigned>(rank),
+                      &encoded, DataTypeOf(dtype, map.tf32), static_cast<unsigned>(rank),
                       reinterpret_cast<void*>(first), extents, strides, box, steps, kNoInterleave,
                       static_cast<int>(map.swizzle), kPromote256Bytes, static_cast<int>(map.fill)));
   return encoded;

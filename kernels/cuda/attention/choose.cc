@@ -38,8 +38,8 @@ std::vector<Candidate> ChooseTensor(const Problem& p, const DeviceSpec& d) {
     const int64_t blocks = Host::Launch(p, c).grid[0];
     // Fewer warps read the keys more often.
     const double reads = 0.02 * static_cast<double>(warps < 4 ? 5 - warps : 1);
-    all.push_back(CandidateOf<Host>(
-        p, c, AttentionUs(p, d, blocks, d.tensor_flops_per_us * share, reads)));
+    all.push_back(
+        CandidateOf<Host>(p, c, AttentionUs(p, d, blocks, d.tensor_flops_per_us * share, reads)));
   }
   return all;
 }

@@ -1,6 +1,8 @@
 #include <cstdlib>
 
 #include "kernels/cuda/common/tile_choice.h"
+#include "kernels/cuda/gemm/hopper.h"
+#include "kernels/cuda/gemm/hopper_choice.h"
 #include "kernels/cuda/gemm/hosts.h"
 #include "kernels/cuda/gemm/library.h"
 
@@ -68,6 +70,7 @@ std::span<const ChoiceRow> CudaChoices<Family::kGemm>() {
   static const ChoiceRow rows[] = {
       {cuda::kLibraryKey, &cuda::ChooseLibrary},
       {cuda::GemvHost::kKey, &cuda::ChooseGemv},
+      {cuda::GemmHopperHost::kKey, &cuda::ChooseHopper},
       {cuda::GemmTiledHost::kKey, &cuda::TileCandidates<cuda::GemmTiledHost, false>},
       {cuda::GemmTensorHost::kKey, &cuda::TileCandidates<cuda::GemmTensorHost, true>},
   };
