@@ -22,8 +22,8 @@ AICF_DEVICE void BarrierArriveExpect(unsigned barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
-/// Arrives at the barrier that block `rank` of the cluster has at the same address. Orders no memory:
-/// for telling that what the tensor cores read, and have been waited for, may be overwritten.
+/// Arrives at the barrier that block `rank` of the cluster has at the same address. Orders no
+/// memory: for telling that what the tensor cores have read may be overwritten.
 AICF_DEVICE void BarrierArriveAt(unsigned barrier, int rank) {
   asm volatile(
       "{\n"
