@@ -169,6 +169,29 @@ TEST(AttentionRef, PagesAreTheirRowsInTheTablesOrder) {
   EXPECT_FALSE(NearBuffers(RunRef(whole), without, 1e-3, 1e-3));
 }
 
+// Rows that fill no tile, several tiles, shared tiles of few rows, keys that end inside a block;
+// run in pieces and backwards. tests/conformance meets the rest.
+TEST(AttentionFlash, VariantsAgreeWithTheReference) {
+  Random random(12);
+  const int64_t kSizes[][6] = {{2, 1, 130, 130, 64, 64}, {6, 2, 1, 200, 33, 70},
+                               {8, 1, 3, 65, 128, 8},    {1, 1, 57, 1, 1, 1},
+                               {3, 3, 20, 64, 16, 300},  {64, 1, 2, 9, 4, 4}};
+  for (const auto& n : kSizes) {
+    for (DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+      TestStep step = MakeStep(n[0], n[1], n[2], n[3], n[4], n[5]);
+      AttrsOf(step).scale = 1 / (16 * std::sqrt(static_cast<double>(n[4])));
+      AttrsOf(step).rows = abi::RowOrigin::kLastKeys;
+      if (n[2] > 1) AttrsOf(step).window_right = 0;
+      for (size_t k = 0; k < 3; ++k) step.problem.inputs[k].dtype = dtype;
+      step.problem.outputs[0].dtype = dtype;
+      step.Prepare(random);
+      // Values of at most 4; roundings of the output's dtype, and of sums in f32.
+      const double unit = dtype == DType::kF32 ? 0x1p-22 : dtype == DType::kF16 ? 0x1p-11 : 0x1p-8;
+      EXPECT_GE(CompareVariants(step, 2 * unit, 64 * 0x1p-22), 1);
+    }
+  }
+}
+
 /// One elementwise step over four (or two) operands of one shape.
 std::vector<double> Merge(const abi::Expr& expr, const std::vector<std::vector<double>>& inputs) {
   std::vector<double> out;

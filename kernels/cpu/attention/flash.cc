@@ -72,10 +72,7 @@ void AttentionFlash(const abi::ArgBlock& args) {
                      p.score.empty() ? nullptr : &p.score,
                      p.extra_inputs()};
   Slots slots{&run, TileFunction<kIsa>(), static_cast<float*>(args.workspace), run.tiling.items(s)};
-  // The plan may have been made for fewer threads than there are now.
-  const auto slot_bytes = sizeof(float) * static_cast<uint64_t>(run.parts.total);
-  const auto room = static_cast<int64_t>(args.workspace_bytes / std::max<uint64_t>(1, slot_bytes));
-  const int64_t count = std::min(room, FlashSlots(s, args.threads));
+  const int64_t count = std::min<int64_t>(FlashSlots(s), std::max(1, args.threads));
   if (count <= 1 || args.parallel_for == nullptr) return RunSlot(&slots, 0);
   args.parallel_for(args.stream, count, RunSlot, &slots);
 }

@@ -99,9 +99,11 @@ namespace avx512 {
 void RunFlashTile(const FlashRun& run, int64_t item, float* scratch);
 }
 
-/// Threads that can work at once have scratch memory each; more help nothing.
-inline int64_t FlashSlots(const abi::AttentionShape& s, int threads) {
-  return std::clamp<int64_t>(FlashTilingOf(s).items(s), 1, std::max(1, threads));
+/// Tiles that can run at once: each has scratch memory of its own. A plan knows nothing of the
+/// threads of the machine that runs it, so the number is fixed; more threads help nothing.
+inline constexpr int64_t kFlashSlots = 16;
+inline int64_t FlashSlots(const abi::AttentionShape& s) {
+  return std::clamp<int64_t>(FlashTilingOf(s).items(s), 1, kFlashSlots);
 }
 
 }  // namespace aicf::cpu

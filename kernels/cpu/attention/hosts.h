@@ -20,10 +20,9 @@ struct FlashHost : AttentionHostBase {
     if (!IsHalfOrSingle(p.inputs[0].dtype)) return "computes f32, f16 and bf16 only";
     return {};
   }
-  static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec& d) {
+  static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
     const abi::AttentionShape s = abi::AttentionShapeOf(p);
-    return sizeof(float) *
-           static_cast<uint64_t>(FlashSlots(s, d.threads) * FlashScratchOf(s).total);
+    return sizeof(float) * static_cast<uint64_t>(FlashSlots(s) * FlashScratchOf(s).total);
   }
   /// Tiles of many rows reach a good part of the peak; few rows wait for the keys.
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {

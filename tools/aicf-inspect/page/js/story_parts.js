@@ -54,17 +54,17 @@ function problemFacts(item, app) {
   return el('dl', {class: 'facts'},
     fact('attributes', attrs.join(', ')),
     fact('arithmetic', `${problem.math} math`),
-    fact('before', formula(problem, false)),
-    fact(problem.family === 'elementwise' ? 'formula' : 'then', formula(problem, true)),
+    fact('before', formula(problem.pro, inputNamer(problem, false), () => 'x')),
+    fact('score', formula(problem.score, inputNamer(problem, true), () => 's')),
+    fact(problem.family === 'elementwise' ? 'formula' : 'then',
+      formula(problem.epi, inputNamer(problem, true), (k) => `out${k}`)),
     fact('runs where', guards.join(' and ')),
     item.kind === 'step' && executionFacts(item, app));
 }
 
-function formula(problem, epilogue) {
-  const expression = epilogue ? problem.epi : problem.pro;
+function formula(expression, inputName, resultName) {
   if (!expression) return null;
-  const lines = expressionLines(expression, inputNamer(problem, epilogue), (k) => (epilogue ? `out${k}` : 'x'));
-  return el('pre', {class: 'formula'}, lines.join('\n'));
+  return el('pre', {class: 'formula'}, expressionLines(expression, inputName, resultName).join('\n'));
 }
 
 function executionFacts(step, app) {
