@@ -11,6 +11,7 @@
 
 #include "aicf/aicf.h"
 #include "base/hash.h"
+#include "kernels/abi/choice.h"
 #include "kernels/abi/kernel.h"
 #include "schema/artifact.h"
 
@@ -60,8 +61,8 @@ inline schema::Step ChainStep(const ChainOptions& options, abi::ExprOp op, uint3
     }
     step.kernel = kernel.key;
     if (kernel.backend == abi::Backend::kCuda) {
-      step.launch = kernel.launch(step.problem, *device);
-      step.symbol = abi::InstanceSymbol(kernel.key, step.problem);
+      schema::SetVariant(step, abi::BestCandidate(kernel, step.problem, *device)->variant);
+      step.symbol = abi::InstanceSymbol(kernel.key, step.problem, schema::VariantOf(step));
       step.image = 0;
     }
     break;
@@ -91,8 +92,8 @@ inline schema::Step Negate(const std::string& target, DType dtype, const Dims& s
     }
     step.kernel = kernel.key;
     if (kernel.backend == abi::Backend::kCuda) {
-      step.launch = kernel.launch(step.problem, *device);
-      step.symbol = abi::InstanceSymbol(kernel.key, step.problem);
+      schema::SetVariant(step, abi::BestCandidate(kernel, step.problem, *device)->variant);
+      step.symbol = abi::InstanceSymbol(kernel.key, step.problem, schema::VariantOf(step));
       step.image = 0;
     }
     return step;

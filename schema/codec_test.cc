@@ -16,7 +16,7 @@ namespace {
 using namespace testing;  // NOLINT(google-build-using-namespace)
 
 std::vector<Program> ValidPrograms() {
-  return {AddProgram(), ChainProgram(), ConcatProgram(), FamiliesProgram()};
+  return {AddProgram(), ChainProgram(), ConcatProgram(), FamiliesProgram(), AttentionProgram()};
 }
 
 // Every field at a value that is not its default; it need not verify.

@@ -136,7 +136,7 @@ Result<Program> DecodeAndVerify(std::span<const std::byte> bytes) {
 // Every family on both backends, a packed operand, and several entry points with padding: hostile
 // problems reach all of these kernels' host functions.
 std::vector<Program> LargerPrograms() {
-  return {ConcatProgram(), FamiliesProgram(), PackedProgram(), EntriesProgram(),
+  return {ConcatProgram(), FamiliesProgram(), AttentionProgram(), PackedProgram(), EntriesProgram(),
           OnDevice(FamiliesProgram())};
 }
 

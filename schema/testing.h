@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "kernels/abi/choice.h"
 #include "kernels/abi/kernel.h"
 #include "schema/artifact.h"
 #include "schema/format.h"
@@ -241,6 +242,30 @@ inline Program FamiliesProgram() {
   return b.Finish();
 }
 
+/// Attention with a score expression: the sum of the product and a bias repeated over the heads.
+inline Program AttentionProgram() {
+  ProgramBuilder b;
+  const uint32_t q = b.Input("q", {2, 4, 3, 5});
+  const uint32_t k = b.Input("k", {2, 2, 6, 5});
+  const uint32_t v = b.Input("v", {2, 2, 6, 7});
+  const uint32_t bias = b.Constant("bias", {3, 6});
+  const uint32_t out = b.Output("out", {2, 4, 3, 7});
+  const uint32_t log = b.Output("log", {2, 4, 3});
+  abi::AttentionAttrs attrs;
+  attrs.scale = 0.5;
+  attrs.rows = abi::RowOrigin::kLastKeys;
+  attrs.window_left = 4;
+  attrs.window_right = 0;
+  abi::Problem p = Core(abi::Family::kAttention, attrs, 3);
+  p.inputs = {abi::DenseView(DType::kF32, {2, 4, 3, 5}), abi::DenseView(DType::kF32, {2, 2, 6, 5}),
+              abi::DenseView(DType::kF32, {2, 2, 6, 7}),
+              {DType::kF32, {2, 4, 3, 6}, {0, 0, 6, 1}, 0}};
+  abi::ExprBuilder e;
+  p.score = e.Finish({e.Binary(abi::ExprOp::kAdd, e.Input(0, DType::kF32), e.Input(1, DType::kF32))});
+  b.AddStep(p, {q, k, v, bias}, {out, log});
+  return b.Finish();
+}
+
 inline std::vector<std::byte> ImageBytes() {
   std::vector<std::byte> bytes(300);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7);
@@ -260,10 +285,9 @@ inline Program OnDevice(Program p) {
     for (const abi::KernelInfo& k : abi::KernelsOf(s.problem.family)) {
       if (k.backend != abi::Backend::kCuda || !k.supports(s.problem, device).empty()) continue;
       s.kernel = k.key;
-      s.launch = k.launch(s.problem, device);
-      s.symbol = abi::InstanceSymbol(s.kernel, s.problem);
+      SetVariant(s, abi::BestCandidate(k, s.problem, device)->variant);
+      s.symbol = abi::InstanceSymbol(s.kernel, s.problem, VariantOf(s));
       s.image = 0;
-      s.workspace_bytes = k.workspace_bytes(s.problem, device);
       s.workspace_offset = s.workspace_bytes == 0 ? 0 : RoundUp(p.arena_bytes, kBufferAlignment);
       if (s.workspace_bytes != 0) p.arena_bytes = s.workspace_offset + s.workspace_bytes;
       break;

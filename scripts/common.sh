@@ -65,6 +65,36 @@ find_python() {
   export AICF_PYTHON=$venv/bin/python
 }
 
+# unpacked PATH: the folder itself, or where an archive's only folder was unpacked to, once per archive.
+unpacked() {
+  if [ -d "$1" ]; then
+    (cd "$1" && pwd)
+    return
+  fi
+  if [ ! -f "$1" ]; then
+    echo "$1 is no folder and no archive" >&2
+    return 1
+  fi
+  local name to
+  name=$(basename "$1")
+  to=$root/build/data/${name%%.*}
+  if [ ! -e "$to/.complete" ] || [ "$1" -nt "$to/.complete" ]; then
+    rm -rf "$to"
+    mkdir -p "$to"
+    case $name in
+      *.zst) tar --zstd -xf "$1" -C "$to" ;;
+      *) tar -xf "$1" -C "$to" ;;
+    esac
+    touch "$to/.complete"
+  fi
+  local inside=("$to"/*)
+  if [ ${#inside[@]} != 1 ] || [ ! -d "${inside[0]}" ]; then
+    echo "$1: expected an archive of one folder" >&2
+    return 1
+  fi
+  echo "${inside[0]}"
+}
+
 has_gpu() { command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi -L 2>/dev/null | grep -q GPU; }
 
 # build PRESET "TARGETS" [cmake options]: configures and builds; output only when it fails.

@@ -21,7 +21,7 @@ abi::Problem WithMath(const abi::Problem& problem, MathMode math) {
 // Why no step of this kind has the mode, whatever the kernels; empty: ask the kernels.
 std::string RefuseStep(const abi::Problem& p) {
   if (p.family != abi::Family::kGemm && p.family != abi::Family::kConv &&
-      p.family != abi::Family::kRecurrent) {
+      p.family != abi::Family::kRecurrent && p.family != abi::Family::kAttention) {
     return StrCat("products: ", abi::FamilyName(p.family),
                   " forms none, and a math mode is about how products are formed");
   }
@@ -44,8 +44,10 @@ Alternative InMode(const ir::LoweredStep& step, MathMode mode, const abi::Device
     const std::string why = kernel.supports(p, device);
     if (why.empty()) {
       if (UsedMath(kernel, p, device) != mode) continue;
-      const double cost = tune::BuiltInFit(device).Predict(kernel, p, device);
-      if (!best || cost < *best) best = cost;
+      for (const abi::Candidate& c : abi::CandidatesOf(kernel, p, device)) {
+        const double cost = tune::BuiltInFit(device).Predict(c, p.math);
+        if (!best || cost < *best) best = cost;
+      }
     } else if (refusal.empty() && why != kernel.supports(exact, device)) {
       // Refused for the mode's sake; one that takes the problem in no mode says nothing about it.
       refusal = StrCat("capability: ", kernel.key, ": ", why);

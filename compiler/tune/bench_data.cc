@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/float16.h"
+#include "kernels/abi/attention.h"
 
 namespace aicf::tune {
 namespace {
@@ -145,6 +146,20 @@ bool FillLengths(const Problem& p, int input, std::byte* buffer) {
   return true;
 }
 
+/// Attention over full caches: every key valid, every page another one, the last row at the last key.
+bool FillAttention(const Problem& p, int input, std::byte* buffer) {
+  if (p.family != Family::kAttention) return false;
+  const abi::AttentionShape s = abi::AttentionShapeOf(p);
+  if (input < 3 || input >= s.core_inputs) return false;
+  const View& view = p.inputs[static_cast<size_t>(input)];
+  ForEachElement(view, buffer, [&](const Dims& at, std::byte* to) {
+    int64_t value = input == s.lengths ? s.keys : s.keys - s.rows;
+    if (input == s.table) value = (at[0] * view.shape[1] + at[1]) % std::max<int64_t>(1, s.pool);
+    StoreInteger(view.dtype, value, to);
+  });
+  return true;
+}
+
 bool FillSpecial(const Problem& p, int input, Sequence& sequence, std::byte* buffer) {
   const bool indexed = p.family == Family::kGather || p.family == Family::kScatter;
   if (indexed && input == 1) return FillIndices(p, sequence, buffer), true;
@@ -157,7 +172,8 @@ bool FillSpecial(const Problem& p, int input, Sequence& sequence, std::byte* buf
     });
     return true;
   }
-  return FillNms(p, input, buffer) || FillLengths(p, input, buffer);
+  return FillNms(p, input, buffer) || FillLengths(p, input, buffer) ||
+         FillAttention(p, input, buffer);
 }
 
 }  // namespace

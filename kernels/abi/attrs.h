@@ -289,8 +289,65 @@ struct RecurrentAttrs {
   }
 };
 
+/// Where the rows of an attention step lie among the keys: the position of row 0 of a request.
+enum class RowOrigin : uint8_t {
+  kFixed,     ///< `offset`
+  kLastKeys,  ///< `offset` + valid keys - Tq: the last row is at the last valid key
+  kOperand,   ///< `offset` + the operand `origins`
+  kCount
+};
+
+/// For every request b, query head h and row i, over the keys j that are visible to it:
+///   s[j] = score(scale * sum_d q[b,h,i,d] * k[b,g,j,d]),   g = h / (Hq / Hkv)
+///   out[b,h,i,:] = sum_j exp(s[j]) * v[b,g,j,:] / sum_j exp(s[j])
+///   lse[b,h,i]   = log(sum_j exp(s[j])), natural logarithm
+/// Core operands, in this order:
+///   q [B, Hq, Tq, D], k [B, Hkv, Tk, D], v [B, Hkv, Tk, Dv]; one dtype: f32, f16, bf16 or f64
+///   lengths [B] i32 or i64    with `lengths`: request b has lengths[b] valid keys, taken as the
+///                             nearest of 0..Tk; otherwise Tk
+///   table [B, N] i32          with `pages`: k and v are pools [P, Hkv, page, D or Dv]; key j is row
+///                             j % page of page table[b, j / page], and Tk = N * page
+///   origins [B] i32 or i64    with rows == kOperand
+/// then the operands of the score expression, each a view [B, Hq, Tq, Tk] (stride 0 where it repeats).
+/// Outputs: out [B, Hq, Tq, Dv] (any of f32, f16, bf16; f64 for f64 data) and, when there is a second
+/// one, lse [B, Hq, Tq] (f32; f64 for f64 data).
+///
+/// Visible: row i has position p = i + its request's origin (RowOrigin). Key j is visible when
+///   j < valid keys,  p - j <= window_left (unless -1),  j - p <= window_right (unless -1),
+/// and, with pages, its page is inside the pool. So causal attention is window_right = 0.
+///
+/// The score expression (Problem::score; empty: s itself) runs on the domain [B, Hq, Tq, Tk]: input 0
+/// is the scaled product (f32; f64 for f64 data), input n the n-th score operand, index nodes the
+/// coordinates b, h, i, j. Bias, soft-cap, bool masks (select to -inf) and functions of positions are
+/// written there. What the attributes say by position is apart because kernels skip keys by it.
+///
+/// Special values: a row without a visible key, or whose every score is -inf, is 0 with lse -inf. A
+/// row with a score NaN or +inf is NaN. A key of weight 0 adds nothing where its value is finite.
+/// Keys from the valid keys on, and pages outside the pool, may hold anything, NaN too.
+///
+/// Products, scores and sums are f32 (f64 for f64 data) in every math mode; the mode says how the
+/// factors of both products are rounded, the weights exp(s - max) among them.
+struct AttentionAttrs {
+  double scale = 1;
+  bool lengths = false;
+  bool pages = false;
+  RowOrigin rows = RowOrigin::kFixed;
+  int64_t offset = 0;
+  int64_t window_left = -1;   ///< keys before the row's position that it sees; -1: all
+  int64_t window_right = -1;  ///< keys after it; -1: all
+  template <class V> void Visit(V&& v) {
+    v("scale", scale);
+    v("lengths", lengths);
+    v("pages", pages);
+    v("rows", rows);
+    v("offset", offset);
+    v("window_left", window_left);
+    v("window_right", window_right);
+  }
+};
+
 using Attrs = std::variant<ElementwiseAttrs, CopyAttrs, ReduceAttrs, GemmAttrs, ConvAttrs, PoolAttrs,
                            NormalizeAttrs, GatherAttrs, ResizeAttrs, TopKAttrs, ScatterAttrs, ScanAttrs,
-                           SampleAttrs, RoiAttrs, NmsAttrs, RecurrentAttrs>;
+                           SampleAttrs, RoiAttrs, NmsAttrs, RecurrentAttrs, AttentionAttrs>;
 
 }  // namespace aicf::abi

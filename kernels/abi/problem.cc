@@ -1,6 +1,7 @@
 #include "kernels/abi/problem.h"
 
 #include "base/checked.h"
+#include "kernels/abi/attention.h"
 #include "kernels/abi/kernel.h"
 
 namespace aicf::abi {
@@ -28,11 +29,14 @@ bool HasEpilogue(Family family) {
     case Family::kRoi:
     case Family::kNms:
     case Family::kRecurrent:
+    case Family::kAttention:
       return false;
     default:
       return true;
   }
 }
+
+bool HasScore(Family family) { return family == Family::kAttention; }
 
 std::string_view MathModeName(MathMode mode) { return kMathNames[static_cast<int>(mode)]; }
 
@@ -94,14 +98,6 @@ const Dims& DomainOf(const Problem& problem) {
   return reads_domain ? problem.inputs[0].shape : problem.outputs[0].shape;
 }
 
-std::string InstanceSymbol(std::string_view kernel_key, const Problem& problem) {
-  std::string symbol = "aicf_";
-  for (char c : kernel_key) symbol.push_back(c == '.' ? '_' : c);
-  const std::string text =
-      StrCat("abi ", kKernelAbiVersion, " ", kernel_key, " ", ToString(problem));
-  return symbol + "_" + ToHex(HashText(text));
-}
-
 namespace {
 
 double DomainCount(const Dims& shape) {
@@ -141,6 +137,12 @@ double CoreFlops(const Problem& p) {
     case Family::kRecurrent:
       // h * R of every step, then a handful of operations per gate.
       return DomainCount(p.inputs[0].shape) * (2 * static_cast<double>(p.inputs[1].shape[2]) + 12);
+    case Family::kAttention: {
+      // Both products, and some operations of the softmax beside the score expression.
+      const AttentionShape s = AttentionShapeOf(p);
+      return ScoreCount(p) *
+             (2 * static_cast<double>(s.head + s.value_head) + 12 + Flops(p.score));
+    }
     default:
       return 0;
   }
@@ -169,6 +171,13 @@ double ByteCount(const Problem& p) {
   if (p.family == Family::kGather) {
     // Only the gathered rows of the table are read.
     bytes += DistinctBytes(p.outputs[0]) - DistinctBytes(p.inputs[0]);
+  }
+  if (p.family == Family::kAttention && p.as<AttentionAttrs>().pages) {
+    // Of the pools, at most the pages that the table can name are read.
+    const auto pool = static_cast<double>(p.inputs[1].shape[0]);
+    const double named = DomainCount(p.inputs[static_cast<size_t>(AttentionShapeOf(p).table)].shape);
+    const double unread = pool > named ? 1 - named / pool : 0;
+    bytes -= unread * (DistinctBytes(p.inputs[1]) + DistinctBytes(p.inputs[2]));
   }
   return bytes;
 }

@@ -144,7 +144,8 @@ std::string ToString(const Problem& p) {
              p.attrs);
   return StrCat(FamilyName(p.family), " math=", MathModeName(p.math), attrs.out, " core=",
                 p.core_inputs, " in", ToText(p.inputs), " out", ToText(p.outputs), " pro ",
-                ToString(p.prologue), " epi ", ToString(p.epilogue));
+                ToString(p.prologue), " epi ", ToString(p.epilogue),
+                HasScore(p.family) ? " score " + ToString(p.score) : "");
 }
 
 Result<Problem> ParseProblemFrom(Scanner& in) {
@@ -170,6 +171,10 @@ Result<Problem> ParseProblemFrom(Scanner& in) {
   AICF_ASSIGN_OR_RETURN(p.prologue, ParseExprFrom(in));
   AICF_RETURN_IF_ERROR(in.Expect("epi"));
   AICF_ASSIGN_OR_RETURN(p.epilogue, ParseExprFrom(in));
+  if (HasScore(p.family)) {
+    AICF_RETURN_IF_ERROR(in.Expect("score"));
+    AICF_ASSIGN_OR_RETURN(p.score, ParseExprFrom(in));
+  }
   return p;
 }
 

@@ -287,6 +287,7 @@ Status CheckFamily(const Problem& p) {
     case Family::kRoi: return CheckRoi(p);
     case Family::kNms: return CheckNms(p);
     case Family::kRecurrent: return CheckRecurrent(p);
+    case Family::kAttention: return CheckAttention(p);
   }
   return Bad(p, "unknown family");
 }
@@ -300,6 +301,7 @@ std::vector<DType> DTypesOf(const std::vector<View>& views, size_t from, size_t 
 Status CheckExpressions(const Problem& p) {
   const bool has_prologue = p.family == Family::kReduce || p.family == Family::kNormalize;
   if (!has_prologue && !p.prologue.empty()) return Bad(p, "this family has no prologue");
+  if (!HasScore(p.family) && !p.score.empty()) return Bad(p, "this family has no score expression");
   if (has_prologue) {
     AICF_RETURN_IF_ERROR(ValidateExpr(p.prologue, DTypesOf(p.inputs, 0, p.core_inputs),
                                       p.inputs[0].shape.rank()));
@@ -364,7 +366,7 @@ Status ValidateProblem(const Problem& p) {
     }
   }
   AICF_RETURN_IF_ERROR(CheckFamily(p));
-  for (size_t i = p.core_inputs; i < p.inputs.size(); ++i) {
+  for (size_t i = p.core_inputs; i < p.inputs.size() && HasEpilogue(p.family); ++i) {
     AICF_RETURN_IF_ERROR(CheckSameShape(p, p.inputs[i], p.outputs[0].shape, "an epilogue operand"));
   }
   return CheckExpressions(p);

@@ -26,5 +26,6 @@ Status CheckSample(const Problem& p);
 Status CheckRoi(const Problem& p);
 Status CheckNms(const Problem& p);
 Status CheckRecurrent(const Problem& p);
+Status CheckAttention(const Problem& p);
 
 }  // namespace aicf::abi

@@ -1,4 +1,5 @@
 #include "runtime/cpu/cpu_session.h"
+#include "kernels/abi/choice.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -109,8 +110,8 @@ void MakeCopyOntoItself(schema::Contents& contents, size_t s) {
       continue;
     if (!kernel.in_place(step.problem, 0)) continue;
     step.kernel = kernel.key;
-    step.launch = kernel.launch(step.problem, device);
-    step.symbol = abi::InstanceSymbol(kernel.key, step.problem);
+    schema::SetVariant(step, abi::BestCandidate(kernel, step.problem, device)->variant);
+    step.symbol = abi::InstanceSymbol(kernel.key, step.problem, schema::VariantOf(step));
     break;
   }
   MakeInPlace(contents, s);

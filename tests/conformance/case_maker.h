@@ -8,9 +8,10 @@
 namespace aicf::conformance {
 
 inline const std::vector<DType> kAnyDType = {
-    DType::kF32, DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI8,  DType::kI16,
-    DType::kI32, DType::kI64, DType::kU8,  DType::kU16,  DType::kU32, DType::kU64, DType::kBool,
-    DType::kI4,  DType::kU4,  DType::kI2,  DType::kU2,   DType::kF8E4M3FN, DType::kF8E4M3FNUZ,
+    DType::kF32,    DType::kF32,        DType::kF16,    DType::kBF16,     DType::kF64,
+    DType::kI8,     DType::kI16,        DType::kI32,    DType::kI64,      DType::kU8,
+    DType::kU16,    DType::kU32,        DType::kU64,    DType::kBool,     DType::kI4,
+    DType::kU4,     DType::kI2,         DType::kU2,     DType::kF8E4M3FN, DType::kF8E4M3FNUZ,
     DType::kF8E5M2, DType::kF8E5M2FNUZ, DType::kF8E8M0, DType::kF4E2M1};
 inline const std::vector<DType> kFloatDType = {DType::kF32, DType::kF32,  DType::kF32,
                                                DType::kF16, DType::kBF16, DType::kF64};
@@ -49,6 +50,13 @@ class CaseMaker {
   void Roi();
   void Nms();
   void Recurrent();
+  void Attention();
+  void Score(const Dims& domain, DType raw);
+  View CacheView(DType dtype, const Dims& shape);
+  void FillAttention(int64_t pool);
+  /// NaN wherever the cache holds no valid key.
+  void SpoilUnusedKeys();
+  double MathUnit() const;
   /// Numbers low / parts, (low + 1) / parts, .. high / parts in a buffer of the case.
   void FillSteps(size_t buffer, int64_t low, int64_t high, int64_t parts = 1);
   /// Indices of every kind: from the start, from the end, and out of range.
@@ -63,8 +71,10 @@ class CaseMaker {
   void FinishProduct(DType dtype, const Dims& shape, int64_t length);
   void Conv();
   void ConvAxis(abi::ConvAttrs& a, int spatial, Dims& x, Dims& w, Dims& y);
-  /// Dense with the channels innermost.
-  View ChannelsLast(DType dtype, const Dims& shape);
+  /// The channels innermost.
+  View ChannelsLast(DType dtype, const Dims& shape, bool repeat);
+  /// Axes in the order, outermost first: dense, or a window of something larger.
+  View InOrder(DType dtype, const Dims& shape, const Dims& order, bool repeat);
   View FeatureView(DType dtype, const Dims& shape);
   /// The model's order, or as the compiler stores constants for CUDA: outputs innermost.
   View WeightView(DType dtype, const Dims& shape);

@@ -125,6 +125,9 @@ Case CaseMaker::Make(Family family) {
     case Family::kRecurrent:
       Recurrent();
       break;
+    case Family::kAttention:
+      Attention();
+      break;
   }
   return std::move(case_);
 }

@@ -40,6 +40,7 @@ std::string Label(abi::RoiKind v) {
   return Named(v, {"align, average", "align, max", "pool, max"});
 }
 std::string Label(abi::CellKind v) { return Named(v, {"rnn", "gru", "lstm"}); }
+std::string Label(abi::RowOrigin v) { return Named(v, {"fixed", "last keys", "operand"}); }
 std::string Label(abi::Direction v) { return Named(v, {"forward", "reverse", "bidirectional"}); }
 
 /// Visitor of an attribute struct.
@@ -128,6 +129,7 @@ Json ProblemJson(const abi::Problem& problem) {
            {"out", ViewsJson(problem.outputs)}};
   if (!problem.prologue.empty()) out["pro"] = ExprJson(problem.prologue);
   if (!problem.epilogue.empty()) out["epi"] = ExprJson(problem.epilogue);
+  if (!problem.score.empty()) out["score"] = ExprJson(problem.score);
   return out;
 }
 

@@ -150,6 +150,7 @@ class Teller {
                                          " moved, math ", abi::MathModeName(p.math)));
     if (!p.prologue.empty()) out += Labelled("prologue", Escape(ToString(p.prologue)));
     if (!p.epilogue.empty()) out += Labelled("epilogue", Escape(ToString(p.epilogue)));
+    if (!p.score.empty()) out += Labelled("score", Escape(ToString(p.score)));
     return out + MemoryText(s) + OrderText(s);
   }
 

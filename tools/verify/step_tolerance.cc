@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/float8.h"
+#include "kernels/abi/attention.h"
 
 namespace aicf::tools {
 namespace {
@@ -13,6 +14,10 @@ using abi::MathMode;
 using abi::Problem;
 
 constexpr double kSafety = 16;
+
+/// Attention's weights are exponentials of scores: a relative error of a score counts as often as the
+/// score is large, and those of models stay within some units.
+constexpr double kScoreSize = 8;
 
 double UnitRoundoff(DType dtype) {
   if (!IsFloat(dtype)) return 0;
@@ -74,6 +79,7 @@ bool Adds(const Problem& p) {
     case Family::kNormalize:
     case Family::kScan:
     case Family::kRecurrent:
+    case Family::kAttention:
       return true;
     default:
       return false;
@@ -125,7 +131,7 @@ bool IsArithmetic(const abi::ExprNode& node) {
 
 double ArithmeticNodes(const Problem& p, bool* floats) {
   double count = 0;
-  for (const abi::Expr* expr : {&p.prologue, &p.epilogue}) {
+  for (const abi::Expr* expr : {&p.prologue, &p.epilogue, &p.score}) {
     for (const abi::ExprNode& node : expr->nodes) {
       if (!IsArithmetic(node)) continue;
       ++count;
@@ -146,6 +152,8 @@ bool CoreIsFloat(const Problem& p) {
 
 /// Of the operands of products; those as narrow as the mode lose nothing.
 double MathRoundoff(const Problem& p) {
+  // Also where q, k and v are as narrow as the mode: the weights are rounded to it.
+  if (p.family == Family::kAttention) return kScoreSize * UnitRoundoff(p.math);
   if (p.family != Family::kGemm && p.family != Family::kConv) return 0;
   double most = 0;
   for (int k = 0; k < 2; ++k) {
@@ -183,6 +191,10 @@ double ReductionLength(const Problem& p) {
     case Family::kRecurrent:  // one product per step of the sequence, each on the last one's result
       return static_cast<double>(p.inputs[1].shape.back()) *
              static_cast<double>(p.inputs[0].shape[0]);
+    case Family::kAttention: {
+      const abi::AttentionShape s = abi::AttentionShapeOf(p);
+      return kScoreSize * kScoreSize * static_cast<double>(s.head) + static_cast<double>(s.keys);
+    }
     default:
       return 1;
   }

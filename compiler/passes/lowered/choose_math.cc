@@ -5,7 +5,7 @@ namespace {
 
 bool FormsProducts(abi::Family family) {
   return family == abi::Family::kGemm || family == abi::Family::kConv ||
-         family == abi::Family::kRecurrent;
+         family == abi::Family::kRecurrent || family == abi::Family::kAttention;
 }
 
 // What is asked for: by a wish, by the policy, or for the whole model.

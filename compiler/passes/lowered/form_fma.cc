@@ -53,7 +53,8 @@ int Form(Expr& expr) {
 
 Status FormFma(ir::Lowered& lowered, PassContext& context) {
   for (ir::LoweredStep& step : lowered.steps) {
-    const int formed = Form(step.problem.prologue) + Form(step.problem.epilogue);
+    const int formed =
+        Form(step.problem.prologue) + Form(step.problem.epilogue) + Form(step.problem.score);
     if (formed == 0) continue;
     context.decisions->Record({"rounding",
                                NamesOf(step),

@@ -24,6 +24,7 @@ enum { kScanSum, kScanProd };
 enum { kPadZeros, kPadBorder, kPadReflection };
 enum { kRoiAlignAverage, kRoiAlignMax, kRoiPoolMax };
 enum { kCellRnn, kCellGru, kCellLstm };
+enum { kRowsFixed, kRowsAtLastKeys, kRowsByOperand };
 enum { kForwardDirection, kReverseDirection, kBothDirections };
 enum {
   kTanhFunction,

@@ -1,0 +1,68 @@
+/// An attention problem's extents, the places of its operands and which keys a row sees, for
+/// kernels, verification and lowering alike; and how partial results are merged.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/abi/problem.h"
+
+namespace aicf::abi {
+
+struct AttentionShape {
+  int64_t batch = 0, query_heads = 0, key_heads = 1, rows = 0, keys = 0;
+  int64_t head = 0, value_head = 0;  ///< elements of a query (and key), of a value
+  int64_t page = 0, pool = 0;        ///< keys per page, pages of the pool; 0 without `pages`
+  // Operand numbers; -1: absent.
+  int lengths = -1, table = -1, origins = -1;
+  int core_inputs = 3;
+  /// Query heads that read one key head.
+  int64_t group() const { return query_heads / key_heads; }
+};
+
+/// REQUIRES: a valid problem of the attention family.
+AttentionShape AttentionShapeOf(const Problem& problem);
+
+/// Positions, offsets and windows lie within this; an operand's origin is taken as the nearest end.
+inline constexpr int64_t kMaxPosition = int64_t{1} << 40;
+
+/// Keys [begin, end) that a row at `position` sees by position; empty where begin == end.
+struct KeyRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+inline KeyRange VisibleKeys(const AttentionAttrs& a, int64_t valid_keys, int64_t position) {
+  KeyRange r{0, valid_keys};
+  if (a.window_left >= 0) r.begin = std::max<int64_t>(0, position - a.window_left);
+  if (a.window_right >= 0) r.end = std::min(valid_keys, position + a.window_right + 1);
+  r.begin = std::min(r.begin, valid_keys);
+  r.end = std::max(r.begin, r.end);
+  return r;
+}
+
+/// Position of a request's row 0. `origin`: the operand's value, ignored where there is none.
+inline int64_t FirstPosition(const AttentionAttrs& a, const AttentionShape& s, int64_t valid_keys,
+                             int64_t origin) {
+  switch (a.rows) {
+    case RowOrigin::kLastKeys:
+      return a.offset + valid_keys - s.rows;
+    case RowOrigin::kOperand:
+      return a.offset + std::clamp(origin, -kMaxPosition, kMaxPosition);
+    default:
+      return a.offset;
+  }
+}
+
+/// Pairs of a row and a key that it sees, all requests at full length (operands' values are not
+/// known to a problem): what predictions count.
+double ScoreCount(const Problem& problem);
+
+/// Partial results over disjoint keys merge element by element; both are expressions of elementwise
+/// steps, with outputs o1, o2 and logarithms s1, s2 (views of [B, Hq, Tq] repeated along Dv).
+/// Of two empty parts comes 0 with logarithm -inf; a part with logarithm -inf and finite output
+/// changes nothing.
+/// Inputs 0..3 = o1, o2, s1, s2; the merged output. `dtype`: f32 or f64.
+Expr MergedOutput(DType dtype);
+/// Inputs 0, 1 = s1, s2; the merged logarithm.
+Expr MergedLogSum(DType dtype);
+
+}  // namespace aicf::abi

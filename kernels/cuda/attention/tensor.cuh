@@ -1,0 +1,293 @@
+// cuda.attention.tensor: both products on tensor cores (mma.sync) in tf32, f16 or bf16 by kMath. A warp
+// has 16 rows; the block's warps share blocks of kStep keys in shared memory. Scores, weights, sums and
+// the output stay in the warp's fragments; the next keys load while the weights meet their values.
+#pragma once
+
+#include "attention/keys.cuh"
+
+namespace aicf {
+
+constexpr bool kWord = kMath == kTf32;  ///< elements of a tile are 32 bits wide
+template <int kMode>
+struct TileTypeOf {
+  typedef f16 T;
+};
+template <>
+struct TileTypeOf<kTf32> {
+  typedef float T;
+};
+template <>
+struct TileTypeOf<kBf16> {
+  typedef bf16 T;
+};
+typedef TileTypeOf<kMath>::T tile_t;
+
+constexpr int kThreads = kBlockX * kBlockY;
+constexpr int kRows = 16 * kBlockY;
+constexpr int kStep = kWord ? 32 : 64;
+constexpr int kDepth = kWord ? 8 : 16;  ///< of one product of fragments
+// Pitches that put the rows which one instruction reads into different banks.
+constexpr int kPad = kWord ? 4 : 8;
+constexpr int kHeadWidth = (kHead + 15) / 16 * 16;
+constexpr int kValueWidth = (kValueHead + 15) / 16 * 16;
+constexpr int kHeadPitch = kHeadWidth + kPad;
+constexpr int kValuePitch = kValueWidth + kPad;
+constexpr int kKeyTiles = kStep / 8;
+constexpr int kValueTiles = kValueWidth / 8;
+
+AICF_DEVICE void Product(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  if constexpr (kMath == kTf32)
+    MmaTf32(c, a, b);
+  else if constexpr (kMath == kBf16)
+    MmaBF16(c, a, b);
+  else
+    MmaF16(c, a, b);
+}
+
+template <class T>
+AICF_DEVICE unsigned PairOf(float low, float high) {
+  typedef Narrow<T> N;
+  return N::Of(low).bits | static_cast<unsigned>(N::Of(high).bits) << 16;
+}
+
+/// Fragment of 16 queries by kDepth elements.
+template <class T>
+AICF_DEVICE void LoadQuery(unsigned (&f)[4], const T* q, int lane) {
+  if constexpr (kWord) {
+    const T* p = q + lane / 4 * kHeadPitch + lane % 4;
+    f[0] = F32ToTf32(p[0]);
+    f[1] = F32ToTf32(p[8 * kHeadPitch]);
+    f[2] = F32ToTf32(p[4]);
+    f[3] = F32ToTf32(p[8 * kHeadPitch + 4]);
+  } else {
+    LoadMatrix4(f, q + lane % 16 * kHeadPitch + lane / 16 * 8);
+  }
+}
+
+/// Fragments of kDepth elements of 16 keys: the first 8, then the others.
+template <class T>
+AICF_DEVICE void LoadKeys(unsigned (&f)[2][2], const T* k, int lane) {
+  if constexpr (kWord) {
+#pragma unroll
+    for (int n = 0; n < 2; ++n) {
+      const T* p = k + (n * 8 + lane / 4) * kHeadPitch + lane % 4;
+      f[n][0] = F32ToTf32(p[0]);
+      f[n][1] = F32ToTf32(p[4]);
+    }
+  } else {
+    unsigned r[4];
+    LoadMatrix4(r, k + (lane / 16 * 8 + lane % 8) * kHeadPitch + lane / 8 % 2 * 8);
+    f[0][0] = r[0];
+    f[0][1] = r[1];
+    f[1][0] = r[2];
+    f[1][1] = r[3];
+  }
+}
+
+/// Fragment of kDepth values by 8 columns. With 8 values, their order is that of Weights.
+template <class T>
+AICF_DEVICE void LoadValues(unsigned (&f)[2], const T* v, int lane) {
+  if constexpr (kWord) {
+    const T* p = v + lane % 4 * 2 * kValuePitch + lane / 4;
+    f[0] = F32ToTf32(p[0]);
+    f[1] = F32ToTf32(p[kValuePitch]);
+  } else {
+    LoadMatrix2Transposed(f, v + lane % 16 * kValuePitch);
+  }
+}
+
+/// Weights of kDepth keys from `tile` on as a fragment. A sum has no order: with 8 keys, columns t and
+/// t + 4 are keys 2t and 2t + 1, which the lane holds.
+template <class T>
+AICF_DEVICE void Weights(unsigned (&f)[4], const float (&s)[kKeyTiles][4], int tile) {
+  if constexpr (kWord) {
+    f[0] = F32ToTf32(s[tile][0]);
+    f[1] = F32ToTf32(s[tile][2]);
+    f[2] = F32ToTf32(s[tile][1]);
+    f[3] = F32ToTf32(s[tile][3]);
+  } else {
+    f[0] = PairOf<T>(s[tile][0], s[tile][1]);
+    f[1] = PairOf<T>(s[tile][2], s[tile][3]);
+    f[2] = PairOf<T>(s[tile + 1][0], s[tile + 1][1]);
+    f[3] = PairOf<T>(s[tile + 1][2], s[tile + 1][3]);
+  }
+}
+
+/// What a warp keeps: rows lane / 4 and lane / 4 + 8 of its 16, in fragments.
+struct WarpRows {
+  float sum[kValueTiles][4] = {};
+  float score[kKeyTiles][4];
+  float max[2], total[2] = {};
+  RowPlace place[2];
+
+  AICF_DEVICE void Multiply(const tile_t* query, const tile_t* keys, int lane) {
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) score[n][e] = 0;
+    }
+#pragma unroll 4
+    for (int d = 0; d < kHeadWidth; d += kDepth) {
+      unsigned a[4];
+      LoadQuery(a, query + d, lane);
+#pragma unroll
+      for (int n = 0; n < kKeyTiles; n += 2) {
+        unsigned b[2][2];
+        LoadKeys(b, keys + n * 8 * kHeadPitch + d, lane);
+        Product(score[n], a, b[0]);
+        Product(score[n + 1], a, b[1]);
+      }
+    }
+  }
+
+  AICF_DEVICE void Score(const Args& args, int b, int first, const bool* present, int lane) {
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const int j = n * 8 + lane % 4 * 2 + e % 2;
+        score[n][e] = place[e / 2].Score(args, b, first + j, present[j],
+                                         score[n][e] * static_cast<float>(attr_scale));
+      }
+    }
+  }
+
+  /// Scores to weights; older sums shrink to the new maximum. Four lanes share a row.
+  AICF_DEVICE void Soften() {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float most = max[half];
+#pragma unroll
+      for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+        for (int e = half * 2; e < half * 2 + 2; ++e) {
+          most = score[n][e] > most ? score[n][e] : most;
+        }
+      }
+#pragma unroll
+      for (int step = 1; step < 4; step *= 2) {
+        const float other = ShuffleXor(most, step);
+        most = other > most ? other : most;
+      }
+      // While every score is -inf, they are weighed against 0: exponentials of 0, not of NaN.
+      const float base = most == NoScore() ? 0.0f : most;
+      const float shrink = most == max[half] ? 1.0f : ExpF32(max[half] - base);
+      max[half] = most;
+      float added = 0;
+#pragma unroll
+      for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+        for (int e = half * 2; e < half * 2 + 2; ++e) {
+          score[n][e] = ExpF32(score[n][e] - base);
+          added += score[n][e];
+        }
+      }
+      total[half] = total[half] * shrink + added;
+#pragma unroll
+      for (int n = 0; n < kValueTiles; ++n) {
+        sum[n][half * 2] *= shrink;
+        sum[n][half * 2 + 1] *= shrink;
+      }
+    }
+  }
+
+  AICF_DEVICE void AddValues(const tile_t* values, int lane) {
+#pragma unroll
+    for (int j = 0; j < kStep; j += kDepth) {
+      unsigned a[4];
+      Weights<tile_t>(a, score, j / 8);
+#pragma unroll
+      for (int n = 0; n < kValueTiles; ++n) {
+        unsigned b[2];
+        LoadValues(b, values + j * kValuePitch + n * 8, lane);
+        Product(sum[n], a, b);
+      }
+    }
+  }
+
+  AICF_DEVICE void Store(const Args& args, const Tile& tile, int row, int lane) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float all = total[half] + ShuffleXor(total[half], 1);
+      all += ShuffleXor(all, 2);
+      const int r = row + lane / 4 + half * 8;
+      if (!tile.Holds(r)) continue;
+      const float factor = all == 0 ? 0.0f : 1.0f / all;
+      const index_t at = tile.Offset<Out0>(r);
+#pragma unroll
+      for (int n = 0; n < kValueTiles; ++n) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const int column = n * 8 + lane % 4 * 2 + e;
+          if (column >= kValueHead) continue;
+          StoreElement<Out0>(args.out[0], at + column * Out0::stride(3),
+                             sum[n][half * 2 + e] * factor);
+        }
+      }
+      if (lane % 4 == 0) StoreLogSum(args, tile, r, max[half], all);
+    }
+  }
+};
+
+AICF_DEVICE void Kernel(const Args& args) {
+  if constexpr (kNoRows) return;
+  tile_t* query = reinterpret_cast<tile_t*>(DynamicShared());
+  tile_t* keys = query + kRows * kHeadPitch;
+  tile_t* values = keys + kStep * kHeadPitch;
+  __shared__ bool present[2][kStep];
+  const int lane = threadIdx.x, row = threadIdx.y * 16;
+  const Tile tile(kRows);
+  const Request request(args, tile.b);
+  const i64 last = tile.first + kRows < kAllRows ? tile.first + kRows : kAllRows;
+  const int begin = request.Begin(tile.Query(0));
+  const int end = request.End(static_cast<int>((last - 1) / kGroup));
+
+  LoadRows<In0, tile_t, kThreads, kHead, kHeadWidth, kHeadPitch>(
+      args, 0, kRows, query, [&](int r, index_t* at) {
+        *at = tile.Holds(r) ? tile.Offset<In0>(r) : 0;
+        return tile.Holds(r);
+      });
+  const auto load_keys = [&](int first, bool* found) {
+    LoadRows<In1, tile_t, kThreads, kHead, kHeadWidth, kHeadPitch>(
+        args, 1, kStep, keys, [&](int r, index_t* at) {
+          return first + r < end && KeyOffset<In1>(args, tile.b, tile.g, first + r, at);
+        });
+    for (int r = ThreadInBlock(); r < kStep; r += kThreads) {
+      index_t at = 0;
+      found[r] = first + r < end && KeyOffset<In1>(args, tile.b, tile.g, first + r, &at);
+    }
+    CopyCommit();
+  };
+  WarpRows rows;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    rows.max[half] = NoScore();
+    rows.place[half].Set(tile, request, row + lane / 4 + half * 8);
+  }
+  if (begin < end) load_keys(begin, present[0]);
+  int turn = 0;
+  for (int first = begin; first < end; first += kStep, turn ^= 1) {
+    CopyWait<0>();
+    __syncthreads();  // the keys are there; nobody reads the last values any more
+    LoadRows<In2, tile_t, kThreads, kValueHead, kValueWidth, kValuePitch>(
+        args, 2, kStep, values, [&](int r, index_t* at) {
+          return first + r < end && KeyOffset<In2>(args, tile.b, tile.g, first + r, at);
+        });
+    CopyCommit();
+    rows.Multiply(query + row * kHeadPitch, keys, lane);
+    __syncthreads();  // nobody reads the keys any more
+    if (first + kStep < end) {
+      load_keys(first + kStep, present[turn ^ 1]);
+    } else {
+      CopyCommit();
+    }
+    rows.Score(args, tile.b, first, present[turn], lane);
+    rows.Soften();
+    CopyWait<1>();
+    __syncthreads();  // the values are there
+    rows.AddValues(values, lane);
+  }
+  rows.Store(args, tile, row, lane);
+}
+
+}  // namespace aicf
