@@ -8,7 +8,7 @@ packages=(
   libflatbuffers-dev flatbuffers-compiler libprotobuf-dev protobuf-compiler libonnx-dev
   libonnx-testdata
   libcli11-dev libspdlog-dev libgtest-dev libbenchmark-dev libblis-pthread-dev libxxhash-dev
-  nlohmann-json3-dev libpng-dev zlib1g-dev python3 python3-pip python3-venv
+  nlohmann-json3-dev libpng-dev zlib1g-dev python3 python3-dev python3-pip python3-venv
 )
 
 # What only tests need: the report's page is driven in a browser.
@@ -48,16 +48,19 @@ find_nvrtc() {
   export AICF_NVRTC=$cache/nvrtc/nvidia/cu13/lib/libnvrtc.so.13
 }
 
-# The interpreter of tests/properties: its packages, pinned, in an environment of the build folder.
+# The interpreter of tests/properties and of the Python package: its packages, pinned, in an environment
+# of the build folder.
 find_python() {
-  local wanted=$root/tests/properties/requirements.txt venv=$root/build/venv
-  if ! cmp -s "$wanted" "$venv/requirements.txt"; then
-    say "fetching numpy and onnx"
+  local wanted venv=$root/build/venv
+  wanted=$(cat "$root/tests/properties/requirements.txt" "$root/python/requirements.txt")
+  if [ "$wanted" != "$(cat "$venv/requirements.txt" 2>/dev/null)" ]; then
+    say "fetching numpy, onnx, nanobind and pytest"
     rm -rf "$venv"
     python3 -m venv "$venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
-      --requirement "$wanted"
-    cp "$wanted" "$venv/requirements.txt"
+      --requirement "$root/tests/properties/requirements.txt" \
+      --requirement "$root/python/requirements.txt"
+    printf '%s\n' "$wanted" >"$venv/requirements.txt"
   fi
   export AICF_PYTHON=$venv/bin/python
 }

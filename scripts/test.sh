@@ -21,7 +21,7 @@ for collection in AICF_TEST_MODELS AICF_ONNX_SUITE; do
 done
 
 scripts/check_layers.sh
-build dev all
+build dev all -DAICF_BUILD_PYTHON=ON -DPython_EXECUTABLE="$AICF_PYTHON"
 ctest --test-dir "$root/build/dev" --output-on-failure --no-tests=error -j "$(nproc)" "$@"
 
 # What reads files from outside, and the runtime, runs again under AddressSanitizer and
