@@ -1,9 +1,8 @@
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "aicf/aicf.h"
@@ -15,7 +14,7 @@
 namespace aicf {
 namespace {
 
-using ProgramTable = HandleTable<const Program>;
+using ProgramTable = HandleTable<const std::shared_ptr<const Program>>;
 struct OpenSession {
   std::shared_ptr<const Program> program;
   std::unique_ptr<Session> session;
@@ -56,15 +55,15 @@ Status Unknown(std::string_view what, uint64_t handle) {
                " names nothing: it was destroyed or never created");
 }
 
-Result<std::shared_ptr<const Program>> FindProgram(aicf_program handle) {
-  std::shared_ptr<const Program> found = Programs().Find(handle);
-  if (found == nullptr) return Unknown("program", handle);
+Result<ProgramTable::Pin> FindProgram(aicf_program handle) {
+  ProgramTable::Pin found = Programs().Find(handle);
+  if (!found) return Unknown("program", handle);
   return found;
 }
 
-Result<std::shared_ptr<OpenSession>> FindSession(aicf_session handle) {
-  std::shared_ptr<OpenSession> found = Sessions().Find(handle);
-  if (found == nullptr) return Unknown("session", handle);
+Result<SessionTable::Pin> FindSession(aicf_session handle) {
+  SessionTable::Pin found = Sessions().Find(handle);
+  if (!found) return Unknown("session", handle);
   return found;
 }
 
@@ -74,7 +73,8 @@ aicf_code LoadProgram(aicf_program* out, Load&& load) {
     AICF_RETURN_IF_ERROR(NotNull(out, "the program's address"));
     *out = 0;
     AICF_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, load());
-    *out = Programs().Insert(std::move(program));
+    *out = Programs().Insert(
+        std::make_unique<const std::shared_ptr<const Program>>(std::move(program)));
     return OkStatus();
   });
 }
@@ -119,6 +119,35 @@ Status CopyShape(const Result<Dims>& found, int64_t* shape, int32_t* rank) {
   return OkStatus();
 }
 
+/// A shape from outside. Errors: kInvalidArgument for a rank that no tensor has, or no address.
+Result<Dims> ReadShape(const int64_t* shape, int32_t rank) {
+  if (rank < 0 || rank > kMaxRank) {
+    return Error(Code::kInvalidArgument, "rank ", rank, ", expected 0 to ", kMaxRank);
+  }
+  if (rank == 0) return Dims();
+  AICF_RETURN_IF_ERROR(NotNull(shape, "the shape"));
+  return Dims(std::span(shape, static_cast<size_t>(rank)));
+}
+
+Result<DType> ReadDType(const char* text) {
+  AICF_RETURN_IF_ERROR(NotNull(text, "the dtype"));
+  const std::optional<DType> dtype = ParseDType(text);
+  if (dtype) return *dtype;
+  return Error(Code::kInvalidArgument, "'", text, "' is no dtype");
+}
+
+/// The caller's tensor. Tensor: ConstTensor or MutableTensor.
+template <class Tensor, class Data>
+Result<Tensor> ReadTensor(const char* name, const char* dtype, const int64_t* shape, int32_t rank,
+                          Data* data, uint64_t bytes) {
+  AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
+  const Result<DType> type = ReadDType(dtype);
+  if (!type.ok()) return type.status().WithContext(StrCat("'", name, "'"));
+  const Result<Dims> dims = ReadShape(shape, rank);
+  if (!dims.ok()) return dims.status().WithContext(StrCat("'", name, "'"));
+  return Tensor{*type, *dims, data, bytes};
+}
+
 /// At most this many inputs are named without allocating; more go to the heap.
 constexpr size_t kFewShapes = 16;
 
@@ -129,12 +158,9 @@ Status SelectShapes(Session& session, const aicf_input_shape* shapes, uint32_t c
   InputShape* const all = count > kFewShapes ? many.data() : few;
   for (uint32_t i = 0; i < count; ++i) {
     AICF_RETURN_IF_ERROR(NotNull(shapes[i].name, "an input's name"));
-    if (shapes[i].rank < 0 || shapes[i].rank > kMaxRank) {
-      return Error(Code::kInvalidArgument, "input '", shapes[i].name, "': rank ", shapes[i].rank,
-                   ", expected 0 to ", kMaxRank);
-    }
-    all[i] = {shapes[i].name,
-              Dims(std::span(shapes[i].shape, static_cast<size_t>(shapes[i].rank)))};
+    const Result<Dims> shape = ReadShape(shapes[i].shape, shapes[i].rank);
+    if (!shape.ok()) return shape.status().WithContext(StrCat("input '", shapes[i].name, "'"));
+    all[i] = {shapes[i].name, *shape};
   }
   return session.SelectShapes({all, count});
 }
@@ -166,7 +192,7 @@ Status ReadOptions(const aicf_session_options* given, SessionOptions* options) {
 template <class F>
 aicf_code WithSession(aicf_session handle, F&& f) {
   return Call([&]() -> Status {
-    AICF_ASSIGN_OR_RETURN(const std::shared_ptr<OpenSession> open, FindSession(handle));
+    AICF_ASSIGN_OR_RETURN(const SessionTable::Pin open, FindSession(handle));
     return f(*open->session);
   });
 }
@@ -176,8 +202,8 @@ template <class F>
 aicf_code WithProgram(aicf_program handle, const void* out, F&& f) {
   return Call([&]() -> Status {
     AICF_RETURN_IF_ERROR(NotNull(out, "the result's address"));
-    AICF_ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program, FindProgram(handle));
-    return f(*program);
+    AICF_ASSIGN_OR_RETURN(const ProgramTable::Pin program, FindProgram(handle));
+    return f(**program);
   });
 }
 
@@ -309,8 +335,11 @@ aicf_code aicf_session_create(aicf_program program, const aicf_session_options* 
     *session = 0;
     aicf::SessionOptions full;
     AICF_RETURN_IF_ERROR(aicf::ReadOptions(options, &full));
-    auto open = std::make_shared<aicf::OpenSession>();
-    AICF_ASSIGN_OR_RETURN(open->program, aicf::FindProgram(program));
+    auto open = std::make_unique<aicf::OpenSession>();
+    {
+      AICF_ASSIGN_OR_RETURN(const aicf::ProgramTable::Pin found, aicf::FindProgram(program));
+      open->program = *found;  // from here on the handle may be destroyed
+    }
     AICF_ASSIGN_OR_RETURN(open->session, Session::Create(open->program, full));
     *session = aicf::Sessions().Insert(std::move(open));
     return OkStatus();
@@ -319,10 +348,7 @@ aicf_code aicf_session_create(aicf_program program, const aicf_session_options* 
 
 aicf_code aicf_session_destroy(aicf_session session) {
   return aicf::Call([&]() -> Status {
-    std::shared_ptr<aicf::OpenSession> taken = aicf::Sessions().Remove(session);
-    if (taken == nullptr) return aicf::Unknown("session", session);
-    // Calls under way hold the session; new ones cannot find it any more.
-    while (taken.use_count() > 1) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (aicf::Sessions().Remove(session) == nullptr) return aicf::Unknown("session", session);
     return OkStatus();
   });
 }
@@ -358,19 +384,24 @@ aicf_code aicf_session_input_shape(aicf_session session, const char* name, int64
   });
 }
 
-aicf_code aicf_session_set_input(aicf_session session, const char* name, const void* data,
+aicf_code aicf_session_set_input(aicf_session session, const char* name, const char* dtype,
+                                 const int64_t* shape, int32_t rank, const void* data,
                                  uint64_t bytes) {
   return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
-    return s.SetInput(name, data, bytes);
+    AICF_ASSIGN_OR_RETURN(
+        const aicf::ConstTensor tensor,
+        aicf::ReadTensor<aicf::ConstTensor>(name, dtype, shape, rank, data, bytes));
+    return s.SetInput(name, tensor);
   });
 }
 
-aicf_code aicf_session_get_output(aicf_session session, const char* name, void* data,
-                                  uint64_t bytes) {
+aicf_code aicf_session_get_output(aicf_session session, const char* name, const char* dtype,
+                                  const int64_t* shape, int32_t rank, void* data, uint64_t bytes) {
   return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
-    return s.GetOutput(name, data, bytes);
+    AICF_ASSIGN_OR_RETURN(
+        const aicf::MutableTensor tensor,
+        aicf::ReadTensor<aicf::MutableTensor>(name, dtype, shape, rank, data, bytes));
+    return s.GetOutput(name, tensor);
   });
 }
 
@@ -424,8 +455,7 @@ aicf_code aicf_session_profile(aicf_session session, int32_t iterations, aicf_st
   return aicf::Call([&]() -> Status {
     AICF_RETURN_IF_ERROR(NotNull(steps, "the steps' address"));
     AICF_RETURN_IF_ERROR(NotNull(count, "the count's address"));
-    AICF_ASSIGN_OR_RETURN(const std::shared_ptr<aicf::OpenSession> open,
-                          aicf::FindSession(session));
+    AICF_ASSIGN_OR_RETURN(const aicf::SessionTable::Pin open, aicf::FindSession(session));
     *count = open->program->entries()[open->session->selected_entry()].step_count;
     if (*count > capacity) {
       return aicf::Error(aicf::Code::kInvalidArgument, "the program has ", *count,

@@ -14,6 +14,9 @@ namespace {
 using testing::ChainContents;
 using testing::ChainOptions;
 
+/// Of the chain's x and y.
+constexpr int64_t kShape[] = {1000};
+
 class CApi : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -36,10 +39,12 @@ TEST_F(CApi, RunsAProgram) {
   const aicf_session session = CreateSession();
   const std::vector<float> x = testing::RandomInput(chain_.elements, 3);
   std::vector<float> y(x.size());
-  ASSERT_EQ(aicf_session_set_input(session, "x", x.data(), x.size() * 4), AICF_OK);
+  ASSERT_EQ(aicf_session_set_input(session, "x", "f32", kShape, 1, x.data(), x.size() * 4),
+            AICF_OK);
   ASSERT_EQ(aicf_session_run(session), AICF_OK);
   ASSERT_EQ(aicf_session_wait(session), AICF_OK);
-  ASSERT_EQ(aicf_session_get_output(session, "y", y.data(), y.size() * 4), AICF_OK);
+  ASSERT_EQ(aicf_session_get_output(session, "y", "f32", kShape, 1, y.data(), y.size() * 4),
+            AICF_OK);
   for (size_t i = 0; i < y.size(); ++i) {
     ASSERT_EQ(y[i], testing::ChainExpected(chain_, static_cast<int64_t>(i), x[i]));
   }
@@ -132,9 +137,17 @@ TEST_F(CApi, NullPointersAreErrors) {
   EXPECT_EQ(aicf_program_from_bytes(nullptr, 5, nullptr), AICF_INVALID_ARGUMENT);
   EXPECT_EQ(aicf_session_create(program_, nullptr, nullptr), AICF_INVALID_ARGUMENT);
   EXPECT_EQ(aicf_program_target(program_, nullptr), AICF_INVALID_ARGUMENT);
-  EXPECT_EQ(aicf_session_set_input(session, nullptr, "", 1), AICF_INVALID_ARGUMENT);
-  EXPECT_EQ(aicf_session_set_input(session, "x", nullptr, 4000), AICF_INVALID_ARGUMENT);
-  EXPECT_EQ(aicf_session_get_output(session, "y", nullptr, 4000), AICF_INVALID_ARGUMENT);
+  const auto set = [&](const char* name, const char* dtype, const int64_t* shape,
+                       const void* data) {
+    return aicf_session_set_input(session, name, dtype, shape, 1, data, 4000);
+  };
+  const std::vector<float> x(1000);
+  EXPECT_EQ(set(nullptr, "f32", kShape, x.data()), AICF_INVALID_ARGUMENT);
+  EXPECT_EQ(set("x", nullptr, kShape, x.data()), AICF_INVALID_ARGUMENT);
+  EXPECT_EQ(set("x", "f32", nullptr, x.data()), AICF_INVALID_ARGUMENT);
+  EXPECT_EQ(set("x", "f32", kShape, nullptr), AICF_INVALID_ARGUMENT);
+  EXPECT_EQ(aicf_session_get_output(session, "y", "f32", kShape, 1, nullptr, 4000),
+            AICF_INVALID_ARGUMENT);
   EXPECT_EQ(aicf_session_input_pointer(session, "x", nullptr), AICF_INVALID_ARGUMENT);
   EXPECT_EQ(aicf_session_memory(session, nullptr), AICF_INVALID_ARGUMENT);
   EXPECT_EQ(aicf_session_time_replays(session, 1, nullptr), AICF_INVALID_ARGUMENT);
@@ -147,12 +160,23 @@ TEST_F(CApi, NullPointersAreErrors) {
 
 TEST_F(CApi, WrongArgumentsNameExpectedAndFound) {
   const aicf_session session = CreateSession();
-  float data[4] = {};
-  EXPECT_EQ(aicf_session_set_input(session, "x", data, sizeof(data)), AICF_INVALID_ARGUMENT);
-  EXPECT_NE(std::string(aicf_last_error()).find("4000"), std::string::npos) << aicf_last_error();
-  EXPECT_NE(std::string(aicf_last_error()).find("16"), std::string::npos);
-  EXPECT_EQ(aicf_session_set_input(session, "z", data, sizeof(data)), AICF_INVALID_ARGUMENT);
-  EXPECT_NE(std::string(aicf_last_error()).find("'x'"), std::string::npos);
+  const std::vector<float> data(1000);
+  const int64_t folded[] = {10, 100};
+  const auto refusal = [&](const char* name, const char* dtype, const int64_t* shape, int32_t rank,
+                           uint64_t bytes) -> std::string {
+    const aicf_code code =
+        aicf_session_set_input(session, name, dtype, shape, rank, data.data(), bytes);
+    EXPECT_EQ(code, AICF_INVALID_ARGUMENT);
+    return aicf_last_error();
+  };
+  EXPECT_EQ(refusal("x", "f32", kShape, 1, 16),
+            "input 'x': f32 1000 takes 4000 bytes, the memory has 16");
+  EXPECT_EQ(refusal("x", "f32", folded, 2, 4000), "input 'x': expected f32 1000, got f32 10x100");
+  EXPECT_EQ(refusal("x", "i32", kShape, 1, 4000), "input 'x': expected f32 1000, got i32 1000");
+  EXPECT_EQ(refusal("x", "float", kShape, 1, 4000), "'x': 'float' is no dtype");
+  EXPECT_EQ(refusal("x", "f32", kShape, 9, 4000), "'x': rank 9, expected 0 to 8");
+  EXPECT_EQ(refusal("x", "f32", nullptr, 0, 4000), "input 'x': expected f32 1000, got f32 scalar");
+  EXPECT_NE(refusal("z", "f32", kShape, 1, 4000).find("'x'"), std::string::npos);
   EXPECT_EQ(aicf_session_destroy(session), AICF_OK);
 }
 

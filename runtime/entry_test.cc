@@ -143,10 +143,10 @@ TEST(EntryChoice, AxesThatBelongTogetherHaveOneExtent) {
   ASSERT_TRUE(session.ok());
   ASSERT_TRUE((*session)->SelectShapes(one).ok());
   const std::vector<float> z = {1, 2, 3, 4, 5, 6};
-  ASSERT_TRUE((*session)->SetInput("z", z.data(), 24).ok());
+  ASSERT_TRUE((*session)->SetInput("z", TensorOf(z, {2, 3})).ok());
   ASSERT_TRUE((*session)->Run().ok());
   std::vector<float> flat(6);
-  ASSERT_TRUE((*session)->GetOutput("flat", flat.data(), 24).ok());
+  ASSERT_TRUE((*session)->GetOutput("flat", TensorInto(flat)).ok());
   EXPECT_EQ(flat, (std::vector<float>{-1, -2, -3, -4, -5, -6}));
 }
 
@@ -159,13 +159,13 @@ void ExpectNegated(Session& session, const Dims& shape, float first) {
   const auto count = static_cast<size_t>(*ElementCount(shape));
   std::vector<float> in(count), out(count, 99);
   std::iota(in.begin(), in.end(), first);
-  EXPECT_FALSE(session.SetInput("x", in.data(), count * 4 + 4).ok());
-  const Status set = session.SetInput("x", in.data(), count * 4);
+  EXPECT_FALSE(session.SetInput("x", TensorOf(in, {shape[1], shape[0] + 1})).ok());
+  const Status set = session.SetInput("x", TensorOf(in, shape));
   ASSERT_TRUE(set.ok()) << set.ToString();
   ASSERT_TRUE(session.Run().ok());
   ASSERT_TRUE(session.Wait().ok());
   EXPECT_EQ(*session.OutputShape("y"), shape);
-  ASSERT_TRUE(session.GetOutput("y", out.data(), count * 4).ok());
+  ASSERT_TRUE(session.GetOutput("y", TensorInto(out, shape)).ok());
   for (size_t i = 0; i < count; ++i) ASSERT_EQ(out[i], -in[i]) << i;
 }
 
@@ -189,17 +189,17 @@ void ExpectEverySelection(Session& session) {
 void ExpectZeros(Session& session) {
   ASSERT_TRUE(session.SelectEntry("ten").ok());
   const std::vector<float> ones(40, 1);
-  ASSERT_TRUE(session.SetInput("x", ones.data(), 160).ok());
+  ASSERT_TRUE(session.SetInput("x", TensorOf(ones, {10, 4})).ok());
   ASSERT_TRUE(session.SelectEntry("ten").ok());
   ASSERT_TRUE(session.Run().ok());
   std::vector<float> out(40);
-  ASSERT_TRUE(session.GetOutput("y", out.data(), 160).ok());
+  ASSERT_TRUE(session.GetOutput("y", TensorInto(out, {10, 4})).ok());
   EXPECT_EQ(out, std::vector<float>(40, -1));
   const InputShape three{"x", {7, 4}};
   ASSERT_TRUE(session.SelectShapes({&three, 1}).ok());
   EXPECT_EQ(session.selected_entry(), 3u);
   ASSERT_TRUE(session.Run().ok());
-  ASSERT_TRUE(session.GetOutput("y", out.data(), 112).ok());
+  ASSERT_TRUE(session.GetOutput("y", TensorInto(std::span(out).first(28), {7, 4})).ok());
   for (int i = 0; i < 28; ++i) EXPECT_EQ(out[static_cast<size_t>(i)], 0);
 }
 
@@ -349,9 +349,11 @@ TEST(EntryC, TheInterfaceHasTheSameMeaning) {
   EXPECT_EQ(now[1], 6);
   const float x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   float y[12] = {};
-  ASSERT_EQ(aicf_session_set_input(session, "x", x, sizeof x), AICF_OK) << aicf_last_error();
+  ASSERT_EQ(aicf_session_set_input(session, "x", "f32", now, rank, x, sizeof x), AICF_OK)
+      << aicf_last_error();
   ASSERT_EQ(aicf_session_run(session), AICF_OK);
-  ASSERT_EQ(aicf_session_get_output(session, "y", y, sizeof y), AICF_OK) << aicf_last_error();
+  ASSERT_EQ(aicf_session_get_output(session, "y", "f32", now, rank, y, sizeof y), AICF_OK)
+      << aicf_last_error();
   for (int i = 0; i < 12; ++i) EXPECT_EQ(y[i], -x[i]);
   aicf_step_profile steps[1];
   ASSERT_EQ(aicf_session_profile(session, 1, steps, 1, &count), AICF_OK);

@@ -61,28 +61,31 @@ void ExpectOutputs(Session& session, int64_t asked) {
   SCOPED_TRACE(asked);
   const std::vector<float> x = Numbers();
   const int64_t n = -asked;
-  ASSERT_TRUE(session.SetInput("x", x.data(), 48).ok());
-  ASSERT_TRUE(session.SetInput("n", &n, 8).ok());
+  ASSERT_TRUE(session.SetInput("x", TensorOf(x, {4, 3})).ok());
+  ASSERT_TRUE(session.SetInput("n", TensorOf(std::span(&n, 1))).ok());
   ASSERT_TRUE(session.Run().ok());
   ASSERT_TRUE(session.Wait().ok());
   const int64_t rows = std::clamp<int64_t>(asked, 0, 4), columns = std::clamp<int64_t>(asked, 0, 3);
   EXPECT_EQ(*session.OutputShape("rows"), (Dims{rows, 3}));
   EXPECT_EQ(*session.OutputShape("columns"), (Dims{4, columns}));
   std::vector<float> got(12, 77);
-  const auto bytes = [](int64_t elements) { return static_cast<uint64_t>(elements) * 4; };
-  ASSERT_TRUE(session.GetOutput("rows", got.data(), bytes(rows * 3)).ok());
+  const auto part = [&](int64_t rows_asked, int64_t columns_asked) {
+    const auto count = static_cast<size_t>(rows_asked * columns_asked);
+    return TensorInto(std::span(got).first(count), {rows_asked, columns_asked});
+  };
+  ASSERT_TRUE(session.GetOutput("rows", part(rows, 3)).ok());
   for (int64_t i = 0; i < 12; ++i) {
     EXPECT_EQ(got[i], i < rows * 3 ? -x[static_cast<size_t>(i)] : 77) << i;
   }
   got.assign(12, 77);
-  ASSERT_TRUE(session.GetOutput("columns", got.data(), bytes(4 * columns)).ok());
+  ASSERT_TRUE(session.GetOutput("columns", part(4, columns)).ok());
   for (int64_t i = 0; i < 12; ++i) {
     const int64_t row = columns == 0 ? 0 : i / columns;
     const float want = i < 4 * columns ? -x[static_cast<size_t>(row * 3 + i % columns)] : 77;
     EXPECT_EQ(got[i], want) << i;
   }
   if (rows == 4) return;
-  const Status whole = session.GetOutput("rows", got.data(), 48);
+  const Status whole = session.GetOutput("rows", part(4, 3));
   EXPECT_EQ(whole.code(), Code::kInvalidArgument);
   EXPECT_NE(whole.message().find(StrCat(rows, "x3")), std::string::npos) << whole.message();
 }
@@ -149,9 +152,9 @@ TEST(OutputExtent, TheCInterfaceHasTheSameMeaning) {
   EXPECT_EQ(outputs, 2u);
   ASSERT_EQ(aicf_session_create(program, nullptr, &session), AICF_OK);
   const int64_t n = -2;
-  ASSERT_EQ(aicf_session_set_input(session, "n", &n, 8), AICF_OK);
+  int64_t shape[8] = {1};
+  ASSERT_EQ(aicf_session_set_input(session, "n", "i64", shape, 1, &n, 8), AICF_OK);
   ASSERT_EQ(aicf_session_run(session), AICF_OK);
-  int64_t shape[8] = {};
   int32_t rank = 0;
   ASSERT_EQ(aicf_session_output_shape(session, "columns", shape, &rank), AICF_OK);
   EXPECT_EQ(rank, 2);

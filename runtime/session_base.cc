@@ -27,16 +27,24 @@ Result<size_t> Find(std::string_view what, std::string_view name,
                KnownNames(tensors));
 }
 
-/// The caller's memory against a tensor of this shape.
-Status CheckMemory(std::string_view what, const TensorInfo& tensor, const Dims& shape,
-                   const void* data, uint64_t bytes) {
+/// What the caller has (a ConstTensor or a MutableTensor) against a tensor of this dtype and shape.
+template <class Given>
+Status CheckTensor(std::string_view what, const TensorInfo& tensor, const Dims& shape,
+                   const Given& given) {
+  if (given.dtype != tensor.dtype || given.shape != shape) {
+    const bool known = IsValid(given.dtype);  // a number from outside may be no dtype
+    return Error(Code::kInvalidArgument, what, " '", tensor.name, "': expected ",
+                 DTypeName(tensor.dtype), " ", ToString(shape), ", got ",
+                 known ? DTypeName(given.dtype) : std::string_view("an unknown dtype"), " ",
+                 ToString(given.shape));
+  }
   const auto expected =
       static_cast<uint64_t>(ElementCount(shape).value_or(0) * DTypeBytes(tensor.dtype));
-  if (expected != bytes) {
-    return Error(Code::kInvalidArgument, what, " '", tensor.name, "': expected ", expected,
-                 " bytes (", DTypeName(tensor.dtype), " ", ToString(shape), "), got ", bytes);
+  if (given.bytes != expected) {
+    return Error(Code::kInvalidArgument, what, " '", tensor.name, "': ", DTypeName(tensor.dtype),
+                 " ", ToString(shape), " takes ", expected, " bytes, the memory has ", given.bytes);
   }
-  if (data == nullptr && bytes > 0) {
+  if (given.data == nullptr && expected > 0) {
     return Error(Code::kInvalidArgument, what, " '", tensor.name, "': the data pointer is null");
   }
   return OkStatus();
@@ -116,15 +124,15 @@ Result<Dims> SessionBase::InputShapeOf(std::string_view name) {
   });
 }
 
-Status SessionBase::SetInput(std::string_view name, const void* data, uint64_t bytes) {
+Status SessionBase::SetInput(std::string_view name, const ConstTensor& given) {
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
     AICF_ASSIGN_OR_RETURN(const size_t index, Find("input", name, info().inputs));
     const TensorInfo& tensor = info().inputs[index];
     const Dims& shape = choice_.inputs[index];
-    AICF_RETURN_IF_ERROR(CheckMemory("input", tensor, shape, data, bytes));
-    const auto* from = static_cast<const std::byte*>(data);
+    AICF_RETURN_IF_ERROR(CheckTensor("input", tensor, shape, given));
+    const auto* from = static_cast<const std::byte*>(given.data);
     return ForEachRun(shape, tensor.shape, DTypeBytes(tensor.dtype),
                       [&](uint64_t part, uint64_t whole, uint64_t run) {
                         return StoreInput(index, whole, from + part, run);
@@ -132,15 +140,15 @@ Status SessionBase::SetInput(std::string_view name, const void* data, uint64_t b
   });
 }
 
-Status SessionBase::GetOutput(std::string_view name, void* data, uint64_t bytes) {
+Status SessionBase::GetOutput(std::string_view name, const MutableTensor& given) {
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
     AICF_ASSIGN_OR_RETURN(const size_t index, Find("output", name, info().outputs));
     const TensorInfo& tensor = info().outputs[index];
     AICF_ASSIGN_OR_RETURN(const Dims shape, ActualShape(index));
-    AICF_RETURN_IF_ERROR(CheckMemory("output", tensor, shape, data, bytes));
-    auto* to = static_cast<std::byte*>(data);
+    AICF_RETURN_IF_ERROR(CheckTensor("output", tensor, shape, given));
+    auto* to = static_cast<std::byte*>(given.data);
     return ForEachRun(shape, tensor.shape, DTypeBytes(tensor.dtype),
                       [&](uint64_t part, uint64_t whole, uint64_t run) {
                         return LoadOutput(index, whole, to + part, run);

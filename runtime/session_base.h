@@ -41,9 +41,9 @@ class SessionBase : public Session {
   Status SelectEntry(std::string_view name) final;
   size_t selected_entry() const final { return selected_.load(std::memory_order_relaxed); }
   Result<Dims> InputShapeOf(std::string_view name) final;
-  Status SetInput(std::string_view name, const void* data, uint64_t bytes) final;
+  Status SetInput(std::string_view name, const ConstTensor& tensor) final;
   Result<Dims> OutputShape(std::string_view name) final;
-  Status GetOutput(std::string_view name, void* data, uint64_t bytes) final;
+  Status GetOutput(std::string_view name, const MutableTensor& tensor) final;
   Result<void*> InputPointer(std::string_view name) final;
   Result<void*> OutputPointer(std::string_view name) final;
   Status Run() final;

@@ -56,7 +56,7 @@ TEST(SessionCreate, ACudaArtifactRunsOnTheReferenceKernels) {
   auto session = Session::Create(MakeProgram(ChainContents(chain)), options);
   ASSERT_TRUE(session.ok()) << session.status().ToString();
   const std::vector<float> x = testing::RandomInput(chain.elements, 1);
-  ASSERT_TRUE((*session)->SetInput("x", x.data(), x.size() * 4).ok());
+  ASSERT_TRUE((*session)->SetInput("x", TensorOf(x)).ok());
   ASSERT_TRUE((*session)->Run().ok());
   testing::ExpectChainOutput(**session, chain, x);
 }

@@ -11,6 +11,7 @@
 
 #include "aicf/aicf.h"
 #include "base/hash.h"
+#include "kernels/abi/choice.h"
 #include "kernels/abi/kernel.h"
 #include "schema/artifact.h"
 
@@ -60,8 +61,8 @@ inline schema::Step ChainStep(const ChainOptions& options, abi::ExprOp op, uint3
     }
     step.kernel = kernel.key;
     if (kernel.backend == abi::Backend::kCuda) {
-      step.launch = kernel.launch(step.problem, *device);
-      step.symbol = abi::InstanceSymbol(kernel.key, step.problem);
+      schema::SetVariant(step, abi::BestCandidate(kernel, step.problem, *device)->variant);
+      step.symbol = abi::InstanceSymbol(kernel.key, step.problem, schema::VariantOf(step));
       step.image = 0;
     }
     break;
@@ -91,8 +92,8 @@ inline schema::Step Negate(const std::string& target, DType dtype, const Dims& s
     }
     step.kernel = kernel.key;
     if (kernel.backend == abi::Backend::kCuda) {
-      step.launch = kernel.launch(step.problem, *device);
-      step.symbol = abi::InstanceSymbol(kernel.key, step.problem);
+      schema::SetVariant(step, abi::BestCandidate(kernel, step.problem, *device)->variant);
+      step.symbol = abi::InstanceSymbol(kernel.key, step.problem, schema::VariantOf(step));
       step.image = 0;
     }
     return step;
@@ -183,7 +184,7 @@ inline std::vector<float> RandomInput(int64_t elements, unsigned seed) {
 inline void ExpectChainOutput(Session& session, const ChainOptions& options,
                               const std::vector<float>& x) {
   std::vector<float> y(x.size());
-  const Status got = session.GetOutput("y", y.data(), y.size() * 4);
+  const Status got = session.GetOutput("y", TensorInto(y));
   ASSERT_TRUE(got.ok()) << got.ToString();
   for (size_t i = 0; i < x.size(); ++i) {
     ASSERT_EQ(y[i], ChainExpected(options, static_cast<int64_t>(i), x[i])) << i;

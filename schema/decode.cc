@@ -7,11 +7,11 @@
 #include <memory>
 #include <variant>
 
+#include "base/utf8.h"
 #include "schema/artifact_generated.h"
 #include "schema/attr_codec.h"
 #include "schema/codec.h"
 #include "schema/format.h"
-#include "base/utf8.h"
 
 namespace aicf::schema {
 namespace {
@@ -177,6 +177,38 @@ void DecodeDim3(const fb::Dim3& from, uint32_t (&to)[3]) {
   to[2] = from.z();
 }
 
+abi::Parameter DecodeParameter(Decoder& d, const fb::Parameter& p) {
+  abi::Parameter out{d.Text(*p.name()), p.value()};
+  if (!abi::IsParameterName(out.name)) d.Fail("a parameter's name is none");
+  return out;
+}
+
+abi::TensorMap DecodeTensorMap(Decoder& d, const fb::TensorMap& m) {
+  abi::TensorMap out;
+  out.operand = m.operand();
+  out.extents = d.Scalars<int64_t>(*m.extents());
+  out.strides = d.Scalars<int64_t>(*m.strides());
+  out.box = d.Scalars<int64_t>(*m.box());
+  out.steps = d.Scalars<int64_t>(*m.steps());
+  out.offset = m.offset();
+  out.swizzle =
+      d.Enum<abi::Swizzle>(m.swizzle(), static_cast<int>(abi::Swizzle::kCount), "swizzle");
+  out.fill = d.Enum<abi::BoxFill>(m.fill(), static_cast<int>(abi::BoxFill::kCount), "fill");
+  out.tf32 = m.tf32();
+  return out;
+}
+
+void DecodeVariant(Decoder& d, const fb::Step& s, Step& step) {
+  if (s.parameters() != nullptr) {
+    if (s.parameters()->size() > abi::kMaxParameters) d.Fail("a step has too many parameters");
+    step.parameters = abi::Parameters(d.List<abi::Parameter>(*s.parameters(), DecodeParameter));
+  }
+  if (s.tensor_maps() != nullptr) {
+    if (s.tensor_maps()->size() > abi::kMaxTensorMaps) d.Fail("a step has too many tensor maps");
+    step.tensor_maps = d.List<abi::TensorMap>(*s.tensor_maps(), DecodeTensorMap);
+  }
+}
+
 Step DecodeStep(Decoder& d, const fb::Step& s) {
   Step step;
   step.sources = d.List<std::string>(*s.sources(), DecodeName);
@@ -193,6 +225,7 @@ Step DecodeStep(Decoder& d, const fb::Step& s) {
     DecodeDim3(launch->cluster(), step.launch.cluster);
     step.launch.dynamic_shared_bytes = launch->dynamic_shared_bytes();
   }
+  DecodeVariant(d, s, step);
   step.image = s.image();
   step.symbol = d.Text(*s.symbol());
   step.algorithm = d.Scalars<uint8_t>(*s.algorithm());
@@ -241,8 +274,14 @@ Padding DecodePadding(Decoder& d, const fb::Padding& p) {
 }
 
 EntryPoint DecodeEntryPoint(Decoder& d, const fb::EntryPoint& e) {
-  EntryPoint entry{d.Text(*e.name()), d.Scalars<uint32_t>(*e.inputs()),
-                   d.Scalars<uint32_t>(*e.outputs()), e.first_step(), e.step_count(), {}, {}, {}};
+  EntryPoint entry{d.Text(*e.name()),
+                   d.Scalars<uint32_t>(*e.inputs()),
+                   d.Scalars<uint32_t>(*e.outputs()),
+                   e.first_step(),
+                   e.step_count(),
+                   {},
+                   {},
+                   {}};
   if (e.extents() != nullptr) {
     for (const fb::OutputExtent* extent : *e.extents()) {
       if (!d.Charge(sizeof(OutputExtent), 1)) break;
@@ -277,8 +316,7 @@ Result<Program> Decode(const fb::Program& p, size_t bytes) {
   program.images = d.List<Image>(*p.images(), DecodeImage);
   program.entry_points = d.List<EntryPoint>(*p.entry_points(), DecodeEntryPoint);
   program.guard_image = p.guard_image();
-  program.metadata =
-      d.List<std::pair<std::string, std::string>>(*p.metadata(), DecodeMetadata);
+  program.metadata = d.List<std::pair<std::string, std::string>>(*p.metadata(), DecodeMetadata);
   if (!d.ok()) return d.status();
   return program;
 }

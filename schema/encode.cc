@@ -68,6 +68,19 @@ Offset<fb::Problem> EncodeProblem(FlatBufferBuilder& b, const abi::Problem& p) {
 
 fb::Dim3 ToDim3(const uint32_t (&v)[3]) { return {v[0], v[1], v[2]}; }
 
+Offset<fb::Parameter> EncodeParameter(FlatBufferBuilder& b, const abi::Parameter& p) {
+  return fb::CreateParameter(b, b.CreateString(p.name), p.value);
+}
+
+Offset<fb::TensorMap> EncodeTensorMap(FlatBufferBuilder& b, const abi::TensorMap& m) {
+  const auto extents = b.CreateVector(m.extents);
+  const auto strides = b.CreateVector(m.strides);
+  const auto box = b.CreateVector(m.box);
+  const auto steps = b.CreateVector(m.steps);
+  return fb::CreateTensorMap(b, m.operand, extents, strides, box, steps, m.offset, Byte(m.swizzle),
+                             Byte(m.fill), m.tf32);
+}
+
 Offset<fb::Step> EncodeStep(FlatBufferBuilder& b, const Step& s) {
   const auto sources = EncodeList<fb::Name>(b, s.sources, EncodeName);
   const auto kernel = b.CreateString(s.kernel);
@@ -82,9 +95,15 @@ Offset<fb::Step> EncodeStep(FlatBufferBuilder& b, const Step& s) {
   std::vector<fb::Guard> guards;
   for (const Guard& g : s.guards) guards.emplace_back(g.buffer, g.expected);
   const auto guard_list = guards.empty() ? 0 : b.CreateVectorOfStructs(guards);
+  const std::vector<abi::Parameter> numbers(s.parameters.begin(), s.parameters.end());
+  const auto parameters =
+      numbers.empty() ? 0 : EncodeList<fb::Parameter>(b, numbers, EncodeParameter);
+  const auto maps =
+      s.tensor_maps.empty() ? 0 : EncodeList<fb::TensorMap>(b, s.tensor_maps, EncodeTensorMap);
   return fb::CreateStep(b, sources, kernel, problem, inputs, outputs, s.packed_inputs,
                         s.workspace_offset, s.workspace_bytes, has_launch ? &launch : nullptr,
-                        s.image, symbol, algorithm, s.library_version, guard_list);
+                        s.image, symbol, algorithm, s.library_version, guard_list, parameters,
+                        maps);
 }
 
 Offset<fb::Buffer> EncodeBuffer(FlatBufferBuilder& b, const Buffer& buffer) {
@@ -169,10 +188,9 @@ Result<std::vector<std::byte>> EncodeProgram(const Program& p) {
   const auto images = EncodeList<fb::Image>(b, p.images, EncodeImage);
   const auto entries = EncodeList<fb::EntryPoint>(b, p.entry_points, EncodeEntryPoint);
   const auto metadata = EncodeList<fb::Metadata>(b, p.metadata, EncodeMetadata);
-  fb::FinishProgramBuffer(
-      b, fb::CreateProgram(b, target, Byte(p.math), p.arena_bytes, p.arena_lower_bound,
-                           p.weights_bytes, buffers, steps, images, entries, metadata,
-                           p.guard_image));
+  fb::FinishProgramBuffer(b, fb::CreateProgram(b, target, Byte(p.math), p.arena_bytes,
+                                               p.arena_lower_bound, p.weights_bytes, buffers, steps,
+                                               images, entries, metadata, p.guard_image));
   std::vector<std::byte> out(b.GetSize());
   std::memcpy(out.data(), b.GetBufferPointer(), out.size());
   return out;

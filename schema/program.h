@@ -67,18 +67,25 @@ struct Step {
   abi::Problem problem;
   std::vector<uint32_t> inputs;   ///< buffer of problem.inputs[k]
   std::vector<uint32_t> outputs;  ///< buffer of problem.outputs[k]
-  /// Outermost first; empty: the step always runs. A replay skips a step when one does not hold: its
-  /// outputs then hold what the arena held, and what reads them selects other values.
+  /// Outermost first; empty: the step always runs. A replay skips a step when one does not hold:
+  /// its outputs then hold what the arena held, and what reads them selects other values.
   std::vector<Guard> guards;
   uint32_t packed_inputs = 0;     ///< bit k: inputs[k] holds the kernel's packed layout
   uint64_t workspace_offset = 0;  ///< into the arena
   uint64_t workspace_bytes = 0;
-  abi::LaunchConfig launch;        ///< cuda.* only
-  int32_t image = -1;              ///< cuda.* only: index into Program::images; -1 in a plan without
-  std::string symbol;              ///< cuda.* only: == InstanceSymbol(kernel, problem)
+  abi::Parameters parameters;               ///< of the kernel's variant
+  abi::LaunchConfig launch;                 ///< cuda.* only; follows from the parameters
+  std::vector<abi::TensorMap> tensor_maps;  ///< cuda.* only; follow from the parameters
+  int32_t image = -1;  ///< cuda.* only: index into Program::images; -1 in a plan without
+  std::string symbol;  ///< cuda.* only: == InstanceSymbol(kernel, problem, variant)
   std::vector<uint8_t> algorithm;  ///< library kernels: the recorded algorithm, opaque
   uint64_t library_version = 0;    ///< library kernels: version the algorithm was recorded with
 };
+
+/// What the step records about how its kernel runs the problem.
+abi::Variant VariantOf(const Step& step);
+/// Records it: parameters, launch, workspace bytes and tensor maps.
+void SetVariant(Step& step, abi::Variant variant);
 
 /// Compiled device code, one cubin per image.
 struct Image {
@@ -89,12 +96,12 @@ struct Image {
   uint64_t bytes = 0;
 };
 
-/// An output whose extent along one axis a replay decides: its buffer has the largest shape, and the
-/// first `count` positions of the axis hold data.
+/// An output whose extent along one axis a replay decides: its buffer has the largest shape, and
+/// the first `count` positions of the axis hold data.
 struct OutputExtent {
   uint32_t output = 0;  ///< position in EntryPoint::outputs
   uint32_t axis = 0;
-  uint32_t count = 0;   ///< position in EntryPoint::outputs of one i64; readers clamp it to the axis
+  uint32_t count = 0;  ///< position in EntryPoint::outputs of one i64; readers clamp it to the axis
   friend bool operator==(const OutputExtent&, const OutputExtent&) = default;
 };
 
@@ -138,15 +145,15 @@ struct Padding {
 };
 
 struct EntryPoint {
-  std::string name;              ///< "main", or the bucket's name
-  std::vector<uint32_t> inputs;  ///< buffers in the model's order
+  std::string name;               ///< "main", or the bucket's name
+  std::vector<uint32_t> inputs;   ///< buffers in the model's order
   std::vector<uint32_t> outputs;  ///< the model's, in its order; then the counts of `extents`
-  uint32_t first_step = 0;  ///< steps [first_step, first_step + step_count)
+  uint32_t first_step = 0;        ///< steps [first_step, first_step + step_count)
   uint32_t step_count = 0;
   std::vector<OutputExtent> extents = {};  ///< ascending by output, one each
   /// Each inside another or apart from it, never the same range; by first step, outer ones first.
   std::vector<Loop> loops = {};
-  std::vector<Padding> paddings = {};      ///< independent of each other; no axis is in two
+  std::vector<Padding> paddings = {};  ///< independent of each other; no axis is in two
 
   /// Outputs of the model: those that are no count.
   size_t model_outputs() const {

@@ -121,12 +121,47 @@ Result<Image> ReadImage(Scanner& in) {
   return i;
 }
 
+Result<std::vector<int64_t>> ReadList(Scanner& in, std::string_view name) {
+  AICF_RETURN_IF_ERROR(in.Expect(name));
+  AICF_ASSIGN_OR_RETURN(const Dims list, in.List());
+  return std::vector<int64_t>(list.begin(), list.end());
+}
+
+Result<abi::TensorMap> ReadTensorMap(Scanner& in) {
+  abi::TensorMap m;
+  AICF_RETURN_IF_ERROR(ReadInt(in, m.operand));
+  AICF_ASSIGN_OR_RETURN(m.extents, ReadList(in, "extents="));
+  AICF_ASSIGN_OR_RETURN(m.strides, ReadList(in, "strides="));
+  AICF_ASSIGN_OR_RETURN(m.box, ReadList(in, "box="));
+  AICF_ASSIGN_OR_RETURN(m.steps, ReadList(in, "steps="));
+  AICF_RETURN_IF_ERROR(ReadField(in, "+", m.offset));
+  uint32_t swizzle = 0, fill = 0;
+  AICF_RETURN_IF_ERROR(ReadField(in, "swizzle=", swizzle));
+  AICF_RETURN_IF_ERROR(ReadField(in, "fill=", fill));
+  if (swizzle >= static_cast<uint32_t>(abi::Swizzle::kCount) ||
+      fill >= static_cast<uint32_t>(abi::BoxFill::kCount)) {
+    return in.Fail("a known swizzle and fill before this");
+  }
+  m.swizzle = static_cast<abi::Swizzle>(swizzle);
+  m.fill = static_cast<abi::BoxFill>(fill);
+  m.tf32 = in.Accept("tf32");
+  return m;
+}
+
 Status ReadBackendFields(Scanner& in, Step& s) {
+  if (in.Accept("parameters")) {
+    AICF_ASSIGN_OR_RETURN(const std::string text, in.Quoted());
+    AICF_ASSIGN_OR_RETURN(s.parameters, abi::ParseParameters(text));
+  }
   if (in.Accept("launch")) {
     AICF_RETURN_IF_ERROR(ReadTriple(in, s.launch.grid));
     AICF_RETURN_IF_ERROR(ReadTriple(in, s.launch.block));
     AICF_RETURN_IF_ERROR(ReadTriple(in, s.launch.cluster));
     AICF_RETURN_IF_ERROR(ReadField(in, "shared=", s.launch.dynamic_shared_bytes));
+  }
+  while (in.Accept("map")) {
+    AICF_ASSIGN_OR_RETURN(abi::TensorMap map, ReadTensorMap(in));
+    s.tensor_maps.push_back(std::move(map));
   }
   if (in.Accept("image=")) {
     AICF_RETURN_IF_ERROR(ReadInt(in, s.image));

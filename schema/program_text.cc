@@ -54,12 +54,29 @@ std::string Hex(const std::vector<uint8_t>& bytes) {
   return out;
 }
 
+std::string ListText(const std::vector<int64_t>& list) {
+  std::string out = "[";
+  for (int64_t v : list) out += StrCat(out.size() == 1 ? "" : ", ", v);
+  return out + "]";
+}
+
+std::string MapText(const abi::TensorMap& m) {
+  return StrCat(" map ", m.operand, " extents=", ListText(m.extents),
+                " strides=", ListText(m.strides), " box=", ListText(m.box),
+                " steps=", ListText(m.steps), " +", m.offset,
+                " swizzle=", static_cast<int>(m.swizzle), " fill=", static_cast<int>(m.fill), m.tf32 ? " tf32" : "");
+}
+
 std::string BackendText(const Step& s) {
   std::string out;
+  if (!s.parameters.empty()) {
+    out += StrCat(" parameters ", Quote(abi::ToString(s.parameters)));
+  }
   if (s.launch != abi::LaunchConfig{}) {
     out += StrCat(" launch ", Triple(s.launch.grid), " ", Triple(s.launch.block), " ",
                   Triple(s.launch.cluster), " shared=", s.launch.dynamic_shared_bytes);
   }
+  for (const abi::TensorMap& m : s.tensor_maps) out += MapText(m);
   if (s.image != -1 || !s.symbol.empty()) {
     out += StrCat(" image=", s.image, " symbol=", Quote(s.symbol));
   }
@@ -77,9 +94,9 @@ std::string Guards(const Step& s) {
 
 std::string ToText(const Step& s) {
   return StrCat("step ", Quote(s.kernel), " from", Names(s.sources), " in", Refs(s.inputs), " out",
-                Refs(s.outputs), Guards(s), " packed=", s.packed_inputs, " work=", Signed(s.workspace_offset),
-                "+", Signed(s.workspace_bytes), " { ", abi::ToString(s.problem), " }",
-                BackendText(s), "\n");
+                Refs(s.outputs), Guards(s), " packed=", s.packed_inputs,
+                " work=", Signed(s.workspace_offset), "+", Signed(s.workspace_bytes), " { ",
+                abi::ToString(s.problem), " }", BackendText(s), "\n");
 }
 
 std::string ToText(const Padding& p) {
@@ -95,9 +112,8 @@ std::string ToText(const Padding& p) {
 }  // namespace
 
 std::string_view RoleName(Role role) {
-  static constexpr std::string_view kNames[] = {"input", "output", "constant",
-                                                "state", "meta",   "temp",
-                                                "carried"};
+  static constexpr std::string_view kNames[] = {"input", "output", "constant", "state",
+                                                "meta",  "temp",   "carried"};
   return kNames[static_cast<int>(role)];
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "kernels/abi/choice.h"
 #include "kernels/abi/kernel.h"
 #include "schema/artifact.h"
 #include "schema/format.h"
@@ -284,10 +285,9 @@ inline Program OnDevice(Program p) {
     for (const abi::KernelInfo& k : abi::KernelsOf(s.problem.family)) {
       if (k.backend != abi::Backend::kCuda || !k.supports(s.problem, device).empty()) continue;
       s.kernel = k.key;
-      s.launch = k.launch(s.problem, device);
-      s.symbol = abi::InstanceSymbol(s.kernel, s.problem);
+      SetVariant(s, abi::BestCandidate(k, s.problem, device)->variant);
+      s.symbol = abi::InstanceSymbol(s.kernel, s.problem, VariantOf(s));
       s.image = 0;
-      s.workspace_bytes = k.workspace_bytes(s.problem, device);
       s.workspace_offset = s.workspace_bytes == 0 ? 0 : RoundUp(p.arena_bytes, kBufferAlignment);
       if (s.workspace_bytes != 0) p.arena_bytes = s.workspace_offset + s.workspace_bytes;
       break;

@@ -35,12 +35,34 @@ void ExpectRefused(const Program& valid, std::span<const Fault> faults) {
 
 TEST(VerifyDeviceTest, LaunchesSymbolsAndImages) {
   const Fault kFaults[] = {
-      {"F13 grid zero", [](Program& p) { p.steps[0].launch.grid[0] = 0; }, "not the kernel's own"},
-      {"F13 grid", [](Program& p) { p.steps[0].launch.grid[0] += 1; }, "not the kernel's own"},
-      {"F13 block", [](Program& p) { p.steps[0].launch.block[0] = 2048; }, "not the kernel's own"},
+      {"F13 grid zero", [](Program& p) { p.steps[0].launch.grid[0] = 0; },
+       "does not follow from its parameters"},
+      {"F13 grid", [](Program& p) { p.steps[0].launch.grid[0] += 1; },
+       "does not follow from its parameters"},
+      {"F13 block", [](Program& p) { p.steps[0].launch.block[0] = 2048; },
+       "does not follow from its parameters"},
       {"F13 shared memory", [](Program& p) { p.steps[0].launch.dynamic_shared_bytes = 1 << 20; },
-       "not the kernel's own"},
-      {"F13 cluster", [](Program& p) { p.steps[0].launch.cluster[2] = 2; }, "not the kernel's own"},
+       "does not follow from its parameters"},
+      {"F13 cluster", [](Program& p) { p.steps[0].launch.cluster[2] = 2; },
+       "does not follow from its parameters"},
+      {"a parameter gone", [](Program& p) { p.steps[0].parameters = {}; }, "takes 3 parameters"},
+      {"a parameter of another name",
+       [](Program& p) {
+         p.steps[0].parameters = {{"width", 1}, {"threads", 128}, {"blocks", 17}};
+       },
+       "takes parameter vector at place 1, here is width"},
+      {"a parameter out of range",
+       [](Program& p) {
+         p.steps[0].parameters = {{"vector", 1}, {"threads", 4096}, {"blocks", 17}};
+       },
+       "takes threads from 32 to 1024, here is 4096"},
+      {"a parameter that the kernel refuses",
+       [](Program& p) {
+         p.steps[0].parameters = {{"vector", 3}, {"threads", 128}, {"blocks", 17}};
+       },
+       "takes vector as a power of two, here is 3"},
+      {"a tensor map on a kernel that takes none",
+       [](Program& p) { p.steps[0].tensor_maps.emplace_back(); }, "tensor maps do not follow"},
       {"F19 symbol missing", [](Program& p) { p.steps[0].symbol.clear(); }, "symbol \"\""},
       {"F19 symbol of another problem", [](Program& p) { p.steps[0].symbol = p.steps[1].symbol; },
        "is not the instance"},
@@ -67,7 +89,8 @@ TEST(VerifyDeviceTest, PlansWithoutDeviceCode) {
   const Fault kFaults[] = {
       {"symbol missing", [](Program& p) { p.steps[0].symbol.clear(); }, "symbol \"\""},
       {"an image that is not there", [](Program& p) { p.steps[0].image = 0; }, "image 0 of 0"},
-      {"grid", [](Program& p) { p.steps[0].launch.grid[0] += 1; }, "not the kernel's own"},
+      {"grid", [](Program& p) { p.steps[0].launch.grid[0] += 1; },
+       "does not follow from its parameters"},
   };
   ExpectRefused(plan, kFaults);
 }

@@ -54,8 +54,8 @@ Result<const abi::KernelInfo*> CheckKernel(const abi::DeviceSpec& device, const 
   if ((kernel->backend == Backend::kCpu) != (device.backend == Backend::kCpu)) {
     return Bad("the kernel's backend is not that of the target ", device.name);
   }
-  const std::string refusal = kernel->supports(s.problem, device);
-  if (!refusal.empty()) return Bad("the kernel does not support its problem: ", refusal);
+  const std::string refusal = abi::CheckVariant(*kernel, s.problem, VariantOf(s), device);
+  if (!refusal.empty()) return Bad("the kernel does not run its problem so: ", refusal);
   return kernel;
 }
 
@@ -123,16 +123,7 @@ Status CheckOperands(const Program& p, const Step& s, const abi::KernelInfo& ker
   return OkStatus();
 }
 
-Status CheckWorkspace(const VerifyContext& c, const Step& s, const abi::KernelInfo& kernel) {
-  const uint64_t expected = kernel.workspace_bytes(s.problem, c.device);
-  // How much of it a library's call needs depends on its algorithm, which only the library can read.
-  if (kernel.backend == Backend::kLibrary) {
-    if (s.workspace_bytes > expected) {
-      return Bad("workspace of ", s.workspace_bytes, " bytes, the library may use ", expected);
-    }
-  } else if (s.workspace_bytes != expected) {
-    return Bad("workspace of ", s.workspace_bytes, " bytes, the kernel needs ", expected);
-  }
+Status CheckWorkspace(const VerifyContext& c, const Step& s) {
   if (s.workspace_offset % kBufferAlignment != 0) {
     return Bad("workspace offset ", s.workspace_offset, " is not a multiple of ", kBufferAlignment);
   }
@@ -143,13 +134,8 @@ Status CheckWorkspace(const VerifyContext& c, const Step& s, const abi::KernelIn
 
 std::string Text(const uint32_t (&v)[3]) { return StrCat(v[0], "x", v[1], "x", v[2]); }
 
-// The architecture's limits; the launch's equality with the kernel's own comes first, so this
-// guards against a defect of the kernel's host function.
+// The architecture's limits guard against a defect of the kernel's own check, which comes first.
 Status CheckDeviceLaunch(const VerifyContext& c, const Step& s, const abi::KernelInfo& kernel) {
-  if (s.launch != kernel.launch(s.problem, c.device)) {
-    return Bad("launch grid ", Text(s.launch.grid), " block ", Text(s.launch.block),
-               " is not the kernel's own");
-  }
   AICF_RETURN_IF_ERROR(CheckLaunchLimits(s.launch, c.device));
   if (s.inputs.size() + s.outputs.size() + 1 > abi::kMaxDevicePointers) {
     return Bad(s.inputs.size() + s.outputs.size(), " operands, limit ",
@@ -160,8 +146,8 @@ Status CheckDeviceLaunch(const VerifyContext& c, const Step& s, const abi::Kerne
   if (!plan_only && (s.image < 0 || static_cast<size_t>(s.image) >= c.program.images.size())) {
     return Bad("image ", s.image, " of ", c.program.images.size());
   }
-  if (s.symbol != abi::InstanceSymbol(kernel.key, s.problem)) {
-    return Bad("symbol ", Quote(s.symbol), " is not the instance of this problem");
+  if (s.symbol != abi::InstanceSymbol(kernel.key, s.problem, VariantOf(s))) {
+    return Bad("symbol ", Quote(s.symbol), " is not the instance of this problem and variant");
   }
   return OkStatus();
 }
@@ -170,8 +156,8 @@ Status CheckDeviceLaunch(const VerifyContext& c, const Step& s, const abi::Kerne
 Status CheckBackendFields(const VerifyContext& c, const Step& s, const abi::KernelInfo& kernel) {
   if (kernel.backend == Backend::kCuda) {
     AICF_RETURN_IF_ERROR(CheckDeviceLaunch(c, s, kernel));
-  } else if (s.launch != abi::LaunchConfig{} || s.image != -1 || !s.symbol.empty()) {
-    return Bad("launch, image or symbol on a kernel that is not cuda.*");
+  } else if (s.image != -1 || !s.symbol.empty()) {
+    return Bad("image or symbol on a kernel that is not cuda.*");
   }
   if (kernel.backend == Backend::kLibrary && (s.algorithm.empty() || s.library_version == 0)) {
     return Bad("a library's kernel without algorithm or library version");
@@ -197,8 +183,8 @@ Status CheckGuards(const Program& p, const Step& s) {
 
 // A graph that skips or repeats steps needs the function that reads their conditions on the device.
 Status CheckGuardImage(const Program& p, const abi::DeviceSpec& device) {
-  const bool guarded = std::any_of(p.steps.begin(), p.steps.end(),
-                                   [](const Step& s) { return !s.guards.empty(); });
+  const bool guarded =
+      std::any_of(p.steps.begin(), p.steps.end(), [](const Step& s) { return !s.guards.empty(); });
   const bool loops = std::any_of(p.entry_points.begin(), p.entry_points.end(),
                                  [](const EntryPoint& e) { return !e.loops.empty(); });
   const bool needed = (guarded || loops) && device.backend == Backend::kCuda && !p.images.empty();
@@ -214,7 +200,7 @@ Result<const abi::KernelInfo*> CheckStep(const VerifyContext& c, const Step& s) 
   AICF_ASSIGN_OR_RETURN(const abi::KernelInfo* kernel, CheckKernel(c.device, s));
   AICF_RETURN_IF_ERROR(CheckOperands(c.program, s, *kernel));
   AICF_RETURN_IF_ERROR(CheckGuards(c.program, s));
-  AICF_RETURN_IF_ERROR(CheckWorkspace(c, s, *kernel));
+  AICF_RETURN_IF_ERROR(CheckWorkspace(c, s));
   AICF_RETURN_IF_ERROR(CheckBackendFields(c, s, *kernel));
   return kernel;
 }

@@ -12,6 +12,7 @@ declare -A may=(
   [runtime]="base kernels schema runtime aicf"
   [tools]="base kernels schema compiler runtime tools aicf onnx"
   [models]="base models aicf"
+  [python]="base kernels schema compiler runtime tools aicf python nanobind"
 )
 failed=0
 for folder in "${!may[@]}"; do

@@ -4,11 +4,11 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=$root/build/downloads
 
 packages=(
-  ca-certificates g++ cmake ninja-build ccache git zstd
+  ca-certificates g++ cmake ninja-build ccache git zstd pkg-config
   libflatbuffers-dev flatbuffers-compiler libprotobuf-dev protobuf-compiler libonnx-dev
   libonnx-testdata
   libcli11-dev libspdlog-dev libgtest-dev libbenchmark-dev libblis-pthread-dev libxxhash-dev
-  nlohmann-json3-dev libpng-dev zlib1g-dev python3 python3-pip python3-venv
+  nlohmann-json3-dev libpng-dev zlib1g-dev python3 python3-dev python3-pip python3-venv
 )
 
 # What only tests need: the report's page is driven in a browser.
@@ -48,18 +48,51 @@ find_nvrtc() {
   export AICF_NVRTC=$cache/nvrtc/nvidia/cu13/lib/libnvrtc.so.13
 }
 
-# The interpreter of tests/properties: its packages, pinned, in an environment of the build folder.
+# The interpreter of tests/properties and of the Python package: its packages, pinned, in an environment
+# of the build folder.
 find_python() {
-  local wanted=$root/tests/properties/requirements.txt venv=$root/build/venv
-  if ! cmp -s "$wanted" "$venv/requirements.txt"; then
-    say "fetching numpy and onnx"
+  local wanted venv=$root/build/venv
+  wanted=$(cat "$root/tests/properties/requirements.txt" "$root/python/requirements.txt")
+  if [ "$wanted" != "$(cat "$venv/requirements.txt" 2>/dev/null)" ]; then
+    say "fetching numpy, onnx, nanobind and pytest"
     rm -rf "$venv"
     python3 -m venv "$venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
-      --requirement "$wanted"
-    cp "$wanted" "$venv/requirements.txt"
+      --requirement "$root/tests/properties/requirements.txt" \
+      --requirement "$root/python/requirements.txt"
+    printf '%s\n' "$wanted" >"$venv/requirements.txt"
   fi
   export AICF_PYTHON=$venv/bin/python
+}
+
+# unpacked PATH: the folder itself, or where an archive's only folder was unpacked to, once per archive.
+unpacked() {
+  if [ -d "$1" ]; then
+    (cd "$1" && pwd)
+    return
+  fi
+  if [ ! -f "$1" ]; then
+    echo "$1 is no folder and no archive" >&2
+    return 1
+  fi
+  local name to
+  name=$(basename "$1")
+  to=$root/build/data/${name%%.*}
+  if [ ! -e "$to/.complete" ] || [ "$1" -nt "$to/.complete" ]; then
+    rm -rf "$to"
+    mkdir -p "$to"
+    case $name in
+      *.zst) tar --zstd -xf "$1" -C "$to" ;;
+      *) tar -xf "$1" -C "$to" ;;
+    esac
+    touch "$to/.complete"
+  fi
+  local inside=("$to"/*)
+  if [ ${#inside[@]} != 1 ] || [ ! -d "${inside[0]}" ]; then
+    echo "$1: expected an archive of one folder" >&2
+    return 1
+  fi
+  echo "${inside[0]}"
 }
 
 has_gpu() { command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi -L 2>/dev/null | grep -q GPU; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All tests, from a fresh clone: installs what is missing, builds, runs. Tests that need a GPU, or data
-# that is not there, say so and are skipped.
+# that is not there, say so and are skipped. Arguments are ctest's.
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 
@@ -10,23 +10,18 @@ find_python
 models/ppocr/fetch.sh "$root/build/models/ppocr"
 export AICF_PPOCR_MODELS=$root/build/models/ppocr
 
-# The larger collection of models beside the checkout, when it is there.
-data=$root/../shared/data
-if [ -z "${AICF_TEST_MODELS:-}" ] && [ -e "$data/models.tar.zst" ]; then
-  mkdir -p "$root/build/data"
-  tar --zstd -xf "$data/models.tar.zst" -C "$root/build/data"
-  export AICF_TEST_MODELS=$root/build/data/models
-fi
-
-# The ONNX standard's test cases; without them the tests take what libonnx-testdata installed.
-if [ -z "${AICF_ONNX_SUITE:-}" ] && [ -e "$data/onnx-suite.tar.zst" ]; then
-  mkdir -p "$root/build/data"
-  tar --zstd -xf "$data/onnx-suite.tar.zst" -C "$root/build/data"
-  export AICF_ONNX_SUITE=$root/build/data/onnx-suite
-fi
+# Larger collections than those that come with the packages, each a folder or an archive of one:
+#   AICF_TEST_MODELS  models with inputs and reference outputs, and a manifest.json
+#   AICF_ONNX_SUITE   the ONNX standard's test cases; by default what libonnx-testdata installed
+for collection in AICF_TEST_MODELS AICF_ONNX_SUITE; do
+  if [ -n "${!collection:-}" ]; then
+    folder=$(unpacked "${!collection}")
+    export "$collection=$folder"
+  fi
+done
 
 scripts/check_layers.sh
-build dev all
+build dev all -DAICF_BUILD_PYTHON=ON -DPython_EXECUTABLE="$AICF_PYTHON"
 ctest --test-dir "$root/build/dev" --output-on-failure --no-tests=error -j "$(nproc)" "$@"
 
 # What reads files from outside, and the runtime, runs again under AddressSanitizer and

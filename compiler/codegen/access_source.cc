@@ -106,8 +106,8 @@ std::string PointFunction(std::string_view name, const cuda::Space& space) {
   return out + ListFunction("index_t", StrCat(name, "Weight"), weights);
 }
 
-std::string PieceAccesses(const abi::Problem& problem) {
-  const std::vector<cuda::CopyPiece> pieces = cuda::PiecesOf(problem);
+std::string PieceAccesses(const abi::Problem& problem, const abi::Parameters& parameters) {
+  const std::vector<cuda::CopyPiece> pieces = cuda::PiecesOf(problem, parameters);
   std::string out;
   for (size_t p = 0; p < pieces.size(); ++p) {
     const cuda::CopyPiece& piece = pieces[p];

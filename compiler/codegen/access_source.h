@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/abi/parameters.h"
 #include "kernels/abi/problem.h"
 #include "kernels/cuda/common/space.h"
 
@@ -26,6 +27,6 @@ std::string PointFunction(std::string_view name, const cuda::Space& space);
 
 /// copy: FromP and ToP walking piece p and ForEachPiece(f) over them; WindowK and ForEachWindow(f)
 /// over the inputs as windows of the output. Follows the operands' ViewStructs and the attributes.
-std::string PieceAccesses(const abi::Problem& problem);
+std::string PieceAccesses(const abi::Problem& problem, const abi::Parameters& parameters);
 
 }  // namespace aicf

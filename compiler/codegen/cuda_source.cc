@@ -11,10 +11,6 @@
 #include "compiler/codegen/score_source.h"
 #include "kernels/abi/raw_dtype.h"
 #include "kernels/cuda/common/space.h"
-#include "kernels/cuda/common/tiles.h"
-#include "kernels/cuda/conv/depthwise.h"
-#include "kernels/cuda/gemm/gemv.h"
-#include "kernels/cuda/scatter/scatter.h"
 
 namespace aicf {
 namespace {
@@ -81,47 +77,26 @@ std::string LaunchConstants(const abi::LaunchConfig& launch) {
   return out + Constant("int", "kDynamicShared", launch.dynamic_shared_bytes);
 }
 
-std::string TileConstants(const cuda::Tile& t) {
-  const std::string_view part = t.tensor ? "kWarp" : "kThread";
-  return Constant("int", "kTileM", t.m) + Constant("int", "kTileN", t.n) +
-         Constant("int", "kTileK", t.k) + Constant("int", StrCat(part, "M"), t.part_m) +
-         Constant("int", StrCat(part, "N"), t.part_n) + Constant("int", "kSplit", t.split) +
-         Constant("int", "kStages", t.stages);
-}
-
-// Choices that one kernel's launch function makes from the problem.
-std::string VariantConstants(std::string_view key, const Problem& p,
-                             const abi::DeviceSpec& device) {
-  if (const cuda::Tile* tile = cuda::TileOf(key)) return TileConstants(*tile);
-  if (key == cuda::kGemvKey) {
-    const cuda::GemvShape s = cuda::GemvShapeOf(p, device.sm_count);
-    return Constant("bool", "kGemvAlongN", s.along_n ? 1 : 0) +
-           Constant("int", "kGemvPiece", s.piece);
+// The variant's numbers, under names that the device source knows.
+std::string ParameterConstants(const abi::Parameters& parameters) {
+  std::string out;
+  for (const abi::Parameter& p : parameters) {
+    const bool narrow = p.value >= INT32_MIN && p.value <= INT32_MAX;
+    out += Constant(narrow ? "int" : "i64", abi::ConstantName(p.name), p.value);
   }
-  if (p.family == Family::kScatter) {
-    return Constant("index_t", "kShares", cuda::ScatterShares(key, p, device.sm_count));
-  }
-  if (key == cuda::kDepthwiseKey) {
-    const cuda::DepthwiseShape s = cuda::DepthwiseShapeOf(p, device.sm_count);
-    return Constant("int", "kDepthwisePiece", s.piece) +
-           Constant("int", "kDepthwisePixels", s.pixels);
-  }
-  return "";
+  return out;
 }
 
 // Writes one instance; the members are what every part of the text needs to know.
 class SourceWriter {
  public:
-  SourceWriter(const abi::KernelInfo& kernel, const Problem& p, const abi::DeviceSpec& device)
-      : kernel_(kernel),
-        p_(p),
-        device_(device),
-        launch_(kernel.launch(p, device)),
-        spaces_(cuda::SpacesOf(kernel.key, p)) {}
+  SourceWriter(const abi::KernelInfo& kernel, const Problem& p, const abi::Variant& variant)
+      : kernel_(kernel), p_(p), variant_(variant), spaces_(cuda::SpacesOf(kernel.key, p)) {}
 
   std::string Write() {
     const bool wide = cuda::NeedsWideIndex(p_);
-    out_ = StrCat("// ", kernel_.key, "\n// ", ToString(p_), "\n");
+    out_ = StrCat("// ", abi::VariantName(kernel_.key, variant_.parameters), "\n// ", ToString(p_),
+                  "\n");
     out_ += StrCat("namespace aicf {\ntypedef ", wide ? "long long" : "int", " index_t;\ntypedef ",
                    wide ? "unsigned long long" : "unsigned", " uindex_t;\n}\n");
     out_ += "#include \"common/ops.cuh\"\nnamespace aicf {\n";
@@ -139,14 +114,12 @@ class SourceWriter {
 
  private:
   void Constants() {
-    out_ += LaunchConstants(launch_);
+    out_ += LaunchConstants(variant_.launch);
+    out_ += ParameterConstants(variant_.parameters);
     out_ += Constant("int", "kMath", static_cast<int>(p_.math));
-    out_ += Constant("int", "kSmCount", device_.sm_count);
     out_ += Constant("int", "kInputs", static_cast<int64_t>(p_.inputs.size()));
     out_ += Constant("int", "kOutputs", static_cast<int64_t>(p_.outputs.size()));
     out_ += Constant("int", "kCoreInputs", p_.core_inputs);
-    out_ += Constant("int", "kVector", cuda::OutputVector(kernel_.key, p_, device_.sm_count));
-    out_ += VariantConstants(kernel_.key, p_, device_);
     if (p_.family == Family::kGemm || p_.family == Family::kConv) {
       out_ += Constant("bool", "kRowsInner", cuda::RowsInner(p_) ? 1 : 0);
     }
@@ -160,7 +133,8 @@ class SourceWriter {
         p_.attrs);
     out_ += attrs.out;
     out_ += StrCat("struct Args { const void* in[", std::max<size_t>(1, p_.inputs.size()),
-                   "]; void* out[", p_.outputs.size(), "]; void* workspace; };\n");
+                   "]; void* out[", p_.outputs.size(), "]; void* workspace; const TensorMap* map[",
+                   std::max<size_t>(1, variant_.tensor_maps.size()), "]; };\n");
   }
 
   void Views() {
@@ -170,7 +144,7 @@ class SourceWriter {
     for (size_t k = 0; k < p_.outputs.size(); ++k) {
       out_ += ViewStruct(StrCat("Out", k), p_.outputs[k]);
     }
-    if (p_.family == Family::kCopy) out_ += PieceAccesses(p_);
+    if (p_.family == Family::kCopy) out_ += PieceAccesses(p_, variant_.parameters);
     const Dims& inner = spaces_.output.groups[0];
     out_ += Constant("int", "kInnerAxis", inner.empty() ? -1 : inner.back());
   }
@@ -271,10 +245,11 @@ class SourceWriter {
   }
 
   void KernelFunction() {
-    const uint64_t threads = uint64_t{launch_.block[0]} * launch_.block[1] * launch_.block[2];
+    const abi::LaunchConfig& launch = variant_.launch;
+    const uint64_t threads = uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
     out_ += "#if !defined(AICF_MIN_BLOCKS)\n#define AICF_MIN_BLOCKS 1\n#endif\n";
     out_ += StrCat("extern \"C\" __global__ void __launch_bounds__(", threads,
-                   ", AICF_MIN_BLOCKS) ", abi::InstanceSymbol(kernel_.key, p_), "(");
+                   ", AICF_MIN_BLOCKS) ", abi::InstanceSymbol(kernel_.key, p_, variant_), "(");
     std::string values = "{{";
     for (size_t k = 0; k < p_.inputs.size(); ++k) {
       out_ += StrCat("const void* in", k, ", ");
@@ -285,14 +260,18 @@ class SourceWriter {
       out_ += StrCat("void* out", k, ", ");
       values += StrCat(k == 0 ? "" : ", ", "out", k);
     }
-    out_ += StrCat("void* workspace) {\n  const aicf::Args args = ", values,
-                   "}, workspace};\n  aicf::Kernel(args);\n}\n");
+    out_ += "void* workspace";
+    values += "}, workspace, {";
+    for (size_t m = 0; m < variant_.tensor_maps.size(); ++m) {
+      out_ += StrCat(", const __grid_constant__ aicf::TensorMap map", m);
+      values += StrCat(m == 0 ? "" : ", ", "&map", m);
+    }
+    out_ += StrCat(") {\n  const aicf::Args args = ", values, "}};\n  aicf::Kernel(args);\n}\n");
   }
 
   const abi::KernelInfo& kernel_;
   const Problem& p_;
-  const abi::DeviceSpec& device_;
-  const abi::LaunchConfig launch_;
+  const abi::Variant& variant_;
   const cuda::Spaces spaces_;
   std::string out_;
 };
@@ -300,8 +279,8 @@ class SourceWriter {
 }  // namespace
 
 std::string WriteCudaSource(const abi::KernelInfo& kernel, const Problem& problem,
-                            const abi::DeviceSpec& device) {
-  return SourceWriter(kernel, problem, device).Write();
+                            const abi::Variant& variant) {
+  return SourceWriter(kernel, problem, variant).Write();
 }
 
 }  // namespace aicf

@@ -1,5 +1,6 @@
-/// The translation unit of one CUDA instance: the problem as constants, its expressions as functions,
-/// the family's device source as an include, and one kernel named after the problem's hash.
+/// The translation unit of one CUDA instance: the problem as constants, its expressions as
+/// functions, the family's device source as an include, and one kernel named after the problem's
+/// hash.
 #pragma once
 
 #include <string>
@@ -11,25 +12,27 @@ namespace aicf {
 /// What a device source (kernels/cuda/<family>/*.cuh) finds defined, all in namespace aicf:
 ///   index_t, uindex_t      32-bit integers, or 64-bit when the problem needs them
 ///   kBlockX, kGridX, ..    the launch configuration, kClusterX and kDynamicShared among it
+///   kTileM, kVector, ..    the variant's parameters, named by abi::ConstantName: integers
 ///   kMath, attr_NAME       math mode and attributes: integers, or functions of an axis for lists
-///   In0.., Out0..          operands' views: S (storage type), kRank, kOffset, extent(d), stride(d),
+///   In0.., Out0..          operands' views: S (storage type), kRank, kOffset, extent(d),
+///   stride(d),
 ///                          run(d)
-///   kOutputCount0..2       elements of the groups of SpacesOf(key, problem).output; kDomainCount0..
-///   kInnerAxis             innermost axis of the output in memory, -1 for a single element
-///   OutputPoint(i0, i1, i2)  coordinates .c[axis] of linear indices; DomainPoint(i0, i1)
+///   kOutputCount0..2       elements of the groups of SpacesOf(key, problem).output;
+///   kDomainCount0.. kInnerAxis             innermost axis of the output in memory, -1 for a single
+///   element OutputPoint(i0, i1, i2)  coordinates .c[axis] of linear indices; DomainPoint(i0, i1)
 ///   OutputWeight(axis)     what a step along the axis adds to its group's linear index
 ///   raw_t, element_t       types of the family's raw result and of the prologue's value
-///   Args                   the operands' addresses
+///   Args                   the operands' addresses, and `map`: those of the tensor maps
 ///   Prologue::Load<V>(args, dst, i0, i1)       V values along the domain's first group
 ///   Epilogue::Store<V>(args, raw, i0, i1, i2)  V results along the output's first group
 ///                                              (elementwise: without raw)
-///   kVector, kDomainVector vector widths for walking the first groups
-///   kTileM, .., kRowsInner gemm and conv: the variant's tile (kernels/cuda/common/tiles.def), and
-///                          whether the output is contiguous along its rows
+///   kDomainVector          vector width for walking the domain's first group
+///   kRowsInner             gemm and conv: whether the output is contiguous along its rows
 /// and must define `void Kernel(const Args&)`.
 ///
-/// The text is a function of (kernel, problem, device) alone. REQUIRES: kernel.supports accepted.
+/// The text is a function of (kernel, problem, variant) alone. REQUIRES: abi::CheckVariant
+/// accepted.
 std::string WriteCudaSource(const abi::KernelInfo& kernel, const abi::Problem& problem,
-                            const abi::DeviceSpec& device);
+                            const abi::Variant& variant);
 
 }  // namespace aicf

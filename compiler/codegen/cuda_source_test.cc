@@ -1,4 +1,5 @@
 #include "compiler/codegen/cuda_source.h"
+#include "kernels/abi/choice.h"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +26,13 @@ std::string SourceOf(std::string_view key, const abi::Problem& p) {
   const abi::KernelInfo* kernel = abi::FindKernel(key);
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
   EXPECT_EQ(kernel->supports(p, device), "");
-  return WriteCudaSource(*kernel, p, device);
+  return WriteCudaSource(*kernel, p, abi::BestCandidate(*kernel, p, device)->variant);
+}
+
+std::string SymbolOf(std::string_view key, const abi::Problem& p) {
+  const abi::KernelInfo* kernel = abi::FindKernel(key);
+  const abi::Variant variant = abi::BestCandidate(*kernel, p, *abi::FindDevice("cuda"))->variant;
+  return abi::InstanceSymbol(key, p, variant);
 }
 
 bool Has(const std::string& text, std::string_view part) {
@@ -36,7 +43,7 @@ TEST(CudaSource, NamesTheInstanceAndItsFamily) {
   const abi::View v = abi::DenseView(DType::kF32, {512, 512});
   const abi::Problem p = Scaled(v, v);
   const std::string text = SourceOf("cuda.elementwise.map", p);
-  EXPECT_TRUE(Has(text, abi::InstanceSymbol("cuda.elementwise.map", p) + "(")) << text;
+  EXPECT_TRUE(Has(text, SymbolOf("cuda.elementwise.map", p) + "(")) << text;
   EXPECT_TRUE(Has(text, "#include \"elementwise/map.cuh\"")) << text;
   EXPECT_TRUE(Has(text, "// " + ToString(p))) << text;
   EXPECT_EQ(text, SourceOf("cuda.elementwise.map", p));
@@ -94,8 +101,8 @@ TEST(CudaSource, ProblemsThatDifferGiveDifferentSymbols) {
   const abi::View v = abi::DenseView(DType::kF32, {64});
   abi::View shifted = v;
   shifted.offset = 4;
-  EXPECT_NE(abi::InstanceSymbol("cuda.elementwise.map", Scaled(v, v)),
-            abi::InstanceSymbol("cuda.elementwise.map", Scaled(shifted, v)));
+  EXPECT_NE(SymbolOf("cuda.elementwise.map", Scaled(v, v)),
+            SymbolOf("cuda.elementwise.map", Scaled(shifted, v)));
 }
 
 TEST(CudaSource, EmptyExtentsDivideByNothing) {

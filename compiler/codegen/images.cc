@@ -53,7 +53,7 @@ class Builder {
   void Collect(std::span<const ImageRequest> requests) {
     std::map<std::string, uint32_t> index;
     for (const ImageRequest& r : requests) {
-      std::string symbol = abi::InstanceSymbol(r.kernel->key, *r.problem);
+      std::string symbol = abi::InstanceSymbol(r.kernel->key, *r.problem, r.variant);
       const auto [at, fresh] = index.emplace(symbol, static_cast<uint32_t>(result_.images.size()));
       if (fresh) {
         result_.images.push_back({std::move(symbol), arch_, "", {}});
@@ -97,7 +97,7 @@ class Builder {
   }
 
   Result<std::vector<std::byte>> Compile(const ImageRequest& request, bool* cached) const {
-    const std::string source = WriteCudaSource(*request.kernel, *request.problem, device_);
+    const std::string source = WriteCudaSource(*request.kernel, *request.problem, request.variant);
     const Hash128 key = HashText(source + suffix_);
     if (std::optional<std::vector<std::byte>> image = cache_.Load(key)) {
       *cached = true;

@@ -15,10 +15,11 @@
 
 namespace aicf {
 
-/// One step that runs a cuda.* kernel. Both pointers outlive the call.
+/// One step that runs a cuda.* kernel. The pointers outlive the call.
 struct ImageRequest {
   const abi::KernelInfo* kernel;
   const abi::Problem* problem;
+  abi::Variant variant;
 };
 
 struct ImageOptions {
@@ -31,7 +32,7 @@ struct ImageOptions {
 };
 
 struct CompiledImage {
-  std::string symbol;    ///< the one function in it: abi::InstanceSymbol(key, problem)
+  std::string symbol;    ///< the one function in it: abi::InstanceSymbol(key, problem, variant)
   std::string arch;      ///< "sm_90a"
   std::string compiler;  ///< "nvrtc 13.0"
   std::vector<std::byte> cubin;

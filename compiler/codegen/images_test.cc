@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "compiler/codegen/nvrtc.h"
+#include "kernels/abi/choice.h"
 
 namespace aicf {
 namespace {
@@ -35,6 +36,10 @@ class ImagesTest : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
+  ImageRequest Request(const abi::Problem& p) const {
+    return {kernel_, &p, abi::BestCandidate(*kernel_, p, device_)->variant};
+  }
+
   const abi::KernelInfo* kernel_ = abi::FindKernel("cuda.elementwise.map");
   const abi::DeviceSpec device_ = *abi::FindDevice("cuda");
   fs::path folder_;
@@ -52,7 +57,7 @@ TEST_F(ImagesTest, MissingCompilerIsNamed) {
   const std::string saved = before == nullptr ? "" : before;
   setenv("AICF_NVRTC", "/nonexistent/libnvrtc.so", 1);
   const abi::Problem p = Doubled(8);
-  const ImageRequest request{kernel_, &p};
+  const ImageRequest request = Request(p);
   const auto images = CompileImages({&request, 1}, device_, options_);
   if (before == nullptr)
     unsetenv("AICF_NVRTC");
@@ -66,7 +71,7 @@ TEST_F(ImagesTest, MissingCompilerIsNamed) {
 TEST_F(ImagesTest, EqualInstancesShareAnImageAndTheCacheGivesTheSameBytes) {
   if (const auto nvrtc = Nvrtc::Open(); !nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
   const abi::Problem a = Doubled(8), b = Doubled(9), again = Doubled(8);
-  const std::vector<ImageRequest> requests = {{kernel_, &a}, {kernel_, &b}, {kernel_, &again}};
+  const std::vector<ImageRequest> requests = {Request(a), Request(b), Request(again)};
   int calls = 0, last = 0;
   options_.progress = [&](std::string_view, int done, int total) {
     ++calls;
@@ -80,7 +85,7 @@ TEST_F(ImagesTest, EqualInstancesShareAnImageAndTheCacheGivesTheSameBytes) {
   EXPECT_EQ(first->from_cache, 0);
   EXPECT_EQ(calls, 2);
   EXPECT_EQ(last, 2);
-  EXPECT_EQ(first->images[1].symbol, abi::InstanceSymbol(kernel_->key, b));
+  EXPECT_EQ(first->images[1].symbol, abi::InstanceSymbol(kernel_->key, b, requests[1].variant));
   EXPECT_EQ(first->images[0].arch, "sm_90a");
   ASSERT_GE(first->images[0].cubin.size(), 64u);
   EXPECT_EQ(static_cast<char>(first->images[0].cubin[1]), 'E');  // an ELF file

@@ -30,7 +30,7 @@ struct PolicyClause {
 /// error.
 class Policy {
  public:
-  /// "gemm=cublaslt,conv=direct,node:*head*=fp32,step.12=cuda.conv.tensor_64x64".
+  /// "gemm=cublaslt,conv=direct,node:*head*=fp32,step.12=cuda.conv.tensor".
   /// Errors: kInvalidArgument naming the clause.
   static Result<Policy> Parse(std::string_view text);
   /// One clause, whose node pattern may hold commas.

@@ -56,13 +56,16 @@ bool IsEdge(std::string_view kind) {
 namespace {
 
 // Kinds whose passes look wishes up.
-constexpr std::array<std::string_view, 7> kEditable = {"fusion",    "epilogue", "prologue", "copy",
-                                                       "precision", "kernel",   "in-place"};
+constexpr std::array<std::string_view, 8> kEditable = {
+    "fusion", "epilogue", "prologue", "copy", "precision", "kernel", "parameters", "in-place"};
+
+// A kernel takes every legal set of its parameters, of which a decision lists the considered ones.
+bool TakesUnlisted(const Decision& d) { return d.kind == "parameters"; }
 
 bool IsEditable(const Decision& d) {
   if (std::ranges::find(kEditable, d.kind) == kEditable.end()) return false;
   if (IsEdge(d.kind)) return !d.into.empty();  // merging equal steps and dropping dead ones is not
-  return !d.alternatives.empty();
+  return !d.alternatives.empty() || TakesUnlisted(d);
 }
 
 std::string Choices(const Decision& d) {
@@ -90,7 +93,7 @@ Result<Wish> MakeWish(const Decision& decided, int occurrence, std::string choic
     return Error(Code::kInvalidArgument, origin, ": the decision ", Label(decided), " (",
                  decided.pass, ") cannot be changed by itself; --disable-pass leaves out a pass");
   }
-  if (!Lists(decided, choice)) {
+  if (!Lists(decided, choice) && !TakesUnlisted(decided)) {
     return Error(Code::kInvalidArgument, origin, ": '", choice, "' is no choice for ",
                  Label(decided), "; legal are ", Choices(decided));
   }
@@ -158,8 +161,8 @@ struct SetText {
 
 Status BadSet(std::string_view text) {
   return Error(Code::kInvalidArgument, "--set: expected step.N.KIND=CHOICE or ",
-               "node:NAME.KIND=CHOICE, where KIND is kernel, math, in-place, copy, fusion, ",
-               "epilogue or prologue, got '", text, "'");
+               "node:NAME.KIND=CHOICE, where KIND is kernel, parameters, math, in-place, ",
+               "copy, fusion, epilogue or prologue, got '", text, "'");
 }
 
 // Names of nodes hold dots and may hold '='; kinds hold neither.

@@ -11,13 +11,26 @@
 namespace aicf {
 namespace {
 
-struct Candidate {
-  const abi::KernelInfo* kernel;
-  std::string refusal;
+/// One candidate of a kernel with what it costs.
+struct Option {
+  abi::Candidate candidate;
   double cost_us = -1;
-  LibraryAlgorithm algorithm;
   double measured_us = -1;
   double spread_us = 0;
+};
+
+/// A kernel with the sentence that refuses it, or its options.
+struct Rated {
+  const abi::KernelInfo* kernel;
+  std::string refusal;
+  LibraryAlgorithm algorithm;
+  std::vector<Option> options;
+};
+
+/// One option of one kernel; both pointers are into a list of Rated.
+struct Pick {
+  const Rated* rated = nullptr;
+  const Option* option = nullptr;
 };
 
 bool RunsOn(const abi::KernelInfo& kernel, const abi::DeviceSpec& device) {
@@ -26,6 +39,12 @@ bool RunsOn(const abi::KernelInfo& kernel, const abi::DeviceSpec& device) {
 
 bool IsNamed(const abi::KernelInfo& kernel, std::string_view preferred) {
   return kernel.key.find(preferred) != std::string_view::npos;
+}
+
+// A policy names a kernel, or some of its candidates by their row.
+bool IsNamed(const Rated& rated, const Option& option, std::string_view preferred) {
+  return IsNamed(*rated.kernel, preferred) ||
+         option.candidate.row.find(preferred) != std::string::npos;
 }
 
 // Asks for the algorithm of a library's kernel; the sentence that refuses the kernel without one.
@@ -55,79 +74,95 @@ std::string RefuseMath(const abi::KernelInfo& kernel, const ir::LoweredStep& ste
   return StrCat("multiplies in ", used, ", ", wish->origin, " asks for ", wish->decision.choice);
 }
 
-// What the candidates cost. A library's kernel that the policy does not name has a measured time too.
+// What the options cost. A library's kernel that the policy does not name has a measured time too.
 void Price(const CostQuestion& question, const CompileOptions& options,
-           const abi::DeviceSpec& device, std::vector<Candidate>& candidates) {
+           const abi::DeviceSpec& device, std::vector<Rated>& rated) {
   const std::vector<KernelCost> costs = CostsOf(question, options, device);
-  for (Candidate& c : candidates) {
-    const auto at = std::ranges::find(question.kernels, c.kernel);
-    if (at == question.kernels.end()) continue;
-    const KernelCost& cost = costs[static_cast<size_t>(at - question.kernels.begin())];
-    c.measured_us = cost.measured_us;
-    c.spread_us = cost.spread_us;
-    if (c.refusal.empty()) c.cost_us = cost.predicted_us;
+  for (size_t q = 0; q < question.options.size(); ++q) {
+    const KernelOption& asked = question.options[q];
+    Rated& r = *std::ranges::find(rated, asked.kernel, &Rated::kernel);
+    r.options.push_back({asked.candidate, r.refusal.empty() ? costs[q].predicted_us : -1,
+                         costs[q].measured_us, costs[q].spread_us});
+  }
+  for (Rated& r : rated) {
+    if (r.refusal.empty() && r.options.empty()) {
+      r.refusal = "has no parameters that are legal for the problem";
+    }
   }
 }
 
 // `preferred`: what policy or wish name for the step; empty: nothing. `math`: the wish for its
 // precision; nullptr: none.
-std::vector<Candidate> Rate(const ir::Lowered& lowered, const ir::LoweredStep& step,
-                            const CompileOptions& options, const PassContext& context,
-                            std::string_view preferred, const Wish* math) {
+std::vector<Rated> Rate(const ir::Lowered& lowered, const ir::LoweredStep& step,
+                        const CompileOptions& options, const PassContext& context,
+                        std::string_view preferred, const Wish* math) {
   const abi::DeviceSpec& device = context.device;
-  std::vector<Candidate> candidates;
+  std::vector<Rated> rated;
   for (const abi::KernelInfo& kernel : abi::KernelsOf(step.problem.family)) {
     if (!RunsOn(kernel, device)) continue;
-    Candidate c{&kernel, RefuseStep(kernel, lowered, step, options, device), -1, {}};
-    if (c.refusal.empty()) c.refusal = RefuseMath(kernel, step, context, math);
-    if (c.refusal.empty() && kernel.backend == abi::Backend::kLibrary) {
-      c.refusal = FindAlgorithm(options, kernel, step, device, preferred, &c.algorithm);
+    Rated r{&kernel, RefuseStep(kernel, lowered, step, options, device), {}, {}};
+    if (r.refusal.empty()) r.refusal = RefuseMath(kernel, step, context, math);
+    if (r.refusal.empty() && kernel.backend == abi::Backend::kLibrary) {
+      r.refusal = FindAlgorithm(options, kernel, step, device, preferred, &r.algorithm);
     }
-    candidates.push_back(std::move(c));
+    rated.push_back(std::move(r));
   }
-  Price(QuestionOf(lowered, step, options, device), options, device, candidates);
-  return candidates;
+  Price(QuestionOf(lowered, step, options, device), options, device, rated);
+  return rated;
 }
 
 // Measured times decide where there are some: they are not compared with predictions.
-bool Cheaper(const Candidate& a, const Candidate& b) {
+bool Cheaper(const Option& a, const Option& b) {
   const bool a_measured = a.measured_us >= 0, b_measured = b.measured_us >= 0;
   if (a_measured != b_measured) return a_measured;
   return a_measured ? a.measured_us < b.measured_us : a.cost_us < b.cost_us;
 }
 
-// The fastest measured one, or the one that is predicted to be it where it is not slower by more than
-// the noise: two medians that differ by less say nothing.
-const Candidate* Cheapest(const std::vector<Candidate>& candidates, std::string_view preferred) {
-  const Candidate *best = nullptr, *predicted = nullptr;
-  for (const Candidate& c : candidates) {
-    if (!c.refusal.empty() || !IsNamed(*c.kernel, preferred)) continue;
-    if (best == nullptr || Cheaper(c, *best)) best = &c;
-    if (c.measured_us < 0) continue;
-    if (predicted == nullptr || c.cost_us < predicted->cost_us) predicted = &c;
+// The fastest measured option, or the one that is predicted to be it where it is not slower by more
+// than the noise: two medians that differ by less say nothing. Nothing where none `is_wanted`.
+template <class Wanted>
+Pick Cheapest(const std::vector<Rated>& rated, const Wanted& is_wanted) {
+  Pick best, predicted;
+  for (const Rated& r : rated) {
+    if (!r.refusal.empty()) continue;
+    for (const Option& o : r.options) {
+      if (!is_wanted(r, o)) continue;
+      if (best.option == nullptr || Cheaper(o, *best.option)) best = {&r, &o};
+      if (o.measured_us < 0) continue;
+      if (predicted.option == nullptr || o.cost_us < predicted.option->cost_us)
+        predicted = {&r, &o};
+    }
   }
-  if (predicted == nullptr) return best;
-  const double noise = std::max(best->spread_us, predicted->spread_us);
-  return predicted->measured_us - best->measured_us > noise ? best : predicted;
+  if (predicted.option == nullptr) return best;
+  const double noise = std::max(best.option->spread_us, predicted.option->spread_us);
+  return predicted.option->measured_us - best.option->measured_us > noise ? best : predicted;
 }
 
-std::string PolicyFailure(const std::vector<Candidate>& candidates, std::string_view preferred) {
-  for (const Candidate& c : candidates) {
-    if (IsNamed(*c.kernel, preferred)) {
-      return StrCat("policy asks for ", c.kernel->key, ", which ", c.refusal);
+// The best option of one kernel.
+Pick CheapestOf(const std::vector<Rated>& rated, const Rated& only) {
+  return Cheapest(rated, [&](const Rated& r, const Option&) { return &r == &only; });
+}
+
+std::string PolicyFailure(const std::vector<Rated>& rated, std::string_view preferred) {
+  for (const Rated& r : rated) {
+    if (IsNamed(*r.kernel, preferred)) {
+      return StrCat("policy asks for ", r.kernel->key, ", which ", r.refusal);
     }
   }
   return StrCat("policy asks for '", preferred, "', which names no kernel for this target");
 }
 
-std::string ReasonOf(const std::vector<Candidate>& candidates, const Candidate& chosen) {
+// Why `chosen` among the options: those of all kernels, or of its own one.
+std::string ReasonOf(const std::vector<Rated>& rated, const Option& chosen, const Rated* only) {
   int legal = 0, equal = 0;
   bool fastest = true;
-  for (const Candidate& c : candidates) {
-    if (!c.refusal.empty()) continue;
-    ++legal;
-    fastest = fastest && (c.measured_us < 0 || c.measured_us >= chosen.measured_us);
-    if (c.cost_us == chosen.cost_us) ++equal;
+  for (const Rated& r : rated) {
+    if (!r.refusal.empty() || (only != nullptr && &r != only)) continue;
+    for (const Option& o : r.options) {
+      ++legal;
+      fastest = fastest && (o.measured_us < 0 || o.measured_us >= chosen.measured_us);
+      if (o.cost_us == chosen.cost_us) ++equal;
+    }
   }
   if (legal == 1) return "only-legal";
   if (chosen.measured_us >= 0) return fastest ? "measured" : "tie-break";
@@ -147,15 +182,36 @@ Decision DecisionOf(const PassContext& context, size_t index, const ir::LoweredS
   return d;
 }
 
-void Record(PassContext& context, Decision d, const std::vector<Candidate>& candidates,
-            const Candidate& chosen, std::string reason) {
-  d.choice = chosen.kernel->key;
+// Every other kernel at its best.
+void RecordKernel(PassContext& context, Decision d, const std::vector<Rated>& rated,
+                  const Pick& chosen, std::string reason) {
+  d.choice = chosen.rated->kernel->key;
+  d.reason = std::move(reason);
+  d.cost_us = chosen.option->cost_us;
+  d.measured_us = chosen.option->measured_us;
+  for (const Rated& r : rated) {
+    if (&r == chosen.rated) continue;
+    const Option* best = CheapestOf(rated, r).option;
+    if (best == nullptr && !r.options.empty()) best = &r.options.front();
+    d.alternatives.push_back({std::string(r.kernel->key), r.refusal,
+                              best == nullptr ? -1 : best->cost_us,
+                              best == nullptr ? -1 : best->measured_us});
+  }
+  context.decisions->Record(std::move(d));
+}
+
+// The other parameter sets of the chosen kernel.
+void RecordParameters(PassContext& context, Decision d, const Rated& rated, const Option& chosen,
+                      std::string reason) {
+  if (rated.kernel->parameters.empty()) return;
+  d.choice = ToString(chosen.candidate.variant.parameters);
   d.reason = std::move(reason);
   d.cost_us = chosen.cost_us;
   d.measured_us = chosen.measured_us;
-  for (const Candidate& c : candidates) {
-    if (&c == &chosen) continue;
-    d.alternatives.push_back({std::string(c.kernel->key), c.refusal, c.cost_us, c.measured_us});
+  for (const Option& o : rated.options) {
+    std::string text = ToString(o.candidate.variant.parameters);
+    if (text == d.choice) continue;
+    d.alternatives.push_back({std::move(text), "", o.cost_us, o.measured_us});
   }
   context.decisions->Record(std::move(d));
 }
@@ -164,7 +220,7 @@ std::string ShortHash(const std::vector<uint8_t>& bytes) {
   return ToHex(HashBytes(std::as_bytes(std::span(bytes)))).substr(0, 16);
 }
 
-void RecordAlgorithm(PassContext& context, Decision d, const Candidate& chosen) {
+void RecordAlgorithm(PassContext& context, Decision d, const Rated& chosen) {
   const std::string_view library = chosen.kernel->key.substr(0, chosen.kernel->key.find('.'));
   d.choice =
       StrCat(library, " ", chosen.algorithm.library_version, ", algorithm ",
@@ -173,24 +229,24 @@ void RecordAlgorithm(PassContext& context, Decision d, const Candidate& chosen) 
   context.decisions->Record(std::move(d));
 }
 
-// The policy's kernel where it names one that can run the step; nullptr where there is no such
+// The policy's best option where it names one that can run the step; nothing where there is no such
 // wish. Errors: kUnsupported when the wish cannot be honoured and the policy is strict.
-Result<const Candidate*> ByPolicy(const std::vector<Candidate>& candidates,
-                                  std::string_view preferred, const CompileOptions& options,
-                                  const std::string& subject) {
-  if (preferred.empty()) return nullptr;
-  const Candidate* best = Cheapest(candidates, preferred);
-  if (best != nullptr) return best;
-  const std::string failure = PolicyFailure(candidates, preferred);
+Result<Pick> ByPolicy(const std::vector<Rated>& rated, std::string_view preferred,
+                      const CompileOptions& options, const std::string& subject) {
+  if (preferred.empty()) return Pick{};
+  const Pick best =
+      Cheapest(rated, [&](const Rated& r, const Option& o) { return IsNamed(r, o, preferred); });
+  if (best.option != nullptr) return best;
+  const std::string failure = PolicyFailure(rated, preferred);
   if (options.policy_strict) return Error(Code::kUnsupported, subject, ": ", failure);
   Log(LogLevel::kWarning, StrCat(subject, ": ", failure));
-  return nullptr;
+  return Pick{};
 }
 
-Status NoKernel(const std::vector<Candidate>& candidates, const std::string& subject,
+Status NoKernel(const std::vector<Rated>& rated, const std::string& subject,
                 const abi::DeviceSpec& device) {
   std::string why;
-  for (const Candidate& c : candidates) why += StrCat("; ", c.kernel->key, " ", c.refusal);
+  for (const Rated& r : rated) why += StrCat("; ", r.kernel->key, " ", r.refusal);
   return Error(Code::kUnsupported, subject, ": no kernel for ", device.name, why);
 }
 
@@ -203,17 +259,43 @@ const Wish* WishFor(const PassContext& context, Decision d, abi::Family family,
   return context.wishes == nullptr ? nullptr : context.wishes->Find(identity, occurrence);
 }
 
-// The kernel that a wish names. Errors: kUnsupported with the sentence that refuses it.
-Result<const Candidate*> ByWish(const std::vector<Candidate>& candidates, const Wish& wish,
-                                const std::string& subject) {
-  for (const Candidate& c : candidates) {
-    if (c.kernel->key != wish.decision.choice) continue;
-    if (c.refusal.empty()) return &c;
-    return Error(Code::kUnsupported, wish.origin, ": ", subject, ": ", c.kernel->key, " ",
-                 c.refusal);
+// The best option of the kernel that a wish names. Errors: kUnsupported with the sentence that
+// refuses it.
+Result<Pick> ByWish(const std::vector<Rated>& rated, const Wish& wish, const std::string& subject) {
+  for (const Rated& r : rated) {
+    if (r.kernel->key != wish.decision.choice) continue;
+    if (r.refusal.empty()) return CheapestOf(rated, r);
+    return Error(Code::kUnsupported, wish.origin, ": ", subject, ": ", r.kernel->key, " ",
+                 r.refusal);
   }
   return Error(Code::kInvalidArgument, wish.origin, ": ", subject, ": there is no kernel ",
                wish.decision.choice, " for this target");
+}
+
+// The option with the parameters that a wish asks for, which may be any legal ones. An option that
+// the kernel does not list is added to it. Errors: kUnsupported with the sentence that refuses
+// them.
+Result<Pick> WithParameters(Rated& rated, const ir::LoweredStep& step, const Wish& wish,
+                            const std::string& subject, const abi::DeviceSpec& device) {
+  const abi::KernelInfo& kernel = *rated.kernel;
+  const Result<abi::Parameters> wanted = abi::ParseParameters(wish.decision.choice);
+  if (!wanted.ok()) {
+    return Error(Code::kInvalidArgument, wish.origin, ": ", wanted.status().message());
+  }
+  for (const Option& o : rated.options) {
+    if (o.candidate.variant.parameters == *wanted) return Pick{&rated, &o};
+  }
+  std::string refusal = abi::CheckParameters(*wanted, kernel.parameters);
+  if (refusal.empty() && kernel.refuse != nullptr) {
+    refusal = kernel.refuse(step.problem, *wanted, device);
+  }
+  if (!refusal.empty()) {
+    return Error(Code::kUnsupported, wish.origin, ": ", subject, ": ", kernel.key, " ", refusal);
+  }
+  Option added;
+  added.candidate.variant = kernel.variant(step.problem, *wanted);
+  rated.options.push_back(std::move(added));
+  return Pick{&rated, &rated.options.back()};
 }
 
 /// Chooses the kernels of a program, one step after the other.
@@ -234,29 +316,47 @@ class Chooser {
     const std::string_view preferred =
         wish != nullptr ? std::string_view(wish->decision.choice)
                         : options_.policy.KernelFor(step.problem.family, step.sources);
-    const std::vector<Candidate> candidates =
-        Rate(lowered_, step, options_, context_, preferred, math);
+    std::vector<Rated> rated = Rate(lowered_, step, options_, context_, preferred, math);
     std::string reason = "policy";
-    const Candidate* best = nullptr;
+    Pick best;
     if (wish != nullptr) {
-      AICF_ASSIGN_OR_RETURN(best, ByWish(candidates, *wish, decision.subject));
+      AICF_ASSIGN_OR_RETURN(best, ByWish(rated, *wish, decision.subject));
     } else {
-      AICF_ASSIGN_OR_RETURN(best, ByPolicy(candidates, preferred, options_, decision.subject));
+      AICF_ASSIGN_OR_RETURN(best, ByPolicy(rated, preferred, options_, decision.subject));
     }
-    if (best == nullptr) {
-      best = Cheapest(candidates, "");
-      if (best == nullptr) return NoKernel(candidates, decision.subject, context_.device);
-      reason = ReasonOf(candidates, *best);
+    if (best.option == nullptr) {
+      best = Cheapest(rated, [](const Rated&, const Option&) { return true; });
+      if (best.option == nullptr) return NoKernel(rated, decision.subject, context_.device);
+      reason = ReasonOf(rated, *best.option, nullptr);
     }
-    Record(context_, decision, candidates, *best, reason);
-    if (best->kernel->backend == abi::Backend::kLibrary) {
-      RecordAlgorithm(context_, DecisionOf(context_, index, step, "algorithm"), *best);
+    RecordKernel(context_, decision, rated, best, reason);
+    AICF_RETURN_IF_ERROR(ChooseParameters(step, index, rated, best));
+    const abi::KernelInfo& kernel = *best.rated->kernel;
+    if (kernel.backend == abi::Backend::kLibrary) {
+      RecordAlgorithm(context_, DecisionOf(context_, index, step, "algorithm"), *best.rated);
     }
-    RecordPrecision(step, precision, *best->kernel, reason, context_);
-    return KernelChoice{best->kernel, best->algorithm};
+    RecordPrecision(step, precision, kernel, reason, context_);
+    return KernelChoice{&kernel, best.option->candidate.variant, best.rated->algorithm};
   }
 
  private:
+  // Within the chosen kernel: what a wish asks for, else what made the kernel the best.
+  Status ChooseParameters(const ir::LoweredStep& step, size_t index, std::vector<Rated>& rated,
+                          Pick& best) {
+    if (best.rated->kernel->parameters.empty()) return OkStatus();
+    const Decision decision = DecisionOf(context_, index, step, "parameters");
+    const Wish* wish = WishFor(context_, decision, step.problem.family, occurrences_);
+    std::string reason = ReasonOf(rated, *best.option, best.rated);
+    if (wish != nullptr) {
+      Rated& own = rated[static_cast<size_t>(best.rated - rated.data())];
+      AICF_ASSIGN_OR_RETURN(best,
+                            WithParameters(own, step, *wish, decision.subject, context_.device));
+      reason = "policy";
+    }
+    RecordParameters(context_, decision, *best.rated, *best.option, std::move(reason));
+    return OkStatus();
+  }
+
   const ir::Lowered& lowered_;
   const CompileOptions& options_;
   PassContext& context_;

@@ -1,4 +1,5 @@
-/// Arrow 4, kernels: one variant per step, from an ordered list in which every refusal has a sentence.
+/// Choosing kernels: one per step with its parameters, from an ordered list in which every refusal
+/// has a sentence.
 #pragma once
 
 #include <string>
@@ -13,19 +14,22 @@ std::string StepSubject(size_t index, const ir::LoweredStep& step);
 
 struct KernelChoice {
   const abi::KernelInfo* kernel = nullptr;
+  abi::Variant variant;
   LibraryAlgorithm algorithm;  ///< library kernels only
 };
 
-/// Chosen variant of every step, in order. Preference: a wish, the policy, then the lowest time among
-/// the variants that CompileOptions::costs has a measured one of (times that differ by less than their
-/// spread are a tie, which the prediction breaks), then the lowest predicted cost, ties to the earlier
-/// row. A library's kernel is a candidate only where the policy names it: its algorithm
-/// binds the artifact to one version of the library, and the machine that compiles must have it.
-/// Records one "kernel" decision per step with every alternative, an "algorithm" decision after
-/// that of a library's kernel, and one "precision" decision.
-/// Errors: kUnsupported when no variant takes a step, or when --policy-strict or a wish cannot be
-/// honoured.
+/// Chosen kernel and variant of every step, in order. Preference: a wish, the policy, then the
+/// lowest time among the candidates that CompileOptions::costs has a measured one of (times that
+/// differ by less than their spread are a tie, which the prediction breaks), then the lowest
+/// predicted cost, ties to the earlier row. A library's kernel is a candidate only where the policy
+/// names it: its algorithm binds the artifact to one version of the library, and the machine that
+/// compiles must have it. Records one "kernel" decision per step with every other kernel at its
+/// best candidate, a "parameters" decision with the kernel's other candidates where it has
+/// parameters, an "algorithm" decision after that of a library's kernel, and one "precision"
+/// decision. Errors: kUnsupported when no variant takes a step, or when --policy-strict or a wish
+/// cannot be honoured.
 Result<std::vector<KernelChoice>> ChooseKernels(const ir::Lowered& lowered,
-                                                const CompileOptions& options, PassContext& context);
+                                                const CompileOptions& options,
+                                                PassContext& context);
 
 }  // namespace aicf

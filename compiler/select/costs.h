@@ -10,9 +10,18 @@
 
 #include "base/status.h"
 #include "compiler/select/library_algorithms.h"
-#include "kernels/abi/kernel.h"
+#include "kernels/abi/choice.h"
 
 namespace aicf {
+
+/// One way to run a step: a kernel with one of its candidates. The pointer outlives every use.
+struct KernelOption {
+  const abi::KernelInfo* kernel = nullptr;
+  abi::Candidate candidate;
+
+  /// What timing caches and messages call it.
+  std::string Name() const { return abi::VariantName(kernel->key, candidate.variant.parameters); }
+};
 
 /// One step whose kernel is to be chosen. The pointers outlive the call.
 struct CostQuestion {
@@ -20,7 +29,7 @@ struct CostQuestion {
   const abi::Problem* problem = nullptr;
   /// What can run the step, in order of preference; a library's kernels too where the policy does
   /// not name them: they are measured to be compared with, and never chosen for their time.
-  std::vector<const abi::KernelInfo*> kernels;
+  std::vector<KernelOption> options;
   bool open = true;  ///< false: the policy has decided, whatever the times say
 };
 
@@ -38,7 +47,7 @@ class CostSource {
   /// Errors: end the compilation.
   virtual Status Prepare(std::span<const CostQuestion> questions,
                          const abi::DeviceSpec& device) = 0;
-  /// Costs of the question's kernels, in their order.
+  /// Costs of the question's options, in their order.
   virtual std::vector<KernelCost> CostsOf(const CostQuestion& question,
                                           const abi::DeviceSpec& device) = 0;
   /// A library's algorithm that was recorded when the problem was measured.

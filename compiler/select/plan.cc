@@ -63,14 +63,12 @@ class PlanBuilder {
     step.inputs = from.inputs;
     step.outputs = from.outputs;
     step.guards = from.guards;
+    schema::SetVariant(step, chosen_[s].variant);
     if (kernel.backend == abi::Backend::kLibrary) {
       step.algorithm = chosen_[s].algorithm.bytes;
       step.library_version = chosen_[s].algorithm.library_version;
       step.workspace_bytes = chosen_[s].algorithm.workspace_bytes;
-    } else {
-      step.workspace_bytes = kernel.workspace_bytes(from.problem, context_.device);
     }
-    if (kernel.launch != nullptr) step.launch = kernel.launch(from.problem, context_.device);
     if (kernel.packed_bytes != nullptr) PackInputs(kernel, step);
     program_.steps.push_back(std::move(step));
   }
@@ -80,7 +78,8 @@ class PlanBuilder {
       const uint64_t bytes = kernel.packed_bytes(step.problem, static_cast<int>(k));
       if (bytes == 0) continue;
       std::vector<std::byte> packed(bytes);
-      kernel.pack(step.problem, static_cast<int>(k), data_[step.inputs[k]].bytes().data(), packed.data());
+      kernel.pack(step.problem, static_cast<int>(k), data_[step.inputs[k]].bytes().data(),
+                  packed.data());
       schema::Buffer buffer = program_.buffers[step.inputs[k]];
       buffer.name = StrCat(buffer.name, " packed for ", kernel.key, " #", program_.steps.size());
       buffer.dtype = DType::kU8;
@@ -89,7 +88,8 @@ class PlanBuilder {
       step.inputs[k] = static_cast<uint32_t>(program_.buffers.size());
       step.packed_inputs |= 1u << k;
       program_.buffers.push_back(std::move(buffer));
-      data_.push_back(ir::Tensor::Own(DType::kU8, Dims{static_cast<int64_t>(bytes)}, std::move(packed)));
+      data_.push_back(
+          ir::Tensor::Own(DType::kU8, Dims{static_cast<int64_t>(bytes)}, std::move(packed)));
     }
   }
 
@@ -115,7 +115,8 @@ class PlanBuilder {
     return OkStatus();
   }
 
-  // Packing leaves the unpacked constants behind; buffers nothing names take no place in the artifact.
+  // Packing leaves the unpacked constants behind; buffers nothing names take no place in the
+  // artifact.
   void DropUnusedConstants() {
     std::vector<bool> used(program_.buffers.size(), false);
     for (const schema::Step& step : program_.steps) {
@@ -159,7 +160,7 @@ class PlanBuilder {
 
   static void NameSymbol(schema::Step& step) {
     if (step.kernel.starts_with("cuda.")) {
-      step.symbol = abi::InstanceSymbol(step.kernel, step.problem);
+      step.symbol = abi::InstanceSymbol(step.kernel, step.problem, schema::VariantOf(step));
     }
   }
 
@@ -172,7 +173,7 @@ class PlanBuilder {
     std::vector<ImageRequest> requests;
     for (size_t s = 0; s < program_.steps.size(); ++s) {
       if (chosen_[s].kernel->backend != abi::Backend::kCuda) continue;
-      requests.push_back({chosen_[s].kernel, &program_.steps[s].problem});
+      requests.push_back({chosen_[s].kernel, &program_.steps[s].problem, chosen_[s].variant});
     }
     ImageOptions image_options;
     image_options.cache_dir = options_.kernel_cache_dir;

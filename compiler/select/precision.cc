@@ -44,8 +44,10 @@ Alternative InMode(const ir::LoweredStep& step, MathMode mode, const abi::Device
     const std::string why = kernel.supports(p, device);
     if (why.empty()) {
       if (UsedMath(kernel, p, device) != mode) continue;
-      const double cost = tune::BuiltInFit(device).Predict(kernel, p, device);
-      if (!best || cost < *best) best = cost;
+      for (const abi::Candidate& c : abi::CandidatesOf(kernel, p, device)) {
+        const double cost = tune::BuiltInFit(device).Predict(c, p.math);
+        if (!best || cost < *best) best = cost;
+      }
     } else if (refusal.empty() && why != kernel.supports(exact, device)) {
       // Refused for the mode's sake; one that takes the problem in no mode says nothing about it.
       refusal = StrCat("capability: ", kernel.key, ": ", why);

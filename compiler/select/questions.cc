@@ -42,8 +42,10 @@ CostQuestion QuestionOf(const ir::Lowered& lowered, const ir::LoweredStep& step,
                         const CompileOptions& options, const abi::DeviceSpec& device) {
   CostQuestion question{"", &step.problem, {}, true};
   for (const abi::KernelInfo& kernel : abi::KernelsOf(step.problem.family)) {
-    if (RunsOn(kernel, device) && RefuseStep(kernel, lowered, step, options, device).empty()) {
-      question.kernels.push_back(&kernel);
+    if (!RunsOn(kernel, device)) continue;
+    if (!RefuseStep(kernel, lowered, step, options, device).empty()) continue;
+    for (abi::Candidate& candidate : abi::CandidatesOf(kernel, step.problem, device)) {
+      question.options.push_back({&kernel, std::move(candidate)});
     }
   }
   return question;

@@ -15,8 +15,8 @@ std::string RefuseStep(const abi::KernelInfo& kernel, const ir::Lowered& lowered
                        const ir::LoweredStep& step, const CompileOptions& options,
                        const abi::DeviceSpec& device);
 
-/// The question about a step, without its subject: all kernels of the device that RefuseStep lets
-/// pass.
+/// The question about a step, without its subject: all candidates of all kernels of the device that
+/// RefuseStep lets pass.
 CostQuestion QuestionOf(const ir::Lowered& lowered, const ir::LoweredStep& step,
                         const CompileOptions& options, const abi::DeviceSpec& device);
 
@@ -31,7 +31,7 @@ Result<LibraryAlgorithm> AskForAlgorithm(const CompileOptions& options,
                                          const abi::KernelInfo& kernel, const abi::Problem& problem,
                                          const abi::DeviceSpec& device);
 
-/// The source's costs of the question's kernels, or the predicted ones without a source.
+/// The source's costs of the question's options, or the predicted ones without a source.
 std::vector<KernelCost> CostsOf(const CostQuestion& question, const CompileOptions& options,
                                 const abi::DeviceSpec& device);
 

@@ -56,7 +56,8 @@ class BenchBuilder {
   }
 
   void AddStep(const BenchKernel& k, const std::vector<uint32_t>& inputs) {
-    const abi::KernelInfo& kernel = *k.kernel;
+    const abi::KernelInfo& kernel = *k.option->kernel;
+    const abi::Variant& variant = k.option->candidate.variant;
     schema::Step step;
     step.sources = {std::string(kernel.key)};
     step.kernel = kernel.key;
@@ -65,17 +66,15 @@ class BenchBuilder {
     for (const abi::View& out : problem_.outputs) {
       step.outputs.push_back(AddBuffer(out, schema::Role::kTemp));
     }
+    schema::SetVariant(step, variant);
     if (k.algorithm != nullptr) {
       step.algorithm = k.algorithm->bytes;
       step.library_version = k.algorithm->library_version;
       step.workspace_bytes = k.algorithm->workspace_bytes;
-    } else {
-      step.workspace_bytes = kernel.workspace_bytes(problem_, device_);
     }
-    if (kernel.launch != nullptr) step.launch = kernel.launch(problem_, device_);
     if (kernel.packed_bytes != nullptr) PackInputs(kernel, step);
     if (kernel.backend == abi::Backend::kCuda) {
-      step.symbol = abi::InstanceSymbol(kernel.key, problem_);
+      step.symbol = abi::InstanceSymbol(kernel.key, problem_, variant);
     }
     if (k.image != nullptr) step.image = AppendImage(*k.image, program_, images_);
     program_.steps.push_back(std::move(step));

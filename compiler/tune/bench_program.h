@@ -8,14 +8,14 @@
 
 #include "base/status.h"
 #include "compiler/codegen/images.h"
-#include "compiler/select/library_algorithms.h"
+#include "compiler/select/costs.h"
 #include "kernels/abi/kernel.h"
 #include "schema/artifact.h"
 
 namespace aicf::tune {
 
 struct BenchKernel {
-  const abi::KernelInfo* kernel = nullptr;
+  const KernelOption* option = nullptr;
   const CompiledImage* image = nullptr;         ///< cuda.* only; nullptr on all: nothing to run
   const LibraryAlgorithm* algorithm = nullptr;  ///< library kernels only
 };

@@ -14,7 +14,9 @@ std::string NamesOf(const std::vector<DeviceId>& devices) {
   return names.empty() ? "none" : names;
 }
 
-bool IsLibrary(const abi::KernelInfo* kernel) { return kernel->backend == abi::Backend::kLibrary; }
+bool IsLibrary(const KernelOption& option) {
+  return option.kernel->backend == abi::Backend::kLibrary;
+}
 
 }  // namespace
 
@@ -77,10 +79,10 @@ Status CachedCosts::CheckMisses(std::span<const CostQuestion> questions) const {
   int misses = 0;
   std::string named;
   for (const CostQuestion& q : questions) {
-    if (!q.open || std::ranges::count_if(q.kernels, std::not_fn(IsLibrary)) < 2) continue;
+    if (!q.open || std::ranges::count_if(q.options, std::not_fn(IsLibrary)) < 2) continue;
     const std::string hash = HashOf(*q.problem);
-    const bool hit = std::ranges::any_of(q.kernels, [&](const abi::KernelInfo* k) {
-      return !IsLibrary(k) && id_ && cache_.Find(*id_, hash, k->key) != nullptr;
+    const bool hit = std::ranges::any_of(q.options, [&](const KernelOption& o) {
+      return !IsLibrary(o) && id_ && cache_.Find(*id_, hash, o.Name()) != nullptr;
     });
     if (hit) continue;
     if (++misses > kNamed) continue;
@@ -93,28 +95,29 @@ Status CachedCosts::CheckMisses(std::span<const CostQuestion> questions) const {
                misses > kNamed ? "; and more" : "");
 }
 
-double CachedCosts::Predict(const abi::KernelInfo& kernel, const abi::Problem& problem,
+double CachedCosts::Predict(const abi::Candidate& candidate, abi::MathMode math,
                             const abi::DeviceSpec& device) {
-  const CostFit* fit = fit_.Find(kernel.key, problem.math);
-  if (fit == nullptr) return BuiltInFit(device).Predict(kernel, problem, device);
+  const CostFit* fit = fit_.Find(candidate.row, math);
+  if (fit == nullptr) return BuiltInFit(device).Predict(candidate, math);
   // What was found under the family's row is found there again.
-  const std::string_view math = MathModeName(problem.math);
-  const bool own = fit_.rows().contains({std::string(kernel.key), std::string(math)});
-  used_.PutFit(*id_, own ? std::string(kernel.key) : FamilyRow(kernel.key), own ? math : "*", *fit);
-  return fit_.Predict(kernel, problem, device);
+  const std::string name(MathModeName(math));
+  const bool own = fit_.rows().contains({candidate.row, name});
+  used_.PutFit(*id_, own ? candidate.row : FamilyRow(candidate.row), own ? name : "*", *fit);
+  return fit_.Predict(candidate, math);
 }
 
 std::vector<KernelCost> CachedCosts::CostsOf(const CostQuestion& question,
                                              const abi::DeviceSpec& device) {
   const std::string hash = id_ ? HashOf(*question.problem) : "";
   std::vector<KernelCost> costs;
-  for (const abi::KernelInfo* kernel : question.kernels) {
-    KernelCost cost{Predict(*kernel, *question.problem, device), -1};
-    const Timing* timing = id_ ? cache_.Find(*id_, hash, kernel->key) : nullptr;
+  for (const KernelOption& option : question.options) {
+    KernelCost cost{Predict(option.candidate, question.problem->math, device), -1};
+    const std::string name = option.Name();
+    const Timing* timing = id_ ? cache_.Find(*id_, hash, name) : nullptr;
     if (timing != nullptr) {
       cost.measured_us = timing->median_us;
       cost.spread_us = timing->spread_us;
-      used_.Copy(cache_, *id_, hash, kernel->key);
+      used_.Copy(cache_, *id_, hash, name);
     }
     costs.push_back(cost);
   }
@@ -135,8 +138,8 @@ std::optional<LibraryAlgorithm> CachedCosts::AlgorithmOf(const abi::Problem& pro
 std::vector<KernelCost> PredictedCosts(const CostQuestion& question,
                                        const abi::DeviceSpec& device) {
   std::vector<KernelCost> costs;
-  for (const abi::KernelInfo* kernel : question.kernels) {
-    costs.push_back({BuiltInFit(device).Predict(*kernel, *question.problem, device), -1});
+  for (const KernelOption& option : question.options) {
+    costs.push_back({BuiltInFit(device).Predict(option.candidate, question.problem->math), -1});
   }
   return costs;
 }

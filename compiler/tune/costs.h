@@ -60,7 +60,7 @@ class CachedCosts final : public CostSource {
   Status Open(const abi::DeviceSpec& device);
   Status FindDevice(const abi::DeviceSpec& device);
   Status CheckMisses(std::span<const CostQuestion> questions) const;
-  double Predict(const abi::KernelInfo& kernel, const abi::Problem& problem,
+  double Predict(const abi::Candidate& candidate, abi::MathMode math,
                  const abi::DeviceSpec& device);
 
   TimingCache cache_;

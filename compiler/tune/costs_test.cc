@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compiler/compiler.h"
 #include "compiler/tune/testing.h"
 
@@ -58,13 +60,19 @@ Planned Plan(CostSource* costs, const std::string& policy = "") {
   return planned;
 }
 
+// What a timing cache calls the variant of a step.
+std::string NameOfStep(const Planned& planned, size_t step) {
+  const schema::Step& s = planned.contents->program.steps[step];
+  return abi::VariantName(s.kernel, s.parameters);
+}
+
 Timing Us(double us) { return {us, 0.1, 15, "nvrtc-13.0", {}}; }
 
 TimingCache CacheWhereTheOddOneWins() {
   TimingCache cache;
   const abi::Problem p = Product(256, 256, 256);
-  cache.Put(kH200, p, "cuda.gemm.tiled_64x64", Us(20));
-  cache.Put(kH200, p, kOdd, Us(12));
+  cache.Put(kH200, p, testing::NameOf(p, "cuda.gemm.tiled_64x64"), Us(20));
+  cache.Put(kH200, p, testing::NameOf(p, kOdd), Us(12));
   cache.Put(kH200, p, "cublaslt.matmul", {3, 0.1, 15, "cublaslt-130100", {{7, 8}, 130100, 512}});
   return cache;
 }
@@ -72,65 +80,69 @@ TimingCache CacheWhereTheOddOneWins() {
 TEST(CachedCosts, MeasuredTimesDecideAndAreRecorded) {
   const Planned predicted = Plan(nullptr);
   ASSERT_TRUE(predicted.contents.ok()) << predicted.contents.status().ToString();
-  EXPECT_NE(predicted.contents->program.steps[0].kernel, kOdd);
+  EXPECT_NE(NameOfStep(predicted, 0), testing::NameOf(Product(256, 256, 256), kOdd));
   EXPECT_EQ(predicted.decisions.decisions()[0].reason, "predicted");
   EXPECT_LT(predicted.decisions.decisions()[0].measured_us, 0);
 
   CachedCosts costs(CacheWhereTheOddOneWins(), {});
   const Planned planned = Plan(&costs);
   ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
-  EXPECT_EQ(planned.contents->program.steps[0].kernel, kOdd);
+  EXPECT_EQ(NameOfStep(planned, 0), testing::NameOf(Product(256, 256, 256), kOdd));
   const Decision& d = planned.decisions.decisions()[0];
   EXPECT_EQ(d.reason, "measured");
   EXPECT_EQ(d.measured_us, 12);
   EXPECT_GT(d.cost_us, 0);
-  int measured = 0;
   for (const Alternative& a : d.alternatives) {
-    if (a.measured_us >= 0) ++measured;
     // Faster, but chosen only where the policy names it: the comparison is there all the same.
     if (a.choice == "cublaslt.matmul") {
       EXPECT_EQ(a.measured_us, 3);
       EXPECT_NE(a.refusal, "");
     }
   }
-  EXPECT_EQ(measured, 2);
+  // The other tile is an alternative among the kernel's parameters.
+  const Decision& parameters = planned.decisions.decisions()[1];
+  EXPECT_EQ(parameters.kind, "parameters");
+  EXPECT_EQ(parameters.reason, "measured");
+  const auto slower = [](const Alternative& a) { return a.measured_us == 20; };
+  EXPECT_EQ(std::ranges::count_if(parameters.alternatives, slower), 1);
 }
 
 TEST(CachedCosts, UnmeasuredKernelsCompeteOnlyWhereNothingIsMeasured) {
   // Measured far above every prediction: still the choice, since a prediction is no time.
   TimingCache cache;
-  cache.Put(kH200, Product(256, 256, 256), kOdd, Us(5000));
+  cache.Put(kH200, Product(256, 256, 256), testing::NameOf(Product(256, 256, 256), kOdd), Us(5000));
   CachedCosts costs(cache, {});
-  EXPECT_EQ(Plan(&costs).contents->program.steps[0].kernel, kOdd);
+  EXPECT_EQ(NameOfStep(Plan(&costs), 0), testing::NameOf(Product(256, 256, 256), kOdd));
   TimingCache other;
-  other.Put(kH200, Product(8, 8, 8), kOdd, Us(1));
+  other.Put(kH200, Product(8, 8, 8), testing::NameOf(Product(8, 8, 8), kOdd), Us(1));
   CachedCosts elsewhere(other, {});
   const Planned planned = Plan(&elsewhere);
   EXPECT_EQ(planned.decisions.decisions()[0].reason, "predicted");
 }
 
 TEST(CachedCosts, DifferencesWithinTheNoiseChangeNoChoice) {
-  const std::string predicted = Plan(nullptr).contents->program.steps[0].kernel;
+  const std::string predicted = NameOfStep(Plan(nullptr), 0);
   const abi::Problem p = Product(256, 256, 256);
   const auto plan = [&](double spread) {
     TimingCache cache;
     cache.Put(kH200, p, predicted, {12.3, spread, 15, "v", {}});
-    cache.Put(kH200, p, kOdd, {12.0, spread / 2, 15, "v", {}});
+    cache.Put(kH200, p, testing::NameOf(p, kOdd), {12.0, spread / 2, 15, "v", {}});
     CachedCosts costs(cache, {});
     return Plan(&costs);
   };
   const Planned noisy = plan(0.4), clear = plan(0.2);
-  EXPECT_EQ(noisy.contents->program.steps[0].kernel, predicted);
+  EXPECT_EQ(NameOfStep(noisy, 0), predicted);
   EXPECT_EQ(noisy.decisions.decisions()[0].reason, "tie-break");
   EXPECT_EQ(noisy.decisions.decisions()[0].measured_us, 12.3);
-  EXPECT_EQ(clear.contents->program.steps[0].kernel, kOdd);
+  EXPECT_EQ(NameOfStep(clear, 0), testing::NameOf(Product(256, 256, 256), kOdd));
   EXPECT_EQ(clear.decisions.decisions()[0].reason, "measured");
 }
 
 TEST(CachedCosts, ThePolicyComesFirst) {
   CachedCosts costs(CacheWhereTheOddOneWins(), {});
   const Planned planned = Plan(&costs, "tiled_64x64");
-  EXPECT_EQ(planned.contents->program.steps[0].kernel, "cuda.gemm.tiled_64x64");
+  EXPECT_EQ(NameOfStep(planned, 0),
+            testing::NameOf(Product(256, 256, 256), "cuda.gemm.tiled_64x64"));
   EXPECT_EQ(planned.decisions.decisions()[0].reason, "policy");
 }
 
@@ -149,7 +161,8 @@ TEST(CachedCosts, WhatWasUsedGivesTheSameAnswersAgain) {
   TimingCache cache = CacheWhereTheOddOneWins();
   // Times of other problems, which correct this one's predictions.
   for (int64_t n : {32, 64, 128, 512}) {
-    cache.Put(kH200, Product(n, n, n), "cuda.gemm.tiled_32x32", Us(static_cast<double>(n)));
+    cache.Put(kH200, Product(n, n, n), testing::NameOf(Product(n, n, n), "cuda.gemm.tiled_32x32"),
+              Us(static_cast<double>(n)));
   }
   CachedCosts costs(cache, {});
   const Planned first = Plan(&costs);
@@ -171,7 +184,8 @@ TEST(CachedCosts, WhatWasUsedGivesTheSameAnswersAgain) {
 TEST(CachedCosts, TheDeviceIsTheOnlyOneOrTheNamedOne) {
   TimingCache cache = CacheWhereTheOddOneWins();
   const DeviceId h100{"cuda:sm_90a", "NVIDIA H100"};
-  cache.Put(h100, Product(256, 256, 256), "cuda.gemm.tiled_32x32", Us(1));
+  cache.Put(h100, Product(256, 256, 256),
+            testing::NameOf(Product(256, 256, 256), "cuda.gemm.tiled_32x32"), Us(1));
   cache.Put({"cpu", "Some CPU"}, Product(256, 256, 256), "cpu.gemm.ref", Us(1));
   CachedCosts unnamed(cache, {});
   const Status several = Plan(&unnamed).contents.status();
@@ -179,9 +193,10 @@ TEST(CachedCosts, TheDeviceIsTheOnlyOneOrTheNamedOne) {
   EXPECT_NE(several.message().find("\"NVIDIA H100\", \"NVIDIA H200\""), std::string::npos)
       << several.message();
   CachedCosts first(cache, {.device_name = "NVIDIA H100"});
-  EXPECT_EQ(Plan(&first).contents->program.steps[0].kernel, "cuda.gemm.tiled_32x32");
+  EXPECT_EQ(NameOfStep(Plan(&first), 0),
+            testing::NameOf(Product(256, 256, 256), "cuda.gemm.tiled_32x32"));
   CachedCosts second(cache, {.device_name = "NVIDIA H200"});
-  EXPECT_EQ(Plan(&second).contents->program.steps[0].kernel, kOdd);
+  EXPECT_EQ(NameOfStep(Plan(&second), 0), testing::NameOf(Product(256, 256, 256), kOdd));
   CachedCosts third(cache, {.device_name = "Some CPU"});
   const Status missing = Plan(&third).contents.status();
   EXPECT_EQ(missing.code(), Code::kInvalidArgument);
@@ -191,7 +206,7 @@ TEST(CachedCosts, TheDeviceIsTheOnlyOneOrTheNamedOne) {
 
 TEST(CachedCosts, AMissIsAnErrorOnlyWhereItIsAskedFor) {
   TimingCache other;
-  other.Put(kH200, Product(8, 8, 8), kOdd, Us(1));
+  other.Put(kH200, Product(8, 8, 8), testing::NameOf(Product(8, 8, 8), kOdd), Us(1));
   CachedCosts lenient(other, {});
   EXPECT_TRUE(Plan(&lenient).contents.ok());
   CachedCosts strict(other, {.error_on_miss = true});

@@ -54,12 +54,48 @@ CostFit RobustFit(std::span<const FitPoint> points) {
   return fit;
 }
 
-/// A measured kernel of a problem that this build still understands.
+/// A measured candidate of a problem that this build still understands.
 struct MeasuredKernel {
   const std::string* problem;
-  const abi::KernelInfo* kernel;
+  std::string name;  ///< of the variant
+  std::string row;
+  bool library;
   abi::MathMode math;
   FitPoint point;
+};
+
+/// What this build considers for one problem, by the names of the variants.
+class OptionsByName {
+ public:
+  struct Option {
+    std::string row;
+    double cost_us;
+    bool library;
+  };
+
+  OptionsByName(std::string_view text, const abi::DeviceSpec& device) {
+    Result<abi::Problem> problem = abi::ParseProblem(text);
+    if (!problem.ok() || !abi::ValidateProblem(*problem).ok()) return;
+    math_ = problem->math;
+    for (const abi::KernelInfo& kernel : abi::KernelsOf(problem->family)) {
+      if (!kernel.supports(*problem, device).empty()) continue;
+      const bool library = kernel.backend == abi::Backend::kLibrary;
+      for (abi::Candidate& c : abi::CandidatesOf(kernel, *problem, device)) {
+        options_[abi::VariantName(kernel.key, c.variant.parameters)] = {std::move(c.row), c.cost_us,
+                                                                        library};
+      }
+    }
+  }
+
+  const Option* Find(const std::string& name) const {
+    const auto found = options_.find(name);
+    return found == options_.end() ? nullptr : &found->second;
+  }
+  abi::MathMode math() const { return math_; }
+
+ private:
+  abi::MathMode math_ = abi::MathMode::kFp32;
+  std::map<std::string, Option> options_;
 };
 
 std::vector<MeasuredKernel> MeasuredKernels(const TimingCache& cache, const DeviceId& id,
@@ -68,29 +104,30 @@ std::vector<MeasuredKernel> MeasuredKernels(const TimingCache& cache, const Devi
   const TimingCache::Times* times = cache.TimesOf(id);
   if (times == nullptr) return found;
   const std::string* parsed = nullptr;
-  std::optional<abi::Problem> problem;
+  std::optional<OptionsByName> options;
   for (const auto& [key, timing] : *times) {
     if (parsed == nullptr || *parsed != key.problem) {
       parsed = &key.problem;
-      problem.reset();
-      Result<abi::Problem> read = abi::ParseProblem(cache.TextOf(key.problem));
-      if (read.ok() && abi::ValidateProblem(*read).ok()) problem = *std::move(read);
+      options.emplace(cache.TextOf(key.problem), device);
     }
-    const abi::KernelInfo* kernel = abi::FindKernel(key.kernel);
-    if (!problem || kernel == nullptr || kernel->family != problem->family) continue;
-    if (!kernel->supports(*problem, device).empty()) continue;
-    const double predicted = kernel->cost_us(*problem, device);
+    const OptionsByName::Option* option = options->Find(key.kernel);
+    if (option == nullptr) continue;
+    const double predicted = option->cost_us;
     if (!(predicted > 0) || !std::isfinite(predicted) || !(timing.median_us > 0)) continue;
-    found.push_back({&key.problem, kernel, problem->math, {predicted, timing.median_us}});
+    found.push_back({&key.problem,
+                     key.kernel,
+                     option->row,
+                     option->library,
+                     options->math(),
+                     {predicted, timing.median_us}});
   }
   return found;
 }
 
-const abi::KernelInfo* Fastest(const std::vector<const MeasuredKernel*>& runners,
-                               const auto& cost) {
+const std::string& Fastest(const std::vector<const MeasuredKernel*>& runners, const auto& cost) {
   const MeasuredKernel* best =
       *std::ranges::min_element(runners, {}, [&](const MeasuredKernel* m) { return cost(*m); });
-  return best->kernel;
+  return best->name;
 }
 
 double Quantile(std::vector<double> values, double q) {
@@ -121,25 +158,23 @@ std::string FamilyRow(std::string_view kernel) {
   return StrCat(kernel.substr(0, dot), ".*");
 }
 
-const CostFit* FitTable::Find(std::string_view kernel, abi::MathMode math) const {
-  auto row = rows_.find({std::string(kernel), std::string(MathModeName(math))});
-  if (row == rows_.end()) row = rows_.find({FamilyRow(kernel), "*"});
-  return row == rows_.end() ? nullptr : &row->second;
+const CostFit* FitTable::Find(std::string_view row, abi::MathMode math) const {
+  auto found = rows_.find({std::string(row), std::string(MathModeName(math))});
+  if (found == rows_.end()) found = rows_.find({FamilyRow(row), "*"});
+  return found == rows_.end() ? nullptr : &found->second;
 }
 
-double FitTable::Predict(const abi::KernelInfo& kernel, const abi::Problem& problem,
-                         const abi::DeviceSpec& device) const {
-  const double cost = kernel.cost_us(problem, device);
-  const CostFit* fit = Find(kernel.key, problem.math);
-  return fit == nullptr ? cost : fit->Apply(cost);
+double FitTable::Predict(const abi::Candidate& candidate, abi::MathMode math) const {
+  const CostFit* fit = Find(candidate.row, math);
+  return fit == nullptr ? candidate.cost_us : fit->Apply(candidate.cost_us);
 }
 
 FitTable FitCosts(const TimingCache& cache, const DeviceId& id, const abi::DeviceSpec& device) {
   std::map<std::string, std::vector<FitPoint>> families;
   std::map<std::pair<std::string, std::string>, std::vector<FitPoint>> kernels;
   for (const MeasuredKernel& m : MeasuredKernels(cache, id, device)) {
-    kernels[{std::string(m.kernel->key), std::string(MathModeName(m.math))}].push_back(m.point);
-    families[FamilyRow(m.kernel->key)].push_back(m.point);
+    kernels[{m.row, std::string(MathModeName(m.math))}].push_back(m.point);
+    families[FamilyRow(m.row)].push_back(m.point);
   }
   FitTable::Rows rows;
   for (const auto& [family, points] : families) rows[{family, "*"}] = FitPoints(points, {});
@@ -200,22 +235,22 @@ FitQuality Judge(const FitTable& table, const TimingCache& cache, const DeviceId
   std::map<std::string, std::vector<const MeasuredKernel*>> problems;
   const std::vector<MeasuredKernel> all = MeasuredKernels(cache, id, device);
   const auto predict = [&](const MeasuredKernel& m) {
-    const CostFit* fit = table.Find(m.kernel->key, m.math);
+    const CostFit* fit = table.Find(m.row, m.math);
     return fit == nullptr ? m.point.predicted_us : fit->Apply(m.point.predicted_us);
   };
   for (const MeasuredKernel& m : all) {
     errors.push_back(std::abs(predict(m) / m.point.measured_us - 1));
-    if (m.kernel->backend != abi::Backend::kLibrary) problems[*m.problem].push_back(&m);
+    if (!m.library) problems[*m.problem].push_back(&m);
   }
   double logs = 0;
   for (const auto& [hash, runners] : problems) {
     if (runners.size() < 2) continue;
     const auto measured = [](const MeasuredKernel& m) { return m.point.measured_us; };
-    const abi::KernelInfo* chosen = Fastest(runners, predict);
+    const std::string& chosen = Fastest(runners, predict);
     double best = 1e300, taken = 0;
     for (const MeasuredKernel* m : runners) {
       best = std::min(best, measured(*m));
-      if (m->kernel == chosen) taken = measured(*m);
+      if (m->name == chosen) taken = measured(*m);
     }
     ++quality.problems;
     quality.near_best += taken <= 1.3 * best ? 1 : 0;

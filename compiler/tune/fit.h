@@ -1,6 +1,6 @@
 /// Predictions corrected by measurements: of every kernel and math mode, measured ~ scale *
 /// predicted
-/// + offset. The prediction itself (abi::KernelInfo::cost_us) stays a roofline that knows no
+/// + offset. The prediction itself (abi::Candidate::cost_us) stays a roofline that knows no
 /// machine it has not been told of; what it gets wrong about a kernel by a constant factor is put
 /// right here.
 #pragma once
@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "compiler/tune/cost_fit.h"
 #include "compiler/tune/timing_cache.h"
-#include "kernels/abi/kernel.h"
+#include "kernels/abi/choice.h"
 
 namespace aicf::tune {
 
@@ -30,7 +30,8 @@ struct FitPoint {
 /// left out.
 CostFit FitPoints(std::span<const FitPoint> points, const CostFit& prior);
 
-/// Corrections for one device. A kernel without one of its own takes its family's
+/// Corrections for one device, by rows of candidates. One without a correction of its own takes its
+/// family's
 /// ("cuda.gemm.*", any math mode), which is fitted to all kernels of the family.
 class FitTable {
  public:
@@ -39,10 +40,11 @@ class FitTable {
   FitTable() = default;
   explicit FitTable(Rows rows) : rows_(std::move(rows)) {}
 
-  /// The row that corrects the kernel; nullptr when the prediction stands.
-  const CostFit* Find(std::string_view kernel, abi::MathMode math) const;
-  double Predict(const abi::KernelInfo& kernel, const abi::Problem& problem,
-                 const abi::DeviceSpec& device) const;
+  /// The row that corrects candidates of this row (abi::Candidate::row); nullptr when the
+  /// prediction stands.
+  const CostFit* Find(std::string_view row, abi::MathMode math) const;
+  /// The candidate's predicted cost, corrected.
+  double Predict(const abi::Candidate& candidate, abi::MathMode math) const;
   const Rows& rows() const { return rows_; }
 
  private:

@@ -10,19 +10,20 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/select/library_algorithms.h"
+#include "compiler/select/costs.h"
 #include "compiler/tune/timing_cache.h"
 #include "kernels/abi/kernel.h"
 
 namespace aicf::tune {
 
-/// One problem with the kernels to be timed on it. The pointers outlive their use.
+/// One problem with the options to be timed on it. The pointers outlive their use.
 struct BenchRequest {
   const abi::Problem* problem = nullptr;
-  std::vector<const abi::KernelInfo*> kernels;
+  std::vector<KernelOption> options;
 };
 
-/// One problem's operands on the device, and its kernels ready to run on them.
+/// One problem's operands on the device, and its options ready to run on them. An option is named
+/// by its place in the request.
 class Bench {
  public:
   virtual ~Bench() = default;

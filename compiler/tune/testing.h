@@ -1,6 +1,8 @@
 /// Problems and a simulated machine for the tests of this folder.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <map>
 #include <memory>
 #include <string>
@@ -25,6 +27,23 @@ inline abi::Problem Product(int64_t m, int64_t n, int64_t k) {
 
 inline const abi::KernelInfo* Kernel(std::string_view key) { return abi::FindKernel(key); }
 
+/// The candidate for a GPU that is known by this row: "cuda.gemm.tiled_64x64", or a kernel's key.
+inline KernelOption Option(const abi::Problem& problem, std::string_view row) {
+  const abi::DeviceSpec device = *abi::FindDevice("cuda");
+  for (const abi::KernelInfo& kernel : abi::KernelsOf(problem.family)) {
+    if (!kernel.supports(problem, device).empty()) continue;
+    for (abi::Candidate& c : abi::CandidatesOf(kernel, problem, device)) {
+      if (c.row == row) return {&kernel, std::move(c)};
+    }
+  }
+  ADD_FAILURE() << "no candidate " << row;
+  return {};
+}
+/// What a timing cache calls it.
+inline std::string NameOf(const abi::Problem& problem, std::string_view row) {
+  return Option(problem, row).Name();
+}
+
 /// Noise like a real machine's: mostly small, now and then a large straggler; never faster by much.
 class Noise {
  public:
@@ -46,7 +65,7 @@ class Noise {
 /// A machine whose kernels take what a table says; sampling moves its clock.
 class FakeMachine final : public Measurer {
  public:
-  std::map<std::pair<std::string, std::string>, double> us;  ///< by problem hash and kernel
+  std::map<std::pair<std::string, std::string>, double> us;  ///< by problem hash and variant
   double default_us = 100;
   double overhead_s = 0;  ///< of a sample, beside the kernel
   double prepare_s = 0;   ///< of a prepared kernel
@@ -67,7 +86,7 @@ class FakeMachine final : public Measurer {
   Status Prepare(std::span<const BenchRequest> requests) override {
     requests_.assign(requests.begin(), requests.end());
     for (const BenchRequest& r : requests_)
-      clock += prepare_s * static_cast<double>(r.kernels.size());
+      clock += prepare_s * static_cast<double>(r.options.size());
     return OkStatus();
   }
   Result<std::unique_ptr<Bench>> Make(size_t index) override {
@@ -86,7 +105,7 @@ class FakeMachine final : public Measurer {
     std::string Refusal(size_t) const override { return ""; }
     Result<double> Sample(size_t kernel) override {
       if (machine_.samples++ == machine_.fail_at) return Status(Code::kDevice, "it fell off");
-      const auto at = machine_.us.find({hash_, std::string(request_.kernels[kernel]->key)});
+      const auto at = machine_.us.find({hash_, request_.options[kernel].Name()});
       const double us =
           machine_.noise_.Next(at == machine_.us.end() ? machine_.default_us : at->second);
       machine_.clock += us * 1e-6 + machine_.overhead_s;

@@ -71,7 +71,7 @@ std::string TimingCache::ToText() const {
                         Fixed(fit.offset_us, 4), " ", fit.samples, "\n");
     }
   }
-  std::string out = "aicf-timing-cache 1\n";
+  std::string out = "aicf-timing-cache 2\n";
   for (const auto& [hash, text] : problems_) {
     if (used.contains(hash)) out += StrCat("problem ", hash, " ", text, "\n");
   }

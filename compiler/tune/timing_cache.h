@@ -1,19 +1,20 @@
 /// Measured kernel times as a text file: what a machine with the device writes, and a machine
 /// without it compiles tuned artifacts from.
 ///
-///   aicf-timing-cache 1
-///   problem HASH TEXT                 once per problem; HASH = HashText(TEXT), TEXT =
-///   ToString(problem) device TARGET "NAME"              "cuda:sm_90a" "NVIDIA H200"; the lines
-///   below belong to it time HASH KERNEL MEDIAN SPREAD COUNT VERSION [WORKSPACE ALGORITHM] fit
-///   KERNEL MATH SCALE OFFSET COUNT
+///   aicf-timing-cache 2
+///   problem HASH TEXT        once per problem; TEXT = ToString(problem), HASH = HashText(TEXT)
+///   device TARGET "NAME"     "cuda:sm_90a" "NVIDIA H200"; the lines below belong to it
+///   time HASH KERNEL MEDIAN SPREAD COUNT VERSION [WORKSPACE ALGORITHM]
+///   fit ROW MATH SCALE OFFSET COUNT
 ///
-/// MEDIAN and SPREAD are microseconds (spread: median distance from the median), COUNT the samples.
+/// KERNEL is abi::VariantName: the key, and the parameters in braces where it has some. MEDIAN and
+/// SPREAD are microseconds (spread: median distance from the median), COUNT the samples.
 /// VERSION names what made the code that was timed: "nvrtc-13.0", "cublaslt-130100", "aicf-0.1.0".
 /// ALGORITHM (hex) and WORKSPACE are a library's recorded algorithm. A `fit` line corrects the
-/// predictions of one kernel (fit.h); it stands only in the extract that an artifact carries.
-/// Problems are sorted by hash, devices by name, times by hash and kernel, so equal contents are
-/// equal bytes and a new measurement is one new line in a diff. Problem lines may be absent: times
-/// are found by hash, only fitting needs the text.
+/// predictions of one row of candidates (fit.h); it stands only in the extract that an artifact
+/// carries. Problems are sorted by hash, devices by name, times by hash and kernel, so equal
+/// contents are equal bytes and a new measurement is one new line in a diff. Problem lines may be
+/// absent: times are found by hash, only fitting needs the text.
 #pragma once
 
 #include <compare>
@@ -57,11 +58,11 @@ class TimingCache {
  public:
   struct Key {
     std::string problem;  ///< HashOf
-    std::string kernel;
+    std::string kernel;   ///< abi::VariantName
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   using Times = std::map<Key, Timing>;
-  using Fits = std::map<std::pair<std::string, std::string>, CostFit>;  ///< by kernel, math mode
+  using Fits = std::map<std::pair<std::string, std::string>, CostFit>;  ///< by row, math mode
 
   /// Errors: kInvalidArgument with the line, what was expected and what was found.
   static Result<TimingCache> Parse(std::string_view text);

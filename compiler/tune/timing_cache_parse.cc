@@ -25,7 +25,7 @@ class CacheParser {
   }
 
  private:
-  static constexpr std::string_view kHeader = "aicf-timing-cache 1";
+  static constexpr std::string_view kHeader = "aicf-timing-cache 2";
   static constexpr size_t kMaxWord = 256;  // kernel keys, versions, targets
   static constexpr size_t kMaxAlgorithmBytes = 4096;
   static constexpr double kMaxUs = 1e9;

@@ -126,7 +126,7 @@ TEST(TimingCache, FaultsAreRefusedWithTheirLine) {
   const std::string good = Sample().ToText();
   const std::string hash = HashOf(Product(64, 64, 64));
   const std::vector<Fault> faults = {
-      {"aicf-timing-cache 1", "aicf-timing-cache 2", "line 1", "expected 'aicf-timing-cache 1'"},
+      {"aicf-timing-cache 2", "aicf-timing-cache 1", "line 1", "expected 'aicf-timing-cache 2'"},
       {"gemm math", "gemm  math", "line ", "expected the text of problem"},
       {"problem ", "probelm ", "line ", "expected problem, device, time or fit"},
       {"problem ", "time ", "line ", "expected a device line first"},
@@ -200,8 +200,8 @@ TEST(TimingCache, EmptyAndForeignFilesAreNoCaches) {
                            "{}"}) {
     EXPECT_EQ(TimingCache::Parse(text).status().code(), Code::kInvalidArgument) << text;
   }
-  EXPECT_TRUE(TimingCache::Parse("aicf-timing-cache 1\n").ok());
-  EXPECT_TRUE(TimingCache::Parse("aicf-timing-cache 1\r\n\r\n").ok());
+  EXPECT_TRUE(TimingCache::Parse("aicf-timing-cache 2\n").ok());
+  EXPECT_TRUE(TimingCache::Parse("aicf-timing-cache 2\r\n\r\n").ok());
 }
 
 }  // namespace

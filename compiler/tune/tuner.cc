@@ -10,25 +10,27 @@
 namespace aicf::tune {
 namespace {
 
-bool IsLibrary(const abi::KernelInfo* kernel) { return kernel->backend == abi::Backend::kLibrary; }
+bool IsLibrary(const KernelOption& option) {
+  return option.kernel->backend == abi::Backend::kLibrary;
+}
 
-/// What is worth measuring of one question: the own kernels that the prediction does not rule out,
+/// What is worth measuring of one question: the own options that the prediction does not rule out,
 /// and the library's beside them.
-void SelectKernels(const CostQuestion& question, const std::vector<KernelCost>& costs,
+void SelectOptions(const CostQuestion& question, const std::vector<KernelCost>& costs,
                    Measurer& measurer, TuneProblem* out) {
   std::vector<size_t> own;
   std::vector<double> predicted;
-  for (size_t k = 0; k < question.kernels.size(); ++k) {
-    if (IsLibrary(question.kernels[k])) continue;
+  for (size_t k = 0; k < question.options.size(); ++k) {
+    if (IsLibrary(question.options[k])) continue;
     own.push_back(k);
     predicted.push_back(costs[k].predicted_us);
   }
-  std::vector<bool> worth(question.kernels.size(), false);
+  std::vector<bool> worth(question.options.size(), false);
   for (size_t i : WorthMeasuring(predicted)) worth[own[i]] = true;
-  for (size_t k = 0; k < question.kernels.size(); ++k) {
-    const abi::KernelInfo* kernel = question.kernels[k];
-    if ((worth[k] || IsLibrary(kernel)) && !measurer.VersionOf(*kernel).empty()) {
-      out->kernels.push_back(kernel);
+  for (size_t k = 0; k < question.options.size(); ++k) {
+    const KernelOption& option = question.options[k];
+    if ((worth[k] || IsLibrary(option)) && !measurer.VersionOf(*option.kernel).empty()) {
+      out->options.push_back(option);
     }
   }
   out->contested = own.size() > 1;
@@ -37,11 +39,11 @@ void SelectKernels(const CostQuestion& question, const std::vector<KernelCost>& 
 
 bool IsKnown(const TuneProblem& p, const TimingCache& cache, const DeviceId& id,
              Measurer& measurer) {
-  return std::ranges::all_of(p.kernels, [&](const abi::KernelInfo* k) {
-    const Timing* timing = cache.Find(id, p.hash, k->key);
+  return std::ranges::all_of(p.options, [&](const KernelOption& o) {
+    const Timing* timing = cache.Find(id, p.hash, o.Name());
     // A library that had no algorithm when the others were measured has none now.
-    if (timing == nullptr) return IsLibrary(k);
-    return timing->version == measurer.VersionOf(*k);
+    if (timing == nullptr) return IsLibrary(o);
+    return timing->version == measurer.VersionOf(*o.kernel);
   });
 }
 
@@ -57,7 +59,7 @@ std::vector<TuneProblem> ProblemsToTune(std::span<const CostQuestion> questions,
     TuneProblem p;
     p.problem = questions[q].problem;
     p.hash = HashOf(*p.problem);
-    SelectKernels(questions[q], costs[q], measurer, &p);
+    SelectOptions(questions[q], costs[q], measurer, &p);
     const auto [at, fresh] = index.emplace(p.hash, list.size());
     if (fresh) {
       list.push_back(std::move(p));
@@ -66,7 +68,7 @@ std::vector<TuneProblem> ProblemsToTune(std::span<const CostQuestion> questions,
     }
   }
   std::erase_if(list, [&](const TuneProblem& p) {
-    return p.kernels.empty() || IsKnown(p, cache, id, measurer);
+    return p.options.empty() || IsKnown(p, cache, id, measurer);
   });
   std::ranges::stable_sort(list, [](const TuneProblem& a, const TuneProblem& b) {
     if (a.contested != b.contested) return a.contested;
@@ -121,8 +123,8 @@ Status Tuner::MeasureAll(const std::vector<TuneProblem>& pending) {
   int wanted = measurer_.BatchSize();
   for (size_t first = 0; first < pending.size() && !OutOfTime(); wanted *= 2) {
     size_t last = first;
-    for (int kernels = 0; last < pending.size() && (last == first || kernels < wanted); ++last) {
-      kernels += static_cast<int>(pending[last].kernels.size());
+    for (int options = 0; last < pending.size() && (last == first || options < wanted); ++last) {
+      options += static_cast<int>(pending[last].options.size());
     }
     wanted = std::min(wanted, 8 * measurer_.BatchSize());
     AICF_RETURN_IF_ERROR(MeasureBatch(std::span(pending).subspan(first, last - first)));
@@ -133,7 +135,7 @@ Status Tuner::MeasureAll(const std::vector<TuneProblem>& pending) {
 
 Status Tuner::MeasureBatch(std::span<const TuneProblem> batch) {
   std::vector<BenchRequest> requests;
-  for (const TuneProblem& p : batch) requests.push_back({p.problem, p.kernels});
+  for (const TuneProblem& p : batch) requests.push_back({p.problem, p.options});
   AICF_RETURN_IF_ERROR(measurer_.Prepare(requests));
   for (size_t i = 0; i < batch.size() && !OutOfTime(); ++i) {
     const Result<std::unique_ptr<Bench>> bench = measurer_.Make(i);
@@ -153,11 +155,11 @@ Status Tuner::MeasureBatch(std::span<const TuneProblem> batch) {
 
 Status Tuner::MeasureOne(const TuneProblem& problem, Bench& bench) {
   std::vector<Runner> runners;
-  std::vector<size_t> kernel_of;
-  for (size_t k = 0; k < problem.kernels.size(); ++k) {
+  std::vector<size_t> option_of;
+  for (size_t k = 0; k < problem.options.size(); ++k) {
     if (!bench.Refusal(k).empty()) continue;
-    runners.push_back({IsLibrary(problem.kernels[k])});
-    kernel_of.push_back(k);
+    runners.push_back({IsLibrary(problem.options[k])});
+    option_of.push_back(k);
   }
   // No problem takes more than four times its share of what is left, counted half by its weight and
   // half by the number of problems.
@@ -168,16 +170,16 @@ Status Tuner::MeasureOne(const TuneProblem& problem, Bench& bench) {
   AICF_ASSIGN_OR_RETURN(
       const RaceResult result,
       Race(
-          runners, rules_.race, [&](size_t r) { return bench.Sample(kernel_of[r]); },
+          runners, rules_.race, [&](size_t r) { return bench.Sample(option_of[r]); },
           [&] { return OutOfTime() || rules_.now() >= problem_deadline_; }));
   bool measured = false;
   for (size_t r = 0; r < runners.size(); ++r) {
     const Lap& lap = result.laps[r];
     if (lap.count == 0) continue;
-    const abi::KernelInfo& kernel = *problem.kernels[kernel_of[r]];
-    Timing timing{lap.median_us, lap.spread_us, lap.count, measurer_.VersionOf(kernel), {}};
-    if (IsLibrary(&kernel)) timing.algorithm = bench.Algorithm(kernel_of[r]);
-    measured_.Put(*id_, *problem.problem, kernel.key, std::move(timing));
+    const KernelOption& option = problem.options[option_of[r]];
+    Timing timing{lap.median_us, lap.spread_us, lap.count, measurer_.VersionOf(*option.kernel), {}};
+    if (IsLibrary(option)) timing.algorithm = bench.Algorithm(option_of[r]);
+    measured_.Put(*id_, *problem.problem, option.Name(), std::move(timing));
     measured = true;
   }
   problems_measured_ += measured ? 1 : 0;

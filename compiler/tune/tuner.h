@@ -33,9 +33,9 @@ struct TuneRules {
 struct TuneProblem {
   const abi::Problem* problem = nullptr;
   std::string hash;
-  std::vector<const abi::KernelInfo*> kernels;  ///< worth measuring, and those beside
-  double weight_us = 0;                         ///< predicted microseconds of all its steps
-  bool contested = false;                       ///< there is a choice to make
+  std::vector<KernelOption> options;  ///< worth measuring, and those beside
+  double weight_us = 0;               ///< predicted microseconds of all its steps
+  bool contested = false;             ///< there is a choice to make
 };
 
 /// The problems whose kernels are not all measured with the measurer's versions, each once;

@@ -30,11 +30,14 @@ class TunerTest : public ::testing::Test {
     CostQuestion q{StrCat("step ", questions_.size()), problems_.back().get(), {}, true};
     for (const char* key : {"cublaslt.matmul", "cuda.gemm.tiled_128x128", "cuda.gemm.tiled_64x64",
                             "cuda.gemm.tiled_32x32"}) {
-      q.kernels.push_back(Kernel(key));
+      q.options.push_back(testing::Option(*problems_.back(), key));
     }
     questions_.push_back(std::move(q));
   }
   std::string Hash(size_t q) const { return HashOf(*questions_[q].problem); }
+  std::string Name(size_t q, std::string_view row) const {
+    return testing::NameOf(*questions_[q].problem, row);
+  }
   Tuner Make(TimingCache known = {}) { return Tuner(std::move(known), machine_, rules_, {}); }
 
   FakeMachine machine_;
@@ -46,7 +49,7 @@ class TunerTest : public ::testing::Test {
 };
 
 TEST_F(TunerTest, MeasuresEverythingWithoutABudget) {
-  machine_.us[{Hash(0), "cuda.gemm.tiled_64x64"}] = 7;
+  machine_.us[{Hash(0), Name(0, "cuda.gemm.tiled_64x64")}] = 7;
   Tuner tuner = Make();
   ASSERT_TRUE(tuner.Prepare(questions_, device_).ok());
   EXPECT_EQ(tuner.problems_measured(), 4);
@@ -61,7 +64,7 @@ TEST_F(TunerTest, MeasuresEverythingWithoutABudget) {
   ASSERT_NE(library, nullptr);
   EXPECT_EQ(library->algorithm.bytes, machine_.algorithm.bytes);
   EXPECT_EQ(library->version, "cublaslt-130100");
-  EXPECT_EQ(saved_.Find(kId, Hash(0), "cuda.gemm.tiled_64x64")->version, "fake-1");
+  EXPECT_EQ(saved_.Find(kId, Hash(0), Name(0, "cuda.gemm.tiled_64x64"))->version, "fake-1");
   EXPECT_EQ(tuner.AlgorithmOf(*questions_[0].problem, *Kernel("cublaslt.matmul"), device_)->bytes,
             machine_.algorithm.bytes);
 }
@@ -116,7 +119,7 @@ TEST_F(TunerTest, WhatIsKnownIsNotMeasuredAgain) {
   machine_.version = "fake-2";
   ASSERT_TRUE(Make(saved_).Prepare(questions_, device_).ok());
   EXPECT_GT(machine_.samples, samples);
-  EXPECT_EQ(saved_.Find(kId, Hash(0), "cuda.gemm.tiled_64x64")->version, "fake-2");
+  EXPECT_EQ(saved_.Find(kId, Hash(0), Name(0, "cuda.gemm.tiled_64x64"))->version, "fake-2");
 }
 
 TEST_F(TunerTest, AProblemOfManyStepsIsMeasuredOnce) {
@@ -130,17 +133,18 @@ TEST_F(TunerTest, HopelessPredictionsAreNotMeasured) {
   // 8 rows: the large tile is predicted far behind; two are always measured.
   questions_.clear();
   Ask(Product(2048, 2048, 2048));
-  questions_[0].kernels.push_back(Kernel("cuda.gemm.tiled_16x32"));
+  questions_[0].options.push_back(testing::Option(*problems_.back(), "cuda.gemm.tiled_16x32"));
   ASSERT_TRUE(Make().Prepare(questions_, device_).ok());
-  for (const abi::KernelInfo* k : questions_[0].kernels) {
-    double best = 1e300;
-    for (const abi::KernelInfo* other : questions_[0].kernels) {
-      if (other->backend == abi::Backend::kCuda)
-        best = std::min(best, other->cost_us(*questions_[0].problem, device_));
-    }
-    const bool worth = k->backend == abi::Backend::kLibrary ||
-                       k->cost_us(*questions_[0].problem, device_) <= 6 * best + 5;
-    EXPECT_EQ(saved_.Find(kId, Hash(0), k->key) != nullptr, worth) << k->key;
+  const auto is_own = [](const KernelOption& o) {
+    return o.kernel->backend == abi::Backend::kCuda;
+  };
+  double best = 1e300;
+  for (const KernelOption& o : questions_[0].options) {
+    if (is_own(o)) best = std::min(best, o.candidate.cost_us);
+  }
+  for (const KernelOption& o : questions_[0].options) {
+    const bool worth = !is_own(o) || o.candidate.cost_us <= 6 * best + 5;
+    EXPECT_EQ(saved_.Find(kId, Hash(0), o.Name()) != nullptr, worth) << o.Name();
   }
 }
 
@@ -153,7 +157,7 @@ TEST_F(TunerTest, InterruptedItKeepsWhatItHas) {
   EXPECT_GE(tuner.problems_left(), 1);
   EXPECT_FALSE(saved_.empty());
   EXPECT_EQ(saved_.ToText(), tuner.measured().ToText());
-  ASSERT_NE(saved_.Find(kId, Hash(1), "cuda.gemm.tiled_128x128"), nullptr);
+  ASSERT_NE(saved_.Find(kId, Hash(1), Name(1, "cuda.gemm.tiled_128x128")), nullptr);
   // The compilation goes on with predictions for the rest.
   EXPECT_LT(tuner.CostsOf(questions_[0], device_)[1].measured_us, 0);
   EXPECT_GT(tuner.CostsOf(questions_[0], device_)[1].predicted_us, 0);

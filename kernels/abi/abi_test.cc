@@ -99,11 +99,25 @@ TEST(Problem, TextParsesBackAndNamesTheInstance) {
   const Result<Problem> back = ParseProblem(ToString(p));
   ASSERT_TRUE(back.ok()) << back.status().ToString();
   EXPECT_EQ(ToString(*back), ToString(p));
-  const std::string symbol = InstanceSymbol("cuda.conv.direct", p);
-  EXPECT_EQ(symbol, InstanceSymbol("cuda.conv.direct", *back));
-  EXPECT_NE(symbol, InstanceSymbol("cuda.conv.other", p));
+  const Variant v = {{{"threads", 128}, {"blocks", 4}}, {{4, 1, 1}, {128, 1, 1}}, 0, {}};
+  const std::string symbol = InstanceSymbol("cuda.conv.direct", p, v);
+  EXPECT_EQ(symbol, InstanceSymbol("cuda.conv.direct", *back, v));
+  EXPECT_NE(symbol, InstanceSymbol("cuda.conv.other", p, v));
+  Variant other = v;
+  other.parameters = {{"threads", 128}, {"blocks", 5}};
+  EXPECT_NE(symbol, InstanceSymbol("cuda.conv.direct", p, other));
+  other = v;
+  other.launch.grid[0] = 5;
+  EXPECT_NE(symbol, InstanceSymbol("cuda.conv.direct", p, other));
+  other = v;
+  other.tensor_maps.emplace_back();
+  EXPECT_NE(symbol, InstanceSymbol("cuda.conv.direct", p, other));
+  // A workspace is an address to the function: how much of it there is does not matter to its code.
+  other = v;
+  other.workspace_bytes = 256;
+  EXPECT_EQ(symbol, InstanceSymbol("cuda.conv.direct", p, other));
   p.inputs[0].strides[3] = 2;
-  EXPECT_NE(symbol, InstanceSymbol("cuda.conv.direct", p));
+  EXPECT_NE(symbol, InstanceSymbol("cuda.conv.direct", p, v));
 }
 
 TEST(Problem, EveryFamilysAttributesParseBack) {
@@ -111,32 +125,61 @@ TEST(Problem, EveryFamilysAttributesParseBack) {
     Problem p;
     p.family = static_cast<Family>(f);
     switch (p.family) {
-      case Family::kCopy: p.attrs = CopyAttrs{{Dims{1, 2}, Dims{}}, true, -0.5}; break;
-      case Family::kReduce: p.attrs = ReduceAttrs{ReduceKind::kArgMax, {1}, true}; break;
-      case Family::kNormalize: p.attrs = NormalizeAttrs{NormalizeKind::kLayerNorm, {1, 2}, 1e-5}; break;
-      case Family::kResize: p.attrs = ResizeAttrs{.scales = {1, 2.5}}; break;
-      case Family::kPool: p.attrs = PoolAttrs{PoolKind::kLp, {2}, {1}, {1}, {0}, {1}, true, 3}; break;
-      case Family::kTopK: p.attrs = TopKAttrs{1, 5, false}; break;
-      case Family::kGather: p.attrs = GatherAttrs{3, GatherKind::kPoints, 1}; break;
+      case Family::kCopy:
+        p.attrs = CopyAttrs{{Dims{1, 2}, Dims{}}, true, -0.5};
+        break;
+      case Family::kReduce:
+        p.attrs = ReduceAttrs{ReduceKind::kArgMax, {1}, true};
+        break;
+      case Family::kNormalize:
+        p.attrs = NormalizeAttrs{NormalizeKind::kLayerNorm, {1, 2}, 1e-5};
+        break;
+      case Family::kResize:
+        p.attrs = ResizeAttrs{.scales = {1, 2.5}};
+        break;
+      case Family::kPool:
+        p.attrs = PoolAttrs{PoolKind::kLp, {2}, {1}, {1}, {0}, {1}, true, 3};
+        break;
+      case Family::kTopK:
+        p.attrs = TopKAttrs{1, 5, false};
+        break;
+      case Family::kGather:
+        p.attrs = GatherAttrs{3, GatherKind::kPoints, 1};
+        break;
       case Family::kScatter:
         p.attrs = ScatterAttrs{ScatterKind::kPoints, ScatterReduction::kMul, 2};
         break;
-      case Family::kScan: p.attrs = ScanAttrs{ScanKind::kProd, 1, true, true}; break;
+      case Family::kScan:
+        p.attrs = ScanAttrs{ScanKind::kProd, 1, true, true};
+        break;
       case Family::kSample:
         p.attrs = SampleAttrs{ResizeMode::kCubic, SamplePadding::kReflection, true};
         break;
-      case Family::kRoi: p.attrs = RoiAttrs{RoiKind::kPoolMax, 0.25, 2, false}; break;
-      case Family::kNms: p.attrs = NmsAttrs{true}; break;
+      case Family::kRoi:
+        p.attrs = RoiAttrs{RoiKind::kPoolMax, 0.25, 2, false};
+        break;
+      case Family::kNms:
+        p.attrs = NmsAttrs{true};
+        break;
       case Family::kRecurrent:
-        p.attrs = RecurrentAttrs{CellKind::kGru, Direction::kReverse, {0, 1}, {0.5, 1}, {0, 2}, 3.5,
-                                 true,           false,               false,  true};
+        p.attrs = RecurrentAttrs{CellKind::kGru, Direction::kReverse,
+                                 {0, 1},         {0.5, 1},
+                                 {0, 2},         3.5,
+                                 true,           false,
+                                 false,          true};
+        break;
+      case Family::kConv:
+        p = SomeConv();
+        break;
+      case Family::kGemm:
+        p.attrs = GemmAttrs{};
+        break;
+      case Family::kElementwise:
+        p.attrs = ElementwiseAttrs{};
         break;
       case Family::kAttention:
         p.attrs = AttentionAttrs{0.125, true, true, RowOrigin::kLastKeys, -2, 7, 0};
         break;
-      case Family::kConv: p = SomeConv(); break;
-      case Family::kGemm: p.attrs = GemmAttrs{}; break;
-      case Family::kElementwise: p.attrs = ElementwiseAttrs{}; break;
     }
     const Result<Problem> back = ParseProblem(ToString(p));
     ASSERT_TRUE(back.ok()) << back.status().ToString();
@@ -151,15 +194,19 @@ TEST(Problem, ValidationNamesTheBrokenRule) {
     return ValidateProblem(p).message();
   };
   EXPECT_EQ(broken([](Problem&) {}), "");
-  EXPECT_NE(broken([](Problem& p) { std::get<ConvAttrs>(p.attrs).strides[0] = 0; }).find("stride 0"),
-            std::string::npos);
+  EXPECT_NE(
+      broken([](Problem& p) { std::get<ConvAttrs>(p.attrs).strides[0] = 0; }).find("stride 0"),
+      std::string::npos);
   EXPECT_NE(broken([](Problem& p) { std::get<ConvAttrs>(p.attrs).group = 3; }).find("channels"),
             std::string::npos);
-  EXPECT_NE(broken([](Problem& p) { p.outputs[0] = DenseView(DType::kF32, {1, 6, 6, 5}); }).find("leave the padded"),
+  EXPECT_NE(broken([](Problem& p) {
+              p.outputs[0] = DenseView(DType::kF32, {1, 6, 6, 5});
+            }).find("leave the padded"),
             std::string::npos);
   EXPECT_NE(broken([](Problem& p) { p.outputs[0].strides[3] = 0; }).find("address twice"),
             std::string::npos);
-  EXPECT_NE(broken([](Problem& p) { p.attrs = GemmAttrs{}; }).find("attributes"), std::string::npos);
+  EXPECT_NE(broken([](Problem& p) { p.attrs = GemmAttrs{}; }).find("attributes"),
+            std::string::npos);
   EXPECT_NE(broken([](Problem& p) { p.inputs.pop_back(); }).find("core inputs"), std::string::npos);
   EXPECT_NE(broken([](Problem& p) { p.outputs[0].dtype = DType::kI32; }).find("i32"),
             std::string::npos);
@@ -196,10 +243,15 @@ TEST(Registry, KeysAreUniqueAndEachFamilyEndsInItsReference) {
       EXPECT_EQ(k.family, family) << k.key;
       EXPECT_EQ(FindKernel(k.key), &k);
       EXPECT_NE(k.supports, nullptr) << k.key;
-      EXPECT_NE(k.workspace_bytes, nullptr) << k.key;
       EXPECT_NE(k.in_place, nullptr) << k.key;
-      EXPECT_NE(k.cost_us, nullptr) << k.key;
-      EXPECT_EQ(k.launch != nullptr, k.backend == Backend::kCuda) << k.key;
+      const bool device = k.backend == Backend::kCuda;
+      EXPECT_EQ(k.workspace_bytes == nullptr, device) << k.key;
+      EXPECT_EQ(k.variant != nullptr, device) << k.key;
+      EXPECT_EQ(!k.parameters.empty(), device) << k.key;
+      for (const ParameterRange& r : k.parameters) {
+        EXPECT_TRUE(IsParameterName(r.name)) << k.key << " " << r.name;
+        EXPECT_LE(r.least, r.most) << k.key << " " << r.name;
+      }
       EXPECT_EQ(k.packed_bytes == nullptr, k.pack == nullptr) << k.key;
     }
   }

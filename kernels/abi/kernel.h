@@ -1,7 +1,8 @@
 /// The kernel contract: what every kernel variant on every backend declares about itself.
 ///
-/// All functions are pure: no allocation that outlives the call, no device, no global state. They run
-/// in the compiler (choosing) and again in the verifier (checking what was chosen).
+/// This is the half that everybody needs who meets a recorded step: legality. What is worth
+/// choosing and what it costs is the other half (kernels/abi/choice.h), which only the compiler
+/// links. All functions are pure: no allocation that outlives the call, no device, no global state.
 #pragma once
 
 #include <cstdint>
@@ -10,33 +11,38 @@
 #include <string_view>
 
 #include "kernels/abi/problem.h"
+#include "kernels/abi/variant.h"
 
 namespace aicf::abi {
 
 /// Version of the argument block, the instance symbol and the meaning of every family.
-inline constexpr uint32_t kKernelAbiVersion = 1;
+inline constexpr uint32_t kKernelAbiVersion = 2;
 
 enum class Backend : uint8_t {
   kCpu,      ///< "cpu.*": C++ linked into the runtime
-  kCuda,     ///< "cuda.*": an image in the artifact, symbol = InstanceSymbol(key, problem)
+  kCuda,     ///< "cuda.*": an image in the artifact, symbol = InstanceSymbol(key, problem, variant)
   kLibrary,  ///< "cublaslt.*": a vendor library opened by name when the artifact names it
 };
 
-enum class CpuIsa : uint8_t { kBaseline, kAvx2, kAvx512 };  ///< x86-64, +avx2+fma+f16c, +avx512 f/bw/dq/vl
+enum class CpuIsa : uint8_t {
+  kBaseline,
+  kAvx2,
+  kAvx512
+};  ///< x86-64, +avx2+fma+f16c, +avx512 f/bw/dq/vl
 
 /// The machine a plan is made for. Figures are peak rates used by predictions.
 struct DeviceSpec {
-  Backend backend = Backend::kCpu;      ///< kCpu or kCuda
-  std::string name = "cpu";             ///< text of --target: "cpu:avx512", "cuda:sm_90a"
+  Backend backend = Backend::kCpu;  ///< kCpu or kCuda
+  std::string name = "cpu";         ///< text of --target: "cpu:avx512", "cuda:sm_90a"
   CpuIsa isa = CpuIsa::kBaseline;
-  int threads = 1;                      ///< CPU threads the plan is made for
-  int sm = 0;                           ///< 90 for sm_90a
+  int threads = 1;  ///< CPU threads the plan is made for
+  int sm = 0;       ///< 90 for sm_90a
   int sm_count = 0;
-  int max_shared_bytes = 0;             ///< opt-in limit per block
-  double bytes_per_us = 0;              ///< memory bandwidth
+  int max_shared_bytes = 0;  ///< opt-in limit per block
+  double bytes_per_us = 0;   ///< memory bandwidth
   double fp32_flops_per_us = 0;
-  double tensor_flops_per_us = 0;       ///< fp16 tensor cores; 0 when there are none
-  double launch_us = 0;                 ///< fixed cost of one step
+  double tensor_flops_per_us = 0;  ///< fp16 tensor cores; 0 when there are none
+  double launch_us = 0;            ///< fixed cost of one step
 };
 
 /// Specs by target name: "cpu" (this machine), "cpu:baseline", "cpu:avx2", "cpu:avx512",
@@ -45,39 +51,39 @@ Result<DeviceSpec> FindDevice(std::string_view target);
 /// Best instruction set of the running machine.
 CpuIsa HostIsa();
 
-struct LaunchConfig {
-  uint32_t grid[3] = {1, 1, 1};
-  uint32_t block[3] = {1, 1, 1};
-  uint32_t cluster[3] = {1, 1, 1};
-  uint32_t dynamic_shared_bytes = 0;
-
-  friend bool operator==(const LaunchConfig&, const LaunchConfig&) = default;
-};
-
 struct KernelInfo {
-  std::string_view key;      ///< "cuda.conv.implicit_gemm"; unique; stored in artifacts
+  std::string_view key;  ///< "cuda.conv.implicit_gemm"; unique; stored in artifacts
   Family family;
   Backend backend;
-  bool deterministic;        ///< same inputs give the same bits on the same device
-  std::string_view source;   ///< kCuda: device file under kernels/cuda/, e.g. "conv/implicit_gemm.cuh"
+  bool deterministic;  ///< same inputs give the same bits on the same device
+  std::string_view
+      source;  ///< kCuda: device file under kernels/cuda/, e.g. "conv/implicit_gemm.cuh"
 
-  /// Empty, or one sentence saying why this variant cannot run the problem on the device.
+  /// Names and ranges of its parameters, in their order; empty: its variants are not told apart.
+  std::span<const ParameterRange> parameters;
+
+  /// Empty, or one sentence saying why the kernel cannot run the problem on the device, whatever
+  /// the parameters.
   std::string (*supports)(const Problem&, const DeviceSpec&);
-  /// Scratch bytes, 256-byte aligned by the planner.
+  /// Empty, or one sentence saying why it cannot with these, which are within their ranges.
+  /// nullptr: it can with all of them.
+  std::string (*refuse)(const Problem&, const Parameters&, const DeviceSpec&);
+  /// kCuda only (nullptr otherwise): launch, workspace and tensor maps, which follow from the
+  /// parameters alone. REQUIRES: `refuse` accepted them.
+  Variant (*variant)(const Problem&, const Parameters&);
+  /// kCpu: least scratch bytes. kLibrary: the most that a recorded algorithm may use. nullptr
+  /// otherwise.
   uint64_t (*workspace_bytes)(const Problem&, const DeviceSpec&);
-  /// kCuda only (nullptr otherwise).
-  LaunchConfig (*launch)(const Problem&, const DeviceSpec&);
   /// Whether inputs[input] may occupy exactly the bytes of outputs[0] (equal views, so element i of
   /// the output depends on no other element of that input once written).
   bool (*in_place)(const Problem&, int input);
-  /// Bytes of constant input `input` in this kernel's own packed layout; 0: the kernel reads the view
-  /// as it is. A kernel that packs an input refuses (at selection) an input that is not constant; the
-  /// compiler stores the packed bytes as the operand's buffer. nullptr: packs nothing. cpu.* only.
+  /// Bytes of constant input `input` in this kernel's own packed layout; 0: the kernel reads the
+  /// view as it is. A kernel that packs an input refuses (at selection) an input that is not
+  /// constant; the compiler stores the packed bytes as the operand's buffer. nullptr: packs
+  /// nothing. cpu.* only.
   uint64_t (*packed_bytes)(const Problem&, int input);
   /// Writes packed_bytes(problem, input) bytes from the unpacked buffer's first byte.
   void (*pack)(const Problem&, int input, const void* buffer, void* packed);
-  /// Predicted microseconds. Lower is preferred; ties go to the earlier row.
-  double (*cost_us)(const Problem&, const DeviceSpec&);
 };
 
 /// All variants of a family, in order of preference; the last cpu row is the reference variant
@@ -88,6 +94,12 @@ const KernelInfo* FindKernel(std::string_view key);
 /// "cpu.<family>.ref".
 std::string ReferenceKey(Family family);
 
+/// Whether a step may record this variant: empty, or one sentence saying what is illegal about it.
+/// The kernel supports the problem, takes these parameters, and launch, workspace and tensor maps
+/// are what follows from them (a workspace may be larger; a library's is at most what it may use).
+std::string CheckVariant(const KernelInfo& kernel, const Problem& problem, const Variant& variant,
+                         const DeviceSpec& device);
+
 /// The packed argument block of host-callable kernels. Layout is versioned by kKernelAbiVersion.
 struct TensorArg {
   void* data = nullptr;  ///< address of the buffer's first byte; the view's offset is not added
@@ -96,12 +108,12 @@ struct TensorArg {
   int64_t offset = 0;
   DType dtype = DType::kF32;
   uint8_t rank = 0;
-  uint8_t device = 0;    ///< 0 host, 1 CUDA
+  uint8_t device = 0;  ///< 0 host, 1 CUDA
 };
 
 /// Runs fn(context, i) for i in [0, count) on the caller's threads and returns when all are done.
-/// Iterations are claimed in order in any interleaving; a kernel whose result depends on which thread
-/// ran an iteration is not deterministic.
+/// Iterations are claimed in order in any interleaving; a kernel whose result depends on which
+/// thread ran an iteration is not deterministic.
 using ParallelForFn = void (*)(void* stream, int64_t count, void (*fn)(void* context, int64_t i),
                                void* context);
 
@@ -113,18 +125,20 @@ struct ArgBlock {
   const Problem* problem = nullptr;    ///< attributes and expressions
   void* workspace = nullptr;           ///< 64-byte aligned, workspace_bytes(problem)
   uint64_t workspace_bytes = 0;
-  void* stream = nullptr;              ///< CPU: handed to parallel_for
+  void* stream = nullptr;  ///< CPU: handed to parallel_for
   ParallelForFn parallel_for = nullptr;
-  int threads = 1;                     ///< width of parallel_for, for splitting work
+  int threads = 1;  ///< width of parallel_for, for splitting work
 };
 
 /// A device kernel's launch parameters: the addresses of inputs then outputs (view offsets added by
-/// the kernel), then the workspace. Shapes, strides, dtypes and attributes are constants of the
-/// instance, bound to it through the hash in its symbol.
+/// the kernel), then the workspace, then the variant's encoded tensor maps as grid constants.
+/// Shapes, strides, dtypes and attributes are constants of the instance, bound to it through the
+/// hash in its symbol.
 inline constexpr int kMaxDevicePointers = 64;
 
 /// The device function that decides a guarded part of a CUDA graph:
-/// (u64 conditional handle, address of a bool, u32 expected). Source: kernels/cuda/control/guard.cuh.
+/// (u64 conditional handle, address of a bool, u32 expected). Source:
+/// kernels/cuda/control/guard.cuh.
 inline constexpr const char* kGuardSymbol = "aicf_guard";
 
 using CpuKernelFn = void (*)(const ArgBlock& args);

@@ -98,14 +98,6 @@ const Dims& DomainOf(const Problem& problem) {
   return reads_domain ? problem.inputs[0].shape : problem.outputs[0].shape;
 }
 
-std::string InstanceSymbol(std::string_view kernel_key, const Problem& problem) {
-  std::string symbol = "aicf_";
-  for (char c : kernel_key) symbol.push_back(c == '.' ? '_' : c);
-  const std::string text =
-      StrCat("abi ", kKernelAbiVersion, " ", kernel_key, " ", ToString(problem));
-  return symbol + "_" + ToHex(HashText(text));
-}
-
 namespace {
 
 double DomainCount(const Dims& shape) {

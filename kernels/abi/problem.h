@@ -1,12 +1,13 @@
 /// Problem: everything a kernel needs to know about one step except addresses.
 ///
-/// The same type describes a step in the compiler, in an artifact and in the runtime; a kernel's host
-/// functions (supports, workspace, launch, footprint) are pure functions of it.
+/// The same type describes a step in the compiler, in an artifact and in the runtime; a kernel's
+/// host functions (supports, workspace, launch, footprint) are pure functions of it.
 ///
-/// Operands: inputs[0 .. core_inputs) are the core operands of the family (family.def); inputs after
-/// them are epilogue extras. Expressions see:
+/// Operands: inputs[0 .. core_inputs) are the core operands of the family (family.def); inputs
+/// after them are epilogue extras. Expressions see:
 ///   - elementwise: epilogue input k = inputs[k]; core_inputs == inputs.size(); prologue empty.
-///   - reduce, normalize: prologue input k = inputs[k], k < core_inputs. Empty prologue = inputs[0].
+///   - reduce, normalize: prologue input k = inputs[k], k < core_inputs. Empty prologue =
+///   inputs[0].
 ///   - all with an epilogue: epilogue input 0 = the family's raw result (f32 for float data),
 ///     input k = inputs[core_inputs + k - 1]. Empty epilogue = the raw result.
 ///   - attention: score input 0 = the scaled product, input k = inputs[core_inputs + k - 1], on the
@@ -40,14 +41,14 @@ enum class Family : uint8_t {
 inline constexpr int kFamilyCount = std::variant_size_v<Attrs>;
 inline bool IsValid(Family f) { return static_cast<int>(f) < kFamilyCount; }
 std::string_view FamilyName(Family family);
-/// False for families whose outputs are stored as the family defines them: no expression is applied,
-/// and outputs may differ in shape.
+/// False for families whose outputs are stored as the family defines them: no expression is
+/// applied, and outputs may differ in shape.
 bool HasEpilogue(Family family);
 /// True for families with a score expression.
 bool HasScore(Family family);
 
-/// How the products of gemm and conv are formed. Sums of floats accumulate in f32 in every mode, those
-/// of integers below 32 bits in i32.
+/// How the products of gemm and conv are formed. Sums of floats accumulate in f32 in every mode,
+/// those of integers below 32 bits in i32.
 enum class MathMode : uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8, kCount };
 std::string_view MathModeName(MathMode mode);
 std::optional<MathMode> ParseMathMode(std::string_view name);
@@ -90,29 +91,28 @@ struct Problem {
   Expr score;  ///< HasScore families only
 
   int extra_inputs() const { return static_cast<int>(inputs.size()) - core_inputs; }
-  template <class T> const T& as() const { return std::get<T>(attrs); }
+  template <class T>
+  const T& as() const {
+    return std::get<T>(attrs);
+  }
 };
 
 /// Iteration domain on which prologue (reduce, normalize: the shape of the core operands) or
 /// otherwise the outputs are computed.
 const Dims& DomainOf(const Problem& problem);
 
-/// Checks a problem from first principles: operand counts, dtypes, ranks, shapes against attributes,
-/// expressions, extents. Says nothing about buffers (the program verifier does) nor about what a
-/// kernel supports. Errors: kBadArtifact, naming operand and rule.
+/// Checks a problem from first principles: operand counts, dtypes, ranks, shapes against
+/// attributes, expressions, extents. Says nothing about buffers (the program verifier does) nor
+/// about what a kernel supports. Errors: kBadArtifact, naming operand and rule.
 Status ValidateProblem(const Problem& problem);
 
-/// Canonical text: equal problems give equal text, and it parses back (kernels/abi/problem_text.cc).
-/// e.g. "conv math=fp32 strides=[1, 1] ... in(f32 1x3x48x320 [46080, 15360, 320, 1]+0, ...) ..."
+/// Canonical text: equal problems give equal text, and it parses back
+/// (kernels/abi/problem_text.cc). e.g. "conv math=fp32 strides=[1, 1] ... in(f32 1x3x48x320 [46080,
+/// 15360, 320, 1]+0, ...) ..."
 std::string ToString(const Problem& problem);
 Result<Problem> ParseProblem(std::string_view text);
 /// The same at the scanner's position, for the IRs' text forms, which embed problems.
 Result<Problem> ParseProblemFrom(Scanner& in);
-
-/// Symbol of the device function compiled for exactly this problem: kernel-specific prefix plus the
-/// hash of ToString(problem). The verifier recomputes it, so an image cannot be run on a problem it
-/// was not compiled for.
-std::string InstanceSymbol(std::string_view kernel_key, const Problem& problem);
 
 /// Floating-point operations and bytes moved (each distinct element once), for rooflines.
 double FlopCount(const Problem& problem);

@@ -13,13 +13,13 @@ aicf::Result<std::string> ReadLine(const std::string& artifact, const std::strin
   const aicf::TensorInfo& in = program->inputs()[0];
   const aicf::TensorInfo& out = program->outputs()[0];
   AICF_ASSIGN_OR_RETURN(const ppocr::Image image, ppocr::ReadPng(picture));
-  const std::vector<float> pixels = ppocr::Preprocess(image, static_cast<int>(in.shape[2]),
-                                                      static_cast<int>(in.shape[3]));
+  const std::vector<float> pixels =
+      ppocr::Preprocess(image, static_cast<int>(in.shape[2]), static_cast<int>(in.shape[3]));
   AICF_ASSIGN_OR_RETURN(auto session, aicf::Session::Create(program, {}));
-  AICF_RETURN_IF_ERROR(session->SetInput(in.name, pixels.data(), in.bytes));
+  AICF_RETURN_IF_ERROR(session->SetInput(in.name, aicf::TensorOf(pixels, in.shape)));
   AICF_RETURN_IF_ERROR(session->Run());
   std::vector<float> scores(out.bytes / sizeof(float));
-  AICF_RETURN_IF_ERROR(session->GetOutput(out.name, scores.data(), out.bytes));
+  AICF_RETURN_IF_ERROR(session->GetOutput(out.name, aicf::TensorInto(scores, out.shape)));
   return ppocr::DecodeCtc(scores, static_cast<int>(out.shape.back()),
                           ppocr::ParseDictionary(program->metadata("character")));
 }

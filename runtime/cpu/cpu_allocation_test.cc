@@ -76,9 +76,9 @@ TEST(CpuAllocation, AReplayAllocatesNothing) {
     const int64_t before = g_allocations.load();
     bool ok = true;
     for (int run = 0; run < 1000; ++run) {
-      ok &= (*session)->SetInput("x", x.data(), x.size() * 4).ok();
+      ok &= (*session)->SetInput("x", TensorOf(x)).ok();
       ok &= (*session)->Run().ok() && (*session)->Wait().ok();
-      ok &= (*session)->GetOutput("y", y.data(), y.size() * 4).ok();
+      ok &= (*session)->GetOutput("y", TensorInto(y)).ok();
     }
     EXPECT_EQ(g_allocations.load(), before);
     EXPECT_TRUE(ok);
@@ -97,10 +97,11 @@ TEST(CpuAllocation, ChangingTheEntryPointAllocatesNothing) {
   bool ok = true;
   for (int run = 0; run < 100; ++run) {
     const InputShape& shape = shapes[run % 4];
-    const auto bytes = static_cast<uint64_t>(*ElementCount(shape.shape)) * 4;
+    const auto count = static_cast<size_t>(*ElementCount(shape.shape));
     ok &= (*session)->SelectShapes({&shape, 1}).ok();
-    ok &= (*session)->SetInput("x", x.data(), bytes).ok() && (*session)->Run().ok();
-    ok &= (*session)->GetOutput("y", y.data(), bytes).ok();
+    ok &= (*session)->SetInput("x", TensorOf(std::span(x).first(count), shape.shape)).ok();
+    ok &= (*session)->Run().ok();
+    ok &= (*session)->GetOutput("y", TensorInto(std::span(y).first(count), shape.shape)).ok();
   }
   EXPECT_EQ(g_allocations.load(), before);
   EXPECT_TRUE(ok);

@@ -1,4 +1,5 @@
 #include "runtime/cpu/cpu_session.h"
+#include "kernels/abi/choice.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -29,7 +30,7 @@ std::unique_ptr<Session> MakeSession(const ChainOptions& chain,
 
 void RunAndCheck(Session& session, const ChainOptions& chain, unsigned seed) {
   const std::vector<float> x = RandomInput(chain.elements, seed);
-  ASSERT_TRUE(session.SetInput("x", x.data(), x.size() * 4).ok());
+  ASSERT_TRUE(session.SetInput("x", TensorOf(x)).ok());
   ASSERT_TRUE(session.Run().ok());
   ExpectChainOutput(session, chain, x);
 }
@@ -54,9 +55,9 @@ TEST(CpuSession, AnEmptyTensorRuns) {
   chain.elements = 0;
   const auto session = MakeSession(chain);
   ASSERT_NE(session, nullptr);
-  EXPECT_TRUE(session->SetInput("x", nullptr, 0).ok());
+  EXPECT_TRUE(session->SetInput("x", {DType::kF32, {0}, nullptr, 0}).ok());
   EXPECT_TRUE(session->Run().ok());
-  EXPECT_TRUE(session->GetOutput("y", nullptr, 0).ok());
+  EXPECT_TRUE(session->GetOutput("y", {DType::kF32, {0}, nullptr, 0}).ok());
 }
 
 /// Rewrites step `s` to overwrite its first operand, as the compiler's in-place decision does, and
@@ -109,8 +110,8 @@ void MakeCopyOntoItself(schema::Contents& contents, size_t s) {
       continue;
     if (!kernel.in_place(step.problem, 0)) continue;
     step.kernel = kernel.key;
-    step.launch = kernel.launch(step.problem, device);
-    step.symbol = abi::InstanceSymbol(kernel.key, step.problem);
+    schema::SetVariant(step, abi::BestCandidate(kernel, step.problem, device)->variant);
+    step.symbol = abi::InstanceSymbol(kernel.key, step.problem, schema::VariantOf(step));
     break;
   }
   MakeInPlace(contents, s);
@@ -146,11 +147,11 @@ TEST(CpuSession, PointersReachTheTensorsThemselves) {
   ASSERT_TRUE(session->Run().ok());
   ExpectChainOutput(*session, chain, x);
   std::vector<float> y(x.size());
-  ASSERT_TRUE(session->GetOutput("y", y.data(), y.size() * 4).ok());
+  ASSERT_TRUE(session->GetOutput("y", TensorInto(y)).ok());
   EXPECT_EQ(std::memcmp(*out, y.data(), y.size() * 4), 0);
   // The session's own memory as source and as destination.
-  ASSERT_TRUE(session->SetInput("x", *in, x.size() * 4).ok());
-  ASSERT_TRUE(session->GetOutput("y", *out, y.size() * 4).ok());
+  ASSERT_TRUE(session->SetInput("x", {DType::kF32, {chain.elements}, *in, x.size() * 4}).ok());
+  ASSERT_TRUE(session->GetOutput("y", {DType::kF32, {chain.elements}, *out, y.size() * 4}).ok());
 }
 
 TEST(CpuSession, WrongCallsChangeNothing) {
@@ -160,12 +161,20 @@ TEST(CpuSession, WrongCallsChangeNothing) {
   const std::vector<float> x = RandomInput(chain.elements, 1);
   std::vector<float> other(x.size(), 99);
   const uint64_t bytes = x.size() * 4;
+  const Dims shape = {chain.elements};
+  const MutableTensor into = TensorInto(other);
   for (const Status& status :
-       {session->SetInput("y", other.data(), bytes), session->SetInput("", other.data(), bytes),
-        session->SetInput("x", other.data(), bytes - 4), session->SetInput("x", nullptr, bytes),
-        session->SetInput("x", other.data(), UINT64_MAX),
-        session->GetOutput("x", other.data(), bytes), session->GetOutput("y", nullptr, bytes),
-        session->GetOutput("y", other.data(), bytes + 1), session->InputPointer("y").status(),
+       {session->SetInput("y", TensorOf(other)), session->SetInput("", TensorOf(other)),
+        session->SetInput("x", {DType::kF32, shape, other.data(), bytes - 4}),
+        session->SetInput("x", {DType::kF32, shape, nullptr, bytes}),
+        session->SetInput("x", {DType::kF32, shape, other.data(), UINT64_MAX}),
+        session->SetInput("x", {DType::kI32, shape, other.data(), bytes}),
+        session->SetInput("x", {static_cast<DType>(200), shape, other.data(), bytes}),
+        session->SetInput("x", TensorOf(other, {10, 100})), session->GetOutput("x", into),
+        session->GetOutput("y", {DType::kF32, shape, nullptr, bytes}),
+        session->GetOutput("y", {DType::kF32, shape, other.data(), bytes + 1}),
+        session->GetOutput("y", {DType::kU32, shape, other.data(), bytes}),
+        session->GetOutput("y", TensorInto(other, {1000, 1})), session->InputPointer("y").status(),
         session->OutputPointer("x").status(), session->Profile(0).status(),
         session->TimeReplays(-1).status()}) {
     EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.ToString();
@@ -190,9 +199,8 @@ TEST(CpuSession, ManySessionsShareAProgramAndGiveTheSameBits) {
       const std::vector<float> x = RandomInput(chain.elements, t);
       std::vector<float> y(x.size());
       for (int run = 0; run < 50; ++run) {
-        const bool ok = (*session)->SetInput("x", x.data(), x.size() * 4).ok() &&
-                        (*session)->Run().ok() &&
-                        (*session)->GetOutput("y", y.data(), y.size() * 4).ok();
+        const bool ok = (*session)->SetInput("x", TensorOf(x)).ok() && (*session)->Run().ok() &&
+                        (*session)->GetOutput("y", TensorInto(y)).ok();
         for (size_t i = 0; i < y.size(); ++i) {
           wrong += !ok || y[i] != testing::ChainExpected(chain, static_cast<int64_t>(i), x[i]);
         }
@@ -208,7 +216,7 @@ TEST(CpuSession, ASecondThreadIsBusyNeverTorn) {
   chain.elements = 200000;
   const auto session = MakeSession(chain);
   const std::vector<float> x = RandomInput(chain.elements, 2);
-  ASSERT_TRUE(session->SetInput("x", x.data(), x.size() * 4).ok());
+  ASSERT_TRUE(session->SetInput("x", TensorOf(x)).ok());
   std::atomic<int> busy{0}, other{0};
   std::vector<std::thread> threads;
   threads.reserve(8);
@@ -266,9 +274,9 @@ TEST(CpuSession, AChildOfForkCanRunAndDestroyASession) {
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);  // a hang becomes a failure
-    bool ok = session->SetInput("x", x.data(), x.size() * 4).ok() && session->Run().ok();
+    bool ok = session->SetInput("x", TensorOf(x)).ok() && session->Run().ok();
     std::vector<float> y(x.size());
-    ok = ok && session->GetOutput("y", y.data(), y.size() * 4).ok();
+    ok = ok && session->GetOutput("y", TensorInto(y)).ok();
     for (size_t i = 0; i < y.size(); ++i) {
       ok = ok && y[i] == testing::ChainExpected(chain, static_cast<int64_t>(i), x[i]);
     }

@@ -59,7 +59,7 @@ class CudaSessionTest : public ::testing::Test {
   }
   void RunAndCheck(Session& session, unsigned seed) {
     const std::vector<float> x = RandomInput(chain_.elements, seed);
-    const Status set = session.SetInput("x", x.data(), x.size() * 4);
+    const Status set = session.SetInput("x", TensorOf(x));
     ASSERT_TRUE(set.ok()) << set.ToString();
     const Status ran = session.Run();
     ASSERT_TRUE(ran.ok()) << ran.ToString();
@@ -162,11 +162,13 @@ TEST_F(CudaSessionTest, WrongArgumentsChangeNothing) {
   auto session = Create();
   ASSERT_TRUE(session.ok());
   const std::vector<float> x = RandomInput(chain_.elements, 2);
-  ASSERT_TRUE((*session)->SetInput("x", x.data(), 4000).ok());
+  ASSERT_TRUE((*session)->SetInput("x", TensorOf(x)).ok());
   const uint64_t launches = driver_.counters().graph_launches();
-  EXPECT_EQ((*session)->SetInput("x", x.data(), 3999).code(), Code::kInvalidArgument);
-  EXPECT_EQ((*session)->SetInput("x", nullptr, 4000).code(), Code::kInvalidArgument);
-  EXPECT_EQ((*session)->SetInput("q", x.data(), 4000).code(), Code::kInvalidArgument);
+  EXPECT_EQ((*session)->SetInput("x", {DType::kF32, {1000}, x.data(), 3999}).code(),
+            Code::kInvalidArgument);
+  EXPECT_EQ((*session)->SetInput("x", {DType::kF32, {1000}, nullptr, 4000}).code(),
+            Code::kInvalidArgument);
+  EXPECT_EQ((*session)->SetInput("q", TensorOf(x)).code(), Code::kInvalidArgument);
   EXPECT_EQ((*session)->Profile(0).status().code(), Code::kInvalidArgument);
   EXPECT_EQ((*session)->TimeReplays(-1).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(driver_.counters().graph_launches(), launches);
@@ -181,11 +183,11 @@ TEST_F(CudaSessionTest, ADeviceErrorIsSticky) {
   machine_.fail_code = kCudaIllegalAddress;
   const Status first = (*session)->Run();
   EXPECT_EQ(first.code(), Code::kDevice);
-  float y = 0;
+  std::vector<float> y(1000);
   EXPECT_EQ((*session)->Run().message(), first.message());
   EXPECT_EQ((*session)->Wait().message(), first.message());
-  EXPECT_EQ((*session)->SetInput("x", std::vector<float>(1000).data(), 4000).code(), Code::kDevice);
-  EXPECT_EQ((*session)->GetOutput("y", &y, 4000).code(), Code::kDevice);
+  EXPECT_EQ((*session)->SetInput("x", TensorOf(y)).code(), Code::kDevice);
+  EXPECT_EQ((*session)->GetOutput("y", TensorInto(y)).code(), Code::kDevice);
   EXPECT_EQ((*session)->Profile(1).status().code(), Code::kDevice);
   auto other = Create();  // the fake device is not lost: other sessions go on
   ASSERT_TRUE(other.ok()) << other.status().ToString();
@@ -330,8 +332,8 @@ TEST_F(CudaSessionTest, ManySessionsOnManyThreads) {
         auto session = Create();
         const std::vector<float> x = RandomInput(chain_.elements, t * 100 + i);
         std::vector<float> y(x.size());
-        const bool ok = session.ok() && (*session)->SetInput("x", x.data(), 4000).ok() &&
-                        (*session)->Run().ok() && (*session)->GetOutput("y", y.data(), 4000).ok();
+        const bool ok = session.ok() && (*session)->SetInput("x", TensorOf(x)).ok() &&
+                        (*session)->Run().ok() && (*session)->GetOutput("y", TensorInto(y)).ok();
         wrong += !ok || y[77] != aicf::testing::ChainExpected(chain_, 77, x[77]);
       }
     });
@@ -357,8 +359,8 @@ TEST_F(CudaSessionTest, ASecondThreadIsBusyAndTheDestructorWaits) {
   std::thread runner([&] { first = (*session)->Run(); });
   while (!entered) std::this_thread::yield();
   for (const Status& second :
-       {(*session)->Run(), (*session)->Wait(), (*session)->SetInput("x", nullptr, 0),
-        (*session)->GetOutput("y", nullptr, 0), (*session)->TimeReplays(1).status()}) {
+       {(*session)->Run(), (*session)->Wait(), (*session)->SetInput("x", {}),
+        (*session)->GetOutput("y", {}), (*session)->TimeReplays(1).status()}) {
     EXPECT_EQ(second.code(), Code::kInvalidArgument);
     EXPECT_NE(second.message().find("busy"), std::string::npos);
   }

@@ -19,6 +19,12 @@ using CUgraphExec = struct CUgraphExecTag*;
 using CUgraphNode = struct CUgraphNodeTag*;
 using CUgraphConditionalHandle = unsigned long long;
 
+/// Opaque: encoded by the driver, read by the bulk tensor copy engine.
+struct alignas(64) CUtensorMap {
+  uint64_t opaque[16] = {};
+};
+static_assert(sizeof(CUtensorMap) == 128);
+
 enum CUresult : int {
   kCudaSuccess = 0,
   kCudaInvalidValue = 1,
@@ -53,6 +59,7 @@ enum CUfunction_attribute : int {
   kFuncMaxThreadsPerBlock = 0,
   kFuncStaticSharedBytes = 1,
   kFuncMaxDynamicSharedBytes = 8,
+  kFuncNonPortableClusterSize = 14,
 };
 
 inline constexpr unsigned kStreamNonBlocking = 1;
@@ -97,7 +104,7 @@ struct CUgraphNodeParams {
     unsigned size = 0;
     CUgraph* graphs = nullptr;  ///< out: the bodies, owned by the driver
     CUcontext context = nullptr;
-  } conditional;              ///< of a union of 232 bytes
+  } conditional;  ///< of a union of 232 bytes
   uint8_t rest[200] = {};
   long long reserved_end = 0;
 };

@@ -25,7 +25,8 @@ using FakeKernel = std::function<void(void** parameters)>;
 
 struct FakeFunction {
   FakeKernel run;
-  size_t parameters = 0;
+  size_t parameters = 0;   ///< addresses
+  size_t tensor_maps = 0;  ///< after them
   int max_threads = 1024;
   int static_shared = 0;
   size_t last_bytes = 8;  ///< of the last parameter; the others are addresses or handles
@@ -53,7 +54,7 @@ struct FakeMachine {
   std::map<CUgraphConditionalHandle, unsigned> conditions;  ///< what kernels set
   std::map<CUgraphNode, std::function<CUresult()>> added;   ///< nodes that no capture follows yet
   std::vector<CUgraph> bodies;                              ///< of the conditional node made last
-  int contexts = 0;                              ///< retained
+  int contexts = 0;                                         ///< retained
   int context_depth = 0;
   unsigned long long context_id = 1;  ///< another one: somebody has reset the device
   std::mutex mutex;
@@ -291,16 +292,27 @@ inline void AddModules(DriverApi& api) {
     *value = attribute == kFuncMaxThreadsPerBlock ? f->max_threads : f->static_shared;
     return kCudaSuccess;
   };
+  api.TensorMapEncodeTiled = [](CUtensorMap* map, int type, unsigned rank, void* address,
+                                const uint64_t* extents, const uint64_t*, const uint32_t*,
+                                const uint32_t*, int, int, int, int) {
+    AICF_FAKE_ENTER("cuTensorMapEncodeTiled");
+    // What a fake function needs: where the tensor is, and enough to tell maps apart.
+    map->opaque[0] = reinterpret_cast<uint64_t>(address);
+    map->opaque[1] = static_cast<uint64_t>(type) << 32 | rank;
+    for (unsigned d = 0; d < rank; ++d) map->opaque[2 + d] = extents[d];
+    return kCudaSuccess;
+  };
   api.FuncSetAttribute = [](CUfunction, CUfunction_attribute, int) {
     AICF_FAKE_ENTER("cuFuncSetAttribute");
     return kCudaSuccess;
   };
   api.FuncGetParamInfo = [](CUfunction function, size_t index, size_t* offset, size_t* bytes) {
-    if (index >= reinterpret_cast<const FakeFunction*>(function)->parameters) {
-      return kCudaInvalidValue;
-    }
-    *offset = 8 * index;
-    *bytes = 8;
+    const auto* f = reinterpret_cast<const FakeFunction*>(function);
+    if (index >= f->parameters + f->tensor_maps) return kCudaInvalidValue;
+    const bool map = index >= f->parameters;
+    const size_t first_map = (8 * f->parameters + 63) / 64 * 64;
+    *offset = map ? first_map + sizeof(CUtensorMap) * (index - f->parameters) : 8 * index;
+    *bytes = map ? sizeof(CUtensorMap) : 8;
     return kCudaSuccess;
   };
   api.LaunchKernelEx = [](const CUlaunchConfig* config, CUfunction function, void** parameters,
@@ -311,9 +323,14 @@ inline void AddModules(DriverApi& api) {
     for (size_t i = 0; i < f->parameters; ++i) {
       std::memcpy(&values[i], parameters[i], i + 1 == f->parameters ? f->last_bytes : 8);
     }
-    return Enqueue(config->stream, [f, values]() mutable {
+    std::vector<CUtensorMap> maps(f->tensor_maps);
+    for (size_t i = 0; i < maps.size(); ++i) {
+      std::memcpy(&maps[i], parameters[f->parameters + i], sizeof(CUtensorMap));
+    }
+    return Enqueue(config->stream, [f, values, maps]() mutable {
       std::vector<void*> addresses;
       for (uint64_t& value : values) addresses.push_back(&value);
+      for (CUtensorMap& map : maps) addresses.push_back(&map);
       f->run(addresses.data());
       return kCudaSuccess;
     });

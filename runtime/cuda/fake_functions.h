@@ -16,6 +16,7 @@ inline FakeFunction ReferenceFunction(const schema::Step& step, int* runs = null
   const size_t operands = step.inputs.size() + step.outputs.size();
   FakeFunction function;
   function.parameters = operands + 1;
+  function.tensor_maps = step.tensor_maps.size();
   function.run = [problem, operands, runs](void** parameters) {
     std::vector<void*> buffers;
     for (size_t i = 0; i < operands; ++i) buffers.push_back(*static_cast<void**>(parameters[i]));

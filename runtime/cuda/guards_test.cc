@@ -44,12 +44,12 @@ class GuardsTest : public ::testing::Test {
   }
   std::pair<float, float> Replay(Session& session, float limit, bool flag) {
     float y = -1, z = -1;
-    EXPECT_TRUE(session.SetInput("limit", &limit, 4).ok());
-    EXPECT_TRUE(session.SetInput("flag", &flag, 1).ok());
+    EXPECT_TRUE(session.SetInput("limit", TensorOf(std::span(&limit, 1))).ok());
+    EXPECT_TRUE(session.SetInput("flag", TensorOf(std::span(&flag, 1))).ok());
     EXPECT_TRUE(session.Run().ok());
     EXPECT_TRUE(session.Wait().ok());
-    EXPECT_TRUE(session.GetOutput("y", &y, 4).ok());
-    EXPECT_TRUE(session.GetOutput("z", &z, 4).ok());
+    EXPECT_TRUE(session.GetOutput("y", TensorInto(std::span(&y, 1))).ok());
+    EXPECT_TRUE(session.GetOutput("z", TensorInto(std::span(&z, 1))).ok());
     return {y, z};
   }
 

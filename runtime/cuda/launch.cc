@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/cuda/matmul.h"
+#include "runtime/cuda/tensor_map.h"
 
 namespace aicf::cuda {
 namespace {
@@ -15,7 +16,6 @@ class KernelLaunch final : public Launch {
     for (uint32_t buffer : step.inputs) values_.push_back(addresses.Of(buffer));
     for (uint32_t buffer : step.outputs) values_.push_back(addresses.Of(buffer));
     values_.push_back(addresses.Workspace(step));
-    for (CUdeviceptr& value : values_) parameters_.push_back(&value);
     const abi::LaunchConfig& launch = step.launch;
     for (int axis = 0; axis < 3; ++axis) {
       config_.grid[axis] = launch.grid[axis];
@@ -25,6 +25,19 @@ class KernelLaunch final : public Launch {
     config_.shared_bytes = launch.dynamic_shared_bytes;
     cluster_.id = kLaunchClusterDimension;
     has_cluster_ = launch.cluster[0] * launch.cluster[1] * launch.cluster[2] > 1;
+  }
+
+  /// Encodes the tensor maps; the last thing before the first Enqueue.
+  Status Bind(const schema::Step& step, const AddressMap& addresses) {
+    for (const abi::TensorMap& map : step.tensor_maps) {
+      const CUdeviceptr address = addresses.Of(OperandBuffer(step, map));
+      AICF_ASSIGN_OR_RETURN(const CUtensorMap encoded,
+                            EncodeTensorMap(driver_, map, OperandType(step, map), address));
+      maps_.push_back(encoded);
+    }
+    for (CUdeviceptr& value : values_) parameters_.push_back(&value);
+    for (CUtensorMap& map : maps_) parameters_.push_back(&map);
+    return OkStatus();
   }
 
   Status Enqueue(CUstream stream) const override {
@@ -45,7 +58,8 @@ class KernelLaunch final : public Launch {
   const Driver& driver_;
   CUfunction function_;
   std::vector<CUdeviceptr> values_;
-  std::vector<void*> parameters_;  ///< addresses of values_
+  std::vector<CUtensorMap> maps_;
+  std::vector<void*> parameters_;  ///< addresses of values_, then of maps_
   CUlaunchConfig config_;
   CUlaunchAttribute cluster_;
   bool has_cluster_ = false;
@@ -55,8 +69,10 @@ Result<std::unique_ptr<Launch>> BuildLaunch(const DeviceProgram& program, uint32
                                             const AddressMap& addresses) {
   const schema::Step& step = program.plan().steps[index];
   if (const CUfunction function = program.modules().function(index); function != nullptr) {
-    return std::unique_ptr<Launch>(
-        std::make_unique<KernelLaunch>(program.device()->driver(), function, step, addresses));
+    auto launch =
+        std::make_unique<KernelLaunch>(program.device()->driver(), function, step, addresses);
+    AICF_RETURN_IF_ERROR(launch->Bind(step, addresses));
+    return std::unique_ptr<Launch>(std::move(launch));
   }
   if (step.kernel.starts_with("cublaslt.") && program.cublaslt() != nullptr) {
     return MakeMatmulLaunch(*program.cublaslt(), step, addresses);

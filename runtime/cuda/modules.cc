@@ -42,24 +42,31 @@ Result<Module> LoadImage(const std::shared_ptr<const Device>& device,
   return Module(device, module);
 }
 
-/// The kernel takes exactly the step's addresses: inputs, outputs and the workspace. The compiler's
-/// promise about its own code, checked because a wrong count would read past the parameters.
+/// The kernel takes exactly the step's addresses (inputs, outputs, workspace) and its tensor maps.
+/// The compiler's promise about its own code, checked because a wrong count would read past the
+/// parameters.
 Status CheckParameters(const Driver& driver, CUfunction function, const schema::Step& step) {
-  const size_t expected = step.inputs.size() + step.outputs.size() + 1;
+  constexpr size_t kMapBytes = 128, kMapAlignment = 64;
+  const size_t addresses = step.inputs.size() + step.outputs.size() + 1;
+  const size_t expected = addresses + step.tensor_maps.size();
+  const size_t first_map = (8 * addresses + kMapAlignment - 1) / kMapAlignment * kMapAlignment;
   size_t count = 0;
   size_t offset = 0;
   size_t bytes = 0;
   while (count <= expected &&
          driver.FuncGetParamInfo(function, count, &offset, &bytes) == kCudaSuccess) {
-    if (offset != 8 * count || bytes != 8) {
+    const bool map = count >= addresses;
+    const size_t at = map ? first_map + kMapBytes * (count - addresses) : 8 * count;
+    const size_t size = map ? kMapBytes : 8;
+    if (count < expected && (offset != at || bytes != size)) {
       return Error(Code::kBadArtifact, "parameter ", count, " of ", step.symbol, " has ", bytes,
-                   " bytes at offset ", offset, ", expected an address");
+                   " bytes at offset ", offset, ", expected ", size, " at ", at);
     }
     ++count;
   }
   if (count == expected) return OkStatus();
   return Error(Code::kBadArtifact, step.symbol, " takes ", count, " parameters, expected ",
-               expected, " addresses");
+               addresses, " addresses and ", step.tensor_maps.size(), " tensor maps");
 }
 
 Status CheckFunction(const Device& device, CUfunction function, const schema::Step& step) {
@@ -83,6 +90,12 @@ Status CheckFunction(const Device& device, CUfunction function, const schema::St
   if (shared > static_cast<uint64_t>(device.limits().max_shared_bytes)) {
     return Error(Code::kDevice, step.symbol, " needs ", shared, " bytes of shared memory but ",
                  device.name(), " has ", device.limits().max_shared_bytes, " per block");
+  }
+  // More than 8 blocks of a cluster are granted on request.
+  const uint64_t cluster = uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
+  if (cluster > 8) {
+    AICF_CUDA_CHECK(driver, "granting a kernel a larger cluster",
+                    driver.FuncSetAttribute(function, kFuncNonPortableClusterSize, 1));
   }
   if (launch.dynamic_shared_bytes > 0) {
     AICF_CUDA_CHECK(driver, "granting a kernel shared memory",
@@ -110,9 +123,10 @@ Result<Modules> Modules::Load(const std::shared_ptr<const Device>& device,
   const schema::Program& program = artifact.program();
   const auto needs_image = [](const schema::Step& s) { return s.image < 0 && !s.symbol.empty(); };
   if (std::ranges::any_of(program.steps, needs_image)) {
-    return Error(Code::kDevice,
-                 "the artifact holds no device code (it was compiled with --no-images); device 'cpu' "
-                 "executes it on the reference kernels");
+    return Error(
+        Code::kDevice,
+        "the artifact holds no device code (it was compiled with --no-images); device 'cpu' "
+        "executes it on the reference kernels");
   }
   Modules loaded;
   for (size_t i = 0; i < program.images.size(); ++i) {

@@ -41,8 +41,8 @@ int main(void) {
   expect(aicf_program_input(0, 0, &info) == AICF_INVALID_ARGUMENT, "input");
   expect(aicf_program_output(0, 0, &info) == AICF_INVALID_ARGUMENT, "output");
   expect(aicf_program_destroy(0) == AICF_INVALID_ARGUMENT, "destroy program");
-  expect(aicf_session_set_input(0, "x", name, 1) == AICF_INVALID_ARGUMENT, "set input");
-  expect(aicf_session_get_output(0, "y", name, 1) == AICF_INVALID_ARGUMENT, "get output");
+  expect(aicf_session_set_input(0, "x", "u8", NULL, 0, name, 1) == AICF_INVALID_ARGUMENT, "set input");
+  expect(aicf_session_get_output(0, "y", "u8", NULL, 0, name, 1) == AICF_INVALID_ARGUMENT, "get output");
   expect(aicf_session_input_pointer(0, "x", &pointer) == AICF_INVALID_ARGUMENT, "input pointer");
   expect(aicf_session_output_pointer(0, "y", &pointer) == AICF_INVALID_ARGUMENT, "output pointer");
   expect(aicf_session_run(0) == AICF_INVALID_ARGUMENT, "run");

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "compiler/tune/timing_cache.h"
+#include "kernels/abi/choice.h"
 #include "tests/cli/tiny_models.h"
 #include "tests/cli/tool.h"
 
@@ -95,16 +96,16 @@ TimingCache HandMade(const std::string& decisions_of, const DeviceId& id) {
   const DeviceId from = cpu.DevicesFor(*abi::FindDevice("cpu"))[0];
   for (const auto& [key, timing] : *cpu.TimesOf(from)) {
     const Result<abi::Problem> p = abi::ParseProblem(cpu.TextOf(key.problem));
+    double us = 100;
     for (const abi::KernelInfo& k : abi::KernelsOf(p->family)) {
       if (k.backend != abi::Backend::kCuda) continue;
       if (!k.supports(*p, *abi::FindDevice("cuda")).empty()) continue;
-      // The last row is the fastest here, whatever predictions say.
-      made.Put(id, *p, k.key,
-               {100.0 - static_cast<double>(&k - abi::KernelsOf(p->family).data()),
-                0.1,
-                15,
-                "nvrtc-13.0",
-                {}});
+      // The last candidate is the fastest here, whatever predictions say.
+      for (const abi::Candidate& c : abi::CandidatesOf(k, *p, *abi::FindDevice("cuda"))) {
+        made.Put(id, *p, abi::VariantName(k.key, c.variant.parameters),
+                 {us, 0.1, 15, "nvrtc-13.0", {}});
+        us -= 1;
+      }
     }
   }
   return made;

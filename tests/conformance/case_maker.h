@@ -71,8 +71,10 @@ class CaseMaker {
   void FinishProduct(DType dtype, const Dims& shape, int64_t length);
   void Conv();
   void ConvAxis(abi::ConvAttrs& a, int spatial, Dims& x, Dims& w, Dims& y);
-  /// Dense with the channels innermost.
-  View ChannelsLast(DType dtype, const Dims& shape);
+  /// The channels innermost.
+  View ChannelsLast(DType dtype, const Dims& shape, bool repeat);
+  /// Axes in the order, outermost first: dense, or a window of something larger.
+  View InOrder(DType dtype, const Dims& shape, const Dims& order, bool repeat);
   View FeatureView(DType dtype, const Dims& shape);
   /// The model's order, or as the compiler stores constants for CUDA: outputs innermost.
   View WeightView(DType dtype, const Dims& shape);

@@ -47,6 +47,10 @@ Case SinCase(uint64_t seed);
 /// A random layout of `shape`: permuted axes, gaps, backwards strides, an offset; with `repeat`
 /// some axes are broadcast (stride 0).
 abi::View RandomView(Random& random, DType dtype, const Dims& shape, bool repeat);
+/// The same with a given order of the axes, outermost first. `apart`: no two elements are
+/// neighbours.
+abi::View RandomViewInOrder(Random& random, DType dtype, const Dims& shape, const Dims& order,
+                            bool repeat, bool apart);
 Dims RandomShape(Random& random, int min_rank, int max_rank, int64_t max_elements);
 /// A DAG of operators that every backend evaluates to the same bits, over inputs of the given
 /// dtypes; its results have the compute dtypes `results`.

@@ -62,12 +62,13 @@ const fs::path& HeaderFolder() {
 }
 
 std::string Program(const abi::KernelInfo& kernel, const abi::Problem& p,
-                    const abi::LaunchConfig& launch, const abi::DeviceSpec& device) {
+                    const abi::Variant& variant) {
+  const abi::LaunchConfig& launch = variant.launch;
   std::string text = StrCat(
       "#define kEmulatedBlockX ", launch.block[0], "\n#define kEmulatedBlockY ", launch.block[1],
-      "\n#include \"tests/conformance/emulated_cuda.h\"\n", WriteCudaSource(kernel, p, device),
+      "\n#include \"tests/conformance/emulated_cuda.h\"\n", WriteCudaSource(kernel, p, variant),
       "extern \"C\" EMULATOR_EXPORT void emulated_entry(void** p) {\n  ",
-      abi::InstanceSymbol(kernel.key, p), "(");
+      abi::InstanceSymbol(kernel.key, p, variant), "(");
   const size_t operands = p.inputs.size() + p.outputs.size();
   for (size_t k = 0; k <= operands; ++k) text += StrCat(k == 0 ? "" : ", ", "p[", k, "]");
   return text + ");\n}\n";
@@ -97,12 +98,13 @@ Result<void*> CompileAndOpen(const std::string& text) {
 
 Result<std::unique_ptr<EmulatedKernel>> EmulatedKernel::Make(const abi::KernelInfo& kernel,
                                                              const abi::Problem& problem,
-                                                             const abi::DeviceSpec& device) {
+                                                             const abi::Variant& variant) {
+  if (!variant.tensor_maps.empty()) {
+    return Error(Code::kUnsupported, "the bulk tensor copy engine is not emulated");
+  }
   std::unique_ptr<EmulatedKernel> made(new EmulatedKernel());
-  made->launch_ = kernel.launch(problem, device);
-  made->workspace_bytes_ = kernel.workspace_bytes(problem, device);
-  AICF_ASSIGN_OR_RETURN(made->library_,
-                        CompileAndOpen(Program(kernel, problem, made->launch_, device)));
+  made->variant_ = variant;
+  AICF_ASSIGN_OR_RETURN(made->library_, CompileAndOpen(Program(kernel, problem, variant)));
   made->entry_ = dlsym(made->library_, "emulated_entry");
   made->set_ = dlsym(made->library_, "emulated_set");
   return made;
@@ -113,20 +115,21 @@ EmulatedKernel::~EmulatedKernel() {
 }
 
 Status EmulatedKernel::Run(const std::vector<void*>& buffers) {
-  std::vector<std::byte> workspace(workspace_bytes_ + 256, std::byte{0xff});
+  std::vector<std::byte> workspace(variant_.workspace_bytes + 256, std::byte{0xff});
   std::vector<void*> pointers = buffers;
   const auto address = reinterpret_cast<uintptr_t>(workspace.data());
   pointers.push_back(workspace.data() + (256 - address % 256) % 256);
   const auto entry = reinterpret_cast<void (*)(void**)>(entry_);
-  const int cluster = static_cast<int>(launch_.cluster[0]);
+  const int cluster = static_cast<int>(variant_.launch.cluster[0]);
   EmulatedCluster shared(cluster);
   std::atomic<bool> finished{true};
   // Thread r of the cluster runs the r-th block of every cluster, one after the other.
   auto run_rank = [&](int rank) {
     EmulatedBlock block(
-        launch_, reinterpret_cast<EmulatedSet>(set_), [&] { entry(pointers.data()); }, shared,
-        rank);
-    for (uint32_t b = static_cast<uint32_t>(rank); b < launch_.grid[0]; b += launch_.cluster[0]) {
+        variant_.launch, reinterpret_cast<EmulatedSet>(set_), [&] { entry(pointers.data()); },
+        shared, rank);
+    for (uint32_t b = static_cast<uint32_t>(rank); b < variant_.launch.grid[0];
+         b += variant_.launch.cluster[0]) {
       if (!block.Run({static_cast<int>(b), 0, 0})) finished = false;
     }
   };

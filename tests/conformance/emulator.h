@@ -18,7 +18,7 @@ class EmulatedKernel {
   /// output.
   static Result<std::unique_ptr<EmulatedKernel>> Make(const abi::KernelInfo& kernel,
                                                       const abi::Problem& problem,
-                                                      const abi::DeviceSpec& device);
+                                                      const abi::Variant& variant);
   ~EmulatedKernel();
   EmulatedKernel(const EmulatedKernel&) = delete;
   EmulatedKernel& operator=(const EmulatedKernel&) = delete;
@@ -32,8 +32,7 @@ class EmulatedKernel {
   void* library_ = nullptr;
   void* entry_ = nullptr;
   void* set_ = nullptr;
-  abi::LaunchConfig launch_;
-  uint64_t workspace_bytes_ = 0;
+  abi::Variant variant_;
 };
 
 }  // namespace aicf::conformance

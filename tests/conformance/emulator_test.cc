@@ -17,6 +17,8 @@
 
 #include "tests/conformance/cases.h"
 #include "tests/conformance/compare.h"
+#include "tests/conformance/gpu_cases.h"
+#include "tests/conformance/gpu_jobs.h"
 
 namespace aicf::conformance {
 namespace {
@@ -32,9 +34,9 @@ struct FreeAligned {
 };
 
 // Runs one variant on copies of the case's buffers at 256-byte boundaries.
-Result<Buffers> Emulate(const KernelInfo& kernel, const Case& c) {
+Result<Buffers> Emulate(const KernelOption& option, const Case& c) {
   AICF_ASSIGN_OR_RETURN(auto emulated,
-                        EmulatedKernel::Make(kernel, c.problem, *abi::FindDevice("cuda")));
+                        EmulatedKernel::Make(*option.kernel, c.problem, option.candidate.variant));
   std::vector<std::unique_ptr<void, FreeAligned>> memory;
   std::vector<void*> addresses;
   for (const auto& b : c.buffers) {
@@ -48,13 +50,17 @@ Result<Buffers> Emulate(const KernelInfo& kernel, const Case& c) {
   return got;
 }
 
-std::vector<const KernelInfo*> Supporting(const Case& c) {
-  std::vector<const KernelInfo*> kernels;
-  for (const KernelInfo& k : abi::KernelsOf(c.problem.family)) {
-    if (k.backend != abi::Backend::kCuda) continue;
-    if (k.supports(c.problem, *abi::FindDevice("cuda")).empty()) kernels.push_back(&k);
-  }
-  return kernels;
+// What the emulator can run: it has no bulk tensor copy engine.
+std::vector<KernelOption> Supporting(const Case& c) {
+  std::vector<KernelOption> options = DeviceOptions(c.problem, *abi::FindDevice("cuda"));
+  std::erase_if(options,
+                [](const KernelOption& o) { return !o.candidate.variant.tensor_maps.empty(); });
+  return options;
+}
+
+KernelOption Best(std::string_view key, const Case& c) {
+  const KernelInfo* kernel = abi::FindKernel(key);
+  return {kernel, *abi::BestCandidate(*kernel, c.problem, *abi::FindDevice("cuda"))};
 }
 
 class Emulated : public testing::TestWithParam<int> {};
@@ -64,7 +70,7 @@ TEST_P(Emulated, AgreesWithTheReference) {
   const auto family = static_cast<Family>(GetParam());
   const bool product =
       family == Family::kGemm || family == Family::kConv || family == Family::kAttention;
-  std::map<std::string_view, int> runs;
+  std::map<std::string, int> runs;
   for (uint64_t seed = 0; seed < (product ? 6 : 3); ++seed) {
     CaseOptions o;
     o.max_elements = 1500;
@@ -72,18 +78,35 @@ TEST_P(Emulated, AgreesWithTheReference) {
     const Case c = RandomCase(family, seed, o);
     const Buffers want = RunReference(c);
     // The least used variants next, so that a few cases meet all of them.
-    std::vector<const KernelInfo*> kernels = Supporting(c);
-    std::stable_sort(kernels.begin(), kernels.end(), [&](const KernelInfo* a, const KernelInfo* b) {
-      return runs[a->key] < runs[b->key];
-    });
-    kernels.resize(std::min<size_t>(kernels.size(), 2));
-    for (const KernelInfo* k : kernels) {
-      ++runs[k->key];
-      const Result<Buffers> got = Emulate(*k, c);
-      ASSERT_TRUE(got.ok()) << k->key << "\n" << c.name << "\n" << got.status().ToString();
-      EXPECT_EQ(Difference(c, *got, want), "") << k->key << "\n" << c.name;
+    std::vector<KernelOption> options = Supporting(c);
+    std::ranges::stable_sort(options, {},
+                             [&](const KernelOption& x) { return runs[x.candidate.row]; });
+    options.resize(std::min<size_t>(options.size(), 2));
+    for (const KernelOption& option : options) {
+      ++runs[option.candidate.row];
+      const Result<Buffers> got = Emulate(option, c);
+      ASSERT_TRUE(got.ok()) << option.Name() << "\n" << c.name << "\n" << got.status().ToString();
+      EXPECT_EQ(Difference(c, *got, want), "") << option.Name() << "\n" << c.name;
     }
   }
+}
+
+TEST_P(Emulated, TakesEveryOperandInEveryLayout) {
+  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  const auto family = static_cast<Family>(GetParam());
+  const std::vector<KernelCase> cases = LayoutCases(family);
+  ASSERT_FALSE(cases.empty());
+  std::vector<std::string> failures(cases.size());
+  OnAllCores(cases.size(), [&](size_t i) {
+    const Case& c = cases[i].item;
+    if (!cases[i].option.candidate.variant.tensor_maps.empty()) return;  // not emulated
+    const Result<Buffers> got = Emulate(cases[i].option, c);
+    failures[i] = got.ok() ? Difference(c, *got, RunReference(c)) : got.status().ToString();
+  });
+  for (size_t i = 0; i < cases.size(); ++i) {
+    EXPECT_EQ(failures[i], "") << cases[i].option.Name() << "\n" << cases[i].item.name;
+  }
+  RecordProperty("cases", static_cast<int>(cases.size()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Emulated, testing::Range(0, abi::kFamilyCount),
@@ -131,8 +154,6 @@ std::vector<float> HardFloats(DType dtype) {
 
 TEST(EmulatedConversion, StorageTypesMatchBitForBit) {
   if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
-  const KernelInfo* kernel = abi::FindKernel("cuda.elementwise.map");
-  ASSERT_NE(kernel, nullptr);
   std::vector<std::byte> codes(256);
   for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::byte>(i);
   for (int d = static_cast<int>(DType::kBool) + 1; d < kDTypeCount; ++d) {
@@ -148,7 +169,7 @@ TEST(EmulatedConversion, StorageTypesMatchBitForBit) {
     }
     for (const Case& c : cases) {
       ASSERT_TRUE(abi::ValidateProblem(c.problem).ok());
-      const Result<Buffers> got = Emulate(*kernel, c);
+      const Result<Buffers> got = Emulate(Best("cuda.elementwise.map", c), c);
       ASSERT_TRUE(got.ok()) << DTypeName(dtype) << "\n" << got.status().ToString();
       EXPECT_EQ(Difference(c, *got, RunReference(c)), "") << DTypeName(dtype);
     }
@@ -168,9 +189,9 @@ TEST(EmulatedCluster, SumsInPieces) {
   c.problem.core_inputs = 1;
   Random random(5);
   FillBuffers(random, c, true);
-  const KernelInfo* k = abi::FindKernel("cuda.reduce.rows");
-  ASSERT_GT(k->launch(c.problem, *abi::FindDevice("cuda")).cluster[0], 1u);
-  const Result<Buffers> got = Emulate(*k, c);
+  const KernelOption option = Best("cuda.reduce.rows", c);
+  ASSERT_GT(option.candidate.variant.launch.cluster[0], 1u);
+  const Result<Buffers> got = Emulate(option, c);
   ASSERT_TRUE(got.ok()) << got.status().ToString();
   EXPECT_EQ(Difference(c, *got, RunReference(c)), "");
 }

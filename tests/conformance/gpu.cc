@@ -127,7 +127,7 @@ Status Gpu::Fill(uint64_t to, unsigned char value, size_t bytes) {
 
 Status Gpu::Run(const std::vector<std::byte>& cubin, const std::string& symbol,
                 const abi::LaunchConfig& launch, const std::vector<uint64_t>& addresses, int times,
-                double* microseconds) {
+                double* microseconds, const std::vector<cuda::CUtensorMap>& maps) {
   const Api& a = *api_;
   void *module = nullptr, *function = nullptr;
   AICF_RETURN_IF_ERROR(Check(a.ModuleLoadData(&module, cubin.data()), "loading the cubin"));
@@ -155,6 +155,7 @@ Status Gpu::Run(const std::vector<std::byte>& cubin, const std::string& symbol,
   std::vector<uint64_t> values = addresses;
   std::vector<void*> parameters;
   for (uint64_t& v : values) parameters.push_back(&v);
+  for (const cuda::CUtensorMap& m : maps) parameters.push_back(const_cast<cuda::CUtensorMap*>(&m));
   void* events[2] = {};
   for (void*& e : events) AICF_RETURN_IF_ERROR(Check(a.EventCreate(&e, 0), "making an event"));
   // The first launch is apart: it loads code and warms the cache.

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "kernels/abi/kernel.h"
+#include "runtime/cuda/driver_types.h"
 
 namespace aicf::conformance {
 
@@ -28,12 +29,12 @@ class Gpu {
   Status Download(void* to, uint64_t from, size_t bytes);
   Status Fill(uint64_t to, unsigned char value, size_t bytes);
 
-  /// Loads the cubin, launches `symbol` `times` times with the addresses as parameters and waits.
-  /// `microseconds` (when not null) gets the mean time of the launches after the first,
-  /// queued back to back.
+  /// Loads the cubin, launches `symbol` `times` times with the addresses and the encoded tensor
+  /// maps as parameters and waits. `microseconds` (when not null) gets the mean time of the
+  /// launches after the first, queued back to back.
   Status Run(const std::vector<std::byte>& cubin, const std::string& symbol,
              const abi::LaunchConfig& launch, const std::vector<uint64_t>& addresses, int times = 1,
-             double* microseconds = nullptr);
+             double* microseconds = nullptr, const std::vector<cuda::CUtensorMap>& maps = {});
 
  private:
   struct Api;

@@ -28,13 +28,14 @@ class GpuAccuracy : public testing::Test {
   Status Launch(std::string_view key, const Problem& p, std::vector<uint64_t> addresses) {
     const KernelInfo* k = abi::FindKernel(key);
     const DeviceSpec& d = runner_->device();
-    const ImageRequest request{k, &p};
+    const abi::Variant variant = abi::BestCandidate(*k, p, d)->variant;
+    const ImageRequest request{k, &p, variant};
     AICF_ASSIGN_OR_RETURN(const CompiledImages images,
                           CompileImages({&request, 1}, d, ImageOptions{"none", 0, {}}));
     AICF_ASSIGN_OR_RETURN(const uint64_t workspace,
-                          runner_->gpu().Allocate(k->workspace_bytes(p, d)));
+                          runner_->gpu().Allocate(variant.workspace_bytes));
     addresses.push_back(workspace);
-    return runner_->gpu().Run(images.images[0].cubin, images.images[0].symbol, k->launch(p, d),
+    return runner_->gpu().Run(images.images[0].cubin, images.images[0].symbol, variant.launch,
                               addresses);
   }
 
@@ -98,7 +99,7 @@ TEST_F(GpuAccuracy, FunctionsStayWithinTwoUnitsInTheLastPlace) {
   for (ExprOp op : ops) {
     Job job;
     job.item = std::make_shared<const Case>(FunctionCase(op, static_cast<uint64_t>(op)));
-    job.kernel = abi::FindKernel("cuda.elementwise.map");
+    job.option = runner_->Variants(*job.item, 1, 0).front();
     jobs.push_back(std::move(job));
   }
   runner_->Run(jobs, {});
@@ -118,16 +119,16 @@ TEST_F(GpuAccuracy, ProductsOfLength4096StayBelowAThousandth) {
     Random random(static_cast<uint64_t>(rows));
     FillBuffers(random, *c, false);
     c->tolerance = {0, 1e-3};
-    for (const KernelInfo* k : runner_->Variants(*c, 100, 0)) {
+    for (KernelOption& option : runner_->Variants(*c, 100, 0)) {
       Job job;
       job.item = c;
-      job.kernel = k;
+      job.option = std::move(option);
       jobs.push_back(std::move(job));
     }
   }
   ASSERT_GE(jobs.size(), 20u);
   runner_->Run(jobs, {});
-  for (const Job& job : jobs) EXPECT_EQ(job.failure, "") << job.kernel->key;
+  for (const Job& job : jobs) EXPECT_EQ(job.failure, "") << job.option.Name();
 }
 
 constexpr int64_t kHuge = (int64_t{1} << 31) + 12345;

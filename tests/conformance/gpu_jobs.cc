@@ -7,10 +7,29 @@
 #include <thread>
 
 #include "compiler/codegen/nvrtc.h"
-#include "compiler/tune/fit.h"
+#include "runtime/cuda/tensor_map.h"
+#include "tests/conformance/gpu_cases.h"
 
 namespace aicf::conformance {
 namespace {
+
+// The variant's tensor maps for these addresses of inputs, then outputs.
+Result<std::vector<cuda::CUtensorMap>> EncodeMaps(const abi::Problem& p,
+                                                  const abi::Variant& variant,
+                                                  const std::vector<uint64_t>& addresses) {
+  std::vector<cuda::CUtensorMap> maps;
+  if (variant.tensor_maps.empty()) return maps;
+  AICF_ASSIGN_OR_RETURN(const cuda::Driver* driver, cuda::Driver::Get());
+  for (const abi::TensorMap& m : variant.tensor_maps) {
+    const size_t inputs = p.inputs.size();
+    const DType dtype =
+        m.operand < inputs ? p.inputs[m.operand].dtype : p.outputs[m.operand - inputs].dtype;
+    AICF_ASSIGN_OR_RETURN(const cuda::CUtensorMap encoded,
+                          cuda::EncodeTensorMap(*driver, m, dtype, addresses[m.operand]));
+    maps.push_back(encoded);
+  }
+  return maps;
+}
 
 size_t Aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
@@ -38,21 +57,7 @@ Result<std::unique_ptr<JobRunner>> JobRunner::Make() {
 
 std::vector<const abi::KernelInfo*> JobRunner::Variants(const Case& c, size_t most,
                                                         size_t turn) const {
-  std::vector<const abi::KernelInfo*> fit;
-  for (const abi::KernelInfo& k : abi::KernelsOf(c.problem.family)) {
-    if (k.backend == abi::Backend::kCuda && k.supports(c.problem, device_).empty())
-      fit.push_back(&k);
-  }
-  const tune::FitTable& predicted = tune::BuiltInFit(device_);
-  std::stable_sort(fit.begin(), fit.end(), [&](const abi::KernelInfo* a, const abi::KernelInfo* b) {
-    return predicted.Predict(*a, c.problem, device_) < predicted.Predict(*b, c.problem, device_);
-  });
-  if (fit.size() <= most) return fit;
-  if (most == 1) return {fit[turn % fit.size()]};
-  std::vector<const abi::KernelInfo*> chosen = {fit[0]};
-  for (size_t i = 0; chosen.size() < most; ++i)
-    chosen.push_back(fit[1 + (turn + i) % (fit.size() - 1)]);
-  return chosen;
+  return VariantsOf(c, device_, most, turn);
 }
 
 Result<uint64_t> JobRunner::Room(size_t bytes) {
@@ -65,7 +70,8 @@ Result<uint64_t> JobRunner::Room(size_t bytes) {
 
 Status JobRunner::RunOne(Job& job, const CompiledImage& image, int times) {
   const Case& c = *job.item;
-  const uint64_t workspace = job.kernel->workspace_bytes(c.problem, device_);
+  const abi::Variant& variant = job.option.candidate.variant;
+  const uint64_t workspace = variant.workspace_bytes;
   size_t total = Aligned(workspace) + 256;
   for (const auto& b : c.buffers) total += Aligned(b.size());
   AICF_ASSIGN_OR_RETURN(uint64_t at, Room(total));
@@ -78,8 +84,10 @@ Status JobRunner::RunOne(Job& job, const CompiledImage& image, int times) {
   // A workspace holds whatever the step before left there.
   AICF_RETURN_IF_ERROR(gpu_->Fill(at, 0xff, workspace));
   addresses.push_back(at);
-  AICF_RETURN_IF_ERROR(gpu_->Run(image.cubin, image.symbol, job.kernel->launch(c.problem, device_),
-                                 addresses, times, times > 1 ? &job.mean_us : nullptr));
+  AICF_ASSIGN_OR_RETURN(const std::vector<cuda::CUtensorMap> maps,
+                        EncodeMaps(c.problem, variant, addresses));
+  AICF_RETURN_IF_ERROR(gpu_->Run(image.cubin, image.symbol, variant.launch, addresses, times,
+                                 times > 1 ? &job.mean_us : nullptr, maps));
   job.got = c.buffers;
   for (size_t i = 0; i < job.got.size(); ++i) {
     AICF_RETURN_IF_ERROR(gpu_->Download(job.got[i].data(), addresses[i], job.got[i].size()));
@@ -89,15 +97,16 @@ Status JobRunner::RunOne(Job& job, const CompiledImage& image, int times) {
 
 void JobRunner::Run(std::vector<Job>& jobs, const Options& options) {
   std::vector<ImageRequest> requests;
-  for (const Job& job : jobs) requests.push_back({job.kernel, &job.item->problem});
+  for (const Job& job : jobs)
+    requests.push_back({job.option.kernel, &job.item->problem, job.option.candidate.variant});
   ImageOptions image_options;
   const char* cache = std::getenv("AICF_TEST_KERNEL_CACHE");
   image_options.cache_dir = cache == nullptr ? "none" : cache;
   const Result<CompiledImages> images = CompileImages(requests, device_, image_options);
   for (size_t j = 0; j < jobs.size(); ++j) {
-    const Status status = images.ok()
-                              ? RunOne(jobs[j], images->images[images->image_of[j]], options.times)
-                              : images.status();
+    const Status status =
+        images.ok() ? RunOne(jobs[j], images->images[images->image_of[j]], options.times)
+                    : images.status();
     if (!status.ok()) jobs[j].failure = status.ToString();
   }
   if (!options.compare) return;

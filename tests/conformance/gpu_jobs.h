@@ -2,7 +2,9 @@
 /// and compared with the reference kernels.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,12 +12,13 @@
 #include "tests/conformance/cases.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/gpu.h"
+#include "tests/conformance/options.h"
 
 namespace aicf::conformance {
 
 struct Job {
   std::shared_ptr<const Case> item;
-  const abi::KernelInfo* kernel = nullptr;
+  KernelOption option;
   Buffers got;          ///< buffers after the run
   double mean_us = 0;   ///< filled when Options::times > 1
   std::string failure;  ///< compile, launch or comparison; empty when all is well
@@ -36,9 +39,8 @@ class JobRunner {
   /// Runs every job. Failures are in the jobs.
   void Run(std::vector<Job>& jobs, const Options& options);
 
-  /// `most` of the variants that take the case, rotating with `turn`; the cheapest first, and always among
-  /// them when most > 1.
-  std::vector<const abi::KernelInfo*> Variants(const Case& c, size_t most, size_t turn) const;
+  /// VariantsOf (gpu_cases.h) on device().
+  std::vector<KernelOption> Variants(const Case& c, size_t most, size_t turn) const;
 
  private:
   JobRunner() = default;

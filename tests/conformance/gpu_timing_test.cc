@@ -161,10 +161,10 @@ TEST(GpuTiming, ChosenVariantsAreNearTheFastest) {
     Random random(7);
     FillBuffers(random, *c, true);
     const size_t first = jobs.size();
-    for (const abi::KernelInfo* k : runner.Variants(*c, 100, 0)) {
+    for (KernelOption& o : runner.Variants(*c, 100, 0)) {
       Job job;
       job.item = c;
-      job.kernel = k;
+      job.option = std::move(o);
       jobs.push_back(std::move(job));
     }
     ranges.emplace_back(first, jobs.size());
@@ -178,10 +178,10 @@ TEST(GpuTiming, ChosenVariantsAreNearTheFastest) {
     double fastest = 1e30;
     for (size_t j = first; j < last; ++j) {
       const Job& job = jobs[j];
-      ASSERT_EQ(job.failure, "") << job.kernel->key;
+      ASSERT_EQ(job.failure, "") << job.option.Name();
       fastest = std::min(fastest, job.mean_us);
-      std::printf("  %9.2f %9.2f  %s\n", job.mean_us,
-                  job.kernel->cost_us(job.item->problem, runner.device()), job.kernel->key.data());
+      std::printf("  %9.2f %9.2f  %s\n", job.mean_us, job.option.candidate.cost_us,
+                  job.option.Name().c_str());
     }
     chosen_total += jobs[first].mean_us;
     fastest_total += fastest;

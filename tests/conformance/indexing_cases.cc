@@ -190,9 +190,9 @@ void CaseMaker::Nms() {
   const int64_t batches = random_.Int(1, 2), classes = random_.Int(1, 6);
   const int64_t boxes = random_.Int(1, random_.OneIn(3) ? 400 : 40);
   const int64_t rows = batches * classes * random_.Int(0, std::min<int64_t>(boxes, 20));
-  p_.inputs = {In(DType::kF32, {batches, boxes, 4}, false),
-               In(DType::kF32, {batches, classes, boxes}, false), In(DType::kI64, {1}, false),
-               In(DType::kF32, {1}, false), In(DType::kF32, {1}, false)};
+  p_.inputs = {In(DType::kF32, {batches, boxes, 4}), In(DType::kF32, {batches, classes, boxes}),
+               In(DType::kI64, {1}, false), In(DType::kF32, {1}, false),
+               In(DType::kF32, {1}, false)};
   p_.core_inputs = 5;
   p_.outputs = {Out(DType::kI64, {rows, 3}), Out(DType::kI64, {1})};
   Fill();

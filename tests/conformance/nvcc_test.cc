@@ -14,6 +14,7 @@
 #include "compiler/codegen/nvrtc.h"
 #include "kernels/cuda/embedded.h"
 #include "tests/conformance/cases.h"
+#include "tests/conformance/options.h"
 
 namespace aicf::conformance {
 namespace {
@@ -21,20 +22,26 @@ namespace {
 namespace fs = std::filesystem;
 using abi::MathMode;
 
-// For every CUDA variant the first random problem that it takes.
-std::vector<std::pair<const abi::KernelInfo*, abi::Problem>> OneInstanceEach() {
+struct Instance {
+  KernelOption option;
+  abi::Problem problem;
+};
+
+// For every row of candidates the first random problem that it takes.
+std::vector<Instance> OneInstanceEach() {
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
-  std::vector<std::pair<const abi::KernelInfo*, abi::Problem>> instances;
+  std::vector<Instance> instances;
   for (int f = 0; f < abi::kFamilyCount; ++f) {
     const auto family = static_cast<abi::Family>(f);
-    std::set<std::string_view> done;
+    std::set<std::string> done;
     for (uint64_t seed = 0; seed < 60; ++seed) {
       CaseOptions o;
       if (seed % 2 == 1) o.math = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16};
       const Case c = RandomCase(family, seed, o);
-      for (const abi::KernelInfo& k : abi::KernelsOf(family)) {
-        const bool fits = k.backend == abi::Backend::kCuda && k.supports(c.problem, device).empty();
-        if (fits && done.insert(k.key).second) instances.emplace_back(&k, c.problem);
+      for (KernelOption& option : DeviceOptions(c.problem, device)) {
+        if (done.insert(option.candidate.row).second) {
+          instances.push_back({std::move(option), c.problem});
+        }
       }
     }
   }
@@ -45,7 +52,9 @@ TEST(Nvrtc, CompilesEveryVariant) {
   if (const auto nvrtc = Nvrtc::Open(); !nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
   const auto instances = OneInstanceEach();
   std::vector<ImageRequest> requests;
-  for (const auto& [kernel, problem] : instances) requests.push_back({kernel, &problem});
+  for (const Instance& i : instances) {
+    requests.push_back({i.option.kernel, &i.problem, i.option.candidate.variant});
+  }
   ImageOptions options;
   options.cache_dir = "none";
   const auto images = CompileImages(requests, *abi::FindDevice("cuda"), options);
@@ -71,11 +80,12 @@ TEST(Nvcc, CompilesAHandfulOfInstances) {
     std::ofstream(folder / s.name) << s.text;
   }
   std::set<std::string_view> sources;
-  for (const auto& [kernel, problem] : OneInstanceEach()) {
+  for (const auto& [option, problem] : OneInstanceEach()) {
+    const abi::KernelInfo* kernel = option.kernel;
     // One variant per device file, and not every file: nvcc takes seconds for each.
     if (!sources.insert(kernel->source).second || sources.size() % 2 == 0) continue;
     std::ofstream(folder / "instance.cu")
-        << WriteCudaSource(*kernel, problem, *abi::FindDevice("cuda"));
+        << WriteCudaSource(*kernel, problem, option.candidate.variant);
     const std::string command =
         StrCat(kNvcc, " -std=c++17 -fmad=false -gencode=arch=compute_90a,code=sm_90a -c -I",
                folder.string(), " ", (folder / "instance.cu").string(), " -o /dev/null > ",

@@ -37,8 +37,15 @@ void CaseMaker::Gemm() {
 // Batch axes may repeat; the matrix is dense, transposed or anything.
 View CaseMaker::MatrixView(DType dtype, const Dims& shape) {
   if (random_.OneIn(3)) return In(dtype, shape);
-  View v = abi::DenseView(dtype, shape);
   const int rank = shape.rank();
+  if (random_.OneIn(3)) {
+    // A window of a larger matrix, or of a transposed one.
+    Dims order;
+    for (int d = 0; d < rank; ++d) order.push_back(d);
+    if (random_.OneIn(2)) std::swap(order[rank - 2], order[rank - 1]);
+    return RandomViewInOrder(random_, dtype, shape, order, false, false);
+  }
+  View v = abi::DenseView(dtype, shape);
   if (random_.OneIn(2)) {
     v.strides[rank - 2] = 1;
     v.strides[rank - 1] = std::max<int64_t>(1, shape[rank - 2]);
@@ -102,7 +109,7 @@ void CaseMaker::Conv() {
   for (int d = 2; d < w.rank(); ++d) length *= w[d];
   FinishProduct(dtype, y, length);
   if (random_.OneIn(2)) {
-    p_.outputs[0] = ChannelsLast(p_.outputs[0].dtype, y);
+    p_.outputs[0] = ChannelsLast(p_.outputs[0].dtype, y, false);
     Fill();
   }
 }
@@ -126,13 +133,21 @@ void CaseMaker::ConvAxis(abi::ConvAttrs& a, int spatial, Dims& x, Dims& w, Dims&
   w.push_back(kernel);
 }
 
-// Dense with the channels innermost.
-View CaseMaker::ChannelsLast(DType dtype, const Dims& shape) {
+// The channels innermost.
+View CaseMaker::ChannelsLast(DType dtype, const Dims& shape, bool repeat) {
+  Dims order = {0};
+  for (int d = 2; d < shape.rank(); ++d) order.push_back(d);
+  order.push_back(1);
+  return InOrder(dtype, shape, order, repeat);
+}
+
+// Dense in the order, outermost first, or a window of something larger, with axes backwards, too.
+View CaseMaker::InOrder(DType dtype, const Dims& shape, const Dims& order, bool repeat) {
+  if (random_.OneIn(2)) return RandomViewInOrder(random_, dtype, shape, order, repeat, false);
   View v{dtype, shape, shape, 0};
-  int64_t stride = shape[1];
-  v.strides[1] = 1;
-  for (int d = shape.rank() - 1; d >= 0; --d) {
-    if (d == 1) continue;
+  int64_t stride = 1;
+  for (int i = order.rank() - 1; i >= 0; --i) {
+    const int d = static_cast<int>(order[i]);
     v.strides[d] = stride;
     stride *= std::max<int64_t>(1, shape[d]);
   }
@@ -140,25 +155,20 @@ View CaseMaker::ChannelsLast(DType dtype, const Dims& shape) {
 }
 
 View CaseMaker::FeatureView(DType dtype, const Dims& shape) {
-  if (random_.OneIn(2)) return ChannelsLast(dtype, shape);
+  if (random_.OneIn(2)) return ChannelsLast(dtype, shape, true);
   return random_.OneIn(2) ? abi::DenseView(dtype, shape) : In(dtype, shape);
 }
 
 // The model's order, or as the compiler stores constants for CUDA: outputs innermost.
 View CaseMaker::WeightView(DType dtype, const Dims& shape) {
   if (random_.OneIn(3)) return abi::DenseView(dtype, shape);
-  if (random_.OneIn(4)) return In(dtype, shape);
+  if (random_.OneIn(3)) return In(dtype, shape);
   const bool transposed = p_.as<abi::ConvAttrs>().transposed;
-  View v{dtype, shape, shape, 0};
-  const int out = transposed ? 1 : 0;
-  v.strides[out] = 1;
-  v.strides[1 - out] = shape[out];
-  int64_t stride = shape[0] * shape[1];
-  for (int d = shape.rank() - 1; d >= 2; --d) {
-    v.strides[d] = stride;
-    stride *= shape[d];
-  }
-  return v;
+  Dims order;
+  for (int d = 2; d < shape.rank(); ++d) order.push_back(d);
+  order.push_back(transposed ? 0 : 1);
+  order.push_back(transposed ? 1 : 0);
+  return InOrder(dtype, shape, order, true);
 }
 
 void CaseMaker::Pool() {
@@ -191,7 +201,7 @@ void CaseMaker::Pool() {
   const bool exact = a.kind == abi::PoolKind::kMax;
   if (exact) return Finish(abi::ComputeDType(dtype), dtype, y);
   AddBias(abi::ComputeDType(dtype), dtype, y);
-  if (random_.OneIn(2)) p_.outputs[0] = ChannelsLast(dtype, y);
+  if (random_.OneIn(2)) p_.outputs[0] = ChannelsLast(dtype, y, false);
   Fill();
   case_.tolerance = {4, options_.whole_numbers ? 0 : 4e-6};
   // A root is not exact, and the addition after it may cancel: units of the root's last place.

@@ -5,7 +5,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
+#include "kernels/abi/choice.h"
 #include "kernels/abi/recurrent.h"
 #include "tests/conformance/cases.h"
 #include "tests/conformance/compare.h"
@@ -18,9 +20,8 @@ struct FreeAligned {
   void operator()(void* p) const { std::free(p); }
 };
 
-Result<Buffers> Emulate(const abi::KernelInfo& kernel, const Case& c,
-                        const abi::DeviceSpec& device) {
-  AICF_ASSIGN_OR_RETURN(auto emulated, EmulatedKernel::Make(kernel, c.problem, device));
+Result<Buffers> Emulate(const abi::KernelInfo& kernel, const Case& c, const abi::Variant& variant) {
+  AICF_ASSIGN_OR_RETURN(auto emulated, EmulatedKernel::Make(kernel, c.problem, variant));
   std::vector<std::unique_ptr<void, FreeAligned>> memory;
   std::vector<void*> addresses;
   for (const auto& b : c.buffers) {
@@ -41,17 +42,21 @@ struct Placement {
   bool in_shared;  ///< states are in shared memory
 };
 
-/// A device with as much shared memory as makes the problem take the placement; 0: none does.
-int SharedBytesFor(const abi::Problem& p, const abi::KernelInfo& k, const Placement& want) {
-  abi::DeviceSpec device = *abi::FindDevice("cuda");
-  const uint32_t most = k.launch(p, device).dynamic_shared_bytes;
-  const bool cluster = k.launch(p, device).cluster[0] > 1;
-  if (cluster != want.cluster || p.inputs[0].shape[0] < 2) return 0;
-  if (want.keeps) return static_cast<int>(most);
-  device.max_shared_bytes = static_cast<int>(most) - 1;
-  const uint32_t states = k.launch(p, device).dynamic_shared_bytes;
-  if (want.in_shared) return static_cast<int>(states);
-  return 256;  // holds no states of more than a few units
+/// The kernel's choice for the problem with its states and weights placed so; nullopt where the
+/// problem does not come to it.
+std::optional<abi::Variant> Placed(const abi::KernelInfo& k, const abi::Problem& p,
+                                   const Placement& want) {
+  const abi::DeviceSpec device = *abi::FindDevice("cuda");
+  const abi::Variant chosen = abi::BestCandidate(k, p, device)->variant;
+  const bool cluster = chosen.launch.cluster[0] > 1;
+  if (cluster != want.cluster || p.inputs[0].shape[0] < 2) return std::nullopt;
+  std::vector<abi::Parameter> parameters(chosen.parameters.begin(), chosen.parameters.end());
+  for (abi::Parameter& x : parameters) {
+    if (x.name == "storage") x.value = want.keeps ? 2 : want.in_shared ? 1 : 0;
+  }
+  const abi::Parameters wanted(std::move(parameters));
+  if (!k.refuse(p, wanted, device).empty()) return std::nullopt;
+  return k.variant(p, wanted);
 }
 
 void CheckPlacement(abi::CellKind cell, const Placement& want) {
@@ -61,13 +66,11 @@ void CheckPlacement(abi::CellKind cell, const Placement& want) {
     o.whole_numbers = false;
     const Case c = RandomCase(abi::Family::kRecurrent, seed, o);
     if (c.problem.as<abi::RecurrentAttrs>().cell != cell) continue;
-    abi::DeviceSpec device = *abi::FindDevice("cuda");
-    device.max_shared_bytes = SharedBytesFor(c.problem, kernel, want);
-    if (device.max_shared_bytes == 0) continue;
-    const abi::LaunchConfig launch = kernel.launch(c.problem, device);
-    if ((launch.dynamic_shared_bytes > 0) != want.in_shared) continue;
-    EXPECT_EQ(kernel.workspace_bytes(c.problem, device) > 0, !want.in_shared);
-    const Result<Buffers> got = Emulate(kernel, c, device);
+    const std::optional<abi::Variant> variant = Placed(kernel, c.problem, want);
+    if (!variant) continue;
+    EXPECT_EQ(variant->launch.dynamic_shared_bytes > 0, want.in_shared);
+    EXPECT_EQ(variant->workspace_bytes > 0, !want.in_shared);
+    const Result<Buffers> got = Emulate(kernel, c, *variant);
     ASSERT_TRUE(got.ok()) << c.name << "\n" << got.status().ToString();
     EXPECT_EQ(Difference(c, *got, RunReference(c)), "") << want.name << "\n" << c.name;
     return;

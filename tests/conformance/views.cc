@@ -51,21 +51,25 @@ Dims RandomShape(Random& random, int min_rank, int max_rank, int64_t max_element
 }
 
 abi::View RandomView(Random& random, DType dtype, const Dims& shape, bool repeat) {
-  abi::View v{dtype, shape, Dims::Filled(shape.rank(), 0), 0};
-  std::vector<int> order;
+  Dims order;
   for (int d = 0; d < shape.rank(); ++d) order.push_back(d);
   if (random.OneIn(2)) {
-    for (size_t i = order.size(); i > 1; --i) {
-      std::swap(order[i - 1],
-                order[static_cast<size_t>(random.Int(0, static_cast<int64_t>(i) - 1))]);
+    for (int i = order.rank(); i > 1; --i) {
+      std::swap(order[i - 1], order[static_cast<int>(random.Int(0, i - 1))]);
     }
   }
-  int64_t stride = random.OneIn(6) ? random.Int(2, 3) : 1;
+  return RandomViewInOrder(random, dtype, shape, order, repeat, random.OneIn(6));
+}
+
+abi::View RandomViewInOrder(Random& random, DType dtype, const Dims& shape, const Dims& order,
+                            bool repeat, bool apart) {
+  abi::View v{dtype, shape, Dims::Filled(shape.rank(), 0), 0};
+  int64_t stride = apart ? random.Int(2, 3) : 1;
   int64_t lowest = 0;
   const bool gaps = random.OneIn(3), backwards = random.OneIn(5),
              broadcasts = repeat && random.OneIn(2);
-  for (size_t i = order.size(); i-- > 0;) {
-    const int d = order[i];
+  for (int i = order.rank() - 1; i >= 0; --i) {
+    const int d = static_cast<int>(order[i]);
     if (broadcasts && random.OneIn(2)) continue;
     v.strides[d] = stride;
     if (backwards && random.OneIn(2)) v.strides[d] = -stride;

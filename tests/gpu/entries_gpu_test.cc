@@ -30,11 +30,11 @@ std::vector<float> RunRows(Session& session, int64_t rows, unsigned seed) {
   const Status selected = session.SelectShapes({&shape, 1});
   EXPECT_TRUE(selected.ok()) << selected.ToString();
   const std::vector<float> x = RandomValues(rows * kDepth, seed);
-  EXPECT_TRUE(session.SetInput("x", x.data(), x.size() * 4).ok());
+  EXPECT_TRUE(session.SetInput("x", TensorOf(x, {rows, kDepth})).ok());
   EXPECT_TRUE(session.Run().ok());
   EXPECT_TRUE(session.Wait().ok());
   std::vector<float> y(static_cast<size_t>(rows * kCols));
-  const Status got = session.GetOutput("y", y.data(), y.size() * 4);
+  const Status got = session.GetOutput("y", TensorInto(y, {rows, kCols}));
   EXPECT_TRUE(got.ok()) << got.ToString();
   return y;
 }

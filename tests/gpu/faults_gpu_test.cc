@@ -37,7 +37,7 @@ class GpuFaults : public GpuTest {
     EXPECT_EQ(first.code(), Code::kDevice) << first.ToString();
     EXPECT_EQ(session.Run().code(), Code::kDevice);
     EXPECT_EQ(session.Wait().code(), Code::kDevice);
-    EXPECT_EQ(session.GetOutput("y", y.data(), kElements * 4).code(), Code::kDevice);
+    EXPECT_EQ(session.GetOutput("y", TensorInto(y)).code(), Code::kDevice);
     EXPECT_EQ(session.TimeReplays(3).status().code(), Code::kDevice);
   }
   std::shared_ptr<const Program> program_;

@@ -220,12 +220,13 @@ std::vector<float> RandomValues(int64_t count, unsigned seed) {
 
 std::vector<float> RunOnce(Session& session, const Program& program, const std::vector<float>& x) {
   std::vector<float> y(program.outputs()[0].bytes / 4);
-  const Status set = session.SetInput(program.inputs()[0].name, x.data(), x.size() * 4);
+  const TensorInfo &in = program.inputs()[0], &out = program.outputs()[0];
+  const Status set = session.SetInput(in.name, TensorOf(x, in.shape));
   EXPECT_TRUE(set.ok()) << set.ToString();
   const Status ran = session.Run();
   EXPECT_TRUE(ran.ok()) << ran.ToString();
   EXPECT_TRUE(session.Wait().ok());
-  const Status got = session.GetOutput(program.outputs()[0].name, y.data(), y.size() * 4);
+  const Status got = session.GetOutput(out.name, TensorInto(y, out.shape));
   EXPECT_TRUE(got.ok()) << got.ToString();
   return y;
 }

@@ -49,11 +49,11 @@ class GpuGuards : public GpuTest {
 
   std::vector<float> Replay(Session& session, bool c, bool d) {
     std::vector<float> y(256);
-    EXPECT_TRUE(session.SetInput("c", &c, 1).ok());
-    EXPECT_TRUE(session.SetInput("d", &d, 1).ok());
-    EXPECT_TRUE(session.SetInput("x", x_.data(), 1024).ok());
+    EXPECT_TRUE(session.SetInput("c", ScalarOf(c)).ok());
+    EXPECT_TRUE(session.SetInput("d", ScalarOf(d)).ok());
+    EXPECT_TRUE(session.SetInput("x", TensorOf(x_)).ok());
     EXPECT_TRUE(session.Run().ok());
-    EXPECT_TRUE(session.GetOutput("y", y.data(), 1024).ok());
+    EXPECT_TRUE(session.GetOutput("y", TensorInto(y)).ok());
     return y;
   }
 

@@ -24,13 +24,13 @@ class GpuLoops : public GpuTest {
   void Check(Session& session, int limit, bool flag) {
     const auto bound = static_cast<float>(limit);
     std::vector<float> y(256);
-    ASSERT_TRUE(session.SetInput("limit", &bound, 4).ok());
-    ASSERT_TRUE(session.SetInput("flag", &flag, 1).ok());
-    ASSERT_TRUE(session.SetInput("x", x_.data(), 1024).ok());
+    ASSERT_TRUE(session.SetInput("limit", TensorOf(std::span(&bound, 1))).ok());
+    ASSERT_TRUE(session.SetInput("flag", TensorOf(std::span(&flag, 1))).ok());
+    ASSERT_TRUE(session.SetInput("x", TensorOf(x_)).ok());
     const Status ran = session.Run();
     ASSERT_TRUE(ran.ok()) << ran.ToString();
     ASSERT_TRUE(session.Wait().ok());
-    ASSERT_TRUE(session.GetOutput("y", y.data(), 1024).ok());
+    ASSERT_TRUE(session.GetOutput("y", TensorInto(y)).ok());
     for (size_t i = 0; i < y.size(); ++i) {
       const float want = LoopProgramExpected(x_[i], limit, flag);
       ASSERT_NEAR(y[i], want, 1e-5f * (1 + want)) << limit << " " << flag << " " << i;

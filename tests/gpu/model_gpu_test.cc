@@ -43,14 +43,15 @@ void SetInputs(Session& session, const Program& program) {
   unsigned seed = 1;
   for (const TensorInfo& tensor : program.inputs()) {
     const std::vector<std::byte> bytes = RandomBytes(tensor, seed++);
-    const Status set = session.SetInput(tensor.name, bytes.data(), bytes.size());
+    const Status set =
+        session.SetInput(tensor.name, {tensor.dtype, tensor.shape, bytes.data(), bytes.size()});
     ASSERT_TRUE(set.ok()) << set.ToString();
   }
 }
 
 std::vector<float> FloatOutput(Session& session, const TensorInfo& tensor) {
   std::vector<float> values(tensor.bytes / 4);
-  EXPECT_TRUE(session.GetOutput(tensor.name, values.data(), tensor.bytes).ok());
+  EXPECT_TRUE(session.GetOutput(tensor.name, TensorInto(values, tensor.shape)).ok());
   return values;
 }
 

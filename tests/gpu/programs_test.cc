@@ -65,11 +65,11 @@ TEST(Programs, TheLoopProgramMeansWhatItSays) {
     for (const bool flag : {true, false}) {
       const auto bound = static_cast<float>(limit);
       std::vector<float> y(256);
-      ASSERT_TRUE((*session)->SetInput("limit", &bound, 4).ok());
-      ASSERT_TRUE((*session)->SetInput("flag", &flag, 1).ok());
-      ASSERT_TRUE((*session)->SetInput("x", x.data(), 1024).ok());
+      ASSERT_TRUE((*session)->SetInput("limit", TensorOf(std::span(&bound, 1))).ok());
+      ASSERT_TRUE((*session)->SetInput("flag", TensorOf(std::span(&flag, 1))).ok());
+      ASSERT_TRUE((*session)->SetInput("x", TensorOf(x)).ok());
       ASSERT_TRUE((*session)->Run().ok());
-      ASSERT_TRUE((*session)->GetOutput("y", y.data(), 1024).ok());
+      ASSERT_TRUE((*session)->GetOutput("y", TensorInto(y)).ok());
       for (float v : y) ASSERT_NEAR(v, LoopProgramExpected(2.5f, limit, flag), 1e-4) << limit;
     }
   }

@@ -103,7 +103,7 @@ TEST_F(GpuSession, AThousandReplaysAreBitIdenticalAndLeaveMemoryAlone) {
   std::vector<float> y(first.size());
   for (int i = 0; i < 1000; ++i) {
     ASSERT_TRUE(session->Run().ok());
-    ASSERT_TRUE(session->GetOutput("y", y.data(), y.size() * 4).ok());
+    ASSERT_TRUE(session->GetOutput("y", TensorInto(y, program_->outputs()[0].shape)).ok());
     ASSERT_EQ(y, first) << "replay " << i;
   }
 }
@@ -135,13 +135,13 @@ TEST_F(GpuSession, AsynchronousPoliciesRefuseToTouchAReplayInFlight) {
   const std::vector<float> expected = RunOnce(*session, *program_, x);
   std::vector<float> y(expected.size());
   for (int i = 0; i < 200; ++i) ASSERT_TRUE(session->Run().ok());
-  const Status early = session->GetOutput("y", y.data(), y.size() * 4);
+  const Status early = session->GetOutput("y", TensorInto(y, program_->outputs()[0].shape));
   if (!early.ok()) {
     EXPECT_EQ(early.code(), Code::kInvalidArgument);
     EXPECT_NE(early.message().find("Wait()"), std::string::npos);
   }
   ASSERT_TRUE(session->Wait().ok());
-  ASSERT_TRUE(session->GetOutput("y", y.data(), y.size() * 4).ok());
+  ASSERT_TRUE(session->GetOutput("y", TensorInto(y, program_->outputs()[0].shape)).ok());
   EXPECT_EQ(y, expected);
 }
 

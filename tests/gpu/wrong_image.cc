@@ -13,9 +13,9 @@ namespace {
 
 Result<std::vector<std::byte>> WrongCubin(const schema::Program& program, const schema::Step& step,
                                           const abi::Problem& wrong) {
-  AICF_ASSIGN_OR_RETURN(const abi::DeviceSpec device, abi::FindDevice(program.target));
-  std::string source = WriteCudaSource(*abi::FindKernel(step.kernel), wrong, device);
-  const std::string other = abi::InstanceSymbol(step.kernel, wrong);
+  const abi::Variant variant = schema::VariantOf(step);
+  std::string source = WriteCudaSource(*abi::FindKernel(step.kernel), wrong, variant);
+  const std::string other = abi::InstanceSymbol(step.kernel, wrong, variant);
   const size_t at = source.find(other);
   if (at == std::string::npos || other == step.symbol) {
     return Error(Code::kInternal, "no wrong kernel to plant for ", step.symbol);

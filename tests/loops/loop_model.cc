@@ -101,8 +101,8 @@ Result<Compiled> Compile(const ModelBuilder& model, const std::string& target,
 
 Outputs Replay(Compiled& compiled, const Feeds& feeds) {
   for (const auto& [name, tensor] : feeds) {
-    const Status set =
-        compiled.session->SetInput(name, tensor.bytes().data(), tensor.bytes().size());
+    const Status set = compiled.session->SetInput(
+        name, {tensor.dtype(), tensor.shape(), tensor.bytes().data(), tensor.bytes().size()});
     EXPECT_TRUE(set.ok()) << set.ToString();
   }
   const Status ran = compiled.session->Run();
@@ -116,7 +116,8 @@ Outputs Replay(Compiled& compiled, const Feeds& feeds) {
     }
     const auto bytes = static_cast<size_t>(*ElementCount(*shape) * DTypeBytes(info.dtype));
     std::vector<std::byte> data(bytes);
-    const Status got = compiled.session->GetOutput(info.name, data.data(), bytes);
+    const Status got =
+        compiled.session->GetOutput(info.name, {info.dtype, *shape, data.data(), bytes});
     EXPECT_TRUE(got.ok()) << got.ToString();
     const ir::Tensor tensor = ir::Tensor::Own(info.dtype, *shape, std::move(data));
     out.push_back({*shape, {}});

@@ -26,8 +26,9 @@ constexpr std::string_view kCopyConditions[] = {"domain",     "guard", "loop",  
 constexpr std::string_view kPrecisionConditions[] = {"capability", "dtype", "products"};
 
 constexpr std::string_view kKinds[] = {
-    "fold",      "control-flow", "layout",    "copy",  "guard",    "fusion", "epilogue", "prologue",
-    "precision", "rounding",     "algorithm", "state", "in-place", "memory", "bucket",   "kernel"};
+    "fold",     "control-flow", "layout",    "copy",     "guard",     "fusion",
+    "epilogue", "prologue",     "precision", "rounding", "algorithm", "state",
+    "in-place", "memory",       "bucket",    "kernel",   "parameters"};
 
 constexpr std::string_view kReasons[] = {"policy", "measured", "predicted", "only-legal",
                                          "tie-break"};
@@ -115,6 +116,7 @@ class Auditor {
     } else {
       CheckKernel(*kernels[0], step, s);
     }
+    CheckParameters(step, s);
     const auto precisions = About("precision", s);
     if (precisions.size() != 1) {
       Blame(StrCat(precisions.size(), " precision decisions"), Where(s));
@@ -134,6 +136,15 @@ class Auditor {
       if (a.refusal.empty() && a.cost_us < 0 && a.measured_us < 0) {
         Blame("kernel neither refused nor costed", StrCat(Where(s), " ", a.choice));
       }
+    }
+  }
+
+  void CheckParameters(const schema::Step& step, uint32_t s) {
+    const auto decisions = About("parameters", s);
+    if (decisions.size() != (step.parameters.empty() ? 0u : 1u)) {
+      Blame(StrCat(decisions.size(), " decisions about parameters"), Where(s));
+    } else if (!decisions.empty() && decisions[0]->choice != abi::ToString(step.parameters)) {
+      Blame("parameters decision for other parameters", Where(s));
     }
   }
 

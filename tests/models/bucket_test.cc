@@ -43,14 +43,14 @@ std::vector<float> RunAt(const std::shared_ptr<const Program>& program, const Di
   const InputShape input{"x", shape};
   EXPECT_TRUE(session->SelectShapes({&input, 1}).ok()) << ToString(shape);
   const std::vector<float> x = Picture(shape);
-  EXPECT_TRUE(session->SetInput("x", x.data(), x.size() * 4).ok());
+  EXPECT_TRUE(session->SetInput("x", TensorOf(x, shape)).ok());
   EXPECT_TRUE(session->Run().ok());
   const std::string& name = program->outputs()[0].name;
   const auto out = session->OutputShape(name);
   EXPECT_TRUE(out.ok());
   EXPECT_EQ((*out)[0], shape[0]);
   std::vector<float> y(static_cast<size_t>(*ElementCount(*out)));
-  EXPECT_TRUE(session->GetOutput(name, y.data(), y.size() * 4).ok());
+  EXPECT_TRUE(session->GetOutput(name, TensorInto(y, *out)).ok());
   return y;
 }
 

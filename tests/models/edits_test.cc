@@ -33,12 +33,12 @@ Result<std::vector<float>> RunOnCpu(const CompileResult& compiled) {
   AICF_ASSIGN_OR_RETURN(const auto session, Session::Create(program, {.device = "cpu"}));
   for (const TensorInfo& in : program->inputs()) {
     const std::vector<float> x = RandomValues(in.bytes / sizeof(float));
-    AICF_RETURN_IF_ERROR(session->SetInput(in.name, x.data(), in.bytes));
+    AICF_RETURN_IF_ERROR(session->SetInput(in.name, TensorOf(x, in.shape)));
   }
   AICF_RETURN_IF_ERROR(session->Run());
   const TensorInfo& out = program->outputs()[0];
   std::vector<float> y(out.bytes / sizeof(float));
-  AICF_RETURN_IF_ERROR(session->GetOutput(out.name, y.data(), out.bytes));
+  AICF_RETURN_IF_ERROR(session->GetOutput(out.name, TensorInto(y, out.shape)));
   return y;
 }
 

@@ -27,11 +27,11 @@ Result<std::string> ReadSample(const std::string& target, const std::string& dev
   AICF_ASSIGN_OR_RETURN(const ppocr::Image image,
                         ppocr::ReadPng(AICF_SOURCE_DIR "/models/ppocr/data/shipped.png"));
   const std::vector<float> x = ppocr::Preprocess(image, 48, 640);
-  AICF_RETURN_IF_ERROR(session->SetInput("x", x.data(), x.size() * sizeof(float)));
+  AICF_RETURN_IF_ERROR(session->SetInput("x", TensorOf(x, {1, 3, 48, 640})));
   AICF_RETURN_IF_ERROR(session->Run());
   const TensorInfo& out = program->outputs()[0];
   std::vector<float> scores(out.bytes / sizeof(float));
-  AICF_RETURN_IF_ERROR(session->GetOutput(out.name, scores.data(), out.bytes));
+  AICF_RETURN_IF_ERROR(session->GetOutput(out.name, TensorInto(scores, out.shape)));
   return ppocr::DecodeCtc(scores, static_cast<int>(out.shape.back()),
                           ppocr::ParseDictionary(program->metadata("character")));
 }

@@ -19,7 +19,8 @@ Result<double> ErrorOf(Session& session, const TensorInfo& info, const CaseTenso
                  ToString(info.shape));
   }
   std::vector<std::byte> got(info.bytes);
-  AICF_RETURN_IF_ERROR(session.GetOutput(info.name, got.data(), got.size()));
+  AICF_RETURN_IF_ERROR(
+      session.GetOutput(info.name, {info.dtype, info.shape, got.data(), got.size()}));
   return tools::Compare({info.dtype, got}, {want.dtype, want.data}, {}).max_scaled_error;
 }
 
@@ -60,7 +61,8 @@ Result<std::vector<OutputError>> OutputErrors(const ModelCase& c,
   AICF_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(program, options));
   for (const CaseTensor& t : c.inputs) {
     AICF_ASSIGN_OR_RETURN(const tools::NpyArray in, tools::ReadNpy(t.file));
-    AICF_RETURN_IF_ERROR(session->SetInput(t.name, in.data.data(), in.data.size()));
+    AICF_RETURN_IF_ERROR(
+        session->SetInput(t.name, {in.dtype, in.shape, in.data.data(), in.data.size()}));
   }
   AICF_RETURN_IF_ERROR(session->Run());
   std::vector<OutputError> errors;

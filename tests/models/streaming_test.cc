@@ -21,7 +21,16 @@ struct Stream {
   std::vector<float> state, probability;
 };
 
-uint64_t BytesOf(const std::vector<float>& values) { return values.size() * sizeof(float); }
+template <class Values>
+Status SetWhole(Session& session, std::string_view name, const Values& values) {
+  AICF_ASSIGN_OR_RETURN(const Dims shape, session.InputShapeOf(name));
+  return session.SetInput(name, TensorOf(values, shape));
+}
+
+Status GetWhole(Session& session, std::string_view name, std::vector<float>& values) {
+  AICF_ASSIGN_OR_RETURN(const Dims shape, session.OutputShape(name));
+  return session.GetOutput(name, TensorInto(values, shape));
+}
 
 Result<Stream> Open(const ModelCase& c, const std::string& target, const std::string& device) {
   AICF_ASSIGN_OR_RETURN(auto program, CompileCase(c, target, abi::MathMode::kFp32));
@@ -38,13 +47,12 @@ Result<Stream> Open(const ModelCase& c, const std::string& target, const std::st
 
 Status RunChunk(Stream& stream, const std::vector<float>& chunk, int64_t rate) {
   Session& s = *stream.session;
-  AICF_RETURN_IF_ERROR(s.SetInput("input", chunk.data(), BytesOf(chunk)));
-  AICF_RETURN_IF_ERROR(s.SetInput("state", stream.state.data(), BytesOf(stream.state)));
-  AICF_RETURN_IF_ERROR(s.SetInput("sr", &rate, sizeof rate));
+  AICF_RETURN_IF_ERROR(SetWhole(s, "input", chunk));
+  AICF_RETURN_IF_ERROR(SetWhole(s, "state", stream.state));
+  AICF_RETURN_IF_ERROR(SetWhole(s, "sr", std::span(&rate, 1)));
   AICF_RETURN_IF_ERROR(s.Run());
-  AICF_RETURN_IF_ERROR(
-      s.GetOutput("output", stream.probability.data(), BytesOf(stream.probability)));
-  return s.GetOutput("stateN", stream.state.data(), BytesOf(stream.state));
+  AICF_RETURN_IF_ERROR(GetWhole(s, "output", stream.probability));
+  return GetWhole(s, "stateN", stream.state);
 }
 
 /// A voice-like chunk: gliding harmonics that come and go, and noise.

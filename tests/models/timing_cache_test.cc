@@ -57,8 +57,8 @@ class BenchMaker final : public CostSource {
   Status Prepare(std::span<const CostQuestion> questions, const abi::DeviceSpec& device) override {
     for (const CostQuestion& q : questions) {
       std::vector<tune::BenchKernel> kernels;
-      for (const abi::KernelInfo* k : q.kernels) {
-        if (k->backend != abi::Backend::kLibrary) kernels.push_back({k});
+      for (const KernelOption& o : q.options) {
+        if (o.kernel->backend != abi::Backend::kLibrary) kernels.push_back({&o});
       }
       AICF_ASSIGN_OR_RETURN(const schema::Contents contents,
                             tune::MakeBenchProgram(*q.problem, kernels, device));

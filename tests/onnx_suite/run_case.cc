@@ -87,7 +87,9 @@ Status RunProgram(const SuiteCase& c, std::shared_ptr<const Program> program,
   options.threads = 1;
   AICF_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Create(program, options));
   for (const auto& [name, tensor] : inputs.data) {
-    AICF_RETURN_IF_ERROR(session->SetInput(name, tensor.bytes().data(), tensor.bytes().size()));
+    const auto data = tensor.bytes();
+    AICF_RETURN_IF_ERROR(
+        session->SetInput(name, {tensor.dtype(), tensor.shape(), data.data(), data.size()}));
   }
   AICF_RETURN_IF_ERROR(session->Run());
   AICF_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> want,

@@ -51,7 +51,7 @@ Result<std::vector<float>> RunRows(Session& session, int64_t rows, uint32_t seed
   const InputShape shape{"x", {rows, 3, 4}};
   AICF_RETURN_IF_ERROR(session.SelectShapes({&shape, 1}));
   const std::vector<float> x = RandomRows(rows, seed);
-  AICF_RETURN_IF_ERROR(session.SetInput("x", x.data(), x.size() * sizeof(float)));
+  AICF_RETURN_IF_ERROR(session.SetInput("x", TensorOf(x, shape.shape)));
   if (poison) {  // the proof is of any padding, not of zeros
     AICF_ASSIGN_OR_RETURN(void* const input, session.InputPointer("x"));
     auto* const all = static_cast<float*>(input);
@@ -61,7 +61,7 @@ Result<std::vector<float>> RunRows(Session& session, int64_t rows, uint32_t seed
   AICF_RETURN_IF_ERROR(session.Run());
   AICF_ASSIGN_OR_RETURN(const Dims out, session.OutputShape("y"));
   std::vector<float> y(static_cast<size_t>(*ElementCount(out)));
-  AICF_RETURN_IF_ERROR(session.GetOutput("y", y.data(), y.size() * sizeof(float)));
+  AICF_RETURN_IF_ERROR(session.GetOutput("y", TensorInto(y, out)));
   return y;
 }
 

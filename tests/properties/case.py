@@ -6,7 +6,11 @@ from onnx import helper
 
 import domains
 from dtypes import COMPUTE, STORAGE, is_float, numpy_type, precise
+from sources import Source, kind_of, repeated_shape
 from tolerance import Expected
+
+# Domains whose values may be alike.
+REPEATABLE = (domains.ordinary, domains.between, domains.nonzero, domains.whole_range)
 
 SIZES = (1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 17, 19, 32, 33)
 
@@ -23,8 +27,11 @@ class Case:
         self.feeds, self.constants, self.order = {}, {}, []
         self.nodes, self.output_names, self.output_count = [], None, 1
         self.left_out = ()
-        # Which operands are constants of the model: none, all but the first, or all.
+        # A fifth of the instances look as most models do: which operands are constants, none, all but
+        # the first, or all, and everything dense. In the others each operand has a source of its own.
         self.constant_from = self.choose([99] * 6 + [1] * 3 + [0])
+        self.plain = index % 5 == 4
+        self.free, self.sources, self.kinds = {}, [], {}
 
     # Choices.
     def choose(self, options):
@@ -98,7 +105,8 @@ class Case:
         array = np.asarray(array)
         name = f"{self.prefix}x{len(self.order)}"
         if constant is None:
-            constant = len([n for n in self.order if n]) >= self.constant_from
+            self.free[name] = len(self.order)
+            constant = self.plain and len([n for n in self.order if n]) >= self.constant_from
         (self.constants if constant else self.feeds)[name] = array
         self.order.append(name)
         return precise(array)
@@ -106,7 +114,16 @@ class Case:
     def draw(self, shape, parameter="T", domain=domains.ordinary, constant=None, **options):
         """The next operand with random values of a type parameter's type (or of a given type)."""
         dtype = self.dtype(parameter) if isinstance(parameter, str) else np.dtype(parameter)
-        return self.input(domain(self.rng, shape, dtype, **options), constant)
+        few = None
+        if constant is None and not self.plain and domain in REPEATABLE and self.next_kind() == "repeated":
+            few = repeated_shape(self, shape)
+        if few is None:
+            return self.input(domain(self.rng, shape, dtype, **options), constant)
+        return self.input(np.broadcast_to(domain(self.rng, few, dtype, **options), shape), constant)
+
+    def next_kind(self):
+        """What the operand that is made next comes from (sources.py)."""
+        return kind_of(self.schema.name, self.index, len(self.order))
 
     def rewrite(self, values):
         """Gives the operand that was just made other values of its type."""
@@ -155,6 +172,18 @@ class Case:
                                            domain=self.schema.domain, **self.attrs)]
         expected = list(expected) if isinstance(expected, (list, tuple)) else [expected]
         self.expected = [as_expected(e) for e in expected]
+        self.find_sources()
+
+    def find_sources(self):
+        """Puts nodes in front of the operands that do not come as they are."""
+        for name, position in self.free.items():
+            constant = name in self.constants
+            array = (self.constants if constant else self.feeds).pop(name)
+            source = Source(self, name, array, constant, self.opset)
+            source.make("fed" if self.plain else kind_of(self.schema.name, self.index, position))
+            self.feeds.update(source.feeds), self.constants.update(source.constants)
+            self.sources += source.nodes
+            self.kinds[position] = source.kinds
 
     def output_type(self, position):
         """numpy type of an output where the schema decides it; None otherwise."""

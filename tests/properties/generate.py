@@ -44,9 +44,7 @@ def versions(name):
 
 def import_version(schema, newest):
     """The opset that a model with this version of the op imports."""
-    if schema.domain:
-        return 1
-    return NEWEST if newest else schema.since_version
+    return NEWEST if newest or schema.domain else schema.since_version
 
 
 def seed_of(seed, name, version, index):

@@ -15,7 +15,7 @@ def build(cases, opset):
         for name, array in case.feeds.items():
             inputs.append(helper.make_tensor_value_info(name, element(array.dtype), array.shape))
         constants += [initializer(n, a) for n, a in case.constants.items()]
-        nodes += case.nodes
+        nodes += case.sources + case.nodes
         for name in case.output_names:
             if name:
                 info = helper.make_tensor_value_info(name, TensorProto.UNDEFINED, None)
@@ -30,7 +30,7 @@ def build(cases, opset):
 def describe(case):
     """The instance in full, for a reproduction."""
     lines = [f"  op {case.name}, form of opset {case.version}, opset {case.opset}, seed {case.seed}"]
-    for node in case.nodes:
+    for node in case.sources + case.nodes:
         attrs = {a.name: "..." if a.HasField("g") else helper.get_attribute_value(a)
                  for a in node.attribute}
         lines.append(f"  {node.op_type}({', '.join(node.input)}) -> {', '.join(node.output)} {attrs}")

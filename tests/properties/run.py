@@ -24,6 +24,7 @@ from check import failures, report  # noqa: E402
 from exclusions import EXCLUDED  # noqa: E402
 from generate import groups, make  # noqa: E402
 from registry import GENERATORS  # noqa: E402
+from sources import KINDS, unseen  # noqa: E402
 from tools import Tools, supported_ops  # noqa: E402
 
 for file in sorted(os.listdir(HERE)):
@@ -49,14 +50,21 @@ def check_op(job):
     """(op, instances, failure texts, seconds)."""
     name, options = job
     tools = Tools(options.bin, options.target, options.device, images=options.device != "cpu")
-    start, texts, total = time.monotonic(), [], 0
+    start, texts, total, kinds = time.monotonic(), [], 0, {}
     try:
         for schema, opset, indices in groups(name, options.count):
             cases = [make(name, schema, opset, index, options.seed) for index in indices]
             total += len(cases)
+            for case in cases:
+                for position, found in case.kinds.items():
+                    kinds.setdefault(position, []).append(found)
             texts += [report(c, why, tools, options.keep) for c, why in failures(tools, cases, opset)]
     except Exception:  # a fault of a generator is a failure of its op, not of the run
         texts.append(f"FAIL {name}: {traceback.format_exc()}")
+    texts += [f"FAIL {name}: operand {position} is never {kind}"
+              for position, found in sorted(kinds.items())
+              if len(found) >= max(total, 2 * len(KINDS))  # an operand that every instance has
+              for kind in unseen(set().union(*found))]
     return name, total, texts, time.monotonic() - start
 
 

@@ -71,9 +71,8 @@ Json EntryPointsJson(const schema::Program& program) {
       item["extents"].push_back(Json{{"output", x.output}, {"axis", x.axis}, {"count", x.count}});
     }
     for (const schema::Loop& l : entry.loops) {
-      item["loops"].push_back(Json{{"first_step", l.first_step},
-                                   {"step_count", l.step_count},
-                                   {"condition", l.condition}});
+      item["loops"].push_back(Json{
+          {"first_step", l.first_step}, {"step_count", l.step_count}, {"condition", l.condition}});
     }
     for (const schema::Padding& p : entry.paddings) item["paddings"].push_back(PaddingJson(p));
     out.push_back(std::move(item));
@@ -116,6 +115,7 @@ Json StepJson(size_t index, const schema::Step& step) {
               {"workspace_bytes", step.workspace_bytes}};
   if (step.workspace_bytes > 0) out["workspace_offset"] = step.workspace_offset;
   if (step.packed_inputs != 0) out["packed_inputs"] = step.packed_inputs;
+  for (const abi::Parameter& p : step.parameters) out["parameters"][p.name] = p.value;
   if (step.image >= 0) {
     out["grid"] = step.launch.grid;
     out["block"] = step.launch.block;

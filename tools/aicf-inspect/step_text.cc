@@ -66,6 +66,7 @@ std::string StepText(const schema::Artifact& artifact, uint32_t index,
   std::string out = StrCat("Step ", index, " of ", program.steps.size(), "\n");
   if (program.entry_points.size() > 1) out += Line("entry", Escape(entry));
   out += Line("kernel", Escape(step.kernel));
+  if (!step.parameters.empty()) out += Line("parameters", abi::ToString(step.parameters));
   out += Line("family", std::string(abi::FamilyName(problem.family)));
   out += Line("sources", Escape(Join(step.sources, " + ")));
   out += Line("arithmetic", StrCat(FormatNumber(abi::FlopCount(problem) / 1e6), " MFLOP, ",

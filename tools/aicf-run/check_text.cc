@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "tools/common/text.h"
+#include "tools/verify/report_json.h"
 
 namespace aicf::tools {
 
@@ -15,8 +16,6 @@ std::string ErrorText(double error) {
   std::snprintf(text, sizeof text, "%.3g", error);
   return text;
 }
-
-Json NumberOrNull(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 std::string WorstText(const Comparison& c, const Dims& shape) {
   char got[32], expected[32];  // enough digits to tell neighbours apart

@@ -11,8 +11,6 @@ namespace aicf::tools {
 
 /// "0.000123", "1.2e-05", "inf".
 std::string ErrorText(double error);
-/// JSON has no infinity: an error that no number describes is null.
-nlohmann::ordered_json NumberOrNull(double value);
 
 /// "12 of 96 elements differ, worst at [3,17]: found 1.5, expected 0.5".
 std::string WorstText(const Comparison& comparison, const Dims& shape);

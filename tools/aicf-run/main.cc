@@ -66,7 +66,8 @@ Status Verdict(const Report& report) {
 Status FirstRun(Session& session, const RunOptions& options,
                 const std::vector<Reference>& references, Report* report) {
   for (const InputSource& input : report->selection->inputs) {
-    AICF_RETURN_IF_ERROR(session.SetInput(input.info.name, input.data.data(), input.data.size()));
+    AICF_RETURN_IF_ERROR(session.SetInput(input.info.name, {input.info.dtype, input.info.shape,
+                                                            input.data.data(), input.data.size()}));
   }
   const double start = NowMs();
   AICF_RETURN_IF_ERROR(session.Run());
@@ -93,8 +94,7 @@ Status SteadyState(Session& session, const RunOptions& options, const Program& p
   AICF_RETURN_IF_ERROR(Finish(outputs.times, TimesJson(report->measurement)));
   const Samples replay(report->measurement.compute.empty() ? report->measurement.latency
                                                            : report->measurement.compute);
-  return Finish(outputs.profile,
-                ProfileTrace(report->profile, report->device, replay.median()));
+  return Finish(outputs.profile, ProfileTrace(report->profile, report->device, replay.median()));
 }
 
 Status Run(RunOptions options) {

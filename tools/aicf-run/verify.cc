@@ -105,7 +105,8 @@ Result<SampleCheck> CheckSample(Session& session, const Program& program,
   const EntryInfo& entry = program.entries()[sample.entry];
   AICF_RETURN_IF_ERROR(session.SelectEntry(entry.name));
   for (const schema::GoldenTensor& t : sample.inputs) {
-    AICF_RETURN_IF_ERROR(session.SetInput(t.name, t.data.data(), t.data.size()));
+    AICF_RETURN_IF_ERROR(
+        session.SetInput(t.name, {t.dtype, t.shape, t.data.data(), t.data.size()}));
   }
   AICF_RETURN_IF_ERROR(session.Run());
   AICF_RETURN_IF_ERROR(session.Wait());

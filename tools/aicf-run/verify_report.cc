@@ -1,17 +1,15 @@
 #include "tools/aicf-run/verify_report.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "schema/artifact.h"
 #include "tools/aicf-run/check_text.h"
 #include "tools/common/text.h"
 #include "tools/verify/pin_hint.h"
+#include "tools/verify/report_json.h"
 
 namespace aicf::tools {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr size_t kWorstSteps = 10;
 
@@ -120,21 +118,7 @@ std::string MathLine(const RunOptions& options, const Program& program, const St
                 PinLine(options, program, most->step));
 }
 
-struct Counts {
-  size_t compared = 0, failed = 0, skipped = 0, same = 0;
-};
-
-Counts Count(const StepsReport& report) {
-  Counts counts;
-  for (const StepCheck& s : report.steps) {
-    (s.runs == 0 ? counts.skipped : counts.compared) += 1;
-    if (!s.pass) ++counts.failed;
-    if (s.same_kernel && s.runs > 0) ++counts.same;
-  }
-  return counts;
-}
-
-std::string VerdictLine(const Counts& counts) {
+std::string VerdictLine(const StepCounts& counts) {
   if (counts.failed == 0) {
     return StrCat("PASSED: ", counts.compared, " steps agree with the reference kernels\n");
   }
@@ -142,50 +126,12 @@ std::string VerdictLine(const Counts& counts) {
                 " steps differ from the reference kernels\n");
 }
 
-std::string CountText(const Counts& counts) {
+std::string CountText(const StepCounts& counts) {
   std::string text = StrCat(counts.compared, " compared");
   if (counts.skipped > 0) text += StrCat(", ", counts.skipped, " skipped by their guards");
   if (counts.same > 0)
     text += StrCat(", ", counts.same, " of them run the reference kernel itself");
   return text;
-}
-
-Json ErrorJson(const Comparison& c) {
-  return {{"max_abs_error", NumberOrNull(c.max_abs_error)},
-          {"max_rel_error", NumberOrNull(c.max_rel_error)},
-          {"relative_l2", NumberOrNull(c.relative_l2)},
-          {"mismatches", c.mismatches},
-          {"elements", c.elements}};
-}
-
-Json ToleranceJson(const Tolerance& t) {
-  Json out = Json::object();
-  if (t.atol) out["atol"] = *t.atol;
-  if (t.rtol) out["rtol"] = *t.rtol;
-  if (t.rel) out["rel"] = *t.rel;
-  return out;
-}
-
-Json StepJson(const Program& program, const StepCheck& s) {
-  const schema::Step& step = PlanOf(program).steps[s.step];
-  Json row = {{"step", s.step},          {"kernel", step.kernel},
-              {"sources", step.sources}, {"math", abi::MathModeName(step.problem.math)},
-              {"pass", s.pass},          {"runs", s.runs}};
-  if (s.runs == 0) return row;
-  row.update(ErrorJson(s.comparison));
-  row["tolerance"] = ToleranceJson(s.tolerance);
-  if (s.cancelled) row["terms_cancel"] = true;
-  row["drift_l2"] = NumberOrNull(s.drift_l2);
-  if (s.comparison.worst >= 0) {
-    row["worst"] = {{"output", s.output},
-                    {"trip", s.trip},
-                    {"index", IndexText(s.comparison.worst, s.shape)},
-                    {"found", NumberOrNull(s.comparison.got)},
-                    {"expected", NumberOrNull(s.comparison.expected)}};
-  }
-  if (!s.changed.empty()) row["changed_operand"] = s.changed;
-  if (!s.pass) row["pin"] = PinFlags(PlanOf(program), s.step);
-  return row;
 }
 
 Json HeadJson(const RunOptions& options, const Program& program, const std::string& device) {
@@ -215,7 +161,7 @@ std::string StepName(const Program& program, uint32_t step) {
 
 std::string StepsText(const RunOptions& options, const Program& program, size_t entry,
                       const StepsReport& report) {
-  const Counts counts = Count(report);
+  const StepCounts counts = CountSteps(report);
   std::string out = HeadText(options, program, report.device);
   if (program.entries().size() > 1) out += Line("entry", Escape(program.entries()[entry].name));
   out += Line("steps", CountText(counts)) + "\n";
@@ -234,23 +180,9 @@ std::string StepsText(const RunOptions& options, const Program& program, size_t 
 
 std::string StepsJson(const RunOptions& options, const Program& program, size_t entry,
                       const StepsReport& report) {
-  const Counts counts = Count(report);
   Json out = HeadJson(options, program, report.device);
   out["entry"] = program.entries()[entry].name;
-  Json verify = {
-      {"mode", "steps"},         {"pass", report.pass},       {"compared", counts.compared},
-      {"failed", counts.failed}, {"skipped", counts.skipped}, {"first_failed", nullptr}};
-  if (report.first_failed) verify["first_failed"] = report.steps[*report.first_failed].step;
-  verify["steps"] = Json::array();
-  for (const StepCheck& s : report.steps) verify["steps"].push_back(StepJson(program, s));
-  verify["outputs"] = Json::array();
-  for (const OutputDrift& o : report.outputs) {
-    Json row = {{"output", o.name}};
-    row.update(ErrorJson(o.comparison));
-    row["max_scaled_error"] = NumberOrNull(o.comparison.max_scaled_error);
-    verify["outputs"].push_back(std::move(row));
-  }
-  out["verify"] = std::move(verify);
+  out["verify"] = StepsReportJson(program, report);
   return Dump(out);
 }
 

@@ -19,7 +19,8 @@ inline Result<OutputData> ReadOutput(Session& session, const TensorInfo& info) {
   out.info.bytes =
       static_cast<uint64_t>(ElementCount(out.info.shape).value_or(0) * DTypeBytes(info.dtype));
   out.data.resize(out.info.bytes);
-  AICF_RETURN_IF_ERROR(session.GetOutput(info.name, out.data.data(), out.data.size()));
+  AICF_RETURN_IF_ERROR(
+      session.GetOutput(info.name, {info.dtype, out.info.shape, out.data.data(), out.data.size()}));
   return out;
 }
 

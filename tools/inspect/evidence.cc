@@ -10,7 +10,8 @@ constexpr std::string_view kStepPasses[] = {
     "cse-steps",   "fuse-elementwise", "fuse-epilogue",  "fuse-prologue",
     "form-fma",    "eliminate-copies", "dead-steps",     "explain-separate"};
 
-constexpr std::string_view kPlanKinds[] = {"kernel", "algorithm", "in-place", "memory", "state"};
+constexpr std::string_view kPlanKinds[] = {"kernel",   "parameters", "algorithm",
+                                           "in-place", "memory",     "state"};
 
 template <class List>
 bool Has(const List& list, std::string_view word) {

@@ -149,8 +149,7 @@ Status CpuMeasurer::Prepare(std::span<const tune::BenchRequest> requests) {
 Result<std::unique_ptr<tune::Bench>> CpuMeasurer::Make(size_t index) {
   const tune::BenchRequest& request = requests_[index];
   std::vector<tune::BenchKernel> kernels;
-  for (const abi::KernelInfo* kernel : request.kernels)
-    kernels.push_back({kernel, nullptr, nullptr});
+  for (const KernelOption& option : request.options) kernels.push_back({&option, nullptr, nullptr});
   AICF_ASSIGN_OR_RETURN(const schema::Contents contents,
                         tune::MakeBenchProgram(*request.problem, kernels, spec_));
   AICF_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, schema::Serialize(contents));

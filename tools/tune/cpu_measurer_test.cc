@@ -15,12 +15,13 @@ using tune::testing::Product;
 
 class CpuMeasurerTest : public ::testing::Test {
  protected:
-  std::vector<const abi::KernelInfo*> Supported(const abi::Problem& p) const {
-    std::vector<const abi::KernelInfo*> kernels;
+  std::vector<KernelOption> Supported(const abi::Problem& p) const {
+    std::vector<KernelOption> options;
     for (const abi::KernelInfo& k : abi::KernelsOf(p.family)) {
-      if (k.backend == abi::Backend::kCpu && k.supports(p, device_).empty()) kernels.push_back(&k);
+      if (k.backend != abi::Backend::kCpu || !k.supports(p, device_).empty()) continue;
+      options.push_back({&k, *abi::BestCandidate(k, p, device_)});
     }
-    return kernels;
+    return options;
   }
   const abi::DeviceSpec device_ = *abi::FindDevice("cpu");
 };
@@ -39,13 +40,13 @@ TEST_F(CpuMeasurerTest, EveryKernelOfAProblemIsTimed) {
   for (size_t r = 0; r < 2; ++r) {
     auto bench = measurer.Make(r);
     ASSERT_TRUE(bench.ok()) << bench.status().ToString();
-    for (size_t k = 0; k < requests[r].kernels.size(); ++k) {
+    for (size_t k = 0; k < requests[r].options.size(); ++k) {
       EXPECT_EQ((*bench)->Refusal(k), "");
-      EXPECT_EQ(measurer.VersionOf(*requests[r].kernels[k]), "aicf-" AICF_VERSION);
+      EXPECT_EQ(measurer.VersionOf(*requests[r].options[k].kernel), "aicf-" AICF_VERSION);
       for (int i = 0; i < 3; ++i) {
         const auto us = (*bench)->Sample(k);
         ASSERT_TRUE(us.ok()) << us.status().ToString();
-        EXPECT_GT(*us, 0) << requests[r].kernels[k]->key;
+        EXPECT_GT(*us, 0) << requests[r].options[k].kernel->key;
         fastest[r] = std::min(fastest[r], *us);
       }
     }

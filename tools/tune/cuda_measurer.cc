@@ -89,10 +89,10 @@ Status CudaMeasurer::Prepare(std::span<const tune::BenchRequest> requests) {
   std::vector<ImageRequest> wanted;
   for (const tune::BenchRequest& r : requests_) {
     std::vector<int>& images = image_of_.emplace_back();
-    for (const abi::KernelInfo* kernel : r.kernels) {
-      const bool own = kernel->backend == abi::Backend::kCuda;
+    for (const KernelOption& o : r.options) {
+      const bool own = o.kernel->backend == abi::Backend::kCuda;
       images.push_back(own ? static_cast<int>(wanted.size()) : -1);
-      if (own) wanted.push_back({kernel, r.problem});
+      if (own) wanted.push_back({o.kernel, r.problem, o.candidate.variant});
     }
   }
   ImageOptions options;
@@ -104,10 +104,10 @@ Status CudaMeasurer::Prepare(std::span<const tune::BenchRequest> requests) {
 
 Result<std::unique_ptr<tune::Bench>> CudaMeasurer::Make(size_t index) {
   const tune::BenchRequest& request = requests_[index];
-  std::vector<BenchEntry> entries(request.kernels.size());
+  std::vector<BenchEntry> entries(request.options.size());
   std::vector<tune::BenchKernel> kernels;
   for (size_t k = 0; k < entries.size(); ++k) {
-    tune::BenchKernel kernel{request.kernels[k], nullptr, nullptr};
+    tune::BenchKernel kernel{&request.options[k], nullptr, nullptr};
     if (image_of_[index][k] >= 0) {
       const size_t image = images_.image_of[static_cast<size_t>(image_of_[index][k])];
       kernel.image = &images_.images[image];

@@ -59,7 +59,7 @@ class CudaMeasurer final : public tune::Measurer {
   uint64_t flush_bytes_ = 0;
   std::vector<tune::BenchRequest> requests_;
   CompiledImages images_;
-  std::vector<std::vector<int>> image_of_;  ///< by request and kernel; -1: a library's
+  std::vector<std::vector<int>> image_of_;  ///< by request and option; -1: a library's
 };
 
 }  // namespace aicf::tools

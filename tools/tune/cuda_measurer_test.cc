@@ -47,11 +47,16 @@ class CudaMeasurerTest : public ::testing::Test {
       for (int i = 0; i < 3; ++i) buffers.push_back(*static_cast<void**>(parameters[i]));
       cpu::RunSerial("cpu.gemm.ref", problem_, buffers.data());
     };
-    machine_.functions[abi::InstanceSymbol(key, problem_)] = function;
+    const KernelOption option = tune::testing::Option(problem_, key);
+    machine_
+        .functions[abi::InstanceSymbol(option.kernel->key, problem_, option.candidate.variant)] =
+        function;
   }
   tune::BenchRequest Request() const {
     tune::BenchRequest request{&problem_, {}};
-    for (const char* key : kKeys) request.kernels.push_back(Kernel(key));
+    for (const char* key : kKeys) {
+      request.options.push_back(tune::testing::Option(problem_, key));
+    }
     return request;
   }
 
@@ -68,7 +73,7 @@ TEST_F(CudaMeasurerTest, SamplesAreOneLaunchBetweenTwoEvents) {
   ASSERT_TRUE(id.ok()) << id.status().ToString();
   EXPECT_EQ(id->name, "Fake GPU");
   EXPECT_EQ(id->target, "cuda:sm_90a");
-  EXPECT_EQ(measurer.VersionOf(*Kernel(kKeys[0])).find("nvrtc-"), 0u);
+  EXPECT_EQ(measurer.VersionOf(*Kernel("cuda.gemm.tiled")).find("nvrtc-"), 0u);
   EXPECT_EQ(measurer.VersionOf(*Kernel("cpu.gemm.ref")), "");
   const std::vector<tune::BenchRequest> requests = {Request()};
   ASSERT_TRUE(measurer.Prepare(requests).ok());
@@ -85,7 +90,7 @@ TEST_F(CudaMeasurerTest, SamplesAreOneLaunchBetweenTwoEvents) {
 TEST_F(CudaMeasurerTest, WarmSamplesAreAGraphOfTenRuns) {
   CudaMeasurer measurer({.warm = true}, &driver_);
   ASSERT_TRUE(measurer.Open(device_).ok());
-  EXPECT_EQ(measurer.VersionOf(*Kernel(kKeys[0])).find("warm,nvrtc-"), 0u);
+  EXPECT_EQ(measurer.VersionOf(*Kernel("cuda.gemm.tiled")).find("warm,nvrtc-"), 0u);
   const std::vector<tune::BenchRequest> requests = {Request()};
   ASSERT_TRUE(measurer.Prepare(requests).ok());
   auto bench = measurer.Make(0);
@@ -132,7 +137,7 @@ TEST_F(CudaMeasurerTest, ATunerRunsOnIt) {
   tune::TuneRules rules;
   rules.now = [] { return 0.0; };
   tune::Tuner tuner({}, measurer, rules, {});
-  CostQuestion question{"step 0 [product]", &problem_, Request().kernels, true};
+  CostQuestion question{"step 0 [product]", &problem_, Request().options, true};
   ASSERT_TRUE(tuner.Prepare({&question, 1}, device_).ok());
   EXPECT_EQ(tuner.problems_measured(), 1);
   for (const KernelCost& cost : tuner.CostsOf(question, device_)) EXPECT_EQ(cost.measured_us, 10);
@@ -160,9 +165,9 @@ TEST_P(GpuCudaMeasurer, TimesAreStableAndInProportion) {
   const abi::Problem small = Product(64, 64, 64), large = Product(2048, 2048, 2048);
   std::vector<tune::BenchRequest> requests;
   for (const abi::Problem* p : {&small, &large}) {
-    requests.push_back({p, {Kernel("cuda.gemm.tiled_64x64")}});
+    requests.push_back({p, {tune::testing::Option(*p, "cuda.gemm.tiled_64x64")}});
     if (!measurer.VersionOf(*Kernel("cublaslt.matmul")).empty()) {
-      requests.back().kernels.push_back(Kernel("cublaslt.matmul"));
+      requests.back().options.push_back(tune::testing::Option(*p, "cublaslt.matmul"));
     }
   }
   ASSERT_TRUE(measurer.Prepare(requests).ok());
@@ -170,13 +175,13 @@ TEST_P(GpuCudaMeasurer, TimesAreStableAndInProportion) {
   for (size_t r = 0; r < 2; ++r) {
     auto bench = measurer.Make(r);
     ASSERT_TRUE(bench.ok()) << bench.status().ToString();
-    for (size_t k = 0; k < requests[r].kernels.size(); ++k) {
+    for (size_t k = 0; k < requests[r].options.size(); ++k) {
       std::vector<double> samples;
       for (int i = 0; i < 21; ++i) samples.push_back(*(*bench)->Sample(k));
       std::ranges::sort(samples);
       us[r][k] = samples[10];
       std::printf("%s %s: median %.3f us, p10 %.3f, p90 %.3f\n", id->name.c_str(),
-                  requests[r].kernels[k]->key.data(), samples[10], samples[2], samples[18]);
+                  requests[r].options[k].kernel->key.data(), samples[10], samples[2], samples[18]);
       EXPECT_LT(samples[18], 1.5 * samples[2] + 2);
     }
   }

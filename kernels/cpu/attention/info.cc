@@ -1,46 +1,5 @@
 #include "kernels/abi/registry.h"
-#include "kernels/cpu/attention/attention.h"
-#include "kernels/cpu/attention/flash.h"
-#include "kernels/cpu/gemm/host.h"
-
-namespace aicf::cpu {
-namespace {
-
-/// Other rows still read what a row's output would overwrite.
-struct AttentionHostBase {
-  static constexpr bool kPacks = false;
-  static bool InPlace(const abi::Problem&, int) { return false; }
-};
-
-template <abi::CpuIsa kIsa>
-struct FlashHost : AttentionHostBase {
-  static std::string Supports(const abi::Problem& p, const abi::DeviceSpec& d) {
-    if (std::string missing = MissingIsa(d, kIsa); !missing.empty()) return missing;
-    if (!IsHalfOrSingle(p.inputs[0].dtype)) return "computes f32, f16 and bf16 only";
-    return {};
-  }
-  static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
-    const abi::AttentionShape s = abi::AttentionShapeOf(p);
-    return sizeof(float) * static_cast<uint64_t>(FlashSlots(s) * FlashScratchOf(s).total);
-  }
-  /// Tiles of many rows reach a good part of the peak; few rows wait for the keys.
-  static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
-    const bool few = FlashTilingOf(abi::AttentionShapeOf(p)).tile_rows <= kFlashFewRows;
-    return IgemmUs(p, d, kIsa, abi::FlopCount(p), few ? 0.1 : 0.4, 0);
-  }
-};
-
-struct ReferenceHost : AttentionHostBase {
-  static std::string Supports(const abi::Problem&, const abi::DeviceSpec&) { return {}; }
-  static uint64_t Workspace(const abi::Problem&, const abi::DeviceSpec&) { return 0; }
-  static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
-    constexpr double kFlopsPerUs = 500;
-    return d.launch_us + abi::FlopCount(p) / kFlopsPerUs;
-  }
-};
-
-}  // namespace
-}  // namespace aicf::cpu
+#include "kernels/cpu/attention/hosts.h"
 
 namespace aicf::abi {
 
@@ -48,6 +7,7 @@ template <>
 std::span<const KernelInfo> CpuKernels<Family::kAttention>() {
   using enum CpuIsa;
   using namespace cpu;  // NOLINT(google-build-using-namespace): the rows name host functions there
+  using namespace cpu::attention_hosts;  // NOLINT(google-build-using-namespace)
   static const KernelInfo rows[] = {
 #define AICF_CPU_KERNEL(key, host, function) RowOf<host>(key, Family::kAttention),
 #include "kernels/cpu/attention/list.inc"

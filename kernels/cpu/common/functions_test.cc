@@ -1,4 +1,5 @@
 #include "kernels/cpu/functions.h"
+#include "kernels/abi/choice.h"
 
 #include <gtest/gtest.h>
 
@@ -30,9 +31,8 @@ TEST(Functions, EveryCpuKeyHasAFunctionAndHostFunctions) {
     EXPECT_NE(info.supports, nullptr) << info.key;
     EXPECT_NE(info.workspace_bytes, nullptr) << info.key;
     EXPECT_NE(info.in_place, nullptr) << info.key;
-    EXPECT_NE(info.cost_us, nullptr) << info.key;
     EXPECT_TRUE(info.deterministic) << info.key;
-    EXPECT_EQ(info.launch, nullptr) << info.key;
+    EXPECT_EQ(info.variant, nullptr) << info.key;
   });
   EXPECT_GE(keys.size(), 20u);
 }
@@ -87,7 +87,7 @@ TEST(Functions, VariantsRefuseADeviceWithoutTheirInstructions) {
 TEST(Functions, PredictedCostsPreferTheFasterVariantAndGrow) {
   const abi::DeviceSpec device = *abi::FindDevice("cpu:avx512");
   const auto cost = [&](std::string_view key, int64_t n) {
-    return abi::FindKernel(key)->cost_us(AddProblem(n), device);
+    return abi::BestCandidate(*abi::FindKernel(key), AddProblem(n), device)->cost_us;
   };
   EXPECT_LE(cost("cpu.elementwise.avx512", 100000), cost("cpu.elementwise.avx2", 100000));
   EXPECT_LE(cost("cpu.elementwise.avx2", 100000), cost("cpu.elementwise.baseline", 100000));

@@ -4,8 +4,7 @@
 ///   Refusal(problem)            empty, or why the algorithm cannot run the problem
 ///   Workspace(problem, device)  scratch bytes
 ///   InPlace(problem, input)     see abi::KernelInfo::in_place
-///   kFlopsShare                 part of the device's peak rate that the algorithm reaches
-///   kBytesShare                 part of the device's memory bandwidth that it reaches
+///   kFlopsShare, kBytesShare    for predictions (kernels/cpu/common/choice.h)
 #pragma once
 
 #include <string>
@@ -19,10 +18,6 @@ namespace aicf::cpu {
 inline constexpr abi::CpuIsa kBaseline = abi::CpuIsa::kBaseline;
 inline constexpr abi::CpuIsa kAvx2 = abi::CpuIsa::kAvx2;
 inline constexpr abi::CpuIsa kAvx512 = abi::CpuIsa::kAvx512;
-
-/// Predicted time: the slower of moving the bytes and computing, plus the launch.
-double RooflineUs(const abi::Problem& problem, const abi::DeviceSpec& device, abi::CpuIsa isa,
-                  double flops_share, double bytes_share);
 
 /// Empty when the device has the instruction set; else the sentence.
 std::string MissingIsa(const abi::DeviceSpec& device, abi::CpuIsa isa);
@@ -54,9 +49,6 @@ abi::KernelInfo HostRow(std::string_view key, abi::Family family) {
   };
   row.workspace_bytes = &Host::Workspace;
   row.in_place = &Host::InPlace;
-  row.cost_us = [](const abi::Problem& p, const abi::DeviceSpec& d) {
-    return RooflineUs(p, d, kIsa, Host::kFlopsShare, Host::kBytesShare);
-  };
   return row;
 }
 

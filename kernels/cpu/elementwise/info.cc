@@ -1,26 +1,12 @@
-#include "kernels/cpu/common/host.h"
-
-namespace aicf::cpu {
-namespace {
-
-struct VectorHost : CpuHostBase {
-  /// Every input of a point is read before the point is written.
-  static bool InPlace(const abi::Problem& p, int input) { return SameElements(p, input); }
-};
-
-struct ReferenceHost : VectorHost {
-  static constexpr double kFlopsShare = 0.002;
-  static constexpr double kBytesShare = 0.02;
-};
-
-}  // namespace
-}  // namespace aicf::cpu
+#include "kernels/abi/registry.h"
+#include "kernels/cpu/elementwise/hosts.h"
 
 namespace aicf::abi {
 
 template <>
 std::span<const KernelInfo> CpuKernels<Family::kElementwise>() {
   using namespace cpu;  // NOLINT(google-build-using-namespace): the rows name host functions there
+  using namespace cpu::elementwise_hosts;  // NOLINT(google-build-using-namespace)
   static const KernelInfo rows[] = {
 #define AICF_CPU_KERNEL(key, isa, host, function) HostRow<host, isa>(key, Family::kElementwise),
 #include "kernels/cpu/elementwise/list.inc"

@@ -71,7 +71,6 @@ abi::KernelInfo RowOf(std::string_view key, abi::Family family) {
   row.supports = &Host::Supports;
   row.workspace_bytes = &Host::Workspace;
   row.in_place = &Host::InPlace;
-  row.cost_us = &Host::Cost;
   if constexpr (Host::kPacks) {
     row.packed_bytes = &Host::PackedBytes;
     row.pack = &Host::Pack;

@@ -1,40 +1,12 @@
-#include "kernels/cpu/common/host.h"
-
-namespace aicf::cpu {
-namespace {
-
-struct VectorHost : CpuHostBase {
-  static std::string Refusal(const abi::Problem& p) {
-    const auto& attrs = p.as<abi::PoolAttrs>();
-    const abi::View& x = p.inputs[0];
-    if (attrs.kind == abi::PoolKind::kLp) return "does not form p-norms";
-    if (abi::ComputeDType(x.dtype) != DType::kF32 || IsStorageOnly(x.dtype)) {
-      return StrCat("pools f32, f16 and bf16 only, not ", DTypeName(x.dtype));
-    }
-    const int last = x.shape.rank() - 1;
-    const bool channels_last = x.strides[1] == 1 || x.shape[1] == 1;
-    if (!channels_last && x.strides[last] != 1) {
-      return "needs x contiguous along its channels or its last axis";
-    }
-    const int64_t reach = (attrs.kernel.back() - 1) * attrs.dilations.back() + 1;
-    if (x.strides[last] == 1 && reach > 2048) return "has no window wider than 2048 columns";
-    return {};
-  }
-};
-
-struct ReferenceHost : CpuHostBase {
-  static constexpr double kFlopsShare = 0.002;
-  static constexpr double kBytesShare = 0.02;
-};
-
-}  // namespace
-}  // namespace aicf::cpu
+#include "kernels/abi/registry.h"
+#include "kernels/cpu/pool/hosts.h"
 
 namespace aicf::abi {
 
 template <>
 std::span<const KernelInfo> CpuKernels<Family::kPool>() {
   using namespace cpu;  // NOLINT(google-build-using-namespace): the rows name host functions there
+  using namespace cpu::pool_hosts;  // NOLINT(google-build-using-namespace)
   static const KernelInfo rows[] = {
 #define AICF_CPU_KERNEL(key, isa, host, function) HostRow<host, isa>(key, Family::kPool),
 #include "kernels/cpu/pool/list.inc"

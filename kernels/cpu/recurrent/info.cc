@@ -1,101 +1,5 @@
 #include "kernels/abi/registry.h"
-#include "kernels/cpu/gemm/host.h"
-#include "kernels/cpu/recurrent/fused.h"
-
-namespace aicf::cpu {
-namespace {
-
-std::string FusedRefusal(const abi::Problem& p, const abi::DeviceSpec& d, abi::CpuIsa isa) {
-  if (std::string missing = MissingIsa(d, isa); !missing.empty()) return missing;
-  if (p.inputs[0].dtype != DType::kF32) return "computes f32 only";
-  const abi::RecurrentShape s = abi::RecurrentShapeOf(p);
-  const auto contiguous = [](const abi::View& v) {
-    return v.strides.back() == 1 || v.shape.back() == 1;
-  };
-  bool rows = contiguous(p.inputs[0]) && contiguous(p.outputs[0]);
-  if (s.peepholes >= 0) rows = rows && contiguous(p.inputs[static_cast<size_t>(s.peepholes)]);
-  if (s.bias >= 0) rows = rows && contiguous(p.inputs[static_cast<size_t>(s.bias)]);
-  return rows ? "" : "needs gates, outputs and biases with contiguous units";
-}
-
-/// h * R at a quarter of the peak (R streams from the second-level cache), or as the bytes of R
-/// come from memory where it does not stay in a cache between steps.
-double FusedUs(const abi::Problem& p, const abi::DeviceSpec& d, abi::CpuIsa isa) {
-  constexpr double kCacheBytes = 2e6;
-  const double lanes = std::min(1.0, LanesOf(isa) / static_cast<double>(LanesOf(d.isa)));
-  const double weights = 4.0 * static_cast<double>(abi::ElementsOf(p.inputs[1]));
-  const double again = weights > kCacheBytes ? static_cast<double>(p.inputs[0].shape[0]) : 1;
-  const double rate = d.fp32_flops_per_us * lanes * 0.25;
-  if (rate <= 0 || d.bytes_per_us <= 0) return d.launch_us;
-  const double bytes = abi::ByteCount(p) + weights * (again - 1);
-  return d.launch_us + std::max(abi::FlopCount(p) / rate, bytes / d.bytes_per_us);
-}
-
-/// No input has the shape of the first output, so none can take its bytes.
-struct RecurrentHostBase {
-  static constexpr bool kPacks = false;
-  static bool InPlace(const abi::Problem&, int) { return false; }
-};
-
-template <abi::CpuIsa kIsa>
-struct RecurrentPackedHost : RecurrentHostBase {
-  static constexpr bool kPacks = true;
-
-  static std::string Supports(const abi::Problem& p, const abi::DeviceSpec& d) {
-    return FusedRefusal(p, d, kIsa);
-  }
-  static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
-    return FusedWorkspace(p, LanesOf(kIsa));
-  }
-  static uint64_t PackedBytes(const abi::Problem& p, int input) {
-    return input == 1 ? RecurrentPacking(p, LanesOf(kIsa)).bytes() : 0;
-  }
-  static void Pack(const abi::Problem& p, int input, const void* buffer, void* packed) {
-    if (input != 1) return;
-    const RecurrentPacking layout(p, LanesOf(kIsa));
-    auto* to = static_cast<float*>(packed);
-    for (int64_t d = 0; d < layout.directions; ++d) {
-      for (int pass = 0; pass < layout.passes; ++pass) {
-        for (int64_t block = 0; block < layout.blocks(); ++block) {
-          PackRecurrentBlock(p, layout, d, pass, block, static_cast<const float*>(buffer), to);
-        }
-      }
-    }
-    FlushDenormals(to, layout.bytes() / sizeof(float));
-  }
-  static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
-    return FusedUs(p, d, kIsa);
-  }
-};
-
-template <abi::CpuIsa kIsa>
-struct RecurrentPanelsHost : RecurrentHostBase {
-  static std::string Supports(const abi::Problem& p, const abi::DeviceSpec& d) {
-    return FusedRefusal(p, d, kIsa);
-  }
-  static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
-    return RecurrentPacking(p, LanesOf(kIsa)).bytes() + FusedWorkspace(p, LanesOf(kIsa));
-  }
-  static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
-    // Packing moves R an element at a time.
-    return FusedUs(p, d, kIsa) + static_cast<double>(abi::ElementsOf(p.inputs[1])) / 1000;
-  }
-};
-
-struct RecurrentRefHost : RecurrentHostBase {
-  static std::string Supports(const abi::Problem&, const abi::DeviceSpec&) { return {}; }
-  static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
-    const abi::RecurrentShape s = abi::RecurrentShapeOf(p);
-    return sizeof(double) * 4 * static_cast<uint64_t>(s.directions * s.batch * s.hidden);
-  }
-  static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
-    constexpr double kFlopsPerUs = 200;
-    return d.launch_us + abi::FlopCount(p) / kFlopsPerUs;
-  }
-};
-
-}  // namespace
-}  // namespace aicf::cpu
+#include "kernels/cpu/recurrent/hosts.h"
 
 namespace aicf::abi {
 
@@ -103,6 +7,7 @@ template <>
 std::span<const KernelInfo> CpuKernels<Family::kRecurrent>() {
   using enum CpuIsa;
   using namespace cpu;  // NOLINT(google-build-using-namespace): the rows name host functions there
+  using namespace cpu::recurrent_hosts;  // NOLINT(google-build-using-namespace)
   static const KernelInfo rows[] = {
 #define AICF_CPU_KERNEL(key, host, function) RowOf<host>(key, Family::kRecurrent),
 #include "kernels/cpu/recurrent/list.inc"

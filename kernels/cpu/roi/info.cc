@@ -1,34 +1,12 @@
-#include "kernels/cpu/common/host.h"
-#include "kernels/cpu/roi/roi.h"
-
-namespace aicf::cpu {
-namespace {
-
-struct AlignHost : CpuHostBase {
-  static constexpr double kFlopsShare = 0.05;
-  static constexpr double kBytesShare = 0.4;
-  static std::string Refusal(const abi::Problem& p) {
-    if (p.as<abi::RoiAttrs>().kind != abi::RoiKind::kAlignAverage) return "averages only";
-    if (p.inputs[0].dtype != DType::kF32 || p.inputs[1].dtype == DType::kF64) {
-      return "needs x of f32 and boxes of at most 32 bits";
-    }
-    return {};
-  }
-};
-
-struct ReferenceHost : CpuHostBase {
-  static constexpr double kFlopsShare = 0.001;
-  static constexpr double kBytesShare = 0.02;
-};
-
-}  // namespace
-}  // namespace aicf::cpu
+#include "kernels/abi/registry.h"
+#include "kernels/cpu/roi/hosts.h"
 
 namespace aicf::abi {
 
 template <>
 std::span<const KernelInfo> CpuKernels<Family::kRoi>() {
   using namespace cpu;  // NOLINT(google-build-using-namespace): the rows name host functions there
+  using namespace cpu::roi_hosts;  // NOLINT(google-build-using-namespace)
   static const KernelInfo rows[] = {
 #define AICF_CPU_KERNEL(key, isa, host, function) HostRow<host, isa>(key, Family::kRoi),
 #include "kernels/cpu/roi/list.inc"

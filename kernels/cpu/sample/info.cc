@@ -1,34 +1,12 @@
-#include "kernels/cpu/common/host.h"
-#include "kernels/cpu/sample/sample.h"
-
-namespace aicf::cpu {
-namespace {
-
-struct TapsHost : CpuHostBase {
-  static constexpr double kFlopsShare = 0.02;
-  static constexpr double kBytesShare = 0.3;
-  static std::string Refusal(const abi::Problem& p) {
-    for (int k = 0; k < 2; ++k) {
-      const DType dtype = p.inputs[static_cast<size_t>(k)].dtype;
-      if (dtype != DType::kF32) return StrCat("samples f32 only, not ", DTypeName(dtype));
-    }
-    return abi::ElementsOf(p.inputs[0]) == 0 ? "needs an element to read" : "";
-  }
-};
-
-struct ReferenceHost : CpuHostBase {
-  static constexpr double kFlopsShare = 0.001;
-  static constexpr double kBytesShare = 0.02;
-};
-
-}  // namespace
-}  // namespace aicf::cpu
+#include "kernels/abi/registry.h"
+#include "kernels/cpu/sample/hosts.h"
 
 namespace aicf::abi {
 
 template <>
 std::span<const KernelInfo> CpuKernels<Family::kSample>() {
   using namespace cpu;  // NOLINT(google-build-using-namespace): the rows name host functions there
+  using namespace cpu::sample_hosts;  // NOLINT(google-build-using-namespace)
   static const KernelInfo rows[] = {
 #define AICF_CPU_KERNEL(key, isa, host, function) HostRow<host, isa>(key, Family::kSample),
 #include "kernels/cpu/sample/list.inc"

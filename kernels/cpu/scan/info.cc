@@ -1,43 +1,12 @@
-#include "kernels/cpu/common/host.h"
-#include "kernels/cpu/scan/scan.h"
-
-namespace aicf::cpu {
-namespace {
-
-/// An element is read just before it is overwritten, and never again.
-struct ScanHost : CpuHostBase {
-  static bool InPlace(const abi::Problem& p, int input) {
-    return input == 0 && SameElements(p, input);
-  }
-};
-
-struct DenseHost : ScanHost {
-  static constexpr double kFlopsShare = 0.05;
-  static constexpr double kBytesShare = 0.4;
-  static std::string Refusal(const abi::Problem& p) {
-    const DType dtype = p.inputs[0].dtype;
-    if (dtype != DType::kF32 && dtype != DType::kF64 && dtype != DType::kI32 &&
-        dtype != DType::kI64) {
-      return StrCat("does not add ", DTypeName(dtype));
-    }
-    if (!IsDense(p.inputs[0]) || !IsDense(p.outputs[0])) return "needs x and output dense";
-    return {};
-  }
-};
-
-struct ReferenceHost : ScanHost {
-  static constexpr double kFlopsShare = 0.002;
-  static constexpr double kBytesShare = 0.02;
-};
-
-}  // namespace
-}  // namespace aicf::cpu
+#include "kernels/abi/registry.h"
+#include "kernels/cpu/scan/hosts.h"
 
 namespace aicf::abi {
 
 template <>
 std::span<const KernelInfo> CpuKernels<Family::kScan>() {
   using namespace cpu;  // NOLINT(google-build-using-namespace): the rows name host functions there
+  using namespace cpu::scan_hosts;  // NOLINT(google-build-using-namespace)
   static const KernelInfo rows[] = {
 #define AICF_CPU_KERNEL(key, isa, host, function) HostRow<host, isa>(key, Family::kScan),
 #include "kernels/cpu/scan/list.inc"

@@ -1,68 +1,12 @@
-#include "kernels/cpu/common/host.h"
-#include "kernels/cpu/common/indices.h"
-#include "kernels/cpu/scatter/combine.h"
-
-namespace aicf::cpu {
-namespace {
-
-/// Updates in place leave every other element as it is.
-struct ScatterHost : CpuHostBase {
-  static bool InPlace(const abi::Problem& p, int input) {
-    return input == 0 && SameElements(p, input);
-  }
-};
-
-/// Every index names the same element.
-bool RepeatsOne(const abi::View& v) {
-  for (int d = 0; d < v.shape.rank(); ++d) {
-    if (v.shape[d] > 1 && v.strides[d] != 0) return false;
-  }
-  return true;
-}
-
-struct DenseHost : ScatterHost {
-  static constexpr double kBytesShare = 0.3;
-  static std::string Why(const abi::Problem& p, abi::ScatterKind kind) {
-    const auto& a = p.as<abi::ScatterAttrs>();
-    if (a.kind != kind) return "does not update this kind of target";
-    if (!IsPlainIndex(p.inputs[1])) return "needs indices of i32 or i64";
-    if (!IsDense(p.outputs[0]) || !(IsDense(p.inputs[0]) || RepeatsOne(p.inputs[0]))) {
-      return "needs the output dense, and the data dense or one element";
-    }
-    if (!IsPlainCombine(p.inputs[0].dtype, a.reduction)) {
-      return StrCat("does not combine ", DTypeName(p.inputs[0].dtype));
-    }
-    return {};
-  }
-};
-
-struct ElementsHost : DenseHost {
-  static std::string Refusal(const abi::Problem& p) { return Why(p, abi::ScatterKind::kElements); }
-};
-
-struct RowsHost : DenseHost {
-  static std::string Refusal(const abi::Problem& p) {
-    std::string why = Why(p, abi::ScatterKind::kPoints);
-    if (!why.empty()) return why;
-    const abi::View& updates = p.inputs[2];
-    const int row = updates.shape.rank() - (p.inputs[1].shape.rank() - 1);
-    return EndsDense(updates, row) ? "" : "needs the rows of the updates contiguous";
-  }
-};
-
-struct ReferenceHost : ScatterHost {
-  static constexpr double kFlopsShare = 0.002;
-  static constexpr double kBytesShare = 0.02;
-};
-
-}  // namespace
-}  // namespace aicf::cpu
+#include "kernels/abi/registry.h"
+#include "kernels/cpu/scatter/hosts.h"
 
 namespace aicf::abi {
 
 template <>
 std::span<const KernelInfo> CpuKernels<Family::kScatter>() {
   using namespace cpu;  // NOLINT(google-build-using-namespace): the rows name host functions there
+  using namespace cpu::scatter_hosts;  // NOLINT(google-build-using-namespace)
   static const KernelInfo rows[] = {
 #define AICF_CPU_KERNEL(key, isa, host, function) HostRow<host, isa>(key, Family::kScatter),
 #include "kernels/cpu/scatter/list.inc"

@@ -1,21 +1,8 @@
 #include "kernels/cuda/common/host.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace aicf::cuda {
-
-double PredictUs(const Work& work, const abi::DeviceSpec& device) {
-  const double blocks = std::max(1.0, work.blocks);
-  const double slots = std::max(1.0, static_cast<double>(device.sm_count) * work.blocks_per_sm);
-  const double waves = std::ceil(blocks / slots);
-  // A grid below one full wave leaves multiprocessors idle: both roofs sink with it.
-  const double busy = std::min(1.0, blocks / std::max(1, device.sm_count));
-  const double bandwidth = device.bytes_per_us * work.bytes_share * std::min(1.0, 4 * busy);
-  const double memory = bandwidth > 0 ? work.bytes / bandwidth : 0;
-  const double compute = work.flops_per_us > 0 ? work.flops / (work.flops_per_us * busy) : 0;
-  return device.launch_us + std::max({memory, compute, waves * work.latency_us});
-}
 
 std::string RefuseDevice(const abi::DeviceSpec& device) {
   if (device.backend == abi::Backend::kCuda && device.sm >= 90) return {};
@@ -34,16 +21,29 @@ bool SameElements(const abi::Problem& problem, int input) {
   return true;
 }
 
-uint32_t GridFor(int64_t items, int64_t per_block, int64_t limit) {
-  const int64_t blocks = items <= 0 ? 1 : (items - 1) / per_block + 1;
-  return static_cast<uint32_t>(std::clamp<int64_t>(blocks, 1, limit));
+abi::LaunchConfig Launch1d(int64_t grid, int64_t block) {
+  abi::LaunchConfig launch;
+  launch.grid[0] = static_cast<uint32_t>(grid);
+  launch.block[0] = static_cast<uint32_t>(block);
+  return launch;
 }
 
-abi::LaunchConfig Launch1d(uint32_t grid, uint32_t block) {
-  abi::LaunchConfig launch;
-  launch.grid[0] = grid;
-  launch.block[0] = block;
-  return launch;
+std::string RefuseOddPower(const abi::Parameters& parameters, std::string_view name) {
+  const int64_t value = parameters[name];
+  if (IsPowerOfTwo(static_cast<uint64_t>(value))) return {};
+  return StrCat("takes ", name, " as a power of two, here is ", value);
+}
+
+std::string RefuseParts(const abi::Parameters& parameters, std::string_view name, int64_t unit) {
+  const int64_t value = parameters[name];
+  if (value % unit == 0) return {};
+  return StrCat("takes ", name, " in multiples of ", unit, ", here is ", value);
+}
+
+std::string RefuseStride(int64_t blocks, int64_t elements_per_block) {
+  if (blocks <= kMaxGridStride / std::max<int64_t>(1, elements_per_block)) return {};
+  return StrCat(blocks, " blocks of ", elements_per_block, " elements are above ", kMaxGridStride,
+                " elements at once");
 }
 
 }  // namespace aicf::cuda

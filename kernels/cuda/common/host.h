@@ -1,35 +1,27 @@
-/// Host functions of the CUDA variants: what the rows of a family's info.cc are made from.
+/// Host functions of the CUDA kernels: what the rows of a family's info.cc are made from.
 ///
-/// A host class names one algorithm; CudaRow turns it into a row. A class has
-///   kKey, kSource               key and device file
-///   Refusal(problem, device)    empty, or why the algorithm cannot run the problem
-///   Workspace(problem, device)  scratch bytes
-///   Launch(problem, device)     grid and block; the source writer makes them constants
-///   InPlace(problem, input)     see abi::KernelInfo::in_place
-///   CostUs(problem, device)     predicted microseconds
+/// A host class (kernels/cuda/<family>/hosts.h) names one algorithm and says what is legal; CudaRow
+/// turns it into a row. A class has
+///   kKey, kSource                      key and device file
+///   kParameters                        names and ranges of its parameters, an array
+///   Refusal(problem, device)           empty, or why the algorithm cannot run the problem at all
+///   Refuse(problem, parameters, device)  empty, or why it cannot with these parameters
+///   Launch(problem, parameters)        grid and block; the source writer makes them constants
+///   Workspace(problem, parameters)     scratch bytes
+///   TensorMaps(problem, parameters)    descriptors of its operands
+///   InPlace(problem, input)            see abi::KernelInfo::in_place
+/// What is worth choosing of that, and its predicted cost, is in the family's choose.cc.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/checked.h"
 #include "kernels/abi/registry.h"
 #include "kernels/cuda/common/space.h"
 
 namespace aicf::cuda {
-
-/// Work of one launch, for predictions: the slower of memory and arithmetic, when `blocks` of the
-/// machine's slots (sm_count * blocks_per_sm) are filled wave by wave.
-struct Work {
-  double bytes = 0;
-  double flops = 0;
-  double flops_per_us = 0;   ///< peak that the inner loop reaches on the whole machine
-  double bytes_share = 0.8;  ///< part of the memory bandwidth that the accesses reach
-  double blocks = 1;
-  double latency_us = 0;  ///< dependent chain of one block, paid once per wave
-  int blocks_per_sm = 4;
-};
-double PredictUs(const Work& work, const abi::DeviceSpec& device);
 
 /// Sentence for a device that is not a Hopper GPU; empty for one that is.
 std::string RefuseDevice(const abi::DeviceSpec& device);
@@ -38,19 +30,47 @@ std::string RefuseDevice(const abi::DeviceSpec& device);
 /// are other buffers' business: the condition for reading an element just before it is overwritten.
 bool SameElements(const abi::Problem& problem, int input);
 
-/// ceil(items / per_block) blocks, at least one and at most `limit` (kernels walk in grid strides).
-uint32_t GridFor(int64_t items, int64_t per_block, int64_t limit = (int64_t{1} << 31) - 1);
+abi::LaunchConfig Launch1d(int64_t grid, int64_t block);
 
-abi::LaunchConfig Launch1d(uint32_t grid, uint32_t block);
+/// Ranges of parameters that many kernels have. A grid is one-dimensional and at most 2^31 - 1; a
+/// vector is a power of two of elements.
+inline constexpr int64_t kMaxBlocks = (int64_t{1} << 31) - 1;
+inline constexpr int64_t kMaxThreads = 1024;
+inline constexpr int64_t kMaxVector = 16;
+inline constexpr abi::ParameterRange kBlocksRange = {"blocks", 1, kMaxBlocks};
+inline constexpr abi::ParameterRange kThreadsRange = {"threads", 32, kMaxThreads};
+inline constexpr abi::ParameterRange kVectorRange = {"vector", 1, kMaxVector};
+
+/// "takes NAME as a power of two, here is N", or empty.
+std::string RefuseOddPower(const abi::Parameters& parameters, std::string_view name);
+/// "takes NAME in multiples of `unit`, here is N", or empty.
+std::string RefuseParts(const abi::Parameters& parameters, std::string_view name, int64_t unit);
+/// A kernel that walks in strides of its whole grid has room for one stride above the last of its
+/// 32-bit indices (NeedsWideIndex): blocks x threads x elements at most this.
+inline constexpr int64_t kMaxGridStride = int64_t{1} << 28;
+std::string RefuseStride(int64_t blocks, int64_t elements_per_block);
 
 struct CudaHostBase {
   static std::string Refusal(const abi::Problem&, const abi::DeviceSpec&) { return {}; }
-  static uint64_t Workspace(const abi::Problem&, const abi::DeviceSpec&) { return 0; }
+  static std::string Refuse(const abi::Problem&, const abi::Parameters&, const abi::DeviceSpec&) {
+    return {};
+  }
+  static uint64_t Workspace(const abi::Problem&, const abi::Parameters&) { return 0; }
+  static std::vector<abi::TensorMap> TensorMaps(const abi::Problem&, const abi::Parameters&) {
+    return {};
+  }
   /// An epilogue operand is read at a point before that point is written, and nowhere else.
   static bool InPlace(const abi::Problem& p, int input) {
     return input >= p.core_inputs && SameElements(p, input);
   }
 };
+
+/// Launch, workspace and tensor maps of a host's variant.
+template <class Host>
+abi::Variant VariantOf(const abi::Problem& p, const abi::Parameters& parameters) {
+  return {parameters, Host::Launch(p, parameters), Host::Workspace(p, parameters),
+          Host::TensorMaps(p, parameters)};
+}
 
 template <class Host>
 abi::KernelInfo CudaRow(abi::Family family) {
@@ -60,14 +80,14 @@ abi::KernelInfo CudaRow(abi::Family family) {
   row.backend = abi::Backend::kCuda;
   row.deterministic = true;
   row.source = Host::kSource;
+  row.parameters = Host::kParameters;
   row.supports = [](const abi::Problem& p, const abi::DeviceSpec& d) {
     std::string refusal = RefuseDevice(d);
     return refusal.empty() ? Host::Refusal(p, d) : refusal;
   };
-  row.workspace_bytes = &Host::Workspace;
-  row.launch = &Host::Launch;
+  row.refuse = &Host::Refuse;
+  row.variant = &VariantOf<Host>;
   row.in_place = &Host::InPlace;
-  row.cost_us = &Host::CostUs;
   return row;
 }
 

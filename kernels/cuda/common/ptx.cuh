@@ -1,5 +1,6 @@
 // Instructions that CUDA C++ has no plain spelling for, one thin function each. Everything else in
-// kernels/cuda is portable C++, so a test can replace this file and run the kernels on a CPU.
+// kernels/cuda is portable C++, so a test can replace this file and run the kernels on a CPU; only
+// gemm/hopper.cuh needs more of the chip (mbarrier.cuh, tma.cuh, wgmma.cuh) and runs nowhere else.
 #pragma once
 
 #define AICF_DEVICE __device__ __forceinline__

@@ -215,23 +215,6 @@ int VectorOf(const std::vector<const View*>& views, const Space& space) {
   return 1;
 }
 
-int OutputVector(std::string_view key, const Problem& p, int sm_count) {
-  const Space space = SpacesOf(key, p).output;
-  std::vector<const View*> views;
-  // The outputs of families without an epilogue may differ in shape.
-  for (const View& v : p.outputs) {
-    if (v.shape == p.outputs[0].shape) views.push_back(&v);
-  }
-  const size_t first = p.family == Family::kElementwise ? 0 : static_cast<size_t>(p.core_inputs);
-  // Operands of scores have another domain.
-  const size_t last = abi::HasScore(p.family) ? first : p.inputs.size();
-  for (size_t k = first; k < last; ++k) views.push_back(&p.inputs[k]);
-  int vector = VectorOf(views, space);
-  const int64_t count = abi::ElementsOf(p.outputs[0]);
-  while (vector > 1 && count / vector < int64_t{256} * sm_count) vector /= 2;
-  return vector;
-}
-
 bool NeedsWideIndex(const Problem& p) {
   // Room above the last index for one grid stride and one block's overhang.
   constexpr int64_t kLimit = (int64_t{1} << 31) - (int64_t{1} << 28);

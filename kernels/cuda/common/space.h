@@ -3,7 +3,7 @@
 /// A group is an ordered list of axes walked by one linear index, the first axis outermost. The
 /// axes of a group are ordered by the strides of the first output (or, where the group is reduced,
 /// of the first input), so neighbouring indices are neighbours in memory whatever the layout. The
-/// launch functions (kernels/cuda) and the source writer (compiler/codegen) share these functions;
+/// host functions (kernels/cuda) and the source writer (compiler/codegen) share these functions;
 /// both must see the same space.
 #pragma once
 
@@ -21,7 +21,8 @@ struct Space {
   int64_t Count(size_t group) const;  ///< 1 for a group without axes or beyond the last
 };
 
-/// Domain of the core operands (reduce, normalize, topk, scan; otherwise empty); of outputs and extras.
+/// Domain of the core operands (reduce, normalize, topk, scan; otherwise empty); of outputs and
+/// extras.
 ///   elementwise, copy, pool, gather, resize, families without an epilogue: output {all axes} of
 ///               the first output
 ///   reduce:     domain {reduced, kept} (columns: {kept, reduced}); output {kept}
@@ -58,11 +59,6 @@ int SameOf(const abi::View& view, const Space& space);
 /// Elements per access that keep every operand's access within 16 bytes and, for most of them, in
 /// one piece: the vector width of a kernel that walks `space` with these operands.
 int VectorOf(const std::vector<const abi::View*>& views, const Space& space);
-
-/// Vector width of the instance along output groups[0]: VectorOf the outputs and what is read at
-/// the same points, narrowed while fewer than two blocks of 128 threads per multiprocessor would be
-/// left.
-int OutputVector(std::string_view key, const abi::Problem& problem, int sm_count);
 
 /// Whether the instance needs 64-bit indices.
 bool NeedsWideIndex(const abi::Problem& problem);

@@ -1,27 +1,13 @@
-/// Tiles of the product kernels (gemm, conv): their numbers become constants of an instance, and
-/// the launch and the prediction follow from the same row.
+/// What is legal for the product kernels (gemm, conv), which compute tiles of the output: every
+/// tile is a parameter set, whose numbers become constants of the instance.
 #pragma once
 
-#include <string_view>
+#include <span>
 
 #include "kernels/abi/raw_dtype.h"
 #include "kernels/cuda/common/host.h"
 
 namespace aicf::cuda {
-
-struct Tile {
-  std::string_view text;  ///< "64x64"
-  bool tensor;
-  int m, n, k;
-  int part_m, part_n;  ///< sums of a thread (ordinary units) or of a warp (tensor cores)
-  int split, stages;
-
-  int threads() const { return m / part_m * (n / part_n) * split * (tensor ? 32 : 1); }
-};
-
-/// The tile of a product kernel ("cuda.gemm.tiled_64x64", "cuda.conv.tensor_32x32"); nullptr for
-/// others.
-const Tile* TileOf(std::string_view key);
 
 /// The product a step is: rows x columns sums of `length` products, `batch` times (gemm: the batch;
 /// conv: groups and phases).
@@ -30,13 +16,62 @@ struct ProductShape {
 };
 ProductShape ProductOf(const abi::Problem& problem);
 
-abi::LaunchConfig LaunchTile(const Tile& tile, const abi::Problem& problem,
-                             const abi::DeviceSpec& device);
-/// Tensor-core tiles take f32, f16 and bf16 data in the math modes tf32, fp16 and bf16.
-std::string RefuseTile(const Tile& tile, const abi::Problem& problem);
-double TileUs(const Tile& tile, const abi::Problem& problem, const abi::DeviceSpec& device);
-
 /// dtype of the sums of a product step.
 inline DType SumDType(const abi::Problem& p) { return abi::RawDType(p); }
+
+/// The block's tile of the output and of k per stage, the part of it that a thread (ordinary units)
+/// or a warp (tensor cores) keeps, groups of threads that share out k, stages in shared memory,
+/// blocks of a cluster that share out k, and results per store.
+struct Tile {
+  bool tensor;
+  int64_t m, n, k, part_m, part_n, split, stages, cluster, vector;
+
+  /// REQUIRES: a set with the names of the ranges below.
+  Tile(bool tensor_cores, const abi::Parameters& c);
+  int64_t threads() const { return m / part_m * (n / part_n) * split * (tensor ? 32 : 1); }
+};
+
+inline constexpr int64_t kMaxTile = 256;
+inline constexpr abi::ParameterRange kOrdinaryTileParameters[] = {
+    {"tile_m", 16, kMaxTile}, {"tile_n", 8, kMaxTile}, {"tile_k", 8, kMaxTile},
+    {"thread_m", 1, 16},      {"thread_n", 4, 16},     {"split", 1, 8},
+    {"stages", 2, 8},         {"cluster", 1, 16},      kVectorRange};
+inline constexpr abi::ParameterRange kTensorTileParameters[] = {
+    {"tile_m", 16, kMaxTile}, {"tile_n", 8, kMaxTile}, {"tile_k", 8, kMaxTile},
+    {"warp_m", 16, 128},      {"warp_n", 8, 128},      {"split", 1, 8},
+    {"stages", 2, 8},         {"cluster", 1, 16},      kVectorRange};
+
+/// Tiles of the output, all batches together.
+int64_t TileCount(const Tile& tile, const ProductShape& shape);
+/// Shared memory in bytes: the layout of common/tile.cuh, which asserts that this is enough.
+int64_t SharedBytes(const Tile& tile, const abi::Problem& problem);
+
+/// Empty, or why tensor cores do not take the problem.
+std::string RefuseTensorCores(const abi::Problem& problem);
+/// Empty, or why the tile cannot be computed: parts that do not divide it, too many threads, blocks
+/// or bytes of shared memory.
+std::string RefuseTile(const Tile& tile, const abi::Problem& problem,
+                       const abi::DeviceSpec& device);
+abi::LaunchConfig LaunchTile(const Tile& tile, const abi::Problem& problem);
+
+/// The two product kernels of a family: what remains to a host is its key, its source, and what its
+/// family refuses.
+template <bool kTensor>
+struct TileHostBase : CudaHostBase {
+  static constexpr std::span<const abi::ParameterRange> kParameters =
+      kTensor ? std::span<const abi::ParameterRange>(kTensorTileParameters)
+              : std::span<const abi::ParameterRange>(kOrdinaryTileParameters);
+
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
+    return kTensor ? RefuseTensorCores(p) : std::string();
+  }
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
+                            const abi::DeviceSpec& d) {
+    return RefuseTile(Tile(kTensor, c), p, d);
+  }
+  static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c) {
+    return LaunchTile(Tile(kTensor, c), p);
+  }
+};
 
 }  // namespace aicf::cuda

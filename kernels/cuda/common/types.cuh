@@ -25,6 +25,11 @@ struct b8 {
   u8 bits;
 };  ///< bool in memory
 
+/// A tensor map as the driver encoded it, for the bulk tensor copy engine alone to read.
+struct alignas(64) TensorMap {
+  u8 bytes[128];
+};
+
 /// Type that a storage type has inside an expression.
 template <class S>
 struct ComputeOf {

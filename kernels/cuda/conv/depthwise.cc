@@ -1,11 +1,13 @@
-#include "kernels/cuda/conv/depthwise.h"
-
 #include <algorithm>
 
-#include "kernels/cuda/common/host.h"
+#include "kernels/cuda/conv/hosts.h"
 
 namespace aicf::cuda {
 namespace {
+
+/// Of the last axis: what a thread keeps in registers grows with both.
+constexpr int64_t kMaxSpan = 16;
+constexpr int64_t kMaxStride = 4;
 
 int RunAlong(const abi::View& v, int axis) {
   Space space{v.shape, {Dims{axis}, {}}};
@@ -17,7 +19,17 @@ int RunAlong(const abi::View& v, int axis) {
 
 }  // namespace
 
-std::string RefuseDepthwise(const abi::Problem& p) {
+int64_t ConvDepthwiseHost::MaxPiece(const abi::Problem& p) {
+  int64_t piece = std::min({4, RunAlong(p.inputs[0], 1), RunAlong(p.outputs[0], 1)});
+  while (piece > 1 && p.outputs[0].shape[1] % piece != 0) piece /= 2;
+  return piece;
+}
+
+int64_t ConvDepthwiseHost::Span(const abi::Problem& p) {
+  return (p.inputs[1].shape.back() - 1) * p.as<abi::ConvAttrs>().dilations.back() + 1;
+}
+
+std::string ConvDepthwiseHost::Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
   const auto& a = p.as<abi::ConvAttrs>();
   const Dims& x = p.inputs[0].shape;
   const Dims& y = p.outputs[0].shape;
@@ -31,31 +43,21 @@ std::string RefuseDepthwise(const abi::Problem& p) {
   if (RowsInner(p)) return "the output's positions are innermost";
   if (abi::ElementsOf(p.outputs[0]) == 0) return "the output is empty";
   // The kernel counts positions in the order of the axes.
-  const Dims positions = SpacesOf(kDepthwiseKey, p).output.groups[1];
+  const Dims positions = SpacesOf(kKey, p).output.groups[1];
   if (!std::is_sorted(positions.begin(), positions.end())) return "the output's axes are permuted";
-  const int last = x.rank() - 1;
-  const int64_t span = (p.inputs[1].shape[last] - 1) * a.dilations.back() + 1;
-  if (span > 16 || a.strides.back() > 4) return "the window's last axis is too long for registers";
+  if (Span(p) > kMaxSpan || a.strides.back() > kMaxStride)
+    return "the window's last axis is too long for registers";
   return {};
 }
 
-DepthwiseShape DepthwiseShapeOf(const abi::Problem& p, int sm_count) {
-  const auto& a = p.as<abi::ConvAttrs>();
-  const int64_t channels = p.outputs[0].shape[1];
-  const int64_t last = p.outputs[0].shape.back();
-  DepthwiseShape s;
-  s.piece = std::min({4, RunAlong(p.inputs[0], 1), RunAlong(p.outputs[0], 1)});
-  while (s.piece > 1 && channels % s.piece != 0) s.piece /= 2;
-  const int64_t span = (p.inputs[1].shape.back() - 1) * a.dilations.back() + 1;
-  s.pixels = 4;
-  // The row of inputs in registers stays short, and threads stay many.
-  auto threads = [&] { return abi::ElementsOf(p.outputs[0]) / (s.piece * s.pixels); };
-  while (s.pixels > 1 && ((s.pixels - 1) * a.strides.back() + span > 12 || s.pixels > last ||
-                          threads() < int64_t{512} * sm_count)) {
-    s.pixels /= 2;
+std::string ConvDepthwiseHost::Refuse(const abi::Problem& p, const abi::Parameters& c,
+                                      const abi::DeviceSpec&) {
+  if (c["piece"] > MaxPiece(p) || !IsPowerOfTwo(static_cast<uint64_t>(c["piece"]))) {
+    return StrCat("takes a piece of a power of two up to ", MaxPiece(p), " channels, here is ",
+                  c["piece"]);
   }
-  while (s.piece > 1 && threads() < int64_t{128} * sm_count) s.piece /= 2;
-  return s;
+  const std::string refusal = RefuseParts(c, "threads", 32);
+  return refusal.empty() ? RefuseStride(c["blocks"], c["threads"]) : refusal;
 }
 
 }  // namespace aicf::cuda

@@ -1,6 +1,8 @@
 // cuda.conv.depthwise: one input channel per output channel, channels last. A thread computes
 // kPiece neighbouring channels of kPixels neighbouring positions of the last spatial axis: every
-// weight serves kPixels positions, every input element all the taps that meet it.
+// weight serves kPixels positions, every input element all the taps that meet it. Weights lie
+// anyhow: constants are stored with their channels innermost, computed ones as their step left
+// them.
 #pragma once
 
 namespace aicf {
@@ -11,19 +13,21 @@ constexpr index_t kChannels = Out0::extent(1);
 constexpr index_t kStride = static_cast<index_t>(attr_strides(kSpatial - 1));
 constexpr index_t kDilation = static_cast<index_t>(attr_dilations(kSpatial - 1));
 constexpr int kTaps = static_cast<int>(In1::extent(kLast));
-constexpr int kPixels = kDepthwisePixels;
-constexpr int kPiece = kDepthwisePiece;
 constexpr int kSpan =
     (kPixels - 1) * static_cast<int>(kStride) + (kTaps - 1) * static_cast<int>(kDilation) + 1;
 constexpr index_t kPixelGroups = (Out0::extent(kLast) + kPixels - 1) / kPixels;
 static_assert(kChannels % kPiece == 0, "channels come in whole pieces");
 
-template <class S, int kRun>
-AICF_DEVICE void LoadChannels(const S* p, float (&dst)[kPiece]) {
-  constexpr int N = PieceOf<S>(kPiece, kRun);
+/// kPiece neighbouring channels of an operand, the first at p. kAxis is the operand's axis of
+/// channels: they are loaded in vectors where the view's run along it allows, else one by one.
+template <class X, int kAxis>
+AICF_DEVICE void LoadChannels(const typename X::S* p, float (&dst)[kPiece]) {
+  typedef typename X::S S;
+  constexpr int N = PieceOf<S>(kPiece, X::run(kAxis));
 #pragma unroll
   for (int j = 0; j < kPiece; j += N) {
-    const Pack<S, N> pack = *reinterpret_cast<const Pack<S, N>*>(p + j);
+    const S* from = p + j * X::stride(kAxis);
+    const Pack<S, N> pack = *reinterpret_cast<const Pack<S, N>*>(from);
 #pragma unroll
     for (int i = 0; i < N; ++i) dst[j + i] = Widen(pack.v[i]);
   }
@@ -39,13 +43,13 @@ AICF_DEVICE void AddRow(const In0::S* x, index_t first, const In1::S* w,
     for (int j = 0; j < kPiece; ++j) row[s][j] = 0.0f;
     const index_t at = first + s;
     if (at >= 0 && at < In0::extent(kLast)) {
-      LoadChannels<In0::S, In0::run(1)>(x + at * In0::stride(kLast), row[s]);
+      LoadChannels<In0, 1>(x + at * In0::stride(kLast), row[s]);
     }
   }
 #pragma unroll
   for (int t = 0; t < kTaps; ++t) {
     float weight[kPiece];
-    LoadChannels<In1::S, In1::run(0)>(w + t * In1::stride(kLast), weight);
+    LoadChannels<In1, 0>(w + t * In1::stride(kLast), weight);
 #pragma unroll
     for (int p = 0; p < kPixels; ++p) {
       const int s = p * static_cast<int>(kStride) + t * static_cast<int>(kDilation);
@@ -90,7 +94,7 @@ AICF_DEVICE void Kernel(const Args& args) {
     float sum[kPixels][kPiece] = {};
     AddTaps<0>(start,
                static_cast<const In0::S*>(args.in[0]) + In0::kOffset + point.c[0] * In0::stride(0) +
-                   channel,
+                   channel * In0::stride(1),
                static_cast<const In1::S*>(args.in[1]) + In1::kOffset + channel * In1::stride(0),
                sum);
 #pragma unroll

@@ -16,10 +16,10 @@ abi::View WindowOf(const abi::View& out, const Dims& start, const Dims& shape) {
 
 }  // namespace
 
-std::vector<CopyPiece> PiecesOf(const abi::Problem& p) {
-  // Enough blocks per piece to keep the machine busy, few enough that a block moves several
-  // vectors.
-  constexpr int64_t kMaxBlocks = 1 << 20;
+std::vector<CopyPiece> PiecesOf(const abi::Problem& p, const abi::Parameters& parameters) {
+  const int64_t threads = std::max<int64_t>(1, parameters["threads"]);
+  const int64_t widest = std::max<int64_t>(1, parameters["vector"]);
+  const int64_t least_threads = parameters["least_threads"];
   std::vector<CopyPiece> pieces;
   int64_t next = 0;
   for (size_t k = 0; k < p.inputs.size(); ++k) {
@@ -32,11 +32,15 @@ std::vector<CopyPiece> PiecesOf(const abi::Problem& p) {
     abi::Problem alone = p;
     alone.outputs[0] = piece.to;
     piece.space = SpacesOf("", alone).output;
-    piece.vector = VectorOf({&piece.to, &piece.from}, piece.space);
+    piece.vector = std::min<int64_t>(VectorOf({&piece.to, &piece.from}, piece.space), widest);
     while (piece.vector > 1 && RunOf(piece.to, piece.space) < piece.vector) piece.vector /= 2;
-    while (piece.vector > 1 && piece.count / piece.vector < 128 * 132) piece.vector /= 2;
+    while (piece.vector > 1 && piece.count / piece.vector < least_threads) piece.vector /= 2;
     piece.first_block = next;
-    piece.blocks = GridFor(piece.count, int64_t{kCopyThreads} * piece.vector, kMaxBlocks);
+    // Each piece is walked in strides of its own blocks.
+    const int64_t per_block = threads * piece.vector;
+    constexpr int64_t kEnough = 1 << 20;
+    piece.blocks = std::clamp<int64_t>(CeilDiv(piece.count, per_block), 1,
+                                       std::min(kEnough, kMaxGridStride / per_block));
     next += piece.blocks;
     pieces.push_back(std::move(piece));
   }

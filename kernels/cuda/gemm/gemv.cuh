@@ -12,10 +12,7 @@ constexpr int kAxisN = Out0::kRank - 1;
 constexpr int kM = static_cast<int>(Out0::extent(kAxisM));
 constexpr index_t kN = Out0::extent(kAxisN);
 constexpr index_t kLength = In0::extent(kAxisN);
-constexpr int kWarps = kBlockY;
 static_assert(kBlockX == 32, "x is a warp");
-constexpr bool kAlongN = kGemvAlongN;
-constexpr int kPiece = kGemvPiece;
 constexpr index_t kBlockColumns = kAlongN ? 32 * kPiece : kWarps;
 constexpr index_t kTiles = kN > 0 ? (kN - 1) / kBlockColumns + 1 : 1;
 

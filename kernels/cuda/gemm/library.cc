@@ -13,22 +13,11 @@ std::string Supports(const Problem& p, const abi::DeviceSpec& d) {
   return refusal.empty() ? DescribeMatmul(p).status().message() : refusal;
 }
 
-double CostUs(const Problem& p, const abi::DeviceSpec& d) {
-  const bool tensor = p.math != abi::MathMode::kFp32 && p.math != abi::MathMode::kFp8;
-  const double tf32 = p.math == abi::MathMode::kTf32 ? 0.5 : 1.0;
-  return PredictUs({.bytes = abi::ByteCount(p),
-                    .flops = abi::FlopCount(p),
-                    .flops_per_us = tensor ? d.tensor_flops_per_us * tf32 : d.fp32_flops_per_us,
-                    .blocks = static_cast<double>(d.sm_count),
-                    .latency_us = 2.0},
-                   d);
-}
-
 }  // namespace
 
 abi::KernelInfo LibraryRow() {
   abi::KernelInfo row{};
-  row.key = "cublaslt.matmul";
+  row.key = kLibraryKey;
   row.family = abi::Family::kGemm;
   row.backend = abi::Backend::kLibrary;
   row.deterministic = true;
@@ -42,7 +31,6 @@ abi::KernelInfo LibraryRow() {
     const Result<MatmulLayout> layout = DescribeMatmul(p);
     return layout.ok() && layout->residual_input == input && SameElements(p, input);
   };
-  row.cost_us = &CostUs;
   return row;
 }
 

@@ -6,6 +6,8 @@
 
 namespace aicf::cuda {
 
+inline constexpr std::string_view kLibraryKey = "cublaslt.matmul";
+
 /// The most scratch that an algorithm may use; a step has what its algorithm needs.
 inline constexpr uint64_t kLibraryWorkspaceBytes = 32 << 20;
 

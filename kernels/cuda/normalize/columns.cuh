@@ -6,7 +6,6 @@
 
 namespace aicf {
 
-constexpr int kLanes = kBlockY;
 constexpr int kRowsPerBlock = kBlockX;
 constexpr int kWidth = 1;
 AICF_DEVICE int Lane() { return threadIdx.y; }

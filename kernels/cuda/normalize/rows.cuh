@@ -6,8 +6,6 @@
 
 namespace aicf {
 
-constexpr int kLanes = kBlockX;
-constexpr int kRowsPerBlock = kBlockY;
 constexpr int kWidth = kDomainCount0 % kDomainVector == 0 ? kDomainVector : 1;
 AICF_DEVICE int Lane() { return threadIdx.x; }
 AICF_DEVICE int RowInBlock() { return threadIdx.y; }

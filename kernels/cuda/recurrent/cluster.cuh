@@ -15,7 +15,6 @@ namespace aicf {
 constexpr int kWide = 16 / static_cast<int>(sizeof(value_t));  ///< elements per access
 constexpr index_t kPitch = (kHidden + kWide - 1) / kWide * kWide;
 constexpr index_t kBlocks = kClusterX;
-constexpr index_t kClusters = kGridX / kBlocks / kDirections;  ///< per direction
 constexpr int kRows = MaxOf(1, static_cast<int>((kBatch + kClusters - 1) / kClusters));
 constexpr index_t kUnits = (kHidden + kBlocks - 1) / kBlocks;
 

@@ -2,11 +2,11 @@
 ///
 ///   auto program = aicf::Program::Load("model.aicf");
 ///   auto session = aicf::Session::Create(*program, {});
-///   (*session)->SetInput("x", pixels, bytes);
+///   (*session)->SetInput("x", aicf::TensorOf(pixels, {1, 3, 48, 320}));
 ///   (*session)->Run();
-///   (*session)->GetOutput("softmax_11.tmp_0", scores, bytes);
+///   (*session)->GetOutput("softmax_11.tmp_0", aicf::TensorInto(scores, {1, 40, 6625}));
 ///
-/// Errors are Status values (base/status.h); no exception leaves a function here.
+/// Errors are Status values (status.h); no exception leaves a function here.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aicf/tensor.h"
 #include "base/api.h"
 #include "base/dims.h"
 #include "base/dtype.h"
@@ -34,8 +35,9 @@ struct TensorInfo {
   DType dtype = DType::kF32;
   Dims shape;
   uint64_t bytes = 0;
-  /// Outputs: the axis whose extent each replay decides (NonZero, NonMaxSuppression and their like);
-  /// shape and bytes are then the largest possible, Session::OutputShape the actual ones. -1: none.
+  /// Outputs: the axis whose extent each replay decides (NonZero, NonMaxSuppression and their
+  /// like); shape and bytes are then the largest possible, Session::OutputShape the actual ones.
+  /// -1: none.
   int dynamic_axis = -1;
   /// The shape at the most padding that the entry point allows: its inputs may have every shape
   /// from this to `shape` whose extents belong together, and its outputs then have theirs. Equal to
@@ -115,7 +117,7 @@ struct SessionOptions {
   /// "": the artifact's own target (cuda:0 for a CUDA artifact); "cpu": also runs a CUDA artifact
   /// step by step on the reference kernels, with the same arena and aliases; "cuda:N".
   std::string device;
-  int threads = 0;         ///< CPU threads; 0: one per core available to the process
+  int threads = 0;  ///< CPU threads; 0: one per core available to the process
   /// false: launch steps one by one on the stream; Run then waits before every trip of a loop.
   bool cuda_graph = true;
   /// CUDA: Run includes the copies between host staging and device. false: Run computes only;
@@ -178,17 +180,18 @@ class AICF_API Session {
 
   /// Copies a dense host tensor in (pinned staging on CUDA; the upload happens in Run).
   /// An input never set is zero. After kEventRecord or kNoSync wait for the replay first.
-  /// Errors: kInvalidArgument naming expected and found bytes or the known names, or a replay still
-  /// in flight; nothing is changed.
-  virtual Status SetInput(std::string_view name, const void* data, uint64_t bytes) = 0;
+  /// Errors: kInvalidArgument: an unknown name (naming the known ones), another dtype or shape than
+  /// InputShapeOf(name), or memory of another size than these take (naming expected and found), or
+  /// a replay still in flight; nothing is changed.
+  virtual Status SetInput(std::string_view name, const ConstTensor& tensor) = 0;
   /// The shape that the last replay gave an output: TensorInfo::shape but for what is padded and
   /// its dynamic axis. After kEventRecord or kNoSync call Wait() first. Cost: for an output without
   /// a dynamic axis none; else reading one number (CUDA without transfers: a download). Errors:
   /// kInvalidArgument naming the known outputs, or a replay still in flight.
   virtual Result<Dims> OutputShape(std::string_view name) = 0;
   /// Copies a dense host tensor of OutputShape(name) out; after kEventRecord or kNoSync call Wait()
-  /// first (a replay still in flight is refused).
-  virtual Status GetOutput(std::string_view name, void* data, uint64_t bytes) = 0;
+  /// first (a replay still in flight is refused). Errors: as SetInput; the memory is unchanged.
+  virtual Status GetOutput(std::string_view name, const MutableTensor& tensor) = 0;
 
   /// Direct access: the session's own memory for the tensor, of the whole shape TensorInfo::shape,
   /// padding included, while the entry point is selected. CUDA: a device pointer, dense,

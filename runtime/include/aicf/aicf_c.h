@@ -4,9 +4,9 @@
  *   aicf_session session;
  *   if (aicf_program_load("model.aicf", &program) != AICF_OK) return fail(aicf_last_error());
  *   if (aicf_session_create(program, NULL, &session) != AICF_OK) return fail(aicf_last_error());
- *   aicf_session_set_input(session, "x", pixels, sizeof(pixels));
+ *   aicf_session_set_input(session, "x", "f32", x_shape, 4, pixels, sizeof(pixels));
  *   aicf_session_run(session);
- *   aicf_session_get_output(session, "y", scores, sizeof(scores));
+ *   aicf_session_get_output(session, "y", "f32", y_shape, 2, scores, sizeof(scores));
  *   aicf_session_destroy(session);
  *   aicf_program_destroy(program);
  *
@@ -151,11 +151,18 @@ AICF_C_API aicf_code aicf_session_selected_entry(aicf_session session, uint32_t*
 /* The shape that set_input takes. */
 AICF_C_API aicf_code aicf_session_input_shape(aicf_session session, const char* name,
                                               int64_t shape[8], int32_t* rank);
+/* Copies a dense row-major host tensor in. dtype ("f32", as in aicf_tensor_info) and shape have to
+ * be the input's, and bytes, the size of the memory, what they take; `shape` may be NULL when rank
+ * is 0, `data` when there are no elements. Everything else is AICF_INVALID_ARGUMENT, naming
+ * expected and found, and changes nothing. */
 AICF_C_API aicf_code aicf_session_set_input(aicf_session session, const char* name,
+                                            const char* dtype, const int64_t* shape, int32_t rank,
                                             const void* data, uint64_t bytes);
-AICF_C_API aicf_code aicf_session_get_output(aicf_session session, const char* name, void* data,
-                                             uint64_t bytes);
-/* The shape that the last run gave the output: what get_output copies. */
+/* Copies an output out, under the same rules; its shape is that of aicf_session_output_shape. */
+AICF_C_API aicf_code aicf_session_get_output(aicf_session session, const char* name,
+                                             const char* dtype, const int64_t* shape, int32_t rank,
+                                             void* data, uint64_t bytes);
+/* The shape that the last run gave the output: the one that get_output takes. */
 AICF_C_API aicf_code aicf_session_output_shape(aicf_session session, const char* name,
                                                int64_t shape[8], int32_t* rank);
 AICF_C_API aicf_code aicf_session_input_pointer(aicf_session session, const char* name,

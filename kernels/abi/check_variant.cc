@@ -1,0 +1,66 @@
+#include "kernels/abi/kernel.h"
+
+namespace aicf::abi {
+namespace {
+
+std::string Text(const uint32_t (&v)[3]) { return StrCat(v[0], "x", v[1], "x", v[2]); }
+
+std::string CheckLaunch(const LaunchConfig& recorded, const LaunchConfig& own) {
+  if (recorded == own) return {};
+  return StrCat("launch of grid ", Text(recorded.grid), ", block ", Text(recorded.block),
+                ", cluster ", Text(recorded.cluster), " and ", recorded.dynamic_shared_bytes,
+                " bytes does not follow from its parameters: grid ", Text(own.grid), ", block ",
+                Text(own.block), ", cluster ", Text(own.cluster), " and ", own.dynamic_shared_bytes,
+                " bytes");
+}
+
+std::string CheckTensorMaps(const Problem& problem, const std::vector<TensorMap>& recorded,
+                            const std::vector<TensorMap>& own) {
+  if (recorded != own) return "tensor maps do not follow from its parameters";
+  for (size_t m = 0; m < own.size(); ++m) {
+    const std::string refusal = CheckTensorMap(own[m], problem);
+    if (!refusal.empty()) return StrCat("tensor map ", m, ": ", refusal);
+  }
+  return {};
+}
+
+/// cuda.*: everything follows from the parameters.
+std::string CheckDevice(const KernelInfo& kernel, const Problem& problem, const Variant& variant) {
+  const Variant own = kernel.variant(problem, variant.parameters);
+  std::string refusal = CheckLaunch(variant.launch, own.launch);
+  if (refusal.empty()) refusal = CheckTensorMaps(problem, variant.tensor_maps, own.tensor_maps);
+  if (!refusal.empty() || variant.workspace_bytes >= own.workspace_bytes) return refusal;
+  return StrCat("workspace of ", variant.workspace_bytes, " bytes, it needs ", own.workspace_bytes);
+}
+
+/// Others launch nothing, and bound their workspace by a function of the problem.
+std::string CheckHost(const KernelInfo& kernel, const Problem& problem, const Variant& variant,
+                      const DeviceSpec& device) {
+  if (variant.launch != LaunchConfig{} || !variant.tensor_maps.empty()) {
+    return "a launch or a tensor map on a kernel that is not cuda.*";
+  }
+  const uint64_t bytes = kernel.workspace_bytes(problem, device);
+  if (kernel.backend == Backend::kLibrary) {
+    // How much of it a library's call needs depends on its algorithm, which only the library reads.
+    if (variant.workspace_bytes <= bytes) return {};
+    return StrCat("workspace of ", variant.workspace_bytes, " bytes, the library may use ", bytes);
+  }
+  if (variant.workspace_bytes >= bytes) return {};
+  return StrCat("workspace of ", variant.workspace_bytes, " bytes, it needs ", bytes);
+}
+
+}  // namespace
+
+std::string CheckVariant(const KernelInfo& kernel, const Problem& problem, const Variant& variant,
+                         const DeviceSpec& device) {
+  std::string refusal = kernel.supports(problem, device);
+  if (refusal.empty()) refusal = CheckParameters(variant.parameters, kernel.parameters);
+  if (refusal.empty() && kernel.refuse != nullptr) {
+    refusal = kernel.refuse(problem, variant.parameters, device);
+  }
+  if (!refusal.empty()) return refusal;
+  return kernel.variant != nullptr ? CheckDevice(kernel, problem, variant)
+                                   : CheckHost(kernel, problem, variant, device);
+}
+
+}  // namespace aicf::abi

@@ -1,0 +1,107 @@
+#include "kernels/abi/parameters.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace aicf::abi {
+namespace {
+
+const Parameter* Find(std::span<const Parameter> list, std::string_view name) {
+  const auto found = std::ranges::find(list, name, &Parameter::name);
+  return found == list.end() ? nullptr : &*found;
+}
+
+char Upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+
+// "tile_m=128".
+Result<Parameter> ParseOne(std::string_view text) {
+  const size_t equals = text.find('=');
+  const std::string_view name = text.substr(0, equals);
+  if (equals == std::string_view::npos || !IsParameterName(name)) {
+    return Error(Code::kInvalidArgument, "expected a parameter as NAME=NUMBER, found '",
+                 text.substr(0, 2 * kMaxParameterName), "'");
+  }
+  const std::string_view digits = text.substr(equals + 1);
+  Parameter out{std::string(name), 0};
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), out.value);
+  if (error != std::errc() || end != digits.data() + digits.size()) {
+    return Error(Code::kInvalidArgument, "parameter ", name, ": expected an integer, found '",
+                 digits.substr(0, 2 * kMaxParameterName), "'");
+  }
+  return out;
+}
+
+}  // namespace
+
+int64_t Parameters::operator[](std::string_view name) const {
+  const Parameter* found = Find(list_, name);
+  return found == nullptr ? 0 : found->value;
+}
+
+bool Parameters::Has(std::string_view name) const { return Find(list_, name) != nullptr; }
+
+std::string CheckParameters(const Parameters& parameters, std::span<const ParameterRange> ranges) {
+  if (parameters.size() != ranges.size()) {
+    return StrCat("takes ", ranges.size(), " parameters, here are ", parameters.size());
+  }
+  size_t i = 0;
+  for (const Parameter& p : parameters) {
+    const ParameterRange& range = ranges[i++];
+    if (p.name != range.name) {
+      return StrCat("takes parameter ", range.name, " at place ", i, ", here is ", p.name);
+    }
+    if (p.value < range.least || p.value > range.most) {
+      return StrCat("takes ", range.name, " from ", range.least, " to ", range.most, ", here is ",
+                    p.value);
+    }
+  }
+  return {};
+}
+
+std::string ToString(const Parameters& parameters) {
+  std::string out;
+  for (const Parameter& p : parameters) {
+    out += StrCat(out.empty() ? "" : ",", p.name, "=", p.value);
+  }
+  return out;
+}
+
+Result<Parameters> ParseParameters(std::string_view text) {
+  std::vector<Parameter> list;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    AICF_ASSIGN_OR_RETURN(Parameter one, ParseOne(text.substr(0, comma)));
+    if (Find(list, one.name) != nullptr) {
+      return Error(Code::kInvalidArgument, "parameter ", one.name, " is there twice");
+    }
+    if (list.size() == kMaxParameters) {
+      return Error(Code::kInvalidArgument, "more than ", kMaxParameters, " parameters");
+    }
+    list.push_back(std::move(one));
+    if (comma == std::string_view::npos) break;
+    text.remove_prefix(comma + 1);
+    if (text.empty()) return Error(Code::kInvalidArgument, "expected a parameter after the comma");
+  }
+  return Parameters(std::move(list));
+}
+
+bool IsParameterName(std::string_view name) {
+  if (name.empty() || name.size() > kMaxParameterName || name[0] < 'a' || name[0] > 'z') {
+    return false;
+  }
+  return std::ranges::all_of(
+      name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
+}
+
+std::string ConstantName(std::string_view parameter) {
+  std::string out = "k";
+  bool first = true;
+  for (char c : parameter) {
+    if (c != '_') out.push_back(first ? Upper(c) : c);
+    first = c == '_';
+  }
+  return out;
+}
+
+}  // namespace aicf::abi

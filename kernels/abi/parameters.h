@@ -1,0 +1,77 @@
+/// A kernel's parameter set: the named integers that tell its variants for one problem apart (tile,
+/// stages, split, cluster, vector width). The compiler chooses one, the step records it, the source
+/// writer turns every number into a constant of the device code (ConstantName), and the instance's
+/// symbol hashes all of them.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace aicf::abi {
+
+/// Most parameters of one set, and most characters of a name: limits for files from outside.
+inline constexpr size_t kMaxParameters = 32;
+inline constexpr size_t kMaxParameterName = 32;
+
+struct Parameter {
+  std::string name;  ///< lower-case words joined by '_', e.g. "tile_m"
+  int64_t value = 0;
+
+  friend bool operator==(const Parameter&, const Parameter&) = default;
+};
+
+/// A value type: numbers in the order in which the kernel lists them, every name once.
+class Parameters {
+ public:
+  Parameters() = default;
+  Parameters(std::initializer_list<Parameter> list) : list_(list) {}
+  explicit Parameters(std::vector<Parameter> list) : list_(std::move(list)) {}
+
+  /// The number of that name; 0 where the set has none. A kernel's functions ask only for names
+  /// that its ranges (ParameterRange) have, after CheckParameters accepted the set.
+  int64_t operator[](std::string_view name) const;
+  bool Has(std::string_view name) const;
+
+  bool empty() const { return list_.empty(); }
+  size_t size() const { return list_.size(); }
+  auto begin() const { return list_.begin(); }
+  auto end() const { return list_.end(); }
+
+  friend bool operator==(const Parameters&, const Parameters&) = default;
+
+ private:
+  std::vector<Parameter> list_;
+};
+
+/// A name that a kernel's sets have, and the values that it may take at all. Which of them are
+/// legal for a problem is the kernel's own check.
+struct ParameterRange {
+  std::string_view name;
+  int64_t least = 0;
+  int64_t most = 0;
+};
+
+/// Empty, or one sentence: the set does not have exactly the names of `ranges` in their order, or a
+/// value is outside of its range.
+std::string CheckParameters(const Parameters& parameters, std::span<const ParameterRange> ranges);
+
+/// "tile_m=128,tile_n=64"; empty for an empty set. One word without blanks, and parses back.
+std::string ToString(const Parameters& parameters);
+/// Errors: kInvalidArgument with what was expected and found; more than kMaxParameters.
+Result<Parameters> ParseParameters(std::string_view text);
+
+/// Whether `name` is one: lower-case letters, digits and '_', a letter first, at most
+/// kMaxParameterName characters.
+bool IsParameterName(std::string_view name);
+
+/// The constant of device code that holds a parameter: "kTileM" of "tile_m".
+std::string ConstantName(std::string_view parameter);
+
+}  // namespace aicf::abi

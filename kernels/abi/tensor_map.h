@@ -1,0 +1,52 @@
+/// Tensor maps: what the bulk tensor copy engine of a Hopper GPU needs to know about an operand to
+/// move boxes of it into shared memory. A step records them as plain data; the verifier proves them
+/// against the operand's view; a session encodes each once for the operand's address, and the
+/// kernel gets the encoded maps as grid constants after its addresses.
+///
+/// Source: CUDA driver API, cuTensorMapEncodeTiled; PTX ISA, "Tensors" and "Swizzling modes".
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/dims.h"
+#include "kernels/abi/problem.h"
+
+namespace aicf::abi {
+
+/// How 16-byte pieces are permuted inside shared memory. Positions are stored in artifacts.
+enum class Swizzle : uint8_t { kNone, k32, k64, k128, kCount };
+
+/// What a box holds where it leaves the tensor.
+enum class BoxFill : uint8_t { kZero, kNan, kCount };
+
+inline constexpr size_t kMaxTensorMaps = 8;  ///< of one step
+inline constexpr int kMaxTensorMapRank = 5;
+
+/// Axes are listed innermost first, as the engine counts them. The innermost has stride 1.
+struct TensorMap {
+  uint32_t operand = 0;          ///< inputs, then outputs
+  std::vector<int64_t> extents;  ///< elements, 1 to 2^32 per axis
+  std::vector<int64_t> strides;  ///< elements; [0] == 1, the rest multiples of 16 bytes
+  std::vector<int64_t> box;      ///< elements that one copy moves along each axis, 1 to 256
+  std::vector<int64_t> steps;    ///< every how manieth element along an axis, 1 to 8
+  int64_t offset = 0;            ///< elements from the buffer's first byte, a multiple of 16 bytes
+  Swizzle swizzle = Swizzle::kNone;
+  BoxFill fill = BoxFill::kZero;
+  bool tf32 = false;               ///< f32 is rounded to tf32 on the way
+
+  friend bool operator==(const TensorMap&, const TensorMap&) = default;
+};
+
+/// Bytes of one box in shared memory, what a barrier expects of one copy.
+int64_t BoxBytes(const TensorMap& map, DType dtype);
+
+/// Empty, or one sentence saying what the engine, or the operand's view, does not allow: the
+/// engine's limits on ranks, extents, strides, boxes and swizzles; an operand that is not there or
+/// of a dtype that it does not move; elements outside of those that the view names at its far ends.
+std::string CheckTensorMap(const TensorMap& map, const Problem& problem);
+
+}  // namespace aicf::abi

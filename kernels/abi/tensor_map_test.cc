@@ -1,0 +1,66 @@
+#include "kernels/abi/tensor_map.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace aicf::abi {
+namespace {
+
+/// A product of bf16 matrices whose A is 70 rows of 96 elements, 128 apart.
+Problem Product() {
+  Problem p;
+  p.family = Family::kGemm;
+  p.attrs = GemmAttrs{};
+  p.core_inputs = 2;
+  p.inputs = {{DType::kBF16, {70, 96}, {128, 1}, 16}, DenseView(DType::kBF16, {96, 64})};
+  p.outputs = {DenseView(DType::kF32, {70, 64})};
+  return p;
+}
+
+TensorMap MapOfA() { return {0, {96, 70}, {1, 128}, {64, 64}, {1, 1}, 16, Swizzle::k128}; }
+
+TEST(TensorMap, ABoxOfTheOperandIsLegal) {
+  EXPECT_EQ(CheckTensorMap(MapOfA(), Product()), "");
+  EXPECT_EQ(BoxBytes(MapOfA(), DType::kBF16), 64 * 64 * 2);
+  TensorMap output = {2, {64, 70}, {1, 64}, {32, 8}, {1, 1}, 0, Swizzle::k128};
+  EXPECT_EQ(CheckTensorMap(output, Product()), "");
+}
+
+TEST(TensorMap, WhatTheEngineOrTheOperandDoesNotAllowIsRefused) {
+  struct Fault {
+    std::string_view sentence;
+    std::function<void(TensorMap&)> edit;
+  };
+  const Fault faults[] = {
+      {"operand 3 is not there", [](TensorMap& m) { m.operand = 3; }},
+      {"0 axes", [](TensorMap& m) { m.extents = m.strides = m.box = m.steps = {}; }},
+      {"not of one length", [](TensorMap& m) { m.box.push_back(1); }},
+      {"extent 0", [](TensorMap& m) { m.extents[1] = 0; }},
+      {"extent 4294967297", [](TensorMap& m) { m.extents[1] = (int64_t{1} << 32) + 1; }},
+      {"a box of 257", [](TensorMap& m) { m.box[1] = 257; }},
+      {"a box of 0", [](TensorMap& m) { m.box[1] = 0; }},
+      {"step 9", [](TensorMap& m) { m.steps[1] = 9; }},
+      {"innermost axis is not contiguous", [](TensorMap& m) { m.strides[0] = 2; }},
+      {"stride 127", [](TensorMap& m) { m.strides[1] = 127; }},
+      {"stride -128", [](TensorMap& m) { m.strides[1] = -128; }},
+      {"offset 15", [](TensorMap& m) { m.offset = 15; }},
+      {"offset -16", [](TensorMap& m) { m.offset = -16; }},
+      {"not a multiple of 16", [](TensorMap& m) { m.box[0] = 60; }},
+      {"the swizzle allows 64", [](TensorMap& m) { m.swizzle = Swizzle::k64; }},
+      {"spans bytes", [](TensorMap& m) { m.offset = 0; }},
+      {"spans bytes", [](TensorMap& m) { m.extents[1] = 71; }},
+      {"spans bytes", [](TensorMap& m) { m.extents[0] = 97; }},
+      {"rounds f32 alone", [](TensorMap& m) { m.tf32 = true; }},
+      {"an unknown mode", [](TensorMap& m) { m.swizzle = Swizzle::kCount; }},
+  };
+  for (const Fault& fault : faults) {
+    TensorMap m = MapOfA();
+    fault.edit(m);
+    const std::string refusal = CheckTensorMap(m, Product());
+    EXPECT_NE(refusal.find(fault.sentence), std::string::npos) << fault.sentence << ": " << refusal;
+  }
+}
+
+}  // namespace
+}  // namespace aicf::abi

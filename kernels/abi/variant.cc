@@ -1,0 +1,46 @@
+#include "kernels/abi/variant.h"
+
+#include "base/hash.h"
+#include "kernels/abi/kernel.h"
+
+namespace aicf::abi {
+namespace {
+
+std::string Text(const uint32_t (&v)[3]) { return StrCat(v[0], "x", v[1], "x", v[2]); }
+
+std::string Text(const LaunchConfig& l) {
+  return StrCat("grid ", Text(l.grid), " block ", Text(l.block), " cluster ", Text(l.cluster),
+                " shared ", l.dynamic_shared_bytes);
+}
+
+std::string Text(const std::vector<int64_t>& list) {
+  std::string out;
+  for (int64_t v : list) out += StrCat(out.empty() ? "" : " ", v);
+  return out;
+}
+
+std::string Text(const TensorMap& m) {
+  return StrCat(" map ", m.operand, " [", Text(m.extents), "] [", Text(m.strides), "] [",
+                Text(m.box), "] [", Text(m.steps), "] ", m.offset, " ", static_cast<int>(m.swizzle),
+                " ", static_cast<int>(m.fill), m.tf32 ? " tf32" : "");
+}
+
+}  // namespace
+
+std::string VariantName(std::string_view kernel_key, const Parameters& parameters) {
+  if (parameters.empty()) return std::string(kernel_key);
+  return StrCat(kernel_key, "{", ToString(parameters), "}");
+}
+
+std::string InstanceSymbol(std::string_view kernel_key, const Problem& problem,
+                           const Variant& variant) {
+  std::string symbol = "aicf_";
+  for (char c : kernel_key) symbol.push_back(c == '.' ? '_' : c);
+  std::string text = StrCat("abi ", kKernelAbiVersion, " ",
+                            VariantName(kernel_key, variant.parameters), " ", Text(variant.launch));
+  for (const TensorMap& m : variant.tensor_maps) text += Text(m);
+  text += StrCat(" ", ToString(problem));
+  return symbol + "_" + ToHex(HashText(text));
+}
+
+}  // namespace aicf::abi

@@ -1,0 +1,44 @@
+/// Variant: everything that a step records about how its kernel runs a problem. Chosen by the
+/// compiler (kernels/abi/choice.h), proven legal wherever an artifact is read (CheckVariant).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/abi/parameters.h"
+#include "kernels/abi/tensor_map.h"
+
+namespace aicf::abi {
+
+/// Launch of a device kernel.
+struct LaunchConfig {
+  uint32_t grid[3] = {1, 1, 1};
+  uint32_t block[3] = {1, 1, 1};
+  uint32_t cluster[3] = {1, 1, 1};
+  uint32_t dynamic_shared_bytes = 0;
+
+  friend bool operator==(const LaunchConfig&, const LaunchConfig&) = default;
+};
+
+struct Variant {
+  Parameters parameters;
+  LaunchConfig launch;                 ///< cuda.* only; default elsewhere
+  uint64_t workspace_bytes = 0;        ///< scratch in the arena, 256-byte aligned by the planner
+  std::vector<TensorMap> tensor_maps;  ///< cuda.* only, in the order of the kernel's arguments
+
+  friend bool operator==(const Variant&, const Variant&) = default;
+};
+
+/// "cuda.gemm.tiled{tile_m=64,tile_n=32}", or the key alone without parameters: the name of a
+/// variant in timing caches and messages. One word.
+std::string VariantName(std::string_view kernel_key, const Parameters& parameters);
+
+/// Symbol of the device function compiled for exactly this problem and variant: a prefix from the
+/// key plus a hash of the problem's canonical text, the parameters, the launch and the tensor maps.
+/// The verifier recomputes it, so an image cannot be run on anything that it was not compiled for.
+std::string InstanceSymbol(std::string_view kernel_key, const Problem& problem,
+                           const Variant& variant);
+
+}  // namespace aicf::abi

@@ -1,0 +1,43 @@
+/// Host functions of the attention kernels: what the rows of list.inc are made from.
+#pragma once
+
+#include "kernels/cpu/attention/attention.h"
+#include "kernels/cpu/attention/flash.h"
+#include "kernels/cpu/gemm/host.h"
+
+namespace aicf::cpu::attention_hosts {
+
+/// Other rows still read what a row's output would overwrite.
+struct AttentionHostBase {
+  static constexpr bool kPacks = false;
+  static bool InPlace(const abi::Problem&, int) { return false; }
+};
+
+template <abi::CpuIsa kIsa>
+struct FlashHost : AttentionHostBase {
+  static std::string Supports(const abi::Problem& p, const abi::DeviceSpec& d) {
+    if (std::string missing = MissingIsa(d, kIsa); !missing.empty()) return missing;
+    if (!IsHalfOrSingle(p.inputs[0].dtype)) return "computes f32, f16 and bf16 only";
+    return {};
+  }
+  static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
+    const abi::AttentionShape s = abi::AttentionShapeOf(p);
+    return sizeof(float) * static_cast<uint64_t>(FlashSlots(s) * FlashScratchOf(s).total);
+  }
+  /// Tiles of many rows reach a good part of the peak; few rows wait for the keys.
+  static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
+    const bool few = FlashTilingOf(abi::AttentionShapeOf(p)).tile_rows <= kFlashFewRows;
+    return IgemmUs(p, d, kIsa, abi::FlopCount(p), few ? 0.1 : 0.4, 0);
+  }
+};
+
+struct ReferenceHost : AttentionHostBase {
+  static std::string Supports(const abi::Problem&, const abi::DeviceSpec&) { return {}; }
+  static uint64_t Workspace(const abi::Problem&, const abi::DeviceSpec&) { return 0; }
+  static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
+    constexpr double kFlopsPerUs = 500;
+    return d.launch_us + abi::FlopCount(p) / kFlopsPerUs;
+  }
+};
+
+}  // namespace aicf::cpu::attention_hosts

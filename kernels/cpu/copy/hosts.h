@@ -1,0 +1,15 @@
+/// Host functions of the copy kernels: what the rows of list.inc are made from.
+#pragma once
+
+#include "kernels/cpu/common/host.h"
+
+namespace aicf::cpu::copy_hosts {
+
+struct VectorHost : CpuHostBase {};
+
+struct ReferenceHost : CpuHostBase {
+  static constexpr double kFlopsShare = 0.002;
+  static constexpr double kBytesShare = 0.02;
+};
+
+}  // namespace aicf::cpu::copy_hosts

@@ -1,0 +1,56 @@
+/// What is legal for the attention kernels.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/abi/attention.h"
+#include "kernels/cuda/common/host.h"
+
+namespace aicf::cuda {
+
+/// Both kernels pack the rows of all query heads that read one key head, and give a tile of them to
+/// a block.
+struct AttentionHostBase : CudaHostBase {
+  static constexpr int64_t kMaxHead = 256;
+
+  static int64_t PackedRows(const abi::AttentionShape& s) { return s.rows * s.group(); }
+  static int64_t Tiles(const abi::AttentionShape& s, int64_t rows) {
+    return std::max<int64_t>(1, s.batch * s.key_heads * CeilDiv(PackedRows(s), rows));
+  }
+  /// Other rows still read what a row's output would overwrite.
+  static bool InPlace(const abi::Problem&, int) { return false; }
+  static std::string RefuseHeads(const abi::Problem& p);
+  /// Empty, or why a block of this launch does not fit.
+  static std::string RefuseLaunch(const abi::LaunchConfig& launch, int64_t tiles,
+                                  const abi::DeviceSpec& device);
+};
+
+/// attention/tensor.cuh: a warp keeps 16 rows.
+struct AttentionTensorHost : AttentionHostBase {
+  static constexpr std::string_view kKey = "cuda.attention.tensor";
+  static constexpr std::string_view kSource = "attention/tensor.cuh";
+  static constexpr int64_t kWarpRows = 16;
+  static constexpr abi::ParameterRange kParameters[] = {{"warps", 1, 8}};
+
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
+                            const abi::DeviceSpec& d);
+  static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c);
+};
+
+/// attention/general.cuh: any precision; a thread keeps 4 rows.
+struct AttentionGeneralHost : AttentionHostBase {
+  static constexpr std::string_view kKey = "cuda.attention.general";
+  static constexpr std::string_view kSource = "attention/general.cuh";
+  static constexpr int64_t kThreadRows = 4, kStep = 32;
+  static constexpr abi::ParameterRange kParameters[] = {{"tile_rows", 8, 64}};
+
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
+    return RefuseHeads(p);
+  }
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
+                            const abi::DeviceSpec& d);
+  static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c);
+};
+
+}  // namespace aicf::cuda

@@ -1,0 +1,99 @@
+#include "kernels/cuda/common/tile_choice.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace aicf::cuda {
+namespace {
+
+using abi::DeviceSpec;
+using abi::MathMode;
+using abi::Problem;
+
+struct TileRow {
+  std::string_view text;
+  bool tensor;
+  int m, n, k, part_m, part_n, split, stages;
+};
+
+constexpr TileRow kRows[] = {
+#define AICF_FFMA_TILE(text, m, n, k, pm, pn, split, stages) \
+  {text, false, m, n, k, pm, pn, split, stages},
+#define AICF_TENSOR_TILE(text, m, n, k, pm, pn, split, stages) \
+  {text, true, m, n, k, pm, pn, split, stages},
+#include "kernels/cuda/common/tiles.def"
+#undef AICF_FFMA_TILE
+#undef AICF_TENSOR_TILE
+};
+
+abi::Parameters ParametersOf(const TileRow& r, int64_t cluster, int64_t vector) {
+  return {{"tile_m", r.m},
+          {"tile_n", r.n},
+          {"tile_k", r.k},
+          {r.tensor ? "warp_m" : "thread_m", r.part_m},
+          {r.tensor ? "warp_n" : "thread_n", r.part_n},
+          {"split", r.split},
+          {"stages", r.stages},
+          {"cluster", cluster},
+          {"vector", vector}};
+}
+
+int64_t Steps(int64_t tile_k, const ProductShape& s) {
+  return CeilDiv(std::max<int64_t>(s.length, 1), tile_k);
+}
+
+// Blocks of a cluster that share out k, where the tiles alone would leave multiprocessors idle.
+int64_t ClusterFor(const Tile& t, const ProductShape& s, int sm_count) {
+  int64_t blocks = 1;
+  while (blocks < 8 && TileCount(t, s) * blocks * 2 <= sm_count && Steps(t.k, s) >= blocks * 2 * 3)
+    blocks *= 2;
+  return blocks;
+}
+
+}  // namespace
+
+std::vector<TileChoice> TilesFor(std::string_view key, bool tensor, const Problem& p,
+                                 const DeviceSpec& d) {
+  const ProductShape shape = ProductOf(p);
+  const int64_t vector = PreferredVector(key, p, d.sm_count);
+  std::vector<TileChoice> all;
+  for (const TileRow& row : kRows) {
+    if (row.tensor != tensor) continue;
+    const int64_t cluster =
+        ClusterFor(Tile(tensor, ParametersOf(row, 1, vector)), shape, d.sm_count);
+    abi::Parameters parameters = ParametersOf(row, cluster, vector);
+    if (!RefuseTile(Tile(tensor, parameters), p, d).empty()) continue;
+    all.push_back({row.text, std::move(parameters)});
+  }
+  return all;
+}
+
+double TileUs(const Tile& t, const Problem& p, const DeviceSpec& d) {
+  const ProductShape s = ProductOf(p);
+  const auto parts = static_cast<double>(t.cluster);
+  const double blocks = static_cast<double>(TileCount(t, s)) * parts;
+  const double steps = std::ceil(static_cast<double>(Steps(t.k, s)) / parts);
+  const int64_t by_memory = 220 * 1024 / SharedBytes(t, p), by_threads = 1536 / t.threads();
+  const double resident =
+      std::clamp<double>(static_cast<double>(std::min(by_memory, by_threads)), 1, 8);
+  // One multiprocessor's rate: the share of its peak that the part of one thread or warp reaches;
+  // beyond it shared memory is the limit.
+  const auto m = static_cast<double>(t.m), n = static_cast<double>(t.n);
+  const double part =
+      static_cast<double>(t.part_m * t.part_n) / static_cast<double>(t.part_m + t.part_n);
+  const double reach = std::min(1.0, t.tensor ? part / 21 : part / 2.6) * (t.tensor ? 0.55 : 0.75);
+  const double tf32 = p.math == MathMode::kTf32 ? 0.5 : 1.0;
+  const double peak = t.tensor ? d.tensor_flops_per_us * tf32 : d.fp32_flops_per_us;
+  const double step_us = 2.0 * m * n * static_cast<double>(t.k) / (peak / d.sm_count * reach);
+  // Every round of resident blocks pays the start, then per step the latency of a barrier and of
+  // the loads that the stages do not hide, or the arithmetic of all the residents.
+  const double rounds = std::ceil(blocks / (d.sm_count * resident));
+  const double together = std::min(resident, std::ceil(blocks / d.sm_count));
+  const double epilogue =
+      1.0e-4 * m * n * static_cast<double>(t.split) / parts + (parts > 1 ? 1.0 : 0.0);
+  const double block_us = 1.3 + steps * std::max(0.22, together * step_us) + epilogue;
+  const double memory = abi::ByteCount(p) / (d.bytes_per_us * 0.7);
+  return d.launch_us + std::max(rounds * block_us, memory);
+}
+
+}  // namespace aicf::cuda

@@ -1,0 +1,34 @@
+// Boxes of a tensor copied to shared memory by the copy engine, as a tensor map of rank 3
+// describes them. One thread asks; the bytes count towards a barrier of common/mbarrier.cuh.
+// Coordinates are in elements, innermost first; what lies outside the tensor arrives as zeros and
+// is counted like the rest.
+#pragma once
+
+#include "common/ptx.cuh"
+
+namespace aicf {
+
+/// Fetches the tensor map itself ahead of its first use.
+AICF_DEVICE void PrefetchTensorMap(const void* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+AICF_DEVICE void CopyBox(unsigned to, const void* map, unsigned barrier, int x, int y, int z) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(to),
+      "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z)
+      : "memory");
+}
+/// The same box for every block of the cluster whose bit is set in `blocks`: to the same address,
+/// counted at the barrier of the same address.
+AICF_DEVICE void CopyBoxToBlocks(unsigned to, const void* map, unsigned barrier, int x, int y,
+                                 int z, unsigned blocks) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(to),
+      "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "h"(static_cast<unsigned short>(blocks))
+      : "memory");
+}
+
+}  // namespace aicf

@@ -1,0 +1,147 @@
+// Products by a warpgroup (four warps, 128 threads) on Hopper's tensor cores, operands in shared
+// memory: d += a * b with a of 64 x 16, b of 16 x N and d of 64 x N in f32 (tf32: 8 instead of 16).
+// Every function is met by all four warps.
+//
+// Thread t of the warpgroup holds d[4 * g + e] of row t / 32 * 16 + t % 32 / 4 + e / 2 * 8 and
+// column 8 * g + t % 4 * 2 + e % 2.
+#pragma once
+
+#include "common/types.cuh"
+
+namespace aicf {
+
+/// Orders the warpgroup's earlier accesses to the sums before the products that follow.
+AICF_DEVICE void ProductsBegin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+/// Closes a group of products.
+AICF_DEVICE void ProductsCommit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+/// Waits until at most kLeft groups are unfinished.
+template <int kLeft>
+AICF_DEVICE void ProductsWait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kLeft) : "memory");
+}
+/// Keeps the compiler from reading a sum before this point.
+AICF_DEVICE void HoldSum(float& sum) { asm volatile("" : "+f"(sum)::"memory"); }
+
+/// Names an operand in shared memory, in lines of 128 bytes swizzled within 1024 bytes (the tensor
+/// map's 128-byte swizzle); the tile starts at a multiple of 1024. Lines along k: eight rows take
+/// 1024 bytes, groups of eight follow each other at `stride` bytes, and 16 elements further along k
+/// are 32 bytes further. Lines along rows (columns of b): eight k take 1024 bytes, groups of eight
+/// are `stride` and blocks of 64 rows `leading` bytes apart.
+AICF_DEVICE u64 OperandAt(unsigned address, int leading, int stride) {
+  const u64 swizzle128 = static_cast<u64>(1) << 62;
+  return swizzle128 | static_cast<u64>(stride >> 4) << 32 | static_cast<u64>(leading >> 4) << 16 |
+         static_cast<u64>((address & 0x3ffffu) >> 4);
+}
+
+/// Products with N columns. Without `add` the sums start anew. kAcross*: lines run along rows of a
+/// (columns of b) instead of along k.
+template <int N>
+struct Products;
+
+#define AICF_SUMS4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define AICF_SUMS8(i) AICF_SUMS4(i), AICF_SUMS4(i + 4)
+#define AICF_SUMS16(i) AICF_SUMS8(i), AICF_SUMS8(i + 8)
+#define AICF_SUMS32(i) AICF_SUMS16(i), AICF_SUMS16(i + 16)
+#define AICF_SUMS64(i) AICF_SUMS32(i), AICF_SUMS32(i + 32)
+#define AICF_NAMES4 "%0, %1, %2, %3"
+#define AICF_NAMES8 AICF_NAMES4 ", %4, %5, %6, %7"
+#define AICF_NAMES16 AICF_NAMES8 ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define AICF_NAMES32 \
+  AICF_NAMES16       \
+  ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define AICF_NAMES48 \
+  AICF_NAMES32       \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+#define AICF_NAMES64 \
+  AICF_NAMES48       \
+  ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define AICF_NAMES80 \
+  AICF_NAMES64       \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
+#define AICF_NAMES96 \
+  AICF_NAMES80       \
+  ", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define AICF_NAMES128                                                                            \
+  AICF_NAMES96                                                                                   \
+  ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
+  ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, " \
+  "%127"
+
+#define AICF_PRODUCT(shape, types, names, a_name, b_name, add_name, across)                 \
+  "{\n.reg .pred p;\nsetp.ne.b32 p, %" add_name                                             \
+  ", 0;\n"                                                                                  \
+  "wgmma.mma_async.sync.aligned." shape ".f32." types " {" names "}, %" a_name ", %" b_name \
+  ", p, 1, 1" across ";\n}"
+
+// Operands are numbered after the N / 2 sums: a, b, add, and where the lines run.
+#define AICF_PRODUCTS(N, names, sums, a_name, b_name, add_name, across_a, across_b)               \
+  template <>                                                                                     \
+  struct Products<N> {                                                                            \
+    template <int kAcrossA, int kAcrossB>                                                         \
+    static AICF_DEVICE void Add(bf16, float (&d)[N / 2], u64 a, u64 b, int add) {                 \
+      asm volatile(AICF_PRODUCT("m64n" #N "k16", "bf16.bf16", names, a_name, b_name, add_name,    \
+                                ", %" across_a ", %" across_b)                                    \
+                   : sums                                                                         \
+                   : "l"(a), "l"(b), "r"(add), "n"(kAcrossA), "n"(kAcrossB));                     \
+    }                                                                                             \
+    template <int kAcrossA, int kAcrossB>                                                         \
+    static AICF_DEVICE void Add(f16, float (&d)[N / 2], u64 a, u64 b, int add) {                  \
+      asm volatile(AICF_PRODUCT("m64n" #N "k16", "f16.f16", names, a_name, b_name, add_name,      \
+                                ", %" across_a ", %" across_b)                                    \
+                   : sums                                                                         \
+                   : "l"(a), "l"(b), "r"(add), "n"(kAcrossA), "n"(kAcrossB));                     \
+    }                                                                                             \
+    template <int kAcrossA, int kAcrossB>                                                         \
+    static AICF_DEVICE void Add(float, float (&d)[N / 2], u64 a, u64 b, int add) {                \
+      static_assert(kAcrossA == 0 && kAcrossB == 0, "tf32 operands lie along k");                 \
+      asm volatile(AICF_PRODUCT("m64n" #N "k8", "tf32.tf32", names, a_name, b_name, add_name, "") \
+                   : sums                                                                         \
+                   : "l"(a), "l"(b), "r"(add));                                                   \
+    }                                                                                             \
+  };
+
+#define AICF_SUMS_OF_8 AICF_SUMS4(0)
+#define AICF_SUMS_OF_16 AICF_SUMS8(0)
+#define AICF_SUMS_OF_32 AICF_SUMS16(0)
+#define AICF_SUMS_OF_64 AICF_SUMS32(0)
+#define AICF_SUMS_OF_96 AICF_SUMS32(0), AICF_SUMS16(32)
+#define AICF_SUMS_OF_128 AICF_SUMS64(0)
+#define AICF_SUMS_OF_160 AICF_SUMS64(0), AICF_SUMS16(64)
+#define AICF_SUMS_OF_192 AICF_SUMS64(0), AICF_SUMS32(64)
+#define AICF_SUMS_OF_256 AICF_SUMS64(0), AICF_SUMS64(64)
+AICF_PRODUCTS(8, AICF_NAMES4, AICF_SUMS_OF_8, "4", "5", "6", "7", "8")
+AICF_PRODUCTS(16, AICF_NAMES8, AICF_SUMS_OF_16, "8", "9", "10", "11", "12")
+AICF_PRODUCTS(32, AICF_NAMES16, AICF_SUMS_OF_32, "16", "17", "18", "19", "20")
+AICF_PRODUCTS(64, AICF_NAMES32, AICF_SUMS_OF_64, "32", "33", "34", "35", "36")
+AICF_PRODUCTS(96, AICF_NAMES48, AICF_SUMS_OF_96, "48", "49", "50", "51", "52")
+AICF_PRODUCTS(128, AICF_NAMES64, AICF_SUMS_OF_128, "64", "65", "66", "67", "68")
+AICF_PRODUCTS(160, AICF_NAMES80, AICF_SUMS_OF_160, "80", "81", "82", "83", "84")
+AICF_PRODUCTS(192, AICF_NAMES96, AICF_SUMS_OF_192, "96", "97", "98", "99", "100")
+AICF_PRODUCTS(256, AICF_NAMES128, AICF_SUMS_OF_256, "128", "129", "130", "131", "132")
+#undef AICF_SUMS4
+#undef AICF_SUMS8
+#undef AICF_SUMS16
+#undef AICF_SUMS32
+#undef AICF_SUMS64
+#undef AICF_NAMES4
+#undef AICF_NAMES8
+#undef AICF_NAMES16
+#undef AICF_NAMES32
+#undef AICF_NAMES48
+#undef AICF_NAMES64
+#undef AICF_NAMES80
+#undef AICF_NAMES96
+#undef AICF_NAMES128
+#undef AICF_SUMS_OF_8
+#undef AICF_SUMS_OF_16
+#undef AICF_SUMS_OF_32
+#undef AICF_SUMS_OF_64
+#undef AICF_SUMS_OF_96
+#undef AICF_SUMS_OF_128
+#undef AICF_SUMS_OF_160
+#undef AICF_SUMS_OF_192
+#undef AICF_SUMS_OF_256
+#undef AICF_PRODUCT
+#undef AICF_PRODUCTS
+
+}  // namespace aicf

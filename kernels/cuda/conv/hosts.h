@@ -1,0 +1,56 @@
+/// What is legal for the conv kernels.
+#pragma once
+
+#include "kernels/cuda/common/map_host.h"
+#include "kernels/cuda/common/tiles.h"
+
+namespace aicf::cuda {
+
+/// One input channel per output channel, channels last: a thread computes `piece` neighbouring
+/// channels of `pixels` neighbouring positions of the last spatial axis.
+struct ConvDepthwiseHost : CudaHostBase {
+  static constexpr std::string_view kKey = "cuda.conv.depthwise";
+  static constexpr std::string_view kSource = "conv/depthwise.cuh";
+  static constexpr abi::ParameterRange kParameters[] = {
+      {"piece", 1, 4}, {"pixels", 1, 8}, kThreadsRange, kBlocksRange};
+
+  /// Channels that input and output have side by side in memory, up to 4.
+  static int64_t MaxPiece(const abi::Problem& p);
+  /// Positions of the last axis that a window spans.
+  static int64_t Span(const abi::Problem& p);
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
+                            const abi::DeviceSpec& d);
+  static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& c) {
+    return Launch1d(c["blocks"], c["threads"]);
+  }
+};
+
+/// Empty, or why tiles do not take the convolution.
+std::string RefuseConvTiles(const abi::Problem& problem);
+
+struct ConvImplicitGemmHost : TileHostBase<false> {
+  static constexpr std::string_view kKey = "cuda.conv.implicit_gemm";
+  static constexpr std::string_view kSource = "conv/implicit_gemm.cuh";
+
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
+    return RefuseConvTiles(p);
+  }
+};
+
+struct ConvTensorHost : TileHostBase<true> {
+  static constexpr std::string_view kKey = "cuda.conv.tensor";
+  static constexpr std::string_view kSource = "conv/tensor.cuh";
+
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
+    const std::string refusal = RefuseConvTiles(p);
+    return refusal.empty() ? RefuseTensorCores(p) : refusal;
+  }
+};
+
+struct ConvDirectHost : PointHostBase {
+  static constexpr std::string_view kKey = "cuda.conv.direct";
+  static constexpr std::string_view kSource = "conv/direct.cuh";
+};
+
+}  // namespace aicf::cuda

@@ -1,0 +1,72 @@
+#include <algorithm>
+#include <cstdlib>
+
+#include "kernels/cuda/common/map_choice.h"
+#include "kernels/cuda/copy/hosts.h"
+
+namespace aicf::cuda {
+namespace {
+
+using abi::Candidate;
+using abi::DeviceSpec;
+using abi::Problem;
+
+double CopyUs(const Problem& p, const DeviceSpec& d, double share, int64_t blocks) {
+  return PredictUs({.bytes = abi::ByteCount(p),
+                    .bytes_share = share,
+                    .blocks = static_cast<double>(blocks),
+                    .latency_us = 0.8,
+                    .blocks_per_sm = 16},
+                   d);
+}
+
+// Whether every piece moves in whole lines of both sides.
+bool WholeLines(const std::vector<CopyPiece>& pieces) {
+  return std::ranges::all_of(pieces, [](const CopyPiece& piece) {
+    const int inner = ContiguousAxis(piece.to);
+    return inner >= 0 && std::abs(piece.from.strides[inner]) <= 1;
+  });
+}
+
+// Enough threads per piece to keep the machine busy, few enough that each moves several vectors.
+std::vector<Candidate> ChoosePieces(const Problem& p, const DeviceSpec& d) {
+  const abi::Parameters parameters = {{"threads", kMapThreads},
+                                      {"vector", kMaxVector},
+                                      {"least_threads", kMapThreads * int64_t{d.sm_count}}};
+  const double share = WholeLines(PiecesOf(p, parameters)) ? 0.85 : 0.25;
+  const double us = CopyUs(p, d, share, CopyPiecesHost::Blocks(p, parameters));
+  return {CandidateOf<CopyPiecesHost>(p, parameters, us)};
+}
+
+std::vector<Candidate> ChooseTranspose(const Problem& p, const DeviceSpec& d) {
+  constexpr int64_t kTile = CopyTransposeHost::kTile;
+  const Dims& shape = p.inputs[0].shape;
+  const int from = ContiguousAxis(p.inputs[0]);
+  const int to = ContiguousAxis(p.outputs[0]);
+  const int64_t tiles = CeilDiv(shape[from], kTile) * CeilDiv(shape[to], kTile);
+  const int64_t outer =
+      abi::ElementsOf(p.inputs[0]) / std::max<int64_t>(1, shape[from] * shape[to]);
+  const int64_t blocks = StridedGridFor(tiles * outer, 1);
+  return {CandidateOf<CopyTransposeHost>(p, {{"tile_rows", 8}, {"blocks", blocks}},
+                                         CopyUs(p, d, 0.7, blocks))};
+}
+
+std::vector<Candidate> ChooseFill(const Problem& p, const DeviceSpec& d) {
+  const int64_t blocks = StridedGridFor(abi::ElementsOf(p.outputs[0]), kMapThreads);
+  return PointCandidates<CopyFillHost>(p, CopyUs(p, d, 0.4, blocks));
+}
+
+}  // namespace
+}  // namespace aicf::cuda
+
+namespace aicf::abi {
+
+template <>
+std::span<const ChoiceRow> CudaChoices<Family::kCopy>() {
+  static const ChoiceRow rows[] = {{cuda::CopyPiecesHost::kKey, &cuda::ChoosePieces},
+                                   {cuda::CopyTransposeHost::kKey, &cuda::ChooseTranspose},
+                                   {cuda::CopyFillHost::kKey, &cuda::ChooseFill}};
+  return rows;
+}
+
+}  // namespace aicf::abi

@@ -1,0 +1,69 @@
+/// What is legal for the copy kernels.
+#pragma once
+
+#include "kernels/cuda/common/map_host.h"
+#include "kernels/cuda/copy/pieces.h"
+
+namespace aicf::cuda {
+
+struct CopyPiecesHost : CudaHostBase {
+  static constexpr std::string_view kKey = "cuda.copy.pieces";
+  static constexpr std::string_view kSource = "copy/pieces.cuh";
+  static constexpr abi::ParameterRange kParameters[] = {
+      kThreadsRange, kVectorRange, {"least_threads", 0, int64_t{1} << 30}};
+
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
+    int64_t covered = 0;
+    for (const abi::View& v : p.inputs) covered += abi::ElementsOf(v);
+    if (covered == abi::ElementsOf(p.outputs[0])) return {};
+    return "the pieces do not cover the output";
+  }
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
+                            const abi::DeviceSpec&) {
+    std::string refusal = RefuseParts(c, "threads", 32);
+    if (refusal.empty()) refusal = RefuseOddPower(c, "vector");
+    if (refusal.empty() && Blocks(p, c) > kMaxBlocks) refusal = "needs more blocks than a grid has";
+    return refusal;
+  }
+  static int64_t Blocks(const abi::Problem& p, const abi::Parameters& c) {
+    int64_t blocks = 1;
+    for (const CopyPiece& piece : PiecesOf(p, c)) blocks = piece.first_block + piece.blocks;
+    return blocks;
+  }
+  static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c) {
+    return Launch1d(Blocks(p, c), c["threads"]);
+  }
+  static bool InPlace(const abi::Problem& p, int input) {
+    // Moves nothing where the piece already lies in its place.
+    return p.inputs.size() == 1 && SameElements(p, input);
+  }
+};
+
+/// Innermost axis of more than one element with stride 1, or -1.
+int ContiguousAxis(const abi::View& view);
+
+/// Exchanges the contiguous axis for another one, in tiles of 32 x 32.
+struct CopyTransposeHost : CudaHostBase {
+  static constexpr std::string_view kKey = "cuda.copy.transpose";
+  static constexpr std::string_view kSource = "copy/transpose.cuh";
+  static constexpr abi::ParameterRange kParameters[] = {{"tile_rows", 1, 32}, kBlocksRange};
+  static constexpr int64_t kTile = 32;
+
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&);
+  static std::string Refuse(const abi::Problem&, const abi::Parameters& c, const abi::DeviceSpec&) {
+    const std::string refusal = RefuseOddPower(c, "tile_rows");
+    return refusal.empty() ? RefuseStride(c["blocks"], 1) : refusal;
+  }
+  static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& c) {
+    abi::LaunchConfig launch = Launch1d(c["blocks"], kTile);
+    launch.block[1] = static_cast<uint32_t>(c["tile_rows"]);
+    return launch;
+  }
+};
+
+struct CopyFillHost : PointHostBase {
+  static constexpr std::string_view kKey = "cuda.copy.fill";
+  static constexpr std::string_view kSource = "copy/fill.cuh";
+};
+
+}  // namespace aicf::cuda

@@ -1,0 +1,35 @@
+#include "kernels/cuda/common/map_choice.h"
+#include "kernels/cuda/elementwise/hosts.h"
+
+namespace aicf::cuda {
+namespace {
+
+using abi::Candidate;
+using abi::DeviceSpec;
+using abi::Problem;
+
+std::vector<Candidate> Choose(const Problem& p, const DeviceSpec& d) {
+  const int64_t vector = PreferredVector(ElementwiseMapHost::kKey, p, d.sm_count);
+  const int64_t blocks = StridedGridFor(abi::ElementsOf(p.outputs[0]), kMapThreads * vector);
+  const double us = PredictUs({.bytes = abi::ByteCount(p),
+                               .flops = abi::FlopCount(p),
+                               .flops_per_us = d.fp32_flops_per_us / 4,
+                               .blocks = static_cast<double>(blocks),
+                               .latency_us = 0.8,
+                               .blocks_per_sm = 16},
+                              d);
+  return VectorCandidates<ElementwiseMapHost>(p, vector, vector, us);
+}
+
+}  // namespace
+}  // namespace aicf::cuda
+
+namespace aicf::abi {
+
+template <>
+std::span<const ChoiceRow> CudaChoices<Family::kElementwise>() {
+  static const ChoiceRow rows[] = {{cuda::ElementwiseMapHost::kKey, &cuda::Choose}};
+  return rows;
+}
+
+}  // namespace aicf::abi

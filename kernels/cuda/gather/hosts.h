@@ -1,0 +1,13 @@
+/// What is legal for the gather kernels.
+#pragma once
+
+#include "kernels/cuda/common/map_host.h"
+
+namespace aicf::cuda {
+
+struct GatherMapHost : VectorHostBase {
+  static constexpr std::string_view kKey = "cuda.gather.map";
+  static constexpr std::string_view kSource = "gather/map.cuh";
+};
+
+}  // namespace aicf::cuda

@@ -1,0 +1,80 @@
+#include <cstdlib>
+
+#include "kernels/cuda/common/tile_choice.h"
+#include "kernels/cuda/gemm/hopper.h"
+#include "kernels/cuda/gemm/hopper_choice.h"
+#include "kernels/cuda/gemm/hosts.h"
+#include "kernels/cuda/gemm/library.h"
+
+namespace aicf::cuda {
+namespace {
+
+using abi::Candidate;
+using abi::DeviceSpec;
+using abi::Problem;
+
+// A vendor's kernel, with the algorithm that the library recommends.
+std::vector<Candidate> ChooseLibrary(const Problem& p, const DeviceSpec& d) {
+  const bool tensor = p.math != abi::MathMode::kFp32 && p.math != abi::MathMode::kFp8;
+  const double tf32 = p.math == abi::MathMode::kTf32 ? 0.5 : 1.0;
+  const double us =
+      PredictUs({.bytes = abi::ByteCount(p),
+                 .flops = abi::FlopCount(p),
+                 .flops_per_us = tensor ? d.tensor_flops_per_us * tf32 : d.fp32_flops_per_us,
+                 .blocks = static_cast<double>(d.sm_count),
+                 .latency_us = 2.0},
+                d);
+  abi::Variant variant;
+  variant.workspace_bytes = kLibraryWorkspaceBytes;
+  return {{std::move(variant), us}};
+}
+
+// Lanes along the axis of B that is contiguous.
+bool PrefersN(const Problem& p) {
+  const abi::View& b = p.inputs[1];
+  const int n = b.shape.rank() - 1, k = n - 1;
+  return std::abs(b.strides[n]) <= std::abs(b.strides[k]) || b.shape[k] == 1;
+}
+
+std::vector<Candidate> ChooseGemv(const Problem& p, const DeviceSpec& d) {
+  constexpr int64_t kWarps = 8;
+  const ProductShape s = ProductOf(p);
+  const bool along_n = PrefersN(p);
+  const auto cut = [&](int64_t piece) -> abi::Parameters {
+    return {{"along_n", along_n ? 1 : 0}, {"piece", piece}, {"warps", kWarps}};
+  };
+  int64_t piece = GemvHost::MaxPiece(p, along_n);
+  while (along_n && piece > 1 && s.columns / (32 * piece) * s.batch < d.sm_count) piece /= 2;
+  while (piece > 1 && !GemvHost::Refuse(p, cut(piece), d).empty()) piece /= 2;
+  const double per_lane =
+      static_cast<double>(s.length) / static_cast<double>(along_n ? kWarps : 32 * piece);
+  const double blocks = static_cast<double>(GemvHost::Launch(p, cut(piece)).grid[0]);
+  const double us = PredictUs({.bytes = abi::ByteCount(p),
+                               .flops = abi::FlopCount(p),
+                               .flops_per_us = d.fp32_flops_per_us / 3,
+                               .bytes_share = 0.7,
+                               .blocks = blocks,
+                               .latency_us = 1.2 + per_lane * 0.03,
+                               .blocks_per_sm = 8},
+                              d);
+  return {CandidateOf<GemvHost>(p, cut(piece), us)};
+}
+
+}  // namespace
+}  // namespace aicf::cuda
+
+namespace aicf::abi {
+
+template <>
+std::span<const ChoiceRow> CudaChoices<Family::kGemm>() {
+  static const ChoiceRow rows[] = {
+      {cuda::kLibraryKey, &cuda::ChooseLibrary},
+      {cuda::GemvHost::kKey, &cuda::ChooseGemv},
+      {cuda::GemmHopperHost::kKey, &cuda::ChooseHopper},
+      {cuda::GemmTiledHost::kKey, &cuda::TileCandidates<cuda::GemmTiledHost, false>},
+      {cuda::GemmTensorHost::kKey, &cuda::TileCandidates<cuda::GemmTensorHost, true>},
+  };
+  return rows;
+}
+
+}  // namespace aicf::abi

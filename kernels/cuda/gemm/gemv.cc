@@ -1,0 +1,61 @@
+#include <algorithm>
+
+#include "kernels/cuda/gemm/hosts.h"
+
+namespace aicf::cuda {
+namespace {
+
+// Static shared memory in which the warps' partial sums meet.
+int64_t PartialBytes(const abi::Problem& p, const abi::Parameters& c) {
+  if (c["along_n"] == 0) return 0;
+  return c["warps"] * ProductOf(p).rows * 32 * c["piece"] * 4;
+}
+
+}  // namespace
+
+int64_t GemvHost::MaxPiece(const abi::Problem& p, bool along_n) {
+  const abi::View& b = p.inputs[1];
+  const int axis = b.shape.rank() - (along_n ? 1 : 2);
+  Space space{b.shape, {Dims{axis}, {}}};
+  for (int d = 0; d < b.shape.rank(); ++d) {
+    if (d != axis && b.shape[d] != 1) space.groups[1].push_back(d);
+  }
+  int64_t piece = std::min<int64_t>(RunOf(b, space), 16 / DTypeBytes(b.dtype));
+  while (piece > 1 && b.shape[axis] % piece != 0) piece /= 2;
+  return piece;
+}
+
+std::string GemvHost::Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
+  const ProductShape s = ProductOf(p);
+  if (SumDType(p) != DType::kF32) return "multiplies f32, f16 and bf16 only";
+  if (s.rows > kMaxRows || s.rows == 0) return StrCat("is for 1 to 8 rows, here are ", s.rows);
+  if (s.columns > (int64_t{1} << 30) || s.batch > (int64_t{1} << 20)) return "has too many columns";
+  return {};
+}
+
+std::string GemvHost::Refuse(const abi::Problem& p, const abi::Parameters& c,
+                             const abi::DeviceSpec&) {
+  constexpr int64_t kStaticShared = 48 * 1024;
+  const int64_t most = MaxPiece(p, c["along_n"] != 0);
+  if (c["piece"] > most || !IsPowerOfTwo(static_cast<uint64_t>(c["piece"]))) {
+    return StrCat("takes a piece of a power of two up to ", most, " elements, here is ",
+                  c["piece"]);
+  }
+  if (PartialBytes(p, c) > kStaticShared) {
+    return StrCat("needs ", PartialBytes(p, c), " bytes of static shared memory, at most ",
+                  kStaticShared, " are allowed");
+  }
+  const ProductShape s = ProductOf(p);
+  const int64_t blocks = CeilDiv(s.columns, BlockColumns(c)) * s.batch;
+  return blocks <= kMaxBlocks ? "" : "needs more blocks than a grid has";
+}
+
+abi::LaunchConfig GemvHost::Launch(const abi::Problem& p, const abi::Parameters& c) {
+  const ProductShape s = ProductOf(p);
+  const int64_t blocks = std::max<int64_t>(1, CeilDiv(s.columns, BlockColumns(c))) * s.batch;
+  abi::LaunchConfig launch = Launch1d(std::max<int64_t>(1, blocks), 32);
+  launch.block[1] = static_cast<uint32_t>(c["warps"]);
+  return launch;
+}
+
+}  // namespace aicf::cuda

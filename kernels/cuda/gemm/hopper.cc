@@ -1,0 +1,96 @@
+#include "kernels/cuda/gemm/hopper.h"
+
+#include <algorithm>
+
+#include "kernels/cuda/common/tiles.h"
+#include "kernels/cuda/gemm/hopper_operand.h"
+
+namespace aicf::cuda {
+namespace {
+
+using abi::MathMode;
+using abi::Problem;
+
+bool SamePrecision(const Problem& p) {
+  const DType a = p.inputs[0].dtype, b = p.inputs[1].dtype;
+  return a == b && ((a == DType::kBF16 && p.math == MathMode::kBf16) ||
+                    (a == DType::kF16 && p.math == MathMode::kFp16) ||
+                    (a == DType::kF32 && p.math == MathMode::kTf32));
+}
+
+// Extents that the tensor cores' columns come in.
+bool IsColumns(int64_t n) {
+  constexpr int64_t kColumns[] = {8, 16, 32, 64, 96, 128, 160, 192, 256};
+  return std::ranges::find(kColumns, n) != std::end(kColumns);
+}
+
+std::string RefuseShape(const abi::Parameters& c, int64_t element) {
+  const int64_t rows = c[c["swap"] != 0 ? "tile_n" : "tile_m"];
+  const int64_t columns = c[c["swap"] != 0 ? "tile_m" : "tile_n"];
+  const int64_t consumers = c["consumers"];
+  const bool turns = c["ping_pong"] != 0;
+  if (c["tile_k"] * element != 128) return StrCat("takes 128 bytes along k, not ", c["tile_k"]);
+  if (!IsColumns(columns)) return StrCat(columns, " columns are none that tensor cores take");
+  if (turns && consumers < 2) return "taking turns needs two consumers";
+  const int64_t shares = turns ? 1 : consumers;
+  if (rows % (64 * shares) != 0) return StrCat(rows, " rows are no whole parts of 64");
+  const int64_t sums = rows / shares / 64 * (columns / 2);
+  const int64_t most = consumers < 3 ? 160 : 96;
+  return sums <= most ? "" : StrCat(sums, " sums of a thread are above ", most);
+}
+
+std::string RefuseCluster(const abi::Parameters& c) {
+  const int64_t cluster = c["cluster"], along_m = c["cluster_m"];
+  if (cluster % along_m != 0) return "a cluster of no whole rows";
+  if (along_m > 1 && cluster / along_m > 1) return "a cluster in both directions";
+  if (c["blocks"] % cluster != 0) return "blocks that are no whole clusters";
+  return {};
+}
+
+}  // namespace
+
+int64_t HopperSharedBytes(const abi::Parameters& c) {
+  return 1024 + c["stages"] * (c["tile_m"] + c["tile_n"]) * 128 + c["consumers"] * 16384 +
+         16 * c["stages"];
+}
+
+std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec&) {
+  if (SumDType(p) != DType::kF32 || !SamePrecision(p)) {
+    return "multiplies bf16 in math mode bf16, f16 in fp16 and f32 in tf32 only";
+  }
+  const ProductShape s = ProductOf(p);
+  if (s.rows == 0 || s.columns == 0 || s.length == 0 || s.batch == 0) return "the product is empty";
+  for (int operand : {0, 1}) {
+    std::string refusal = HopperOperand::Refusal(p, operand);
+    if (!refusal.empty()) return StrCat("operand ", operand, " ", refusal);
+  }
+  return {};
+}
+
+std::string GemmHopperHost::Refuse(const Problem& p, const abi::Parameters& c,
+                                   const abi::DeviceSpec& d) {
+  std::string refusal = RefuseShape(c, DTypeBytes(p.inputs[0].dtype));
+  if (refusal.empty()) refusal = RefuseCluster(c);
+  for (int operand : {0, 1}) {
+    if (refusal.empty()) refusal = HopperOperand(p, operand).RefuseTile(c);
+  }
+  if (refusal.empty()) refusal = RefuseOddPower(c, "vector");
+  if (refusal.empty() && HopperSharedBytes(c) > d.max_shared_bytes) {
+    refusal = StrCat("it needs ", HopperSharedBytes(c), " bytes of shared memory, there are ",
+                     d.max_shared_bytes);
+  }
+  return refusal.empty() ? refusal : StrCat("does not take the tile: ", refusal);
+}
+
+abi::LaunchConfig GemmHopperHost::Launch(const Problem&, const abi::Parameters& c) {
+  abi::LaunchConfig launch = Launch1d(c["blocks"], 128 * (c["consumers"] + 1));
+  launch.cluster[0] = static_cast<uint32_t>(c["cluster"]);
+  launch.dynamic_shared_bytes = static_cast<uint32_t>(HopperSharedBytes(c));
+  return launch;
+}
+
+std::vector<abi::TensorMap> GemmHopperHost::TensorMaps(const Problem& p, const abi::Parameters& c) {
+  return {HopperOperand(p, 0).Map(c), HopperOperand(p, 1).Map(c)};
+}
+
+}  // namespace aicf::cuda

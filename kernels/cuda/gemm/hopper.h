@@ -1,0 +1,32 @@
+/// What is legal for cuda.gemm.hopper: products on Hopper's own tensor-core instructions, fed by
+/// the bulk tensor copy engine. The head of gemm/hopper.cuh lists the same conditions from the
+/// device's side.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/common/host.h"
+
+namespace aicf::cuda {
+
+struct GemmHopperHost : CudaHostBase {
+  static constexpr std::string_view kKey = "cuda.gemm.hopper";
+  static constexpr std::string_view kSource = "gemm/hopper.cuh";
+  static constexpr abi::ParameterRange kParameters[] = {
+      {"tile_m", 8, 512},  {"tile_n", 8, 512},  {"tile_k", 32, 64},  {"stages", 2, 16},
+      {"cluster_m", 1, 8}, {"cluster", 1, 8},   {"consumers", 1, 3}, {"group_m", 1, 1024},
+      {"swap", 0, 1},      {"ping_pong", 0, 1}, kVectorRange,        kBlocksRange};
+
+  /// Nothing but its results is written, and no operand is read where they are.
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
+                            const abi::DeviceSpec& d);
+  static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c);
+  static std::vector<abi::TensorMap> TensorMaps(const abi::Problem& p, const abi::Parameters& c);
+};
+
+/// Bytes of shared memory, as gemm/hopper.cuh lays it out.
+int64_t HopperSharedBytes(const abi::Parameters& parameters);
+
+}  // namespace aicf::cuda

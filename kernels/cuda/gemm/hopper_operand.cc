@@ -1,0 +1,130 @@
+#include "kernels/cuda/gemm/hopper_operand.h"
+
+#include <cstdlib>
+
+#include "kernels/cuda/common/space.h"
+
+namespace aicf::cuda {
+namespace {
+
+constexpr int64_t kPieceBytes = 16;
+constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 1 - 512;
+
+struct Axes {
+  int k, other;
+};
+
+Axes AxesOf(const abi::Problem& p, int operand) {
+  const int last = p.inputs[static_cast<size_t>(operand)].shape.rank() - 1;
+  return operand == 0 ? Axes{last, last - 1} : Axes{last - 1, last};
+}
+
+bool IsContiguous(const abi::View& v, int axis) {
+  return v.strides[axis] == 1 || v.shape[axis] == 1;
+}
+
+// The operand along the output's batch, in the order of the output's memory; axes of one element
+// left out.
+Walk BatchOf(const abi::Problem& p, int operand) {
+  const std::vector<Dims>& groups = SpacesOf("", p).output.groups;
+  const abi::View& v = p.inputs[static_cast<size_t>(operand)];
+  Dims axes;
+  if (groups.size() > 2) {
+    for (int64_t a : groups[2]) {
+      if (v.shape[static_cast<int>(a)] > 1) axes.push_back(a);
+    }
+  }
+  return WalkOf(v, axes);
+}
+
+bool StaysInPlace(const Walk& batch) {
+  for (int64_t stride : batch.strides) {
+    if (stride != 0) return false;
+  }
+  return true;
+}
+
+// k where both axes could be the contiguous one: its tiles are fetched in fewer boxes.
+bool AlongK(const abi::View& v, const Axes& axes) {
+  return IsContiguous(v, axes.k) && (v.shape[axes.k] > 1 || !IsContiguous(v, axes.other));
+}
+
+bool IsLegalStride(int64_t extent, int64_t stride, int64_t piece) {
+  return extent == 1 || (stride > 0 && stride % piece == 0);
+}
+
+}  // namespace
+
+std::string HopperOperand::Refusal(const abi::Problem& p, int operand) {
+  const abi::View& v = p.inputs[static_cast<size_t>(operand)];
+  const Axes axes = AxesOf(p, operand);
+  const int64_t piece = kPieceBytes / DTypeBytes(v.dtype);
+  const bool along_k = AlongK(v, axes);
+  if (!along_k && !IsContiguous(v, axes.other)) return "is contiguous along neither of its axes";
+  if (!along_k && v.dtype == DType::kF32) return "is f32 and not contiguous along k";
+  const int outer = along_k ? axes.other : axes.k;
+  if (!IsLegalStride(v.shape[outer], v.strides[outer], piece)) {
+    return StrCat("has a stride of ", v.strides[outer], " elements, no multiple of ", piece);
+  }
+  if (v.offset % piece != 0)
+    return StrCat("begins at element ", v.offset, ", no multiple of ", piece);
+  const Walk batch = BatchOf(p, operand);
+  if (!StaysInPlace(batch) &&
+      (batch.extents.rank() > 1 || !IsLegalStride(2, batch.strides[0], piece))) {
+    return "has a batch that no single stride walks";
+  }
+  for (int64_t extent : v.shape) {
+    if (extent > kMaxExtent) return "is too long";
+  }
+  return {};
+}
+
+HopperOperand::HopperOperand(const abi::Problem& p, int operand)
+    : view_(p.inputs[static_cast<size_t>(operand)]),
+      operand_(operand),
+      along_k_(AlongK(view_, AxesOf(p, operand))),
+      piece_(kPieceBytes / DTypeBytes(view_.dtype)) {
+  const Axes axes = AxesOf(p, operand);
+  const int inner = along_k_ ? axes.k : axes.other, outer = along_k_ ? axes.other : axes.k;
+  inner_ = view_.shape[inner];
+  outer_ = view_.shape[outer];
+  // The engine wants a legal stride of an axis with one element too; it is never walked.
+  outer_stride_ = outer_ == 1 ? piece_ : view_.strides[outer];
+  const Walk batch = BatchOf(p, operand);
+  const bool stays = StaysInPlace(batch);
+  batch_ = stays ? 1 : batch.extents[0];
+  batch_stride_ = stays ? piece_ : batch.strides[0];
+}
+
+std::string HopperOperand::RefuseTile(const abi::Parameters& c) const {
+  const int64_t tile = Tile(c), peers = Peers(c);
+  if (!along_k_) {
+    if (tile % 64 != 0)
+      return StrCat("operand ", operand_, " is fetched in parts of 64, not ", tile);
+    if (tile / 64 % peers == 0 || c["tile_k"] % peers == 0) return {};
+    return StrCat(peers, " blocks share no ", tile, " x ", c["tile_k"], " tile");
+  }
+  const int64_t part = tile / peers;
+  if (tile % peers == 0 && part % 8 == 0 && part <= 256) return {};
+  return StrCat(peers, " blocks share no ", tile, " rows in parts of 8 up to 256");
+}
+
+abi::TensorMap HopperOperand::Map(const abi::Parameters& c) const {
+  const int64_t tile = Tile(c), peers = Peers(c), tile_k = c["tile_k"];
+  abi::TensorMap map;
+  map.operand = static_cast<uint32_t>(operand_);
+  map.extents = {inner_, outer_, batch_};
+  map.strides = {1, outer_stride_, batch_stride_};
+  map.steps = {1, 1, 1};
+  map.offset = view_.offset;
+  map.swizzle = abi::Swizzle::k128;
+  map.tf32 = view_.dtype == DType::kF32;
+  if (along_k_) {
+    map.box = {tile_k, tile / peers, 1};
+  } else {
+    map.box = {64, tile / 64 % peers == 0 ? tile_k : tile_k / peers, 1};
+  }
+  return map;
+}
+
+}  // namespace aicf::cuda

@@ -1,0 +1,40 @@
+/// An operand of cuda.gemm.hopper as the copy engine sees it: a matrix whose contiguous axis is k
+/// or the other one, and a batch that one stride walks.
+#pragma once
+
+#include <string>
+
+#include "kernels/abi/parameters.h"
+#include "kernels/abi/tensor_map.h"
+
+namespace aicf::cuda {
+
+class HopperOperand {
+ public:
+  /// Empty, or why the engine cannot read operand 0 (A) or 1 (B): goes on after "operand 0 ".
+  static std::string Refusal(const abi::Problem& problem, int operand);
+
+  /// REQUIRES: Refusal is empty.
+  HopperOperand(const abi::Problem& problem, int operand);
+
+  /// Empty, or why the tile of these parameters cannot be fetched.
+  std::string RefuseTile(const abi::Parameters& parameters) const;
+  /// REQUIRES: RefuseTile is empty.
+  abi::TensorMap Map(const abi::Parameters& parameters) const;
+
+ private:
+  /// Elements of the tile along m (A) or n (B), and the blocks of a cluster that fetch it together.
+  int64_t Tile(const abi::Parameters& c) const { return c[operand_ == 0 ? "tile_m" : "tile_n"]; }
+  int64_t Peers(const abi::Parameters& c) const {
+    return operand_ == 0 ? c["cluster"] / c["cluster_m"] : c["cluster_m"];
+  }
+
+  const abi::View& view_;
+  int operand_;
+  bool along_k_;  ///< k is the contiguous axis
+  int64_t inner_ = 0, outer_ = 0, outer_stride_ = 0;
+  int64_t batch_ = 1, batch_stride_ = 0;
+  int64_t piece_;  ///< elements of 16 bytes
+};
+
+}  // namespace aicf::cuda

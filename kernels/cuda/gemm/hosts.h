@@ -1,0 +1,39 @@
+/// What is legal for the gemm kernels.
+#pragma once
+
+#include "kernels/cuda/common/tiles.h"
+
+namespace aicf::cuda {
+
+/// Few rows, so B is read once and memory is the limit. With `along_n`, lanes take neighbouring
+/// columns, `piece` each, and warps share out k; otherwise a warp takes a column and its lanes
+/// share out k.
+struct GemvHost : CudaHostBase {
+  static constexpr std::string_view kKey = "cuda.gemm.gemv";
+  static constexpr std::string_view kSource = "gemm/gemv.cuh";
+  static constexpr abi::ParameterRange kParameters[] = {
+      {"along_n", 0, 1}, {"piece", 1, kMaxVector}, {"warps", 1, 32}};
+  static constexpr int64_t kMaxRows = 8;
+
+  /// Elements of B that one access may take along n or along k.
+  static int64_t MaxPiece(const abi::Problem& p, bool along_n);
+  static int64_t BlockColumns(const abi::Parameters& c) {
+    return c["along_n"] != 0 ? 32 * c["piece"] : c["warps"];
+  }
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
+                            const abi::DeviceSpec& d);
+  static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c);
+};
+
+struct GemmTiledHost : TileHostBase<false> {
+  static constexpr std::string_view kKey = "cuda.gemm.tiled";
+  static constexpr std::string_view kSource = "gemm/tiled.cuh";
+};
+
+struct GemmTensorHost : TileHostBase<true> {
+  static constexpr std::string_view kKey = "cuda.gemm.tensor";
+  static constexpr std::string_view kSource = "gemm/tensor.cuh";
+};
+
+}  // namespace aicf::cuda

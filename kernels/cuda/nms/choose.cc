@@ -1,0 +1,40 @@
+#include <algorithm>
+
+#include "kernels/cuda/common/choice.h"
+#include "kernels/cuda/nms/hosts.h"
+
+namespace aicf::cuda {
+namespace {
+
+using abi::Candidate;
+using abi::DeviceSpec;
+using abi::Problem;
+
+std::vector<Candidate> Choose(const Problem& p, const DeviceSpec& d) {
+  using Host = NmsGreedyHost;
+  const int64_t threads = 32 * std::clamp<int64_t>(Host::Boxes(p) / 64, 1, 16);
+  int64_t blocks = 8;
+  while (blocks > 1 && blocks > Host::Pairs(p)) blocks /= 2;
+  const double rounds = static_cast<double>(CeilDiv(Host::Pairs(p), blocks));
+  const double walk = static_cast<double>(CeilDiv(Host::Boxes(p), threads)) * 0.05;
+  // A fifth of the boxes that may be selected usually are.
+  const double selected = static_cast<double>(Host::Most(p)) * 0.2;
+  const double us = PredictUs({.bytes = abi::ByteCount(p),
+                               .blocks = static_cast<double>(blocks),
+                               .latency_us = 2 + rounds * (2 + walk + selected * (1 + walk))},
+                              d);
+  return {CandidateOf<Host>(p, {{"threads", threads}, {"cluster", blocks}}, us)};
+}
+
+}  // namespace
+}  // namespace aicf::cuda
+
+namespace aicf::abi {
+
+template <>
+std::span<const ChoiceRow> CudaChoices<Family::kNms>() {
+  static const ChoiceRow rows[] = {{cuda::NmsGreedyHost::kKey, &cuda::Choose}};
+  return rows;
+}
+
+}  // namespace aicf::abi

@@ -1,0 +1,75 @@
+#include <algorithm>
+#include <cstdlib>
+
+#include "kernels/cuda/common/choice.h"
+#include "kernels/cuda/normalize/hosts.h"
+
+namespace aicf::cuda {
+namespace {
+
+using abi::Candidate;
+using abi::DeviceSpec;
+using abi::Problem;
+
+// Neighbours along the normalised axes, or among the groups, are neighbours in memory.
+bool Contiguous(const Problem& p, size_t group) {
+  const Space domain = SpacesOf("", p).domain;
+  const Walk walk = WalkOf(p.inputs[0], domain.groups[group]);
+  return walk.strides.empty() || std::abs(walk.strides.back()) <= 1;
+}
+
+double NormalizeUs(const Problem& p, const DeviceSpec& d, int64_t block, int64_t blocks,
+                   double share) {
+  const double threads = static_cast<double>(block);
+  const double per_thread = static_cast<double>(abi::ElementsOf(p.inputs[0])) /
+                            std::max(1.0, threads * static_cast<double>(blocks));
+  // Rows that do not fit in registers are read once per pass, from the cache at best.
+  const double passes = per_thread > 32 ? 2 : 1;
+  return PredictUs({.bytes = abi::ByteCount(p) * passes,
+                    .flops = abi::FlopCount(p),
+                    .flops_per_us = d.fp32_flops_per_us / 4,
+                    .bytes_share = share,
+                    .blocks = static_cast<double>(blocks),
+                    .latency_us = 1.5 + per_thread * 0.02,
+                    .blocks_per_sm = static_cast<int>(2048 / threads)},
+                   d);
+}
+
+std::vector<Candidate> ChooseRows(const Problem& p, const DeviceSpec& d) {
+  const Space domain = SpacesOf(NormalizeRowsHost::kKey, p).domain;
+  const int64_t length = domain.Count(0), rows = domain.Count(1);
+  // Up to 32 elements per lane stay in registers; fewer when rows are few.
+  int64_t lanes = std::clamp<int64_t>(PowerOfTwoAtLeast(length / 8), 1, 1024);
+  if (rows * lanes < 512 * int64_t{d.sm_count}) {
+    lanes = std::clamp<int64_t>(PowerOfTwoAtLeast(length / 4), lanes, 1024);
+  }
+  const int64_t together = std::max<int64_t>(1, 128 / lanes);
+  const int64_t blocks = StridedGridFor(rows, together);
+  const double us = NormalizeUs(p, d, lanes * together, blocks, Contiguous(p, 0) ? 0.8 : 0.2);
+  return {CandidateOf<NormalizeRowsHost>(
+      p, {{"lanes", lanes}, {"rows_per_block", together}, {"blocks", blocks}}, us)};
+}
+
+std::vector<Candidate> ChooseColumns(const Problem& p, const DeviceSpec& d) {
+  const Space domain = SpacesOf(NormalizeColumnsHost::kKey, p).domain;
+  const int64_t rows = domain.Count(1);
+  const int64_t lanes = std::clamp<int64_t>(PowerOfTwoAtLeast(domain.Count(0) / 8), 1, 16);
+  const int64_t blocks = StridedGridFor(rows, 32);
+  const double used = std::min(1.0, static_cast<double>(rows) / 32);
+  const double us = NormalizeUs(p, d, 32 * lanes, blocks, (Contiguous(p, 1) ? 0.75 : 0.15) * used);
+  return {CandidateOf<NormalizeColumnsHost>(p, {{"lanes", lanes}, {"blocks", blocks}}, us)};
+}
+
+}  // namespace
+}  // namespace aicf::cuda
+
+namespace aicf::abi {
+
+template <>
+std::span<const ChoiceRow> CudaChoices<Family::kNormalize>() {
+  static const ChoiceRow rows[] = {{cuda::NormalizeRowsHost::kKey, &cuda::ChooseRows},
+                                   {cuda::NormalizeColumnsHost::kKey, &cuda::ChooseColumns}};
+  return rows;
+}
+
+}  // namespace aicf::abi

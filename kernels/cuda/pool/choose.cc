@@ -1,0 +1,35 @@
+#include "kernels/cuda/common/map_choice.h"
+#include "kernels/cuda/pool/hosts.h"
+
+namespace aicf::cuda {
+namespace {
+
+using abi::Candidate;
+using abi::DeviceSpec;
+using abi::Problem;
+
+// Only vectors along the channels are taken whole.
+bool AlongChannels(const Problem& p, int64_t vector) {
+  const Dims inner = SpacesOf(PoolWindowHost::kKey, p).output.groups[0];
+  return !inner.empty() && inner.back() == 1 && p.inputs[0].strides[1] == 1 &&
+         p.outputs[0].shape[1] % vector == 0;
+}
+
+std::vector<Candidate> Choose(const Problem& p, const DeviceSpec& d) {
+  const int64_t vector = PreferredVector(PoolWindowHost::kKey, p, d.sm_count);
+  const int64_t taken = AlongChannels(p, vector) ? vector : 1;
+  return VectorCandidates<PoolWindowHost>(p, vector, taken, MapUs(p, d, 0.1));
+}
+
+}  // namespace
+}  // namespace aicf::cuda
+
+namespace aicf::abi {
+
+template <>
+std::span<const ChoiceRow> CudaChoices<Family::kPool>() {
+  static const ChoiceRow rows[] = {{cuda::PoolWindowHost::kKey, &cuda::Choose}};
+  return rows;
+}
+
+}  // namespace aicf::abi

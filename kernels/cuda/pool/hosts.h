@@ -1,0 +1,13 @@
+/// What is legal for the pool kernels.
+#pragma once
+
+#include "kernels/cuda/common/map_host.h"
+
+namespace aicf::cuda {
+
+struct PoolWindowHost : VectorHostBase {
+  static constexpr std::string_view kKey = "cuda.pool.window";
+  static constexpr std::string_view kSource = "pool/window.cuh";
+};
+
+}  // namespace aicf::cuda

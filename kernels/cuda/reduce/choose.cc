@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <cstdlib>
+
+#include "kernels/cuda/common/choice.h"
+#include "kernels/cuda/reduce/hosts.h"
+
+namespace aicf::cuda {
+namespace {
+
+using abi::Candidate;
+using abi::DeviceSpec;
+using abi::Problem;
+
+int DomainVector(std::string_view key, const Problem& p) {
+  std::vector<const abi::View*> cores;
+  for (int k = 0; k < p.core_inputs; ++k) cores.push_back(&p.inputs[static_cast<size_t>(k)]);
+  return VectorOf(cores, SpacesOf(key, p).domain);
+}
+
+// Blocks of one cluster that share an output: as many as keep the machine busy and have work.
+int64_t Pieces(int64_t groups, int64_t length, int64_t enough, int sm_count) {
+  int64_t pieces = 1;
+  while (pieces < 8 && groups * pieces * 2 <= sm_count && length / pieces >= 2 * enough)
+    pieces *= 2;
+  // More than 8 is not portable and schedules less freely; only a very long sum repays it.
+  if (pieces == 8 && groups * 16 <= sm_count && length >= (int64_t{1} << 24)) pieces = 16;
+  return pieces;
+}
+
+double ReduceUs(const Problem& p, const DeviceSpec& d, const abi::LaunchConfig& launch,
+                double share) {
+  const double threads = static_cast<double>(launch.block[0]) * launch.block[1];
+  const double per_thread =
+      static_cast<double>(abi::ElementsOf(p.inputs[0])) / std::max(1.0, threads * launch.grid[0]);
+  return PredictUs({.bytes = abi::ByteCount(p),
+                    .flops = abi::FlopCount(p),
+                    .flops_per_us = d.fp32_flops_per_us / 8,
+                    .bytes_share = share,
+                    .blocks = static_cast<double>(launch.grid[0]),
+                    .latency_us = 1.2 + per_thread * 0.02,
+                    .blocks_per_sm = static_cast<int>(2048 / threads)},
+                   d);
+}
+
+// Share of the bandwidth that the loads reach: neighbouring threads read neighbours, or do not.
+double BandwidthShare(const Problem& p, const Space& domain, double contiguous, double scattered) {
+  const Walk walk = WalkOf(p.inputs[0], domain.groups[0]);
+  return walk.strides.empty() || std::abs(walk.strides.back()) <= 1 ? contiguous : scattered;
+}
+
+std::vector<Candidate> ChooseRows(const Problem& p, const DeviceSpec& d) {
+  const Space domain = SpacesOf(ReduceRowsHost::kKey, p).domain;
+  const int64_t length = domain.Count(0), results = domain.Count(1);
+  const int64_t vectors = CeilDiv(length, DomainVector(ReduceRowsHost::kKey, p));
+  int64_t lanes = std::min<int64_t>(PowerOfTwoAtLeast(vectors), 256);
+  // With outputs enough for the whole machine, fewer lanes per output merge less.
+  while (lanes > 8 && results * lanes > 2048 * int64_t{d.sm_count} && vectors / lanes < 8)
+    lanes /= 2;
+  const int64_t pieces = lanes < 256 ? 1 : Pieces(results, length, 16384, d.sm_count);
+  if (pieces > 1) lanes = 1024;
+  const int64_t together = std::max<int64_t>(1, 256 / lanes);
+  const abi::Parameters parameters = {{"lanes", lanes},
+                                      {"results_per_block", together},
+                                      {"cluster", pieces},
+                                      {"blocks", StridedGridFor(results, together) * pieces}};
+  const abi::LaunchConfig launch = ReduceRowsHost::Launch(p, parameters);
+  const double us = ReduceUs(p, d, launch, BandwidthShare(p, domain, 0.85, 0.2));
+  return {CandidateOf<ReduceRowsHost>(p, parameters, us)};
+}
+
+std::vector<Candidate> ChooseColumns(const Problem& p, const DeviceSpec& d) {
+  const Space domain = SpacesOf(ReduceColumnsHost::kKey, p).domain;
+  const int64_t length = domain.Count(1), results = domain.Count(0);
+  const int64_t groups = CeilDiv(std::max<int64_t>(results, 1), 32);
+  const int64_t pieces = Pieces(groups, length, 512, d.sm_count);
+  const abi::Parameters parameters = {
+      {"lanes", std::clamp<int64_t>(PowerOfTwoAtLeast(length / 8), 1, 16)},
+      {"cluster", pieces},
+      {"blocks", StridedGridFor(results, 32) * pieces}};
+  const abi::LaunchConfig launch = ReduceColumnsHost::Launch(p, parameters);
+  const double used = std::min(1.0, static_cast<double>(results) / 32);
+  // A single output has no neighbours to read beside.
+  const bool alone = WalkOf(p.inputs[0], domain.groups[0]).strides.empty();
+  const double share = alone ? 0.15 : BandwidthShare(p, domain, 0.8, 0.15);
+  return {CandidateOf<ReduceColumnsHost>(p, parameters, ReduceUs(p, d, launch, share * used))};
+}
+
+}  // namespace
+}  // namespace aicf::cuda
+
+namespace aicf::abi {
+
+template <>
+std::span<const ChoiceRow> CudaChoices<Family::kReduce>() {
+  static const ChoiceRow rows[] = {{cuda::ReduceRowsHost::kKey, &cuda::ChooseRows},
+                                   {cuda::ReduceColumnsHost::kKey, &cuda::ChooseColumns}};
+  return rows;
+}
+
+}  // namespace aicf::abi

@@ -1,0 +1,77 @@
+/// What is legal for the reduce kernels.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/cuda/common/host.h"
+
+namespace aicf::cuda {
+
+/// With a cluster, its blocks share one output and merge their parts, in order, in the workspace.
+struct ReduceHostBase : CudaHostBase {
+  static constexpr uint64_t kAccumulatorBytes = 16;  ///< at most: a value and its position
+
+  static std::string RefuseCluster(const abi::Parameters& c, int64_t results_per_block) {
+    if (c["blocks"] % c["cluster"] != 0) {
+      return StrCat(c["blocks"], " blocks are no whole clusters of ", c["cluster"]);
+    }
+    return RefuseStride(c["blocks"], results_per_block);
+  }
+  static uint64_t PartsBytes(int64_t results, const abi::Parameters& c) {
+    if (c["cluster"] == 1) return 0;
+    return kAccumulatorBytes * static_cast<uint64_t>(std::max<int64_t>(1, results) * c["cluster"]);
+  }
+};
+
+/// `lanes` neighbouring threads walk the reduced elements of one output.
+struct ReduceRowsHost : ReduceHostBase {
+  static constexpr std::string_view kKey = "cuda.reduce.rows";
+  static constexpr std::string_view kSource = "reduce/rows.cuh";
+  static constexpr abi::ParameterRange kParameters[] = {{"lanes", 1, kMaxThreads},
+                                                        {"results_per_block", 1, kMaxThreads},
+                                                        {"cluster", 1, 16},
+                                                        kBlocksRange};
+
+  static std::string Refuse(const abi::Problem&, const abi::Parameters& c, const abi::DeviceSpec&) {
+    const int64_t together = c["results_per_block"], threads = c["lanes"] * together;
+    if (threads % 32 != 0 || threads > kMaxThreads) {
+      return StrCat("takes lanes x results_per_block in multiples of 32 up to 1024, here are ",
+                    threads);
+    }
+    if (c["cluster"] > 1 && together > 1) return "a cluster works on one result at a time";
+    const std::string refusal = RefuseOddPower(c, "lanes");
+    return refusal.empty() ? RefuseCluster(c, together) : refusal;
+  }
+  static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& c) {
+    abi::LaunchConfig launch = Launch1d(c["blocks"], c["lanes"]);
+    launch.block[1] = static_cast<uint32_t>(c["results_per_block"]);
+    launch.cluster[0] = static_cast<uint32_t>(c["cluster"]);
+    return launch;
+  }
+  static uint64_t Workspace(const abi::Problem& p, const abi::Parameters& c) {
+    return PartsBytes(SpacesOf(kKey, p).domain.Count(1), c);
+  }
+};
+
+/// 32 neighbouring threads walk neighbouring outputs; `lanes` share the reduced elements of each.
+struct ReduceColumnsHost : ReduceHostBase {
+  static constexpr std::string_view kKey = "cuda.reduce.columns";
+  static constexpr std::string_view kSource = "reduce/columns.cuh";
+  static constexpr abi::ParameterRange kParameters[] = {
+      {"lanes", 1, 32}, {"cluster", 1, 16}, kBlocksRange};
+
+  static std::string Refuse(const abi::Problem&, const abi::Parameters& c, const abi::DeviceSpec&) {
+    return RefuseCluster(c, 32);
+  }
+  static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& c) {
+    abi::LaunchConfig launch = Launch1d(c["blocks"], 32);
+    launch.block[1] = static_cast<uint32_t>(c["lanes"]);
+    launch.cluster[0] = static_cast<uint32_t>(c["cluster"]);
+    return launch;
+  }
+  static uint64_t Workspace(const abi::Problem& p, const abi::Parameters& c) {
+    return PartsBytes(SpacesOf(kKey, p).domain.Count(0), c);
+  }
+};
+
+}  // namespace aicf::cuda

@@ -1,0 +1,13 @@
+/// What is legal for the roi kernels.
+#pragma once
+
+#include "kernels/cuda/common/map_host.h"
+
+namespace aicf::cuda {
+
+struct RoiBinsHost : PointHostBase {
+  static constexpr std::string_view kKey = "cuda.roi.bins";
+  static constexpr std::string_view kSource = "roi/bins.cuh";
+};
+
+}  // namespace aicf::cuda

@@ -1,0 +1,13 @@
+/// What is legal for the sample kernels.
+#pragma once
+
+#include "kernels/cuda/common/map_host.h"
+
+namespace aicf::cuda {
+
+struct SampleTapsHost : PointHostBase {
+  static constexpr std::string_view kKey = "cuda.sample.taps";
+  static constexpr std::string_view kSource = "sample/taps.cuh";
+};
+
+}  // namespace aicf::cuda

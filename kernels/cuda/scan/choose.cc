@@ -1,0 +1,57 @@
+#include <algorithm>
+
+#include "kernels/cuda/common/choice.h"
+#include "kernels/cuda/scan/hosts.h"
+
+namespace aicf::cuda {
+namespace {
+
+using abi::Candidate;
+using abi::DeviceSpec;
+using abi::Problem;
+
+std::vector<Candidate> ChooseBlock(const Problem& p, const DeviceSpec& d) {
+  constexpr int64_t kItems = ScanBlockHost::kItems;
+  const int64_t length = ScanBlockHost::Length(p);
+  const int64_t threads = 32 * std::clamp<int64_t>(length / (32 * kItems), 1, 16);
+  const int64_t blocks = StridedGridFor(ScanBlockHost::Lines(p), 1);
+  const double us =
+      PredictUs({.bytes = abi::ByteCount(p),
+                 .bytes_share = 0.5,
+                 .blocks = static_cast<double>(blocks),
+                 .latency_us = 1.0 + 1.2 * static_cast<double>(CeilDiv(length, threads * kItems)),
+                 .blocks_per_sm = static_cast<int>(2048 / threads)},
+                d);
+  const int64_t room = kMaxGridStride / threads;
+  return {CandidateOf<ScanBlockHost>(p, {{"threads", threads}, {"blocks", std::min(blocks, room)}},
+                                     us)};
+}
+
+std::vector<Candidate> ChooseLines(const Problem& p, const DeviceSpec& d) {
+  constexpr int64_t kThreads = 128;
+  const int64_t length = ScanLinesHost::Length(p);
+  const int64_t blocks = StridedGridFor(ScanLinesHost::Lines(p), kThreads);
+  // Threads beside each other read far apart where the axis is the innermost one.
+  const bool along = p.inputs[0].strides[static_cast<int>(p.as<abi::ScanAttrs>().axis)] == 1;
+  const double us = PredictUs({.bytes = abi::ByteCount(p),
+                               .bytes_share = along && length > 1 ? 0.1 : 0.6,
+                               .blocks = static_cast<double>(blocks),
+                               .latency_us = 1.0 + 0.09 * static_cast<double>(length),
+                               .blocks_per_sm = 16},
+                              d);
+  return {CandidateOf<ScanLinesHost>(p, {{"threads", kThreads}, {"blocks", blocks}}, us)};
+}
+
+}  // namespace
+}  // namespace aicf::cuda
+
+namespace aicf::abi {
+
+template <>
+std::span<const ChoiceRow> CudaChoices<Family::kScan>() {
+  static const ChoiceRow rows[] = {{cuda::ScanBlockHost::kKey, &cuda::ChooseBlock},
+                                   {cuda::ScanLinesHost::kKey, &cuda::ChooseLines}};
+  return rows;
+}
+
+}  // namespace aicf::abi

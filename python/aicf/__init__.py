@@ -1,0 +1,52 @@
+"""aicf: compiles a neural network into one file in which every decision is written down, and runs it.
+
+>>> import aicf
+>>> program = aicf.compile("rec.onnx", shapes={"x": (1, 3, 48, 320)})
+>>> program.save("rec.aicf")
+>>> session = aicf.load("rec.aicf").session()
+>>> scores = session.run({"x": pixels})["softmax_11.tmp_0"]
+
+Everything that fails raises a class of :mod:`aicf.errors`, whose message names the object, what was expected
+and what was found.
+"""
+
+from aicf._native import EntryPoint, TensorInfo
+from aicf._native import version as __version__
+from aicf.compiler import compile, load
+from aicf.dtypes import numpy_dtype
+from aicf.errors import (
+    AicfError,
+    BadArtifact,
+    BadModel,
+    CheckFailed,
+    DeviceError,
+    FileError,
+    InternalError,
+    InvalidArgument,
+    ResourceError,
+    Unsupported,
+)
+from aicf.program import Program, Verification
+from aicf.session import Session
+
+__all__ = [
+    "AicfError",
+    "BadArtifact",
+    "BadModel",
+    "CheckFailed",
+    "DeviceError",
+    "EntryPoint",
+    "FileError",
+    "InternalError",
+    "InvalidArgument",
+    "Program",
+    "ResourceError",
+    "Session",
+    "TensorInfo",
+    "Unsupported",
+    "Verification",
+    "__version__",
+    "compile",
+    "load",
+    "numpy_dtype",
+]

@@ -1,0 +1,125 @@
+"""Compiling and loading."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from aicf import _native
+from aicf.arrays import as_array, bits
+from aicf.dtypes import dtype_name
+from aicf.errors import InvalidArgument
+from aicf.program import Program
+
+__all__ = ["compile", "load"]
+
+Shapes = Mapping[str, Sequence[int]]
+
+
+def load(source: str | os.PathLike[str] | bytes) -> Program:
+    """Reads and verifies an artifact, from a file's path or from bytes; touches no device.
+
+    Raises FileError, BadArtifact, Unsupported (a newer format), ResourceError.
+    """
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return Program(_native.NativeProgram.from_bytes(bytes(source)))
+    return Program(_native.NativeProgram.load(os.fspath(source)))
+
+
+def compile(
+    model: str | os.PathLike[str] | bytes | Program,
+    *,
+    target: str | None = None,
+    shapes: Shapes | None = None,
+    buckets: Mapping[str, Shapes] | None = None,
+    bind: Mapping[str, Any] | None = None,
+    math: Literal["fp32", "tf32", "fp16", "bf16"] | None = None,
+    deterministic: bool | None = None,
+    policy: str | Iterable[str] = (),
+    policy_strict: bool | None = None,
+    edits: Iterable[str] = (),
+    decisions: Iterable[Mapping[str, Any]] | None = None,
+    disable_passes: Iterable[str] = (),
+    disable_fusion: Iterable[str] = (),
+    strip: bool | None = None,
+    images: bool | None = None,
+    kernel_cache: str | os.PathLike[str] | None = None,
+) -> Program:
+    """Compiles an ONNX model, or a program's own lowered form once more, and loads the result.
+
+    model: a path; the model's bytes (without external data); or a Program, whose options then hold
+        unless given here, and which fixes shapes, buckets and bind.
+    target: "cpu" (this machine; the default), "cpu:baseline", "cpu:avx2", "cpu:avx512", "cuda",
+        "cuda:sm_90a". A CUDA target needs no GPU, but NVRTC (``pip install aicf[cuda]``, or a toolkit).
+    shapes: of inputs by name, for example ``{"x": (1, 3, 48, 320)}``.
+    buckets: more entry points by name, each with shapes.
+    bind: inputs by name that become these constants, and are no inputs of the program any more.
+    math: how matrix products are formed; "fp32" unless given.
+    deterministic: only kernels that give equal bits run after run.
+    policy: preferences such as "conv=direct", "node:*head*=fp32"; policy_strict makes one that cannot be
+        honoured an error.
+    edits: "step.12.kernel=KEY" and so on, as --set of aicf-compile: honoured or an error.
+    decisions: decisions of another compilation, edited: what differs from the compiler's own choices is
+        taken instead, or is an error with the reason.
+    disable_passes, disable_fusion: passes left out, nodes kept unfused.
+    strip: leave decisions and the lowered program out of the artifact.
+    images: False plans for CUDA without device code; only device="cpu" runs that.
+    kernel_cache: a folder for compiled device code, or "none".
+
+    The interpreter's lock is released meanwhile. Raises FileError, BadModel, Unsupported (all unsupported
+    nodes at once), InvalidArgument.
+    """
+    request = _native.CompileRequest()
+    request.target = target
+    request.math = math
+    request.deterministic = deterministic
+    request.policy_strict = policy_strict
+    request.strip = strip
+    request.images = images
+    request.kernel_cache = None if kernel_cache is None else os.fspath(kernel_cache)
+    request.shapes = None if shapes is None else _shapes(shapes)
+    if buckets is not None:
+        request.buckets = [(name, _shapes(given)) for name, given in buckets.items()]
+    request.policy = policy.split(",") if isinstance(policy, str) and policy else list(policy)
+    request.edits = list(edits)
+    request.disable_passes = list(disable_passes)
+    request.disable_fusion = list(disable_fusion)
+    if decisions is not None:
+        request.decisions = "".join(json.dumps(d) + "\n" for d in decisions)
+    for name, value in (bind or {}).items():
+        _bind(request, name, value)
+    _find_nvrtc()
+    if isinstance(model, Program):
+        return Program(_native.compile_program(model._native, request))
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return Program(_native.compile_bytes(bytes(model), request))
+    return Program(_native.compile_file(os.fspath(model), request))
+
+
+def _shapes(shapes: Shapes) -> dict[str, list[int]]:
+    return {name: [int(extent) for extent in shape] for name, shape in shapes.items()}
+
+
+def _bind(request: _native.CompileRequest, name: str, value: Any) -> None:
+    if not isinstance(value, (np.ndarray, np.generic)):
+        raise InvalidArgument(f"bind: '{name}' has to be a numpy array, whose dtype is the input's")
+    array = as_array(value, "f32")
+    request.bind(name, dtype_name(array.dtype, "f32"), list(array.shape), bits(array).tobytes())
+
+
+def _find_nvrtc() -> None:
+    """Points the compiler at the NVRTC of the package nvidia-cuda-nvrtc, unless it has been told one."""
+    if "AICF_NVRTC" in os.environ:
+        return
+    package = importlib.util.find_spec("nvidia")
+    for folder in (package.submodule_search_locations or []) if package else []:
+        library = Path(folder) / "cu13" / "lib" / "libnvrtc.so.13"
+        if library.exists():
+            os.environ["AICF_NVRTC"] = str(library)
+            return

@@ -1,0 +1,151 @@
+// Session as Python sees it.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+
+#include "python/src/bindings.h"
+#include "python/src/program.h"
+#include "python/src/session.h"
+#include "python/src/status.h"
+
+namespace aicf::python {
+namespace {
+
+using Bytes = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ConstBytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::unique_ptr<LiveSession> Create(const LoadedProgram& program, const std::string& device,
+                                    int threads, bool cuda_graph, bool transfers,
+                                    const std::string& sync, uintptr_t stream) {
+  SessionOptions options;
+  options.device = device;
+  options.threads = threads;
+  options.cuda_graph = cuda_graph;
+  options.transfers = transfers;
+  if (sync == "event")
+    options.sync = SyncPolicy::kEventRecord;
+  else if (sync == "none")
+    options.sync = SyncPolicy::kNoSync;
+  else if (sync != "full") {
+    Raise(Error(Code::kInvalidArgument, "sync: expected 'full', 'event' or 'none', got '", sync,
+                "'"));
+  }
+  options.stream = reinterpret_cast<void*>(stream);
+  return Unlocked([&] { return LiveSession::Create(program.program, options); });
+}
+
+void Select(LiveSession& live, const std::vector<std::pair<std::string, Shape>>& shapes) {
+  std::vector<InputShape> given;
+  for (const auto& [name, shape] : shapes) given.push_back({name, Take(ToDims(shape))});
+  Unlocked([&] { return live.session().SelectShapes(given); });
+}
+
+void SetBytes(LiveSession& live, const std::string& name, const std::string& dtype,
+              const Shape& shape, const ConstBytes& data) {
+  const ConstTensor tensor{Take(ToDType(dtype)), Take(ToDims(shape)), data.data(), data.size()};
+  Unlocked([&] { return live.session().SetInput(name, tensor); });
+}
+
+void GetBytes(LiveSession& live, const std::string& name, const std::string& dtype,
+              const Shape& shape, const Bytes& data) {
+  const MutableTensor tensor{Take(ToDType(dtype)), Take(ToDims(shape)), data.data(), data.size()};
+  Unlocked([&] { return live.session().GetOutput(name, tensor); });
+}
+
+/// A tensor of another library, in host memory.
+void SetForeign(LiveSession& live, const std::string& name, const nb::ndarray<nb::ro>& array) {
+  const auto examined = Examine(array);
+  if (!examined.ok()) Raise(examined.status().WithContext(StrCat("input '", name, "'")));
+  if (!examined->on_host) {
+    Raise(Error(Code::kInvalidArgument, "input '", name,
+                "': the tensor is in device memory, which set_input does not read"));
+  }
+  const ConstTensor tensor{examined->dtype, examined->shape, examined->data, examined->bytes};
+  Unlocked([&] { return live.session().SetInput(name, tensor); });
+}
+
+const TensorInfo& InfoOf(const std::vector<TensorInfo>& tensors, const std::string& name) {
+  for (const TensorInfo& t : tensors) {
+    if (t.name == name) return t;
+  }
+  nb::raise("unreachable: the session knows '%s'", name.c_str());
+}
+
+/// The session's own memory for a tensor, under DLPack. `self` stays alive with it.
+nb::ndarray<nb::array_api> View(nb::handle self, bool input, const std::string& name) {
+  auto& live = nb::cast<LiveSession&>(self);
+  Session& session = live.session();
+  void* const data = Take(input ? session.InputPointer(name) : session.OutputPointer(name));
+  const TensorInfo& info = InfoOf(input ? live.entry().inputs : live.entry().outputs, name);
+  size_t shape[kMaxRank];
+  std::copy(info.shape.begin(), info.shape.end(), shape);
+  const nb::dlpack::device device = live.device();
+  return nb::ndarray<nb::array_api>(data, static_cast<size_t>(info.shape.rank()), shape, self,
+                                    nullptr, ToDlpack(info.dtype), device.device_type,
+                                    device.device_id);
+}
+
+std::map<std::string, uint64_t> MemoryOf(const LiveSession& live) {
+  const MemoryReport m = const_cast<LiveSession&>(live).session().memory();
+  return {{"arena_bytes", m.arena_bytes},
+          {"weights_bytes", m.weights_bytes},
+          {"staging_bytes", m.staging_bytes},
+          {"total_device_bytes", m.total_device_bytes}};
+}
+
+std::vector<std::pair<uint32_t, double>> Profile(LiveSession& live, int iterations) {
+  std::vector<std::pair<uint32_t, double>> steps;
+  for (const StepProfile& s : Unlocked([&] { return live.session().Profile(iterations); })) {
+    steps.emplace_back(s.step, s.median_us);
+  }
+  return steps;
+}
+
+}  // namespace
+
+void BindSession(nb::module_& m) {
+  nb::class_<LiveSession>(m, "NativeSession")
+      .def("select_shapes", &Select)
+      .def("select_entry",
+           [](LiveSession& live, const std::string& name) {
+             Unlocked([&] { return live.session().SelectEntry(name); });
+           })
+      .def_prop_ro("entry", &LiveSession::entry, nb::rv_policy::copy)
+      .def("input_shape",
+           [](LiveSession& live, const std::string& name) {
+             return ToShape(Take(live.session().InputShapeOf(name)));
+           })
+      .def("output_shape",
+           [](LiveSession& live, const std::string& name) {
+             return ToShape(Unlocked([&] { return live.session().OutputShape(name); }));
+           })
+      .def("set_bytes", &SetBytes)
+      .def("set_foreign", &SetForeign)
+      .def("get_bytes", &GetBytes)
+      .def("input_view", [](nb::handle_t<LiveSession> self,
+                            const std::string& name) { return View(self, true, name); })
+      .def("output_view", [](nb::handle_t<LiveSession> self,
+                             const std::string& name) { return View(self, false, name); })
+      .def("run", [](LiveSession& live) { Unlocked([&] { return live.session().Run(); }); })
+      .def("wait", [](LiveSession& live) { Unlocked([&] { return live.session().Wait(); }); })
+      .def("profile", &Profile)
+      .def("time_replays",
+           [](LiveSession& live, int iterations) {
+             return Unlocked([&] { return live.session().TimeReplays(iterations); });
+           })
+      .def_prop_ro("memory", &MemoryOf)
+      .def_prop_ro("device_name", [](LiveSession& live) { return live.session().device_name(); })
+      .def_prop_ro("on_cuda", [](LiveSession& live) {
+        return live.device().device_type == nb::device::cuda::value;
+      });
+  m.def("create_session", &Create, nb::arg("program"), nb::arg("device"), nb::arg("threads"),
+        nb::arg("cuda_graph"), nb::arg("transfers"), nb::arg("sync"), nb::arg("stream"));
+}
+
+}  // namespace aicf::python

@@ -1,0 +1,133 @@
+#include "python/src/compile.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "compiler/import/file.h"
+#include "tools/library/cublaslt_algorithms.h"
+
+namespace aicf::python {
+namespace {
+
+Result<ShapeMap> ToShapes(const NamedShapes& given) {
+  ShapeMap shapes;
+  for (const auto& [name, shape] : given) {
+    AICF_ASSIGN_OR_RETURN(shapes[name], ToDims(shape));
+  }
+  return shapes;
+}
+
+Status SetMath(const std::string& text, CompileOptions* options) {
+  const std::optional<abi::MathMode> math = abi::ParseMathMode(text);
+  if (!math) {
+    return Error(Code::kInvalidArgument, "math: expected fp32, tf32, fp16 or bf16, got '", text,
+                 "'");
+  }
+  options->math = *math;
+  return OkStatus();
+}
+
+Status SetShapes(const CompileRequest& request, CompileOptions* options) {
+  if (request.shapes) {
+    AICF_ASSIGN_OR_RETURN(options->shapes, ToShapes(*request.shapes));
+  }
+  if (request.buckets) {
+    options->buckets.clear();
+    for (const auto& [name, shapes] : *request.buckets) {
+      AICF_ASSIGN_OR_RETURN(ShapeMap map, ToShapes(shapes));
+      options->buckets.push_back({name, std::move(map)});
+    }
+  }
+  for (const auto& [name, value] : request.bind) options->values.insert_or_assign(name, value);
+  return EntryPointsOf(*options).status();
+}
+
+Status SetDecisions(const CompileRequest& request, CompileOptions* options) {
+  for (const std::string& clause : request.policy) {
+    AICF_ASSIGN_OR_RETURN(const Policy policy, Policy::ParseClause(clause));
+    AICF_RETURN_IF_ERROR(options->policy.Add(policy));
+  }
+  if (request.policy_strict) options->policy_strict = *request.policy_strict;
+  options->passes.disabled.insert(request.disable_passes.begin(), request.disable_passes.end());
+  options->no_fusion.insert(request.disable_fusion.begin(), request.disable_fusion.end());
+  options->sets.insert(options->sets.end(), request.edits.begin(), request.edits.end());
+  if (!request.decisions) return OkStatus();
+  AICF_ASSIGN_OR_RETURN(options->decisions, DecisionLog::Parse(*request.decisions));
+  return OkStatus();
+}
+
+Status Apply(const CompileRequest& request, CompileOptions* options) {
+  if (request.target) options->target = *request.target;
+  if (request.math) AICF_RETURN_IF_ERROR(SetMath(*request.math, options));
+  if (request.kernel_cache) options->kernel_cache_dir = *request.kernel_cache;
+  if (request.deterministic) options->deterministic = *request.deterministic;
+  if (request.strip) options->strip = *request.strip;
+  if (request.images) options->images = *request.images;
+  AICF_RETURN_IF_ERROR(SetShapes(request, options));
+  return SetDecisions(request, options);
+}
+
+/// compile(options), with this machine's vendor libraries at hand where the target may use them.
+template <class F>
+Result<LoadedProgram> WithLibraries(CompileOptions options, F&& compile) {
+  std::optional<tools::CublasLtAlgorithms> algorithms;
+  const Result<abi::DeviceSpec> target = abi::FindDevice(options.target);
+  if (target.ok() && target->backend == abi::Backend::kCuda) {
+    options.library_algorithms = &algorithms.emplace(*target);
+  }
+  AICF_ASSIGN_OR_RETURN(CompileResult result, compile(options));
+  return LoadedProgram::FromBytes(std::move(result.bytes));
+}
+
+Status WriteAll(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(fd, bytes.data(), bytes.size());
+    if (written <= 0) return Error(Code::kResource, "no memory for a copy of the model");
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return OkStatus();
+}
+
+/// The message without the name of a file that the user never saw.
+Status Renamed(const Status& status, const std::string& path) {
+  std::string message = status.message();
+  for (size_t at; (at = message.find(path)) != std::string::npos;) {
+    message.replace(at, path.size(), "(bytes)");
+  }
+  return Status(status.code(), std::move(message));
+}
+
+}  // namespace
+
+Result<LoadedProgram> CompileFile(const std::string& path, const CompileRequest& request) {
+  CompileOptions options;
+  AICF_RETURN_IF_ERROR(Apply(request, &options));
+  return WithLibraries(std::move(options),
+                       [&](const CompileOptions& full) { return Compile(path, full); });
+}
+
+Result<LoadedProgram> CompileBytes(std::span<const std::byte> model,
+                                   const CompileRequest& request) {
+  const FileDescriptor fd(memfd_create("aicf-model", MFD_CLOEXEC));
+  if (fd.get() < 0) return Error(Code::kResource, "no memory for a copy of the model");
+  AICF_RETURN_IF_ERROR(WriteAll(fd.get(), model));
+  const std::string path = StrCat("/proc/self/fd/", fd.get());
+  auto program = CompileFile(path, request);
+  if (!program.ok()) return Renamed(program.status(), path);
+  return program;
+}
+
+Result<LoadedProgram> CompileProgram(const LoadedProgram& program, const CompileRequest& request) {
+  if (request.shapes || request.buckets || !request.bind.empty()) {
+    return Error(Code::kInvalidArgument,
+                 "shapes, buckets and bind are about the model; a program starts from its lowered "
+                 "form, which has fixed them");
+  }
+  AICF_ASSIGN_OR_RETURN(const auto stored, program.Stored());
+  AICF_ASSIGN_OR_RETURN(CompileOptions options, OptionsOf(*stored));
+  AICF_RETURN_IF_ERROR(Apply(request, &options));
+  return WithLibraries(std::move(options),
+                       [&](const CompileOptions& full) { return Recompile(stored, full); });
+}
+
+}  // namespace aicf::python

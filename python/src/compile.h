@@ -1,0 +1,37 @@
+/// Compiling, as Python asks for it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/compiler.h"
+#include "python/src/program.h"
+#include "python/src/shapes.h"
+
+namespace aicf::python {
+
+using NamedShapes = std::map<std::string, Shape>;
+
+/// What was asked for; unset members mean the default, or for a program its own options.
+struct CompileRequest {
+  std::optional<std::string> target, math, kernel_cache;
+  std::optional<NamedShapes> shapes;
+  std::optional<std::vector<std::pair<std::string, NamedShapes>>> buckets;
+  std::map<std::string, ir::Tensor, std::less<>> bind;
+  std::vector<std::string> policy, edits, disable_passes, disable_fusion;
+  std::optional<std::string> decisions;
+  std::optional<bool> policy_strict, deterministic, strip, images;
+};
+
+/// From a model's file. Errors: those of Compile, of ParseShape and of Policy::ParseClause.
+Result<LoadedProgram> CompileFile(const std::string& path, const CompileRequest& request);
+/// From a model's bytes; it has no directory, so no external data.
+Result<LoadedProgram> CompileBytes(std::span<const std::byte> model, const CompileRequest& request);
+/// From the lowered program that an artifact carries. Errors: also kInvalidArgument for options
+/// that are about the model.
+Result<LoadedProgram> CompileProgram(const LoadedProgram& program, const CompileRequest& request);
+
+}  // namespace aicf::python

@@ -1,0 +1,13 @@
+// aicf._native: the library behind the Python package, which gives it its documented form.
+#include <nanobind/stl/string.h>
+
+#include "base/status.h"
+#include "python/src/bindings.h"
+
+NB_MODULE(_native, m) {
+  m.doc() = "The library behind the package aicf; use that.";
+  m.attr("version") = AICF_VERSION;
+  aicf::python::BindProgram(m);
+  aicf::python::BindCompile(m);
+  aicf::python::BindSession(m);
+}

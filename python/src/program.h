@@ -1,0 +1,32 @@
+/// A program with the place where its optional sections are.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "aicf/aicf.h"
+#include "base/status.h"
+#include "schema/artifact.h"
+
+namespace aicf::python {
+
+/// Immutable. Decisions, the lowered program and samples are read when somebody asks for them: from
+/// the bytes that the program was made from, or once more from its file.
+struct LoadedProgram {
+  std::shared_ptr<const Program> program;
+  std::string path;  ///< empty: made from `bytes`
+  std::shared_ptr<const std::vector<std::byte>> bytes;
+
+  static Result<LoadedProgram> FromFile(const std::string& path);
+  static Result<LoadedProgram> FromBytes(std::vector<std::byte> bytes);
+
+  /// With its optional sections. Errors: kIo; kBadArtifact for a file that is another one by now.
+  Result<std::shared_ptr<const schema::Artifact>> Stored() const;
+};
+
+/// The artifact's bytes. Errors: as Stored.
+Result<std::vector<std::byte>> ArtifactBytes(const LoadedProgram& loaded);
+
+}  // namespace aicf::python

@@ -1,0 +1,44 @@
+/// Failures of the library as Python exceptions.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <utility>
+
+#include "base/status.h"
+
+namespace aicf::python {
+
+namespace nb = nanobind;
+
+/// Raises the exception class of aicf.errors that the status's code maps to, with its sentence.
+/// REQUIRES: the interpreter's lock is held; !status.ok().
+[[noreturn]] void Raise(const Status& status);
+
+inline void Check(const Status& status) {
+  if (!status.ok()) Raise(status);
+}
+
+/// The value, or the exception.
+template <class T>
+T Take(Result<T> result) {
+  Check(result.status());
+  return *std::move(result);
+}
+
+/// f() without the interpreter's lock, so that other Python threads go on; then the value, or the
+/// exception. REQUIRES: f touches no Python object.
+template <class F>
+auto Unlocked(F&& f) {
+  auto result = [&] {
+    const nb::gil_scoped_release unlocked;
+    return f();
+  }();
+  if constexpr (std::is_same_v<decltype(result), Status>) {
+    Check(result);
+  } else {
+    return Take(std::move(result));
+  }
+}
+
+}  // namespace aicf::python

@@ -1,0 +1,148 @@
+import json
+
+import aicf
+import numpy as np
+import pytest
+from conftest import linear_expected, make_model, weights
+from onnx import TensorProto, helper
+
+
+def test_a_file_and_its_bytes_give_the_same_artifact(linear_model, linear, tmp_path):
+    file = tmp_path / "linear.onnx"
+    file.write_bytes(linear_model)
+    assert aicf.compile(file).data == linear.data
+    assert aicf.compile(str(file)).data == linear.data
+
+
+def test_a_program_describes_itself(linear):
+    assert linear.target.startswith("cpu:")
+    assert [e.name for e in linear.entries] == ["main"]
+    (x,) = linear.inputs
+    assert (x.name, x.dtype, x.shape, x.nbytes) == ("x", "f32", (2, 3), 24)
+    assert x.dynamic_axis is None and x.min_shape == x.shape
+    assert linear.outputs[0].shape == (2, 4)
+    assert linear.metadata == {"character": "ab"}
+    assert linear.weights_bytes >= weights().nbytes
+    assert "x" in repr(x) and "cpu" in repr(linear)
+
+
+def test_decisions_are_data(linear):
+    kinds = {d["kind"] for d in linear.decisions}
+    assert "kernel" in kinds
+    kernel = next(d for d in linear.decisions if d["kind"] == "kernel")
+    assert {"subject", "choice", "reason", "alternatives"} <= kernel.keys()
+    described = linear.describe()
+    assert len(described["decisions"]) == len(linear.decisions)
+    assert described["steps"]
+    assert linear.provenance
+
+
+def test_an_edited_decision_is_honoured(linear, linear_model, x):
+    decisions = linear.decisions
+    kernel = next(d for d in decisions if d["kind"] == "kernel" and d["alternatives"])
+    legal = next(a for a in kernel["alternatives"] if not a.get("refusal"))
+    kernel["choice"] = legal["choice"]
+    edited = aicf.compile(linear_model, decisions=decisions)
+    chosen = [d["choice"] for d in edited.decisions if d["kind"] == "kernel"]
+    assert legal["choice"] in chosen
+    np.testing.assert_allclose(edited.session().run(x)["y"], linear_expected(x), rtol=1e-6)
+
+
+def test_an_impossible_edit_is_an_error(linear_model):
+    with pytest.raises(aicf.AicfError, match="no_such_kernel"):
+        aicf.compile(linear_model, edits=["step.0.kernel=no_such_kernel"])
+
+
+def test_a_program_is_compiled_again_for_another_target(linear, x):
+    baseline = aicf.compile(linear, target="cpu:baseline")
+    assert baseline.target == "cpu:baseline"
+    np.testing.assert_allclose(baseline.session().run(x)["y"], linear_expected(x), rtol=1e-6)
+    with pytest.raises(aicf.InvalidArgument, match="shapes"):
+        aicf.compile(linear, shapes={"x": (4, 3)})
+
+
+def test_a_cuda_plan_runs_on_the_reference(linear_model, x):
+    program = aicf.compile(linear_model, target="cuda:sm_90a", images=False)
+    assert program.target == "cuda:sm_90a"
+    session = program.session("cpu")
+    assert not session.on_cuda
+    np.testing.assert_allclose(session.run(x)["y"], linear_expected(x), rtol=1e-6)
+
+
+def test_bound_inputs_are_no_inputs(x):
+    model = make_model(
+        [helper.make_node("Reshape", ["x", "shape"], ["y"])],
+        [("x", TensorProto.FLOAT, [2, 3]), ("shape", TensorProto.INT64, [1])],
+        [("y", TensorProto.FLOAT, [6])],
+    )
+    program = aicf.compile(model, bind={"shape": np.array([6], np.int64)})
+    assert [t.name for t in program.inputs] == ["x"]
+    np.testing.assert_array_equal(program.session().run(x)["y"], x.reshape(6))
+    with pytest.raises(aicf.InvalidArgument, match="numpy array"):
+        aicf.compile(model, bind={"shape": [6]})
+
+
+def test_refusals_are_exceptions_with_the_sentence(linear_model, tmp_path):
+    with pytest.raises(aicf.BadModel) as bad:
+        aicf.compile(b"no model")
+    assert "(bytes)" in str(bad.value) and "/proc" not in str(bad.value)
+    with pytest.raises(aicf.FileError):
+        aicf.compile(tmp_path / "absent.onnx")
+    with pytest.raises(OSError):
+        aicf.compile(tmp_path / "absent.onnx")
+    with pytest.raises(aicf.InvalidArgument, match='"nowhere"'):
+        aicf.compile(linear_model, shapes={"nowhere": (1,)})
+    with pytest.raises(aicf.InvalidArgument, match="expected fp32, tf32, fp16 or bf16, got 'int4'"):
+        aicf.compile(linear_model, math="int4")
+    unsupported = make_model(
+        [helper.make_node("RandomNormalLike", ["x"], ["y"])],
+        [("x", TensorProto.FLOAT, [2])],
+        [("y", TensorProto.FLOAT, [2])],
+    )
+    with pytest.raises(aicf.Unsupported) as refusal:
+        aicf.compile(unsupported)
+    assert refusal.value.code == "unsupported"
+    with pytest.raises(aicf.Unsupported):
+        aicf.compile(linear_model, target="toaster")
+
+
+def test_saving_and_loading(linear, tmp_path, x):
+    file = tmp_path / "linear.aicf"
+    linear.save(file)
+    assert file.read_bytes() == linear.data
+    for program in (aicf.load(file), aicf.load(str(file)), aicf.load(linear.data)):
+        np.testing.assert_array_equal(program.session().run(x)["y"], linear.session().run(x)["y"])
+        assert program.decisions == linear.decisions
+        assert program.data == linear.data
+    assert list(tmp_path.iterdir()) == [file]
+    with pytest.raises(aicf.FileError):
+        aicf.load(tmp_path / "absent.aicf")
+    damaged = bytearray(linear.data)
+    damaged[len(damaged) // 2] ^= 1
+    with pytest.raises(aicf.BadArtifact):
+        aicf.load(bytes(damaged))
+
+
+def test_a_file_that_changed_is_found_out(linear, tmp_path):
+    file = tmp_path / "linear.aicf"
+    linear.save(file)
+    loaded = aicf.load(file)
+    aicf.compile(linear, target="cpu:baseline").save(file)
+    with pytest.raises(aicf.BadArtifact, match="another one"):
+        _ = loaded.decisions
+
+
+def test_stripped_artifacts_have_no_decisions(linear_model):
+    assert aicf.compile(linear_model, strip=True).decisions == []
+
+
+def test_the_report_is_one_page(linear, tmp_path):
+    file = tmp_path / "report.html"
+    page = linear.report(file, title="linear & co")
+    assert file.read_text() == page
+    assert page.startswith("<!doctype html>") or page.lower().startswith("<!doctype html>")
+    assert "linear \\u0026 co" in page and "product" in page
+
+
+def test_decisions_survive_json(linear):
+    assert json.loads(json.dumps(linear.decisions)) == linear.decisions

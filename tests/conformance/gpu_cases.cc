@@ -1,0 +1,93 @@
+#include "tests/conformance/gpu_cases.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/tune/fit.h"
+
+namespace aicf::conformance {
+namespace {
+
+using abi::Family;
+using abi::MathMode;
+
+struct Share {
+  uint64_t seeds;
+  size_t variants;  ///< of each case
+  CaseOptions options;
+};
+
+// Products on tensor cores, and large reals where a sum's rounding shows, come on top.
+std::vector<Share> SharesOf(Family family) {
+  const std::vector<MathMode> reduced = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16};
+  switch (family) {
+    case Family::kGemm:
+      return {{80, 1, {.max_elements = 8000}},
+              {30, 2, {.max_elements = 8000, .rows = 1}},
+              {60, 1, {.max_elements = 8000, .math = reduced}},
+              {20, 1, {.whole_numbers = false, .max_elements = 8000}},
+              {20, 1, {.whole_numbers = false, .math = reduced}}};
+    case Family::kConv:
+      return {{100, 1, {}},
+              {50, 1, {.math = reduced}},
+              {20, 1, {.whole_numbers = false, .math = reduced}}};
+    case Family::kReduce:
+    case Family::kNormalize:
+      return {{80, 1, {}}, {30, 1, {.whole_numbers = false, .max_elements = 60000}}};
+    default:
+      return {{80, 1, {}}, {20, 1, {.whole_numbers = false}}};
+  }
+}
+
+}  // namespace
+
+std::vector<KernelOption> VariantsOf(const Case& c, const abi::DeviceSpec& device, size_t most,
+                                     size_t turn) {
+  std::vector<KernelOption> fit = DeviceOptions(c.problem, device);
+  const tune::FitTable& predicted = tune::BuiltInFit(device);
+  std::ranges::stable_sort(fit, {}, [&](const KernelOption& o) {
+    return predicted.Predict(o.candidate, c.problem.math);
+  });
+  if (fit.size() <= most) return fit;
+  if (most == 1) return {fit[turn % fit.size()]};
+  std::vector<KernelOption> chosen = {fit[0]};
+  for (size_t i = 0; chosen.size() < most; ++i) {
+    chosen.push_back(fit[1 + (turn + i) % (fit.size() - 1)]);
+  }
+  return chosen;
+}
+
+std::vector<KernelCase> GpuRandomCases(Family family, const abi::DeviceSpec& device) {
+  std::vector<KernelCase> cases;
+  std::map<std::string, int> met;  // by row of candidates
+  for (const Share& share : SharesOf(family)) {
+    for (uint64_t seed = 1000; seed < 1000 + share.seeds; ++seed) {
+      const Case c = RandomCase(family, seed, share.options);
+      // The least met of those that take the case: a kernel that refuses much must not be missed.
+      std::vector<KernelOption> fit = VariantsOf(c, device, 1000, 0);
+      std::ranges::stable_sort(fit, {},
+                               [&](const KernelOption& o) { return met[o.candidate.row]; });
+      fit.resize(std::min(fit.size(), share.variants));
+      for (KernelOption& o : fit) {
+        ++met[o.candidate.row];
+        cases.push_back({std::move(o), c});
+      }
+    }
+  }
+  return cases;
+}
+
+abi::DeviceSpec SmallDevice() {
+  abi::DeviceSpec device = *abi::FindDevice("cuda");
+  device.sm_count = 1;
+  return device;
+}
+
+std::vector<KernelCase> LayoutCases(Family family) {
+  CaseOptions o;
+  // Copies choose vectors for the full machine: only large ones have them.
+  o.max_elements = family == Family::kCopy ? 100000 : 3000;
+  return CasesOfAllLayouts(family, SmallDevice(), 150, o);
+}
+
+}  // namespace aicf::conformance
