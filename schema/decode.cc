@@ -241,7 +241,7 @@ Padding DecodePadding(Decoder& d, const fb::Padding& p) {
 
 EntryPoint DecodeEntryPoint(Decoder& d, const fb::EntryPoint& e) {
   EntryPoint entry{d.Text(*e.name()), d.Scalars<uint32_t>(*e.inputs()),
-                   d.Scalars<uint32_t>(*e.outputs()), e.first_step(), e.step_count(), {}, {}, {}};
+                   d.Scalars<uint32_t>(*e.outputs()), e.first_step(), e.step_count(), {}, {}, {}, {}};
   if (e.extents() != nullptr) {
     for (const fb::OutputExtent* extent : *e.extents()) {
       if (!d.Charge(sizeof(OutputExtent), 1)) break;
@@ -255,6 +255,7 @@ EntryPoint DecodeEntryPoint(Decoder& d, const fb::EntryPoint& e) {
     }
   }
   if (e.paddings() != nullptr) entry.paddings = d.List<Padding>(*e.paddings(), DecodePadding);
+  if (e.metas() != nullptr) entry.metas = d.Scalars<uint32_t>(*e.metas());
   return entry;
 }
 
@@ -271,6 +272,7 @@ Result<Program> Decode(const fb::Program& p, size_t bytes) {
   program.arena_bytes = p.arena_bytes();
   program.arena_lower_bound = p.arena_lower_bound();
   program.weights_bytes = p.weights_bytes();
+  program.state_bytes = p.state_bytes();
   program.buffers = d.List<Buffer>(*p.buffers(), DecodeBuffer);
   program.steps = d.List<Step>(*p.steps(), DecodeStep);
   program.images = d.List<Image>(*p.images(), DecodeImage);
