@@ -7,6 +7,7 @@
 #include "runtime/box.h"
 #include "runtime/entry_choice.h"
 #include "runtime/guard.h"
+#include "runtime/session_names.h"
 #include "schema/artifact.h"
 
 namespace aicf {
@@ -18,8 +19,22 @@ std::string KnownNames(const std::vector<TensorInfo>& tensors) {
   return out.empty() ? "none" : out;
 }
 
-Result<size_t> Find(std::string_view what, std::string_view name,
-                    const std::vector<TensorInfo>& tensors) {
+/// What lies in the caller's memory is his to read and write.
+Status CheckOwn(std::string_view what, const TensorInfo& tensor, bool bound) {
+  if (!bound) return OkStatus();
+  return Error(Code::kInvalidArgument, what, " '", tensor.name,
+               "' is bound to memory of the caller; read or write it there");
+}
+
+Status CheckIterations(int iterations) {
+  if (iterations > 0) return OkStatus();
+  return Error(Code::kInvalidArgument, "iterations: expected at least 1, got ", iterations);
+}
+
+}  // namespace
+
+Result<size_t> FindTensor(std::string_view what, std::string_view name,
+                          const std::vector<TensorInfo>& tensors) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i].name == name) return i;
   }
@@ -27,7 +42,6 @@ Result<size_t> Find(std::string_view what, std::string_view name,
                KnownNames(tensors));
 }
 
-/// The caller's memory against a tensor of this shape.
 Status CheckMemory(std::string_view what, const TensorInfo& tensor, const Dims& shape,
                    const void* data, uint64_t bytes) {
   const auto expected =
@@ -42,13 +56,6 @@ Status CheckMemory(std::string_view what, const TensorInfo& tensor, const Dims& 
   return OkStatus();
 }
 
-Status CheckIterations(int iterations) {
-  if (iterations > 0) return OkStatus();
-  return Error(Code::kInvalidArgument, "iterations: expected at least 1, got ", iterations);
-}
-
-}  // namespace
-
 Status Claim::status() const {
   if (held_) return OkStatus();
   return Error(Code::kInvalidArgument,
@@ -59,7 +66,11 @@ const schema::Program& SessionBase::plan() const { return program_->artifact().p
 
 const schema::EntryPoint& SessionBase::entry() const { return plan().entry_points[current()]; }
 
-SessionBase::SessionBase(std::shared_ptr<const Program> program) : program_(std::move(program)) {
+SessionBase::SessionBase(std::shared_ptr<const Program> program)
+    : program_(std::move(program)),
+      states_(StateBuffers(plan())),
+      seeds_(states_.size()),
+      bound_(plan().buffers.size(), nullptr) {
   // All entry points have equally many tensors but for made-up artifacts: room for the largest.
   for (EntryChoice* choice : {&choice_, &next_}) {
     for (size_t e = program_->entries().size(); e-- > 0;) {
@@ -111,7 +122,7 @@ Result<Dims> SessionBase::InputShapeOf(std::string_view name) {
   return Guarded([&]() -> Result<Dims> {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("input", name, info().inputs));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("input", name, info().inputs));
     return choice_.inputs[index];
   });
 }
@@ -120,10 +131,11 @@ Status SessionBase::SetInput(std::string_view name, const void* data, uint64_t b
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("input", name, info().inputs));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("input", name, info().inputs));
     const TensorInfo& tensor = info().inputs[index];
     const Dims& shape = choice_.inputs[index];
     AICF_RETURN_IF_ERROR(CheckMemory("input", tensor, shape, data, bytes));
+    AICF_RETURN_IF_ERROR(CheckOwn("input", tensor, IsBound(entry().inputs[index])));
     const auto* from = static_cast<const std::byte*>(data);
     return ForEachRun(shape, tensor.shape, DTypeBytes(tensor.dtype),
                       [&](uint64_t part, uint64_t whole, uint64_t run) {
@@ -136,8 +148,9 @@ Status SessionBase::GetOutput(std::string_view name, void* data, uint64_t bytes)
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("output", name, info().outputs));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("output", name, info().outputs));
     const TensorInfo& tensor = info().outputs[index];
+    AICF_RETURN_IF_ERROR(CheckOwn("output", tensor, IsBound(entry().outputs[index])));
     AICF_ASSIGN_OR_RETURN(const Dims shape, ActualShape(index));
     AICF_RETURN_IF_ERROR(CheckMemory("output", tensor, shape, data, bytes));
     auto* to = static_cast<std::byte*>(data);
@@ -152,7 +165,7 @@ Result<Dims> SessionBase::OutputShape(std::string_view name) {
   return Guarded([&]() -> Result<Dims> {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("output", name, info().outputs));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("output", name, info().outputs));
     return ActualShape(index);
   });
 }
@@ -172,7 +185,7 @@ Result<void*> SessionBase::InputPointer(std::string_view name) {
   return Guarded([&]() -> Result<void*> {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("input", name, info().inputs));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("input", name, info().inputs));
     return InputAddress(index);
   });
 }
@@ -181,7 +194,7 @@ Result<void*> SessionBase::OutputPointer(std::string_view name) {
   return Guarded([&]() -> Result<void*> {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("output", name, info().outputs));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("output", name, info().outputs));
     return OutputAddress(index);
   });
 }
