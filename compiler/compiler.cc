@@ -7,6 +7,7 @@
 #include "compiler/passes/lower/lower.h"
 #include "compiler/source/provenance.h"
 #include "compiler/source/source.h"
+#include "compiler/states/pair_states.h"
 
 namespace aicf {
 
@@ -20,15 +21,20 @@ Result<ir::Graph> PrepareGraph(ir::Graph graph, const CompileOptions& options, P
   return graph;
 }
 
-Result<ir::Lowered> LowerVerified(const ir::Graph& graph, PassContext& context) {
+Result<ir::Lowered> LowerVerified(const ir::Graph& graph, const CompileOptions& options,
+                                  PassContext& context) {
   AICF_ASSIGN_OR_RETURN(ir::Lowered lowered, LowerGraph(graph, context));
+  AICF_RETURN_IF_ERROR(
+      MarkStates(options.states, options.auto_states, lowered, *context.decisions));
+  AICF_RETURN_IF_ERROR(MarkMetas(options.metas, lowered));
   const Status verified = Verify(lowered);
   if (!verified.ok()) return Error(Code::kInternal, "after lowering: ", verified.message());
   return lowered;
 }
 
-Result<ir::Lowered> Lower(const ir::Graph& graph, PassRunner& runner, PassContext& context) {
-  AICF_ASSIGN_OR_RETURN(ir::Lowered lowered, LowerVerified(graph, context));
+Result<ir::Lowered> Lower(const ir::Graph& graph, const CompileOptions& options,
+                          PassRunner& runner, PassContext& context) {
+  AICF_ASSIGN_OR_RETURN(ir::Lowered lowered, LowerVerified(graph, options, context));
   AICF_RETURN_IF_ERROR(runner.Run(lowered, context));
   return lowered;
 }

@@ -19,6 +19,7 @@
 #include "compiler/passes/pass.h"
 #include "compiler/select/costs.h"
 #include "compiler/select/library_algorithms.h"
+#include "compiler/states/state_pair.h"
 #include "schema/artifact.h"
 
 namespace aicf {
@@ -31,6 +32,11 @@ struct CompileOptions {
   std::vector<Bucket> buckets;
   /// By input name: the input becomes this constant and is no input of the artifact any more.
   std::map<std::string, ir::Tensor, std::less<>> values;
+  /// Carried inputs and outputs that become states (compiler/states/pair_states.h), and whether
+  /// pairs found by their names do so too instead of being proposed.
+  std::vector<StatePair> states;
+  bool auto_states = false;
+  std::vector<std::string> metas;  ///< inputs that the host rewrites in one copy; role kMeta
   abi::MathMode math = abi::MathMode::kFp32;
   Policy policy;
   bool policy_strict = false;
@@ -75,11 +81,14 @@ Result<ir::Graph> ImportOnnx(const std::string& path);
 Result<ir::Graph> PrepareGraph(ir::Graph graph, const CompileOptions& options, PassRunner& runner,
                                PassContext& context);
 
-/// Arrow 3. The result is the same for every target and math mode, and travels in the artifact.
-Result<ir::Lowered> LowerVerified(const ir::Graph& graph, PassContext& context);
+/// Arrow 3, states and metas marked. The result is the same for every target and math mode, and
+/// travels in the artifact. Errors: those of MarkStates and MarkMetas (compiler/states/).
+Result<ir::Lowered> LowerVerified(const ir::Graph& graph, const CompileOptions& options,
+                                  PassContext& context);
 
 /// Arrow 3, then the passes on the lowered program.
-Result<ir::Lowered> Lower(const ir::Graph& graph, PassRunner& runner, PassContext& context);
+Result<ir::Lowered> Lower(const ir::Graph& graph, const CompileOptions& options,
+                          PassRunner& runner, PassContext& context);
 
 /// What passes know about a compilation; `decisions` and `entry` are still to be set. It refers to
 /// the options. Errors: kUnsupported for an unknown target.

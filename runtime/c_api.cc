@@ -165,6 +165,21 @@ Status SelectShapes(Session& session, const aicf_input_shape* shapes, uint32_t c
   return session.SelectShapes({all, count});
 }
 
+Status BindAll(Session& session, const aicf_binding* bindings, uint32_t count) {
+  if (count > 0) AICF_RETURN_IF_ERROR(NotNull(bindings, "the bindings"));
+  std::vector<Binding> all;
+  for (uint32_t i = 0; i < count; ++i) {
+    const aicf_binding& b = bindings[i];
+    AICF_RETURN_IF_ERROR(NotNull(b.name, "a binding's name"));
+    if (b.kind < AICF_BIND_INPUT || b.kind > AICF_BIND_STATE) {
+      return Error(Code::kInvalidArgument, "binding '", b.name, "': kind ", b.kind,
+                   ", expected 0, 1 or 2");
+    }
+    all.push_back({static_cast<Binding::Kind>(b.kind), b.name, b.data, b.bytes});
+  }
+  return session.Bind(all);
+}
+
 /// Reads the fields that the caller's header knew; later ones keep their defaults.
 Status ReadOptions(const aicf_session_options* given, SessionOptions* options) {
   aicf_session_options full;
@@ -312,6 +327,37 @@ aicf_code aicf_program_entry_output(aicf_program program, uint32_t entry, uint32
   });
 }
 
+aicf_code aicf_program_entry_meta_count(aicf_program program, uint32_t entry, uint32_t* count) {
+  return aicf::WithProgram(program, count, [&](const Program& p) -> Status {
+    const aicf::EntryInfo* e = nullptr;
+    AICF_RETURN_IF_ERROR(aicf::FindEntry(p, entry, &e));
+    *count = static_cast<uint32_t>(e->metas.size());
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_program_entry_meta(aicf_program program, uint32_t entry, uint32_t index,
+                                  aicf_tensor_info* info) {
+  return aicf::WithProgram(program, info, [&](const Program& p) -> Status {
+    const aicf::EntryInfo* e = nullptr;
+    AICF_RETURN_IF_ERROR(aicf::FindEntry(p, entry, &e));
+    return aicf::Describe(e->metas, index, info).WithContext("meta");
+  });
+}
+
+aicf_code aicf_program_state_count(aicf_program program, uint32_t* count) {
+  return aicf::WithProgram(program, count, [&](const Program& p) {
+    *count = static_cast<uint32_t>(p.states().size());
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_program_state(aicf_program program, uint32_t index, aicf_tensor_info* info) {
+  return aicf::WithProgram(program, info, [&](const Program& p) {
+    return aicf::Describe(p.states(), index, info).WithContext("state");
+  });
+}
+
 aicf_code aicf_program_get_sizes(aicf_program program, aicf_program_sizes* sizes) {
   return aicf::WithProgram(program, sizes, [&](const Program& p) {
     *sizes = {p.step_count(), p.arena_bytes(), p.weights_bytes()};
@@ -431,6 +477,70 @@ aicf_code aicf_session_output_pointer(aicf_session session, const char* name, vo
     AICF_ASSIGN_OR_RETURN(*pointer, s.OutputPointer(name));
     return OkStatus();
   });
+}
+
+aicf_code aicf_session_set_meta(aicf_session session, const char* name, const void* data,
+                                uint64_t bytes) {
+  return aicf::WithSession(session, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
+    return s.SetMeta(name, data, bytes);
+  });
+}
+
+aicf_code aicf_session_reset_states(aicf_session session) {
+  return aicf::WithSession(session, [](Session& s) { return s.ResetStates(); });
+}
+
+aicf_code aicf_session_seed_state(aicf_session session, const char* name, const void* data,
+                                  uint64_t bytes) {
+  return aicf::WithSession(session, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
+    return s.SeedState(name, data, bytes);
+  });
+}
+
+aicf_code aicf_session_export_state(aicf_session session, const char* name, void* data,
+                                    uint64_t bytes) {
+  return aicf::WithSession(session, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
+    return s.ExportState(name, data, bytes);
+  });
+}
+
+aicf_code aicf_session_import_state(aicf_session session, const char* name, const void* data,
+                                    uint64_t bytes) {
+  return aicf::WithSession(session, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
+    return s.ImportState(name, data, bytes);
+  });
+}
+
+aicf_code aicf_session_state_pointer(aicf_session session, const char* name, void** pointer) {
+  return aicf::WithSession(session, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
+    AICF_RETURN_IF_ERROR(NotNull(pointer, "the pointer's address"));
+    AICF_ASSIGN_OR_RETURN(*pointer, s.StatePointer(name));
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_session_fork(aicf_session session, aicf_session* fork) {
+  return aicf::Call([&]() -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(fork, "the fork's address"));
+    *fork = 0;
+    AICF_ASSIGN_OR_RETURN(const std::shared_ptr<aicf::OpenSession> open,
+                          aicf::FindSession(session));
+    auto forked = std::make_shared<aicf::OpenSession>();
+    forked->program = open->program;
+    AICF_ASSIGN_OR_RETURN(forked->session, open->session->Fork());
+    *fork = aicf::Sessions().Insert(std::move(forked));
+    return OkStatus();
+  });
+}
+
+aicf_code aicf_session_bind(aicf_session session, const aicf_binding* bindings, uint32_t count) {
+  return aicf::WithSession(session,
+                           [&](Session& s) { return aicf::BindAll(s, bindings, count); });
 }
 
 aicf_code aicf_session_run(aicf_session session) {

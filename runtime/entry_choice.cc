@@ -18,7 +18,7 @@ std::vector<TensorInfo> Describe(const schema::Program& program,
 
 EntryInfo DescribeEntry(const schema::Program& program, const schema::EntryPoint& entry) {
   EntryInfo info{entry.name, Describe(program, entry.inputs), Describe(program, entry.outputs),
-                 entry.first_step, entry.step_count};
+                 Describe(program, entry.metas), entry.first_step, entry.step_count};
   // Counts of extents are the session's business.
   info.outputs.resize(entry.model_outputs());
   for (const schema::OutputExtent& e : entry.extents) {
@@ -138,6 +138,18 @@ std::vector<EntryInfo> DescribeEntries(const schema::Program& program) {
     entries.push_back(DescribeEntry(program, e));
   }
   return entries;
+}
+
+std::vector<uint32_t> StateBuffers(const schema::Program& program) {
+  std::vector<uint32_t> states;
+  for (uint32_t b = 0; b < program.buffers.size(); ++b) {
+    if (schema::IsState(program.buffers[b])) states.push_back(b);
+  }
+  return states;
+}
+
+std::vector<TensorInfo> DescribeStates(const schema::Program& program) {
+  return Describe(program, StateBuffers(program));
 }
 
 void ChooseWhole(const std::vector<EntryInfo>& entries, size_t entry, EntryChoice* choice) {

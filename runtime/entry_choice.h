@@ -12,6 +12,10 @@ namespace aicf {
 /// What callers see of a verified program's entry points.
 std::vector<EntryInfo> DescribeEntries(const schema::Program& program);
 
+/// The program's states, and their buffers, in the order of the buffers.
+std::vector<TensorInfo> DescribeStates(const schema::Program& program);
+std::vector<uint32_t> StateBuffers(const schema::Program& program);
+
 /// Fills `choice`, which allocates nothing once its lists have held as many shapes before. `choice`
 /// is undefined after an error.
 Status ChooseEntry(const schema::Program& program, const std::vector<EntryInfo>& entries,

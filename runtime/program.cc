@@ -10,6 +10,7 @@ namespace aicf {
 struct Program::Impl {
   std::shared_ptr<const schema::Artifact> artifact;
   std::vector<EntryInfo> entries;
+  std::vector<TensorInfo> states;
 };
 
 Program::Program(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -24,6 +25,7 @@ Result<std::shared_ptr<const Program>> Program::Adopt(
   }
   auto impl = std::make_unique<Impl>();
   impl->entries = DescribeEntries(program);
+  impl->states = DescribeStates(program);
   impl->artifact = *std::move(artifact);
   return std::shared_ptr<const Program>(new Program(std::move(impl)));
 }
@@ -40,6 +42,7 @@ const std::string& Program::target() const { return impl_->artifact->program().t
 const std::vector<EntryInfo>& Program::entries() const { return impl_->entries; }
 const std::vector<TensorInfo>& Program::inputs() const { return entries().front().inputs; }
 const std::vector<TensorInfo>& Program::outputs() const { return entries().front().outputs; }
+const std::vector<TensorInfo>& Program::states() const { return impl_->states; }
 size_t Program::step_count() const { return entries().front().step_count; }
 Result<EntryChoice> Program::Choose(std::span<const InputShape> shapes) const {
   return Guarded([&]() -> Result<EntryChoice> {
@@ -56,6 +59,7 @@ std::string_view Program::metadata(std::string_view key) const {
 }
 uint64_t Program::arena_bytes() const { return impl_->artifact->program().arena_bytes; }
 uint64_t Program::weights_bytes() const { return impl_->artifact->program().weights_bytes; }
+uint64_t Program::state_bytes() const { return impl_->artifact->program().state_bytes; }
 const schema::Artifact& Program::artifact() const { return *impl_->artifact; }
 
 }  // namespace aicf

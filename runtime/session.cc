@@ -32,6 +32,21 @@ Result<std::unique_ptr<Session>> Dispatch(std::shared_ptr<const Program> program
 
 }  // namespace
 
+Status Session::BindInput(std::string_view name, void* data, uint64_t bytes) {
+  const Binding binding{Binding::Kind::kInput, name, data, bytes};
+  return Bind({&binding, 1});
+}
+
+Status Session::BindOutput(std::string_view name, void* data, uint64_t bytes) {
+  const Binding binding{Binding::Kind::kOutput, name, data, bytes};
+  return Bind({&binding, 1});
+}
+
+Status Session::BindState(std::string_view name, void* data, uint64_t bytes) {
+  const Binding binding{Binding::Kind::kState, name, data, bytes};
+  return Bind({&binding, 1});
+}
+
 Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Program> program,
                                                  const SessionOptions& options) {
   return Guarded([&] { return Dispatch(std::move(program), options); });

@@ -7,6 +7,7 @@
 #include "runtime/box.h"
 #include "runtime/entry_choice.h"
 #include "runtime/guard.h"
+#include "runtime/session_names.h"
 #include "schema/artifact.h"
 
 namespace aicf {
@@ -18,13 +19,11 @@ std::string KnownNames(const std::vector<TensorInfo>& tensors) {
   return out.empty() ? "none" : out;
 }
 
-Result<size_t> Find(std::string_view what, std::string_view name,
-                    const std::vector<TensorInfo>& tensors) {
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].name == name) return i;
-  }
-  return Error(Code::kInvalidArgument, "no ", what, " is named '", name, "'; the program has ",
-               KnownNames(tensors));
+/// What lies in the caller's memory is his to read and write.
+Status CheckOwn(std::string_view what, const TensorInfo& tensor, bool bound) {
+  if (!bound) return OkStatus();
+  return Error(Code::kInvalidArgument, what, " '", tensor.name,
+               "' is bound to memory of the caller; read or write it there");
 }
 
 /// What the caller has (a ConstTensor or a MutableTensor) against a tensor of this dtype and shape.
@@ -38,16 +37,7 @@ Status CheckTensor(std::string_view what, const TensorInfo& tensor, const Dims& 
                  known ? DTypeName(given.dtype) : std::string_view("an unknown dtype"), " ",
                  ToString(given.shape));
   }
-  const auto expected =
-      static_cast<uint64_t>(ElementCount(shape).value_or(0) * DTypeBytes(tensor.dtype));
-  if (given.bytes != expected) {
-    return Error(Code::kInvalidArgument, what, " '", tensor.name, "': ", DTypeName(tensor.dtype),
-                 " ", ToString(shape), " takes ", expected, " bytes, the memory has ", given.bytes);
-  }
-  if (given.data == nullptr && expected > 0) {
-    return Error(Code::kInvalidArgument, what, " '", tensor.name, "': the data pointer is null");
-  }
-  return OkStatus();
+  return CheckMemory(what, tensor, shape, given.data, given.bytes);
 }
 
 Status CheckIterations(int iterations) {
@@ -56,6 +46,29 @@ Status CheckIterations(int iterations) {
 }
 
 }  // namespace
+
+Result<size_t> FindTensor(std::string_view what, std::string_view name,
+                          const std::vector<TensorInfo>& tensors) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].name == name) return i;
+  }
+  return Error(Code::kInvalidArgument, "no ", what, " is named '", name, "'; the program has ",
+               KnownNames(tensors));
+}
+
+Status CheckMemory(std::string_view what, const TensorInfo& tensor, const Dims& shape,
+                   const void* data, uint64_t bytes) {
+  const auto expected =
+      static_cast<uint64_t>(ElementCount(shape).value_or(0) * DTypeBytes(tensor.dtype));
+  if (bytes != expected) {
+    return Error(Code::kInvalidArgument, what, " '", tensor.name, "': ", DTypeName(tensor.dtype),
+                 " ", ToString(shape), " takes ", expected, " bytes, the memory has ", bytes);
+  }
+  if (data == nullptr && expected > 0) {
+    return Error(Code::kInvalidArgument, what, " '", tensor.name, "': the data pointer is null");
+  }
+  return OkStatus();
+}
 
 Status Claim::status() const {
   if (held_) return OkStatus();
@@ -67,7 +80,11 @@ const schema::Program& SessionBase::plan() const { return program_->artifact().p
 
 const schema::EntryPoint& SessionBase::entry() const { return plan().entry_points[current()]; }
 
-SessionBase::SessionBase(std::shared_ptr<const Program> program) : program_(std::move(program)) {
+SessionBase::SessionBase(std::shared_ptr<const Program> program)
+    : program_(std::move(program)),
+      states_(StateBuffers(plan())),
+      seeds_(states_.size()),
+      bound_(plan().buffers.size(), nullptr) {
   // All entry points have equally many tensors but for made-up artifacts: room for the largest.
   for (EntryChoice* choice : {&choice_, &next_}) {
     for (size_t e = program_->entries().size(); e-- > 0;) {
@@ -119,7 +136,7 @@ Result<Dims> SessionBase::InputShapeOf(std::string_view name) {
   return Guarded([&]() -> Result<Dims> {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("input", name, info().inputs));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("input", name, info().inputs));
     return choice_.inputs[index];
   });
 }
@@ -128,10 +145,11 @@ Status SessionBase::SetInput(std::string_view name, const ConstTensor& given) {
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("input", name, info().inputs));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("input", name, info().inputs));
     const TensorInfo& tensor = info().inputs[index];
     const Dims& shape = choice_.inputs[index];
     AICF_RETURN_IF_ERROR(CheckTensor("input", tensor, shape, given));
+    AICF_RETURN_IF_ERROR(CheckOwn("input", tensor, IsBound(entry().inputs[index])));
     const auto* from = static_cast<const std::byte*>(given.data);
     return ForEachRun(shape, tensor.shape, DTypeBytes(tensor.dtype),
                       [&](uint64_t part, uint64_t whole, uint64_t run) {
@@ -144,8 +162,9 @@ Status SessionBase::GetOutput(std::string_view name, const MutableTensor& given)
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("output", name, info().outputs));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("output", name, info().outputs));
     const TensorInfo& tensor = info().outputs[index];
+    AICF_RETURN_IF_ERROR(CheckOwn("output", tensor, IsBound(entry().outputs[index])));
     AICF_ASSIGN_OR_RETURN(const Dims shape, ActualShape(index));
     AICF_RETURN_IF_ERROR(CheckTensor("output", tensor, shape, given));
     auto* to = static_cast<std::byte*>(given.data);
@@ -160,7 +179,7 @@ Result<Dims> SessionBase::OutputShape(std::string_view name) {
   return Guarded([&]() -> Result<Dims> {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("output", name, info().outputs));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("output", name, info().outputs));
     return ActualShape(index);
   });
 }
@@ -180,7 +199,7 @@ Result<void*> SessionBase::InputPointer(std::string_view name) {
   return Guarded([&]() -> Result<void*> {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("input", name, info().inputs));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("input", name, info().inputs));
     return InputAddress(index);
   });
 }
@@ -189,7 +208,7 @@ Result<void*> SessionBase::OutputPointer(std::string_view name) {
   return Guarded([&]() -> Result<void*> {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, Find("output", name, info().outputs));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("output", name, info().outputs));
     return OutputAddress(index);
   });
 }

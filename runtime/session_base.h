@@ -35,6 +35,9 @@ class Claim {
   bool held_;
 };
 
+/// By the root of a buffer's alias chain: memory of the caller, or nullptr for the session's own.
+using BoundMemory = std::vector<std::byte*>;
+
 class SessionBase : public Session {
  public:
   Status SelectShapes(std::span<const InputShape> shapes) final;
@@ -46,6 +49,15 @@ class SessionBase : public Session {
   Status GetOutput(std::string_view name, const MutableTensor& tensor) final;
   Result<void*> InputPointer(std::string_view name) final;
   Result<void*> OutputPointer(std::string_view name) final;
+  Status SetMeta(std::string_view name, const void* data, uint64_t bytes) final;
+  Status ResetStates() final;
+  Status SeedState(std::string_view name, const void* data, uint64_t bytes) final;
+  Status ExportState(std::string_view name, void* data, uint64_t bytes) final;
+  Status ImportState(std::string_view name, const void* data, uint64_t bytes) final;
+  Result<std::unique_ptr<Session>> Fork() final;
+  Status Bind(std::span<const Binding> bindings) final;
+  Result<void*> StatePointer(std::string_view name) final;
+  const std::vector<TensorInfo>& states() const final { return program_->states(); }
   Status Run() final;
   Status Wait() final;
   Result<std::vector<StepProfile>> Profile(int iterations) final;
@@ -64,8 +76,24 @@ class SessionBase : public Session {
   virtual Result<void*> OutputAddress(size_t index) = 0;
   /// Errors when a replay is in flight: the selection must not change under it.
   virtual Status CheckIdle() = 0;
-  /// Fills every input with zeros.
+  /// Fills every input that is not bound, and every meta, with zeros.
   virtual Status ClearInputs() = 0;
+  /// `index` counts the entry point's metas.
+  virtual Status StoreMeta(size_t index, const void* data, uint64_t bytes) = 0;
+  /// A whole state to or from host memory; `from` nullptr: zeros. `buffer` is the program's. No replay
+  /// is in flight.
+  virtual Status StoreState(uint32_t buffer, const void* from) = 0;
+  virtual Status LoadState(uint32_t buffer, void* to) = 0;
+  virtual Result<void*> StateAddress(uint32_t buffer) = 0;
+  /// A new session of the same program and options with a copy of the states.
+  virtual Result<std::unique_ptr<SessionBase>> Duplicate() = 0;
+  /// Makes ready what uses `bound`, see below: the selected entry point, or all. Changes nothing after
+  /// an error. No replay is in flight.
+  virtual Status Rebind(const BoundMemory& bound, bool all_entries) = 0;
+  /// Whether the session itself has allocated any of these bytes.
+  virtual bool Owns(const std::byte* data, uint64_t bytes) const = 0;
+  /// What `Bind` requires of an address.
+  virtual uint64_t binding_alignment() const = 0;
   virtual Status RunOnce() = 0;
   virtual Status WaitForRun() = 0;
   /// `iterations` is positive.
@@ -76,20 +104,34 @@ class SessionBase : public Session {
   /// first, while its members are alive.
   void WaitUntilIdle();
 
+  const std::shared_ptr<const Program>& shared_program() const { return program_; }
   const Program& program() const { return *program_; }
   const schema::Program& plan() const;
   /// The selected entry point.
   size_t current() const { return choice_.entry; }
   const schema::EntryPoint& entry() const;
+  /// By the root of a buffer's alias chain: the caller's memory, or nullptr.
+  const BoundMemory& bound() const { return bound_; }
+  bool IsBound(uint32_t buffer) const {
+    return bound_[schema::RootOf(plan(), buffer)] != nullptr;
+  }
 
  private:
   const EntryInfo& info() const { return program_->entries()[choice_.entry]; }
+  /// The buffer that a binding is about. Errors: kInvalidArgument.
+  Result<uint32_t> BoundBuffer(const Binding& binding) const;
+  Status CheckBinding(const Binding& binding, uint32_t buffer) const;
+  /// That no two tensors of an entry point are bound to the same bytes.
+  Status CheckApart(const BoundMemory& bound) const;
   /// Makes next_ the selection.
   Status Select();
   /// The shape that the last replay gave output `index`.
   Result<Dims> ActualShape(size_t index);
 
   std::shared_ptr<const Program> program_;
+  const std::vector<uint32_t> states_;        ///< buffers, as program().states()
+  std::vector<std::vector<std::byte>> seeds_;  ///< as states_; empty: zeros
+  BoundMemory bound_;
   std::atomic<bool> busy_{false};
   EntryChoice choice_;  ///< the selection
   EntryChoice next_;    ///< the one under way; kept, so that selecting allocates nothing

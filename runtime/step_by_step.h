@@ -1,9 +1,9 @@
 /// One entry point executed a step at a time, with every buffer open to be read and written between
 /// steps: what verification needs and a session, which replays a whole graph, does not offer.
 ///
-/// An executor here owns an arena of its own, zeroed, beside whatever sessions the program has. It
-/// runs the very code that a session runs: on CUDA the same functions with the same launches (one
-/// by one, not captured), on the CPU the same argument blocks. Which steps run, and how often, is
+/// An executor here owns an arena and states of its own, zeroed, beside whatever sessions the program
+/// has. It runs the very code that a session runs: on CUDA the same functions with the same launches
+/// (one by one, not captured), on the CPU the same argument blocks. Which steps run, and how often, is
 /// WalkSteps' matter.
 ///
 /// Thread safety: one thread at a time.

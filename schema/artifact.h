@@ -55,13 +55,14 @@ Result<std::vector<std::byte>> Serialize(const Contents& contents);
 struct HeaderInfo {
   uint16_t major = 0, minor = 0;
   uint64_t file_bytes = 0;
-  uint64_t peak_device_bytes = 0;  ///< arena + weights
+  uint64_t peak_device_bytes = 0;  ///< arena + weights + state
   struct Section {
     SectionKind kind;
     uint64_t offset, bytes;
     Hash128 hash;
   };
   std::vector<Section> sections;
+  uint64_t required_features = 0;  ///< bits of format.h
 };
 
 /// A verified artifact. Owns private memory; immutable; safe to share between threads.

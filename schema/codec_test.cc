@@ -27,6 +27,8 @@ Program OddProgram() {
   p.arena_lower_bound = 7;
   p.buffers[0].name = "n\"a\\me\n\u00e9";
   p.buffers[1].role = Role::kState;
+  p.buffers[1].storage = Storage::kState;
+  p.state_bytes = 4096;
   p.buffers[2].role = Role::kMeta;
   p.buffers[3].shape = {0, 5};
   Step& s = p.steps[0];
@@ -44,6 +46,7 @@ Program OddProgram() {
   s.problem.inputs[0].offset = -3;
   p.images = {{"sm_90a", "nvrtc 13.0", {1, 2}, 64, 100}, {"sm_80", "", {~0ull, 3}, 0, 0}};
   p.entry_points.push_back({"second", {1, 2}, {}, 3, 4});
+  p.entry_points[1].metas = {5, 6};
   return p;
 }
 

@@ -281,6 +281,7 @@ EntryPoint DecodeEntryPoint(Decoder& d, const fb::EntryPoint& e) {
                    e.step_count(),
                    {},
                    {},
+                   {},
                    {}};
   if (e.extents() != nullptr) {
     for (const fb::OutputExtent* extent : *e.extents()) {
@@ -295,6 +296,7 @@ EntryPoint DecodeEntryPoint(Decoder& d, const fb::EntryPoint& e) {
     }
   }
   if (e.paddings() != nullptr) entry.paddings = d.List<Padding>(*e.paddings(), DecodePadding);
+  if (e.metas() != nullptr) entry.metas = d.Scalars<uint32_t>(*e.metas());
   return entry;
 }
 
@@ -311,6 +313,7 @@ Result<Program> Decode(const fb::Program& p, size_t bytes) {
   program.arena_bytes = p.arena_bytes();
   program.arena_lower_bound = p.arena_lower_bound();
   program.weights_bytes = p.weights_bytes();
+  program.state_bytes = p.state_bytes();
   program.buffers = d.List<Buffer>(*p.buffers(), DecodeBuffer);
   program.steps = d.List<Step>(*p.steps(), DecodeStep);
   program.images = d.List<Image>(*p.images(), DecodeImage);

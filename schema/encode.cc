@@ -141,8 +141,9 @@ Offset<fb::EntryPoint> EncodeEntryPoint(FlatBufferBuilder& b, const EntryPoint& 
   const auto loop_list = loops.empty() ? 0 : b.CreateVectorOfStructs(loops);
   const auto paddings =
       e.paddings.empty() ? 0 : EncodeList<fb::Padding>(b, e.paddings, EncodePadding);
+  const auto metas = e.metas.empty() ? 0 : b.CreateVector(e.metas);
   return fb::CreateEntryPoint(b, name, inputs, outputs, e.first_step, e.step_count, extent_list,
-                              loop_list, paddings);
+                              loop_list, paddings, metas);
 }
 
 Offset<fb::Metadata> EncodeMetadata(FlatBufferBuilder& b,
@@ -158,7 +159,7 @@ uint64_t SizeBound(const Program& p) {
   for (const Buffer& b : p.buffers) bytes += 256 + b.name.size();
   for (const EntryPoint& e : p.entry_points) {
     bytes += 256 + e.name.size() + 4 * (e.inputs.size() + e.outputs.size()) + 12 * e.extents.size();
-    bytes += 12 * e.loops.size();
+    bytes += 12 * e.loops.size() + 4 * e.metas.size();
     for (const Padding& q : e.paddings) bytes += 64 + 8 * q.inputs.size() + 12 * q.outputs.size();
   }
   for (const auto& [key, value] : p.metadata) bytes += 64 + key.size() + value.size();
@@ -188,9 +189,10 @@ Result<std::vector<std::byte>> EncodeProgram(const Program& p) {
   const auto images = EncodeList<fb::Image>(b, p.images, EncodeImage);
   const auto entries = EncodeList<fb::EntryPoint>(b, p.entry_points, EncodeEntryPoint);
   const auto metadata = EncodeList<fb::Metadata>(b, p.metadata, EncodeMetadata);
-  fb::FinishProgramBuffer(b, fb::CreateProgram(b, target, Byte(p.math), p.arena_bytes,
-                                               p.arena_lower_bound, p.weights_bytes, buffers, steps,
-                                               images, entries, metadata, p.guard_image));
+  fb::FinishProgramBuffer(
+      b, fb::CreateProgram(b, target, Byte(p.math), p.arena_bytes, p.arena_lower_bound,
+                           p.weights_bytes, buffers, steps, images, entries, metadata,
+                           p.guard_image, p.state_bytes));
   std::vector<std::byte> out(b.GetSize());
   std::memcpy(out.data(), b.GetBufferPointer(), out.size());
   return out;

@@ -73,6 +73,13 @@ Status CheckSection(const RawSection& s, bool newer_minor, uint32_t previous_kin
 
 }  // namespace
 
+uint64_t FeaturesOf(const Program& program) {
+  const bool metas = std::any_of(program.entry_points.begin(), program.entry_points.end(),
+                                 [](const EntryPoint& e) { return !e.metas.empty(); });
+  const bool states = std::any_of(program.buffers.begin(), program.buffers.end(), IsState);
+  return states || metas ? kFeatureState : 0;
+}
+
 uint64_t SectionAlignment(SectionKind kind) { return kind == SectionKind::kWeights ? 4096 : 64; }
 
 Result<size_t> HeaderBytes(std::span<const std::byte> first) {
@@ -98,7 +105,7 @@ Result<HeaderInfo> ParseHeader(std::span<const std::byte> prefix, uint64_t file_
   const auto h = ReadAt<RawHeader>(prefix, 0);
   if (HeaderHash(prefix) != Hash128{h.hash_low, h.hash_high}) return Bad("hash mismatch");
   AICF_RETURN_IF_ERROR(CheckFixedFields(h, file_bytes));
-  HeaderInfo info{h.major, h.minor, h.file_bytes, h.peak_device_bytes, {}};
+  HeaderInfo info{h.major, h.minor, h.file_bytes, h.peak_device_bytes, {}, h.required_features};
   uint64_t end = bytes;
   uint32_t previous = 0;
   for (uint32_t i = 0; i < h.section_count; ++i) {
@@ -123,6 +130,7 @@ std::vector<std::byte> BuildHeader(const HeaderInfo& info) {
   h.major = info.major;
   h.minor = info.minor;
   h.section_count = static_cast<uint32_t>(info.sections.size());
+  h.required_features = info.required_features;
   h.file_bytes = info.file_bytes;
   h.peak_device_bytes = info.peak_device_bytes;
   h.kernel_abi = abi::kKernelAbiVersion;

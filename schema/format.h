@@ -44,7 +44,11 @@ struct RawSection {
 };
 static_assert(sizeof(RawSection) == 40);
 
-inline constexpr uint64_t kKnownFeatures = 0;  ///< required-feature bits this reader understands
+/// Required-feature bits. A program has exactly the bits that FeaturesOf names: a reader that does
+/// not know one of them could not run it rightly.
+inline constexpr uint64_t kFeatureState = 1;  ///< states, or metas
+inline constexpr uint64_t kKnownFeatures = kFeatureState;
+uint64_t FeaturesOf(const Program& program);
 inline constexpr uint32_t kMaxSections = 64;
 inline constexpr uint64_t kMaxFileBytes = uint64_t{1} << 42;
 inline constexpr uint64_t kMaxProgramBytes = uint64_t{1} << 30;  ///< FlatBuffers end at 2 GiB

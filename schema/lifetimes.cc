@@ -29,10 +29,7 @@ class Collector {
 
   int64_t End() const { return int64_t{e_.first_step} + e_.step_count; }
 
-  uint32_t Root(uint32_t buffer) const {
-    while (p_.buffers[buffer].storage == Storage::kAlias) buffer = p_.buffers[buffer].alias_of;
-    return buffer;
-  }
+  uint32_t Root(uint32_t buffer) const { return RootOf(p_, buffer); }
 
   void Extend(uint32_t buffer, int64_t step) {
     named_[buffer] = true;
@@ -65,10 +62,8 @@ class Collector {
       Extend(b, End());
     };
     for (uint32_t b : e_.inputs) always(b);
+    for (uint32_t b : e_.metas) always(b);
     for (uint32_t b : e_.outputs) Extend(b, End());
-    for (uint32_t b = 0; b < p_.buffers.size(); ++b) {
-      if (p_.buffers[b].role == Role::kState) always(b);
-    }
   }
 
   Status AddBuffers() {

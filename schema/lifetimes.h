@@ -27,8 +27,8 @@ struct Lifetime {
 
 /// What lies in the arena while an entry point runs: its buffers in ascending order, then its
 /// workspaces by step. Inputs and metas live throughout (a caller may replay without writing them
-/// again), states too, outputs from their first writer to the end, anything else from the first to
-/// the last step that names it, and through every loop that it enters. Offsets are not read, so the
+/// again), outputs from their first writer to the end, anything else from the first to the last step
+/// that names it, and through every loop that it enters. States have a block of their own. Offsets are not read, so the
 /// program need not be placed yet.
 ///
 /// REQUIRES: `entry` is an entry point; alias chains end.

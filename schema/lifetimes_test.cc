@@ -74,16 +74,17 @@ TEST(Lifetimes, OfEachEntryPointAlone) {
   EXPECT_EQ(LiveBytes(small, p.entry_points[1]), (std::vector<uint64_t>{768, 1024, 1024}));
 }
 
-TEST(Lifetimes, StatesAndWorkspaces) {
+TEST(Lifetimes, WorkspacesAndMetasLieInTheArenaStatesDoNot) {
   ProgramBuilder b;
-  const uint32_t state = b.Add(Role::kState, "cache", DType::kF32, {100});
+  b.State("cache", {100});
+  const uint32_t meta = b.Meta("position", {100});
   const uint32_t x = b.Input("x", {4});
   const uint32_t y = b.Output("y", {4});
   b.AddStep(Elementwise(abi::ExprOp::kNeg), {x}, {y}).workspace_bytes = 300;
   const Program p = b.Finish();
   const std::vector<Lifetime> found = Of(p);
   ASSERT_EQ(found.size(), 4u);
-  EXPECT_EQ(found[0], (Lifetime{0, 1, p.buffers[state].offset, 512, {state}}));
+  EXPECT_EQ(found[0], (Lifetime{0, 1, p.buffers[meta].offset, 512, {meta}}));
   EXPECT_EQ(found[3], (Lifetime{0, 0, p.steps[0].workspace_offset, 512, {}, 0}));
 }
 

@@ -22,7 +22,7 @@ enum class Role : uint8_t {
   kInput,     ///< bound by the caller, never written by a step
   kOutput,    ///< read by the caller after a replay
   kConstant,  ///< a range of the weights section, never written
-  kState,     ///< lives across replays
+  kState,     ///< lives across replays; see Storage::kState
   kMeta,      ///< small, rewritten by the host before a replay
   kTemp,      ///< lives from its first writer to its last reader
   kCarried,   ///< a loop's state: written in full before the loop, and again during its trips
@@ -35,10 +35,15 @@ enum class Storage : uint8_t {
   kWeights,  ///< `offset` bytes into the weights section
   kAlias,  ///< exactly the bytes of buffer `alias_of` (in-place; alias_of < this buffer's index is
            ///< not required, cycles are refused)
+  /// `offset` bytes into the state block, which keeps its bytes from replay to replay and belongs
+  /// to all entry points of the program. Such a buffer is a state's value from before the replay
+  /// and is never written: a step updates the state by writing a buffer in its place (kAlias, role
+  /// kState).
+  kState,
   kCount,
 };
 
-/// Every arena and weights offset is a multiple of this.
+/// Every arena, weights and state offset is a multiple of this.
 inline constexpr uint64_t kBufferAlignment = 256;
 
 struct Buffer {
@@ -154,6 +159,9 @@ struct EntryPoint {
   /// Each inside another or apart from it, never the same range; by first step, outer ones first.
   std::vector<Loop> loops = {};
   std::vector<Padding> paddings = {};  ///< independent of each other; no axis is in two
+  /// Buffers of role kMeta, next to each other in the arena in this order, so that one copy
+  /// rewrites them all.
+  std::vector<uint32_t> metas = {};
 
   /// Outputs of the model: those that are no count.
   size_t model_outputs() const {
@@ -176,6 +184,7 @@ struct Program {
   uint64_t arena_bytes = 0;
   uint64_t arena_lower_bound = 0;  ///< largest set of bytes live at once
   uint64_t weights_bytes = 0;
+  uint64_t state_bytes = 0;  ///< of the state block; every session has one
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
   std::vector<Image> images;
@@ -186,6 +195,17 @@ struct Program {
   /// The source model's own key/value strings (class names, dictionaries), in its order.
   std::vector<std::pair<std::string, std::string>> metadata;
 };
+
+/// Whether the buffer's bytes are a state's from before the replay: a state as sessions know it.
+inline bool IsState(const Buffer& b) { return b.storage == Storage::kState; }
+
+/// The buffer at the end of an alias chain. REQUIRES: chains end.
+inline uint32_t RootOf(const Program& program, uint32_t buffer) {
+  while (program.buffers[buffer].storage == Storage::kAlias) {
+    buffer = program.buffers[buffer].alias_of;
+  }
+  return buffer;
+}
 
 /// The plan as text that parses back to an equal program (schema/program_text.cc).
 std::string ToString(const Program& program);

@@ -63,8 +63,13 @@ Status ReadPlace(Scanner& in, Buffer& b) {
     b.storage = Storage::kAlias;
     return ReadField(in, "%", b.alias_of);
   }
-  b.storage = in.Accept("weights") ? Storage::kWeights : Storage::kArena;
-  if (b.storage == Storage::kArena) AICF_RETURN_IF_ERROR(in.Expect("arena"));
+  if (in.Accept("weights")) {
+    b.storage = Storage::kWeights;
+  } else if (in.Accept("state")) {
+    b.storage = Storage::kState;
+  } else {
+    AICF_RETURN_IF_ERROR(in.Expect("arena"));
+  }
   return ReadField(in, "+", b.offset);
 }
 
@@ -230,6 +235,7 @@ Result<EntryPoint> ReadEntry(Scanner& in) {
   AICF_RETURN_IF_ERROR(ReadInt(in, e.step_count));
   AICF_RETURN_IF_ERROR(ReadRefs(in, "in", e.inputs));
   AICF_RETURN_IF_ERROR(ReadRefs(in, "out", e.outputs));
+  if (in.Peek("meta[")) AICF_RETURN_IF_ERROR(ReadRefs(in, "meta", e.metas));
   while (in.Peek("extent")) {
     OutputExtent x;
     AICF_RETURN_IF_ERROR(ReadField(in, "extent", x.output));
@@ -263,7 +269,8 @@ Status ReadFirstLine(Scanner& in, Program& p) {
   p.math = *mode;
   AICF_RETURN_IF_ERROR(ReadField(in, "arena=", p.arena_bytes));
   AICF_RETURN_IF_ERROR(ReadField(in, "lower=", p.arena_lower_bound));
-  return ReadField(in, "weights=", p.weights_bytes);
+  AICF_RETURN_IF_ERROR(ReadField(in, "weights=", p.weights_bytes));
+  return in.Peek("state=") ? ReadField(in, "state=", p.state_bytes) : OkStatus();
 }
 
 template <class T>

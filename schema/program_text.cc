@@ -4,7 +4,9 @@
 //   buffer %2 "%2" f32 1x3 temp alias %1 12
 //   image "sm_90a" "nvrtc 13.0" x<hash> +0 4096
 //   step "cpu.elementwise.ref" from["relu_1"] in[%0] out[%2] packed=0 work=0+0 { <problem> }
-//   entry "main" steps 0 1 in[%0] out[%2]       then " extent 0 axis 1 count 2" per OutputExtent
+//   buffer %3 "h" f32 1x3 state state+0 12      and, in its place, "h_next" ... state alias %3 12
+//   entry "main" steps 0 1 in[%0] out[%2]       then " meta[%4]" where there are metas,
+//   " extent 0 axis 1 count 2" per OutputExtent
 //   and " loop 3 2 while %4" per Loop: two steps from step 3 on
 // Fields of one backend follow a step's problem only where they are not at their defaults:
 //   launch 1,1,1 128,1,1 1,1,1 shared=0   image=0 symbol="..."   algorithm=<hex> library=130000
@@ -31,7 +33,8 @@ std::string Names(const std::vector<std::string>& names) {
 std::string Triple(const uint32_t (&v)[3]) { return StrCat(v[0], ",", v[1], ",", v[2]); }
 
 std::string ToText(const Buffer& b, size_t index) {
-  static constexpr std::string_view kPlaces[] = {"arena+", "weights+", "alias %"};
+  static constexpr std::string_view kPlaces[] = {"arena+", "weights+", "alias %",
+                                                "state+"};
   const std::string place =
       StrCat(kPlaces[static_cast<int>(b.storage)],
              b.storage == Storage::kAlias ? std::to_string(b.alias_of) : Signed(b.offset));
@@ -120,13 +123,16 @@ std::string_view RoleName(Role role) {
 std::string ToString(const Program& p) {
   std::string out = StrCat("program target=", Quote(p.target), " math=", abi::MathModeName(p.math),
                            " arena=", Signed(p.arena_bytes), " lower=", Signed(p.arena_lower_bound),
-                           " weights=", Signed(p.weights_bytes), "\n");
+                           " weights=", Signed(p.weights_bytes));
+  if (p.state_bytes != 0) out += StrCat(" state=", Signed(p.state_bytes));
+  out += "\n";
   for (size_t i = 0; i < p.buffers.size(); ++i) out += ToText(p.buffers[i], i);
   for (const Image& i : p.images) out += ToText(i);
   for (const Step& s : p.steps) out += ToText(s);
   for (const EntryPoint& e : p.entry_points) {
     out += StrCat("entry ", Quote(e.name), " steps ", e.first_step, " ", e.step_count, " in",
                   Refs(e.inputs), " out", Refs(e.outputs));
+    if (!e.metas.empty()) out += StrCat(" meta", Refs(e.metas));
     for (const OutputExtent& x : e.extents) {
       out += StrCat(" extent ", x.output, " axis ", x.axis, " count ", x.count);
     }

@@ -134,6 +134,11 @@ class ArtifactReader {
       return Error(Code::kBadArtifact, "header: peak device memory ",
                    artifact_->header_.peak_device_bytes, ", the program needs ", peak);
     }
+    if (artifact_->header_.required_features != FeaturesOf(program)) {
+      return Error(Code::kBadArtifact, "header: required features ",
+                   artifact_->header_.required_features, ", the program needs ",
+                   FeaturesOf(program));
+    }
     AICF_RETURN_IF_ERROR(CheckGoldenSection(program, artifact_->bytes(SectionKind::kGolden)));
     return CheckSections(program, artifact_->weights(), artifact_->images());
   }

@@ -8,8 +8,9 @@ namespace aicf::schema {
 
 Result<uint64_t> PeakDeviceBytes(const Program& program) {
   uint64_t peak = 0;
-  if (!CheckedAdd(program.arena_bytes, program.weights_bytes, &peak)) {
-    return Error(Code::kBadArtifact, "arena and weights together overflow");
+  if (!CheckedAdd(program.arena_bytes, program.weights_bytes, &peak) ||
+      !CheckedAdd(peak, program.state_bytes, &peak)) {
+    return Error(Code::kBadArtifact, "arena, weights and state together overflow");
   }
   return peak;
 }

@@ -62,6 +62,7 @@ Result<std::vector<std::byte>> Serialize(const Contents& contents) {
   info.major = kFormatMajor;
   info.minor = kFormatMinor;
   AICF_ASSIGN_OR_RETURN(info.peak_device_bytes, PeakDeviceBytes(contents.program));
+  info.required_features = FeaturesOf(contents.program);
   const std::vector<Part> parts = PartsOf(contents, program);
   for (const Part& p : parts) {
     info.sections.push_back({p.kind, 0, p.bytes.size(), HashBytes(p.bytes)});

@@ -34,7 +34,9 @@ class ProgramBuilder {
     b.shape = shape;
     b.role = role;
     b.bytes = static_cast<uint64_t>(ElementCount(shape).value_or(0) * DTypeBytes(dtype));
-    b.storage = role == Role::kConstant ? Storage::kWeights : Storage::kArena;
+    b.storage = Storage::kArena;
+    if (role == Role::kConstant) b.storage = Storage::kWeights;
+    if (role == Role::kState) b.storage = Storage::kState;
     program_.buffers.push_back(std::move(b));
     return static_cast<uint32_t>(program_.buffers.size() - 1);
   }
@@ -46,6 +48,19 @@ class ProgramBuilder {
   }
   uint32_t Constant(std::string name, const Dims& shape, DType dtype = DType::kF32) {
     return Add(Role::kConstant, std::move(name), dtype, shape);
+  }
+  uint32_t State(std::string name, const Dims& shape, DType dtype = DType::kF32) {
+    return Add(Role::kState, std::move(name), dtype, shape);
+  }
+  /// The state's value from now on, in its place.
+  uint32_t Update(std::string name, uint32_t state) {
+    const Buffer before = program_.buffers[state];
+    const uint32_t next = Add(Role::kState, std::move(name), before.dtype, before.shape);
+    MakeAlias(next, state);
+    return next;
+  }
+  uint32_t Meta(std::string name, const Dims& shape, DType dtype = DType::kF32) {
+    return Add(Role::kMeta, std::move(name), dtype, shape);
   }
   uint32_t Temp(const Dims& shape, DType dtype = DType::kF32) {
     return Add(Role::kTemp, StrCat("%", program_.buffers.size()), dtype, shape);
@@ -90,10 +105,13 @@ class ProgramBuilder {
     e.step_count = static_cast<uint32_t>(p.steps.size());
     for (uint32_t i = 0; i < p.buffers.size(); ++i) {
       Buffer& b = p.buffers[i];
-      if (b.role == Role::kInput || b.role == Role::kMeta) e.inputs.push_back(i);
+      if (b.role == Role::kInput) e.inputs.push_back(i);
+      if (b.role == Role::kMeta) e.metas.push_back(i);
       if (b.role == Role::kOutput) e.outputs.push_back(i);
       if (b.storage == Storage::kAlias) continue;
-      uint64_t& end = b.storage == Storage::kWeights ? p.weights_bytes : p.arena_bytes;
+      uint64_t& end = b.storage == Storage::kWeights ? p.weights_bytes
+                      : b.storage == Storage::kState ? p.state_bytes
+                                                     : p.arena_bytes;
       b.offset = RoundUp(end, kBufferAlignment);
       end = b.offset + b.bytes;
     }
@@ -372,8 +390,10 @@ inline std::vector<std::byte> FileAround(std::span<const std::byte> program,
   HeaderInfo info{kFormatMajor,
                   kFormatMinor,
                   0,
-                  contents.program.arena_bytes + contents.program.weights_bytes,
-                  {}};
+                  contents.program.arena_bytes + contents.program.weights_bytes +
+                      contents.program.state_bytes,
+                  {},
+                  FeaturesOf(contents.program)};
   info.sections.push_back({SectionKind::kProgram, 0, program.size(), {}});
   if (!contents.weights.empty()) {
     info.sections.push_back({SectionKind::kWeights, 0, contents.weights.size(), {}});

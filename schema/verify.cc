@@ -39,6 +39,8 @@ Status VerifyProgram(const Program& program) {
   AICF_RETURN_IF_ERROR(VerifyStorage(context));
   AICF_RETURN_IF_ERROR(VerifySteps(context));
   AICF_RETURN_IF_ERROR(VerifyOrder(context));
+  AICF_RETURN_IF_ERROR(VerifyState(context));
+  AICF_RETURN_IF_ERROR(VerifyMetas(context));
   return VerifyMemory(context);
 }
 

@@ -54,60 +54,6 @@ Status CheckBuffer(const Program& p, uint32_t index) {
   return OkStatus();
 }
 
-// One direction of an entry point's interface: indices, roles, unique names.
-Status CheckInterface(const Program& p, const std::vector<uint32_t>& list, bool inputs) {
-  std::set<std::string_view> names;
-  for (uint32_t index : list) {
-    if (index >= p.buffers.size()) {
-      return Error(Code::kBadArtifact, inputs ? "input" : "output", " buffer ", index, " of ",
-                   p.buffers.size());
-    }
-    const Role role = p.buffers[index].role;
-    const bool fits = inputs ? role == Role::kInput || role == Role::kMeta : role == Role::kOutput;
-    if (!fits) {
-      return Error(Code::kBadArtifact, Describe(p, index), ": a ", RoleName(role), " is listed as ",
-                   inputs ? "an input" : "an output");
-    }
-    if (p.buffers[index].name.empty() || !names.insert(p.buffers[index].name).second) {
-      return Error(Code::kBadArtifact, Describe(p, index), ": empty or repeated ",
-                   inputs ? "input" : "output", " name");
-    }
-  }
-  return OkStatus();
-}
-
-// Counts stand behind the model's outputs and are nothing else; each is one i64.
-Status CheckExtents(const Program& p, const EntryPoint& e) {
-  const size_t model = e.model_outputs();
-  std::vector<bool> counted(e.outputs.size(), false);
-  for (size_t i = 0; i < e.extents.size(); ++i) {
-    const OutputExtent& x = e.extents[i];
-    if (x.output >= model || (i > 0 && x.output <= e.extents[i - 1].output)) {
-      return Error(Code::kBadArtifact, "extent ", i, " names output ", x.output, " of ", model,
-                   ", expected each at most once, ascending");
-    }
-    const Buffer& output = p.buffers[e.outputs[x.output]];
-    if (x.axis >= static_cast<uint32_t>(output.shape.rank())) {
-      return Error(Code::kBadArtifact, Describe(p, e.outputs[x.output]), ": extent of axis ", x.axis,
-                   " outside rank ", output.shape.rank());
-    }
-    if (x.count >= e.outputs.size()) {
-      return Error(Code::kBadArtifact, "count ", x.count, " of ", e.outputs.size(), " outputs");
-    }
-    const Buffer& count = p.buffers[e.outputs[x.count]];
-    if (count.dtype != DType::kI64 || count.bytes != 8) {
-      return Error(Code::kBadArtifact, Describe(p, e.outputs[x.count]), ": a count of ",
-                   count.bytes, " bytes of ", DTypeName(count.dtype), ", expected one i64");
-    }
-    counted[x.count] = true;
-  }
-  for (size_t o = model; o < counted.size(); ++o) {
-    if (counted[o]) continue;
-    return Error(Code::kBadArtifact, Describe(p, e.outputs[o]), ": behind the counts, but is none");
-  }
-  return OkStatus();
-}
-
 // Ranges, and what they test.
 Result<LoopTree> CheckLoops(const Program& p, const EntryPoint& e) {
   for (const Loop& loop : e.loops) {
@@ -122,76 +68,6 @@ Result<LoopTree> CheckLoops(const Program& p, const EntryPoint& e) {
                  ", expected one carried bool");
   }
   return LoopTree::Build(e);
-}
-
-// What an axis of the interface is named for, once: two paddings of one axis would contradict.
-using Axes = std::set<std::pair<uint32_t, uint32_t>>;
-
-Status CheckPaddedInputs(const Program& p, const EntryPoint& e, const Padding& padding, Axes& seen,
-                         uint64_t* extent) {
-  for (size_t i = 0; i < padding.inputs.size(); ++i) {
-    const PaddedInput& x = padding.inputs[i];
-    if (x.input >= e.inputs.size()) {
-      return Error(Code::kBadArtifact, "padding of input ", x.input, " of ", e.inputs.size());
-    }
-    const Buffer& b = p.buffers[e.inputs[x.input]];
-    if (x.axis >= static_cast<uint32_t>(b.shape.rank())) {
-      return Error(Code::kBadArtifact, Describe(p, e.inputs[x.input]), ": padding of axis ", x.axis,
-                   " outside rank ", b.shape.rank());
-    }
-    const auto found = static_cast<uint64_t>(b.shape[static_cast<int>(x.axis)]);
-    if (i == 0) *extent = found;
-    const bool ascending =
-        i == 0 || std::pair(padding.inputs[i - 1].input, padding.inputs[i - 1].axis) <
-                      std::pair(x.input, x.axis);
-    if (found != *extent || !ascending || !seen.emplace(x.input, x.axis).second) {
-      return Error(Code::kBadArtifact, Describe(p, e.inputs[x.input]), ": padding of axis ", x.axis,
-                   " with extent ", found, ", expected each axis once, ascending, of extent ",
-                   *extent);
-    }
-  }
-  return OkStatus();
-}
-
-Status CheckPaddedOutputs(const Program& p, const EntryPoint& e, const Padding& padding, Axes& seen,
-                          uint64_t extent) {
-  for (size_t i = 0; i < padding.outputs.size(); ++i) {
-    const PaddedOutput& x = padding.outputs[i];
-    if (x.output >= e.model_outputs()) {
-      return Error(Code::kBadArtifact, "padding shrinks output ", x.output, " of ",
-                   e.model_outputs());
-    }
-    const Buffer& b = p.buffers[e.outputs[x.output]];
-    const bool axis = x.axis < static_cast<uint32_t>(b.shape.rank());
-    const bool ascending =
-        i == 0 || std::pair(padding.outputs[i - 1].output, padding.outputs[i - 1].axis) <
-                      std::pair(x.output, x.axis);
-    if (!axis || !ascending || !seen.emplace(x.output, x.axis).second) {
-      return Error(Code::kBadArtifact, Describe(p, e.outputs[x.output]), ": padding shrinks axis ",
-                   x.axis, " of rank ", b.shape.rank(), ", expected each axis once, ascending");
-    }
-    const auto found = static_cast<uint64_t>(b.shape[static_cast<int>(x.axis)]);
-    if (x.factor == 0 || extent - padding.min > found / x.factor) {
-      return Error(Code::kBadArtifact, Describe(p, e.outputs[x.output]), ": axis ", x.axis, " of ",
-                   found, " positions loses ", x.factor, " for each of ", extent - padding.min);
-    }
-  }
-  return OkStatus();
-}
-
-Status CheckPaddings(const Program& p, const EntryPoint& e) {
-  Axes inputs, outputs;
-  for (size_t i = 0; i < e.paddings.size(); ++i) {
-    const Padding& padding = e.paddings[i];
-    uint64_t extent = 0;
-    AICF_RETURN_IF_ERROR(CheckPaddedInputs(p, e, padding, inputs, &extent));
-    if (padding.inputs.empty() || padding.min < 1 || padding.min >= extent) {
-      return Error(Code::kBadArtifact, "padding ", i, " from ", padding.min, " to ", extent,
-                   " positions of ", padding.inputs.size(), " inputs");
-    }
-    AICF_RETURN_IF_ERROR(CheckPaddedOutputs(p, e, padding, outputs, extent));
-  }
-  return OkStatus();
 }
 
 // Entry points cut the steps into consecutive ranges: no step is in two or in none of them.
@@ -213,10 +89,7 @@ Status CheckEntryPoints(VerifyContext& context) {
     const auto in_entry = [&](const Status& s) {
       return s.WithContext(StrCat("entry point '", e.name, "'"));
     };
-    AICF_RETURN_IF_ERROR(in_entry(CheckInterface(p, e.inputs, true)));
-    AICF_RETURN_IF_ERROR(in_entry(CheckInterface(p, e.outputs, false)));
-    AICF_RETURN_IF_ERROR(in_entry(CheckExtents(p, e)));
-    AICF_RETURN_IF_ERROR(in_entry(CheckPaddings(p, e)));
+    AICF_RETURN_IF_ERROR(in_entry(VerifyInterface(p, e)));
     Result<LoopTree> loops = CheckLoops(p, e);
     if (!loops.ok()) return in_entry(loops.status());
     context.loops.push_back(*std::move(loops));
@@ -226,22 +99,37 @@ Status CheckEntryPoints(VerifyContext& context) {
                " steps belong to no entry point");
 }
 
+uint64_t SizeOf(const Program& p, Storage space) {
+  if (space == Storage::kState) return p.state_bytes;
+  return space == Storage::kWeights ? p.weights_bytes : p.arena_bytes;
+}
+
+std::string_view NameOf(Storage space) {
+  if (space == Storage::kState) return "state block";
+  return space == Storage::kWeights ? "weights" : "arena";
+}
+
+// Constants, and only they, lie in the weights; states, and only they, in the state block.
+Storage SpaceFor(Role role) {
+  if (role == Role::kState) return Storage::kState;
+  return role == Role::kConstant ? Storage::kWeights : Storage::kArena;
+}
+
 Status PlaceDirect(const Program& p, uint32_t index, Placement& placement) {
   const Buffer& b = p.buffers[index];
-  const bool weights = b.storage == Storage::kWeights;
-  const uint64_t size = weights ? p.weights_bytes : p.arena_bytes;
+  const uint64_t size = SizeOf(p, b.storage);
   if (b.offset % kBufferAlignment != 0) {
     return Error(Code::kBadArtifact, Describe(p, index), ": offset ", b.offset,
                  " is not a multiple of ", kBufferAlignment);
   }
   if (!InRange(b.offset, b.bytes, size)) {
     return Error(Code::kBadArtifact, Describe(p, index), ": ", b.bytes, " bytes at ", b.offset,
-                 " leave the ", weights ? "weights" : "arena", " of ", size);
+                 " leave the ", NameOf(b.storage), " of ", size);
   }
   if (b.alias_of != 0) {
     return Error(Code::kBadArtifact, Describe(p, index), ": alias_of without alias storage");
   }
-  placement = {b.offset, b.offset + b.bytes, index, weights};
+  placement = {b.offset, b.offset + b.bytes, index, b.storage};
   return OkStatus();
 }
 
@@ -300,6 +188,7 @@ Status VerifyCounts(VerifyContext& context) {
   AICF_RETURN_IF_ERROR(CheckCountLimits(p.steps.size(), p.buffers.size(), p.entry_points.size()));
   AICF_RETURN_IF_ERROR(CheckLimit("arena bytes", p.arena_bytes, kMaxMemoryBytes));
   AICF_RETURN_IF_ERROR(CheckLimit("weights bytes", p.weights_bytes, kMaxMemoryBytes));
+  AICF_RETURN_IF_ERROR(CheckLimit("state bytes", p.state_bytes, kMaxMemoryBytes));
   AICF_RETURN_IF_ERROR(CheckTarget(context));
   if (p.arena_lower_bound > p.arena_bytes) {
     return Error(Code::kBadArtifact, "program: arena of ", p.arena_bytes,
@@ -315,10 +204,10 @@ Status VerifyStorage(VerifyContext& context) {
   std::vector<Mark> marks(p.buffers.size(), Mark::kNew);
   for (uint32_t i = 0; i < p.buffers.size(); ++i) {
     AICF_RETURN_IF_ERROR(PlaceChain(context, marks, i));
-    const bool constant = p.buffers[i].role == Role::kConstant;
-    if (constant != context.placements[i].weights) {
+    const Storage space = context.placements[i].space;
+    if (space != SpaceFor(p.buffers[i].role)) {
       return Error(Code::kBadArtifact, Describe(p, i), ": a ", RoleName(p.buffers[i].role),
-                   " stored in the ", constant ? "arena" : "weights");
+                   " stored in the ", NameOf(space));
     }
   }
   return OkStatus();

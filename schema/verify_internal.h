@@ -15,10 +15,10 @@ namespace aicf::schema {
 
 /// Where a buffer's bytes are once aliases are followed.
 struct Placement {
-  uint64_t begin = 0;  ///< bytes into arena or weights
+  uint64_t begin = 0;  ///< bytes into arena, weights or state block
   uint64_t end = 0;
   uint32_t root = 0;  ///< the buffer at the end of the alias chain
-  bool weights = false;
+  Storage space = Storage::kArena;  ///< which of the three; never kAlias
 };
 
 struct VerifyContext {
@@ -31,12 +31,18 @@ struct VerifyContext {
 
 /// Limits, target, I/O lists, buffers' bytes, partition of the steps, loops. Fills `device`, `loops`.
 Status VerifyCounts(VerifyContext& context);
+/// An entry point's lists of tensors, extents and paddings; part of VerifyCounts.
+Status VerifyInterface(const Program& program, const EntryPoint& entry);
 /// Offsets, alias chains. Fills `placements`.
 Status VerifyStorage(VerifyContext& context);
 /// Every step by itself. Fills `kernels`.
 Status VerifySteps(VerifyContext& context);
 /// Definition before use, roles, complete writes; per entry point.
 Status VerifyOrder(const VerifyContext& context);
+/// States: their block, and per entry point that no old value is read after it was overwritten.
+Status VerifyState(const VerifyContext& context);
+/// Metas: next to each other, per entry point.
+Status VerifyMetas(const VerifyContext& context);
 /// Bytes live at once, per entry point; the arena's size.
 Status VerifyMemory(const VerifyContext& context);
 

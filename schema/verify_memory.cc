@@ -31,7 +31,6 @@ class MemoryVerifier {
       : c_(c), p_(c.program), lives_(p_.buffers.size()) {}
 
   Status Run() {
-    AICF_RETURN_IF_ERROR(CheckStates());
     for (size_t i = 0; i < p_.entry_points.size(); ++i) {
       const EntryPoint& e = p_.entry_points[i];
       loops_ = &c_.loops[i];
@@ -52,36 +51,12 @@ class MemoryVerifier {
                  " overlap while both are live at step ", step);
   }
 
-  // States are live in every entry point, so they are compared among themselves once and kept
-  // sorted.
-  Status CheckStates() {
-    for (uint32_t b = 0; b < p_.buffers.size(); ++b) {
-      if (p_.buffers[b].role == Role::kState && p_.buffers[b].bytes != 0) {
-        states_.push_back(RangeOf(b, 0, 0));
-      }
-    }
-    std::sort(states_.begin(), states_.end(),
-              [](const Range& x, const Range& y) { return x.begin < y.begin; });
-    for (size_t i = 1; i < states_.size(); ++i) {
-      if (states_[i].begin < states_[i - 1].end) return Overlap(states_[i - 1], states_[i], 0);
-    }
-    return OkStatus();
-  }
-
-  Status CheckAgainstStates(const Range& r) const {
-    const auto after = std::lower_bound(states_.begin(), states_.end(), r.end,
-                                        [](const Range& s, uint64_t end) { return s.begin < end; });
-    if (after == states_.begin() || std::prev(after)->end <= r.begin) return OkStatus();
-    return Overlap(*std::prev(after), r, std::max<int64_t>(r.first, 0));
-  }
-
   Range RangeOf(uint32_t b, int64_t first, int64_t last) const {
     return {first, last, c_.placements[b].begin, c_.placements[b].end, b};
   }
 
   void Touch(uint32_t b, int64_t step) {
-    const Role role = p_.buffers[b].role;
-    if (role == Role::kConstant || role == Role::kState || p_.buffers[b].bytes == 0) return;
+    if (c_.placements[b].space != Storage::kArena || p_.buffers[b].bytes == 0) return;
     Life& life = lives_[b];
     if (life.epoch != epoch_) {
       life = {epoch_, step, step};
@@ -97,9 +72,11 @@ class MemoryVerifier {
     ++epoch_;
     touched_.clear();
     ranges_.clear();
-    for (uint32_t b : e.inputs) {
-      Touch(b, before);
-      Touch(b, after);
+    for (const std::vector<uint32_t>* list : {&e.inputs, &e.metas}) {
+      for (uint32_t b : *list) {
+        Touch(b, before);
+        Touch(b, after);
+      }
     }
     for (int64_t i = e.first_step; i < after; ++i) {
       const Step& s = p_.steps[i];
@@ -131,7 +108,6 @@ class MemoryVerifier {
     size_t expired = 0;
     for (uint32_t i = 0; i < ranges_.size(); ++i) {
       for (; ranges_[by_last[expired]].last < ranges_[i].first; ++expired) Expire(by_last[expired]);
-      AICF_RETURN_IF_ERROR(CheckAgainstStates(ranges_[i]));
       AICF_RETURN_IF_ERROR(Insert(i));
     }
     return OkStatus();
@@ -186,7 +162,7 @@ class MemoryVerifier {
   Status CheckArena() const {
     uint64_t used = 0;
     for (const Placement& place : c_.placements) {
-      if (!place.weights && place.begin != place.end) used = std::max(used, place.end);
+      if (place.space == Storage::kArena && place.begin != place.end) used = std::max(used, place.end);
     }
     for (const Step& s : p_.steps) {
       if (s.workspace_bytes != 0) used = std::max(used, s.workspace_offset + s.workspace_bytes);
@@ -204,7 +180,6 @@ class MemoryVerifier {
   std::vector<Life> lives_;
   std::vector<uint32_t> touched_;
   std::vector<Range> ranges_;
-  std::vector<Range> states_;          // sorted by begin
   std::map<uint64_t, uint32_t> live_;  // begin -> index into ranges_; never overlapping
   const LoopTree* loops_ = nullptr;    // of the entry point at hand
   uint32_t epoch_ = 0;

@@ -199,53 +199,36 @@ TEST(VerifyMemoryTest, ChainsOfAliases) {
   ExpectRefused(p, "overlap");
 }
 
-// Two entry points: state is shared, temps are not.
+// Two entry points with temps of their own.
 Program TwoEntries() {
   ProgramBuilder b;
   const uint32_t x = b.Input("x", {64});
-  const uint32_t state = b.Add(Role::kState, "cache", DType::kF32, {64});
   const uint32_t y = b.Output("y", {64});
   const uint32_t t = b.Temp({64});
   const uint32_t z = b.Output("z", {64});
-  b.AddStep(Elementwise(kNeg), {x}, {state});
-  b.AddStep(Elementwise(abi::ExprOp::kAdd), {x, state}, {y});
+  b.AddStep(Elementwise(kNeg), {x}, {y});
   b.AddStep(Elementwise(kNeg), {x}, {t});
   b.AddStep(Elementwise(kNeg), {t}, {z});
   Program p = b.Finish();
-  p.entry_points = {{"fill", {x}, {y}, 0, 2}, {"use", {x}, {z}, 2, 2}};
+  p.entry_points = {{"one", {x}, {y}, 0, 1}, {"two", {x}, {z}, 1, 2}};
   return p;
 }
 
-TEST(VerifyMemoryTest, StateLivesInEveryEntryPoint) {
+TEST(VerifyMemoryTest, EntryPointsShareTheArena) {
   Program p = TwoEntries();
   ExpectAccepted(p);
-  p.buffers[3].offset = p.buffers[1].offset;  // a temp of the other entry point
-  ExpectRefused(p, "buffer 1 \"cache\"");
-  p = TwoEntries();
-  p.buffers[4].offset = p.buffers[2].offset;  // outputs of different entry points may share
-  p.buffers[3].offset = p.buffers[2].offset + 256;
+  p.buffers[2].offset = p.buffers[1].offset;  // an output of the other entry point
+  p.buffers[3].offset = p.buffers[1].offset + 256;
   p.arena_bytes = p.buffers[3].offset + 256;
   ExpectAccepted(p);
-  p.steps[3].inputs[0] = 2;  // written by the other entry point only
-  ExpectRefused(p, "entry point \"use\": step 3");
-}
-
-TEST(VerifyMemoryTest, StateMayBeUpdatedInPlace) {
-  ProgramBuilder b;
-  const uint32_t x = b.Input("x", {64});
-  const uint32_t state = b.Add(Role::kState, "cache", DType::kF32, {64});
-  b.AddStep(Elementwise(abi::ExprOp::kAdd), {x, state}, {state});
-  Program p = b.Finish();
-  ExpectAccepted(p);
-  p.steps[0].problem.inputs[1].strides = {-1};
-  p.steps[0].problem.inputs[1].offset = 63;
-  ExpectRefused(p, "which the kernel does not allow");
+  p.steps[2].inputs[0] = 1;  // written by the other entry point only
+  ExpectRefused(p, "entry point \"two\": step 2");
 }
 
 TEST(VerifyMemoryTest, OutputsOfOneStepStayApart) {
   ProgramBuilder b;
   const uint32_t x = b.Input("x", {32});
-  const uint32_t state = b.Add(Role::kState, "cache", DType::kF32, {64});
+  const uint32_t state = b.Update("next", b.State("cache", {64}));
   abi::Problem two = Elementwise(kNeg);
   two.epilogue.results.push_back(two.epilogue.results[0]);
   two.outputs = {{DType::kF32, {32}, {1}, 0}, {DType::kF32, {32}, {1}, 32}};
@@ -253,19 +236,7 @@ TEST(VerifyMemoryTest, OutputsOfOneStepStayApart) {
   Program p = b.Finish();
   ExpectAccepted(p);
   p.steps[0].problem.outputs[1].offset = 31;
-  ExpectRefused(p, "outputs 0 and 1 overlap in buffer 1");
-}
-
-TEST(VerifyMemoryTest, StatesStayApart) {
-  ProgramBuilder b;
-  const uint32_t one = b.Add(Role::kState, "one", DType::kF32, {64});
-  b.Add(Role::kState, "two", DType::kF32, {64});
-  const uint32_t y = b.Output("y", {64});
-  b.AddStep(Elementwise(kNeg), {one}, {y});
-  Program p = b.Finish();
-  ExpectAccepted(p);
-  p.buffers[1].offset = 0;
-  ExpectRefused(p, "buffer 1 \"two\"");
+  ExpectRefused(p, "outputs 0 and 1 overlap in buffer 2");
 }
 
 TEST(VerifyMemoryTest, EmptyBuffersOccupyNothing) {

@@ -53,6 +53,7 @@ class OrderVerifier {
     ++epoch_;
     writes_.clear();
     for (uint32_t b : e.inputs) At(b).listed = true;
+    for (uint32_t b : e.metas) At(b).listed = true;
     current_ = LoopTree::kNone;
     size_t next = 0;
     for (uint32_t i = e.first_step; i < e.first_step + e.step_count; ++i) {
@@ -108,7 +109,7 @@ class OrderVerifier {
     Track& t = At(b);
     switch (p_.buffers[b].role) {
       case Role::kConstant:
-      case Role::kState:
+      case Role::kState:  // never undefined; see VerifyState
         return OkStatus();
       case Role::kInput:
       case Role::kMeta:
@@ -126,7 +127,11 @@ class OrderVerifier {
 
   Status RecordWrite(uint32_t step, uint32_t b, const abi::View& view) {
     const Role role = p_.buffers[b].role;
-    if (role == Role::kState) return OkStatus();
+    if (IsState(p_.buffers[b])) {
+      return Error(Code::kBadArtifact, "writes ", Describe(p_, b),
+                   ", a state's old value, instead of a buffer in its place");
+    }
+    if (role == Role::kState) return OkStatus();  // see VerifyState
     if (role == Role::kCarried) return RecordCarried(step, b, view);
     if (role != Role::kTemp && role != Role::kOutput) {
       return Error(Code::kBadArtifact, "writes ", Describe(p_, b), ", a ", RoleName(role));

@@ -41,7 +41,7 @@ inline Result<schema::Contents> PlanOf(const ir::Graph& model, const ShapeMap& s
   context.decisions = &log;
   PassRunner runner(options.passes);
   AICF_ASSIGN_OR_RETURN(const ir::Graph graph, PrepareGraph(model, options, runner, context));
-  AICF_ASSIGN_OR_RETURN(const ir::Lowered lowered, Lower(graph, runner, context));
+  AICF_ASSIGN_OR_RETURN(const ir::Lowered lowered, Lower(graph, options, runner, context));
   return MakePlan(lowered, options, context);
 }
 

@@ -285,7 +285,7 @@ bool Finder::LowerNodes(const ir::Graph& graph, PassContext& context) {
 }
 
 Status Finder::ChooseAll(const ir::Graph& graph, PassRunner& runner, PassContext& context) {
-  AICF_ASSIGN_OR_RETURN(const ir::Lowered lowered, Lower(graph, runner, context));
+  AICF_ASSIGN_OR_RETURN(const ir::Lowered lowered, Lower(graph, options_, runner, context));
   for (const KernelGap& gap : FindKernelGaps(lowered, options_, context)) {
     const std::string subject = StrCat(gap.family, " step");
     const size_t place = gap.nodes.empty() ? 0 : PlaceOfSource(gap.nodes[0]);

@@ -121,11 +121,10 @@ class Attacher {
   Status AddComputed(const EntryPoint& entry, schema::GoldenSample& sample) {
     sample.origin = schema::GoldenOrigin::kReference;
     std::vector<ir::Tensor> inputs;
-    for (const schema::GoldenTensor& t : sample.inputs) {
-      inputs.emplace_back(t.dtype, t.shape, t.data, nullptr);
-    }
-    AICF_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs,
-                          Interpret(*lowered_[sample.entry], inputs));
+    const ir::Lowered& lowered = *lowered_[sample.entry];
+    for (ir::BufferId b : lowered.inputs) inputs.push_back(InputOf(lowered.buffers[b], sample));
+    AICF_ASSIGN_OR_RETURN(std::vector<ir::Tensor> outputs, Interpret(lowered, inputs));
+    DropStates(lowered, outputs);
     for (size_t o = 0; o < entry.model_outputs(); ++o) {
       const schema::OutputExtent* extent = entry.ExtentOf(o);
       computed_.push_back(extent == nullptr ? outputs[o]
@@ -134,6 +133,26 @@ class Attacher {
       sample.outputs.push_back(As(program_.buffers[entry.outputs[o]], computed_.back()));
     }
     return OkStatus();
+  }
+
+  /// As the sample has it; a state is zero, as in a fresh session.
+  static ir::Tensor InputOf(const ir::LoweredBuffer& input, const schema::GoldenSample& sample) {
+    for (const schema::GoldenTensor& t : sample.inputs) {
+      if (t.name == input.name) return {t.dtype, t.shape, t.data, nullptr};
+    }
+    const int64_t bytes = *ElementCount(input.shape) * DTypeBytes(input.dtype);
+    return ir::Tensor::Own(input.dtype, input.shape,
+                           std::vector<std::byte>(static_cast<size_t>(bytes)));
+  }
+
+  /// The outputs that the entry point has.
+  static void DropStates(const ir::Lowered& lowered, std::vector<ir::Tensor>& outputs) {
+    size_t o = 0;
+    std::erase_if(outputs, [&](const ir::Tensor&) {
+      const ir::BufferId b = lowered.outputs[o++];
+      return std::ranges::any_of(lowered.states,
+                                 [b](const ir::LoweredState& s) { return s.present == b; });
+    });
   }
 
   /// The first `count` positions along an axis.

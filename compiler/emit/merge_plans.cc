@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "compiler/emit/weights.h"
+#include "compiler/select/memory.h"
 #include "schema/verify.h"
 
 namespace aicf {
@@ -28,7 +29,8 @@ class Merger {
     return OkStatus();
   }
 
-  schema::Contents Take(schema::Program& first) {
+  Result<schema::Contents> Take(schema::Program& first) {
+    AICF_RETURN_IF_ERROR(PlanStates(program_));
     program_.target = std::move(first.target);
     program_.math = first.math;
     program_.metadata = std::move(first.metadata);
@@ -47,11 +49,11 @@ class Merger {
     buffer_map_.assign(from.buffers.size(), 0);
     for (size_t b = 0; b < from.buffers.size(); ++b) {
       schema::Buffer buffer = from.buffers[b];
-      if (buffer.role == schema::Role::kState) {
-        return Error(Code::kUnsupported, "value '", buffer.name,
-                     "' is state, which several entry points cannot share yet");
-      }
       const auto fresh = static_cast<uint32_t>(program_.buffers.size());
+      if (schema::IsState(buffer)) {
+        AICF_ASSIGN_OR_RETURN(buffer_map_[b], AddState(std::move(buffer)));
+        continue;
+      }
       if (buffer.role != schema::Role::kConstant) {
         buffer_map_[b] = fresh;
         program_.buffers.push_back(std::move(buffer));
@@ -69,6 +71,22 @@ class Merger {
       program_.buffers[buffer_map_[b]].alias_of = buffer_map_[from.buffers[b].alias_of];
     }
     return OkStatus();
+  }
+
+  // A state belongs to all entry points: the first one's buffer is everybody's, and each has its own
+  // updates in place of it.
+  Result<uint32_t> AddState(schema::Buffer state) {
+    const auto fresh = static_cast<uint32_t>(program_.buffers.size());
+    const auto [known, added] = states_.try_emplace(state.name, fresh);
+    if (added) {
+      program_.buffers.push_back(std::move(state));
+      return fresh;
+    }
+    const schema::Buffer& first = program_.buffers[known->second];
+    if (first.dtype == state.dtype && first.shape == state.shape) return known->second;
+    return Error(Code::kInvalidArgument, "state '", state.name, "' is ", DTypeName(state.dtype), " ",
+                 ToString(state.shape), ", in an earlier entry point ", DTypeName(first.dtype), " ",
+                 ToString(first.shape));
   }
 
   void AddImages(const NamedPlan& plan) {
@@ -108,6 +126,7 @@ class Merger {
     entry.first_step = static_cast<uint32_t>(program_.steps.size());
     MapBuffers(entry.inputs);
     MapBuffers(entry.outputs);
+    MapBuffers(entry.metas);
     for (schema::Loop& loop : entry.loops) {
       loop.first_step += entry.first_step;
       loop.condition = buffer_map_[loop.condition];
@@ -119,6 +138,7 @@ class Merger {
   std::vector<std::byte> images_;
   WeightsBuilder weights_;
   std::map<std::tuple<std::string, DType, std::string, uint64_t>, uint32_t> constants_;
+  std::map<std::string, uint32_t> states_;
   std::map<std::pair<uint64_t, uint64_t>, int32_t> known_images_;
   std::vector<uint32_t> buffer_map_;  // of the plan that is being added
   std::vector<int32_t> image_map_;

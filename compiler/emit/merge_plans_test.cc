@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "compiler/buckets/testing.h"
@@ -107,12 +108,50 @@ TEST(MergePlans, SharesImages) {
   }
 }
 
-TEST(MergePlans, StateIsRefused) {
+// A state of n elements, and an update in its place.
+void AddState(NamedPlan& plan, const std::string& name, int64_t elements) {
+  schema::Program& p = plan.contents.program;
+  schema::Buffer state;
+  state.name = name;
+  state.shape = {elements};
+  state.bytes = static_cast<uint64_t>(elements) * 4;
+  state.role = schema::Role::kState;
+  state.storage = schema::Storage::kState;
+  schema::Buffer update = state;
+  update.storage = schema::Storage::kAlias;
+  update.alias_of = static_cast<uint32_t>(p.buffers.size());
+  p.buffers.push_back(state);
+  p.buffers.push_back(update);
+}
+
+TEST(MergePlans, StatesAreSharedByName) {
   std::vector<NamedPlan> plans = Plans({2, 6});
-  plans[1].contents.program.buffers[0].role = schema::Role::kState;
-  const auto merged = MergePlans(std::move(plans));
-  EXPECT_EQ(merged.status().code(), Code::kUnsupported);
-  EXPECT_NE(merged.status().message().find("entry point 'rows6'"), std::string::npos);
+  AddState(plans[0], "h", 100);
+  AddState(plans[1], "c", 3);
+  AddState(plans[1], "h", 100);
+  const auto merged = MergePlans(plans);
+  ASSERT_TRUE(merged.ok()) << merged.status().ToString();
+  const schema::Program& p = merged->program;
+  EXPECT_TRUE(schema::VerifyProgram(p).ok()) << schema::VerifyProgram(p).ToString();
+  EXPECT_EQ(p.state_bytes, 512u + 256);
+  std::map<std::string, int> states, updates;
+  for (uint32_t b = 0; b < p.buffers.size(); ++b) {
+    if (p.buffers[b].role != schema::Role::kState) continue;
+    const std::string& root = p.buffers[schema::RootOf(p, b)].name;
+    ++(schema::IsState(p.buffers[b]) ? states : updates)[root];
+  }
+  EXPECT_EQ(states, (std::map<std::string, int>{{"c", 1}, {"h", 1}}));
+  EXPECT_EQ(updates, (std::map<std::string, int>{{"c", 1}, {"h", 2}}));
+}
+
+TEST(MergePlans, AStateOfTwoShapesIsRefused) {
+  std::vector<NamedPlan> plans = Plans({2, 6});
+  AddState(plans[0], "h", 100);
+  AddState(plans[1], "h", 101);
+  const Status status = MergePlans(std::move(plans)).status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_NE(status.message().find("entry point 'rows6'"), std::string::npos);
+  EXPECT_NE(status.message().find("state 'h' is f32 101"), std::string::npos);
 }
 
 TEST(DecisionLog, StepsAreCountedFromTheProgramsStart) {

@@ -39,6 +39,15 @@ struct LoweredLoop {
   int32_t parent = kNoLoop;  ///< the loop directly around this one; comes before it in the list
 };
 
+/// A state: `past` is its value before a replay, `present` the one after it, which the next replay
+/// begins with. Both have one dtype and shape. Until update-states they are an input and an output;
+/// from then on both have role kState, the one is never written, and the other one is written in
+/// full and takes the first one's place.
+struct LoweredState {
+  BufferId past = 0;
+  BufferId present = 0;
+};
+
 /// Steps are in execution order; buffers not referenced by a step, input or output list are dropped.
 /// A temp or output buffer may be written by several steps, each its own disjoint part (concatenation);
 /// it is read only after the last of them. The steps of a loop, and of those inside it, follow each
@@ -49,14 +58,15 @@ struct Lowered {
   std::string name;
   std::vector<LoweredBuffer> buffers;
   std::vector<LoweredStep> steps;
-  std::vector<BufferId> inputs;
+  std::vector<BufferId> inputs;                     ///< role kInput, or kMeta
   std::vector<BufferId> outputs;                    ///< the graph's, then counts of `extents`
   std::vector<schema::OutputExtent> extents = {};   ///< as in schema::EntryPoint
   std::vector<LoweredLoop> loops = {};
+  std::vector<LoweredState> states = {};            ///< named by their past buffer
 };
 
 /// ValidateProblem for every step, extents inside buffers, definition before use, roles respected,
-/// loops in one piece and what they write used inside.
+/// states in pairs of one type, loops in one piece and what they write used inside.
 Status Verify(const Lowered& lowered);
 
 std::string ToString(const Lowered& lowered);

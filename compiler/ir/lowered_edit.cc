@@ -24,6 +24,7 @@ void DropUnusedBuffers(Lowered& lowered) {
   };
   mark(lowered.inputs);
   mark(lowered.outputs);
+  for (const LoweredState& s : lowered.states) used[s.past] = used[s.present] = true;
   for (const LoweredLoop& l : lowered.loops) used[l.condition] = true;
   for (const LoweredStep& s : lowered.steps) {
     mark(s.inputs);
@@ -43,6 +44,7 @@ void DropUnusedBuffers(Lowered& lowered) {
   };
   renumber(lowered.inputs);
   renumber(lowered.outputs);
+  for (LoweredState& s : lowered.states) s = {map[s.past], map[s.present]};
   for (LoweredLoop& l : lowered.loops) l.condition = map[l.condition];
   for (LoweredStep& s : lowered.steps) {
     renumber(s.inputs);

@@ -4,6 +4,7 @@
 // inputs %0
 // outputs %2
 // extent 0 axis 1 count 2                          output 0 ends where output 2 says
+// state %0 %2                                      %2 is the next replay's %0
 // loop 0 while %5                                  repeats while %5 is true
 // loop 1 while %6 in 0                             inside loop 0
 // step ["node"] (%0, %1) -> (%2) : elementwise ...
@@ -149,6 +150,9 @@ std::string ToString(const Lowered& lowered) {
   for (const schema::OutputExtent& x : lowered.extents) {
     out += StrCat("extent ", x.output, " axis ", x.axis, " count ", x.count, "\n");
   }
+  for (const LoweredState& s : lowered.states) {
+    out += StrCat("state %", s.past, " %", s.present, "\n");
+  }
   for (size_t l = 0; l < lowered.loops.size(); ++l) {
     const LoweredLoop& loop = lowered.loops[l];
     out += StrCat("loop ", l, " while %", loop.condition);
@@ -185,6 +189,12 @@ Result<Lowered> ParseLowered(std::string_view text, const ConstantResolver& reso
     AICF_ASSIGN_OR_RETURN(const int64_t count, in.Int());
     lowered.extents.push_back({static_cast<uint32_t>(output), static_cast<uint32_t>(axis),
                                static_cast<uint32_t>(count)});
+  }
+  while (in.Accept("state")) {
+    LoweredState state;
+    AICF_ASSIGN_OR_RETURN(state.past, ParseId(in, lowered.buffers.size()));
+    AICF_ASSIGN_OR_RETURN(state.present, ParseId(in, lowered.buffers.size()));
+    lowered.states.push_back(state);
   }
   while (in.Accept("loop")) {
     AICF_ASSIGN_OR_RETURN(const LoweredLoop loop,

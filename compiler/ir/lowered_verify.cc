@@ -1,9 +1,11 @@
+#include <set>
 #include <string>
 
 #include "compiler/ir/coverage.h"
 #include "compiler/ir/lowered.h"
 #include "compiler/ir/lowered_carried.h"
 #include "compiler/ir/lowered_loops.h"
+#include "compiler/ir/lowered_states.h"
 
 namespace aicf::ir {
 namespace {
@@ -19,9 +21,11 @@ class Verifier {
 
   Status Run() {
     AICF_RETURN_IF_ERROR(CheckBuffers());
-    AICF_RETURN_IF_ERROR(CheckSignature(l_.inputs, schema::Role::kInput, "input"));
-    AICF_RETURN_IF_ERROR(CheckSignature(l_.outputs, schema::Role::kOutput, "output"));
+    AICF_RETURN_IF_ERROR(CheckSignature(l_.inputs, {schema::Role::kInput, schema::Role::kMeta}));
+    AICF_RETURN_IF_ERROR(CheckSignature(l_.outputs, {schema::Role::kOutput}));
     AICF_RETURN_IF_ERROR(CheckExtents());
+    AICF_RETURN_IF_ERROR(CheckStates(l_));
+    for (const LoweredState& s : l_.states) presents_.insert(s.present);
     for (size_t s = 0; s < l_.steps.size(); ++s) {
       const Status status = CheckStep(s);
       if (!status.ok()) return Error(status.code(), "step ", s, ": ", status.message());
@@ -30,6 +34,9 @@ class Verifier {
     AICF_RETURN_IF_ERROR(CheckLoops());
     for (BufferId b : l_.outputs) {
       if (!Complete(b)) return Bad("output '", l_.buffers[b].name, "' is not written in full");
+    }
+    for (BufferId b : presents_) {
+      if (!Complete(b)) return Bad("state '", l_.buffers[b].name, "' is not written in full");
     }
     return OkStatus();
   }
@@ -61,19 +68,20 @@ class Verifier {
     return OkStatus();
   }
 
-  Status CheckSignature(const std::vector<BufferId>& ids, schema::Role role,
-                        std::string_view what) {
+  Status CheckSignature(const std::vector<BufferId>& ids, const std::set<schema::Role>& roles) {
+    const std::string_view what = schema::RoleName(*roles.begin());
     std::vector<bool> seen(l_.buffers.size(), false);
     for (BufferId b : ids) {
       if (b >= l_.buffers.size()) return Bad(what, " %", b, " does not exist");
       if (seen[b]) return Bad(what, " '", l_.buffers[b].name, "' is listed twice");
-      if (l_.buffers[b].role != role)
+      if (!roles.contains(l_.buffers[b].role))
         return Bad(what, " '", l_.buffers[b].name, "' has another role");
       seen[b] = true;
     }
     for (size_t b = 0; b < l_.buffers.size(); ++b) {
-      if (l_.buffers[b].role == role && !seen[b]) {
-        return Bad("buffer '", l_.buffers[b].name, "' has role ", what, " but is not listed");
+      if (roles.contains(l_.buffers[b].role) && !seen[b]) {
+        return Bad("buffer '", l_.buffers[b].name, "' has role ",
+                   schema::RoleName(l_.buffers[b].role), " but is not listed");
       }
     }
     return OkStatus();
@@ -150,13 +158,20 @@ class Verifier {
       AICF_RETURN_IF_ERROR(CheckOperand(b, step.problem.outputs[k]));
       const schema::Role role = l_.buffers[b].role;
       if (role == schema::Role::kCarried) continue;  // see CheckCarried
-      if (role != schema::Role::kTemp && role != schema::Role::kOutput) {
+      if (!IsMade(b)) {
         return Bad("writes '", l_.buffers[b].name, "', which is ", schema::RoleName(role));
       }
       state_[b].writes.push_back(step.problem.outputs[k]);
       state_[b].last_writer = s;
     }
     return OkStatus();
+  }
+
+  // Whether steps write the buffer before others read it.
+  bool IsMade(BufferId b) const {
+    const schema::Role role = l_.buffers[b].role;
+    return role == schema::Role::kTemp || role == schema::Role::kOutput ||
+           (role == schema::Role::kState && presents_.contains(b));
   }
 
   bool Complete(BufferId b) {
@@ -172,7 +187,7 @@ class Verifier {
       for (const schema::Guard& g : l_.steps[s].guards) reads.push_back(g.buffer);
       for (BufferId b : reads) {
         const LoweredBuffer& buffer = l_.buffers[b];
-        if (buffer.role != schema::Role::kTemp && buffer.role != schema::Role::kOutput) continue;
+        if (!IsMade(b)) continue;
         const bool late = !state_[b].writes.empty() && state_[b].last_writer >= s;
         if (late || !Complete(b)) {
           return Bad("step ", s, " reads '", buffer.name, "' before it is written in full");
@@ -184,6 +199,7 @@ class Verifier {
 
   const Lowered& l_;
   std::vector<State> state_;
+  std::set<BufferId> presents_;  // of states
 };
 
 }  // namespace

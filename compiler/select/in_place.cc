@@ -80,6 +80,7 @@ Status RecordFurtherOutputs(const schema::Program& program, size_t s, Occurrence
         step.outputs.begin() + o) {
       continue;
     }
+    if (program.buffers[step.outputs[o]].role == schema::Role::kState) continue;
     Decision d{"in-place",
                StrCat("step ", s, " output '", program.buffers[step.outputs[o]].name, "'"),
                kOwnBuffer, "only-legal", "decide-in-place", -1, {}};
@@ -107,6 +108,10 @@ Status DecideInPlace(schema::Program& program, PassContext& context) {
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const schema::Step& step = program.steps[s];
     schema::Buffer& out = program.buffers[step.outputs[0]];
+    if (out.role == schema::Role::kState) {  // see UpdateStatesInPlace
+      AICF_RETURN_IF_ERROR(RecordFurtherOutputs(program, s, occurrences, context));
+      continue;
+    }
     Decision d{"in-place", StrCat("step ", s, " output '", out.name, "'"), kOwnBuffer,
                "only-legal", "decide-in-place", -1, {}};
     d.entry = context.entry;

@@ -32,6 +32,13 @@ uint64_t LowestFit(const Lifetime& item, const std::vector<const Lifetime*>& pla
   return at;
 }
 
+// Metas before all others: whatever is placed first lies at the lowest offsets, without gaps where
+// all of it lives throughout.
+bool IsMeta(const schema::Program& program, const Lifetime& item) {
+  return item.workspace_of == Lifetime::kBuffer &&
+         program.buffers[item.buffers[0]].role == schema::Role::kMeta;
+}
+
 template <class Less>
 uint64_t Place(std::vector<Lifetime>& items, Less less) {
   std::vector<size_t> order(items.size());
@@ -50,7 +57,22 @@ uint64_t Place(std::vector<Lifetime>& items, Less less) {
 
 }  // namespace
 
+Status PlanStates(schema::Program& program) {
+  program.state_bytes = 0;
+  for (schema::Buffer& b : program.buffers) {
+    if (!schema::IsState(b)) continue;
+    b.offset = program.state_bytes;
+    uint64_t end = 0;
+    if (!CheckedAdd(b.offset, b.bytes, &end) ||
+        !CheckedAlignUp(end, schema::kBufferAlignment, &program.state_bytes)) {
+      return Status(Code::kResource, "the program's states exceed the address space");
+    }
+  }
+  return OkStatus();
+}
+
 Status PlanMemory(schema::Program& program, PassContext& context) {
+  AICF_RETURN_IF_ERROR(PlanStates(program));
   AICF_ASSIGN_OR_RETURN(std::vector<Lifetime> by_size, schema::LifetimesOf(program, 0));
   std::vector<Lifetime> by_time = by_size;
   uint64_t total = 0;
@@ -59,11 +81,21 @@ Status PlanMemory(schema::Program& program, PassContext& context) {
       return Error(Code::kResource, "the program's buffers exceed the address space");
     }
   }
-  const uint64_t peak_by_size = Place(by_size, [](const Lifetime& a, const Lifetime& b) {
-    return a.bytes != b.bytes ? a.bytes > b.bytes : a.first < b.first;
-  });
+  const auto metas_first = [&](auto less) {
+    return [&program, less](const Lifetime& a, const Lifetime& b) {
+      const bool one = IsMeta(program, a), other = IsMeta(program, b);
+      if (one || other) return one && !other;
+      return less(a, b);
+    };
+  };
+  const uint64_t peak_by_size =
+      Place(by_size, metas_first([](const Lifetime& a, const Lifetime& b) {
+              return a.bytes != b.bytes ? a.bytes > b.bytes : a.first < b.first;
+            }));
   const uint64_t peak_by_time =
-      Place(by_time, [](const Lifetime& a, const Lifetime& b) { return a.first < b.first; });
+      Place(by_time, metas_first([](const Lifetime& a, const Lifetime& b) {
+              return a.first < b.first;
+            }));
   const bool size_wins = peak_by_size <= peak_by_time;
   for (const Lifetime& item : size_wins ? by_size : by_time) {
     if (item.workspace_of == Lifetime::kBuffer) {

@@ -15,7 +15,12 @@ namespace aicf {
 /// Errors: kBadArtifact when the loops do not nest.
 Status DecideInPlace(schema::Program& program, PassContext& context);
 
-/// Places arena buffers and workspaces: sets offsets, arena_bytes and arena_lower_bound.
+/// Places the states that are no alias one after the other: sets offsets and state_bytes.
+/// Errors: kResource when sizes overflow.
+Status PlanStates(schema::Program& program);
+
+/// Places arena buffers and workspaces: sets offsets, arena_bytes and arena_lower_bound. Metas come
+/// first, next to each other.
 /// Inputs are live throughout (a caller may replay without rewriting them), outputs from their first
 /// writer to the end, what enters a loop until it ends. Records one "memory" decision. Errors: kResource when sizes overflow.
 Status PlanMemory(schema::Program& program, PassContext& context);

@@ -10,6 +10,7 @@
 #include "compiler/select/choose.h"
 #include "compiler/select/loop_states.h"
 #include "compiler/select/memory.h"
+#include "compiler/select/state_updates.h"
 
 namespace aicf {
 namespace {
@@ -25,9 +26,11 @@ class PlanBuilder {
     program_.math = context_.math;
     for (const ir::LoweredBuffer& b : lowered_.buffers) AddBuffer(b);
     for (size_t s = 0; s < lowered_.steps.size(); ++s) AddStep(s);
+    for (const ir::LoweredState& s : lowered_.states) states_.push_back({s.past, s.present});
     AICF_RETURN_IF_ERROR(AddEntryPoint());
     AICF_RETURN_IF_ERROR(DropStateCopies());
     DropUnusedConstants();
+    PlaceStates();
     PlaceWeights();
     AICF_RETURN_IF_ERROR(AddImages());
     AICF_RETURN_IF_ERROR(DecideInPlace(program_, context_));
@@ -96,7 +99,10 @@ class PlanBuilder {
   Status AddEntryPoint() {
     schema::EntryPoint main;
     main.name = "main";
-    main.inputs.assign(lowered_.inputs.begin(), lowered_.inputs.end());
+    for (ir::BufferId b : lowered_.inputs) {
+      const bool meta = lowered_.buffers[b].role == schema::Role::kMeta;
+      (meta ? main.metas : main.inputs).push_back(b);
+    }
     main.outputs.assign(lowered_.outputs.begin(), lowered_.outputs.end());
     main.extents = lowered_.extents;
     AICF_ASSIGN_OR_RETURN(main.loops, ir::LoopRanges(lowered_));
@@ -106,7 +112,14 @@ class PlanBuilder {
   }
 
   Status DropStateCopies() {
-    AICF_ASSIGN_OR_RETURN(const std::vector<bool> gone, ChangeStatesInPlace(program_, context_));
+    AICF_ASSIGN_OR_RETURN(const std::vector<bool> carried, ChangeStatesInPlace(program_, context_));
+    AICF_RETURN_IF_ERROR(Drop(carried));
+    AICF_ASSIGN_OR_RETURN(const std::vector<bool> kept,
+                          UpdateStatesInPlace(states_, program_, context_));
+    return Drop(kept);
+  }
+
+  Status Drop(const std::vector<bool>& gone) {
     RemoveSteps(program_, gone);
     context_.decisions->RemoveSteps(gone);
     AICF_RETURN_IF_ERROR(ExplainNeighbours(program_, gone, context_));
@@ -125,6 +138,8 @@ class PlanBuilder {
       for (const schema::Guard& g : step.guards) used[g.buffer] = true;
     }
     for (uint32_t b : program_.entry_points[0].inputs) used[b] = true;
+    for (uint32_t b : program_.entry_points[0].metas) used[b] = true;
+    for (const PlannedState& s : states_) used[s.past] = used[s.present] = true;
     for (uint32_t b : program_.entry_points[0].outputs) used[b] = true;
     for (const schema::Loop& l : program_.entry_points[0].loops) used[l.condition] = true;
     std::vector<uint32_t> map(program_.buffers.size(), 0);
@@ -146,9 +161,19 @@ class PlanBuilder {
       renumber(step.outputs);
       for (schema::Guard& g : step.guards) g.buffer = map[g.buffer];
     }
+    for (PlannedState& s : states_) s = {map[s.past], map[s.present]};
     renumber(program_.entry_points[0].inputs);
+    renumber(program_.entry_points[0].metas);
     renumber(program_.entry_points[0].outputs);
     for (schema::Loop& l : program_.entry_points[0].loops) l.condition = map[l.condition];
+  }
+
+  void PlaceStates() {
+    for (const PlannedState& s : states_) {
+      program_.buffers[s.past].storage = schema::Storage::kState;
+      program_.buffers[s.present].storage = schema::Storage::kAlias;
+      program_.buffers[s.present].alias_of = s.past;
+    }
   }
 
   void PlaceWeights() {
@@ -201,6 +226,7 @@ class PlanBuilder {
   const CompileOptions& options_;
   PassContext& context_;
   std::vector<KernelChoice> chosen_;  // parallel to program_.steps
+  std::vector<PlannedState> states_;
   schema::Program program_;
   std::vector<ir::Tensor> data_;  // parallel to program_.buffers
   WeightsBuilder weights_;

@@ -18,7 +18,8 @@ bool IsMadeAgain(std::string_view pass) {
     if (p.stage != Stage::kGraph && p.name == pass) return true;
   }
   constexpr std::string_view kSelect[] = {"choose-kernels", "change-states-in-place",
-                                          "decide-in-place", "plan-memory"};
+                                          "update-states-in-place", "decide-in-place",
+                                          "plan-memory"};
   return std::ranges::find(kSelect, pass) != std::end(kSelect);
 }
 

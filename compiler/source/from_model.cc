@@ -4,6 +4,7 @@
 #include "compiler/passes/lower/lower.h"
 #include "compiler/source/provenance.h"
 #include "compiler/source/source.h"
+#include "compiler/states/state_paddings.h"
 
 namespace aicf {
 namespace {
@@ -31,9 +32,38 @@ Result<SourceEntry> LowerEntry(const ir::Graph& model, const CompileOptions& opt
   CompileOptions own = options;
   own.shapes = bucket.shapes;
   AICF_ASSIGN_OR_RETURN(const ir::Graph graph, PrepareGraph(model, own, runner, context));
-  AICF_ASSIGN_OR_RETURN(entry.lowered, LowerVerified(graph, context));
+  AICF_ASSIGN_OR_RETURN(entry.lowered, LowerVerified(graph, own, context));
   if (source.metadata.empty()) source.metadata = graph.metadata;
   return entry;
+}
+
+std::string TypeOf(const ir::LoweredBuffer& b) {
+  return StrCat(DTypeName(b.dtype), " ", ToString(b.shape));
+}
+
+const ir::LoweredBuffer* FindState(const ir::Lowered& lowered, std::string_view name) {
+  for (const ir::LoweredState& s : lowered.states) {
+    if (lowered.buffers[s.past].name == name) return &lowered.buffers[s.past];
+  }
+  return nullptr;
+}
+
+// The entry points share each state, so it is the same everywhere.
+Status CheckStatesAgree(const Source& source) {
+  for (const SourceEntry& one : source.entries) {
+    for (const ir::LoweredState& s : one.lowered.states) {
+      const ir::LoweredBuffer& state = one.lowered.buffers[s.past];
+      for (const SourceEntry& other : source.entries) {
+        const ir::LoweredBuffer* same = FindState(other.lowered, state.name);
+        const std::string found = same == nullptr ? "no state" : TypeOf(*same);
+        if (found == TypeOf(state)) continue;
+        return Error(Code::kInvalidArgument, "state '", state.name, "' is ", TypeOf(state),
+                     " in bucket '", one.name, "' and ", found, " in bucket '", other.name,
+                     "': all entry points share it, so its shape must not depend on the bucket");
+      }
+    }
+  }
+  return OkStatus();
 }
 
 // What may be padded at run time, for a compilation with buckets.
@@ -44,7 +74,9 @@ Status ProveAll(const ir::Graph& model, const CompileOptions& options,
   AICF_ASSIGN_OR_RETURN(const auto shapes, InputShapes(bound, entries));
   for (size_t e = 0; e < entries.size(); ++e) {
     context.decisions = &source.entries[e].padding_decisions;
-    AICF_ASSIGN_OR_RETURN(source.entries[e].paddings, ProvePaddings(bound, shapes, e, context));
+    AICF_ASSIGN_OR_RETURN(const auto proven, ProvePaddings(bound, shapes, e, context));
+    source.entries[e].paddings =
+        PaddingsBesideStates(proven, source.entries[e].lowered, *context.decisions);
   }
   return OkStatus();
 }
@@ -69,6 +101,7 @@ Result<Source> SourceFromModel(const std::string& model_path, const CompileOptio
     }
     source.entries.push_back(*std::move(entry));
   }
+  AICF_RETURN_IF_ERROR(CheckStatesAgree(source));
   AICF_RETURN_IF_ERROR(ProveAll(model, options, entries, context, source));
   return source;
 }

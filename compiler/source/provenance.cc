@@ -16,6 +16,14 @@ Json ShapesJson(const ShapeMap& shapes) {
   return out;
 }
 
+// "h:hn" for each pair that was asked for, "auto" behind them.
+Json StatesJson(const CompileOptions& o) {
+  Json out = Json::array();
+  for (const StatePair& pair : o.states) out.push_back(Json::array({pair.past, pair.present}));
+  if (o.auto_states) out.push_back("auto");
+  return out;
+}
+
 Json WishJson(const Wish& wish) {
   const Decision& d = wish.decision;
   return Json{{"kind", d.kind},     {"entry", d.entry},       {"subject", d.subject},
@@ -114,6 +122,27 @@ Status ReadWish(const Json& json, Wishes& wishes) {
   return reader.status();
 }
 
+// Absent where nothing was asked for.
+Status ReadStates(const Json& json, CompileOptions& o) {
+  const auto states = json.find("states");
+  if (states != json.end()) {
+    for (const Json& state : *states) {
+      if (state == "auto") {
+        o.auto_states = true;
+      } else if (state.is_array() && state.size() == 2 && state[0].is_string() &&
+                 state[1].is_string()) {
+        o.states.push_back({state[0].get<std::string>(), state[1].get<std::string>()});
+      } else {
+        return Status(Code::kBadArtifact, "provenance: 'states' holds no pair of names");
+      }
+    }
+  }
+  if (!json.contains("metas")) return OkStatus();
+  Reader reader(json);
+  reader.Read("metas", o.metas);
+  return reader.status();
+}
+
 Status ReadOptions(const Json& json, Provenance& out) {
   Reader reader(json);
   CompileOptions& o = out.options;
@@ -137,6 +166,7 @@ Status ReadOptions(const Json& json, Provenance& out) {
     }
   }
   AICF_RETURN_IF_ERROR(reader.status());
+  AICF_RETURN_IF_ERROR(ReadStates(json, o));
   const std::optional<abi::MathMode> mode = abi::ParseMathMode(math);
   if (!mode) return Error(Code::kBadArtifact, "provenance: math mode '", math, "' is unknown");
   o.math = *mode;
@@ -170,6 +200,8 @@ std::string WriteProvenance(const Provenance& provenance, const schema::Program&
   j["shapes"] = ShapesJson(o.shapes);
   j["buckets"] = Json::object();
   for (const Bucket& b : o.buckets) j["buckets"][b.name] = ShapesJson(b.shapes);
+  if (!o.states.empty() || o.auto_states) j["states"] = StatesJson(o);
+  if (!o.metas.empty()) j["metas"] = o.metas;
   j["values"] = Json::object();
   for (const auto& [name, value] : provenance.values) j["values"][name] = value;
   j["deterministic"] = o.deterministic;

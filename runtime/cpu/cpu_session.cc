@@ -18,6 +18,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// What kernels may assume of a buffer's first byte.
+constexpr uint64_t kHostAlignment = 64;
+
 double MicrosSince(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
@@ -31,11 +34,12 @@ double Median(std::vector<double>& samples) {
 
 class CpuSession final : public SessionBase {
  public:
-  explicit CpuSession(std::shared_ptr<const Program> program) : SessionBase(std::move(program)) {}
+  CpuSession(std::shared_ptr<const Program> program, const SessionOptions& options)
+      : SessionBase(std::move(program)), options_(options) {}
   ~CpuSession() override { WaitUntilIdle(); }
 
   /// Everything that can fail. REQUIRES: called once, before the session is handed out.
-  Status Prepare(int threads);
+  Status Prepare();
 
   MemoryReport memory() const override;
   std::string device_name() const override { return "cpu"; }
@@ -60,12 +64,42 @@ class CpuSession final : public SessionBase {
   }
   Status CheckIdle() override { return OkStatus(); }
   Status ClearInputs() override {
-    for (uint32_t b : entry().inputs) {
-      const uint64_t bytes = plan().buffers[b].bytes;
-      if (bytes > 0) std::memset(steps().AddressOf(b), 0, bytes);
+    for (const std::vector<uint32_t>* list : {&entry().inputs, &entry().metas}) {
+      for (uint32_t b : *list) {
+        const uint64_t bytes = plan().buffers[b].bytes;
+        if (bytes > 0 && !IsBound(b)) std::memset(steps().AddressOf(b), 0, bytes);
+      }
     }
     return OkStatus();
   }
+  Status StoreMeta(size_t index, const void* data, uint64_t bytes) override {
+    std::memmove(steps().AddressOf(entry().metas[index]), data, bytes);
+    return OkStatus();
+  }
+  Status StoreState(uint32_t buffer, const void* from) override {
+    const uint64_t bytes = plan().buffers[buffer].bytes;
+    if (bytes == 0) return OkStatus();
+    if (from == nullptr) {
+      std::memset(steps().AddressOf(buffer), 0, bytes);
+    } else {
+      std::memmove(steps().AddressOf(buffer), from, bytes);
+    }
+    return OkStatus();
+  }
+  Status LoadState(uint32_t buffer, void* to) override {
+    std::memmove(to, steps().AddressOf(buffer), plan().buffers[buffer].bytes);
+    return OkStatus();
+  }
+  Result<void*> StateAddress(uint32_t buffer) override {
+    return static_cast<void*>(steps().AddressOf(buffer));
+  }
+  Result<std::unique_ptr<SessionBase>> Duplicate() override;
+  Status Rebind(const BoundMemory& bound, bool all_entries) override;
+  bool Owns(const std::byte* data, uint64_t bytes) const override {
+    return arena_.Overlaps(data, bytes) || state_.Overlaps(data, bytes);
+  }
+  uint64_t binding_alignment() const override { return kHostAlignment; }
+  Result<StepTable> BuildTable(size_t entry, const BoundMemory& bound) const;
   Status RunOnce() override {
     steps().RunAll();
     return OkStatus();
@@ -74,21 +108,51 @@ class CpuSession final : public SessionBase {
   Result<std::vector<StepProfile>> ProfileSteps(int iterations) override;
   Result<std::vector<double>> TimeRuns(int iterations) override;
 
-  HostMemory arena_;
+  const SessionOptions options_;
+  HostMemory arena_, state_;
   std::unique_ptr<Workers> workers_;
   std::vector<StepTable> tables_;  ///< by entry point; all in one arena
 };
 
-Status CpuSession::Prepare(int threads) {
-  const schema::Artifact& artifact = program().artifact();
+Result<StepTable> CpuSession::BuildTable(size_t entry, const BoundMemory& bound) const {
+  return StepTable::Build(program().artifact(), plan().entry_points[entry],
+                          {arena_.data(), state_.data(), bound}, workers_->context());
+}
+
+Status CpuSession::Prepare() {
   AICF_ASSIGN_OR_RETURN(arena_, HostMemory::Allocate("arena", plan().arena_bytes));
-  AICF_ASSIGN_OR_RETURN(workers_, Workers::Start(threads));
-  for (const schema::EntryPoint& e : plan().entry_points) {
-    AICF_ASSIGN_OR_RETURN(StepTable table,
-                          StepTable::Build(artifact, e, arena_.data(), workers_->context()));
+  AICF_ASSIGN_OR_RETURN(state_, HostMemory::Allocate("state", plan().state_bytes));
+  AICF_ASSIGN_OR_RETURN(workers_, Workers::Start(options_.threads));
+  for (size_t e = 0; e < plan().entry_points.size(); ++e) {
+    AICF_ASSIGN_OR_RETURN(StepTable table, BuildTable(e, bound()));
     tables_.push_back(std::move(table));
   }
   return OkStatus();
+}
+
+Status CpuSession::Rebind(const BoundMemory& bound, bool all_entries) {
+  std::vector<StepTable> fresh;
+  for (size_t e = 0; e < tables_.size(); ++e) {
+    if (!all_entries && e != current()) continue;
+    AICF_ASSIGN_OR_RETURN(StepTable table, BuildTable(e, bound));
+    fresh.push_back(std::move(table));
+  }
+  if (all_entries) {
+    tables_ = std::move(fresh);
+  } else {
+    tables_[current()] = std::move(fresh[0]);
+  }
+  return OkStatus();
+}
+
+Result<std::unique_ptr<SessionBase>> CpuSession::Duplicate() {
+  auto fork = std::make_unique<CpuSession>(shared_program(), options_);
+  AICF_RETURN_IF_ERROR(fork->Prepare());
+  for (uint32_t b = 0; b < plan().buffers.size(); ++b) {
+    if (!schema::IsState(plan().buffers[b]) || plan().buffers[b].bytes == 0) continue;
+    AICF_RETURN_IF_ERROR(fork->StoreState(b, steps().AddressOf(b)));
+  }
+  return std::unique_ptr<SessionBase>(std::move(fork));
 }
 
 Result<std::vector<StepProfile>> CpuSession::ProfileSteps(int iterations) {
@@ -125,7 +189,8 @@ MemoryReport CpuSession::memory() const {
   report.arena_bytes = arena_.size();
   for (const StepTable& table : tables_) report.arena_bytes += table.scratch_bytes();
   report.weights_bytes = program().artifact().weights().size();
-  report.total_device_bytes = report.arena_bytes + report.weights_bytes;
+  report.state_bytes = state_.size();
+  report.total_device_bytes = report.arena_bytes + report.weights_bytes + report.state_bytes;
   return report;
 }
 
@@ -144,8 +209,8 @@ Result<std::unique_ptr<Session>> CreateCpuSession(std::shared_ptr<const Program>
                                                   const SessionOptions& options) {
   AICF_ASSIGN_OR_RETURN(const abi::DeviceSpec target, abi::FindDevice(program->target()));
   AICF_RETURN_IF_ERROR(CheckInstructionSet(target, abi::HostIsa()));
-  auto session = std::make_unique<CpuSession>(std::move(program));
-  AICF_RETURN_IF_ERROR(session->Prepare(options.threads));
+  auto session = std::make_unique<CpuSession>(std::move(program), options);
+  AICF_RETURN_IF_ERROR(session->Prepare());
   return std::unique_ptr<Session>(std::move(session));
 }
 

@@ -21,10 +21,12 @@ class CpuSteps final : public StepByStep {
   /// Everything that can fail.
   Status Prepare(int threads, const StepTable::Kernels& kernels) {
     AICF_ASSIGN_OR_RETURN(arena_, HostMemory::Allocate("arena", plan().arena_bytes));
+    AICF_ASSIGN_OR_RETURN(state_, HostMemory::Allocate("state", plan().state_bytes));
     AICF_ASSIGN_OR_RETURN(workers_, Workers::Start(threads));
-    AICF_ASSIGN_OR_RETURN(StepTable table,
-                          StepTable::Build(program_->artifact(), entry_, arena_.data(),
-                                           workers_->context(), kernels));
+    AICF_ASSIGN_OR_RETURN(
+        StepTable table,
+        StepTable::Build(program_->artifact(), entry_, {arena_.data(), state_.data()},
+                         workers_->context(), kernels));
     table_.emplace(std::move(table));
     return OkStatus();
   }
@@ -50,7 +52,7 @@ class CpuSteps final : public StepByStep {
 
   std::shared_ptr<const Program> program_;
   const schema::EntryPoint& entry_;
-  HostMemory arena_;
+  HostMemory arena_, state_;
   std::unique_ptr<Workers> workers_;
   std::optional<StepTable> table_;
 };

@@ -24,6 +24,10 @@ class HostMemory {
 
   std::byte* data() const { return data_; }
   uint64_t size() const { return size_; }
+  /// Whether any of these bytes belong to it.
+  bool Overlaps(const std::byte* data, uint64_t bytes) const {
+    return bytes > 0 && size_ > 0 && data < data_ + size_ && data_ < data + bytes;
+  }
 
  private:
   std::byte* data_ = nullptr;

@@ -14,16 +14,12 @@ constexpr uint64_t AlignUp(uint64_t value) {
          schema::kBufferAlignment;
 }
 
-/// Follows alias chains; the verifier has proven that they end.
-const schema::Buffer& StorageOf(const schema::Program& program, uint32_t index) {
-  const schema::Buffer* buffer = &program.buffers[index];
-  while (buffer->storage == schema::Storage::kAlias) buffer = &program.buffers[buffer->alias_of];
-  return *buffer;
-}
-
-std::byte* Resolve(const schema::Artifact& artifact, std::byte* arena, uint32_t index) {
-  const schema::Buffer& storage = StorageOf(artifact.program(), index);
-  if (storage.storage == schema::Storage::kArena) return arena + storage.offset;
+std::byte* Resolve(const schema::Artifact& artifact, const TableMemory& memory, uint32_t index) {
+  const uint32_t root = schema::RootOf(artifact.program(), index);  // chains end: verified
+  if (!memory.bound.empty() && memory.bound[root] != nullptr) return memory.bound[root];
+  const schema::Buffer& storage = artifact.program().buffers[root];
+  if (storage.storage == schema::Storage::kArena) return memory.arena + storage.offset;
+  if (storage.storage == schema::Storage::kState) return memory.state + storage.offset;
   // Kernels take one pointer type for both directions; no step writes a weight (verified).
   return const_cast<std::byte*>(artifact.weights().data()) + storage.offset;
 }
@@ -35,11 +31,11 @@ bool Overlap(const std::byte* a, uint64_t a_bytes, const std::byte* b, uint64_t 
 }  // namespace
 
 Result<StepTable> StepTable::Build(const schema::Artifact& artifact,
-                                   const schema::EntryPoint& entry, std::byte* arena,
+                                   const schema::EntryPoint& entry, const TableMemory& memory,
                                    const ParallelContext& parallel, const Kernels& kernels) {
   const schema::Program& program = artifact.program();
   StepTable table;
-  table.arena_ = arena;
+  table.arena_ = memory.arena;
   AICF_ASSIGN_OR_RETURN(const abi::DeviceSpec target, abi::FindDevice(program.target));
   table.reference_ = kernels.reference || target.backend != abi::Backend::kCpu;
   table.device_ = target;
@@ -48,7 +44,7 @@ Result<StepTable> StepTable::Build(const schema::Artifact& artifact,
   }
   table.addresses_.reserve(program.buffers.size());
   for (uint32_t i = 0; i < program.buffers.size(); ++i) {
-    table.addresses_.push_back(Resolve(artifact, arena, i));
+    table.addresses_.push_back(Resolve(artifact, memory, i));
   }
   for (uint32_t i = 0; i < entry.step_count; ++i) {
     AICF_RETURN_IF_ERROR(table.AddStep(program, entry.first_step + i, parallel, kernels));

@@ -30,6 +30,14 @@ struct ParallelContext {
   int threads = 1;
 };
 
+/// Where a table finds buffers that are no weights; outlives the table.
+struct TableMemory {
+  std::byte* arena = nullptr;  ///< program.arena_bytes bytes
+  std::byte* state = nullptr;  ///< program.state_bytes bytes
+  /// By the root of a buffer's alias chain: memory in place of the two above; empty: nowhere.
+  std::span<std::byte* const> bound = {};
+};
+
 class StepTable {
  public:
   /// Which kernels run.
@@ -40,17 +48,17 @@ class StepTable {
     std::span<const UnpackedInput> unpacked = {};
   };
 
-  /// Resolves every address inside `arena` and the artifact's weights. Both must outlive the table.
-  /// REQUIRES: a verified artifact; arena holds program.arena_bytes bytes.
+  /// Resolves every address inside `memory` and the artifact's weights. Both must outlive the table.
+  /// REQUIRES: a verified artifact.
   /// Errors: kUnsupported for a kernel this build lacks, or a packed operand whose unpacked data a
   /// reference kernel would need; kResource for scratch memory.
   static Result<StepTable> Build(const schema::Artifact& artifact, const schema::EntryPoint& entry,
-                                 std::byte* arena, const ParallelContext& parallel,
+                                 const TableMemory& memory, const ParallelContext& parallel,
                                  const Kernels& kernels);
   /// The artifact's own kernels.
   static Result<StepTable> Build(const schema::Artifact& artifact, const schema::EntryPoint& entry,
-                                 std::byte* arena, const ParallelContext& parallel) {
-    return Build(artifact, entry, arena, parallel, Kernels{});
+                                 const TableMemory& memory, const ParallelContext& parallel) {
+    return Build(artifact, entry, memory, parallel, Kernels{});
   }
 
   size_t size() const { return steps_.size(); }

@@ -35,6 +35,14 @@ class CudaSession final : public SessionBase {
   Result<void*> OutputAddress(size_t index) override { return Pointer(entry().outputs[index]); }
   Status CheckIdle() override;
   Status ClearInputs() override;
+  Status StoreMeta(size_t index, const void* data, uint64_t bytes) override;
+  Status StoreState(uint32_t buffer, const void* from) override;
+  Status LoadState(uint32_t buffer, void* to) override;
+  Result<void*> StateAddress(uint32_t buffer) override { return Pointer(buffer); }
+  Result<std::unique_ptr<SessionBase>> Duplicate() override;
+  Status Rebind(const BoundMemory& bound, bool all_entries) override;
+  bool Owns(const std::byte* data, uint64_t bytes) const override;
+  uint64_t binding_alignment() const override { return schema::kBufferAlignment; }
   Status RunOnce() override;
   Status WaitForRun() override;
   Result<std::vector<StepProfile>> ProfileSteps(int iterations) override;
@@ -47,7 +55,10 @@ class CudaSession final : public SessionBase {
   CUstream replay_stream() const {
     return options_.stream != nullptr ? static_cast<CUstream>(options_.stream) : stream_.get();
   }
-  AddressMap addresses() const { return {plan(), arena_.get(), shared_->weights()}; }
+  AddressMap addresses() const { return addresses(bound_addresses_); }
+  AddressMap addresses(std::shared_ptr<const BoundAddresses> bound) const {
+    return {plan(), arena_.get(), shared_->weights(), state_.get(), std::move(bound)};
+  }
   void* Pointer(uint32_t buffer) const { return reinterpret_cast<void*>(addresses().Of(buffer)); }
 
   /// One entry point, ready to be replayed.
@@ -59,12 +70,15 @@ class CudaSession final : public SessionBase {
 
   Status CheckStream() const;
   Status AllocateMemory();
-  Status PrepareEntry(size_t index);
+  Result<std::unique_ptr<Replay>> PrepareEntry(size_t index, const AddressMap& addresses,
+                                               bool dry_run);
   Status DryRun(const schema::EntryPoint& e, const Replay& replay);
-  Status Capture(size_t index);
-  Status ZeroArena();
-  Status EnqueueReplay(size_t index, CUstream stream,
+  Status Capture(size_t index, const AddressMap& addresses, Replay& replay);
+  Status ZeroMemory();
+  Status Zero(std::string_view what, const DeviceMemory& memory, uint64_t bytes);
+  Status EnqueueReplay(size_t index, const AddressMap& addresses, CUstream stream,
                        const std::function<Status(CUstream)>& steps) const;
+  Status CopyStates(const CudaSession& from);
   Status LaunchReplay();
   Status FinishReplay();
   /// The first line of every call. Errors: the sticky failure; kDevice in a forked child or after a
@@ -77,11 +91,13 @@ class CudaSession final : public SessionBase {
   const SessionOptions options_;
   // In the order of their dependence: destroyed from the last to the first.
   std::shared_ptr<const DeviceProgram> shared_;
-  DeviceMemory arena_;
+  DeviceMemory arena_, state_;
   Staging staging_;
   Stream stream_;
   Event done_;
-  std::vector<Replay> replays_;  ///< by entry point; never resized, for guarded steps point into it
+  std::shared_ptr<const BoundAddresses> bound_addresses_;  ///< null: nothing is bound
+  /// By entry point; each stays where it is, for its guarded steps point into it.
+  std::vector<std::unique_ptr<Replay>> replays_;
   bool in_flight_ = false;
   Status failure_;
 };
@@ -112,19 +128,26 @@ Status CudaSession::CheckStream() const {
 Status CudaSession::AllocateMemory() {
   AICF_ASSIGN_OR_RETURN(
       arena_, AllocateDevice(shared_->device(), "allocating the arena", plan().arena_bytes));
+  AICF_ASSIGN_OR_RETURN(
+      state_, AllocateDevice(shared_->device(), "allocating the state", plan().state_bytes));
   AICF_ASSIGN_OR_RETURN(stream_, CreateStream(shared_->device()));
   AICF_ASSIGN_OR_RETURN(done_, CreateEvent(shared_->device(), kEventDisableTiming));
-  AICF_RETURN_IF_ERROR(ZeroArena());
-  if (!options_.transfers) return OkStatus();
-  AICF_ASSIGN_OR_RETURN(staging_, Staging::Allocate(shared_->device(), plan(), addresses()));
+  AICF_RETURN_IF_ERROR(ZeroMemory());
+  AICF_ASSIGN_OR_RETURN(staging_,
+                        Staging::Allocate(shared_->device(), plan(), options_.transfers));
   return OkStatus();
 }
 
-Status CudaSession::ZeroArena() {
-  if (!arena_) return OkStatus();
-  AICF_CUDA_CHECK(driver(), "clearing the arena",
-                  driver().MemsetD8Async(arena_.get(), static_cast<unsigned char>(0),
-                                         plan().arena_bytes, own_stream()));
+Status CudaSession::ZeroMemory() {
+  AICF_RETURN_IF_ERROR(Zero("clearing the arena", arena_, plan().arena_bytes));
+  return Zero("clearing the state", state_, plan().state_bytes);
+}
+
+Status CudaSession::Zero(std::string_view what, const DeviceMemory& memory, uint64_t bytes) {
+  if (!memory) return OkStatus();
+  AICF_CUDA_CHECK(driver(), what,
+                  driver().MemsetD8Async(memory.get(), static_cast<unsigned char>(0), bytes,
+                                         own_stream()));
   return OkStatus();
 }
 
@@ -139,16 +162,15 @@ Status CudaSession::DryRun(const schema::EntryPoint& e, const Replay& replay) {
   AICF_CUDA_CHECK(driver(), "the dry run", driver().StreamSynchronize(own_stream()));
   // The run on zeros has filled state and temporaries: what comes next, the dry run of another
   // entry point or the first replay, starts from a clean arena.
-  AICF_RETURN_IF_ERROR(ZeroArena());
+  AICF_RETURN_IF_ERROR(ZeroMemory());
   AICF_CUDA_CHECK(driver(), "clearing the arena", driver().StreamSynchronize(own_stream()));
   return OkStatus();
 }
 
-Status CudaSession::Capture(size_t index) {
-  Replay& replay = replays_[index];
+Status CudaSession::Capture(size_t index, const AddressMap& addresses, Replay& replay) {
   AICF_ASSIGN_OR_RETURN(
       replay.graph, CaptureGraph(shared_->device(), own_stream(), [&] {
-        return EnqueueReplay(index, own_stream(),
+        return EnqueueReplay(index, addresses, own_stream(),
                              [&](CUstream s) { return replay.guarded->Capture(s); });
       }));
   replay.guarded.reset();  // the graph keeps what it recorded
@@ -156,38 +178,73 @@ Status CudaSession::Capture(size_t index) {
   return OkStatus();
 }
 
-Status CudaSession::PrepareEntry(size_t index) {
+Result<std::unique_ptr<CudaSession::Replay>> CudaSession::PrepareEntry(
+    size_t index, const AddressMap& addresses, bool dry_run) {
   const schema::EntryPoint& e = plan().entry_points[index];
-  Replay& replay = replays_[index];
-  AICF_ASSIGN_OR_RETURN(replay.launches, BuildLaunches(*shared_, e, addresses()));
-  AICF_RETURN_IF_ERROR(DryRun(e, replay));
+  auto replay = std::make_unique<Replay>();
+  AICF_ASSIGN_OR_RETURN(replay->launches, BuildLaunches(*shared_, e, addresses));
+  if (dry_run) AICF_RETURN_IF_ERROR(DryRun(e, *replay));
   AICF_ASSIGN_OR_RETURN(GuardedSteps guarded,
-                        GuardedSteps::Prepare(*shared_, e, addresses(), replay.launches));
-  replay.guarded.emplace(std::move(guarded));
-  return options_.cuda_graph ? Capture(index) : OkStatus();
+                        GuardedSteps::Prepare(*shared_, e, addresses, replay->launches));
+  replay->guarded.emplace(std::move(guarded));
+  if (options_.cuda_graph) AICF_RETURN_IF_ERROR(Capture(index, addresses, *replay));
+  return replay;
 }
 
 Status CudaSession::Prepare(std::shared_ptr<const DeviceProgram> shared) {
   shared_ = std::move(shared);
   AICF_RETURN_IF_ERROR(CheckStream());
   AICF_RETURN_IF_ERROR(AllocateMemory());
-  replays_.resize(plan().entry_points.size());
-  for (size_t e = 0; e < replays_.size(); ++e) AICF_RETURN_IF_ERROR(PrepareEntry(e));
+  for (size_t e = 0; e < plan().entry_points.size(); ++e) {
+    AICF_ASSIGN_OR_RETURN(auto replay, PrepareEntry(e, addresses(), /*dry_run=*/true));
+    replays_.push_back(std::move(replay));
+  }
   return OkStatus();
 }
 
-Status CudaSession::EnqueueReplay(size_t index, CUstream stream,
-                                  const std::function<Status(CUstream)>& steps) const {
-  if (options_.transfers) AICF_RETURN_IF_ERROR(staging_.EnqueueUploads(index, stream));
-  AICF_RETURN_IF_ERROR(steps(stream));
-  if (options_.transfers) AICF_RETURN_IF_ERROR(staging_.EnqueueDownloads(index, stream));
+// What is new is made beside what is there, which stays when that fails. No dry run: it would write
+// into memory of the caller, and the functions have run before.
+Status CudaSession::Rebind(const BoundMemory& bound, bool all_entries) {
+  const ContextScope scope(device());
+  AICF_RETURN_IF_ERROR(Enter(scope));
+  auto addresses_of = std::make_shared<BoundAddresses>();
+  for (const std::byte* data : bound) {
+    addresses_of->push_back(reinterpret_cast<CUdeviceptr>(data));
+  }
+  const AddressMap map = addresses(addresses_of);
+  std::vector<std::unique_ptr<Replay>> fresh(replays_.size());
+  for (size_t e = 0; e < replays_.size(); ++e) {
+    if (!all_entries && e != current()) continue;
+    AICF_ASSIGN_OR_RETURN(fresh[e], PrepareEntry(e, map, /*dry_run=*/false));
+  }
+  for (size_t e = 0; e < replays_.size(); ++e) {
+    if (fresh[e] != nullptr) replays_[e] = std::move(fresh[e]);
+  }
+  bound_addresses_ = std::move(addresses_of);
   return OkStatus();
+}
+
+bool CudaSession::Owns(const std::byte* data, uint64_t bytes) const {
+  const auto begin = reinterpret_cast<CUdeviceptr>(data);
+  const auto overlaps = [&](CUdeviceptr block, uint64_t size) {
+    return size > 0 && begin < block + size && block < begin + bytes;
+  };
+  return overlaps(arena_.get(), plan().arena_bytes) || overlaps(state_.get(), plan().state_bytes) ||
+         overlaps(shared_->weights(), plan().weights_bytes);
+}
+
+Status CudaSession::EnqueueReplay(size_t index, const AddressMap& addresses, CUstream stream,
+                                  const std::function<Status(CUstream)>& steps) const {
+  AICF_RETURN_IF_ERROR(staging_.EnqueueMetas(index, addresses, stream));
+  AICF_RETURN_IF_ERROR(staging_.EnqueueUploads(index, addresses, stream));
+  AICF_RETURN_IF_ERROR(steps(stream));
+  return staging_.EnqueueDownloads(index, addresses, stream);
 }
 
 Status CudaSession::LaunchReplay() {
-  const Replay& replay = replays_[current()];
+  const Replay& replay = *replays_[current()];
   if (!replay.graph) {
-    return EnqueueReplay(current(), replay_stream(),
+    return EnqueueReplay(current(), addresses(), replay_stream(),
                          [&](CUstream s) { return replay.guarded->Enqueue(s); });
   }
   AICF_CUDA_CHECK(driver(), "launching the graph",
@@ -277,15 +334,13 @@ Status CudaSession::CheckIdle() {
 
 // With transfers every replay uploads the staging copy; without, the device's own is the only one.
 Status CudaSession::ClearInputs() {
-  if (options_.transfers) {
-    staging_.ClearInputs(current());
-    return OkStatus();
-  }
+  staging_.ClearInputs(current());
+  if (options_.transfers) return OkStatus();
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Enter(scope));
   for (uint32_t b : entry().inputs) {
     const uint64_t bytes = plan().buffers[b].bytes;
-    if (bytes == 0) continue;
+    if (bytes == 0 || IsBound(b)) continue;
     AICF_RETURN_IF_ERROR(Remember(
         driver().Check(driver().MemsetD8Async(addresses().Of(b), static_cast<unsigned char>(0),
                                               bytes, own_stream()),
@@ -308,6 +363,58 @@ Status CudaSession::StoreInput(size_t index, uint64_t offset, const void* data, 
   return Remember(driver().Check(driver().StreamSynchronize(own_stream()), "uploading an input"));
 }
 
+Status CudaSession::StoreMeta(size_t index, const void* data, uint64_t bytes) {
+  const ContextScope scope(device());
+  AICF_RETURN_IF_ERROR(Enter(scope));
+  AICF_RETURN_IF_ERROR(RefuseInFlight());
+  if (bytes > 0) __builtin_memcpy(staging_.meta(current(), index), data, bytes);
+  return OkStatus();
+}
+
+Status CudaSession::StoreState(uint32_t buffer, const void* from) {
+  const ContextScope scope(device());
+  AICF_RETURN_IF_ERROR(Enter(scope));
+  const uint64_t bytes = plan().buffers[buffer].bytes;
+  if (bytes == 0) return OkStatus();
+  const CUdeviceptr to = addresses().Of(buffer);
+  const CUresult result =
+      from == nullptr
+          ? driver().MemsetD8Async(to, static_cast<unsigned char>(0), bytes, own_stream())
+          : driver().MemcpyHtoDAsync(to, from, bytes, own_stream());
+  AICF_RETURN_IF_ERROR(Remember(driver().Check(result, "writing a state")));
+  return Remember(driver().Check(driver().StreamSynchronize(own_stream()), "writing a state"));
+}
+
+Status CudaSession::LoadState(uint32_t buffer, void* to) {
+  const ContextScope scope(device());
+  AICF_RETURN_IF_ERROR(Enter(scope));
+  const uint64_t bytes = plan().buffers[buffer].bytes;
+  AICF_RETURN_IF_ERROR(Remember(driver().Check(
+      driver().MemcpyDtoHAsync(to, addresses().Of(buffer), bytes, own_stream()),
+      "reading a state")));
+  return Remember(driver().Check(driver().StreamSynchronize(own_stream()), "reading a state"));
+}
+
+Status CudaSession::CopyStates(const CudaSession& from) {
+  for (uint32_t b = 0; b < plan().buffers.size(); ++b) {
+    const uint64_t bytes = plan().buffers[b].bytes;
+    if (!schema::IsState(plan().buffers[b]) || bytes == 0) continue;
+    AICF_CUDA_CHECK(driver(), "forking a state",
+                    driver().MemcpyDtoDAsync(addresses().Of(b), from.addresses().Of(b), bytes,
+                                             own_stream()));
+  }
+  return driver().Check(driver().StreamSynchronize(own_stream()), "forking a state");
+}
+
+Result<std::unique_ptr<SessionBase>> CudaSession::Duplicate() {
+  const ContextScope scope(device());
+  AICF_RETURN_IF_ERROR(Enter(scope));
+  auto fork = std::make_unique<CudaSession>(shared_program(), options_);
+  AICF_RETURN_IF_ERROR(fork->Prepare(shared_));
+  AICF_RETURN_IF_ERROR(fork->CopyStates(*this));
+  return std::unique_ptr<SessionBase>(std::move(fork));
+}
+
 Status CudaSession::LoadOutput(size_t index, uint64_t offset, void* data, uint64_t bytes) {
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Enter(scope));
@@ -327,9 +434,9 @@ Result<std::vector<StepProfile>> CudaSession::ProfileSteps(int iterations) {
   AICF_RETURN_IF_ERROR(WaitForRun());
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Remember(scope.status()));
-  if (options_.transfers)
-    AICF_RETURN_IF_ERROR(Remember(staging_.EnqueueUploads(current(), own_stream())));
-  auto profile = ProfileLaunches(shared_->device(), own_stream(), replays_[current()].launches,
+  AICF_RETURN_IF_ERROR(Remember(staging_.EnqueueMetas(current(), addresses(), own_stream())));
+  AICF_RETURN_IF_ERROR(Remember(staging_.EnqueueUploads(current(), addresses(), own_stream())));
+  auto profile = ProfileLaunches(shared_->device(), own_stream(), replays_[current()]->launches,
                                  entry().first_step, iterations);
   (void)Remember(profile.status());
   return profile;
@@ -349,8 +456,9 @@ MemoryReport CudaSession::memory() const {
   MemoryReport report;
   report.arena_bytes = plan().arena_bytes;
   report.weights_bytes = plan().weights_bytes;
+  report.state_bytes = plan().state_bytes;
   report.staging_bytes = staging_.bytes();
-  report.total_device_bytes = report.arena_bytes + report.weights_bytes;
+  report.total_device_bytes = report.arena_bytes + report.weights_bytes + report.state_bytes;
   return report;
 }
 

@@ -26,7 +26,10 @@ class CudaSteps final : public StepByStep {
   const Device& device() const { return *shared_->device(); }
   const Driver& driver() const { return device().driver(); }
   const schema::Program& plan() const { return shared_->plan(); }
-  AddressMap addresses() const { return {plan(), arena_.get(), shared_->weights()}; }
+  AddressMap addresses() const {
+    return {plan(), arena_.get(), shared_->weights(), state_.get()};
+  }
+  Status AllocateZeroed(std::string_view what, uint64_t bytes, DeviceMemory& memory);
   Status Finish(std::string_view what) {
     return driver().Check(driver().StreamSynchronize(stream_.get()), what);
   }
@@ -34,21 +37,24 @@ class CudaSteps final : public StepByStep {
   // In the order of their dependence: destroyed from the last to the first.
   std::shared_ptr<const DeviceProgram> shared_;
   const schema::EntryPoint& entry_;
-  DeviceMemory arena_;
+  DeviceMemory arena_, state_;
   Stream stream_;
   std::vector<std::unique_ptr<Launch>> launches_;
 };
 
+Status CudaSteps::AllocateZeroed(std::string_view what, uint64_t bytes, DeviceMemory& memory) {
+  AICF_ASSIGN_OR_RETURN(memory, AllocateDevice(shared_->device(), what, bytes));
+  if (!memory) return OkStatus();
+  AICF_CUDA_CHECK(
+      driver(), what,
+      driver().MemsetD8Async(memory.get(), static_cast<unsigned char>(0), bytes, stream_.get()));
+  return Finish(what);
+}
+
 Status CudaSteps::Prepare() {
-  const uint64_t bytes = plan().arena_bytes;
-  AICF_ASSIGN_OR_RETURN(arena_, AllocateDevice(shared_->device(), "allocating the arena", bytes));
   AICF_ASSIGN_OR_RETURN(stream_, CreateStream(shared_->device()));
-  if (arena_) {
-    AICF_CUDA_CHECK(
-        driver(), "clearing the arena",
-        driver().MemsetD8Async(arena_.get(), static_cast<unsigned char>(0), bytes, stream_.get()));
-    AICF_RETURN_IF_ERROR(Finish("clearing the arena"));
-  }
+  AICF_RETURN_IF_ERROR(AllocateZeroed("allocating the arena", plan().arena_bytes, arena_));
+  AICF_RETURN_IF_ERROR(AllocateZeroed("allocating the state", plan().state_bytes, state_));
   AICF_ASSIGN_OR_RETURN(launches_, BuildLaunches(*shared_, entry_, addresses()));
   return OkStatus();
 }

@@ -260,6 +260,15 @@ inline void AddCopies(DriverApi& api) {
       return kCudaSuccess;
     });
   };
+  api.MemcpyDtoDAsync = [](CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    AICF_FAKE_ENTER("cuMemcpyDtoDAsync");
+    return Enqueue(stream, [=] {
+      if (!internal::InBlock(to, bytes) || !internal::InBlock(from, bytes))
+        return internal::Problem("device copy out of bounds"), kCudaIllegalAddress;
+      std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
+      return kCudaSuccess;
+    });
+  };
   api.MemsetD8Async = [](CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
     AICF_FAKE_ENTER("cuMemsetD8Async");
     return Enqueue(stream, [=] {

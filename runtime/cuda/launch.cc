@@ -83,9 +83,15 @@ Result<std::unique_ptr<Launch>> BuildLaunch(const DeviceProgram& program, uint32
 }  // namespace
 
 CUdeviceptr AddressMap::Of(uint32_t buffer) const {
-  const schema::Buffer* found = &plan_.buffers[buffer];
-  while (found->storage == schema::Storage::kAlias) found = &plan_.buffers[found->alias_of];
-  return (found->storage == schema::Storage::kWeights ? weights_ : arena_) + found->offset;
+  const uint32_t root = schema::RootOf(plan_, buffer);
+  if (bound_ != nullptr && (*bound_)[root] != 0) return (*bound_)[root];
+  const schema::Buffer& found = plan_.buffers[root];
+  if (found.storage == schema::Storage::kWeights) return weights_ + found.offset;
+  return (found.storage == schema::Storage::kState ? state_ : arena_) + found.offset;
+}
+
+bool AddressMap::IsBound(uint32_t buffer) const {
+  return bound_ != nullptr && (*bound_)[schema::RootOf(plan_, buffer)] != 0;
 }
 
 Result<std::vector<std::unique_ptr<Launch>>> BuildLaunches(const DeviceProgram& program,

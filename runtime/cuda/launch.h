@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -17,13 +18,20 @@ class Launch {
   virtual Status Enqueue(CUstream stream) const = 0;
 };
 
+/// By the root of a buffer's alias chain: memory of the caller, or 0 for the session's own.
+using BoundAddresses = std::vector<CUdeviceptr>;
+
 /// Device addresses of one session.
 class AddressMap {
  public:
-  AddressMap(const schema::Program& plan, CUdeviceptr arena, CUdeviceptr weights)
-      : plan_(plan), arena_(arena), weights_(weights) {}
+  /// `bound` may be null: nothing is bound.
+  AddressMap(const schema::Program& plan, CUdeviceptr arena, CUdeviceptr weights,
+             CUdeviceptr state = 0, std::shared_ptr<const BoundAddresses> bound = nullptr)
+      : plan_(plan), arena_(arena), weights_(weights), state_(state), bound_(std::move(bound)) {}
   /// First byte of a buffer, aliases resolved (the verifier has proven that chains end).
   CUdeviceptr Of(uint32_t buffer) const;
+  /// Whether the buffer lies in memory of the caller.
+  bool IsBound(uint32_t buffer) const;
   CUdeviceptr Workspace(const schema::Step& step) const {
     return step.workspace_bytes > 0 ? arena_ + step.workspace_offset : 0;
   }
@@ -32,6 +40,8 @@ class AddressMap {
   const schema::Program& plan_;
   CUdeviceptr arena_;
   CUdeviceptr weights_;
+  CUdeviceptr state_;
+  std::shared_ptr<const BoundAddresses> bound_;
 };
 
 /// Launches of the entry point's steps in order.

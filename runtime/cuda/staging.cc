@@ -6,68 +6,89 @@
 namespace aicf::cuda {
 namespace {
 
-/// Copies run at full speed from any address; a line of its own for each tensor keeps one tensor's
-/// writer off another's cache lines.
-constexpr uint64_t kStagingAlignment = 256;
+/// That of the arena, so that what lies next to each other there does so here. A line of its own
+/// for each tensor also keeps one tensor's writer off another's cache lines.
+constexpr uint64_t kStagingAlignment = schema::kBufferAlignment;
 
 constexpr uint64_t RoundUp(uint64_t bytes) {
   return (bytes + kStagingAlignment - 1) / kStagingAlignment * kStagingAlignment;
 }
 
 // The sizes are those of verified buffers in host memory already: their sum cannot wrap.
-uint64_t BytesOf(const schema::Program& plan, const schema::EntryPoint& entry) {
+uint64_t BytesOf(const schema::Program& plan, const std::vector<uint32_t>& buffers) {
   uint64_t bytes = 0;
-  for (uint32_t b : entry.inputs) bytes += RoundUp(plan.buffers[b].bytes);
-  for (uint32_t b : entry.outputs) bytes += RoundUp(plan.buffers[b].bytes);
+  for (uint32_t b : buffers) bytes += RoundUp(plan.buffers[b].bytes);
   return bytes;
 }
 
 }  // namespace
 
 Result<Staging> Staging::Allocate(const std::shared_ptr<const Device>& device,
-                                  const schema::Program& plan, const AddressMap& addresses) {
+                                  const schema::Program& plan, bool tensors) {
   Staging staging;
   staging.device_ = device;
   for (const schema::EntryPoint& e : plan.entry_points) {
-    staging.bytes_ = std::max(staging.bytes_, BytesOf(plan, e));
+    uint64_t bytes = BytesOf(plan, e.metas);
+    if (tensors) bytes += BytesOf(plan, e.inputs) + BytesOf(plan, e.outputs);
+    staging.bytes_ = std::max(staging.bytes_, bytes);
   }
   AICF_ASSIGN_OR_RETURN(staging.memory_,
                         AllocatePinned(device, "staging inputs and outputs", staging.bytes_));
   for (const schema::EntryPoint& e : plan.entry_points) {
     std::byte* next = staging.memory_.get();
-    const auto place = [&](uint32_t buffer) {
-      const Transfer transfer = {addresses.Of(buffer), next, plan.buffers[buffer].bytes};
-      next += RoundUp(transfer.bytes);
-      return transfer;
+    const auto place = [&](const std::vector<uint32_t>& buffers, std::vector<Transfer>& list) {
+      for (uint32_t b : buffers) {
+        list.push_back({b, next, plan.buffers[b].bytes});
+        next += RoundUp(plan.buffers[b].bytes);
+      }
     };
     Entry& entry = staging.entries_.emplace_back();
-    for (uint32_t b : e.inputs) entry.inputs.push_back(place(b));
-    for (uint32_t b : e.outputs) entry.outputs.push_back(place(b));
+    // As they lie on the device: at multiples of the alignment, one after the other.
+    place(e.metas, entry.metas);
+    if (!tensors) continue;
+    place(e.inputs, entry.inputs);
+    place(e.outputs, entry.outputs);
   }
   return staging;
 }
 
 void Staging::ClearInputs(size_t entry) const {
-  for (const Transfer& t : entries_[entry].inputs) {
-    if (t.bytes > 0) std::memset(t.host, 0, t.bytes);
+  for (const std::vector<Transfer>* list : {&entries_[entry].inputs, &entries_[entry].metas}) {
+    for (const Transfer& t : *list) {
+      if (t.bytes > 0) std::memset(t.host, 0, t.bytes);
+    }
   }
 }
 
-Status Staging::EnqueueUploads(size_t entry, CUstream stream) const {
+Status Staging::EnqueueUploads(size_t entry, const AddressMap& addresses, CUstream stream) const {
   for (const Transfer& t : entries_[entry].inputs) {
-    if (t.bytes == 0) continue;
-    AICF_CUDA_CHECK(device_->driver(), "uploading an input",
-                    device_->driver().MemcpyHtoDAsync(t.device, t.host, t.bytes, stream));
+    if (t.bytes == 0 || addresses.IsBound(t.buffer)) continue;
+    AICF_CUDA_CHECK(
+        device_->driver(), "uploading an input",
+        device_->driver().MemcpyHtoDAsync(addresses.Of(t.buffer), t.host, t.bytes, stream));
   }
   return OkStatus();
 }
 
-Status Staging::EnqueueDownloads(size_t entry, CUstream stream) const {
+Status Staging::EnqueueDownloads(size_t entry, const AddressMap& addresses, CUstream stream) const {
   for (const Transfer& t : entries_[entry].outputs) {
-    if (t.bytes == 0) continue;
-    AICF_CUDA_CHECK(device_->driver(), "downloading an output",
-                    device_->driver().MemcpyDtoHAsync(t.host, t.device, t.bytes, stream));
+    if (t.bytes == 0 || addresses.IsBound(t.buffer)) continue;
+    AICF_CUDA_CHECK(
+        device_->driver(), "downloading an output",
+        device_->driver().MemcpyDtoHAsync(t.host, addresses.Of(t.buffer), t.bytes, stream));
   }
+  return OkStatus();
+}
+
+Status Staging::EnqueueMetas(size_t entry, const AddressMap& addresses, CUstream stream) const {
+  const std::vector<Transfer>& metas = entries_[entry].metas;
+  if (metas.empty()) return OkStatus();
+  const Transfer &first = metas.front(), &last = metas.back();
+  const auto bytes = static_cast<uint64_t>(last.host - first.host) + last.bytes;
+  if (bytes == 0) return OkStatus();
+  AICF_CUDA_CHECK(
+      device_->driver(), "uploading the metas",
+      device_->driver().MemcpyHtoDAsync(addresses.Of(first.buffer), first.host, bytes, stream));
   return OkStatus();
 }
 

@@ -75,7 +75,7 @@ Result<schema::Contents> Plan(const ModelBuilder& model, const std::string& targ
   PassRunner runner(passes);
   AICF_ASSIGN_OR_RETURN(ir::Graph graph, model.Import());
   AICF_ASSIGN_OR_RETURN(graph, PrepareGraph(std::move(graph), options, runner, context));
-  AICF_ASSIGN_OR_RETURN(const ir::Lowered lowered, Lower(graph, runner, context));
+  AICF_ASSIGN_OR_RETURN(const ir::Lowered lowered, Lower(graph, options, runner, context));
   AICF_ASSIGN_OR_RETURN(schema::Contents contents, MakePlan(lowered, options, context));
   ExpectRoundTrips(lowered, contents.program);
   if (passes.disabled.empty()) ExpectAnswers(contents.program, decisions);

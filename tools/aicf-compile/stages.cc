@@ -14,7 +14,7 @@ Result<std::string> TextOf(const CompileArgs& args, const CompileOptions& option
   AICF_ASSIGN_OR_RETURN(ir::Graph graph, ImportOnnx(args.model));
   AICF_ASSIGN_OR_RETURN(graph, PrepareGraph(std::move(graph), options, runner, context));
   if (args.stop_after == Stage::kGraph) return ir::ToString(graph);
-  AICF_ASSIGN_OR_RETURN(const ir::Lowered lowered, Lower(graph, runner, context));
+  AICF_ASSIGN_OR_RETURN(const ir::Lowered lowered, Lower(graph, options, runner, context));
   return ir::ToString(lowered);
 }
 

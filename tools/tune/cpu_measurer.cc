@@ -57,7 +57,7 @@ class CpuBench final : public tune::Bench {
                           HostMemory::Allocate("operands of a measurement", program.arena_bytes));
     const schema::EntryPoint& entry = program.entry_points[0];
     AICF_ASSIGN_OR_RETURN(StepTable table, StepTable::Build(*bench->artifact_, entry,
-                                                            bench->arena_.data(), parallel));
+                                                            {bench->arena_.data()}, parallel));
     bench->table_.emplace(std::move(table));
     for (size_t i = 0; i < entry.inputs.size(); ++i) {
       const std::vector<std::byte> data = tune::BenchData(*request.problem, static_cast<int>(i));

@@ -31,6 +31,8 @@ Status FormFma(ir::Lowered& lowered, PassContext& context);
 Status EliminateCopies(ir::Lowered& lowered, PassContext& context);
 /// Steps whose results nothing reads disappear.
 Status DeadSteps(ir::Lowered& lowered, PassContext& context);
+/// Pairs of an input and an output that are one state get one place, changed by a copy at the end.
+Status UpdateStates(ir::Lowered& lowered, PassContext& context);
 /// Changes nothing: records, for every producer and consumer left apart, the condition that failed.
 Status ExplainSeparate(ir::Lowered& lowered, PassContext& context);
 

@@ -51,6 +51,9 @@ struct EntryInfo {
   std::string name;
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;
+  /// Small inputs that the host rewrites before a replay, such as positions and lengths; listed here
+  /// and not among `inputs`, set by Session::SetMeta. Always of exactly their shapes.
+  std::vector<TensorInfo> metas;
   uint32_t first_step = 0;  ///< its steps, among the program's
   uint32_t step_count = 0;
 };
@@ -85,6 +88,8 @@ class AICF_API Program {
   /// The first entry point's, which is the only one of a program without buckets.
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;
+  /// What lives across replays; the same for all entry points, and in no list of inputs or outputs.
+  const std::vector<TensorInfo>& states() const;
   size_t step_count() const;
   /// The entry point that serves these shapes: the first that has them exactly; else, of those that
   /// the compiler proved to give the same results when inputs are padded to their shapes, the one
@@ -96,6 +101,7 @@ class AICF_API Program {
   std::string_view metadata(std::string_view key) const;
   uint64_t arena_bytes() const;
   uint64_t weights_bytes() const;
+  uint64_t state_bytes() const;  ///< of each session
   const schema::Artifact& artifact() const;
 
  private:
@@ -139,8 +145,21 @@ struct StepProfile {
 struct MemoryReport {
   uint64_t arena_bytes = 0;
   uint64_t weights_bytes = 0;  ///< shared by the program's sessions on a device
+  uint64_t state_bytes = 0;    ///< the session's own, also where states are bound elsewhere
   uint64_t staging_bytes = 0;  ///< pinned host memory
   uint64_t total_device_bytes = 0;
+};
+
+/// Memory of the caller that a session shall use for a tensor, in place of its own.
+struct Binding {
+  enum class Kind : uint8_t { kInput, kOutput, kState };
+  Kind kind = Kind::kInput;
+  std::string_view name;
+  /// First byte of the dense tensor of the whole shape TensorInfo::shape. CUDA: device memory that
+  /// the session's context can reach, 256-byte aligned. CPU: host memory, 64-byte aligned. nullptr:
+  /// the session's own memory again.
+  void* data = nullptr;
+  uint64_t bytes = 0;  ///< exactly TensorInfo::bytes; not read where `data` is null
 };
 
 /// One executable instance: arena, one captured graph per entry point, bound inputs and outputs.
@@ -148,6 +167,10 @@ struct MemoryReport {
 /// A session serves all entry points of its program in one arena. One of them is selected at a
 /// time, the program's first to begin with; every function below means that one's tensors and
 /// steps.
+///
+/// States (Program::states) are the session's own, shared by its entry points, and zero in a new
+/// session. Every replay reads them and leaves their next values, also those of Profile and
+/// TimeReplays. They never cross the host in Run, and selecting another entry point keeps them.
 ///
 /// Thread safety: different sessions are independent; two threads inside one session at once get
 /// kInvalidArgument ("busy") from the later call, never torn results.
@@ -200,6 +223,51 @@ class AICF_API Session {
   virtual Result<void*> InputPointer(std::string_view name) = 0;
   virtual Result<void*> OutputPointer(std::string_view name) = 0;
 
+  /// Writes a meta of the selected entry point. The next Run hands all metas over in one copy, which
+  /// is part of the replay. An entry point's metas are zero until they are set, also after another
+  /// one was selected. After kEventRecord or kNoSync wait for the replay first. Cost: a copy of
+  /// `bytes` on the host. Errors: as SetInput.
+  virtual Status SetMeta(std::string_view name, const void* data, uint64_t bytes) = 0;
+
+  /// Gives every state its seed: zeros, or what SeedState said. Waits for its own copies only; after
+  /// kEventRecord or kNoSync wait for the replay first (one still in flight is refused, here and in
+  /// all functions about states). Cost: one copy or fill on the device per state.
+  virtual Status ResetStates() = 0;
+  /// What ResetStates gives this state from now on; the state itself keeps its value until then.
+  /// Cost: a copy of `bytes`, kept on the host. Errors: kInvalidArgument naming expected and found
+  /// bytes or the known states.
+  virtual Status SeedState(std::string_view name, const void* data, uint64_t bytes) = 0;
+  /// Copies a state, dense and of its whole shape, to or from host memory. CUDA: one transfer, and
+  /// waits for it. What was exported and imported goes on bit for bit, in any session of the program.
+  virtual Status ExportState(std::string_view name, void* data, uint64_t bytes) = 0;
+  virtual Status ImportState(std::string_view name, const void* data, uint64_t bytes) = 0;
+  /// A new session of the same program with the same options, a copy of the states and of their
+  /// seeds, and memory of its own for everything: bindings are not taken over, inputs and metas are
+  /// zero, the first entry point is selected. CUDA: states are copied from device to device. Cost: that
+  /// of Create, but for weights and code, which both share.
+  virtual Result<std::unique_ptr<Session>> Fork() = 0;
+
+  /// Makes replays use the caller's memory for inputs and outputs of the selected entry point and
+  /// for states, without copies: of all given tensors, or of none after an error. The memory must
+  /// stay valid until it is bound otherwise or the session ends. For a bound tensor the caller reads
+  /// and writes that memory himself, after Wait() and before Run(): SetInput and GetOutput refuse it,
+  /// and SelectShapes never clears it. The pointers of InputPointer, OutputPointer and StatePointer are
+  /// then those bound. Functions about states use the bound memory; binding a state copies nothing.
+  /// Run stays one graph launch: it pays nothing for this. Cost here: CUDA captures and instantiates
+  /// the graph of the entry point again, or of all for a state: milliseconds, growing with the
+  /// steps, so bind all tensors in one call, and not for every replay. CPU: prepares the steps again.
+  /// Errors: kInvalidArgument for an unknown name, other bytes than the tensor has, memory that is
+  /// not aligned, or a tensor named twice; a replay still in flight.
+  virtual Status Bind(std::span<const Binding> bindings) = 0;
+  /// One binding. Cost: see Bind.
+  Status BindInput(std::string_view name, void* data, uint64_t bytes);
+  Status BindOutput(std::string_view name, void* data, uint64_t bytes);
+  Status BindState(std::string_view name, void* data, uint64_t bytes);
+  /// A state's memory; as InputPointer, for all entry points.
+  virtual Result<void*> StatePointer(std::string_view name) = 0;
+  /// Program::states() of its program.
+  virtual const std::vector<TensorInfo>& states() const = 0;
+
   /// One replay. CUDA: one graph launch. Errors: kDevice (sticky: every later call fails the same
   /// way).
   virtual Status Run() = 0;
@@ -207,7 +275,7 @@ class AICF_API Session {
   virtual Status Wait() = 0;
 
   /// Measures each step inside the replay `iterations` times and gives the median per step. Slower
-  /// than Run; allocates; overwrites the outputs. CUDA: the steps add up to the replay without
+  /// than Run; allocates; overwrites the outputs, and states go on. CUDA: the steps add up to the replay without
   /// transfers; the first carries the replay's fixed launch latency (runtime/cuda/profiler.h).
   virtual Result<std::vector<StepProfile>> Profile(int iterations) = 0;
   /// Device time in microseconds of each of `iterations` back-to-back replays (CUDA events; wall

@@ -97,6 +97,17 @@ AICF_C_API aicf_code aicf_program_entry_input(aicf_program program, uint32_t ent
                                               aicf_tensor_info* info, int64_t min_shape[8]);
 AICF_C_API aicf_code aicf_program_entry_output(aicf_program program, uint32_t entry, uint32_t index,
                                                aicf_tensor_info* info, int64_t min_shape[8]);
+/* An entry point's metas: small inputs that the host rewrites before a run; listed apart from its
+ * inputs, set by aicf_session_set_meta. */
+AICF_C_API aicf_code aicf_program_entry_meta_count(aicf_program program, uint32_t entry,
+                                                   uint32_t* count);
+AICF_C_API aicf_code aicf_program_entry_meta(aicf_program program, uint32_t entry, uint32_t index,
+                                             aicf_tensor_info* info);
+/* What lives across runs, shared by all entry points; in no list of inputs or outputs. */
+AICF_C_API aicf_code aicf_program_state_count(aicf_program program, uint32_t* count);
+AICF_C_API aicf_code aicf_program_state(aicf_program program, uint32_t index,
+                                        aicf_tensor_info* info);
+
 typedef struct aicf_program_sizes {
   uint64_t steps; /* of the first entry point */
   uint64_t arena_bytes;
@@ -169,6 +180,43 @@ AICF_C_API aicf_code aicf_session_input_pointer(aicf_session session, const char
                                                 void** pointer);
 AICF_C_API aicf_code aicf_session_output_pointer(aicf_session session, const char* name,
                                                  void** pointer);
+
+/* Metas, states and memory of the caller, as in aicf.h. */
+AICF_C_API aicf_code aicf_session_set_meta(aicf_session session, const char* name, const void* data,
+                                           uint64_t bytes);
+/* Every state becomes its seed: zeros, or what seed_state said. */
+AICF_C_API aicf_code aicf_session_reset_states(aicf_session session);
+AICF_C_API aicf_code aicf_session_seed_state(aicf_session session, const char* name,
+                                             const void* data, uint64_t bytes);
+AICF_C_API aicf_code aicf_session_export_state(aicf_session session, const char* name, void* data,
+                                               uint64_t bytes);
+AICF_C_API aicf_code aicf_session_import_state(aicf_session session, const char* name,
+                                               const void* data, uint64_t bytes);
+AICF_C_API aicf_code aicf_session_state_pointer(aicf_session session, const char* name,
+                                                void** pointer);
+/* A new session with a copy of the states; the caller destroys it. *fork is 0 after an error. */
+AICF_C_API aicf_code aicf_session_fork(aicf_session session, aicf_session* fork);
+
+typedef enum aicf_binding_kind {
+  AICF_BIND_INPUT = 0,
+  AICF_BIND_OUTPUT = 1,
+  AICF_BIND_STATE = 2
+} aicf_binding_kind;
+
+/* Memory for a tensor in place of the session's own: 256-byte aligned on CUDA, 64-byte aligned on the
+ * CPU. data NULL: the session's own again. */
+typedef struct aicf_binding {
+  const char* name;
+  void* data;
+  uint64_t bytes;
+  int32_t kind;     /* aicf_binding_kind */
+  int32_t reserved; /* 0 */
+} aicf_binding;
+/* All or, after an error, none. CUDA: captures the graph again, so bind all tensors in one call; run
+ * stays one graph launch. */
+AICF_C_API aicf_code aicf_session_bind(aicf_session session, const aicf_binding* bindings,
+                                       uint32_t count);
+
 AICF_C_API aicf_code aicf_session_run(aicf_session session);
 AICF_C_API aicf_code aicf_session_wait(aicf_session session);
 /* Writes `iterations` times in microseconds to times_us. */

@@ -1,0 +1,67 @@
+#include <algorithm>
+
+#include "compiler/passes/lowered/passes.h"
+
+namespace aicf {
+namespace {
+
+void Remove(std::vector<ir::BufferId>& list, ir::BufferId id) {
+  list.erase(std::ranges::find(list, id));
+}
+
+// Outputs move up where one before them left the list.
+void RemoveOutput(ir::Lowered& lowered, ir::BufferId id) {
+  const auto at =
+      static_cast<uint32_t>(std::ranges::find(lowered.outputs, id) - lowered.outputs.begin());
+  for (schema::OutputExtent& e : lowered.extents) {
+    e.output -= e.output > at ? 1 : 0;
+    e.count -= e.count > at ? 1 : 0;
+  }
+  Remove(lowered.outputs, id);
+}
+
+ir::LoweredStep CopyOf(const ir::Lowered& lowered, ir::BufferId from, ir::BufferId to) {
+  const ir::LoweredBuffer& b = lowered.buffers[from];
+  const abi::View view = abi::DenseView(b.dtype, b.shape);
+  abi::Problem p;
+  p.family = abi::Family::kCopy;
+  p.attrs = abi::CopyAttrs{{Dims::Filled(view.shape.rank(), 0)}, false, 0};
+  p.inputs = {view};
+  p.outputs = {view};
+  p.core_inputs = 1;
+  return {{StrCat("state:", lowered.buffers[to].name)}, std::move(p), {from}, {to}};
+}
+
+void Update(ir::Lowered& lowered, ir::LoweredState& state, DecisionLog& decisions) {
+  ir::LoweredBuffer next = lowered.buffers[state.present];
+  next.role = schema::Role::kState;
+  const ir::BufferId value = state.present;
+  lowered.buffers[value].role = schema::Role::kTemp;
+  lowered.buffers[value].name += ".new";
+  lowered.buffers[state.past].role = schema::Role::kState;
+  Remove(lowered.inputs, state.past);
+  RemoveOutput(lowered, value);
+  state.present = static_cast<ir::BufferId>(lowered.buffers.size());
+  lowered.buffers.push_back(std::move(next));
+  if (*ElementCount(lowered.buffers[value].shape) == 0) return;  // nothing to copy
+  ir::LoweredStep copy = CopyOf(lowered, value, state.present);
+  Decision d{"copy",
+             StrCat("'", lowered.buffers[state.present].name, "' [", copy.sources[0], "]"),
+             "copy",
+             "rule: a state changes at the end, unless its new value can be made in its place",
+             "update-states",
+             -1,
+             {}};
+  d.nodes = copy.sources;
+  decisions.Record(std::move(d));
+  lowered.steps.push_back(std::move(copy));
+}
+
+}  // namespace
+
+Status UpdateStates(ir::Lowered& lowered, PassContext& context) {
+  for (ir::LoweredState& state : lowered.states) Update(lowered, state, *context.decisions);
+  return OkStatus();
+}
+
+}  // namespace aicf

@@ -1,0 +1,145 @@
+#include "compiler/select/state_updates.h"
+
+#include <algorithm>
+
+#include "schema/loop_tree.h"
+#include "schema/verify_cover.h"
+
+namespace aicf {
+namespace {
+
+using schema::LoopTree;
+using schema::Role;
+
+class Updater {
+ public:
+  Updater(schema::Program& program, const LoopTree& loops) : p_(program), loops_(loops) {}
+
+  // The step that copies into the state; -1 for a state of no elements, which needs none.
+  int64_t FindCopy(const PlannedState& state) const {
+    for (size_t s = 0; s < p_.steps.size(); ++s) {
+      if (Names(p_.steps[s].outputs, state.present)) return static_cast<int64_t>(s);
+    }
+    return -1;
+  }
+
+  // Why the copy must stay; empty once its work is done elsewhere.
+  std::string Remove(const PlannedState& state, size_t copy) {
+    const uint32_t value = p_.steps[copy].inputs[0];
+    std::string refusal = CheckValue(state, copy, value);
+    for (size_t s = 0; s < copy && refusal.empty(); ++s) {
+      for (size_t k = 0; k < p_.steps[s].outputs.size() && refusal.empty(); ++k) {
+        if (p_.steps[s].outputs[k] == value) refusal = CheckWriter(state, s, k);
+      }
+    }
+    if (refusal.empty()) Rename(value, state.present);
+    return refusal;
+  }
+
+ private:
+  static bool Names(const std::vector<uint32_t>& list, uint32_t buffer) {
+    return std::ranges::find(list, buffer) != list.end();
+  }
+
+  // Byte for byte, so that every view of the value is the same view of the state.
+  std::string CheckValue(const PlannedState& state, size_t copy, uint32_t value) const {
+    const schema::Step& step = p_.steps[copy];
+    const schema::Buffer &from = p_.buffers[value], &to = p_.buffers[state.present];
+    if (from.role != Role::kTemp) {
+      return StrCat("its new value is '", from.name, "', which is ",
+                    from.role == Role::kInput || from.role == Role::kOutput ? "an " : "a ",
+                    RoleName(from.role));
+    }
+    if (step.problem.inputs[0] != step.problem.outputs[0] || from.dtype != to.dtype ||
+        from.bytes != to.bytes) {
+      return StrCat("the copy of '", from.name, "' moves elements");
+    }
+    return "";
+  }
+
+  // Whether the step may write output `k` over the old value, which others read.
+  std::string CheckWriter(const PlannedState& state, size_t writer, size_t k) {
+    const schema::Step& step = p_.steps[writer];
+    if (!step.guards.empty()) return StrCat("step ", writer, " makes it and may be skipped");
+    if (loops_.InnermostOf(static_cast<int64_t>(writer)) != LoopTree::kNone) {
+      return StrCat("step ", writer, " makes it in a loop");
+    }
+    const abi::View& window = step.problem.outputs[k];
+    for (size_t r = writer; r < p_.steps.size(); ++r) {
+      const schema::Step& reader = p_.steps[r];
+      for (const schema::Guard& g : reader.guards) {
+        if (g.buffer == state.past) return StrCat("step ", r, " asks the old value afterwards");
+      }
+      for (size_t i = 0; i < reader.inputs.size(); ++i) {
+        if (reader.inputs[i] != state.past) continue;
+        if (Apart(state.past, reader.problem.inputs[i], window)) continue;
+        if (r > writer) {
+          return StrCat("step ", r, " (", reader.kernel, ") needs the old value after step ",
+                        writer, " has made the new one");
+        }
+        if (k != 0 || reader.problem.inputs[i] != window) {
+          return StrCat("step ", writer, " (", step.kernel,
+                        ") reads other elements of it than it "
+                        "writes");
+        }
+        if (!abi::FindKernel(step.kernel)->in_place(step.problem, static_cast<int>(i))) {
+          return StrCat("kernel ", step.kernel, " does not allow operand ", i, " in place");
+        }
+      }
+    }
+    return "";
+  }
+
+  bool Apart(uint32_t state, const abi::View& a, const abi::View& b) {
+    const abi::View* views[] = {&a, &b};
+    return prover_.Disjoint(*ElementCount(p_.buffers[state].shape), views);
+  }
+
+  void Rename(uint32_t from, uint32_t to) {
+    for (schema::Step& step : p_.steps) {
+      std::ranges::replace(step.inputs, from, to);
+      std::ranges::replace(step.outputs, from, to);
+      for (schema::Guard& g : step.guards) g.buffer = g.buffer == from ? to : g.buffer;
+    }
+  }
+
+  schema::Program& p_;
+  const LoopTree& loops_;
+  schema::CoverProver prover_;
+};
+
+void Record(const schema::Program& program, const PlannedState& state, bool in_place,
+            std::string refusal, PassContext& context) {
+  Decision d{"state",
+             StrCat("state '", program.buffers[state.past].name, "': its next value '",
+                    program.buffers[state.present].name, "'"),
+             in_place ? "made in the state's place" : "copied at the end",
+             in_place ? "rule: what is read of the old value is read before it is overwritten"
+                      : "only-legal",
+             "update-states-in-place",
+             -1,
+             {}};
+  if (!in_place) {
+    d.alternatives.push_back({"made in the state's place", std::move(refusal), -1});
+  }
+  context.decisions->Record(std::move(d));
+}
+
+}  // namespace
+
+Result<std::vector<bool>> UpdateStatesInPlace(const std::vector<PlannedState>& states,
+                                              schema::Program& program, PassContext& context) {
+  std::vector<bool> gone(program.steps.size(), false);
+  AICF_ASSIGN_OR_RETURN(const LoopTree loops, LoopTree::Build(program));
+  Updater updater(program, loops);
+  for (const PlannedState& state : states) {
+    const int64_t copy = updater.FindCopy(state);
+    if (copy < 0) continue;
+    std::string refusal = updater.Remove(state, static_cast<size_t>(copy));
+    gone[static_cast<size_t>(copy)] = refusal.empty();
+    Record(program, state, refusal.empty(), std::move(refusal), context);
+  }
+  return gone;
+}
+
+}  // namespace aicf

@@ -1,0 +1,164 @@
+#include "compiler/states/pair_states.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "compiler/states/state_names.h"
+
+namespace aicf {
+namespace {
+
+constexpr std::string_view kPass = "mark-states";
+
+std::string TypeOf(const ir::LoweredBuffer& b) {
+  return StrCat(DTypeName(b.dtype), " ", ToString(b.shape));
+}
+
+bool SameType(const ir::LoweredBuffer& a, const ir::LoweredBuffer& b) {
+  return a.dtype == b.dtype && a.shape == b.shape;
+}
+
+class Marker {
+ public:
+  Marker(ir::Lowered& lowered, DecisionLog& decisions) : l_(lowered), decisions_(decisions) {}
+
+  Status Ask(const StatePair& pair) {
+    const Status status = Mark(pair);
+    if (status.ok()) return status;
+    return status.WithContext(StrCat("--state=", pair.past, ":", pair.present));
+  }
+
+  /// Pairs whose names match, by the patterns' order.
+  void Suggest(bool apply) {
+    for (const NamePattern& pattern : NamePatterns()) {
+      for (ir::BufferId past : l_.inputs) {
+        for (ir::BufferId present : ModelOutputs()) {
+          if (Fits(pattern, past, present)) Propose(pattern, past, present, apply);
+        }
+      }
+    }
+  }
+
+ private:
+  std::span<const ir::BufferId> ModelOutputs() const {
+    size_t count = l_.outputs.size();
+    for (const schema::OutputExtent& e : l_.extents) count = std::min<size_t>(count, e.count);
+    return std::span(l_.outputs).first(count);
+  }
+
+  Result<ir::BufferId> Find(std::string_view what, std::string_view name,
+                            std::span<const ir::BufferId> among) const {
+    std::string known;
+    for (ir::BufferId b : among) {
+      if (l_.buffers[b].name == name) return b;
+      known += StrCat(known.empty() ? "'" : ", '", l_.buffers[b].name, "'");
+    }
+    return Error(Code::kInvalidArgument, "no ", what, " is named '", name, "'; the model has ",
+                 known.empty() ? "none" : known);
+  }
+
+  bool Taken(ir::BufferId b) const {
+    const auto holds = [b](const ir::LoweredState& s) { return s.past == b || s.present == b; };
+    return std::ranges::any_of(l_.states, holds) ||
+           std::ranges::find(proposed_, b) != proposed_.end();
+  }
+
+  bool IsFixed(ir::BufferId present) const {
+    return std::ranges::none_of(
+        l_.extents, [&](const schema::OutputExtent& e) { return l_.outputs[e.output] == present; });
+  }
+
+  Status Mark(const StatePair& pair) {
+    AICF_ASSIGN_OR_RETURN(const ir::BufferId past, Find("input", pair.past, l_.inputs));
+    AICF_ASSIGN_OR_RETURN(const ir::BufferId present, Find("output", pair.present, ModelOutputs()));
+    const ir::LoweredBuffer &in = l_.buffers[past], &out = l_.buffers[present];
+    for (ir::BufferId b : {past, present}) {
+      if (!Taken(b)) continue;
+      return Error(Code::kInvalidArgument, "'", l_.buffers[b].name, "' is of two states");
+    }
+    if (!SameType(in, out)) {
+      return Error(Code::kInvalidArgument, "input '", in.name, "' is ", TypeOf(in), " and output '",
+                   out.name, "' is ", TypeOf(out), "; a state has one dtype and one shape");
+    }
+    if (!IsFixed(present)) {
+      return Error(Code::kInvalidArgument, "output '", out.name,
+                   "' has an extent that each run decides; a state has one shape");
+    }
+    l_.states.push_back({past, present});
+    Record(past, present, kOneState, "policy", {std::string(kInputAndOutput), "", -1});
+    return OkStatus();
+  }
+
+  bool Fits(const NamePattern& pattern, ir::BufferId past, ir::BufferId present) const {
+    const ir::LoweredBuffer &in = l_.buffers[past], &out = l_.buffers[present];
+    return Matches(pattern, in.name, out.name) && SameType(in, out) && IsFixed(present) &&
+           !Taken(past) && !Taken(present);
+  }
+
+  void Propose(const NamePattern& pattern, ir::BufferId past, ir::BufferId present, bool apply) {
+    const std::string why =
+        StrCat("equal dtype and shape, and names like ", pattern.past, " and ", pattern.present);
+    if (apply) {
+      l_.states.push_back({past, present});
+      Record(past, present, kOneState, StrCat("rule: ", why),
+             {std::string(kInputAndOutput), "", -1});
+      return;
+    }
+    proposed_.push_back(past);
+    proposed_.push_back(present);
+    Record(past, present, kInputAndOutput, "policy",
+           {std::string(kOneState),
+            StrCat("asked: ", why, " suggest it, and --state=", l_.buffers[past].name, ":",
+                   l_.buffers[present].name, " or --state=auto would make it so"),
+            -1});
+  }
+
+  void Record(ir::BufferId past, ir::BufferId present, std::string_view choice, std::string reason,
+              Alternative other) {
+    decisions_.Record(
+        {"state",
+         StrCat("input '", l_.buffers[past].name, "' and output '", l_.buffers[present].name, "'"),
+         std::string(choice),
+         std::move(reason),
+         std::string(kPass),
+         -1,
+         {std::move(other)}});
+  }
+
+  ir::Lowered& l_;
+  DecisionLog& decisions_;
+  std::vector<ir::BufferId> proposed_;
+};
+
+}  // namespace
+
+Status MarkStates(const std::vector<StatePair>& asked, bool automatic, ir::Lowered& lowered,
+                  DecisionLog& decisions) {
+  Marker marker(lowered, decisions);
+  for (const StatePair& pair : asked) AICF_RETURN_IF_ERROR(marker.Ask(pair));
+  marker.Suggest(automatic);
+  return OkStatus();
+}
+
+Status MarkMetas(const std::vector<std::string>& names, ir::Lowered& lowered) {
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find_if(
+        lowered.inputs, [&](ir::BufferId b) { return lowered.buffers[b].name == name; });
+    if (found == lowered.inputs.end()) {
+      return Error(Code::kInvalidArgument, "--meta: no input is named '", name, "'");
+    }
+    ir::LoweredBuffer& buffer = lowered.buffers[*found];
+    if (buffer.role == schema::Role::kMeta) {
+      return Error(Code::kInvalidArgument, "--meta: input '", name, "' is given twice");
+    }
+    const auto past = [&](const ir::LoweredState& s) { return s.past == *found; };
+    if (std::ranges::any_of(lowered.states, past)) {
+      return Error(Code::kInvalidArgument, "--meta: input '", name, "' is a state");
+    }
+    buffer.role = schema::Role::kMeta;
+  }
+  return OkStatus();
+}
+
+}  // namespace aicf

@@ -1,0 +1,52 @@
+/// A small streaming model made in the test, with states of every kind, compiled with its states
+/// kept or with all of them as inputs and outputs.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "aicf/aicf.h"
+#include "compiler/compiler.h"
+#include "compiler/import/testing.h"
+
+namespace aicf::states {
+
+using testing::ModelBuilder;
+
+/// What a test compiles for: both execute on the CPU, the second on the reference kernels.
+inline constexpr const char* kTargets[] = {"cpu", "cuda:sm_90a"};
+
+/// One time step of a gated recurrent cell with three more states of the kinds that streaming
+/// models have. From x [1, 8] and position [1, 1]:
+///   hn = tanh(a) * sigmoid(b) with [a b] = [x h] W      a recurrent value [1, 16]
+///   c_out = c_in / 2 + hn                               a decaying sum, changed where it is
+///   window_next = the last 3 rows of window, then x     a shift, which reads what it overwrites
+///   ring_new = ring [6, 8] with x in row `position`     a row that the data choose
+///   y = hn V + the column sums of window_next and ring_new
+ModelBuilder StreamModel();
+
+/// The states' two ends in the model.
+const std::vector<StatePair>& StreamStates();
+
+/// Compiled from a file of its own. Errors: those of Compile.
+Result<CompileResult> CompileModel(const ModelBuilder& model, const CompileOptions& options);
+/// For a target without device code.
+CompileOptions OptionsFor(const std::string& target);
+
+Result<std::shared_ptr<const Program>> LoadProgram(const CompileResult& result);
+Result<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const Program>& program);
+
+/// The decision of pass "update-states-in-place" about a state.
+const Decision* FindUpdate(const DecisionLog& log, const std::string& state);
+
+using Bytes = std::vector<std::byte>;
+/// Every output by name.
+using Outputs = std::map<std::string, Bytes>;
+
+/// Chunk `index` of a stream: x and position.
+Status SetChunk(Session& session, int index);
+Result<Outputs> ReadOutputs(Session& session, const Program& program);
+
+}  // namespace aicf::states
