@@ -35,6 +35,8 @@ constexpr std::string_view kExamples = R"(Examples:
   aicf-compile rec.onnx -o rec.aicf --bucket=one=x:1x3x48x320 --bucket=six=x:6x3x48x320
       two entry points in one artifact, which share weights and memory; a batch of 4 runs in
       'six', padded, because no result depends on what the batch is padded with
+  aicf-compile vad.onnx -o vad.aicf --state=state:stateN
+      a streaming model: its state stays in the session, from run to run
   aicf-compile rec.onnx -o rec.aicf --target=cuda --policy=conv=implicit_gemm --policy-strict
       a kernel for every convolution, or an error
   aicf-compile rec.onnx -o rec.aicf --golden=x:line.npy,y:scores.npy --golden=x:other.npy
@@ -72,7 +74,7 @@ const std::vector<Spelling>& Spellings() {
 struct Raw {
   std::string math = "fp32", stop_after;
   std::string decisions;
-  std::vector<std::string> shapes, buckets, bind, policy, disable_pass, disable_fusion, dump_after;
+  std::vector<std::string> shapes, buckets, bind, states, metas, policy, disable_pass, disable_fusion, dump_after;
   bool drop_edits = false, force = false, verbose = false, no_images = false, list_ops = false;
   TuneFlags tune;
   GoldenFlags golden;
@@ -112,6 +114,15 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
   line.AddList("--bind", raw.bind,
                "NAME:FILE.npy  an input becomes this constant, and no input of the\n"
                "artifact: what shapes, axes or loop counts follow from; repeats")
+      ->group(group);
+  line.AddList("--state", raw.states,
+               "PAST:PRESENT  an input and the output that is its next value become one\n"
+               "state, which stays on the device and is neither input nor output of the\n"
+               "artifact; auto: also the pairs that their names suggest; repeats")
+      ->group(group);
+  line.AddList("--meta", raw.metas,
+               "NAME  a small input that the host rewrites before a run (positions,\n"
+               "lengths): all of them are handed over in one copy; repeats")
       ->group(group);
   line.AddValue("--math", raw.math,
                 "MODE  fp32, tf32, fp16 or bf16 for matrix products; default fp32")
@@ -219,6 +230,30 @@ Status ReadBindings(const std::vector<std::string>& values, CompileOptions* opti
   return OkStatus();
 }
 
+/// "past:present", or "auto". Tensor names may hold colons: both of a pair usually hold as many, so
+/// the middle one separates them.
+Status ReadStates(const std::vector<std::string>& values, CompileOptions* options) {
+  AICF_ASSIGN_OR_RETURN(const std::vector<std::string> items, SplitItems("--state", values));
+  for (const std::string& item : items) {
+    if (item == "auto") {
+      options->auto_states = true;
+      continue;
+    }
+    std::vector<size_t> colons;
+    for (size_t i = 0; i < item.size(); ++i) {
+      if (item[i] == ':') colons.push_back(i);
+    }
+    const size_t colon = colons.empty() ? 0 : colons[colons.size() / 2];
+    if (colons.size() % 2 == 0 || colon == 0 || colon + 1 == item.size()) {
+      return Error(Code::kInvalidArgument,
+                   "--state: expected PAST:PRESENT (names with equally many colons) or auto, got '",
+                   Shorten(item, 100), "'");
+    }
+    options->states.push_back({item.substr(0, colon), item.substr(colon + 1)});
+  }
+  return OkStatus();
+}
+
 /// "name=input:1x3,other:4"; the first '=' separates, since tensor names may hold one.
 Status ReadBuckets(const std::vector<std::string>& values, CompileOptions* options) {
   for (const std::string& value : values) {
@@ -258,6 +293,8 @@ Status CheckFrom(const Raw& raw, const CompileArgs& args) {
   const std::pair<std::string_view, bool> given[] = {{"--shapes", !raw.shapes.empty()},
                                                      {"--bucket", !raw.buckets.empty()},
                                                      {"--bind", !raw.bind.empty()},
+                                                     {"--state", !raw.states.empty()},
+                                                     {"--meta", !raw.metas.empty()},
                                                      {"--check", args.check}};
   for (const auto& [flag, present] : given) {
     if (!present) continue;
@@ -316,6 +353,8 @@ Status Convert(const Raw& raw, CompileArgs* args) {
   if (args->artifact == nullptr) {
     AICF_ASSIGN_OR_RETURN(options.shapes, ParseShapes("--shapes", raw.shapes));
     AICF_RETURN_IF_ERROR(ReadBuckets(raw.buckets, &options));
+    AICF_RETURN_IF_ERROR(ReadStates(raw.states, &options));
+    AICF_ASSIGN_OR_RETURN(options.metas, SplitItems("--meta", raw.metas));
   }
   AICF_RETURN_IF_ERROR(ReadBindings(raw.bind, &options));
   AICF_RETURN_IF_ERROR(ReadGolden(raw.golden, &options));

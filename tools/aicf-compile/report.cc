@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/states/pair_states.h"
 #include "tools/common/decisions.h"
 #include "tools/common/text.h"
 
@@ -32,6 +33,29 @@ std::string EntriesText(const schema::Program& program) {
     out += StrCat(out.empty() ? "" : ", ", Escape(e.name), e.paddings.empty() ? "" : " (pads)");
   }
   return out;
+}
+
+/// "h, c (4 KiB)"; empty without states.
+std::string StatesText(const schema::Program& program) {
+  std::string out;
+  for (const schema::Buffer& b : program.buffers) {
+    if (schema::IsState(b)) out += StrCat(out.empty() ? "" : ", ", Escape(b.name));
+  }
+  return out.empty() ? out : StrCat(out, " (", FormatBytes(program.state_bytes), ")");
+}
+
+/// What the model's names suggest, and the flag that takes it up; one line per pair.
+std::string HintsText(const DecisionLog& log) {
+  std::string out;
+  for (const Decision& d : log.decisions()) {
+    if (d.kind != "state" || d.choice != kInputAndOutput || d.alternatives.empty()) continue;
+    const std::string hint =
+        StrCat("hint: ", Escape(d.subject), " could be one state; ",
+               Escape(d.alternatives[0].refusal.substr(d.alternatives[0].refusal.find(' ') + 1)),
+               "\n");
+    if (out.find(hint) == std::string::npos) out += hint;  // once, and not for every bucket
+  }
+  return out.empty() ? out : "\n" + out;
 }
 
 /// "54 measured, 6 only-legal, 5 predicted": why the kernels are what they are.
@@ -72,6 +96,8 @@ std::string SummaryText(const CompileResult& result, double seconds) {
   out += Line("chosen", ReasonsText(result.decisions));
   out += Line("weights", FormatBytes(program.weights_bytes));
   out += Line("arena", ArenaText(program));
+  const std::string states = StatesText(program);
+  if (!states.empty()) out += Line("state", states);
   if (!program.images.empty()) {
     out += Line("kernels", StrCat(program.images.size(), " images, ",
                                   FormatBytes(result.contents.images.size()), ", ",
@@ -79,7 +105,7 @@ std::string SummaryText(const CompileResult& result, double seconds) {
   }
   out += Line("file", FormatBytes(result.bytes.size()));
   out += Line("time", FormatNumber(seconds) + " s");
-  return out;
+  return out + HintsText(result.decisions);
 }
 
 std::string TimingsText(const std::vector<PassTiming>& timings) {

@@ -67,6 +67,7 @@ Json EntryPointsJson(const schema::Program& program) {
               {"outputs", tensors(entry.outputs)},
               {"first_step", entry.first_step},
               {"step_count", entry.step_count}};
+    if (!entry.metas.empty()) item["metas"] = tensors(entry.metas);
     for (const schema::OutputExtent& x : entry.extents) {
       item["extents"].push_back(Json{{"output", x.output}, {"axis", x.axis}, {"count", x.count}});
     }
@@ -80,8 +81,27 @@ Json EntryPointsJson(const schema::Program& program) {
   return out;
 }
 
+Json StatesJson(const schema::Program& program) {
+  auto out = Json::array();
+  for (uint32_t i = 0; i < program.buffers.size(); ++i) {
+    const schema::Buffer& b = program.buffers[i];
+    if (!schema::IsState(b)) continue;
+    auto updates = Json::array();  // the buffers in its place, by entry point
+    for (uint32_t u = 0; u < program.buffers.size(); ++u) {
+      if (u != i && schema::RootOf(program, u) == i) updates.push_back(u);
+    }
+    out.push_back(Json{{"name", b.name},
+                       {"dtype", DTypeName(b.dtype)},
+                       {"shape", std::vector<int64_t>(b.shape.begin(), b.shape.end())},
+                       {"bytes", b.bytes},
+                       {"value", i},
+                       {"updates", std::move(updates)}});
+  }
+  return out;
+}
+
 Json ValuesJson(const schema::Program& program) {
-  constexpr const char* kStorage[] = {"arena", "weights", "alias"};
+  constexpr const char* kStorage[] = {"arena", "weights", "alias", "state"};
   auto out = Json::array();
   for (size_t i = 0; i < program.buffers.size(); ++i) {
     const schema::Buffer& b = program.buffers[i];
@@ -135,6 +155,7 @@ Json ArtifactData(const schema::Artifact& artifact, const std::vector<Json>& dec
   Json out;
   out["header"] = HeaderJson(artifact);
   out["entry_points"] = EntryPointsJson(program);
+  out["states"] = StatesJson(program);
   out["values"] = ValuesJson(program);
   out["steps"] = Json::array();
   for (size_t i = 0; i < program.steps.size(); ++i) {

@@ -73,6 +73,8 @@ std::string StorageText(const schema::Buffer& buffer) {
       return StrCat("arena +", buffer.offset);
     case schema::Storage::kWeights:
       return StrCat("weights +", buffer.offset);
+    case schema::Storage::kState:
+      return StrCat("state +", buffer.offset);
     default:
       return StrCat("in place of ", buffer.alias_of);
   }
@@ -85,7 +87,9 @@ std::string HeaderText(const schema::Artifact& artifact) {
   out += Line("format", StrCat(header.major, ".", header.minor));
   out += Line("target", StrCat(Escape(program.target), ", math ", abi::MathModeName(program.math)));
   out += Line("file", FormatBytes(header.file_bytes));
-  out += Line("peak memory", FormatBytes(header.peak_device_bytes) + "  arena and weights");
+  out += Line("peak memory", FormatBytes(header.peak_device_bytes) +
+                                 (program.state_bytes == 0 ? "  arena and weights"
+                                                           : "  arena, weights and state"));
   if (!program.images.empty()) {
     out += Line("images", StrCat(program.images.size(), " for ", Escape(program.images[0].arch),
                                  ", ", Escape(program.images[0].compiler)));
@@ -126,6 +130,34 @@ std::string PaddingsText(const schema::Program& program, const schema::EntryPoin
 
 }  // namespace
 
+namespace {
+
+/// What the entry points share, and which steps give each state its next value; empty without.
+std::string StatesText(const schema::Program& program) {
+  Table table({{"state"}, {"dtype"}, {"shape"}, {"bytes", kRight}, {"offset", kRight}, {"changed by"}});
+  bool any = false;
+  for (uint32_t b = 0; b < program.buffers.size(); ++b) {
+    const schema::Buffer& state = program.buffers[b];
+    if (!schema::IsState(state)) continue;
+    any = true;
+    std::vector<std::string> writers;
+    for (size_t s = 0; s < program.steps.size(); ++s) {
+      const auto updates = [&](uint32_t out) { return schema::RootOf(program, out) == b; };
+      if (std::ranges::any_of(program.steps[s].outputs, updates)) {
+        writers.push_back(std::to_string(s));
+      }
+    }
+    table.Add({Escape(state.name), std::string(DTypeName(state.dtype)), ToString(state.shape),
+               std::to_string(state.bytes), std::to_string(state.offset),
+               writers.empty() ? "no step"
+                               : StrCat(writers.size() == 1 ? "step " : "steps ",
+                                        Shorten(Join(writers, ", "), 60))});
+  }
+  return any ? "States\n" + table.ToString("  ") + "\n" : "";
+}
+
+}  // namespace
+
 std::string EntryPointText(const schema::Artifact& artifact) {
   const schema::Program& program = artifact.program();
   std::string out = "Entry points\n";
@@ -139,6 +171,7 @@ std::string EntryPointText(const schema::Artifact& artifact) {
                  std::to_string(b.bytes), role});
     };
     for (const uint32_t index : entry.inputs) add(index, "input");
+    for (const uint32_t index : entry.metas) add(index, "meta");
     for (size_t o = 0; o < entry.outputs.size(); ++o) {
       const schema::OutputExtent* extent = entry.ExtentOf(o);
       std::string role = o < entry.model_outputs() ? "output" : "count";
@@ -154,7 +187,7 @@ std::string EntryPointText(const schema::Artifact& artifact) {
                     " repeat while ", Escape(program.buffers[l.condition].name), " holds\n");
     }
   }
-  return out + "\n";
+  return out + "\n" + StatesText(program);
 }
 
 std::string MemoryText(const schema::Artifact& artifact) {
@@ -180,6 +213,9 @@ std::string MemoryText(const schema::Artifact& artifact) {
   out += Line("arena", arena);
   out += Line("temporaries", StrCat(CountWhere(program, Storage::kArena, Role::kTemp),
                                     " with memory of their own, ", in_place, " buffers in place"));
+  if (program.state_bytes > 0) {
+    out += Line("state", FormatBytes(program.state_bytes) + " of each session");
+  }
   out += Line("workspace", StrCat(FormatBytes(workspace), " at most in one step"));
   return out + "\n";
 }

@@ -98,6 +98,10 @@ Result<InputSource> CheckInput(const TensorInfo& info, const std::string& path, 
   return InputSource{info, std::move(array.data), path};
 }
 
+InputSource Zero(const TensorInfo& info) {
+  return {info, std::vector<std::byte>(info.bytes), "zero"};
+}
+
 /// The tensor at the shape chosen for it.
 TensorInfo At(TensorInfo info, const Dims& shape) {
   info.shape = shape;
@@ -121,6 +125,10 @@ Result<EntryChoice> WholeShapes(const Program& program, size_t entry) {
 
 using Arrays = std::map<std::string, NpyArray, std::less<>>;
 
+bool IsInput(const Program& program, std::string_view name) {
+  return std::ranges::any_of(program.inputs(), [&](const TensorInfo& t) { return t.name == name; });
+}
+
 Result<EntryChoice> ChooseEntry(const Program& program, const std::string& name,
                                 const Arrays& arrays) {
   if (!name.empty()) {
@@ -135,7 +143,9 @@ Result<EntryChoice> ChooseEntry(const Program& program, const std::string& name,
   // Without a choice, a wrong shape is the input's own error.
   if (OneShapeOnly(program)) return WholeShapes(program, 0);
   std::vector<InputShape> shapes;
-  for (const auto& [input, array] : arrays) shapes.push_back({input, array.shape});
+  for (const auto& [input, array] : arrays) {
+    if (IsInput(program, input)) shapes.push_back({input, array.shape});
+  }
   return program.Choose(shapes);
 }
 
@@ -159,8 +169,9 @@ std::vector<std::string> NamesOf(const std::vector<TensorInfo>& tensors) {
 
 Result<Selection> GatherInputs(const Program& program, const std::string& entry,
                                const std::vector<std::string>& load_inputs) {
-  AICF_ASSIGN_OR_RETURN(const auto files,
-                        ParseNamedFiles("--load-inputs", load_inputs, NamesOf(program.inputs())));
+  std::vector<std::string> known = NamesOf(program.inputs());
+  for (const TensorInfo& meta : program.entries()[0].metas) known.push_back(meta.name);
+  AICF_ASSIGN_OR_RETURN(const auto files, ParseNamedFiles("--load-inputs", load_inputs, known));
   Arrays arrays;
   for (const auto& [name, path] : files) {
     AICF_ASSIGN_OR_RETURN(NpyArray array, ReadNpy(path));
@@ -183,7 +194,45 @@ Result<Selection> GatherInputs(const Program& program, const std::string& entry,
   for (size_t o = 0; o < info.outputs.size(); ++o) {
     selection.outputs.push_back(At(info.outputs[o], selection.choice.outputs[o]));
   }
+  for (const TensorInfo& meta : info.metas) {
+    const auto array = arrays.find(meta.name);
+    selection.metas.push_back(Zero(meta));
+    if (array == arrays.end()) continue;
+    AICF_ASSIGN_OR_RETURN(selection.metas.back(), CheckInput(meta, files.find(meta.name)->second,
+                                                             std::move(array->second)));
+  }
   return selection;
+}
+
+Status GatherStates(const Program& program, const std::vector<std::string>& load_states,
+                    bool make_up, Selection* selection) {
+  AICF_ASSIGN_OR_RETURN(const auto files,
+                        ParseNamedFiles("--load-state", load_states, NamesOf(program.states())));
+  for (const TensorInfo& state : program.states()) {
+    const auto file = files.find(state.name);
+    const bool random = make_up && IsFloat(state.dtype);
+    selection->states.push_back(random ? MakeUp(state, selection->states.size() + 1000)
+                                       : Zero(state));
+    if (file == files.end()) continue;
+    AICF_ASSIGN_OR_RETURN(NpyArray array, ReadNpy(file->second));
+    AICF_ASSIGN_OR_RETURN(selection->states.back(),
+                          CheckInput(state, file->second, std::move(array)));
+  }
+  return OkStatus();
+}
+
+Status SetTensors(Session& session, const Selection& selection) {
+  for (const InputSource& input : selection.inputs) {
+    AICF_RETURN_IF_ERROR(session.SetInput(input.info.name, {input.info.dtype, input.info.shape,
+                                                            input.data.data(), input.data.size()}));
+  }
+  for (const InputSource& meta : selection.metas) {
+    AICF_RETURN_IF_ERROR(session.SetMeta(meta.info.name, meta.data.data(), meta.data.size()));
+  }
+  for (const InputSource& state : selection.states) {
+    AICF_RETURN_IF_ERROR(session.SeedState(state.info.name, state.data.data(), state.data.size()));
+  }
+  return session.ResetStates();
 }
 
 Status Select(Session& session, const Program& program, const Selection& selection) {

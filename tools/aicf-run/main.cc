@@ -65,10 +65,7 @@ Status Verdict(const Report& report) {
 /// First inference, then whatever must see its outputs.
 Status FirstRun(Session& session, const RunOptions& options,
                 const std::vector<Reference>& references, Report* report) {
-  for (const InputSource& input : report->selection->inputs) {
-    AICF_RETURN_IF_ERROR(session.SetInput(input.info.name, {input.info.dtype, input.info.shape,
-                                                            input.data.data(), input.data.size()}));
-  }
+  AICF_RETURN_IF_ERROR(SetTensors(session, *report->selection));
   const double start = NowMs();
   AICF_RETURN_IF_ERROR(session.Run());
   AICF_RETURN_IF_ERROR(session.Wait());
@@ -79,6 +76,9 @@ Status FirstRun(Session& session, const RunOptions& options,
     report->output_shapes.push_back(shape);
   }
   AICF_ASSIGN_OR_RETURN(report->checks, CheckOutputs(session, references, report->tolerance));
+  if (!options.export_states.empty()) {
+    AICF_RETURN_IF_ERROR(ExportStates(session, options.export_states));
+  }
   if (options.export_output.empty()) return OkStatus();
   return ExportOutputs(session, outputs, options.export_output);
 }
@@ -104,8 +104,9 @@ Status Run(RunOptions options) {
   AICF_ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program,
                         LoadProgram(options.artifact));
   const double program_ms = NowMs() - start;
-  AICF_ASSIGN_OR_RETURN(const Selection selection,
+  AICF_ASSIGN_OR_RETURN(Selection selection,
                         GatherInputs(*program, options.entry, options.load_inputs));
+  AICF_RETURN_IF_ERROR(GatherStates(*program, options.load_states, /*make_up=*/false, &selection));
   AICF_ASSIGN_OR_RETURN(const auto references,
                         LoadReferences(selection.outputs, options.load_ref_outputs));
   Report report;

@@ -21,6 +21,8 @@ constexpr std::string_view kExamples = R"(Examples:
       PASS or FAIL per output; exit code 1 on FAIL
   aicf-run rec.aicf --profile --export-profile=rec.trace.json
       time per step with its source nodes; the file opens in ui.perfetto.dev
+  aicf-run vad.aicf --load-inputs=input:b.npy --load-state=state:s/state.npy --export-state=s
+      one chunk of a stream: begins with the state that the chunk before has left in s
   aicf-run rec.aicf --entry=six
       one of several entry points (aicf-compile --bucket); inputs from files select theirs
   aicf-run rec_cuda.aicf --device=cpu
@@ -59,11 +61,20 @@ struct Raw {
 void AddTensorFlags(CommandLine& line, Raw& raw, RunOptions& options) {
   const std::string group = "Inputs and outputs";
   line.AddList("--load-inputs", options.load_inputs,
-               "NAME:FILE  an input from a .npy file; repeats")
+               "NAME:FILE  an input or meta from a .npy file; repeats. Other inputs are\n"
+               "random, other metas zero")
       ->group(group);
   line.AddValue("--entry", options.entry,
                 "NAME  the entry point to run, with its whole shapes; default: the one\n"
                 "that serves the loaded inputs, or the first")
+      ->group(group);
+  line.AddList("--load-state", options.load_states,
+               "NAME:FILE  a state's value before the first inference; default zero, with\n"
+               "--verify random; repeats")
+      ->group(group);
+  line.AddValue("--export-state", options.export_states,
+                "DIR  write every state as .npy, and states.json, as the first inference\n"
+                "left it")
       ->group(group);
   line.AddList("--load-ref-outputs", options.load_ref_outputs,
                "NAME:FILE  an expected output; repeats")
@@ -113,6 +124,11 @@ void AddMeasureFlags(CommandLine& line, Raw& raw, RunOptions& options) {
   line.AddValue("--duration", raw.duration, "S  measured time at least; default 3")->group(group);
   line.AddValue("--iterations", raw.iterations, "N  measured inferences at least; default 10")
       ->group(group);
+  line.app
+      .add_flag("--keep-state", options.keep_state,
+                "every inference goes on from the states of the one before; without it\n"
+                "each begins with zero or --load-state, so that all do the same work")
+      ->group(group);
   line.AddValue("--percentile", raw.percentile, "LIST  percentiles; default 50,90,95,99")
       ->group(group);
   line.app.add_flag("--profile", options.profile, "time, bytes and FLOP of every step")
@@ -158,6 +174,8 @@ Status CheckVerify(const RunOptions& o) {
   const std::pair<std::string_view, bool> flags[] = {
       {"--load-ref-outputs", !o.load_ref_outputs.empty()},
       {"--export-output", !o.export_output.empty()},
+      {"--export-state", !o.export_states.empty()},
+      {"--keep-state", o.keep_state},
       {"--profile", o.profile},
       {"--export-profile", !o.export_profile.empty()},
       {"--export-times", !o.export_times.empty()},
@@ -167,12 +185,13 @@ Status CheckVerify(const RunOptions& o) {
     if (!given) continue;
     return Error(Code::kInvalidArgument, flag, " is for a measured run, and --verify measures none");
   }
-  if (o.verify == VerifyMode::kSteps || (o.load_inputs.empty() && o.entry.empty())) {
+  if (o.verify == VerifyMode::kSteps ||
+      (o.load_inputs.empty() && o.entry.empty() && o.load_states.empty())) {
     return OkStatus();
   }
   return Status(Code::kInvalidArgument,
                 "--verify=golden: the samples bring their inputs and entry points; leave out "
-                "--load-inputs and --entry");
+                "--load-inputs, --load-state and --entry");
 }
 
 Status Convert(const Raw& raw, RunOptions* options) {

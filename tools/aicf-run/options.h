@@ -27,6 +27,9 @@ struct RunOptions {
 
   std::vector<std::string> load_inputs;       ///< "name:file.npy", names checked once loaded
   std::vector<std::string> load_ref_outputs;  ///< the same
+  std::vector<std::string> load_states;       ///< the same, for states
+  std::string export_states;                  ///< directory; empty: none
+  bool keep_state = false;                    ///< runs go on from the states of the one before
   Tolerance tolerance;
   std::string export_output;  ///< directory; empty: none
 

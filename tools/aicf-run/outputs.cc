@@ -53,29 +53,64 @@ Result<std::vector<CheckResult>> CheckOutputs(Session& session,
   return results;
 }
 
-Status ExportOutputs(Session& session, const std::vector<TensorInfo>& outputs,
-                     const std::string& directory) {
-  if (mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST) {
-    return Error(Code::kIo, directory, ": ", std::strerror(errno));
+namespace {
+
+/// Tensors become files one by one, then a list of them.
+class Exporter {
+ public:
+  explicit Exporter(const std::string& directory) : directory_(directory) {}
+
+  Status Open() const {
+    if (mkdir(directory_.c_str(), 0777) == 0 || errno == EEXIST) return OkStatus();
+    return Error(Code::kIo, directory_, ": ", std::strerror(errno));
   }
-  auto list = nlohmann::ordered_json::array();
-  std::set<std::string> taken;
-  for (const TensorInfo& output : outputs) {
-    AICF_ASSIGN_OR_RETURN(const OutputData got, ReadOutput(session, output));
-    const TensorInfo& info = got.info;
-    const std::string file = FileNameFor(info.name, taken);
-    AICF_RETURN_IF_ERROR(WriteFile(StrCat(directory, "/", file),
-                                   SerializeNpy(info.dtype, info.shape, got.data), Existing::kReplace));
+  Status Add(const TensorInfo& info, const std::vector<std::byte>& data) {
+    const std::string file = FileNameFor(info.name, taken_);
+    AICF_RETURN_IF_ERROR(WriteFile(StrCat(directory_, "/", file),
+                                   SerializeNpy(info.dtype, info.shape, data),
+                                   Existing::kReplace));
     nlohmann::ordered_json entry;
     entry["name"] = info.name;
     entry["dtype"] = DTypeName(info.dtype);
     entry["shape"] = std::vector<int64_t>(info.shape.begin(), info.shape.end());
     entry["file"] = file;
-    list.push_back(std::move(entry));
+    list_.push_back(std::move(entry));
+    return OkStatus();
   }
-  const std::string text =
-      list.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  return WriteFile(directory + "/outputs.json", text, Existing::kReplace);
+  Status WriteList(std::string_view name) const {
+    const std::string text =
+        list_.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return WriteFile(StrCat(directory_, "/", name), text, Existing::kReplace);
+  }
+
+ private:
+  const std::string directory_;
+  std::set<std::string> taken_;
+  nlohmann::ordered_json list_ = nlohmann::ordered_json::array();
+};
+
+}  // namespace
+
+Status ExportOutputs(Session& session, const std::vector<TensorInfo>& outputs,
+                     const std::string& directory) {
+  Exporter exporter(directory);
+  AICF_RETURN_IF_ERROR(exporter.Open());
+  for (const TensorInfo& output : outputs) {
+    AICF_ASSIGN_OR_RETURN(const OutputData got, ReadOutput(session, output));
+    AICF_RETURN_IF_ERROR(exporter.Add(got.info, got.data));
+  }
+  return exporter.WriteList("outputs.json");
+}
+
+Status ExportStates(Session& session, const std::string& directory) {
+  Exporter exporter(directory);
+  AICF_RETURN_IF_ERROR(exporter.Open());
+  for (const TensorInfo& state : session.states()) {
+    std::vector<std::byte> data(state.bytes);
+    AICF_RETURN_IF_ERROR(session.ExportState(state.name, data.data(), data.size()));
+    AICF_RETURN_IF_ERROR(exporter.Add(state, data));
+  }
+  return exporter.WriteList("states.json");
 }
 
 }  // namespace aicf::tools

@@ -46,6 +46,11 @@ std::string EntryText(const Report& report) {
   return StrCat(", entry ", Escape(EntryOf(report).name));
 }
 
+std::string StateText(const Report& report) {
+  const uint64_t bytes = report.memory.state_bytes;
+  return bytes == 0 ? "" : StrCat(", state ", FormatBytes(bytes));
+}
+
 std::string TensorTable(const Report& report) {
   Table table({{"tensor"}, {"dtype"}, {"shape"}, {""}});
   const Selection& selection = *report.selection;
@@ -64,6 +69,16 @@ std::string TensorTable(const Report& report) {
                ToString(report.output_shapes[o]),
                dynamic ? StrCat("output, at most ", ToString(output.shape)) : "output"});
   }
+  for (const InputSource& meta : selection.metas) {
+    table.Add({Escape(meta.info.name), std::string(DTypeName(meta.info.dtype)),
+               ToString(meta.info.shape), StrCat("meta: ", Escape(meta.origin))});
+  }
+  for (const InputSource& state : selection.states) {
+    table.Add({Escape(state.info.name), std::string(DTypeName(state.info.dtype)),
+               ToString(state.info.shape),
+               StrCat("state: begins with ", Escape(state.origin),
+                      report.options->keep_state ? ", kept from run to run" : "")});
+  }
   return table.ToString("  ");
 }
 
@@ -78,6 +93,7 @@ std::string MemoryText(const Report& report) {
     bound += StrCat(", ", FormatNumber(ratio), " x the lower bound");
   }
   out += Line("arena", StrCat(FormatBytes(m.arena_bytes), "  ", bound));
+  if (m.state_bytes > 0) out += Line("state", FormatBytes(m.state_bytes) + "  of each session");
   if (m.staging_bytes > 0) out += Line("staging", FormatBytes(m.staging_bytes) + "  pinned host");
   out += Line("total", FormatBytes(m.total_device_bytes));
   out += Line("peak RSS", FormatBytes(PeakRssBytes()) + "  of this process, the tool included");
@@ -140,7 +156,7 @@ std::string HeadText(const Report& report) {
   out += Line("device", DeviceText(report));
   out += Line("memory", StrCat(FormatBytes(report.memory.total_device_bytes), " (weights ",
                                FormatBytes(report.memory.weights_bytes), ", arena ",
-                               FormatBytes(report.memory.arena_bytes), ")"));
+                               FormatBytes(report.memory.arena_bytes), StateText(report), ")"));
   out += Line("load", FormatNumber(report.load_ms) + " ms");
   out += Line("first", FormatNumber(report.first_ms) + " ms");
   return out + "\n" + TensorTable(report) + "\n";
@@ -182,10 +198,16 @@ std::string JsonText(const Report& report) {
   out["peak_memory_bytes"] = report.memory.total_device_bytes;
   out["memory_bytes"] = {{"arena", report.memory.arena_bytes},
                          {"weights", report.memory.weights_bytes},
+                         {"state", report.memory.state_bytes},
                          {"staging", report.memory.staging_bytes},
                          {"peak_rss", PeakRssBytes()}};
   out["entry"] = EntryOf(report).name;
   out["steps"] = EntryOf(report).step_count;
+  for (const InputSource& state : report.selection->states) {
+    out["states"].push_back(Json{{"name", state.info.name},
+                                 {"bytes", state.info.bytes},
+                                 {"begins_with", state.origin}});
+  }
   if (!report.checks.empty()) {
     out["pass"] = AllPass(report.checks);
     out["checks"] = ChecksJson(report.checks);

@@ -23,6 +23,8 @@ struct Selection {
   std::vector<InputSource> inputs;  ///< with the shapes chosen
   std::vector<TensorInfo>
       outputs;  ///< with the shapes chosen, an output's dynamic axis at its largest
+  std::vector<InputSource> metas;   ///< of the entry point; zero without a file
+  std::vector<InputSource> states;  ///< of the program; see GatherStates
 };
 
 /// Reads the files named by --load-inputs, chooses the entry point that serves their shapes
@@ -31,6 +33,14 @@ struct Selection {
 /// or shape), kIo.
 Result<Selection> GatherInputs(const Program& program, const std::string& entry,
                                const std::vector<std::string>& load_inputs);
+
+/// Reads the files named by --load-state into selection.states; the others are zero, or random with
+/// `make_up` where they are floating-point (integers may be positions). Errors: kInvalidArgument, kIo.
+Status GatherStates(const Program& program, const std::vector<std::string>& load_states,
+                    bool make_up, Selection* selection);
+
+/// Hands over inputs, metas and states; ResetStates then gives the session these states again.
+Status SetTensors(Session& session, const Selection& selection);
 
 /// Makes the session do what was chosen. Errors: those of Session::SelectShapes.
 Status Select(Session& session, const Program& program, const Selection& selection);
@@ -64,6 +74,9 @@ struct CheckResult {
 Result<std::vector<CheckResult>> CheckOutputs(Session& session,
                                               const std::vector<Reference>& references,
                                               const Tolerance& tolerance);
+
+/// Writes every state as DIR/<name>.npy and DIR/states.json, otherwise as ExportOutputs.
+Status ExportStates(Session& session, const std::string& directory);
 
 /// Writes every output as DIR/<name>.npy and DIR/outputs.json; makes DIR when it is absent.
 /// Characters that a file name cannot hold become '_', with a number where names then collide.

@@ -35,14 +35,32 @@ Result<std::vector<std::vector<std::byte>>> WholeInputs(const Program& program,
   return whole;
 }
 
+/// Metas and states by their buffers.
+std::vector<std::pair<uint32_t, std::vector<std::byte>>> StartOf(const Program& program,
+                                                                 const Selection& selection) {
+  const schema::Program& plan = program.artifact().program();
+  std::vector<std::pair<uint32_t, std::vector<std::byte>>> start;
+  const std::vector<uint32_t>& metas = plan.entry_points[selection.choice.entry].metas;
+  for (size_t i = 0; i < metas.size(); ++i) start.emplace_back(metas[i], selection.metas[i].data);
+  size_t state = 0;
+  for (uint32_t b = 0; b < plan.buffers.size(); ++b) {
+    if (schema::IsState(plan.buffers[b])) start.emplace_back(b, selection.states[state++].data);
+  }
+  return start;
+}
+
 Status VerifyEveryStep(const RunOptions& options) {
   AICF_ASSIGN_OR_RETURN(const auto program, LoadProgram(options.artifact));
   AICF_ASSIGN_OR_RETURN(const auto stored, LoadWithOptional(options.artifact));
-  AICF_ASSIGN_OR_RETURN(const Selection selection,
+  AICF_ASSIGN_OR_RETURN(Selection selection,
                         GatherInputs(*program, options.entry, options.load_inputs));
+  // Zeros would leave half of a recurrent step's arithmetic unseen.
+  AICF_RETURN_IF_ERROR(
+      GatherStates(*program, options.load_states, /*make_up=*/true, &selection));
   AICF_ASSIGN_OR_RETURN(const auto inputs, WholeInputs(*program, selection));
   VerifyOptions verify;
   verify.tolerance = options.tolerance;
+  verify.start = StartOf(*program, selection);
   verify.progress = [](int done, int total) { ShowProgress("verifying", done, total); };
   const size_t entry = selection.choice.entry;
   auto report = VerifySteps(program, stored, entry, options.session, inputs, verify);
@@ -56,32 +74,6 @@ Status VerifyEveryStep(const RunOptions& options) {
                first.changed.empty() ? " differs from the reference kernel"
                                      : " reads what another step has changed");
 }
-
-bool HasStates(const Program& program) {
-  for (const schema::Buffer& b : program.artifact().program().buffers) {
-    if (b.role == schema::Role::kState) return true;
-  }
-  return false;
-}
-
-/// A session for every sample where states pass from run to run, one for all otherwise.
-class Sessions {
- public:
-  Sessions(std::shared_ptr<const Program> program, const SessionOptions& options)
-      : program_(std::move(program)), options_(options) {}
-
-  Result<Session*> Fresh() {
-    if (session_ != nullptr && !HasStates(*program_)) return session_.get();
-    session_.reset();
-    AICF_ASSIGN_OR_RETURN(session_, Session::Create(program_, options_));
-    return session_.get();
-  }
-
- private:
-  std::shared_ptr<const Program> program_;
-  const SessionOptions options_;
-  std::unique_ptr<Session> session_;
-};
 
 /// The sample's outputs as references.
 std::vector<Reference> ReferencesOf(const schema::GoldenSample& sample, const EntryInfo& entry) {
@@ -135,12 +127,12 @@ Status VerifySamples(const RunOptions& options) {
   }
   AICF_ASSIGN_OR_RETURN(const schema::Golden golden, schema::ParseGolden(section));
   AICF_ASSIGN_OR_RETURN(const auto program, LoadProgram(options.artifact));
-  Sessions sessions(program, options.session);
+  AICF_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                        Session::Create(program, options.session));
+  const std::string device = session->device_name();
   std::vector<SampleCheck> samples;
-  std::string device;
   for (const schema::GoldenSample& sample : golden.samples) {
-    AICF_ASSIGN_OR_RETURN(Session * session, sessions.Fresh());
-    device = session->device_name();
+    AICF_RETURN_IF_ERROR(session->ResetStates());  // each begins as in a fresh session
     AICF_ASSIGN_OR_RETURN(SampleCheck check,
                           CheckSample(*session, *program, sample, options.tolerance));
     samples.push_back(std::move(check));

@@ -46,7 +46,10 @@ Json BufferJson(const schema::Program& program, const std::vector<schema::Lifeti
   if (b.storage == schema::Storage::kAlias) {
     out["in_place_of"] = program.buffers[b.alias_of].name;
   } else {
-    out[b.storage == schema::Storage::kWeights ? "weights_offset" : "arena_offset"] = b.offset;
+    const char* key = b.storage == schema::Storage::kWeights ? "weights_offset"
+                      : schema::IsState(b)                   ? "state_offset"
+                                                             : "arena_offset";
+    out[key] = b.offset;
   }
   out["written_by"] = use.writers;
   out["read_by"] = use.readers;

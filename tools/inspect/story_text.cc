@@ -194,7 +194,7 @@ class Teller {
     out += b.role == schema::Role::kTemp ? "" : StrCat(schema::RoleName(b.role), ", ");
     out += b.storage == schema::Storage::kAlias
                ? StrCat("in place of '", Escape(program_.buffers[b.alias_of].name), "'")
-               : StrCat("arena +", b.offset);
+               : StrCat(schema::IsState(b) ? "state block +" : "arena +", b.offset);
     out += StepsText(use.writers, "; written by ") + StepsText(use.readers, "; read by ");
     return out + LivesText(use.buffer);
   }

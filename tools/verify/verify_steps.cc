@@ -36,24 +36,29 @@ class Comparer {
 
   Result<StepsReport> Run(const std::vector<Bytes>& inputs) {
     for (size_t i = 0; i < entry_.inputs.size(); ++i) {
-      for (StepByStep* steps : {&device_, &reference_, &drift_}) {
-        AICF_RETURN_IF_ERROR(steps->Write(entry_.inputs[i], inputs[i].data()));
-      }
-      known_[RootOf(entry_.inputs[i])] = true;
+      AICF_RETURN_IF_ERROR(Begin(entry_.inputs[i], inputs[i]));
     }
+    for (const auto& [buffer, bytes] : options_.start) AICF_RETURN_IF_ERROR(Begin(buffer, bytes));
     report_.device = device_.device_name();
     AICF_RETURN_IF_ERROR(WalkSteps(device_, program_, index_,
                                    [this](const StepVisit& visit) { return Visit(visit); }));
     for (uint32_t output : entry_.outputs) AICF_RETURN_IF_ERROR(AddDrift(output));
+    for (uint32_t b = 0; b < program_.buffers.size(); ++b) {
+      if (schema::IsState(program_.buffers[b])) AICF_RETURN_IF_ERROR(AddDrift(b));
+    }
     return std::move(report_);
   }
 
  private:
-  uint32_t RootOf(uint32_t buffer) const {
-    while (program_.buffers[buffer].storage == schema::Storage::kAlias) {
-      buffer = program_.buffers[buffer].alias_of;
+  uint32_t RootOf(uint32_t buffer) const { return schema::RootOf(program_, buffer); }
+
+  // All executors begin with the same bytes.
+  Status Begin(uint32_t buffer, const Bytes& bytes) {
+    for (StepByStep* steps : {&device_, &reference_, &drift_}) {
+      AICF_RETURN_IF_ERROR(steps->Write(buffer, bytes.data()));
     }
-    return buffer;
+    known_[RootOf(buffer)] = true;
+    return OkStatus();
   }
 
   Result<Bytes> Read(StepByStep& steps, uint32_t buffer) const {

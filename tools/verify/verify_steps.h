@@ -7,7 +7,8 @@
 /// that wrote outside its outputs.
 ///
 /// Guards and loops run as the device's own values decide; a loop's steps are compared in every
-/// trip, and their worst trip is kept. A skipped step is not compared.
+/// trip, and their worst trip is kept. A skipped step is not compared. A state's old value goes to all
+/// runs alike, also where a step overwrites it.
 ///
 /// Beside it a second reference run feeds on its own results from first step to last: the
 /// difference of both is the drift, which includes what earlier steps passed on. It is reported,
@@ -20,6 +21,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "aicf/aicf.h"
@@ -58,13 +60,15 @@ struct OutputDrift {
 struct StepsReport {
   std::string device;
   std::vector<StepCheck> steps;  ///< of the entry point, in its order
-  std::vector<OutputDrift> outputs;
+  std::vector<OutputDrift> outputs;  ///< then states, as the run leaves them
   bool pass = true;
   std::optional<size_t> first_failed;  ///< position in `steps`
 };
 
 struct VerifyOptions {
   Tolerance tolerance = {};  ///< empty: each step's own
+  /// What metas and states hold at the start, by the program's buffer; others are zero.
+  std::vector<std::pair<uint32_t, std::vector<std::byte>>> start = {};
   std::function<void(int done, int total)> progress = {};
 };
 
