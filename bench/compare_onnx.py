@@ -5,11 +5,12 @@ Prints one row per model: median latency of both and the ratio (below 1: aicf is
 largest error against ONNX Runtime's outputs scaled by the tensor's largest value, the median time to
 load, and the memory it takes to load and run: for aicf the whole process's peak, for ONNX Runtime the
 growth of a process that has imported it already. The two are measured in alternating rounds, so that a
-busy machine disturbs both alike.
+busy machine disturbs both alike. Like is compared with like: on --device=cuda:N the peer runs with its CUDA
+execution provider on that GPU, host inputs and outputs copied by both; without that provider there is no table.
 
   bench/compare_onnx.py --models build/data/models [--device cpu|cuda:0] [--only NAME,...] [--json F]
 
-Needs onnxruntime and numpy (PyPI) and a release build of aicf.
+Needs onnxruntime (for a GPU: onnxruntime-gpu) and numpy from PyPI, and a release build of aicf.
 """
 import argparse
 import json
@@ -56,15 +57,26 @@ def outputs_of(args, artifact, inputs, folder):
     return {o["name"]: np.load(folder / o["file"]) for o in listed}
 
 
+def providers_for(device):
+    """The peer's execution providers on the device that aicf uses."""
+    if device == "cpu":
+        return ["CPUExecutionProvider"]
+    if "CUDAExecutionProvider" not in ort.get_available_providers():
+        sys.exit(f"compare_onnx.py: {device} is compared with a peer on the same GPU, and onnxruntime "
+                 f"{ort.__version__} here has no CUDAExecutionProvider (onnxruntime-gpu has)")
+    return [("CUDAExecutionProvider", {"device_id": int(device.partition(":")[2] or 0)}),
+            "CPUExecutionProvider"]
+
+
 class Peer:
     """One ONNX Runtime session with a fixed number of threads."""
 
-    def __init__(self, onnx, feeds, threads):
+    def __init__(self, onnx, feeds, threads, providers):
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
         start = time.perf_counter()
-        self.session = ort.InferenceSession(onnx, options, providers=["CPUExecutionProvider"])
+        self.session = ort.InferenceSession(onnx, options, providers=providers)
         self.load_ms = (time.perf_counter() - start) * 1e3
         self.feeds = feeds
 
@@ -87,20 +99,21 @@ import json, sys
 import numpy as np, onnxruntime as ort
 def resident(key):
     return next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith(key)) * 1024
-onnx, inputs = sys.argv[1], json.loads(sys.argv[2])
+onnx, inputs, providers = sys.argv[1], *map(json.loads, sys.argv[2:])
 feeds = {n: np.load(f) for n, f in inputs.items()}
 options = ort.SessionOptions()
 options.intra_op_num_threads, options.log_severity_level = 1, 3
 before = resident("VmRSS")
-session = ort.InferenceSession(onnx, options, providers=["CPUExecutionProvider"])
+session = ort.InferenceSession(onnx, options,
+                               providers=[tuple(p) if isinstance(p, list) else p for p in providers])
 for _ in range(3):
     session.run(None, feeds)
 print(resident("VmHWM") - before)
 """
 
 
-def peer_memory(onnx, inputs):
-    command = [sys.executable, "-c", PEER_MEMORY, onnx, json.dumps(inputs)]
+def peer_memory(onnx, inputs, providers):
+    command = [sys.executable, "-c", PEER_MEMORY, onnx, json.dumps(inputs), json.dumps(providers)]
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
@@ -124,7 +137,7 @@ def measure(args, name, case, folder):
     for threads in (1, 2):
         ours, theirs = [], []
         for _ in range(ROUNDS):
-            peer = Peer(onnx, feeds, threads)
+            peer = Peer(onnx, feeds, threads, args.providers)
             theirs.append(peer.median_ms(args.seconds))
             peer_load.append(peer.load_ms)
             run = run_aicf(args, artifact, inputs, threads, args.seconds)
@@ -135,7 +148,8 @@ def measure(args, name, case, folder):
         row.setdefault("peak_rss_bytes", run["memory_bytes"]["peak_rss"])
     row.update(load_ms=statistics.median(load), ort_load_ms=statistics.median(peer_load),
                first_ms=run["first_ms"], peak_memory_bytes=run["peak_memory_bytes"],
-               ort_peak_bytes=peer_memory(onnx, inputs), aicf_device=run["device"])
+               ort_peak_bytes=peer_memory(onnx, inputs, args.providers),
+               aicf_device=run["device"])
     row["error"] = worst_error(outputs_of(args, artifact, inputs, folder / name), peer.outputs())
     row["ratio"] = min(row["aicf_1"], row["aicf_2"]) / min(row["ort_1"], row["ort_2"])
     return row
@@ -184,6 +198,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
     args.target = "cuda" if args.device.startswith("cuda") else "cpu"
+    args.providers = providers_for(args.device)
     cases = json.loads((args.models / "manifest.json").read_text())
     wanted = [n for n in args.only.split(",") if n]
     rows = []
@@ -195,7 +210,9 @@ def main():
                 rows.append(measure(args, name, case, pathlib.Path(folder)))
             except subprocess.CalledProcessError as error:
                 print(f"{name}: {' '.join(map(str, error.cmd))} -> {error.returncode}", file=sys.stderr)
-    print(f"{processor()}, onnxruntime {ort.__version__}")
+    used = [p if isinstance(p, str) else p[0] for p in args.providers]
+    where = rows[0]["aicf_device"] if rows else args.device
+    print(f"{processor()}; aicf on {where}, onnxruntime {ort.__version__} with {used[0]}")
     show(rows)
     if args.json:
         args.json.write_text(json.dumps({"processor": processor(), "onnxruntime": ort.__version__,

@@ -1,5 +1,6 @@
 /// f32 functions written so that the compiler vectorises loops over them: no branches, no calls.
-/// Each is within 2 ULP over all of f32 (vector_math_test.cc). For *.isa.cc files only.
+/// Their accuracy is the kBlock rows of common/vector_functions.def, which a test enforces. For *.isa.cc
+/// files only.
 ///
 /// exp and sigmoid, which models evaluate most, work in f32. The others work in double, where a
 /// plain formula is accurate enough once rounded to f32.

@@ -1,4 +1,5 @@
-/// Functions of a vector that epilogues need in registers.
+/// Functions of a vector that epilogues need in registers. Their accuracy is the kTile rows of
+/// common/vector_functions.def, which a test enforces.
 #pragma once
 
 #include "kernels/cpu/gemm/simd.h"
@@ -22,8 +23,8 @@ AICF_INLINE Vec ExpInRange(Vec x) {
   return ScaleByPowerOfTwo(p, n);
 }
 
-/// 1 / (1 + e^-x) within 1e-7. From 30 on it is 1 and below -80 it stays at 2e-35: beyond these,
-/// intermediate values would be denormal, each of which costs the processor a hundred cycles.
+/// 1 / (1 + e^-x). From 30 on it is 1 and below -80 it stays at 2e-35: beyond these, intermediate
+/// values would be denormal, each of which costs the processor a hundred cycles.
 AICF_INLINE Vec Sigmoid(Vec x) {
   const Vec y = Min(Broadcast(80.0f), Max(Broadcast(-30.0f), -x));
   return Reciprocal(Broadcast(1.0f) + ExpInRange(y));
@@ -46,13 +47,13 @@ AICF_INLINE Vec ExpMinusOne(Vec y) {
   return Fma(small, scale, scale - Broadcast(1.0f));
 }
 
-/// tanh(x) = -m / (2 + m) with m = e^-2|x| - 1; within 4 ULP.
+/// tanh(x) = -m / (2 + m) with m = e^-2|x| - 1.
 AICF_INLINE Vec Tanh(Vec x) {
   const Vec m = ExpMinusOne(Magnitude(x) * Broadcast(-2.0f));
   return CopySign(-m * Reciprocal(Broadcast(2.0f) + m), x);
 }
 
-/// erf(x) = -(e^(-a * Q(a)) - 1) with a = |x| and Q(a) = -log(1 - erf(a)) / a, within 4 ULP. The
+/// erf(x) = -(e^(-a * Q(a)) - 1) with a = |x| and Q(a) = -log(1 - erf(a)) / a. The
 /// polynomial holds up to 4, from where erf is 1 in f32; its error moves no result by 1/10 ULP.
 AICF_INLINE Vec Erf(Vec x) {
   const Vec a = Min(Broadcast(4.0f), Magnitude(x));
