@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/scanner.h"
+#include "compiler/ir/attention_node.h"
 #include "compiler/ir/infer/infer.h"
 #include "compiler/ir/op_table.h"
 
@@ -167,6 +168,14 @@ Axis BeforeAxis(const Use& u) {
 
 Axis Batch(const Use& u) { return u.input == 0 && u.axis == 0 ? Axis(0) : std::nullopt; }
 
+// Requests, and rows of queries. Score operands are aligned with them at the right.
+Axis Attended(const Use& u) {
+  const bool operand = u.input >= kAttentionOperands;
+  const int axis = operand ? u.axis + 4 - u.In().rank() : u.axis;
+  const bool rows = axis == 2 && (u.input == kAttentionQ || operand);
+  return (axis == 0 || rows) && u.Out()[axis] == u.extent() ? Axis(axis) : std::nullopt;
+}
+
 // Boxes and their batch indices: one result each.
 Axis PerBox(const Use& u) { return u.input > 0 && u.axis == 0 ? Axis(0) : std::nullopt; }
 
@@ -181,6 +190,12 @@ bool Repeats(const Use& u) {
 // The last two axes are the product's own.
 bool RepeatsBatch(const Use& u) { return u.axis >= u.Out().rank() - 2 || Repeats(u); }
 bool RepeatsAddend(const Use& u) { return u.input != 2 || Repeats(u); }
+// What is not counted along the requests repeats; along the rows, what has rows does.
+bool RepeatsScores(const Use& u) {
+  if (u.axis != 0 && u.input != kAttentionQ && u.input < kAttentionOperands) return true;
+  const int axis = u.input < kAttentionOperands ? u.axis : u.axis + u.In().rank() - 4;
+  return axis < 0 || u.In()[axis] == 1;
+}
 bool IsMap(const Use& u) { return u.input == 0; }
 bool Never(const Use&) { return false; }
 
@@ -194,6 +209,7 @@ constexpr Row kElementwise = {"", Broadcast, Repeats};
 
 // Elementwise ops need no row. An op without one is refused.
 constexpr Row kRows[] = {
+    {kAttention, Attended, RepeatsScores},
     {"ArgMax", ReducedArg},
     {"ArgMin", ReducedArg},
     {"AveragePool", Batch},

@@ -14,6 +14,7 @@ constexpr std::string_view kHead =
     "input %x: f32[6x5x4]\ninput %n: i64[1]\ninput %m: i64[1]\ninput %table: f32[9x7]\n"
     "input %index: i64[6x5x4]\ninput %row: f32[4]\ninput %full: f32[6x5x4]\n"
     "input %square: f32[4x3]\ninput %flags: bool[6x1x1]\ninput %map: f32[2x3x8x8]\n"
+    "input %heads: f32[6x2x5x4]\ninput %rows: f32[1x2x6x4]\ninput %keys: f32[1x2x3x4]\n"
     "input %boxes: f32[6x4]\ninput %batch: i64[6]\n"
     "const %zero: i64[1] = [0]\nconst %one: i64[1] = [1]\nconst %two: i64[1] = [2]\n"
     "const %three: i64[1] = [3]\nconst %far: i64[1] = [100]\nconst %none: i64[] = [0]\n"
@@ -25,6 +26,8 @@ constexpr std::string_view kHead =
     "%cm: f32[6x5x4] = aicf.Counted(%x, %m) {axis=0} \"cm\"\n"
     "%last: f32[6x5x4] = aicf.Counted(%x, %n) {axis=2} \"last\"\n"
     "%cb: f32[6x4] = aicf.Counted(%boxes, %n) {axis=0} \"cb\"\n"
+    "%cq: f32[6x2x5x4] = aicf.Counted(%heads, %n) {axis=0} \"cq\"\n"
+    "%cr: f32[1x2x6x4] = aicf.Counted(%rows, %n) {axis=2} \"cr\"\n"
     "%cz: i64[6] = aicf.Counted(%batch, %n) {axis=0} \"cz\"\n";
 
 /// The counted axis of output %y of the node; -1: not counted; -2: refused.
@@ -104,6 +107,10 @@ INSTANTIATE_TEST_SUITE_P(
         RuleCase{"%y: f32 = CumSum(%c, %two) {reverse=1} \"y\"", 0},
         RuleCase{"%y: f32 = MatMul(%c, %square) \"y\"", 0},
         RuleCase{"%y: f32 = MatMul(%last, %square) \"y\"", -2},
+        RuleCase{"%y: f32 = aicf.Attention(%cq, %cq, %cq) \"y\"", 0},
+        RuleCase{"%y: f32 = aicf.Attention(%cq, %heads, %heads) \"y\"", -2},
+        RuleCase{"%y: f32 = aicf.Attention(%cr, %keys, %keys) \"y\"", 2},
+        RuleCase{"%y: f32 = aicf.Attention(%keys, %cr, %cr) \"y\"", -2},
         RuleCase{"%y: f32 = RoiAlign(%map, %cb, %cz) \"y\"", 0},
         RuleCase{"%y: f32 = RoiAlign(%map, %cb, %batch) \"y\"", -2},
         RuleCase{"%y: f32 = ScatterElements(%full, %ci, %c) {axis=2} \"y\"", -2},

@@ -25,6 +25,14 @@ constexpr std::string_view kCopyConditions[] = {"domain",     "guard", "loop",  
 // Conditions that keep a step out of a math mode (compiler/select/precision.cc).
 constexpr std::string_view kPrecisionConditions[] = {"capability", "dtype", "products"};
 
+// Conditions that keep attention from being one step (compiler/passes/graph/attention_pattern.h and
+// attention_scores.h, composite/attention_core.cc, lowered/split_attention.cc), and who tells them.
+constexpr std::string_view kAttentionConditions[] = {
+    "axis",    "capability", "dtype",     "graph-output", "heads",         "limits",     "loop",
+    "outputs", "policy",     "precision", "product",      "probabilities", "single-use", "weights"};
+constexpr std::string_view kAttentionPasses[] = {"infer-and-fold", "recognize-attention",
+                                                 "split-attention"};
+
 constexpr std::string_view kKinds[] = {
     "fold",     "control-flow", "layout",    "copy",     "guard",     "fusion",
     "epilogue", "prologue",     "precision", "rounding", "algorithm", "state",
@@ -69,6 +77,7 @@ class Auditor {
       entry_ = named ? e.name : "";
       for (uint32_t s = e.first_step; s < e.first_step + e.step_count; ++s) CheckStep(s);
       CheckEdges(e);
+      CheckAttention(e);
     }
     return std::move(found_);
   }
@@ -228,6 +237,48 @@ class Auditor {
   }
   static bool Has32(const std::vector<uint32_t>& list, uint32_t value) {
     return std::ranges::find(list, value) != list.end();
+  }
+
+  static bool TellsOfAttention(const RecordedDecision& d) {
+    return d.kind == "fusion" && Has(kAttentionPasses, d.pass);
+  }
+
+  // A softmax between products of computed matrices: why it is no attention has to be told.
+  void CheckAttention(const schema::EntryPoint& e) {
+    for (const RecordedDecision& d : decisions_) {
+      if (!TellsOfAttention(d)) continue;
+      for (const tools::RecordedAlternative& a : d.alternatives) {
+        if (NamesCondition(a.refusal, kAttentionConditions)) continue;
+        Blame("attention refused without a listed condition", StrCat(d.subject, ": ", a.refusal));
+      }
+    }
+    for (uint32_t s = e.first_step; s < e.first_step + e.step_count; ++s) {
+      if (!IsSoftmax(p_.steps[s].problem) || IsToldOf(p_.steps[s].sources)) continue;
+      bool before = false, after = false;
+      for (uint32_t o = e.first_step; o < e.first_step + e.step_count; ++o) {
+        if (!MultipliesComputed(p_.steps[o])) continue;
+        before |= o < s && ReadsFrom(o, s);
+        after |= o > s && ReadsFrom(s, o);
+      }
+      if (before && after) Blame("no decision on a softmax between products", Where(s));
+    }
+  }
+
+  static bool IsSoftmax(const abi::Problem& p) {
+    return p.family == abi::Family::kNormalize &&
+           p.as<abi::NormalizeAttrs>().kind == abi::NormalizeKind::kSoftmax;
+  }
+  bool MultipliesComputed(const schema::Step& step) const {
+    return step.problem.family == abi::Family::kGemm &&
+           p_.buffers[step.inputs[1]].role != schema::Role::kConstant;
+  }
+  bool IsToldOf(const Names& sources) const {
+    return std::ranges::any_of(decisions_, [&](const RecordedDecision& d) {
+      if (!TellsOfAttention(d) || !Here(d)) return false;
+      return std::ranges::any_of(sources, [&](const std::string& name) {
+        return d.subject.find(name) != std::string::npos;
+      });
+    });
   }
 
   void CheckRefusedEdge(const RecordedDecision& d) {

@@ -37,7 +37,8 @@ def attention(c):
         c.outputs(3)
     elif cache == "nonpad":
         c.skip(), c.skip()
-        c.input(c.rng.integers(1, keys + 1, batch).astype(np.int64))
+        # A request may have no key at all: its rows are 0, as those that a mask leaves no key.
+        c.input(c.rng.integers(0, keys + 1, batch).astype(np.int64))
     attributes(c)
     if cache == "past" and c.chance(0.4):
         c.outputs(4)
@@ -58,9 +59,10 @@ def mask(c, batch, heads, queries, total):
     shape = c.broadcast_of((batch, heads), True) + (queries, total)
     if kind == "bool":
         c.types["U"] = np.dtype(np.bool_)
-        keep = c.rng.random(shape) < 0.7
-        keep[..., 0] = True  # no row without a key
-        c.input(keep)
+        c.input(c.rng.random(shape) < c.choose([0.3, 0.7, 1.0]))
+    elif c.chance(0.4):  # numbers that hide keys, whole rows among them
+        dtype = c.dtype("T1")
+        c.input(np.where(c.rng.random(shape) < 0.5, c.rng.uniform(-2, 2, shape), -np.inf).astype(dtype))
     else:
         c.draw(shape, "T1")
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/attention_node.h"
 #include "compiler/ir/infer/infer.h"
 #include "compiler/ir/prefix/conditions.h"
 
@@ -39,6 +40,24 @@ std::string WholeBehindBatch(const NodePair& p, size_t i) {
 std::string MatMul(const NodePair& p) {
   const std::string why = RequireSameShapes(p, 2);
   return why.empty() ? Product(p, 0, 1) : why;
+}
+
+// Every key goes into every row. Rows count from the first, unless the last is at the last key.
+std::string Attention(const NodePair& p) {
+  for (size_t i : {kAttentionQ, kAttentionK, kAttentionV}) {
+    for (int d = 1; d < 4; ++d) {
+      const bool rows = i == kAttentionQ && d == 2 && p.large.Str("rows", "") != "last-keys";
+      std::string why = rows ? "" : RequireSame(p, i, d, "mixes positions along");
+      if (!why.empty()) return why;
+    }
+  }
+  const Dims large = AttentionDomain(p.large_graph, p.large);
+  const Dims small = AttentionDomain(p.small_graph, p.small);
+  for (size_t i = kAttentionOperands; i < p.inputs(); ++i) {
+    std::string why = RequireSameBroadcast(p.L(i), p.S(i), large, small);
+    if (!why.empty()) return why;
+  }
+  return "";
 }
 
 std::string QLinearMatMul(const NodePair& p) {

@@ -7,6 +7,8 @@
 
 namespace aicf::ir {
 
+/// aicf.Attention: keys and heads are whole, requests independent.
+std::string Attention(const NodePair& p);
 std::string MatMul(const NodePair& p);
 std::string QLinearMatMul(const NodePair& p);
 std::string Gemm(const NodePair& p);

@@ -69,6 +69,12 @@ TEST(Prefix, AxesThatAreWholeMayMix) {
            {"const %s: i64[2] = [-1, 4]\nconst %w: f32[4x2] = [1, 2, 3, 4, 5, 6, 7, 8]\n"
             "%r: f32 = Reshape(%x, %s) \"r\"\n%y: f32 = Gemm(%r, %w) \"n\""},
            {"const %s: f32[4] = [1, 2, 3, 4]\n%y: f32 = LayerNormalization(%x, %s) \"n\""},
+           {"const %s: i64[4] = [-1, 1, 3, 4]\n%h: f32 = Reshape(%x, %s) \"h\"\n"
+            "%y: f32 = aicf.Attention(%h, %h, %h) {window_right=0} \"n\""},
+           {"const %s: i64[4] = [-1, 1, 3, 4]\n%h: f32 = Reshape(%x, %s) \"h\"\n"
+            "%q: f32 = Transpose(%h) {perm=[1, 2, 0, 3]} \"q\"\n"
+            "const %k: f32[1x3x1x4] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6]\n"
+            "%y: f32 = aicf.Attention(%q, %k, %k) \"n\""},
            {"const %w: f32[1x2x1x1] = [1, 2]\n%y: f32 = Conv(%image, %w) \"n\""},
            {"%y: f32 = MaxPool(%image) {kernel_shape=[2, 2]} \"n\""},
            {"%y: f32 = GlobalAveragePool(%image) \"n\""},
@@ -94,6 +100,15 @@ TEST(Prefix, AxesThatArePaddedMayNot) {
           {"%t: f32 = Transpose(%image) {perm=[1, 2, 0, 3]} \"t\"\n"
            "%y: f32 = AveragePool(%t) {kernel_shape=[3, 3], pads=[1, 1, 1, 1]} \"n\"",
            "mixes positions along axis 2"},
+          {"const %s: i64[4] = [-1, 1, 3, 4]\n%h: f32 = Reshape(%x, %s) \"h\"\n"
+           "%q: f32 = Transpose(%h) {perm=[1, 2, 0, 3]} \"q\"\n"
+           "%y: f32 = aicf.Attention(%q, %q, %q) \"n\"",
+           "mixes positions along axis 2 of its input 1"},
+          {"const %s: i64[4] = [-1, 1, 3, 4]\n%h: f32 = Reshape(%x, %s) \"h\"\n"
+           "%q: f32 = Transpose(%h) {perm=[1, 2, 0, 3]} \"q\"\n"
+           "const %k: f32[1x3x1x4] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6]\n"
+           "%y: f32 = aicf.Attention(%q, %k, %k) {rows=\"last-keys\"} \"n\"",
+           "mixes positions along axis 2 of its input 0"},
           {"%y: f32 = Concat(%x, %x) {axis=0} \"n\"", "appends to axis 0"},
           {"(%y: f32, %z: f32) = Split(%x) {axis=0} \"n\"", "splits axis 0"},
           {"const %s: i64[1] = [-2]\nconst %e: i64[1] = [999]\nconst %a: i64[1] = [0]\n"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/attention_node.h"
 #include "compiler/ir/infer/infer.h"
 #include "compiler/ir/op_table.h"
 #include "compiler/ir/prefix/conditions.h"
@@ -147,6 +148,7 @@ constexpr PrefixRule kRules[] = {
     {"GatherND", GatherND},
     {"QuantizeLinear", Quantize},
     {"DequantizeLinear", Quantize},
+    {kAttention, Attention},
     {"MatMul", MatMul},
     {"MatMulInteger", MatMul},
     {"QLinearMatMul", QLinearMatMul},

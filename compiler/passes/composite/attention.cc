@@ -61,43 +61,21 @@ void AddMask(Composer& c, int64_t keys, AttentionOperands& operands) {
     mask = c.Concat({mask, outside}, -1);
   }
   (flags ? operands.allowed : operands.biases).push_back(mask);
-  operands.rows_may_be_empty = true;
-}
-
-// Keys beyond a batch entry's length are masked out.
-void AddLengths(Composer& c, int64_t keys, AttentionOperands& operands) {
-  if (!c.Has(kLengths)) return;
-  const ir::ValueId lengths = c.Reshape(c.In(kLengths), {c.Shape(operands.q)[0], 1, 1, 1});
-  operands.allowed.push_back(c.Op("Less", {c.Counting(0, {keys}), lengths}));
-  operands.rows_may_be_empty = true;
-}
-
-// The position of every query among the keys, plus `shift`: behind the cache, or, where the lengths
-// are given, so that the last query is at the end.
-ir::ValueId QueryPositions(Composer& c, int64_t rows, int64_t shift) {
-  if (c.Has(kLengths)) {
-    const ir::ValueId lengths = c.Reshape(c.In(kLengths), {c.Shape(c.In(kQ))[0], 1, 1, 1});
-    return c.Add(lengths, c.Counting(shift - rows, {rows, 1}));
-  }
-  const int64_t past = c.Has(kPastKey) ? c.Shape(c.In(kPastKey))[2] : 0;
-  return c.Counting(past + shift, {rows, 1});
 }
 
 // Which keys a query sees by its position: none after it (causal), and those within the windows.
-Status AddPositions(Composer& c, int64_t rows, int64_t keys, AttentionOperands& operands) {
-  const int64_t left = c.node().Int("left_window_size", -1);
-  int64_t right = c.node().Int("right_window_size", -1);
-  if (left < -1 || right < -1) return Bad("a window of ", std::min(left, right), " keys");
-  if (c.node().Int("is_causal", 0) != 0) right = 0;
-  const int64_t most = rows + keys;  // reaches every key
-  if (right >= 0) {
-    const ir::ValueId last = QueryPositions(c, rows, std::min(right, most));
-    operands.allowed.push_back(c.Op("LessOrEqual", {c.Counting(0, {keys}), last}));
-  }
-  if (left >= 0) {
-    const ir::ValueId first = QueryPositions(c, rows, -std::min(left, most));
-    operands.allowed.push_back(c.Op("LessOrEqual", {first, c.Counting(0, {keys})}));
-    operands.rows_may_be_empty = true;
+// The queries come after the cache; where lengths are given, the last query is at the end.
+Status AddPositions(Composer& c, AttentionOperands& operands) {
+  operands.window_left = c.node().Int("left_window_size", -1);
+  operands.window_right = c.node().Int("right_window_size", -1);
+  const int64_t least = std::min(operands.window_left, operands.window_right);
+  if (least < -1) return Bad("a window of ", least, " keys");
+  if (c.node().Int("is_causal", 0) != 0) operands.window_right = 0;
+  if (c.Has(kLengths)) {
+    operands.lengths = c.In(kLengths);
+    operands.rows = abi::RowOrigin::kLastKeys;
+  } else if (c.Has(kPastKey)) {
+    operands.offset = c.Shape(c.In(kPastKey))[2];
   }
   return OkStatus();
 }
@@ -134,14 +112,13 @@ Status ExpandAttention(Composer& c) {
   AICF_RETURN_IF_ERROR(c.status());
   AICF_RETURN_IF_ERROR(CheckAttentionHeads(c, operands.q, operands.k, operands.v));
   AICF_RETURN_IF_ERROR(ReadAttributes(c, operands));
-  const int64_t rows = c.Shape(operands.q)[2], keys = c.Shape(operands.k)[2];
-  AddMask(c, keys, operands);
-  AddLengths(c, keys, operands);
-  AICF_RETURN_IF_ERROR(AddPositions(c, rows, keys, operands));
-  const AttentionStages stages = Attend(c, operands);
+  AddMask(c, c.Shape(operands.k)[2], operands);
+  AICF_RETURN_IF_ERROR(AddPositions(c, operands));
+  const AttentionStages stages = Attend(c, operands, c.Wants(kScores));
   c.Output(kY, c.Shape(c.In(kQ)).rank() == 3 ? MergeHeads(c, stages.y) : stages.y);
   c.Output(kPresentKey, operands.k);
   c.Output(kPresentValue, operands.v);
+  if (!c.Wants(kScores)) return c.status();
   const ir::ValueId scores[] = {stages.product, stages.capped, stages.biased, stages.probabilities};
   c.Output(kScores, scores[c.node().Int("qk_matmul_output_mode", 0)]);
   return c.status();

@@ -5,26 +5,32 @@
 #include <vector>
 
 #include "compiler/passes/composite/composer.h"
+#include "kernels/abi/attrs.h"
 
 namespace aicf {
 
-/// softmax(cap(q k^T * scale) + biases where `allowed`) v, with H a multiple of the heads G of k,
-/// v: query head h reads key head h / (H / G). Biases and masks broadcast to [B, H, L, S] from the
-/// right.
+/// softmax(cap(q k^T * scale) + biases where `allowed`) v over the keys that a query sees by its
+/// position, with H a multiple of the heads G of k, v: query head h reads key head h / (H / G).
+/// Biases and masks broadcast to [B, H, L, S] from the right. A query that sees no key, or whose
+/// every score is minus infinity, gives 0.
 struct AttentionOperands {
-  ir::ValueId q = ir::kNoValue;  ///< [B, H, L, D]
-  ir::ValueId k = ir::kNoValue;  ///< [B, G, S, D]
-  ir::ValueId v = ir::kNoValue;  ///< [B, G, S, Dv]
+  ir::ValueId q = ir::kNoValue;        ///< [B, H, L, D]
+  ir::ValueId k = ir::kNoValue;        ///< [B, G, S, D]
+  ir::ValueId v = ir::kNoValue;        ///< [B, G, S, Dv]
+  ir::ValueId lengths = ir::kNoValue;  ///< integers [B]: keys that count; absent: all
+  ir::ValueId origins = ir::kNoValue;  ///< i64 [B]: position of query 0, with RowOrigin::kOperand
   double scale = 1;
-  double softcap = 0;                 ///< c * tanh(x / c) of the scaled product; 0: none
-  std::vector<ir::ValueId> biases;    ///< in the dtype of q
-  std::vector<ir::ValueId> allowed;   ///< bool: where it is false, the score is minus infinity
-  bool rows_may_be_empty = false;     ///< a row without any finite score gets probabilities of 0
+  double softcap = 0;                ///< c * tanh(x / c) of the scaled product; 0: none
+  std::vector<ir::ValueId> biases;   ///< of a float dtype
+  std::vector<ir::ValueId> allowed;  ///< bool: where it is false, the score is minus infinity
+  abi::RowOrigin rows = abi::RowOrigin::kFixed;  ///< as in abi::AttentionAttrs, like these three:
+  int64_t offset = 0;
+  int64_t window_left = -1;
+  int64_t window_right = -1;
   std::optional<DType> softmax_type;  ///< dtype of the softmax, that of q when absent
 };
 
-/// Each of shape [B, H, L, S], but for y: [B, H, L, Dv]. Stages that nothing reads are dropped
-/// later.
+/// Each of shape [B, H, L, S], but for y: [B, H, L, Dv].
 struct AttentionStages {
   ir::ValueId y = ir::kNoValue;
   ir::ValueId product = ir::kNoValue;  ///< scaled
@@ -33,8 +39,13 @@ struct AttentionStages {
   ir::ValueId probabilities = ir::kNoValue;
 };
 
-/// REQUIRES: q, k and v of rank 4 whose extents agree as above (CheckAttentionHeads).
-AttentionStages Attend(Composer& c, const AttentionOperands& operands);
+/// One aicf.Attention node where that says it, and only y is set; otherwise a product, a softmax
+/// and a product, and the condition that failed is recorded. `stages`: the others than y are wanted
+/// too. REQUIRES: q, k and v of rank 4 whose extents agree as above (CheckAttentionHeads).
+AttentionStages Attend(Composer& c, const AttentionOperands& operands, bool stages = false);
+
+/// The same always as product, softmax and product (attention_stages.cc).
+AttentionStages AttendInStages(Composer& c, const AttentionOperands& operands);
 
 /// q k^T * scale: [B, H, L, S]. REQUIRES, as below: extents that fit.
 ir::ValueId AttentionScores(Composer& c, ir::ValueId q, ir::ValueId k, double scale);

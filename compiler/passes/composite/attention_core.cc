@@ -1,80 +1,73 @@
-#include <cmath>
+// Attention of a composite as one node, and what its operands go through on the way there.
+#include <algorithm>
 #include <limits>
 
 #include "base/scanner.h"
+#include "compiler/ir/attention_node.h"
 #include "compiler/passes/composite/attention.h"
+#include "compiler/passes/graph/score_expr.h"
+#include "kernels/abi/attention.h"
 
 namespace aicf {
 namespace {
 
-constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
-
-// [B, H, L, x] so that it multiplies a key operand of G heads: the heads of a group become rows of
-// one product where there is one query each, and an axis of their own otherwise.
-ir::ValueId GroupRows(Composer& c, ir::ValueId v, int64_t groups) {
-  const Dims s = c.Shape(v);
-  if (s[1] == groups) return v;
-  const int64_t share = s[1] / groups;
-  return c.Reshape(
-      v, s[2] == 1 ? Dims{s[0], groups, share, s[3]} : Dims{s[0], groups, share, s[2], s[3]});
-}
-
-// [B, G, x, y] of keys or values beside what GroupRows makes of [B, H, L, x].
-ir::ValueId GroupKeys(Composer& c, ir::ValueId v, const Dims& rows) {
-  const Dims s = c.Shape(v);
-  if (rows[1] == s[1] || rows[2] == 1) return v;
-  return c.Reshape(v, {s[0], s[1], 1, s[2], s[3]});
-}
-
-// a [B, H, L, x] times b [B, G, x, y] as [B, H, L, y].
-ir::ValueId GroupedProduct(Composer& c, ir::ValueId a, ir::ValueId b) {
-  if (!c.ok()) return ir::kNoValue;
-  const Dims rows = c.Shape(a), keys = c.Shape(b);
-  const ir::ValueId y = c.MatMul(GroupRows(c, a, keys[1]), GroupKeys(c, b, rows));
-  return c.Reshape(y, {rows[0], rows[1], rows[2], keys[3]});
-}
-
-bool IsAll(const Composer& c, ir::ValueId mask, bool wanted) {
-  if (!c.IsConstant(mask)) return false;
-  const ir::Tensor& t = c.graph().values[mask].constant;
-  for (int64_t i = 0; i < t.count(); ++i) {
-    if ((t.IntAt(i) != 0) != wanted) return false;
+// What keeps it from being one node, as "name: sentence"; empty: nothing.
+std::string Refusal(const Composer& c, const AttentionOperands& in, bool stages) {
+  if (stages) return "outputs: the model asks for the scores or the probabilities as well";
+  const DType dtype = c.Type(in.q);
+  for (ir::ValueId v : {in.k, in.v}) {
+    if (c.Type(v) == dtype) continue;
+    return StrCat("dtype: queries are ", DTypeName(dtype), ", keys or values ",
+                  DTypeName(c.Type(v)));
   }
-  return true;
+  const DType asked = in.softmax_type.value_or(dtype), computed = abi::ComputeDType(dtype);
+  if (asked == dtype || asked == computed) return "";
+  return StrCat("precision: the softmax is asked for in ", DTypeName(asked), ", and attention on ",
+                DTypeName(dtype), " computes it in ", DTypeName(computed));
 }
 
-ir::ValueId Sum(Composer& c, const std::vector<ir::ValueId>& terms, std::string_view op) {
-  ir::ValueId sum = ir::kNoValue;
-  for (ir::ValueId term : terms) sum = sum == ir::kNoValue ? term : c.Op(op, {sum, term});
-  return sum;
-}
-
-ir::ValueId Softcapped(Composer& c, ir::ValueId x, double cap) {
+uint16_t Softcapped(abi::ExprBuilder& b, uint16_t x, double cap) {
   if (cap == 0) return x;
-  return c.Scaled(c.Op("Tanh", {c.Op("Div", {x, c.Scalar(cap, c.Type(x))})}), cap);
+  const uint16_t c = b.Const(cap, b.dtype(x));
+  const uint16_t bent = b.Unary(abi::ExprOp::kTanh, b.Binary(abi::ExprOp::kDiv, x, c));
+  return b.Binary(abi::ExprOp::kMul, bent, c);
 }
 
-// bool [.., L, 1]: no key is left. kNoValue when that is known to happen nowhere.
-ir::ValueId EmptyRows(Composer& c, ir::ValueId bias, ir::ValueId allowed, DType dtype) {
-  if (bias == ir::kNoValue && allowed == ir::kNoValue) return ir::kNoValue;
-  const ir::ValueId lowest = c.Scalar(kMinusInfinity, dtype);
-  ir::ValueId total = bias != ir::kNoValue ? bias : c.Scalar(0, dtype);
-  if (allowed != ir::kNoValue) total = c.Op("Where", {allowed, total, lowest});
-  const ir::ValueId best = c.Op("ReduceMax", {total, c.Ints({-1})});
-  const ir::ValueId empty = c.Op("Equal", {best, lowest});
-  return IsAll(c, empty, false) ? ir::kNoValue : empty;
-}
-
-// The masks together; those that are true everywhere are dropped.
-ir::ValueId Conjunction(Composer& c, const std::vector<ir::ValueId>& masks) {
-  std::vector<ir::ValueId> kept;
-  for (ir::ValueId m : masks) {
-    if (!IsAll(c, m, true)) kept.push_back(m);
+// cap(x) + biases where allowed, as an expression on the scaled product.
+abi::Expr ScoreOf(const Composer& c, const AttentionOperands& in, ScoreExpr& score) {
+  abi::ExprBuilder& b = score.builder();
+  uint16_t x = Softcapped(b, score.Raw(c.Type(in.q)), in.softcap);
+  for (ir::ValueId bias : in.biases) {
+    x = b.Binary(abi::ExprOp::kAdd, x, b.Cast(score.Load(c.graph(), bias), b.dtype(x)));
   }
-  return Sum(c, kept, "And");
+  for (ir::ValueId mask : in.allowed) {
+    const uint16_t lowest = b.Const(-std::numeric_limits<double>::infinity(), b.dtype(x));
+    x = b.Select(score.Load(c.graph(), mask), x, lowest);
+  }
+  return score.Finish(x);
 }
 
 }  // namespace
+
+AttentionStages Attend(Composer& c, const AttentionOperands& in, bool stages) {
+  if (!c.ok()) return {};
+  const std::string refusal = Refusal(c, in, stages);
+  c.Explain(refusal.empty() ? "one node" : "product, softmax, product", refusal);
+  if (!refusal.empty()) return AttendInStages(c, in);
+  ir::AttentionForm form;
+  form.attrs.scale = in.scale;
+  form.attrs.rows = in.rows;
+  form.attrs.offset = in.offset;
+  // No position is further away, so a longer window sees the same keys.
+  form.attrs.window_left = std::min(in.window_left, abi::kMaxPosition);
+  form.attrs.window_right = std::min(in.window_right, abi::kMaxPosition);
+  ScoreExpr score;
+  form.score = ScoreOf(c, in, score);
+  std::vector<ir::ValueId> inputs{in.q, in.k, in.v, in.lengths, in.origins};
+  inputs.insert(inputs.end(), score.operands().begin(), score.operands().end());
+  while (inputs.back() == ir::kNoValue) inputs.pop_back();
+  return {c.Op(ir::kAttention, std::move(inputs), ir::AttentionAttributes(form))};
+}
 
 Status CheckAttentionHeads(const Composer& c, ir::ValueId q, ir::ValueId k, ir::ValueId v) {
   const Dims &a = c.Shape(q), &b = c.Shape(k), &d = c.Shape(v);
@@ -107,37 +100,6 @@ ir::ValueId MergeHeads(Composer& c, ir::ValueId x) {
 ir::ValueId CausalMask(Composer& c, int64_t rows, int64_t keys, int64_t offset) {
   if (offset >= keys - 1) return ir::kNoValue;
   return c.Op("LessOrEqual", {c.Counting(0, {keys}), c.Counting(offset, {rows, 1})});
-}
-
-ir::ValueId AttentionScores(Composer& c, ir::ValueId q, ir::ValueId k, double scale) {
-  return c.Scaled(GroupedProduct(c, q, c.Transpose(k, {0, 1, 3, 2})), scale);
-}
-
-ir::ValueId WeightedValues(Composer& c, ir::ValueId probabilities, ir::ValueId v) {
-  return GroupedProduct(c, c.Cast(probabilities, c.Type(v)), v);
-}
-
-AttentionStages Attend(Composer& c, const AttentionOperands& in) {
-  AttentionStages out;
-  if (!c.ok()) return out;
-  const DType dtype = c.Type(in.q);
-  out.product = AttentionScores(c, in.q, in.k, in.scale);
-  out.capped = out.biased = Softcapped(c, out.product, in.softcap);
-  const ir::ValueId bias = Sum(c, in.biases, "Add");
-  if (bias != ir::kNoValue) out.biased = c.Add(out.capped, bias);
-  const ir::ValueId allowed = Conjunction(c, in.allowed);
-  if (allowed != ir::kNoValue) {
-    out.biased = c.Op("Where", {allowed, out.biased, c.Scalar(kMinusInfinity, dtype)});
-  }
-  const ir::ValueId exact = c.Cast(out.biased, in.softmax_type.value_or(dtype));
-  out.probabilities = c.Cast(c.Op("Softmax", {exact}, {{"axis", int64_t{-1}}}), dtype);
-  const ir::ValueId empty =
-      in.rows_may_be_empty ? EmptyRows(c, bias, allowed, dtype) : ir::kNoValue;
-  if (empty != ir::kNoValue) {
-    out.probabilities = c.Op("Where", {empty, c.Scalar(0, dtype), out.probabilities});
-  }
-  out.y = WeightedValues(c, out.probabilities, in.v);
-  return out;
 }
 
 }  // namespace aicf

@@ -1,4 +1,5 @@
 // The standard's Attention against sums in f64, over random forms of its inputs.
+#include <algorithm>
 #include <random>
 
 #include "compiler/passes/composite/testing.h"
@@ -22,6 +23,7 @@ struct Form {
   int mode;
   bool lengths;
   int64_t left = -1, right = -1;
+  bool scores = true;  ///< the model asks for them: attention is no node of its own then
 
   int64_t heads() const { return groups * share; }
   int64_t total() const { return past + keys; }
@@ -51,6 +53,7 @@ Form RandomForm(std::mt19937& rng) {
   f.mode = static_cast<int>(pick(0, 3));
   if (pick(0, 2) == 0) f.left = pick(0, 4);
   if (pick(0, 2) == 0) f.right = pick(0, 4);
+  f.scores = pick(0, 2) == 0;
   return f;
 }
 
@@ -147,8 +150,12 @@ CompositeCase CaseOf(const Form& f, const Inputs& in, bool constant_mask) {
   if (f.right >= 0) c.Attr("right_window_size", StrCat(f.right));
   if (f.scale != 0) c.Attr("scale", "0.7");
   if (f.softcap != 0) c.Attr("softcap", "1.5");
-  c.Attr("qk_matmul_output_mode", StrCat(f.mode));
-  return c.Output("y").Output("nk").Output("nv").Output("s");
+  c.Output("y").Output("nk").Output("nv");
+  return f.scores ? c.Attr("qk_matmul_output_mode", StrCat(f.mode)).Output("s") : c;
+}
+
+int64_t CountOps(const ir::Graph& graph, std::string_view op) {
+  return std::ranges::count(graph.nodes, op, &ir::Node::op);
 }
 
 void ExpectAttention(const Form& f, DType dtype, uint32_t seed, double tolerance) {
@@ -160,7 +167,9 @@ void ExpectAttention(const Form& f, DType dtype, uint32_t seed, double tolerance
   testing::ExpectClose(run->outputs[0], want.y, tolerance, tolerance, c.Text());
   testing::ExpectClose(run->outputs[1], want.present_k, 0, 0, c.Text());
   testing::ExpectClose(run->outputs[2], want.present_v, 0, 0, c.Text());
-  testing::ExpectClose(run->outputs[3], want.scores, tolerance, tolerance, c.Text());
+  EXPECT_EQ(CountOps(run->graph, "aicf.Attention"), f.scores ? 0 : 1) << c.Text();
+  EXPECT_EQ(CountOps(run->graph, "Softmax"), f.scores ? 1 : 0) << c.Text();
+  if (f.scores) testing::ExpectClose(run->outputs[3], want.scores, tolerance, tolerance, c.Text());
 }
 
 TEST(Attention, RandomForms) {
@@ -192,7 +201,41 @@ TEST(Attention, ACausalStepWithItsCacheNeedsNoMask) {
   c.Attr("is_causal", "1").Output("y");
   const auto run = c.Run();
   ASSERT_TRUE(run.ok()) << run.status().ToString();
-  for (const ir::Node& node : run->graph.nodes) EXPECT_NE(node.op, "Where");
+  const auto node = std::ranges::find(run->graph.nodes, "aicf.Attention", &ir::Node::op);
+  ASSERT_NE(node, run->graph.nodes.end());
+  EXPECT_EQ(node->inputs.size(), 3U);
+  EXPECT_EQ(node->Int("offset", 0), 6);
+  EXPECT_EQ(node->Int("window_right", -1), 0);
+}
+
+// The condition that keeps attention from being one node, or "" when it is.
+std::string RefusalOf(const CompositeCase& c) {
+  const auto run = c.Run();
+  EXPECT_TRUE(run.ok()) << run.status().ToString();
+  for (const Decision& d : run->decisions.decisions()) {
+    if (d.subject == "Attention \"node\"" && !d.alternatives.empty()) {
+      return d.alternatives[0].refusal.substr(0, d.alternatives[0].refusal.find(':'));
+    }
+  }
+  return "";
+}
+
+TEST(Attention, SaysWhyItIsNotOneNode) {
+  const auto base = [](DType values) {
+    CompositeCase c("Attention");
+    const Dims shape{1, 2, 3, 4};
+    return c.Input("q", Random(DType::kF32, shape, 1))
+        .Input("k", Random(DType::kF32, shape, 2))
+        .Input("v", Random(values, shape, 3));
+  };
+  const auto scores = [&] {
+    return base(DType::kF32).Output("y").Output("_").Output("_").Output("s");
+  };
+  EXPECT_EQ(RefusalOf(base(DType::kF32).Output("y")), "");
+  EXPECT_EQ(RefusalOf(base(DType::kF32).Attr("softmax_precision", "1").Output("y")), "");
+  EXPECT_EQ(RefusalOf(base(DType::kF32).Attr("softmax_precision", "11").Output("y")), "precision");
+  EXPECT_EQ(RefusalOf(base(DType::kF64).Output("y")), "dtype");
+  EXPECT_EQ(RefusalOf(scores()), "outputs");
 }
 
 TEST(Attention, RefusesWhatDoesNotFit) {

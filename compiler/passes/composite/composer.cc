@@ -2,14 +2,17 @@
 
 #include <algorithm>
 
+#include "base/scanner.h"
+
 namespace aicf {
 Composer::Composer(ir::Graph& graph, ValueMaker& make, const ir::Node& node, Visit visit,
-                   Inliner inliner)
+                   Inliner inliner, DecisionLog* log)
     : graph_(graph),
       make_(make),
       node_(node),
       visit_(std::move(visit)),
       inliner_(std::move(inliner)),
+      log_(log),
       base_(node.name) {
   for (size_t i = node.outputs.size(); i-- > 0;) {
     if (node.outputs[i] != ir::kNoValue) base_ = graph.values[node.outputs[i]].name;
@@ -30,6 +33,19 @@ DType Composer::Type(ir::ValueId v) const {
 
 bool Composer::IsConstant(ir::ValueId v) const {
   return v != ir::kNoValue && graph_.values[v].is_constant();
+}
+
+void Composer::Explain(std::string choice, std::string refusal) {
+  if (log_ == nullptr || !ok()) return;
+  Decision d;
+  d.kind = "fusion";
+  d.subject = StrCat(node_.op, " ", Quote(node_.name));
+  d.choice = std::move(choice);
+  d.reason = refusal.empty() ? "rule: what the model names as one op stays one"
+                             : "rule: only what the op alone can say is one node";
+  d.pass = "infer-and-fold";
+  if (!refusal.empty()) d.alternatives.push_back({"one node", std::move(refusal), -1});
+  log_->Record(std::move(d));
 }
 
 void Composer::Fail(Status status) {

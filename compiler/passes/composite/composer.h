@@ -22,8 +22,9 @@ class Composer {
   using Inliner = std::function<Result<std::vector<ir::ValueId>>(
       const ir::Node& owner, const ir::Body& body, std::span<const ir::ValueId> arguments)>;
 
+  /// `log` keeps what Explain says; nullptr: nobody does.
   Composer(ir::Graph& graph, ValueMaker& make, const ir::Node& node, Visit visit,
-           Inliner inliner = nullptr);
+           Inliner inliner = nullptr, DecisionLog* log = nullptr);
 
   const ir::Node& node() const { return node_; }
   const ir::Graph& graph() const { return graph_; }
@@ -73,6 +74,10 @@ class Composer {
   /// Makes v the value of an output of the composite; nothing when the node has not that output.
   void Output(size_t output, ir::ValueId v);
 
+  /// Records what the composite becomes; `refusal`, unless it is empty, is the condition ("name:
+  /// sentence") that keeps it from being one node.
+  void Explain(std::string choice, std::string refusal);
+
   void Fail(Status status);
   Status status() const { return status_; }
   bool ok() const { return status_.ok(); }
@@ -86,6 +91,7 @@ class Composer {
   const ir::Node node_;
   Visit visit_;
   Inliner inliner_;
+  DecisionLog* log_;
   std::string base_;  ///< name of the first output
   Status status_;
 };

@@ -81,8 +81,8 @@ Status ExpandContribAttention(Composer& c) {
   }
   if (c.Has(kAttentionBias)) operands.biases.push_back(c.In(kAttentionBias));
   if (c.node().Int("unidirectional", 0) != 0) {
-    const ir::ValueId mask = CausalMask(c, q[2], scores[3], past);
-    if (mask != ir::kNoValue) operands.allowed.push_back(mask);
+    operands.window_right = 0;
+    operands.offset = past;
   }
   c.Output(kY, MergeHeads(c, Attend(c, operands).y));
   if (c.Wants(kPresent)) c.Output(kPresent, Stacked(c, operands.k, operands.v));

@@ -1,4 +1,6 @@
 // com.microsoft GroupQueryAttention with an ordinary cache: rotation, cache update and attention.
+#include <algorithm>
+
 #include "base/scanner.h"
 #include "compiler/ir/infer/infer.h"
 #include "compiler/passes/composite/attention.h"
@@ -96,16 +98,17 @@ ir::ValueId TableRows(Composer& c, size_t table, const KeyCache& cache) {
   return c.Op("Gather", {c.In(table), c.Reshape(positions, {c.Shape(positions)[0], cache.rows})});
 }
 
-// bool [1 or B, 1, L, T]: keys up to the query's own, as far back as the window reaches.
-void AddMasks(Composer& c, const KeyCache& cache, AttentionOperands& operands) {
+// Keys up to the query's own, `local_window_size` of them where that is set.
+Status AddPositions(Composer& c, const KeyCache& cache, AttentionOperands& operands) {
   const int64_t window = c.node().Int("local_window_size", -1);
-  const Dims shape = c.Shape(cache.Positions(c));
-  const ir::ValueId rows = c.Reshape(cache.Positions(c), {shape[0], 1, cache.rows, 1});
-  const ir::ValueId keys = c.Counting(0, {cache.total});
-  operands.allowed.push_back(c.Op("LessOrEqual", {keys, rows}));
-  if (window < 0) return;
-  const ir::ValueId start = c.Sub(rows, c.Ints({window}));
-  operands.allowed.push_back(c.Op("Greater", {keys, start}));
+  if (window == 0) return Error(Code::kBadModel, "attribute 'local_window_size' is 0");
+  operands.window_left = window < 0 ? -1 : window - 1;
+  operands.window_right = 0;
+  operands.offset = std::max<int64_t>(cache.filled, 0);
+  if (cache.filled >= 0) return OkStatus();
+  operands.rows = abi::RowOrigin::kOperand;
+  operands.origins = c.Reshape(cache.fill, {cache.batch});
+  return OkStatus();
 }
 
 }  // namespace
@@ -140,7 +143,7 @@ Status ExpandGroupQueryAttention(Composer& c) {
   operands.scale = AttentionScale(c, c.Shape(parts.q)[3]);
   operands.softcap = c.node().Float("softcap", 0);
   if (c.Has(kAttentionBias)) operands.biases.push_back(c.In(kAttentionBias));
-  AddMasks(c, cache, operands);
+  AICF_RETURN_IF_ERROR(AddPositions(c, cache, operands));
   c.Output(kY, MergeHeads(c, Attend(c, operands).y));
   c.Output(kPresentKey, keys);
   c.Output(kPresentValue, values);

@@ -91,8 +91,8 @@ void AddMasks(Composer& c, int64_t past, AttentionOperands& operands) {
   }
   if (c.Has(kAttentionBias)) operands.biases.push_back(c.In(kAttentionBias));
   if (c.node().Int("unidirectional", 0) == 0) return;
-  const ir::ValueId mask = CausalMask(c, q[2], scores[3], past);
-  if (mask != ir::kNoValue) operands.allowed.push_back(mask);
+  operands.window_right = 0;
+  operands.offset = past;
 }
 
 }  // namespace
@@ -109,11 +109,11 @@ Status ExpandMultiHeadAttention(Composer& c) {
   AICF_RETURN_IF_ERROR(CheckAttentionHeads(c, operands.q, operands.k, operands.v));
   operands.scale = AttentionScale(c, c.Shape(operands.q)[3]);
   AddMasks(c, c.Has(kPastKey) ? c.Shape(c.In(kPastKey))[2] : 0, operands);
-  const AttentionStages stages = Attend(c, operands);
+  const AttentionStages stages = Attend(c, operands, c.Wants(kScores));
   c.Output(kY, MergeHeads(c, stages.y));
   c.Output(kPresentKey, operands.k);
   c.Output(kPresentValue, operands.v);
-  c.Output(kScores, stages.biased);
+  if (c.Wants(kScores)) c.Output(kScores, stages.biased);
   return c.status();
 }
 

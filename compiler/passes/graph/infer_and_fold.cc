@@ -44,7 +44,8 @@ class Walker {
           graph_, make_, node, [this](ir::Node n) { return Take(std::move(n)); },
           [this](const ir::Node& owner, const ir::Body& body, std::span<const ir::ValueId> args) {
             return expander_.Inline(owner, body, args, body.attribute);
-          });
+          },
+          context_.decisions);
       const Status status = compose(composer);
       return status.ok() ? status : status.WithContext(label);
     }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/scanner.h"
+#include "compiler/ir/attention_node.h"
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/graph/rewrite.h"
 
@@ -23,8 +24,8 @@ struct Product {
 // Readers that look at a window of the merged result as well as at one of their own. An elementwise
 // reader would lose its place in the product's epilogue.
 bool ReadsWindows(const ir::Node& node) {
-  constexpr std::string_view kOps[] = {"MatMul",  "Reshape",   "Slice",    "Split",
-                                       "Squeeze", "Transpose", "Unsqueeze"};
+  constexpr std::string_view kOps[] = {"MatMul",  "Reshape",   "Slice",     "Split",
+                                       "Squeeze", "Transpose", "Unsqueeze", ir::kAttention};
   return std::ranges::find(kOps, node.op) != std::end(kOps);
 }
 

@@ -58,6 +58,8 @@ Status LowerInstanceNormalization(LowerContext& ctx, const ir::Node& node);
 Status LowerLayerNormalization(LowerContext& ctx, const ir::Node& node);
 Status LowerSoftmax(LowerContext& ctx, const ir::Node& node);
 
+Status LowerAttention(LowerContext& ctx, const ir::Node& node);
+
 Status LowerGather(LowerContext& ctx, const ir::Node& node);
 Status LowerGatherElements(LowerContext& ctx, const ir::Node& node);
 Status LowerGatherND(LowerContext& ctx, const ir::Node& node);

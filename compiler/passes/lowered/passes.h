@@ -10,6 +10,8 @@ namespace aicf {
 
 /// Products get the math mode that options, policy or a wish ask for.
 Status ChooseMath(ir::Lowered& lowered, PassContext& context);
+/// Attention that no kernel but the reference takes becomes a product, a softmax and a product.
+Status SplitAttention(ir::Lowered& lowered, PassContext& context);
 /// Constant weights of convolutions are stored as the target's kernels read them best.
 Status StoreWeights(ir::Lowered& lowered, PassContext& context);
 /// Steps that only one side of a selection needs are skipped where the other side is taken.

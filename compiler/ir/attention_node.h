@@ -1,0 +1,46 @@
+/// aicf.Attention: attention as one node, for every form in which models write it.
+///
+/// Its meaning is that of abi::AttentionAttrs (kernels/abi/attrs.h), without pages: softmax over
+/// the keys of score(scale * q k^T), where a key is visible, times v. Passes see operands and a
+/// score expression; how a target computes it is decided after lowering.
+#pragma once
+
+#include <string_view>
+
+#include "compiler/ir/graph.h"
+#include "kernels/abi/attrs.h"
+#include "kernels/abi/expr.h"
+
+namespace aicf::ir {
+
+inline constexpr std::string_view kAttention = "aicf.Attention";
+
+/// Inputs of the node; lengths and origins may be absent. The operands of the score expression
+/// follow: input n of the expression is operand n - 1, broadcast to [B, Hq, Tq, Tk].
+enum AttentionInput : size_t {
+  kAttentionQ,        ///< [B, Hq, Tq, D]
+  kAttentionK,        ///< [B, Hkv, Tk, D], Hkv a divisor of Hq
+  kAttentionV,        ///< [B, Hkv, Tk, Dv]
+  kAttentionLengths,  ///< i32 or i64 [B]: valid keys of each request
+  kAttentionOrigins,  ///< i32 or i64 [B]: position of row 0, with RowOrigin::kOperand only
+  kAttentionOperands
+};
+
+/// What the node's attributes say; each is absent where it has the default.
+///   scale, offset, window_left, window_right   as in abi::AttentionAttrs
+///   rows     "fixed", "last-keys" or "operand"
+///   score    the expression's text (kernels/abi/expr.h)
+struct AttentionForm {
+  abi::AttentionAttrs attrs;  ///< `lengths` follows from the inputs; `pages` is false
+  abi::Expr score;            ///< empty: the scaled product
+};
+
+/// Errors: kBadModel for an attribute that cannot be.
+Result<AttentionForm> ReadAttention(const Node& node);
+/// The attributes that say it.
+AttrMap AttentionAttributes(const AttentionForm& form);
+
+/// [B, Hq, Tq, Tk]. REQUIRES: operands as above.
+Dims AttentionDomain(const Graph& graph, const Node& node);
+
+}  // namespace aicf::ir

@@ -1,0 +1,59 @@
+#include "compiler/passes/graph/head_axes.h"
+
+namespace aicf {
+namespace {
+
+int64_t Product(const Dims& d, int from, int to) {
+  int64_t product = 1;
+  for (int i = from; i < to; ++i) product *= d[i];
+  return product;
+}
+
+// Elements of `own` over the axes [from, to), which become one axis: all, one, or, where `leading`
+// allows it, those of the first axes, each repeated over the rest.
+std::optional<int64_t> Joined(const Dims& axes, const Dims& own, int from, int to, bool leading) {
+  int64_t product = 1;
+  bool repeats = false;
+  for (int i = from; i < to; ++i) {
+    if (axes[i] == 1) continue;
+    if (own[i] == 1) {
+      repeats = true;
+    } else if (repeats) {
+      return std::nullopt;
+    } else {
+      product *= own[i];
+    }
+  }
+  return repeats && product > 1 && !leading ? std::nullopt : std::optional(product);
+}
+
+// Batch and heads are one axis of the value, or several that do not part where they do.
+std::optional<Dims> Undivided(const Dims& axes, const Dims& own, int rows, const HeadAxes& to) {
+  const auto joined = Joined(axes, own, 0, rows, true);
+  const auto own_rows = Joined(axes, own, rows, axes.rank(), false);
+  if (!joined || !own_rows) return std::nullopt;
+  if (*joined == to.batch * to.heads) return Dims{to.batch, to.heads, *own_rows};
+  if (*joined == to.batch || *joined == 1) return Dims{*joined, 1, *own_rows};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Dims> OwnHeads(const Dims& axes, const Dims& own, const HeadAxes& to) {
+  for (int rows = 0; rows <= axes.rank(); ++rows) {
+    if (Product(axes, rows, axes.rank()) != to.rows) continue;
+    if (Product(axes, 0, rows) != to.batch * to.heads) continue;
+    for (int heads = 0; heads <= rows; ++heads) {
+      if (Product(axes, 0, heads) != to.batch) continue;
+      const auto batch = Joined(axes, own, 0, heads, false);
+      const auto head = Joined(axes, own, heads, rows, true);
+      const auto row = Joined(axes, own, rows, axes.rank(), false);
+      if (!batch || !head || !row) return std::nullopt;
+      return Dims{*batch, *head, *row};
+    }
+    return Undivided(axes, own, rows, to);
+  }
+  return std::nullopt;
+}
+
+}  // namespace aicf
