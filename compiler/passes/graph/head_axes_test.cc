@@ -38,7 +38,8 @@ TEST(HeadAxes, WindowsBesideTheBatch) {
 }
 
 TEST(HeadAxes, AxesThatDoNotDivide) {
-  EXPECT_EQ(OwnHeads({3, 4, 5}, {3, 4, 5}, kTo), std::nullopt);
+  EXPECT_EQ(OwnHeads({3, 4, 5}, {3, 4, 5}, kTo), Dims({2, 6, 5}));  // all of it can be reshaped
+  EXPECT_EQ(OwnHeads({3, 4, 5}, {3, 1, 5}, kTo), std::nullopt);
   EXPECT_EQ(OwnHeads({2, 6, 4}, {2, 6, 4}, kTo), std::nullopt);
 }
 
