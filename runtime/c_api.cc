@@ -528,9 +528,8 @@ aicf_code aicf_session_fork(aicf_session session, aicf_session* fork) {
   return aicf::Call([&]() -> Status {
     AICF_RETURN_IF_ERROR(NotNull(fork, "the fork's address"));
     *fork = 0;
-    AICF_ASSIGN_OR_RETURN(const std::shared_ptr<aicf::OpenSession> open,
-                          aicf::FindSession(session));
-    auto forked = std::make_shared<aicf::OpenSession>();
+    AICF_ASSIGN_OR_RETURN(const aicf::SessionTable::Pin open, aicf::FindSession(session));
+    auto forked = std::make_unique<aicf::OpenSession>();
     forked->program = open->program;
     AICF_ASSIGN_OR_RETURN(forked->session, open->session->Fork());
     *fork = aicf::Sessions().Insert(std::move(forked));

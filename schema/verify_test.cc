@@ -183,7 +183,7 @@ TEST(VerifyTest, Steps) {
        "backend"},
       {"kernel for another instruction set", FamiliesProgram,
        [](Program& p) { p.steps[5].kernel = "cpu.gemm.panels_avx2"; }, kBad,
-       "does not support its problem: needs AVX2"},
+       "does not run its problem so: needs AVX2"},
       {"F11 operand missing", AddProgram, [](Program& p) { p.steps[0].inputs.pop_back(); }, kBad,
        "1 inputs and 1 outputs, the problem has 2 and 1"},
       {"F11 problem operand missing", AddProgram,

@@ -55,8 +55,7 @@ Result<std::unique_ptr<JobRunner>> JobRunner::Make() {
   return runner;
 }
 
-std::vector<const abi::KernelInfo*> JobRunner::Variants(const Case& c, size_t most,
-                                                        size_t turn) const {
+std::vector<KernelOption> JobRunner::Variants(const Case& c, size_t most, size_t turn) const {
   return VariantsOf(c, device_, most, turn);
 }
 

@@ -187,9 +187,9 @@ TEST_P(Variants, SourcesMeetTheOtherOperandsInEveryLayout) {
   o.max_elements = family() == Family::kCopy ? 100000 : 3000;
   for (uint64_t seed = 0; seed < 12 * kSeeds; ++seed) {
     const Case c = RandomCase(family(), seed, o);
-    for (const KernelOption& o : DeviceOptions(c.problem, small)) {
-      const std::string_view source = o.kernel->source;
-      const bool wide = WidthOf(o, c.problem) > 1;
+    for (const KernelOption& option : DeviceOptions(c.problem, small)) {
+      const std::string_view source = option.kernel->source;
+      const bool wide = WidthOf(option, c.problem) > 1;
       is_wide[source] = is_wide[source] || wide;
       count.Add(source, c, wide);
     }

@@ -25,13 +25,6 @@ void Round(std::span<std::byte> bytes) {
   }
 }
 
-const schema::Buffer& RootOf(const schema::Program& program, uint32_t buffer) {
-  while (program.buffers[buffer].storage == schema::Storage::kAlias) {
-    buffer = program.buffers[buffer].alias_of;
-  }
-  return program.buffers[buffer];
-}
-
 class RoundedSteps final : public StepByStep {
  public:
   RoundedSteps(std::shared_ptr<const Program> program, std::unique_ptr<StepByStep> steps)
@@ -47,7 +40,7 @@ class RoundedSteps final : public StepByStep {
     const schema::Step& step = plan.steps[index];
     std::vector<std::pair<uint32_t, std::vector<std::byte>>> kept;
     for (size_t k = 0; k < 2 && Multiplies(step); ++k) {
-      const schema::Buffer& root = RootOf(plan, step.inputs[k]);
+      const schema::Buffer& root = plan.buffers[schema::RootOf(plan, step.inputs[k])];
       if (root.storage == schema::Storage::kWeights || root.dtype != DType::kF32) continue;
       std::vector<std::byte> bytes(plan.buffers[step.inputs[k]].bytes);
       AICF_RETURN_IF_ERROR(steps_->Read(step.inputs[k], bytes.data()));
@@ -61,7 +54,7 @@ class RoundedSteps final : public StepByStep {
     for (const auto& [buffer, bytes] : std::views::reverse(kept)) {
       bool overwritten = false;
       for (uint32_t out : step.outputs) {
-        overwritten = overwritten || &RootOf(plan, out) == &RootOf(plan, buffer);
+        overwritten = overwritten || schema::RootOf(plan, out) == schema::RootOf(plan, buffer);
       }
       if (!overwritten) AICF_RETURN_IF_ERROR(steps_->Write(buffer, bytes.data()));
     }
@@ -85,7 +78,7 @@ void RoundWeights(const schema::Program& program, std::vector<std::byte>& weight
   std::set<uint64_t> done;
   for (const schema::Step& step : program.steps) {
     for (size_t k = 0; k < 2 && Multiplies(step); ++k) {
-      const schema::Buffer& b = RootOf(program, step.inputs[k]);
+      const schema::Buffer& b = program.buffers[schema::RootOf(program, step.inputs[k])];
       if (b.storage != schema::Storage::kWeights || b.dtype != DType::kF32) continue;
       if (done.insert(b.offset).second) Round(std::span(weights).subspan(b.offset, b.bytes));
     }
