@@ -287,7 +287,7 @@ inline void ExpectBindingsRefused(Session& session, const FloatMemory& a, const 
   ExpectRefused(session.BindInput("g", a.data(), 384), "no input is named 'g'");
   ExpectRefused(session.BindOutput("x", a.data(), 384), "no output is named 'x'");
   ExpectRefused(session.BindState("y", a.data(), 384), "no state is named 'y'");
-  ExpectRefused(session.BindInput("x", a.data(), 400), "takes 384 bytes");
+  ExpectRefused(session.BindInput("x", a.data(), 400), "expected 384 bytes");
   ExpectRefused(session.BindInput("x", a.data() + 1, 384), "is not aligned to");
   const Binding twice[] = {{Kind::kInput, "x", a.data(), 384}, {Kind::kInput, "x", b.data(), 384}};
   ExpectRefused(session.Bind(twice), "bound twice");

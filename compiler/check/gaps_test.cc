@@ -396,7 +396,7 @@ TEST(Gaps, KernelsOfEveryStep) {
   m.Input("x", {2, 3, 4});
   m.Input("w", {4, 4});
   m.Node("MatMul", {"x", "w"}, {"a"}, "product");
-  m.Node("Softmax", {"a"}, {"b"}, "soft");
+  m.Node("LogSoftmax", {"a"}, {"b"}, "soft");  // between two products a softmax is attention
   m.Node("MatMul", {"b", "w"}, {"y"}, "again");
   m.Output("y");
   CompileOptions options;

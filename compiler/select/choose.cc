@@ -84,11 +84,6 @@ void Price(const CostQuestion& question, const CompileOptions& options,
     r.options.push_back({asked.candidate, r.refusal.empty() ? costs[q].predicted_us : -1,
                          costs[q].measured_us, costs[q].spread_us});
   }
-  for (Rated& r : rated) {
-    if (r.refusal.empty() && r.options.empty()) {
-      r.refusal = "has no parameters that are legal for the problem";
-    }
-  }
 }
 
 // `preferred`: what policy or wish name for the step; empty: nothing. `math`: the wish for its

@@ -35,6 +35,9 @@ std::string RefuseStep(const abi::KernelInfo& kernel, const ir::Lowered& lowered
   if (refusal.empty() && options.deterministic && !kernel.deterministic) {
     refusal = "is not deterministic";
   }
+  if (refusal.empty() && abi::CandidatesOf(kernel, step.problem, device).empty()) {
+    refusal = "has no parameters that are legal for the problem";
+  }
   return refusal;
 }
 

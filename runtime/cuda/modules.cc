@@ -44,24 +44,24 @@ Result<Module> LoadImage(const std::shared_ptr<const Device>& device,
 
 /// The kernel takes exactly the step's addresses (inputs, outputs, workspace) and its tensor maps.
 /// The compiler's promise about its own code, checked because a wrong count would read past the
-/// parameters.
+/// parameters. Where a map begins is the device compiler's choice: it aligns maps in its own way.
 Status CheckParameters(const Driver& driver, CUfunction function, const schema::Step& step) {
-  constexpr size_t kMapBytes = 128, kMapAlignment = 64;
   const size_t addresses = step.inputs.size() + step.outputs.size() + 1;
   const size_t expected = addresses + step.tensor_maps.size();
-  const size_t first_map = (8 * addresses + kMapAlignment - 1) / kMapAlignment * kMapAlignment;
   size_t count = 0;
+  size_t end = 0;  // of the parameters so far
   size_t offset = 0;
   size_t bytes = 0;
   while (count <= expected &&
          driver.FuncGetParamInfo(function, count, &offset, &bytes) == kCudaSuccess) {
     const bool map = count >= addresses;
-    const size_t at = map ? first_map + kMapBytes * (count - addresses) : 8 * count;
-    const size_t size = map ? kMapBytes : 8;
-    if (count < expected && (offset != at || bytes != size)) {
+    const bool right = map ? offset >= end && bytes == sizeof(CUtensorMap)
+                           : offset == end && bytes == sizeof(CUdeviceptr);
+    if (count < expected && !right) {
       return Error(Code::kBadArtifact, "parameter ", count, " of ", step.symbol, " has ", bytes,
-                   " bytes at offset ", offset, ", expected ", size, " at ", at);
+                   " bytes at offset ", offset, ", expected ", map ? "a tensor map" : "an address");
     }
+    end = offset + bytes;
     ++count;
   }
   if (count == expected) return OkStatus();

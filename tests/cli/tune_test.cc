@@ -76,7 +76,7 @@ TEST(Tune, TheArtifactBringsItsTimesAlong) {
 TEST(Tune, AMissNamesTheProblem) {
   const TempDir dir;
   const std::string model = PutModel(dir, "tiny");
-  PutFile(dir / "empty.txt", "aicf-timing-cache 1\n");
+  PutFile(dir / "empty.txt", "aicf-timing-cache 2\n");
   for (const char* flag : {"--error-on-timing-cache-miss", "--errorOnTimingCacheMiss"}) {
     const ToolResult missed = RunTool("aicf-compile", {model, "-o", dir / "a.aicf", flag,
                                                        "--timing-cache=" + (dir / "empty.txt")});
@@ -151,7 +151,7 @@ TEST(Tune, ACacheOfAGpuServesAMachineWithoutOne) {
 TEST(Tune, BadCachesAndContradictionsAreRefused) {
   const TempDir dir;
   const std::string model = PutModel(dir, "tiny");
-  PutFile(dir / "bad.txt", "aicf-timing-cache 1\ntime x\n");
+  PutFile(dir / "bad.txt", "aicf-timing-cache 2\ntime x\n");
   const auto run = [&](std::vector<std::string> flags) {
     flags.insert(flags.begin(), {model, "-o", dir / "a.aicf"});
     return RunTool("aicf-compile", flags);
@@ -167,7 +167,7 @@ TEST(Tune, BadCachesAndContradictionsAreRefused) {
   ExpectFailure("aicf-compile", run({"--tune", "--timing-device=x"}), 2, "--timing-device");
   ExpectFailure("aicf-compile", run({"--tune-state=tepid"}), 2, "cold or warm");
   ExpectFailure("aicf-compile", run({"--tune", "--check"}), 2, "--check");
-  EXPECT_EQ(GetFile(dir / "bad.txt"), "aicf-timing-cache 1\ntime x\n");
+  EXPECT_EQ(GetFile(dir / "bad.txt"), "aicf-timing-cache 2\ntime x\n");
   EXPECT_EQ(dir.Entries(), (std::vector<std::string>{"bad.txt", "tiny.onnx"}));
 }
 

@@ -51,8 +51,8 @@ AttentionAttrs RandomAttributes(Random& random) {
 
 }  // namespace
 
-abi::View CaseMaker::CacheView(DType dtype, const Dims& shape) {
-  if (random_.OneIn(3)) return In(dtype, shape, false);
+abi::View CaseMaker::CacheView(DType dtype, const Dims& shape, bool repeats) {
+  if (random_.OneIn(3)) return In(dtype, shape, repeats);
   // The two usual orders of a cache: heads before tokens, or tokens before heads.
   View v = abi::DenseView(dtype, shape);
   if (random_.OneIn(2)) {
@@ -105,9 +105,11 @@ void CaseMaker::Attention() {
   const int64_t pool = s.pages * s.batch + random_.Int(0, 2);
   const int64_t heads = s.key_heads * s.group;
   const int64_t first = a.pages ? pool : s.batch, third = a.pages ? s.page : s.keys;
-  p_.inputs = {In(dtype, {s.batch, heads, s.rows, s.head}, false),
-               CacheView(dtype, {first, s.key_heads, third, s.head}),
-               CacheView(dtype, {first, s.key_heads, third, s.value_head})};
+  // Slots of a cache that hold no key are filled one by one: they have places of their own.
+  const bool repeats = !a.pages && !a.lengths;
+  p_.inputs = {In(dtype, {s.batch, heads, s.rows, s.head}),
+               CacheView(dtype, {first, s.key_heads, third, s.head}, repeats),
+               CacheView(dtype, {first, s.key_heads, third, s.value_head}, repeats)};
   const DType integer = random_.OneIn(2) ? DType::kI32 : DType::kI64;
   if (a.lengths) p_.inputs.push_back(In(integer, {s.batch}));
   if (a.pages) p_.inputs.push_back(In(DType::kI32, {s.batch, s.pages}, false));

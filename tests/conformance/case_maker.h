@@ -52,7 +52,7 @@ class CaseMaker {
   void Recurrent();
   void Attention();
   void Score(const Dims& domain, DType raw);
-  View CacheView(DType dtype, const Dims& shape);
+  View CacheView(DType dtype, const Dims& shape, bool repeats);
   void FillAttention(int64_t pool);
   /// NaN wherever the cache holds no valid key.
   void SpoilUnusedKeys();

@@ -31,6 +31,8 @@ std::vector<Share> SharesOf(Family family) {
       return {{100, 1, {}},
               {50, 1, {.math = reduced}},
               {20, 1, {.whole_numbers = false, .math = reduced}}};
+    case Family::kAttention:
+      return {{60, 1, {}}, {60, 1, {.math = reduced}}, {20, 1, {.whole_numbers = false}}};
     case Family::kReduce:
     case Family::kNormalize:
       return {{80, 1, {}}, {30, 1, {.whole_numbers = false, .max_elements = 60000}}};
@@ -87,7 +89,8 @@ std::vector<KernelCase> LayoutCases(Family family) {
   CaseOptions o;
   // Copies choose vectors for the full machine: only large ones have them.
   o.max_elements = family == Family::kCopy ? 100000 : 3000;
-  return CasesOfAllLayouts(family, SmallDevice(), 150, o);
+  // Few convolutions are depthwise, and few of those have channels for vectors.
+  return CasesOfAllLayouts(family, SmallDevice(), family == Family::kConv ? 6000 : 150, o);
 }
 
 }  // namespace aicf::conformance
