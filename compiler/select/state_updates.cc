@@ -108,8 +108,10 @@ class Updater {
   schema::CoverProver prover_;
 };
 
-void Record(const schema::Program& program, const PlannedState& state, bool in_place,
-            std::string refusal, PassContext& context) {
+// An empty refusal says that the value is made in place.
+void Record(const schema::Program& program, const PlannedState& state, const std::string& refusal,
+            PassContext& context) {
+  const bool in_place = refusal.empty();
   Decision d{"state",
              StrCat("state '", program.buffers[state.past].name, "': its next value '",
                     program.buffers[state.present].name, "'"),
@@ -120,7 +122,7 @@ void Record(const schema::Program& program, const PlannedState& state, bool in_p
              -1,
              {}};
   if (!in_place) {
-    d.alternatives.push_back({"made in the state's place", std::move(refusal), -1});
+    d.alternatives.push_back({"made in the state's place", refusal, -1});
   }
   context.decisions->Record(std::move(d));
 }
@@ -135,9 +137,9 @@ Result<std::vector<bool>> UpdateStatesInPlace(const std::vector<PlannedState>& s
   for (const PlannedState& state : states) {
     const int64_t copy = updater.FindCopy(state);
     if (copy < 0) continue;
-    std::string refusal = updater.Remove(state, static_cast<size_t>(copy));
+    const std::string refusal = updater.Remove(state, static_cast<size_t>(copy));
     gone[static_cast<size_t>(copy)] = refusal.empty();
-    Record(program, state, refusal.empty(), std::move(refusal), context);
+    Record(program, state, refusal, context);
   }
   return gone;
 }

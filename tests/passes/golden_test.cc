@@ -79,6 +79,17 @@ Status RunPass(const std::string& name, Program& program, PassContext& context) 
   return Error(Code::kInvalidArgument, "no pass is named ", name);
 }
 
+// Lists the states' two ends behind the other inputs and outputs, where they are before and after
+// the pass that takes them out of the lists.
+void ListStatesLast(ir::Lowered& lowered) {
+  for (const ir::LoweredState& state : lowered.states) {
+    std::erase(lowered.inputs, state.past);
+    lowered.inputs.push_back(state.past);
+    std::erase(lowered.outputs, state.present);
+    lowered.outputs.push_back(state.present);
+  }
+}
+
 Result<std::vector<ir::Tensor>> Execute(const Program& program, PassContext& context) {
   ir::Lowered lowered;
   if (program.graph) {
@@ -86,6 +97,7 @@ Result<std::vector<ir::Tensor>> Execute(const Program& program, PassContext& con
   } else {
     lowered = *program.lowered;
   }
+  ListStatesLast(lowered);
   std::vector<ir::Tensor> inputs;
   for (ir::BufferId b : lowered.inputs) {
     const ir::LoweredBuffer& buffer = lowered.buffers[b];

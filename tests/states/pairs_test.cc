@@ -64,41 +64,60 @@ TEST(StatePairs, WrongOnesAreErrorsThatNameWhatDiffers) {
             std::string::npos);
 }
 
-/// a and b change places in every run; each is the other's next value.
-TEST(StatePairs, TwoStatesMayChangePlaces) {
+/// a and b change places in every run; each is the other's next value. y = a - b is computed in
+/// front of both or behind both.
+ModelBuilder SwapModel(bool difference_first) {
   ModelBuilder model;
-  model.Input("x", {4});
-  model.Input("a", {4});
-  model.Input("b", {4});
+  for (const char* input : {"x", "a", "b"}) model.Input(input, {4});
+  if (difference_first) model.Node("Sub", {"a", "b"}, {"y"}, "difference");
   model.Node("Identity", {"b"}, {"a_next"}, "to_a");
   model.Node("Identity", {"a"}, {"b_next"}, "to_b");
-  model.Node("Sub", {"a", "b"}, {"y"}, "difference");
+  if (!difference_first) model.Node("Sub", {"a", "b"}, {"y"}, "difference");
   for (const char* output : {"a_next", "b_next", "y"}) model.Output(output);
+  return model;
+}
+
+void ExpectCopied(const CompileResult& compiled, const std::string& state) {
+  const Decision* d = FindUpdate(compiled.decisions, state);
+  ASSERT_NE(d, nullptr) << state;
+  EXPECT_EQ(d->choice, "copied at the end") << state;
+  ASSERT_EQ(d->alternatives.size(), 1u) << state;
+  EXPECT_NE(d->alternatives[0].refusal.find("needs the old value after step"), std::string::npos)
+      << d->alternatives[0].refusal;
+}
+
+void ExpectPlacesChange(const CompileResult& compiled) {
+  auto program = LoadProgram(compiled);
+  ASSERT_TRUE(program.ok());
+  auto session = OpenSession(*program);
+  ASSERT_TRUE(session.ok());
+  const std::vector<float> one(4, 1), five(4, 5);
+  ASSERT_TRUE((*session)->ImportState("a", one.data(), 16).ok());
+  ASSERT_TRUE((*session)->ImportState("b", five.data(), 16).ok());
+  std::vector<float> y(4);
+  for (const float expected : {-4.0f, 4.0f, -4.0f}) {
+    ASSERT_TRUE((*session)->Run().ok());
+    ASSERT_TRUE(testing::GetValues(**session, "y", y).ok());
+    EXPECT_EQ(y, std::vector<float>(4, expected));
+  }
+}
+
+TEST(StatePairs, TwoStatesMayChangePlaces) {
   for (const char* target : kTargets) {
-    CompileOptions options = OptionsFor(target);
-    options.states = {{"a", "a_next"}, {"b", "b_next"}};
-    const auto compiled = CompileModel(model, options);
-    ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
-    // Whichever is made first, the other one's maker still needs its old value.
-    const Decision* a = FindUpdate(compiled->decisions, "a");
-    ASSERT_NE(a, nullptr);
-    EXPECT_EQ(a->choice, "copied at the end");
-    ASSERT_EQ(a->alternatives.size(), 1u);
-    EXPECT_NE(a->alternatives[0].refusal.find("needs the old value after step"), std::string::npos)
-        << a->alternatives[0].refusal;
-    EXPECT_EQ(FindUpdate(compiled->decisions, "b")->choice, "made in the state's place");
-    auto program = LoadProgram(*compiled);
-    ASSERT_TRUE(program.ok());
-    auto session = OpenSession(*program);
-    ASSERT_TRUE(session.ok());
-    const std::vector<float> one(4, 1), five(4, 5);
-    ASSERT_TRUE((*session)->ImportState("a", one.data(), 16).ok());
-    ASSERT_TRUE((*session)->ImportState("b", five.data(), 16).ok());
-    std::vector<float> y(4);
-    for (const float expected : {-4.0f, 4.0f, -4.0f}) {
-      ASSERT_TRUE((*session)->Run().ok());
-      ASSERT_TRUE(testing::GetValues(**session, "y", y).ok());
-      EXPECT_EQ(y, std::vector<float>(4, expected)) << target;
+    for (const bool difference_first : {true, false}) {
+      SCOPED_TRACE(StrCat(target, " difference first: ", difference_first));
+      CompileOptions options = OptionsFor(target);
+      options.states = {{"a", "a_next"}, {"b", "b_next"}};
+      const auto compiled = CompileModel(SwapModel(difference_first), options);
+      ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+      // b's maker needs the old a; behind it, nothing needs the old b but a late difference.
+      ExpectCopied(*compiled, "a");
+      if (difference_first) {
+        EXPECT_EQ(FindUpdate(compiled->decisions, "b")->choice, "made in the state's place");
+      } else {
+        ExpectCopied(*compiled, "b");
+      }
+      ExpectPlacesChange(*compiled);
     }
   }
 }
