@@ -331,8 +331,8 @@ def families(tools, model):
     code, text = tools.call("aicf-compile", model, f"--target={tools.target}", "--stop-after=lowered")
     if code != 0:
         return code, text
-    softmaxes = len(re.findall(r"^\s*normalize .*kind=0 ", text, re.M))
-    return len(re.findall(r"^\s*attention ", text, re.M)), softmaxes
+    softmaxes = len(re.findall(r"(?:^\s*|: )normalize .*kind=0 ", text, re.M))
+    return len(re.findall(r"(?:^\s*|: )attention ", text, re.M)), softmaxes
 
 
 def check(tools, attentions, make):
