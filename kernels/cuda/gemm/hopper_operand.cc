@@ -44,7 +44,9 @@ bool StaysInPlace(const Walk& batch) {
   return true;
 }
 
-// k where both axes could be the contiguous one: its tiles are fetched in fewer boxes.
+// k where both axes could be the contiguous one: its tiles are fetched in fewer boxes. The kernel
+// decides the same (LiesAlongK in gemm/hopper_tile.cuh): boxes of another shape have other bytes
+// than it waits for.
 bool AlongK(const abi::View& v, const Axes& axes) {
   return IsContiguous(v, axes.k) && (v.shape[axes.k] > 1 || !IsContiguous(v, axes.other));
 }

@@ -81,8 +81,18 @@ struct OperandTile {
     return OperandAt(tile, kAlongK ? 16 : kTileK * kLineBytes, kPatternBytes);
   }
 };
-typedef OperandTile<In0::stride(kAxisN) == 1, kTileM, kClusterN> TileA;
-typedef OperandTile<In1::stride(kAxisM) == 1, kTileN, kClusterM> TileB;
+
+/// Whether the operand's tensor map has lines along k. An axis of one element is contiguous whatever
+/// its stride says. Where both axes are contiguous, k is the line unless it has one element alone:
+/// AlongK in gemm/hopper_operand.cc, which makes the map, must decide the same.
+template <class View>
+AICF_DEVICE constexpr bool LiesAlongK(int k, int other) {
+  const bool contiguous = View::stride(k) == 1 || View::extent(k) == 1;
+  const bool other_contiguous = View::stride(other) == 1 || View::extent(other) == 1;
+  return contiguous && (View::extent(k) > 1 || !other_contiguous);
+}
+typedef OperandTile<LiesAlongK<In0>(kAxisN, kAxisM), kTileM, kClusterN> TileA;
+typedef OperandTile<LiesAlongK<In1>(kAxisM, kAxisN), kTileN, kClusterM> TileB;
 
 /// The operand's index along the third coordinate of its tensor map.
 template <class View>
