@@ -26,6 +26,8 @@ if(AICF_WARNINGS_AS_ERRORS)
   endforeach()
 endif()
 if(AICF_SANITIZE)
+  # The compiler's own macro is lost where a precompiled header is used.
+  add_compile_definitions(AICF_SANITIZED=1)
   # Not checked, for half the compile time: a null pointer faults by itself, and AddressSanitizer sees
   # what the object-size check would.
   add_compile_options(-fsanitize=${AICF_SANITIZE} -fno-sanitize=null,object-size,vptr

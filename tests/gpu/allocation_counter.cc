@@ -30,7 +30,7 @@ uint64_t AllocationCounter::count() const { return allocations; }
 
 }  // namespace aicf::gpu
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these bring their own
+#if !defined(AICF_SANITIZED) && !defined(__SANITIZE_THREAD__)  // these bring their own
 #pragma GCC visibility push(default)  // or libraries would keep calling their own
 extern "C" {
 

@@ -10,7 +10,7 @@ namespace aicf::gpu {
 namespace {
 
 TEST(AllocationCounter, CountsEveryKindOfTheCallingThreadsAllocations) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(AICF_SANITIZED) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer brings its own allocator";
 #endif
   volatile int sink = 0;
