@@ -6,14 +6,23 @@
 #include "runtime/session_names.h"
 
 namespace aicf {
+namespace {
+
+// The index of the named tensor, whose whole memory the caller gives.
+Result<size_t> FindGiven(std::string_view what, std::string_view name,
+                         const std::vector<TensorInfo>& tensors, const void* data, uint64_t bytes) {
+  AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor(what, name, tensors));
+  AICF_RETURN_IF_ERROR(CheckMemory(what, tensors[index], tensors[index].shape, data, bytes));
+  return index;
+}
+
+}  // namespace
 
 Status SessionBase::SetMeta(std::string_view name, const void* data, uint64_t bytes) {
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    const std::vector<TensorInfo>& metas = info().metas;
-    AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("meta", name, metas));
-    AICF_RETURN_IF_ERROR(CheckMemory("meta", metas[index], metas[index].shape, data, bytes));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindGiven("meta", name, info().metas, data, bytes));
     return StoreMeta(index, data, bytes);
   });
 }
@@ -34,8 +43,7 @@ Status SessionBase::SeedState(std::string_view name, const void* data, uint64_t 
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("state", name, states()));
-    AICF_RETURN_IF_ERROR(CheckMemory("state", states()[index], states()[index].shape, data, bytes));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindGiven("state", name, states(), data, bytes));
     const auto* from = static_cast<const std::byte*>(data);
     seeds_[index].assign(from, from + bytes);
     return OkStatus();
@@ -46,8 +54,7 @@ Status SessionBase::ExportState(std::string_view name, void* data, uint64_t byte
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("state", name, states()));
-    AICF_RETURN_IF_ERROR(CheckMemory("state", states()[index], states()[index].shape, data, bytes));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindGiven("state", name, states(), data, bytes));
     AICF_RETURN_IF_ERROR(CheckIdle());
     return bytes == 0 ? OkStatus() : LoadState(states_[index], data);
   });
@@ -57,8 +64,7 @@ Status SessionBase::ImportState(std::string_view name, const void* data, uint64_
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("state", name, states()));
-    AICF_RETURN_IF_ERROR(CheckMemory("state", states()[index], states()[index].shape, data, bytes));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindGiven("state", name, states(), data, bytes));
     AICF_RETURN_IF_ERROR(CheckIdle());
     return bytes == 0 ? OkStatus() : StoreState(states_[index], data);
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/select/rename.h"
 #include "schema/loop_tree.h"
 
 namespace aicf {
@@ -36,7 +37,7 @@ class Rewriter {
     if (refusal.empty()) refusal = CheckMaker(copy, from, state);
     if (refusal.empty()) refusal = CheckBetween(writers_[from][0], copy, state);
     if (!refusal.empty()) return refusal;
-    Rename(from, state);
+    RenameInSteps(p_, from, state);
     writers_[state].erase(std::ranges::find(writers_[state], copy));
     writers_[state].push_back(writers_[from][0]);
     std::ranges::sort(writers_[state]);
@@ -106,14 +107,6 @@ class Rewriter {
       }
     }
     return "";
-  }
-
-  void Rename(uint32_t from, uint32_t to) {
-    for (schema::Step& step : p_.steps) {
-      std::ranges::replace(step.inputs, from, to);
-      std::ranges::replace(step.outputs, from, to);
-      for (schema::Guard& g : step.guards) g.buffer = g.buffer == from ? to : g.buffer;
-    }
   }
 
   schema::Program& p_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/select/rename.h"
 #include "schema/loop_tree.h"
 #include "schema/verify_cover.h"
 
@@ -32,7 +33,7 @@ class Updater {
         if (p_.steps[s].outputs[k] == value) refusal = CheckWriter(state, s, k);
       }
     }
-    if (refusal.empty()) Rename(value, state.present);
+    if (refusal.empty()) RenameInSteps(p_, value, state.present);
     return refusal;
   }
 
@@ -93,14 +94,6 @@ class Updater {
   bool Apart(uint32_t state, const abi::View& a, const abi::View& b) {
     const abi::View* views[] = {&a, &b};
     return prover_.Disjoint(*ElementCount(p_.buffers[state].shape), views);
-  }
-
-  void Rename(uint32_t from, uint32_t to) {
-    for (schema::Step& step : p_.steps) {
-      std::ranges::replace(step.inputs, from, to);
-      std::ranges::replace(step.outputs, from, to);
-      for (schema::Guard& g : step.guards) g.buffer = g.buffer == from ? to : g.buffer;
-    }
   }
 
   schema::Program& p_;

@@ -5,23 +5,11 @@
 #pragma once
 
 #include "attention/keys.cuh"
+#include "common/fragment.cuh"
 
 namespace aicf {
 
 constexpr bool kWord = kMath == kTf32;  ///< elements of a tile are 32 bits wide
-template <int kMode>
-struct TileTypeOf {
-  typedef f16 T;
-};
-template <>
-struct TileTypeOf<kTf32> {
-  typedef float T;
-};
-template <>
-struct TileTypeOf<kBf16> {
-  typedef bf16 T;
-};
-typedef TileTypeOf<kMath>::T tile_t;
 
 constexpr int kThreads = kBlockX * kBlockY;
 constexpr int kRows = 16 * kBlockY;
@@ -35,15 +23,6 @@ constexpr int kHeadPitch = kHeadWidth + kPad;
 constexpr int kValuePitch = kValueWidth + kPad;
 constexpr int kKeyTiles = kStep / 8;
 constexpr int kValueTiles = kValueWidth / 8;
-
-AICF_DEVICE void Product(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  if constexpr (kMath == kTf32)
-    MmaTf32(c, a, b);
-  else if constexpr (kMath == kBf16)
-    MmaBF16(c, a, b);
-  else
-    MmaF16(c, a, b);
-}
 
 template <class T>
 AICF_DEVICE unsigned PairOf(float low, float high) {
@@ -135,8 +114,8 @@ struct WarpRows {
       for (int n = 0; n < kKeyTiles; n += 2) {
         unsigned b[2][2];
         LoadKeys(b, keys + n * 8 * kHeadPitch + d, lane);
-        Product(score[n], a, b[0]);
-        Product(score[n + 1], a, b[1]);
+        MultiplyFragments(score[n], a, b[0]);
+        MultiplyFragments(score[n + 1], a, b[1]);
       }
     }
   }
@@ -201,7 +180,7 @@ struct WarpRows {
       for (int n = 0; n < kValueTiles; ++n) {
         unsigned b[2];
         LoadValues(b, values + j * kValuePitch + n * 8, lane);
-        Product(sum[n], a, b);
+        MultiplyFragments(sum[n], a, b);
       }
     }
   }

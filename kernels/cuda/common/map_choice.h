@@ -30,6 +30,12 @@ std::vector<abi::Candidate> PointCandidates(const abi::Problem& p, double cost_u
   return {CandidateOf<Host>(p, {{"threads", kMapThreads}, {"blocks", blocks}}, cost_us)};
 }
 
+/// The same for a kernel whose one cost is MapUs with this share.
+template <class Host, double kFlopsShare>
+std::vector<abi::Candidate> PointChoice(const abi::Problem& p, const abi::DeviceSpec& d) {
+  return PointCandidates<Host>(p, MapUs(p, d, kFlopsShare));
+}
+
 /// `vector` results per thread, of which the kernel takes `taken` in one piece. What is left
 /// without work costs nothing that shows.
 template <class Host>

@@ -4,24 +4,11 @@
 // (tf32: out of it).
 #pragma once
 
-#include "common/enums.cuh"
+#include "common/fragment.cuh"
 
 namespace aicf {
 
 typedef float acc_t;
-template <int kMode>
-struct TileTypeOf {
-  typedef f16 T;
-};
-template <>
-struct TileTypeOf<kTf32> {
-  typedef float T;
-};
-template <>
-struct TileTypeOf<kBf16> {
-  typedef bf16 T;
-};
-typedef TileTypeOf<kMath>::T tile_t;
 
 constexpr int kPadA = kMath == kTf32 ? 4 : 8;
 constexpr int kPadB = 8;
@@ -54,14 +41,6 @@ AICF_DEVICE void LoadA(unsigned (&f)[4], const T* a, int lane) {
 template <class T>
 AICF_DEVICE void LoadB(unsigned (&f)[2], const T* b, int lane) {
   LoadMatrix2Transposed(f, b + lane % 16 * (kTileN + kPadB));
-}
-AICF_DEVICE void Multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  if constexpr (kMath == kTf32)
-    MmaTf32(c, a, b);
-  else if constexpr (kMath == kBf16)
-    MmaBF16(c, a, b);
-  else
-    MmaF16(c, a, b);
 }
 
 struct TileSums {
@@ -99,7 +78,7 @@ struct TileSums {
 #pragma unroll
       for (int i = 0; i < kFragmentsM; ++i) {
 #pragma unroll
-        for (int j = 0; j < kFragmentsN; ++j) Multiply(sum[i][j], x[i], y[j]);
+        for (int j = 0; j < kFragmentsN; ++j) MultiplyFragments(sum[i][j], x[i], y[j]);
       }
     }
   }

@@ -1,0 +1,19 @@
+/// A buffer's work done by another one, where a state is changed in place.
+#pragma once
+
+#include <algorithm>
+
+#include "schema/program.h"
+
+namespace aicf {
+
+/// Puts buffer `to` where any step names `from`: operands, results and guards.
+inline void RenameInSteps(schema::Program& program, uint32_t from, uint32_t to) {
+  for (schema::Step& step : program.steps) {
+    std::ranges::replace(step.inputs, from, to);
+    std::ranges::replace(step.outputs, from, to);
+    for (schema::Guard& g : step.guards) g.buffer = g.buffer == from ? to : g.buffer;
+  }
+}
+
+}  // namespace aicf
