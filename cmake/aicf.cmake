@@ -26,37 +26,38 @@ if(AICF_WARNINGS_AS_ERRORS)
   endforeach()
 endif()
 if(AICF_SANITIZE)
-  # The compiler's own macro is lost where a precompiled header is used.
-  add_compile_definitions(AICF_SANITIZED=1)
-  # Not checked, for half the compile time: a null pointer faults by itself, and AddressSanitizer sees
-  # what the object-size check would.
-  add_compile_options(-fsanitize=${AICF_SANITIZE} -fno-sanitize=null,object-size,vptr
-                      -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${AICF_SANITIZE})
 endif()
 
-# aicf_unsanitized(target): its own sources are built plainly, though what it is linked with is checked.
-function(aicf_unsanitized target)
+# aicf_sanitized(target): its own sources are checked by the sanitizers of this build, if there are any.
+# Libraries and programs are; tests are not, and vector kernels, whose loops take minutes to compile with
+# checks: those objects are the same in every build folder, and the compiler's cache has them.
+function(aicf_sanitized target)
   if(AICF_SANITIZE)
-    target_compile_options(${target} PRIVATE -fno-sanitize=all)
+    # Not checked, for half the compile time: a null pointer faults by itself, and AddressSanitizer sees
+    # what the object-size check would.
+    target_compile_options(${target} PRIVATE -fsanitize=${AICF_SANITIZE} -fno-sanitize=null,object-size,vptr
+                                             -fno-sanitize-recover=all -fno-omit-frame-pointer)
   endif()
 endfunction()
+
 # A precompiled header can be cached only when the compiler keeps its preprocessed text, and when the cache
-# is told that macros of time and of precompiled headers do not matter here.
+# is told that macros of time and of precompiled headers do not matter here. Paths count from the source
+# folder, so that build folders share what they have in common.
 find_program(AICF_CCACHE ccache)
 if(AICF_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
-                                  ${AICF_CCACHE})
+                                  CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${AICF_CCACHE})
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endif()
 
-# aicf_precompile(target): the standard library's headers are parsed once a target, not once a file; that is
-# a third of the time of a clean build.
+# aicf_precompile(target [header...]): the standard library's headers, and these, are parsed once a target,
+# not once a file; that is a third of the time of a clean build.
 set(AICF_STANDARD_HEADERS <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <map> <memory>
                           <optional> <set> <span> <string> <string_view> <unordered_map> <utility>
                           <variant> <vector>)
 function(aicf_precompile target)
-  target_precompile_headers(${target} PRIVATE ${AICF_STANDARD_HEADERS})
+  target_precompile_headers(${target} PRIVATE ${AICF_STANDARD_HEADERS} ${ARGN})
 endfunction()
 
 find_package(Threads REQUIRED)
@@ -83,6 +84,7 @@ function(aicf_library name)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   target_link_libraries(${name} PUBLIC ${ARG_DEPS})
   aicf_precompile(${name})
+  aicf_sanitized(${name})
 endfunction()
 
 # aicf_unit_tests(name DIR dir DEPS ...): one program with every *_test.cc under dir.
@@ -98,11 +100,9 @@ function(aicf_unit_tests name)
     return()
   endif()
   add_executable(${name} ${tests})
-  aicf_unsanitized(${name})
-  aicf_precompile(${name})
+  aicf_precompile(${name} <gtest/gtest.h>)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE AICF_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-                                             AICF_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_compile_definitions(${name} PRIVATE AICF_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name} --gtest_filter=-Gpu*:*/Gpu*)
   set_tests_properties(${name} PROPERTIES TIMEOUT 900)
   add_test(NAME ${name}_gpu COMMAND ${name} --gtest_filter=Gpu*:*/Gpu*)
@@ -114,6 +114,7 @@ function(aicf_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   aicf_precompile(${name})
+  aicf_sanitized(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
   target_link_options(${name} PRIVATE ${AICF_STATIC_RUNTIME})
 endfunction()

@@ -1,32 +1,19 @@
 #include <utility>
 
 #include "aicf/aicf.h"
+#include "runtime/cpu/cpu_session.h"
 #include "runtime/cuda/cuda_session.h"
 #include "runtime/device_choice.h"
 #include "runtime/guard.h"
-#if AICF_WITH_CPU
-#include "runtime/cpu/cpu_session.h"
-#endif
 
 namespace aicf {
 namespace {
-
-Result<std::unique_ptr<Session>> CreateOnCpu(std::shared_ptr<const Program> program,
-                                             const SessionOptions& options) {
-#if AICF_WITH_CPU
-  return CreateCpuSession(std::move(program), options);
-#else
-  (void)options;
-  return Error(Code::kDevice, "device 'cpu': this library is built without CPU kernels (artifact ",
-               program->target(), "); use libaicf.so, or a CUDA artifact on 'cuda:N'");
-#endif
-}
 
 Result<std::unique_ptr<Session>> Dispatch(std::shared_ptr<const Program> program,
                                           const SessionOptions& options) {
   if (program == nullptr) return Error(Code::kInvalidArgument, "the program is null");
   AICF_ASSIGN_OR_RETURN(const int ordinal, ChooseDevice(*program, options.device));
-  if (ordinal < 0) return CreateOnCpu(std::move(program), options);
+  if (ordinal < 0) return CreateCpuSession(std::move(program), options);
   return cuda::CreateCudaSession(std::move(program), ordinal, options);
 }
 

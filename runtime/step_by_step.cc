@@ -3,13 +3,11 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/cpu/cpu_steps.h"
 #include "runtime/cuda/cuda_steps.h"
 #include "runtime/device_choice.h"
 #include "runtime/guard.h"
 #include "schema/artifact.h"
-#if AICF_WITH_CPU
-#include "runtime/cpu/cpu_steps.h"
-#endif
 
 namespace aicf {
 namespace {
@@ -72,12 +70,6 @@ Status CheckEntry(const Program* program, size_t entry) {
   return Error(Code::kInvalidArgument, "entry point ", entry, " of ", program->entries().size());
 }
 
-#if !AICF_WITH_CPU
-Status NoCpuKernels() {
-  return Error(Code::kUnsupported, "this library is built without CPU kernels; use libaicf.so");
-}
-#endif
-
 }  // namespace
 
 Result<std::unique_ptr<StepByStep>> MakeStepByStep(std::shared_ptr<const Program> program,
@@ -86,11 +78,7 @@ Result<std::unique_ptr<StepByStep>> MakeStepByStep(std::shared_ptr<const Program
     AICF_RETURN_IF_ERROR(CheckEntry(program.get(), entry));
     AICF_ASSIGN_OR_RETURN(const int ordinal, ChooseDevice(*program, options.device));
     if (ordinal >= 0) return cuda::CreateCudaSteps(std::move(program), entry, ordinal);
-#if AICF_WITH_CPU
     return CreateCpuSteps(std::move(program), entry, options.threads);
-#else
-    return NoCpuKernels();
-#endif
   });
 }
 
@@ -99,13 +87,7 @@ Result<std::unique_ptr<StepByStep>> MakeReferenceSteps(std::shared_ptr<const Pro
                                                        std::span<const UnpackedInput> unpacked) {
   return Guarded([&]() -> Result<std::unique_ptr<StepByStep>> {
     AICF_RETURN_IF_ERROR(CheckEntry(program.get(), entry));
-#if AICF_WITH_CPU
     return CreateReferenceSteps(std::move(program), entry, threads, unpacked);
-#else
-    (void)threads;
-    (void)unpacked;
-    return NoCpuKernels();
-#endif
   });
 }
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "base/build.h"
 #include "schema/testing.h"
 #include "schema/verify_internal.h"
 
@@ -37,8 +38,8 @@ void ExpectRefused(const Fault& fault) {
 }
 
 TEST(VerifyTest, AcceptsTheValidPrograms) {
-  for (const Program& p : {AddProgram(), ChainProgram(), ConcatProgram(), FamiliesProgram(),
-                           AttentionProgram()}) {
+  for (const Program& p :
+       {AddProgram(), ChainProgram(), ConcatProgram(), FamiliesProgram(), AttentionProgram()}) {
     EXPECT_TRUE(VerifyProgram(p).ok()) << VerifyProgram(p).ToString() << "\n" << ToString(p);
   }
 }
@@ -359,12 +360,8 @@ TEST(VerifyTest, AThousandStepsTakeLessThanAMillisecond) {
     best = std::min(best, ms.count());
   }
   std::printf("1000 steps verified in %.3f ms\n", best);
-#if defined(AICF_SANITIZED)
-  EXPECT_LT(best, 200);
-#else
   // Loose, for busy machines and builds without optimisation.
-  EXPECT_LT(best, 10);
-#endif
+  EXPECT_LT(best, IsSanitized() ? 200 : 10);
 }
 
 TEST(VerifyTest, CostGrowsLinearly) {
