@@ -11,7 +11,7 @@ case without outputs is compared with the same model compiled for the CPU in fp3
   3. compiles from it with --policy=gemm=cublaslt, where that changes a step,
 then runs all of these in turn, several processes each, and takes the median of their median latencies.
 OUT gets timing-cache.txt (copy it to bench/timing-cache/), table.md (to bench/results/), fitted_costs.def
-(to compiler/tune/), log.txt and results/, from which an interrupted call goes on. First all cases in the first math
+(to compiler/costs/), log.txt and results/, from which an interrupted call goes on. First all cases in the first math
 mode, then the slower ones in the others while time is left. Exit code 1 when a result is outside its
 tolerance. Plain Python 3; needs aicf-compile, aicf-run and aicf-inspect in BIN, and NVRTC for CUDA.
 """

@@ -7,47 +7,8 @@
 #include "compiler/passes/lower/lower.h"
 #include "compiler/source/provenance.h"
 #include "compiler/source/source.h"
-#include "compiler/states/pair_states.h"
 
 namespace aicf {
-
-Result<ir::Graph> PrepareGraph(ir::Graph graph, const CompileOptions& options, PassRunner& runner,
-                               PassContext& context) {
-  AICF_RETURN_IF_ERROR(runner.CheckNames());
-  AICF_RETURN_IF_ERROR(BindValues(graph, options.values));
-  AICF_RETURN_IF_ERROR(BindShapes(graph, options.shapes));
-  AICF_RETURN_IF_ERROR(InferAndFold(graph, context));
-  AICF_RETURN_IF_ERROR(runner.Run(graph, context));
-  return graph;
-}
-
-Result<ir::Lowered> LowerVerified(const ir::Graph& graph, const CompileOptions& options,
-                                  PassContext& context) {
-  AICF_ASSIGN_OR_RETURN(ir::Lowered lowered, LowerGraph(graph, context));
-  AICF_RETURN_IF_ERROR(
-      MarkStates(options.states, options.auto_states, lowered, *context.decisions));
-  AICF_RETURN_IF_ERROR(MarkMetas(options.metas, lowered));
-  const Status verified = Verify(lowered);
-  if (!verified.ok()) return Error(Code::kInternal, "after lowering: ", verified.message());
-  return lowered;
-}
-
-Result<ir::Lowered> Lower(const ir::Graph& graph, const CompileOptions& options,
-                          PassRunner& runner, PassContext& context) {
-  AICF_ASSIGN_OR_RETURN(ir::Lowered lowered, LowerVerified(graph, options, context));
-  AICF_RETURN_IF_ERROR(runner.Run(lowered, context));
-  return lowered;
-}
-
-Result<PassContext> ContextFor(const CompileOptions& options) {
-  PassContext context;
-  AICF_ASSIGN_OR_RETURN(context.device, abi::FindDevice(options.target));
-  context.math = options.math;
-  context.no_fusion = options.no_fusion;
-  context.policy = &options.policy;
-  if (!options.wishes.empty()) context.wishes = &options.wishes;
-  return context;
-}
 
 namespace {
 
@@ -152,8 +113,7 @@ std::vector<PassTiming> SumByPass(const std::vector<PassTiming>& timings) {
 }
 
 // Samples that are given now, or those of the artifact that the options come from.
-Status AddGolden(const Source& source, const CompileOptions& options,
-                 schema::Contents& contents) {
+Status AddGolden(const Source& source, const CompileOptions& options, schema::Contents& contents) {
   contents.golden = options.golden_section;
   std::vector<const ir::Lowered*> lowered;
   for (const SourceEntry& entry : source.entries) lowered.push_back(&entry.lowered);

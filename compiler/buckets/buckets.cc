@@ -3,17 +3,17 @@
 #include <set>
 
 #include "base/utf8.h"
-#include "compiler/compiler.h"
 #include "compiler/passes/graph/passes.h"
 
 namespace aicf {
 
-Result<std::vector<Bucket>> EntryPointsOf(const CompileOptions& options) {
+Result<std::vector<Bucket>> EntryPointsOf(const ShapeMap& shapes,
+                                          const std::vector<Bucket>& buckets) {
   std::vector<Bucket> entries;
-  if (!options.shapes.empty() || options.buckets.empty()) {
-    entries.push_back({"main", options.shapes});
+  if (!shapes.empty() || buckets.empty()) {
+    entries.push_back({"main", shapes});
   }
-  entries.insert(entries.end(), options.buckets.begin(), options.buckets.end());
+  entries.insert(entries.end(), buckets.begin(), buckets.end());
   std::set<std::string_view> names;
   for (const Bucket& entry : entries) {
     if (entry.name.empty() || !IsCleanText(entry.name)) {
@@ -45,8 +45,8 @@ Result<std::vector<std::vector<Dims>>> InputShapes(const ir::Graph& model,
   return all;
 }
 
-std::string EntryLabel(const CompileOptions& options, const Bucket& entry) {
-  return options.buckets.empty() ? "" : StrCat("bucket '", entry.name, "'");
+std::string EntryLabel(const std::vector<Bucket>& buckets, const Bucket& entry) {
+  return buckets.empty() ? "" : StrCat("bucket '", entry.name, "'");
 }
 
 }  // namespace aicf

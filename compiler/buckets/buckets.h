@@ -10,8 +10,6 @@
 
 namespace aicf {
 
-struct CompileOptions;
-
 /// Shapes by input name, as given for --shapes and --bucket.
 using ShapeMap = std::map<std::string, Dims, std::less<>>;
 
@@ -22,9 +20,10 @@ struct Bucket {
   ShapeMap shapes;
 };
 
-/// "main" where options.shapes are given or there is no bucket, then the buckets in their order.
+/// "main" where shapes are given or there is no bucket, then the buckets in their order.
 /// Errors: kInvalidArgument for a name that is empty, given twice or "main" beside a main.
-Result<std::vector<Bucket>> EntryPointsOf(const CompileOptions& options);
+Result<std::vector<Bucket>> EntryPointsOf(const ShapeMap& shapes,
+                                          const std::vector<Bucket>& buckets);
 
 /// The shapes of all of the model's inputs in each entry point, in the model's order.
 /// Errors: those of BindShapes, naming the bucket; kInvalidArgument for two of equal shapes, of
@@ -32,7 +31,7 @@ Result<std::vector<Bucket>> EntryPointsOf(const CompileOptions& options);
 Result<std::vector<std::vector<Dims>>> InputShapes(const ir::Graph& model,
                                                    const std::vector<Bucket>& entries);
 
-/// "bucket 'b6'"; "" for the only entry point of a compilation without buckets.
-std::string EntryLabel(const CompileOptions& options, const Bucket& entry);
+/// "bucket 'b6'"; "" where the compilation has no buckets, so that the entry point is the only one.
+std::string EntryLabel(const std::vector<Bucket>& buckets, const Bucket& entry);
 
 }  // namespace aicf

@@ -138,18 +138,20 @@ TEST(Padding, HowFarIsLookedFollowsFromTheModelsSize) {
 
 TEST(Buckets, NamesAndShapesAreChecked) {
   CompileOptions options;
-  EXPECT_EQ(EntryPointsOf(options)->size(), 1u);
-  EXPECT_EQ(EntryPointsOf(options)->front().name, "main");
+  EXPECT_EQ(EntryPointsOf(options.shapes, options.buckets)->size(), 1u);
+  EXPECT_EQ(EntryPointsOf(options.shapes, options.buckets)->front().name, "main");
   options.buckets = {{"a", {{"x", {2, 4}}}}, {"b", {{"x", {3, 4}}}}};
-  EXPECT_EQ(EntryPointsOf(options)->front().name, "a");
+  EXPECT_EQ(EntryPointsOf(options.shapes, options.buckets)->front().name, "a");
   options.shapes = {{"x", {1, 4}}};
-  EXPECT_EQ(EntryPointsOf(options)->size(), 3u);
+  EXPECT_EQ(EntryPointsOf(options.shapes, options.buckets)->size(), 3u);
   options.buckets[1].name = "a";
-  EXPECT_EQ(EntryPointsOf(options).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(EntryPointsOf(options.shapes, options.buckets).status().code(), Code::kInvalidArgument);
   options.buckets[1].name = "main";
-  EXPECT_NE(EntryPointsOf(options).status().message().find("without a name"), std::string::npos);
+  EXPECT_NE(
+      EntryPointsOf(options.shapes, options.buckets).status().message().find("without a name"),
+      std::string::npos);
   options.buckets[1].name = "";
-  EXPECT_EQ(EntryPointsOf(options).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(EntryPointsOf(options.shapes, options.buckets).status().code(), Code::kInvalidArgument);
 
   const ir::Graph model = testing::OpenModel(kRows);
   const auto refusal = [&](const ShapeMap& second) {

@@ -15,6 +15,7 @@
 #include "compiler/ir/op_table.h"
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/lower/lower.h"
+#include "compiler/stages/stages.h"
 
 namespace aicf {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/compiler.h"
 #include "compiler/import/onnx.h"
+#include "compiler/options/compile_options.h"
 
 namespace aicf {
 

@@ -5,7 +5,7 @@
 namespace aicf {
 
 // The choice is one step's own, so a program of that step alone has the same answer.
-std::vector<KernelGap> FindKernelGaps(const ir::Lowered& lowered, const CompileOptions& options,
+std::vector<KernelGap> FindKernelGaps(const ir::Lowered& lowered, const PlanOptions& options,
                                       PassContext& context) {
   std::vector<KernelGap> out;
   ir::Lowered alone = lowered;

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/compiler.h"
+#include "compiler/ir/lowered.h"
+#include "compiler/passes/pass.h"
+#include "compiler/select/options.h"
 
 namespace aicf {
 
@@ -15,7 +17,7 @@ struct KernelGap {
 };
 
 /// In the order of the steps.
-std::vector<KernelGap> FindKernelGaps(const ir::Lowered& lowered, const CompileOptions& options,
+std::vector<KernelGap> FindKernelGaps(const ir::Lowered& lowered, const PlanOptions& options,
                                       PassContext& context);
 
 }  // namespace aicf

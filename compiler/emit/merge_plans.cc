@@ -4,8 +4,8 @@
 #include <map>
 #include <tuple>
 
-#include "compiler/emit/weights.h"
-#include "compiler/select/memory.h"
+#include "compiler/plan/memory.h"
+#include "compiler/plan/weights.h"
 #include "schema/verify.h"
 
 namespace aicf {
@@ -73,8 +73,8 @@ class Merger {
     return OkStatus();
   }
 
-  // A state belongs to all entry points: the first one's buffer is everybody's, and each has its own
-  // updates in place of it.
+  // A state belongs to all entry points: the first one's buffer is everybody's, and each has its
+  // own updates in place of it.
   Result<uint32_t> AddState(schema::Buffer state) {
     const auto fresh = static_cast<uint32_t>(program_.buffers.size());
     const auto [known, added] = states_.try_emplace(state.name, fresh);
@@ -84,9 +84,9 @@ class Merger {
     }
     const schema::Buffer& first = program_.buffers[known->second];
     if (first.dtype == state.dtype && first.shape == state.shape) return known->second;
-    return Error(Code::kInvalidArgument, "state '", state.name, "' is ", DTypeName(state.dtype), " ",
-                 ToString(state.shape), ", in an earlier entry point ", DTypeName(first.dtype), " ",
-                 ToString(first.shape));
+    return Error(Code::kInvalidArgument, "state '", state.name, "' is ", DTypeName(state.dtype),
+                 " ", ToString(state.shape), ", in an earlier entry point ", DTypeName(first.dtype),
+                 " ", ToString(first.shape));
   }
 
   void AddImages(const NamedPlan& plan) {

@@ -8,8 +8,8 @@
 
 #include "base/hash.h"
 #include "base/scanner.h"
-#include "compiler/emit/weights.h"
 #include "compiler/ir/text.h"
+#include "compiler/plan/weights.h"
 
 namespace aicf {
 namespace {

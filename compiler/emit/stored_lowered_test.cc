@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/scanner.h"
-#include "compiler/emit/weights.h"
+#include "compiler/plan/weights.h"
 #include "schema/testing.h"
 
 namespace aicf {

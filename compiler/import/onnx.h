@@ -1,4 +1,4 @@
-/// ONNX models that are already parsed. ImportOnnx (compiler/compiler.h) reads the file and calls
+/// ONNX models that are already parsed. ImportOnnx (import_onnx.h) reads the file and calls
 /// this.
 #pragma once
 

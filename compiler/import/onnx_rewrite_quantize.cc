@@ -1,6 +1,6 @@
 // QuantizeLinear and DequantizeLinear: element types by name, and the names of com.microsoft.
-#include "compiler/import/onnx_dtype.h"
 #include "compiler/import/onnx_rewrite_forms.h"
+#include "compiler/ir/onnx_dtype.h"
 
 namespace aicf {
 namespace {

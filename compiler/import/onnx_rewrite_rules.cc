@@ -1,8 +1,8 @@
 // Rules that changed from one opset to another.
 #include "base/scanner.h"
-#include "compiler/import/onnx_dtype.h"
 #include "compiler/import/onnx_rewrite_forms.h"
 #include "compiler/ir/legacy.h"
+#include "compiler/ir/onnx_dtype.h"
 
 namespace aicf {
 namespace {
@@ -86,8 +86,7 @@ Status CastTarget(NodeRewrite& r) {
 }
 
 Status ResizeForms(NodeRewrite& r) {
-  const bool crops =
-      r.node.Str("coordinate_transformation_mode", "") == "tf_crop_and_resize";
+  const bool crops = r.node.Str("coordinate_transformation_mode", "") == "tf_crop_and_resize";
   const bool antialias =
       r.node.Int("antialias", 0) != 0 && r.node.Str("mode", "nearest") != "nearest";
   if (crops || antialias) r.node.op = "ResizeGeneral";

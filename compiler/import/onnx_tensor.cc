@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/checked.h"
-#include "compiler/import/onnx_dtype.h"
+#include "compiler/ir/onnx_dtype.h"
 
 namespace aicf {
 namespace {

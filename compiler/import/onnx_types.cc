@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/import/onnx_dtype.h"
+#include "compiler/ir/onnx_dtype.h"
 
 namespace aicf {
 namespace {

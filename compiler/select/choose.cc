@@ -48,7 +48,7 @@ bool IsNamed(const Rated& rated, const Option& option, std::string_view preferre
 }
 
 // Asks for the algorithm of a library's kernel; the sentence that refuses the kernel without one.
-std::string FindAlgorithm(const CompileOptions& options, const abi::KernelInfo& kernel,
+std::string FindAlgorithm(const PlanOptions& options, const abi::KernelInfo& kernel,
                           const ir::LoweredStep& step, const abi::DeviceSpec& device,
                           std::string_view preferred, LibraryAlgorithm* algorithm) {
   if (preferred.empty() || !IsNamed(kernel, preferred)) {
@@ -75,8 +75,8 @@ std::string RefuseMath(const abi::KernelInfo& kernel, const ir::LoweredStep& ste
 }
 
 // What the options cost. A library's kernel that the policy does not name has a measured time too.
-void Price(const CostQuestion& question, const CompileOptions& options,
-           const abi::DeviceSpec& device, std::vector<Rated>& rated) {
+void Price(const CostQuestion& question, const PlanOptions& options, const abi::DeviceSpec& device,
+           std::vector<Rated>& rated) {
   const std::vector<KernelCost> costs = CostsOf(question, options, device);
   for (size_t q = 0; q < question.options.size(); ++q) {
     const KernelOption& asked = question.options[q];
@@ -89,7 +89,7 @@ void Price(const CostQuestion& question, const CompileOptions& options,
 // `preferred`: what policy or wish name for the step; empty: nothing. `math`: the wish for its
 // precision; nullptr: none.
 std::vector<Rated> Rate(const ir::Lowered& lowered, const ir::LoweredStep& step,
-                        const CompileOptions& options, const PassContext& context,
+                        const PlanOptions& options, const PassContext& context,
                         std::string_view preferred, const Wish* math) {
   const abi::DeviceSpec& device = context.device;
   std::vector<Rated> rated;
@@ -227,7 +227,7 @@ void RecordAlgorithm(PassContext& context, Decision d, const Rated& chosen) {
 // The policy's best option where it names one that can run the step; nothing where there is no such
 // wish. Errors: kUnsupported when the wish cannot be honoured and the policy is strict.
 Result<Pick> ByPolicy(const std::vector<Rated>& rated, std::string_view preferred,
-                      const CompileOptions& options, const std::string& subject) {
+                      const PlanOptions& options, const std::string& subject) {
   if (preferred.empty()) return Pick{};
   const Pick best =
       Cheapest(rated, [&](const Rated& r, const Option& o) { return IsNamed(r, o, preferred); });
@@ -296,7 +296,7 @@ Result<Pick> WithParameters(Rated& rated, const ir::LoweredStep& step, const Wis
 /// Chooses the kernels of a program, one step after the other.
 class Chooser {
  public:
-  Chooser(const ir::Lowered& lowered, const CompileOptions& options, PassContext& context)
+  Chooser(const ir::Lowered& lowered, const PlanOptions& options, PassContext& context)
       : lowered_(lowered), options_(options), context_(context) {}
 
   Result<KernelChoice> Choose(size_t index) {
@@ -353,7 +353,7 @@ class Chooser {
   }
 
   const ir::Lowered& lowered_;
-  const CompileOptions& options_;
+  const PlanOptions& options_;
   PassContext& context_;
   Occurrences occurrences_;
 };
@@ -367,8 +367,7 @@ std::string StepSubject(size_t index, const ir::LoweredStep& step) {
 }
 
 Result<std::vector<KernelChoice>> ChooseKernels(const ir::Lowered& lowered,
-                                                const CompileOptions& options,
-                                                PassContext& context) {
+                                                const PlanOptions& options, PassContext& context) {
   AICF_RETURN_IF_ERROR(PrepareCosts(lowered, options, context.device));
   Chooser chooser(lowered, options, context);
   std::vector<KernelChoice> chosen;

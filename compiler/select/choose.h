@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/compiler.h"
+#include "compiler/ir/lowered.h"
+#include "compiler/passes/pass.h"
+#include "compiler/select/options.h"
 
 namespace aicf {
 
@@ -19,7 +21,7 @@ struct KernelChoice {
 };
 
 /// Chosen kernel and variant of every step, in order. Preference: a wish, the policy, then the
-/// lowest time among the candidates that CompileOptions::costs has a measured one of (times that
+/// lowest time among the candidates that PlanOptions::costs has a measured one of (times that
 /// differ by less than their spread are a tie, which the prediction breaks), then the lowest
 /// predicted cost, ties to the earlier row. A library's kernel is a candidate only where the policy
 /// names it: its algorithm binds the artifact to one version of the library, and the machine that
@@ -29,7 +31,6 @@ struct KernelChoice {
 /// decision. Errors: kUnsupported when no variant takes a step, or when --policy-strict or a wish
 /// cannot be honoured.
 Result<std::vector<KernelChoice>> ChooseKernels(const ir::Lowered& lowered,
-                                                const CompileOptions& options,
-                                                PassContext& context);
+                                                const PlanOptions& options, PassContext& context);
 
 }  // namespace aicf

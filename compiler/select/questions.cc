@@ -1,7 +1,7 @@
 #include "compiler/select/questions.h"
 
+#include "compiler/costs/cached_costs.h"
 #include "compiler/select/choose.h"
-#include "compiler/tune/costs.h"
 
 namespace aicf {
 namespace {
@@ -28,7 +28,7 @@ std::string RefusePacking(const abi::KernelInfo& kernel, const ir::Lowered& lowe
 }  // namespace
 
 std::string RefuseStep(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
-                       const ir::LoweredStep& step, const CompileOptions& options,
+                       const ir::LoweredStep& step, const PlanOptions& options,
                        const abi::DeviceSpec& device) {
   std::string refusal = kernel.supports(step.problem, device);
   if (refusal.empty()) refusal = RefusePacking(kernel, lowered, step);
@@ -42,7 +42,7 @@ std::string RefuseStep(const abi::KernelInfo& kernel, const ir::Lowered& lowered
 }
 
 CostQuestion QuestionOf(const ir::Lowered& lowered, const ir::LoweredStep& step,
-                        const CompileOptions& options, const abi::DeviceSpec& device) {
+                        const PlanOptions& options, const abi::DeviceSpec& device) {
   CostQuestion question{"", &step.problem, {}, true};
   for (const abi::KernelInfo& kernel : abi::KernelsOf(step.problem.family)) {
     if (!RunsOn(kernel, device)) continue;
@@ -54,7 +54,7 @@ CostQuestion QuestionOf(const ir::Lowered& lowered, const ir::LoweredStep& step,
   return question;
 }
 
-Status PrepareCosts(const ir::Lowered& lowered, const CompileOptions& options,
+Status PrepareCosts(const ir::Lowered& lowered, const PlanOptions& options,
                     const abi::DeviceSpec& device) {
   if (options.costs == nullptr) return OkStatus();
   std::vector<CostQuestion> questions;
@@ -68,8 +68,8 @@ Status PrepareCosts(const ir::Lowered& lowered, const CompileOptions& options,
   return options.costs->Prepare(questions, device);
 }
 
-Result<LibraryAlgorithm> AskForAlgorithm(const CompileOptions& options,
-                                         const abi::KernelInfo& kernel, const abi::Problem& problem,
+Result<LibraryAlgorithm> AskForAlgorithm(const PlanOptions& options, const abi::KernelInfo& kernel,
+                                         const abi::Problem& problem,
                                          const abi::DeviceSpec& device) {
   if (options.costs != nullptr) {
     if (auto known = options.costs->AlgorithmOf(problem, kernel, device)) return *std::move(known);
@@ -85,7 +85,7 @@ Result<LibraryAlgorithm> AskForAlgorithm(const CompileOptions& options,
   return Error(Code::kUnsupported, "has no algorithm for this problem: ", found.status().message());
 }
 
-std::vector<KernelCost> CostsOf(const CostQuestion& question, const CompileOptions& options,
+std::vector<KernelCost> CostsOf(const CostQuestion& question, const PlanOptions& options,
                                 const abi::DeviceSpec& device) {
   return options.costs != nullptr ? options.costs->CostsOf(question, device)
                                   : tune::PredictedCosts(question, device);

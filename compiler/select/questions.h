@@ -4,35 +4,36 @@
 #include <string>
 #include <vector>
 
-#include "compiler/compiler.h"
-#include "compiler/select/costs.h"
+#include "compiler/ir/lowered.h"
+#include "compiler/passes/pass.h"
+#include "compiler/select/options.h"
 
 namespace aicf {
 
 /// Empty, or why the kernel cannot run the step: unsupported problem, operands that it would pack
 /// and that are not constant, or not deterministic where that is asked for. Policy has no say here.
 std::string RefuseStep(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
-                       const ir::LoweredStep& step, const CompileOptions& options,
+                       const ir::LoweredStep& step, const PlanOptions& options,
                        const abi::DeviceSpec& device);
 
 /// The question about a step, without its subject: all candidates of all kernels of the device that
 /// RefuseStep lets pass.
 CostQuestion QuestionOf(const ir::Lowered& lowered, const ir::LoweredStep& step,
-                        const CompileOptions& options, const abi::DeviceSpec& device);
+                        const PlanOptions& options, const abi::DeviceSpec& device);
 
 /// CostSource::Prepare with the questions about all steps, `open` where the policy names nothing;
 /// nothing without a source.
-Status PrepareCosts(const ir::Lowered& lowered, const CompileOptions& options,
+Status PrepareCosts(const ir::Lowered& lowered, const PlanOptions& options,
                     const abi::DeviceSpec& device);
 
 /// The algorithm of a library's kernel from the timing cache, or else from the library itself.
 /// Errors: the sentence that refuses the kernel without one.
-Result<LibraryAlgorithm> AskForAlgorithm(const CompileOptions& options,
-                                         const abi::KernelInfo& kernel, const abi::Problem& problem,
+Result<LibraryAlgorithm> AskForAlgorithm(const PlanOptions& options, const abi::KernelInfo& kernel,
+                                         const abi::Problem& problem,
                                          const abi::DeviceSpec& device);
 
 /// The source's costs of the question's options, or the predicted ones without a source.
-std::vector<KernelCost> CostsOf(const CostQuestion& question, const CompileOptions& options,
+std::vector<KernelCost> CostsOf(const CostQuestion& question, const PlanOptions& options,
                                 const abi::DeviceSpec& device);
 
 }  // namespace aicf

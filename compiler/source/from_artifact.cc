@@ -2,8 +2,8 @@
 
 #include "base/scanner.h"
 #include "compiler/emit/stored_lowered.h"
-#include "compiler/emit/weights.h"
 #include "compiler/ir/text.h"
+#include "compiler/plan/weights.h"
 #include "compiler/source/provenance.h"
 #include "compiler/source/source.h"
 

@@ -1,9 +1,11 @@
 #include "compiler/buckets/padding.h"
 #include "compiler/emit/model_hash.h"
+#include "compiler/import/import_onnx.h"
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/lower/lower.h"
 #include "compiler/source/provenance.h"
 #include "compiler/source/source.h"
+#include "compiler/stages/stages.h"
 #include "compiler/states/state_paddings.h"
 
 namespace aicf {
@@ -85,7 +87,8 @@ Status ProveAll(const ir::Graph& model, const CompileOptions& options,
 
 Result<Source> SourceFromModel(const std::string& model_path, const CompileOptions& options,
                                PassRunner& runner) {
-  AICF_ASSIGN_OR_RETURN(const std::vector<Bucket> entries, EntryPointsOf(options));
+  AICF_ASSIGN_OR_RETURN(const std::vector<Bucket> entries,
+                        EntryPointsOf(options.shapes, options.buckets));
   AICF_ASSIGN_OR_RETURN(const ir::Graph model, ImportOnnx(model_path));
   Source source;
   source.named = !options.buckets.empty();
@@ -96,7 +99,7 @@ Result<Source> SourceFromModel(const std::string& model_path, const CompileOptio
   for (const Bucket& bucket : entries) {
     auto entry = LowerEntry(model, options, bucket, runner, context, source);
     if (!entry.ok()) {
-      const std::string label = EntryLabel(options, bucket);
+      const std::string label = EntryLabel(options.buckets, bucket);
       return label.empty() ? entry.status() : entry.status().WithContext(label);
     }
     source.entries.push_back(*std::move(entry));

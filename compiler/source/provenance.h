@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "compiler/compiler.h"
+#include "compiler/options/compile_options.h"
 #include "schema/program.h"
 
 namespace aicf {

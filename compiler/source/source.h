@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/compiler.h"
+#include "compiler/options/compile_options.h"
 #include "schema/artifact.h"
 
 namespace aicf {

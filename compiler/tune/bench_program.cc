@@ -1,8 +1,8 @@
 #include "compiler/tune/bench_program.h"
 
-#include "compiler/emit/images.h"
-#include "compiler/emit/weights.h"
-#include "compiler/select/memory.h"
+#include "compiler/plan/images.h"
+#include "compiler/plan/memory.h"
+#include "compiler/plan/weights.h"
 #include "compiler/tune/bench_data.h"
 
 namespace aicf::tune {

@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "compiler/codegen/images.h"
-#include "compiler/select/costs.h"
+#include "compiler/costs/cost_source.h"
 #include "kernels/abi/kernel.h"
 #include "schema/artifact.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/select/costs.h"
-#include "compiler/tune/timing_cache.h"
+#include "compiler/costs/cost_source.h"
+#include "compiler/costs/timing_cache.h"
 #include "kernels/abi/kernel.h"
 
 namespace aicf::tune {

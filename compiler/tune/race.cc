@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/tune/statistics.h"
+#include "compiler/costs/statistics.h"
 
 namespace aicf::tune {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "compiler/tune/statistics.h"
+#include "compiler/costs/statistics.h"
 #include "compiler/tune/testing.h"
 
 namespace aicf::tune {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/select/costs.h"
+#include "compiler/costs/cost_source.h"
 #include "compiler/tune/measurer.h"
 
 namespace aicf::tune::testing {

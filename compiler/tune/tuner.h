@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/tune/costs.h"
+#include "compiler/costs/cached_costs.h"
 #include "compiler/tune/measurer.h"
 #include "compiler/tune/race.h"
 

@@ -39,7 +39,7 @@ Status SetShapes(const CompileRequest& request, CompileOptions* options) {
     }
   }
   for (const auto& [name, value] : request.bind) options->values.insert_or_assign(name, value);
-  return EntryPointsOf(*options).status();
+  return EntryPointsOf(options->shapes, options->buckets).status();
 }
 
 Status SetDecisions(const CompileRequest& request, CompileOptions* options) {

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "compiler/tune/timing_cache.h"
+#include "compiler/costs/timing_cache.h"
 #include "kernels/abi/choice.h"
 #include "tests/cli/tiny_models.h"
 #include "tests/cli/tool.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "compiler/tune/fit.h"
+#include "compiler/costs/fit.h"
 
 namespace aicf::conformance {
 namespace {

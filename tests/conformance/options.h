@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/select/costs.h"
+#include "compiler/costs/cost_source.h"
 
 namespace aicf::conformance {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "aicf/aicf.h"
+#include "compiler/costs/library_algorithms.h"
 #include "compiler/ir/lowered.h"
-#include "compiler/select/library_algorithms.h"
 #include "runtime/cuda/device.h"
 #include "runtime/cuda/handles.h"
 #include "schema/artifact.h"

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "compiler/costs/cached_costs.h"
 #include "compiler/tune/bench_program.h"
-#include "compiler/tune/costs.h"
 #include "compiler/tune/testing.h"
 #include "compiler/tune/tuner.h"
 #include "tests/models/run.h"

@@ -90,7 +90,8 @@ Status CompileModel(const CompileArgs& args, Outputs& outputs) {
 /// where shapes decide them.
 Result<CompileOptions> RefusedEntry(const CompileArgs& args) {
   CompileOptions one = args.options;
-  AICF_ASSIGN_OR_RETURN(const std::vector<Bucket> entries, EntryPointsOf(args.options));
+  AICF_ASSIGN_OR_RETURN(const std::vector<Bucket> entries,
+                        EntryPointsOf(args.options.shapes, args.options.buckets));
   one.buckets.clear();
   for (const Bucket& entry : entries) {
     one.shapes = entry.shapes;

@@ -23,14 +23,15 @@ std::string EntryLine(const std::string& name) {
 }
 
 Result<std::string> EarlyStage(const CompileArgs& args, DecisionLog* log) {
-  AICF_ASSIGN_OR_RETURN(const std::vector<Bucket> entries, EntryPointsOf(args.options));
+  AICF_ASSIGN_OR_RETURN(const std::vector<Bucket> entries,
+                        EntryPointsOf(args.options.shapes, args.options.buckets));
   std::string text;
   for (const Bucket& entry : entries) {
     CompileOptions options = args.options;
     options.shapes = entry.shapes;
     DecisionLog own;
     const Result<std::string> stage = TextOf(args, options, &own);
-    const std::string label = EntryLabel(args.options, entry);
+    const std::string label = EntryLabel(args.options.buckets, entry);
     if (!stage.ok()) return label.empty() ? stage.status() : stage.status().WithContext(label);
     log->Append(own, label.empty() ? "" : entry.name, 0);
     text += EntryLine(label.empty() ? "" : entry.name) + *stage;

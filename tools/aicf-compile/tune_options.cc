@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "compiler/costs/cached_costs.h"
+#include "compiler/costs/fit.h"
 #include "compiler/source/provenance.h"
-#include "compiler/tune/costs.h"
-#include "compiler/tune/fit.h"
 #include "tools/aicf-compile/tuned_costs.h"
 #include "tools/common/files.h"
 #include "tools/common/process.h"
@@ -140,7 +140,7 @@ Status FitCostsCommand(const std::vector<std::string>& argv, bool* asked) {
   TuneFlags flags;
   bool fit = false, run = false;
   std::string target = "cuda";
-  line.app.add_flag("--fit-costs", fit, "print compiler/tune/fitted_costs.def");
+  line.app.add_flag("--fit-costs", fit, "print compiler/costs/fitted_costs.def");
   line.AddList("--timing-cache", flags.caches, "FILE  measured times; repeats")->required();
   line.AddValue("--timing-device", flags.device, "NAME  whose times, where there are several");
   line.AddValue("--target", target, "TARGET  what the times are of; default cuda");

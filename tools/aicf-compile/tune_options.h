@@ -36,7 +36,7 @@ Result<std::shared_ptr<CostSource>> MakeCosts(const TuneFlags& flags, const Comp
 Result<std::shared_ptr<CostSource>> RecordedCosts(const schema::Artifact& artifact);
 
 /// The command lines with --fit-costs are about no model: fits the predictions to a cache's times
-/// and prints compiler/tune/fitted_costs.def. `asked`: this is such a command line.
+/// and prints compiler/costs/fitted_costs.def. `asked`: this is such a command line.
 Status FitCostsCommand(const std::vector<std::string>& argv, bool* asked);
 
 }  // namespace aicf::tools

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "compiler/select/library_algorithms.h"
+#include "compiler/costs/library_algorithms.h"
 #include "kernels/abi/kernel.h"
 #include "runtime/cuda/cublaslt.h"
 #include "runtime/cuda/device.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/status.h"
-#include "compiler/select/library_algorithms.h"
+#include "compiler/costs/library_algorithms.h"
 #include "kernels/cuda/gemm/matmul_layout.h"
 #include "runtime/cuda/cublaslt.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/emit/stored_lowered.h"
-#include "compiler/emit/weights.h"
+#include "compiler/plan/weights.h"
 #include "schema/testing.h"
 #include "tools/verify/pin_hint.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/scanner.h"
-#include "compiler/import/onnx_dtype.h"
+#include "compiler/ir/onnx_dtype.h"
 #include "compiler/passes/composite/composites.h"
 
 namespace aicf {

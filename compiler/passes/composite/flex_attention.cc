@@ -1,7 +1,7 @@
 // FlexAttention: attention whose scores and probabilities pass through graphs of the model.
 #include <cmath>
 
-#include "compiler/import/onnx_dtype.h"
+#include "compiler/ir/onnx_dtype.h"
 #include "compiler/passes/composite/attention.h"
 #include "compiler/passes/composite/composites.h"
 

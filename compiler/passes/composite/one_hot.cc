@@ -1,7 +1,7 @@
 // Ops whose result says where an index is.
-#include "compiler/import/onnx_dtype.h"
 #include "compiler/ir/infer/infer.h"
 #include "compiler/ir/legacy.h"
+#include "compiler/ir/onnx_dtype.h"
 #include "compiler/passes/composite/composites.h"
 #include "compiler/passes/composite/pieces.h"
 

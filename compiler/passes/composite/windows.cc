@@ -2,8 +2,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "compiler/import/onnx_dtype.h"
 #include "compiler/ir/infer/infer.h"
+#include "compiler/ir/onnx_dtype.h"
 #include "compiler/passes/composite/composites.h"
 #include "compiler/passes/composite/pieces.h"
 

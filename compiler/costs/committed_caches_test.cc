@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "compiler/tune/fit.h"
+#include "compiler/costs/fit.h"
 
 namespace aicf::tune {
 namespace {

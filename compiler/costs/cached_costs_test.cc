@@ -1,5 +1,5 @@
 // The choice of kernels by a timing cache, through the compiler's plan.
-#include "compiler/tune/costs.h"
+#include "compiler/costs/cached_costs.h"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 
 namespace aicf {
 
-/// Errors: kUnsupported with the type's name: strings, complex numbers, and numbers that the standard
-/// does not define.
+/// Errors: kUnsupported with the type's name: strings, complex numbers, and numbers that the
+/// standard does not define.
 Result<DType> DTypeOfOnnx(int64_t data_type);
 
 /// "FLOAT", "INT4", ..., or "999" for a number without a name.

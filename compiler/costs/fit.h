@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/tune/cost_fit.h"
-#include "compiler/tune/timing_cache.h"
+#include "compiler/costs/cost_fit.h"
+#include "compiler/costs/timing_cache.h"
 #include "kernels/abi/choice.h"
 
 namespace aicf::tune {
@@ -58,7 +58,7 @@ std::string FamilyRow(std::string_view kernel);
 /// (a text of another version) are left out.
 FitTable FitCosts(const TimingCache& cache, const DeviceId& id, const abi::DeviceSpec& device);
 
-/// compiler/tune/fitted_costs.def, as `aicf-compile --fit-costs` printed it. Empty for a target
+/// compiler/costs/fitted_costs.def, as `aicf-compile --fit-costs` printed it. Empty for a target
 /// that nothing was measured on.
 const FitTable& BuiltInFit(const abi::DeviceSpec& device);
 

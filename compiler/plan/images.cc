@@ -1,4 +1,4 @@
-#include "compiler/emit/images.h"
+#include "compiler/plan/images.h"
 
 #include "base/hash.h"
 

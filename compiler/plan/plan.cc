@@ -1,23 +1,24 @@
-// Arrows 4 and 5: from lowered steps to a plan in which nothing is left to decide.
+// From lowered steps to a plan in which nothing is left to decide.
+#include "compiler/plan/plan.h"
+
 #include <algorithm>
 #include <cstring>
 
 #include "compiler/codegen/images.h"
-#include "compiler/compiler.h"
-#include "compiler/emit/images.h"
-#include "compiler/emit/weights.h"
 #include "compiler/ir/lowered_loops.h"
+#include "compiler/plan/images.h"
+#include "compiler/plan/loop_states.h"
+#include "compiler/plan/memory.h"
+#include "compiler/plan/state_updates.h"
+#include "compiler/plan/weights.h"
 #include "compiler/select/choose.h"
-#include "compiler/select/loop_states.h"
-#include "compiler/select/memory.h"
-#include "compiler/select/state_updates.h"
 
 namespace aicf {
 namespace {
 
 class PlanBuilder {
  public:
-  PlanBuilder(const ir::Lowered& lowered, const CompileOptions& options, PassContext& context)
+  PlanBuilder(const ir::Lowered& lowered, const PlanOptions& options, PassContext& context)
       : lowered_(lowered), options_(options), context_(context) {}
 
   Result<schema::Contents> Build() {
@@ -223,7 +224,7 @@ class PlanBuilder {
   }
 
   const ir::Lowered& lowered_;
-  const CompileOptions& options_;
+  const PlanOptions& options_;
   PassContext& context_;
   std::vector<KernelChoice> chosen_;  // parallel to program_.steps
   std::vector<PlannedState> states_;
@@ -235,7 +236,7 @@ class PlanBuilder {
 
 }  // namespace
 
-Result<schema::Contents> MakePlan(const ir::Lowered& lowered, const CompileOptions& options,
+Result<schema::Contents> MakePlan(const ir::Lowered& lowered, const PlanOptions& options,
                                   PassContext& context) {
   return PlanBuilder(lowered, options, context).Build();
 }

@@ -1,4 +1,4 @@
-#include "compiler/tune/fit.h"
+#include "compiler/costs/fit.h"
 
 #include <gtest/gtest.h>
 

@@ -25,8 +25,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/select/library_algorithms.h"
-#include "compiler/tune/cost_fit.h"
+#include "compiler/costs/cost_fit.h"
+#include "compiler/costs/library_algorithms.h"
 #include "kernels/abi/kernel.h"
 
 namespace aicf::tune {

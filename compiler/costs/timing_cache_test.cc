@@ -1,4 +1,4 @@
-#include "compiler/tune/timing_cache.h"
+#include "compiler/costs/timing_cache.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "base/scanner.h"
-#include "compiler/tune/timing_cache.h"
+#include "compiler/costs/timing_cache.h"
 
 namespace aicf::tune {
 

@@ -1,5 +1,6 @@
 /// Where the choice of kernels gets its numbers from. The compiler itself knows no device: who has
-/// measurements, or a device to measure on, hands in an implementation (compiler/tune/costs.h).
+/// measurements, or a device to measure on, hands in an implementation
+/// (compiler/costs/cached_costs.h).
 #pragma once
 
 #include <optional>
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/select/library_algorithms.h"
+#include "compiler/costs/library_algorithms.h"
 #include "kernels/abi/choice.h"
 
 namespace aicf {

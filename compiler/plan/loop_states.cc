@@ -1,9 +1,9 @@
-#include "compiler/select/loop_states.h"
+#include "compiler/plan/loop_states.h"
 
 #include <algorithm>
 #include <map>
 
-#include "compiler/select/rename.h"
+#include "compiler/plan/rename.h"
 #include "schema/loop_tree.h"
 
 namespace aicf {

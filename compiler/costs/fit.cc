@@ -1,11 +1,11 @@
-#include "compiler/tune/fit.h"
+#include "compiler/costs/fit.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <optional>
 
-#include "compiler/tune/statistics.h"
+#include "compiler/costs/statistics.h"
 
 namespace aicf::tune {
 namespace {
@@ -193,7 +193,7 @@ const FitTable& BuiltInFit(const abi::DeviceSpec& device) {
   static const std::vector<Row> rows = {
 #define AICF_FITTED_COST(target, kernel, math, scale, offset_us, problems) \
   {target, kernel, math, scale, offset_us, problems},
-#include "compiler/tune/fitted_costs.def"
+#include "compiler/costs/fitted_costs.def"
 #undef AICF_FITTED_COST
   };
   static const std::map<std::string, FitTable> tables = [] {
@@ -214,9 +214,9 @@ const FitTable& BuiltInFit(const abi::DeviceSpec& device) {
 std::string DefinitionText(const FitTable& table, const DeviceId& id,
                            const abi::DeviceSpec& device) {
   std::string out = StrCat(
-      "// Corrections of predicted costs, fitted to measurements (compiler/tune/fit.h). "
+      "// Corrections of predicted costs, fitted to measurements (compiler/costs/fit.h). "
       "Generated:\n"
-      "//   aicf-compile --fit-costs --timing-cache=FILE > compiler/tune/fitted_costs.def\n"
+      "//   aicf-compile --fit-costs --timing-cache=FILE > compiler/costs/fitted_costs.def\n"
       "// Measured on: ",
       id.name, "\n", "// AICF_FITTED_COST(target, kernel, math, scale, offset_us, problems)\n");
   for (const auto& [key, fit] : table.rows()) {

@@ -1,7 +1,7 @@
 // Constants kept beside the plan's weights: written and read, and hostile bytes refused.
 #include <gtest/gtest.h>
 
-#include "compiler/emit/weights.h"
+#include "compiler/plan/weights.h"
 
 namespace aicf {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler/tune/costs.h"
+#include "compiler/costs/cached_costs.h"
 
 #include <algorithm>
 

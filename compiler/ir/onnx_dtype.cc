@@ -1,4 +1,4 @@
-#include "compiler/import/onnx_dtype.h"
+#include "compiler/ir/onnx_dtype.h"
 
 #include <optional>
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/select/costs.h"
-#include "compiler/tune/fit.h"
-#include "compiler/tune/timing_cache.h"
+#include "compiler/costs/cost_source.h"
+#include "compiler/costs/fit.h"
+#include "compiler/costs/timing_cache.h"
 
 namespace aicf::tune {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string>
 
-#include "compiler/select/memory.h"
+#include "compiler/plan/memory.h"
 #include "schema/loop_tree.h"
 
 namespace aicf {
@@ -83,7 +83,11 @@ Status RecordFurtherOutputs(const schema::Program& program, size_t s, Occurrence
     if (program.buffers[step.outputs[o]].role == schema::Role::kState) continue;
     Decision d{"in-place",
                StrCat("step ", s, " output '", program.buffers[step.outputs[o]].name, "'"),
-               kOwnBuffer, "only-legal", "decide-in-place", -1, {}};
+               kOwnBuffer,
+               "only-legal",
+               "decide-in-place",
+               -1,
+               {}};
     d.entry = context.entry;
     d.step = static_cast<int>(s);
     d.nodes = step.sources;
@@ -101,8 +105,7 @@ Status RecordFurtherOutputs(const schema::Program& program, size_t s, Occurrence
 }  // namespace
 
 Status DecideInPlace(schema::Program& program, PassContext& context) {
-  AICF_ASSIGN_OR_RETURN(const schema::LoopTree loops,
-                        schema::LoopTree::Build(program));
+  AICF_ASSIGN_OR_RETURN(const schema::LoopTree loops, schema::LoopTree::Build(program));
   const std::vector<Uses> uses = CountUses(program);
   Occurrences occurrences;
   for (size_t s = 0; s < program.steps.size(); ++s) {
@@ -112,8 +115,13 @@ Status DecideInPlace(schema::Program& program, PassContext& context) {
       AICF_RETURN_IF_ERROR(RecordFurtherOutputs(program, s, occurrences, context));
       continue;
     }
-    Decision d{"in-place", StrCat("step ", s, " output '", out.name, "'"), kOwnBuffer,
-               "only-legal", "decide-in-place", -1, {}};
+    Decision d{"in-place",
+               StrCat("step ", s, " output '", out.name, "'"),
+               kOwnBuffer,
+               "only-legal",
+               "decide-in-place",
+               -1,
+               {}};
     d.entry = context.entry;
     d.step = static_cast<int>(s);
     d.nodes = step.sources;
@@ -130,7 +138,8 @@ Status DecideInPlace(schema::Program& program, PassContext& context) {
         out.storage = schema::Storage::kAlias;
         out.alias_of = step.inputs[k];
         d.choice = choice;
-        d.reason = "rule: the operand dies here and the kernel reads each element before writing it";
+        d.reason =
+            "rule: the operand dies here and the kernel reads each element before writing it";
         continue;
       }
       d.alternatives.push_back({choice, refusal, -1});

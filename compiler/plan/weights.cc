@@ -1,4 +1,4 @@
-#include "compiler/emit/weights.h"
+#include "compiler/plan/weights.h"
 
 #include <algorithm>
 #include <cstring>
@@ -53,7 +53,8 @@ namespace {
 
 uint64_t ReadU64(std::span<const std::byte> bytes, size_t at) {
   uint64_t v = 0;
-  for (int i = 7; i >= 0; --i) v = v << 8 | static_cast<uint64_t>(bytes[at + static_cast<size_t>(i)]);
+  for (int i = 7; i >= 0; --i)
+    v = v << 8 | static_cast<uint64_t>(bytes[at + static_cast<size_t>(i)]);
   return v;
 }
 

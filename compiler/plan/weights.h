@@ -31,9 +31,11 @@ struct NamedConstant {
   std::span<const std::byte> bytes;
 };
 
-/// The lowered-weights section: count, then {hash, offset, bytes} sorted by hash, then 64-byte aligned data.
+/// The lowered-weights section: count, then {hash, offset, bytes} sorted by hash, then 64-byte
+/// aligned data.
 std::vector<std::byte> EncodeConstants(std::vector<NamedConstant> constants);
-/// The inverse; the constants are parts of `section`. Their hashes are checked. Errors: kBadArtifact.
+/// The inverse; the constants are parts of `section`. Their hashes are checked. Errors:
+/// kBadArtifact.
 Result<std::vector<NamedConstant>> DecodeConstants(std::span<const std::byte> section);
 
 }  // namespace aicf

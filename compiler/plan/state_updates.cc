@@ -1,8 +1,8 @@
-#include "compiler/select/state_updates.h"
+#include "compiler/plan/state_updates.h"
 
 #include <algorithm>
 
-#include "compiler/select/rename.h"
+#include "compiler/plan/rename.h"
 #include "schema/loop_tree.h"
 #include "schema/verify_cover.h"
 

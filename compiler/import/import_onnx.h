@@ -1,0 +1,15 @@
+/// An ONNX file as a graph, for callers that need no protobuf types (import/onnx.h has those).
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "compiler/ir/graph.h"
+
+namespace aicf {
+
+/// Reads and checks an ONNX file; external data is confined to the model's directory. Infers
+/// nothing. Errors: kIo, kBadModel, kUnsupported (all unsupported nodes at once).
+Result<ir::Graph> ImportOnnx(const std::string& path);
+
+}  // namespace aicf

@@ -1,0 +1,48 @@
+/// Everything a caller may say about one compilation. Only what spans the whole pipeline reads it;
+/// a stage takes the part that is its own.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/buckets/buckets.h"
+#include "compiler/decisions.h"
+#include "compiler/edit/wishes.h"
+#include "compiler/emit/golden.h"
+#include "compiler/ir/tensor.h"
+#include "compiler/passes/pass.h"
+#include "compiler/select/options.h"
+#include "compiler/states/state_pair.h"
+
+namespace aicf {
+
+struct CompileOptions : PlanOptions {
+  std::string target = "cpu";
+  ShapeMap shapes;  ///< by input name; overrides the model's
+  /// More entry points, or instead of the one without a name where `shapes` is empty. With buckets,
+  /// what may be padded is proven of every entry point (compiler/buckets/padding.h).
+  std::vector<Bucket> buckets;
+  /// By input name: the input becomes this constant and is no input of the artifact any more.
+  std::map<std::string, ir::Tensor, std::less<>> values;
+  /// Carried inputs and outputs that become states (compiler/states/pair_states.h), and whether
+  /// pairs found by their names do so too instead of being proposed.
+  std::vector<StatePair> states;
+  bool auto_states = false;
+  std::vector<std::string> metas;  ///< inputs that the host rewrites in one copy; role kMeta
+  abi::MathMode math = abi::MathMode::kFp32;
+  bool strip = false;  ///< leave out decisions and lowered sections
+  RunnerOptions passes;
+  std::set<std::string, std::less<>> no_fusion;
+  /// Edits by decision, from an artifact that was made with some; those below are added.
+  Wishes wishes;
+  std::vector<std::string> sets;          ///< --set: "step.12.kernel=KEY", see ParseSet
+  std::optional<DecisionLog> decisions;   ///< --decisions: what differs from it is wished for
+  std::vector<GoldenSpec> golden;         ///< samples for the artifact's golden section
+  std::vector<std::byte> golden_section;  ///< without them: a section as it is
+};
+
+}  // namespace aicf
