@@ -1,5 +1,8 @@
 #include "base/status.h"
 
+#include <cstddef>
+#include <new>
+
 namespace aicf {
 namespace {
 
@@ -9,9 +12,9 @@ struct CodeInfo {
 };
 
 constexpr CodeInfo kCodes[] = {
-    {"ok", 0},           {"check-failed", 1}, {"invalid-argument", 2}, {"bad-model", 3},
-    {"unsupported", 4},  {"bad-artifact", 5}, {"device", 6},           {"resource", 7},
-    {"io", 8},           {"internal", 70},
+    {"ok", 0},          {"check-failed", 1}, {"invalid-argument", 2}, {"bad-model", 3},
+    {"unsupported", 4}, {"bad-artifact", 5}, {"device", 6},           {"resource", 7},
+    {"io", 8},          {"internal", 70},
 };
 
 }  // namespace
@@ -20,14 +23,84 @@ std::string_view CodeName(Code code) { return kCodes[static_cast<size_t>(code)].
 
 int ExitCode(Code code) { return kCodes[static_cast<size_t>(code)].exit_code; }
 
+Status::Status(Code code, std::string message) {
+  if (code != Code::kOk) error_.reset(new ErrorInfo{code, std::move(message)});
+}
+
+// Never destroyed, since it may be asked for while the program exits; in place, and short enough
+// for its text to need no memory either.
+const Status::ErrorInfo& Status::NoMemory() noexcept {
+  alignas(ErrorInfo) static std::byte place[sizeof(ErrorInfo)];
+  static const ErrorInfo* const error = new (place) ErrorInfo{Code::kResource, "out of memory"};
+  return *error;
+}
+
+Status Status::OutOfMemory() noexcept {
+  Status status;
+  status.error_.reset(&NoMemory());
+  return status;
+}
+
+const Status::ErrorInfo* Status::Copy(const ErrorInfo* error) {
+  if (error == nullptr || error == &NoMemory()) return error;
+  return new ErrorInfo(*error);
+}
+
+void Status::Free::operator()(const ErrorInfo* error) const noexcept {
+  if (error != &NoMemory()) delete error;
+}
+
+const std::string& Status::message() const {
+  static const std::string* const none = new std::string();
+  return ok() ? *none : error_->message;
+}
+
 std::string Status::ToString() const {
   if (ok()) return "ok";
-  return StrCat(CodeName(code_), ": ", message_);
+  return StrCat(CodeName(code()), ": ", message());
 }
 
 Status Status::WithContext(std::string_view context) const {
   if (ok()) return *this;
-  return Status(code_, StrCat(context, ": ", message_));
+  return Status(code(), StrCat(context, ": ", message()));
 }
 
+namespace internal {
+
+void Piece::AppendTo(std::string& out) const {
+  switch (kind_) {
+    case Kind::kText:
+      out.append(text_);
+      return;
+    case Kind::kChar:
+      out.push_back(character_);
+      return;
+    case Kind::kSigned:
+      out.append(std::to_string(signed_));
+      return;
+    case Kind::kUnsigned:
+      out.append(std::to_string(unsigned_));
+      return;
+    case Kind::kReal:
+      out.append(std::to_string(real_));
+      return;
+  }
+}
+
+std::string Join(std::initializer_list<Piece> pieces) {
+  std::string out;
+  for (const Piece& piece : pieces) piece.AppendTo(out);
+  return out;
+}
+
+Status MakeError(Code code, std::initializer_list<Piece> pieces) {
+  return Status(code, Join(pieces));
+}
+
+Status NeverOk(Status status) {
+  if (!status.ok()) return status;
+  return Status(Code::kInternal, "a Result was built from an ok Status");
+}
+
+}  // namespace internal
 }  // namespace aicf

@@ -5,12 +5,15 @@
 /// (ExitCode), so a tool never translates an error a second time.
 ///
 /// Thread safety: values; distinct objects may be used from distinct threads.
-/// Cost: an ok Status holds no memory; an error allocates its message.
+/// Cost: an ok Status is a null pointer and holds no memory; an error allocates its message.
 #pragma once
 
+#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "base/api.h"
@@ -39,11 +42,23 @@ AICF_API int ExitCode(Code code);
 class [[nodiscard]] AICF_API Status {
  public:
   Status() = default;
-  Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+  /// An error, or ok where the code is kOk.
+  Status(Code code, std::string message);
+  /// kResource, "out of memory"; needs none.
+  static Status OutOfMemory() noexcept;
 
-  bool ok() const { return code_ == Code::kOk; }
-  Code code() const { return code_; }
-  const std::string& message() const { return message_; }
+  Status(const Status& other) : error_(Copy(other.error_.get())) {}
+  Status(Status&& other) noexcept = default;
+  Status& operator=(const Status& other) {
+    if (this != &other) error_.reset(Copy(other.error_.get()));
+    return *this;
+  }
+  Status& operator=(Status&& other) noexcept = default;
+
+  bool ok() const { return error_ == nullptr; }
+  Code code() const { return ok() ? Code::kOk : error_->code; }
+  /// Empty where it is ok.
+  const std::string& message() const;
 
   /// "bad-artifact: section 3 ...", or "ok".
   std::string ToString() const;
@@ -52,46 +67,90 @@ class [[nodiscard]] AICF_API Status {
   Status WithContext(std::string_view context) const;
 
  private:
-  Code code_ = Code::kOk;
-  std::string message_;
+  struct ErrorInfo {
+    Code code;
+    std::string message;
+  };
+  struct Free {
+    void operator()(const ErrorInfo* error) const noexcept;
+  };
+  static const ErrorInfo* Copy(const ErrorInfo* error);
+  static const ErrorInfo& NoMemory() noexcept;
+
+  std::unique_ptr<const ErrorInfo, Free> error_;  // null: ok
 };
 
 inline Status OkStatus() { return {}; }
 
-/// Builds an error from pieces: Error(Code::kBadModel, "node '", name, "': ...").
-/// Pieces: anything std::string can append, and integers.
 namespace internal {
-inline void Append(std::string& out, std::string_view s) { out.append(s); }
-inline void Append(std::string& out, const char* s) { out.append(s); }
-inline void Append(std::string& out, const std::string& s) { out.append(s); }
-inline void Append(std::string& out, char c) { out.push_back(c); }
-template <class T>
-  requires std::is_arithmetic_v<T>
-void Append(std::string& out, T v) {
-  out.append(std::to_string(v));
-}
+
+/// One piece of a text: what std::string can append, or a number. Refers to what it was made of.
+class AICF_API Piece {
+ public:
+  Piece(std::string_view text) : kind_(Kind::kText), text_(text) {}     // NOLINT
+  Piece(const char* text) : Piece(std::string_view(text)) {}            // NOLINT
+  Piece(const std::string& text) : Piece(std::string_view(text)) {}     // NOLINT
+  Piece(char character) : kind_(Kind::kChar), character_(character) {}  // NOLINT
+  template <class T>
+  requires std::is_arithmetic_v<T> Piece(T number) : Piece(Number(number)) {}  // NOLINT
+
+  void AppendTo(std::string& out) const;
+
+ private:
+  enum class Kind : unsigned char { kText, kChar, kSigned, kUnsigned, kReal };
+
+  template <class T>
+  static Piece Number(T number) {
+    Piece piece('\0');
+    if constexpr (std::is_floating_point_v<T>) {
+      piece.kind_ = Kind::kReal;
+      piece.real_ = static_cast<double>(number);
+    } else if constexpr (std::is_signed_v<T>) {
+      piece.kind_ = Kind::kSigned;
+      piece.signed_ = number;
+    } else {
+      piece.kind_ = Kind::kUnsigned;
+      piece.unsigned_ = number;
+    }
+    return piece;
+  }
+
+  Kind kind_;
+  union {
+    std::string_view text_;
+    char character_;
+    long long signed_;
+    unsigned long long unsigned_;
+    double real_;
+  };
+};
+
+AICF_API std::string Join(std::initializer_list<Piece> pieces);
+AICF_API Status MakeError(Code code, std::initializer_list<Piece> pieces);
+/// The status, or kInternal in place of an ok one.
+AICF_API Status NeverOk(Status status);
+
 }  // namespace internal
 
+/// The pieces one after the other: anything std::string can append, and numbers.
 template <class... Pieces>
 std::string StrCat(const Pieces&... pieces) {
-  std::string out;
-  (internal::Append(out, pieces), ...);
-  return out;
+  return internal::Join({internal::Piece(pieces)...});
 }
 
+/// Builds an error from pieces: Error(Code::kBadModel, "node '", name, "': ...").
 template <class... Pieces>
 Status Error(Code code, const Pieces&... pieces) {
-  return Status(code, StrCat(pieces...));
+  return internal::MakeError(code, {internal::Piece(pieces)...});
 }
 
 /// A value or the Status that explains its absence. An ok Status can never hide inside.
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}            // NOLINT(google-explicit-constructor)
-  Result(Status status) : status_(std::move(status)) {     // NOLINT(google-explicit-constructor)
-    if (status_.ok()) status_ = Status(Code::kInternal, "a Result was built from an ok Status");
-  }
+  Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(Status status)                          // NOLINT(google-explicit-constructor)
+      : status_(internal::NeverOk(std::move(status))) {}
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
@@ -114,10 +173,10 @@ class [[nodiscard]] Result {
 #define AICF_CONCAT(a, b) AICF_CONCAT_INNER(a, b)
 
 /// Returns the Status from the enclosing function when it is an error.
-#define AICF_RETURN_IF_ERROR(expr)                     \
-  do {                                                 \
-    ::aicf::Status aicf_status_ = (expr);              \
-    if (!aicf_status_.ok()) return aicf_status_;       \
+#define AICF_RETURN_IF_ERROR(expr)               \
+  do {                                           \
+    ::aicf::Status aicf_status_ = (expr);        \
+    if (!aicf_status_.ok()) return aicf_status_; \
   } while (false)
 
 /// Evaluates a Result; binds its value to `lhs` or returns its Status.

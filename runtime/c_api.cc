@@ -7,6 +7,7 @@
 
 #include "aicf/aicf.h"
 #include "aicf/aicf_c.h"
+#include "base/function_ref.h"
 #include "base/log.h"
 #include "runtime/guard.h"
 #include "runtime/handle_table.h"
@@ -34,9 +35,8 @@ SessionTable& Sessions() {
 thread_local std::string last_error;
 
 /// Runs f, which returns a Status, and keeps its message.
-template <class F>
-aicf_code Call(F&& f) noexcept {
-  const Status status = Guarded(std::forward<F>(f));
+aicf_code Call(FunctionRef<Status()> f) noexcept {
+  const Status status = Guarded(f);
   try {
     if (!status.ok()) last_error = status.message();
   } catch (...) {
@@ -67,8 +67,8 @@ Result<SessionTable::Pin> FindSession(aicf_session handle) {
   return found;
 }
 
-template <class Load>
-aicf_code LoadProgram(aicf_program* out, Load&& load) {
+aicf_code LoadProgram(aicf_program* out,
+                      FunctionRef<Result<std::shared_ptr<const Program>>()> load) {
   return Call([&]() -> Status {
     AICF_RETURN_IF_ERROR(NotNull(out, "the program's address"));
     *out = 0;
@@ -204,8 +204,7 @@ Status ReadOptions(const aicf_session_options* given, SessionOptions* options) {
 }
 
 /// Calls f(session) when the handle is good.
-template <class F>
-aicf_code WithSession(aicf_session handle, F&& f) {
+aicf_code WithSession(aicf_session handle, FunctionRef<Status(Session&)> f) {
   return Call([&]() -> Status {
     AICF_ASSIGN_OR_RETURN(const SessionTable::Pin open, FindSession(handle));
     return f(*open->session);
@@ -213,8 +212,7 @@ aicf_code WithSession(aicf_session handle, F&& f) {
 }
 
 /// Calls f(program) when the handle and the result's address are good.
-template <class F>
-aicf_code WithProgram(aicf_program handle, const void* out, F&& f) {
+aicf_code WithProgram(aicf_program handle, const void* out, FunctionRef<Status(const Program&)> f) {
   return Call([&]() -> Status {
     AICF_RETURN_IF_ERROR(NotNull(out, "the result's address"));
     AICF_ASSIGN_OR_RETURN(const ProgramTable::Pin program, FindProgram(handle));
@@ -538,8 +536,7 @@ aicf_code aicf_session_fork(aicf_session session, aicf_session* fork) {
 }
 
 aicf_code aicf_session_bind(aicf_session session, const aicf_binding* bindings, uint32_t count) {
-  return aicf::WithSession(session,
-                           [&](Session& s) { return aicf::BindAll(s, bindings, count); });
+  return aicf::WithSession(session, [&](Session& s) { return aicf::BindAll(s, bindings, count); });
 }
 
 aicf_code aicf_session_run(aicf_session session) {

@@ -2,23 +2,23 @@
 /// exception leaves the library.
 #pragma once
 
-#include <new>
 #include <utility>
 
 #include "base/status.h"
 
 namespace aicf {
 
-/// f() returns a Status or a Result. Errors added: kResource when memory for the call itself runs
-/// out.
+/// The Status of the exception that is being handled: kResource for memory that ran out, kInternal
+/// for any other. REQUIRES: called inside a catch block.
+Status CaughtStatus() noexcept;
+
+/// f() returns a Status or a Result. Errors added: those of CaughtStatus.
 template <class F>
 auto Guarded(F&& f) noexcept -> decltype(f()) {
   try {
     return std::forward<F>(f)();
-  } catch (const std::bad_alloc&) {
-    return Status(Code::kResource, "out of memory");  // short enough to need none
   } catch (...) {
-    return Status(Code::kInternal, "exception");
+    return CaughtStatus();
   }
 }
 
