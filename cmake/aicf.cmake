@@ -88,7 +88,7 @@ function(aicf_library name)
 endfunction()
 
 # aicf_unit_tests(name DIR dir DEPS ...): one program with every *_test.cc under dir.
-# A GPU test is in a suite whose name (behind a prefix, if parameterised) starts with Gpu; ctest gives it the
+# A GPU test is in a suite whose name (after a prefix, if parameterised) starts with Gpu; ctest gives it the
 # label gpu.
 function(aicf_unit_tests name)
   if(NOT AICF_BUILD_TESTS)

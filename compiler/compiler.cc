@@ -12,7 +12,7 @@ namespace aicf {
 
 namespace {
 
-// Everything behind lowering, for all entry points.
+// Everything after lowering, for all entry points.
 struct Planned {
   schema::Contents contents;  // program, weights and images
   DecisionLog decisions;

@@ -1,6 +1,6 @@
-// An artifact does not depend on what this build would choose: with any candidate of any kernel in any
-// of its steps it is as valid as with the preferred one, and a step without the preferred parameters is
-// refused for no other reason than that they are illegal.
+// An artifact does not depend on what this build would choose: with any candidate of any kernel in
+// any of its steps it is as valid as with the preferred one, and a step without the preferred
+// parameters is refused for no other reason than that they are illegal.
 #include <gtest/gtest.h>
 
 #include "kernels/abi/choice.h"
@@ -14,7 +14,7 @@ using testing::ContentsOf;
 using testing::FamiliesProgram;
 using testing::OnDevice;
 
-// The step with another variant, its workspace behind everything else.
+// The step with another variant, its workspace after everything else.
 Program With(Program p, size_t step, const abi::KernelInfo& kernel, const abi::Variant& variant) {
   Step& s = p.steps[step];
   s.kernel = kernel.key;

@@ -1,4 +1,4 @@
-// Every bit of small artifacts flipped with the hashes recomputed (E14): what is still accepted
+// Every bit of small artifacts flipped with the hashes recomputed: what is still accepted
 // must be a program whose every access stays inside its buffer, found here by walking all elements.
 #include <gtest/gtest.h>
 
@@ -136,8 +136,8 @@ Result<Program> DecodeAndVerify(std::span<const std::byte> bytes) {
 // Every family on both backends, a packed operand, and several entry points with padding: hostile
 // problems reach all of these kernels' host functions.
 std::vector<Program> LargerPrograms() {
-  return {ConcatProgram(), FamiliesProgram(), AttentionProgram(), PackedProgram(), EntriesProgram(),
-          OnDevice(FamiliesProgram())};
+  return {ConcatProgram(), FamiliesProgram(), AttentionProgram(),
+          PackedProgram(), EntriesProgram(),  OnDevice(FamiliesProgram())};
 }
 
 TEST(FlipTest, EveryBitOfASealedArtifact) {

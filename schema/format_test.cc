@@ -1,4 +1,4 @@
-// Header, section table, placement, hashes: faults E13, E15, F10, F25 and truncation.
+// Header, section table, placement, hashes, truncation.
 #include "schema/format.h"
 
 #include <gtest/gtest.h>
@@ -169,7 +169,7 @@ TEST(FormatTest, HeaderFaults) {
        "section 4 is at"},
       {"repeated", [](RawHeader&, RawSection* s) { s[1].kind = 1; }, Code::kBadArtifact,
        "section 1 is out of order"},
-      {"overlap of the header (F7)", [](RawHeader&, RawSection* s) { s[0].offset = 0; },
+      {"overlap of the header", [](RawHeader&, RawSection* s) { s[0].offset = 0; },
        Code::kBadArtifact, "section 1 is at 0"},
       {"gap", [](RawHeader&, RawSection* s) { s[1].offset += 4096; }, Code::kBadArtifact,
        "section 2 is at"},
@@ -179,7 +179,7 @@ TEST(FormatTest, HeaderFaults) {
        "section 2 is empty"},
       {"length wraps", [](RawHeader&, RawSection* s) { s[1].bytes = ~0ull; }, Code::kBadArtifact,
        "leaves the file"},
-      {"program too large (E1)", [](RawHeader&, RawSection* s) { s[0].bytes = 2ull << 30; },
+      {"program too large", [](RawHeader&, RawSection* s) { s[0].bytes = 2ull << 30; },
        Code::kBadArtifact, "leaves the file"},
       {"shorter last", [](RawHeader& h, RawSection* s) { s[h.section_count - 1].bytes -= 1; },
        Code::kBadArtifact, "the last section ends at"},

@@ -8,7 +8,7 @@
 ///     tensor
 ///       u32 bytes of the name, u8 dtype, u8 rank, u16 zero, i64 extents[rank], u64 bytes of data,
 ///       the name, the data
-/// and nothing behind. Equal samples give equal bytes.
+/// and nothing after it. Equal samples give equal bytes.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // FlatBuffers built to pass the FlatBuffers verifier and still be wrong, or to make it work for
-// ever: faults E1 to E12.
+// ever.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -41,7 +41,7 @@ class Editable {
     return value;
   }
   size_t PositionOf(const void* p) const { return static_cast<const uint8_t*>(p) - Data(); }
-  // Makes the offset stored at `at` lead to `target`, which lies behind it.
+  // Makes the offset stored at `at` lead to `target`, which lies after it.
   void Point(size_t at, size_t target) { Put(at, static_cast<uint32_t>(target - at)); }
 
   // Appends raw bytes at the next position that is `phase` modulo 8; gives the position.
@@ -198,7 +198,7 @@ TEST(StructureTest, E7RequiredFieldsMustBePresent) {
 
 TEST(StructureTest, E8TableCountsAreBounded) {
   Editable e;
-  // A list of many offsets to one empty view behind it: each visit is another table.
+  // A list of many offsets to one empty view after it: each visit is another table.
   const fb::Problem* problem = e.root().steps()->Get(0)->problem();
   const size_t list_field = e.FieldAt(problem, fb::Problem::VT_INPUTS);
   constexpr uint32_t kMany = 200000;
@@ -217,7 +217,7 @@ TEST(StructureTest, E8TableCountsAreBounded) {
 TEST(StructureTest, E9SharedObjectsDoNotMultiply) {
   Editable e;
   const size_t field = e.FieldAt(e.root().steps()->Get(0), fb::Step::VT_SOURCES);
-  // 2,000 source names that are one table of 60,000 bytes behind the list: 120 MB from 70 KB.
+  // 2,000 source names that are one table of 60,000 bytes after the list: 120 MB from 70 KB.
   constexpr uint32_t kMany = 2000;
   const size_t list = e.Append(VectorOf(std::vector<uint32_t>(kMany)), 4);
   const std::string long_name(60000, 'a');

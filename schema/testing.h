@@ -275,11 +275,13 @@ inline Program AttentionProgram() {
   attrs.window_left = 4;
   attrs.window_right = 0;
   abi::Problem p = Core(abi::Family::kAttention, attrs, 3);
-  p.inputs = {abi::DenseView(DType::kF32, {2, 4, 3, 5}), abi::DenseView(DType::kF32, {2, 2, 6, 5}),
+  p.inputs = {abi::DenseView(DType::kF32, {2, 4, 3, 5}),
+              abi::DenseView(DType::kF32, {2, 2, 6, 5}),
               abi::DenseView(DType::kF32, {2, 2, 6, 7}),
               {DType::kF32, {2, 4, 3, 6}, {0, 0, 6, 1}, 0}};
   abi::ExprBuilder e;
-  p.score = e.Finish({e.Binary(abi::ExprOp::kAdd, e.Input(0, DType::kF32), e.Input(1, DType::kF32))});
+  p.score =
+      e.Finish({e.Binary(abi::ExprOp::kAdd, e.Input(0, DType::kF32), e.Input(1, DType::kF32))});
   b.AddStep(p, {q, k, v, bias}, {out, log});
   return b.Finish();
 }
@@ -360,7 +362,7 @@ inline Contents ContentsOf(Program program) {
 }
 
 /// Recomputes the hash of every section inside the file and then the header's, so that what a test
-/// damaged reaches the checks behind the hashes. Does what it can with a damaged table.
+/// damaged reaches the checks that follow the hashes. Does what it can with a damaged table.
 inline void Reseal(std::vector<std::byte>& file) {
   RawHeader h;
   if (file.size() < sizeof h) return;
@@ -387,13 +389,13 @@ inline void Reseal(std::vector<std::byte>& file) {
 /// A sealed file around program bytes that need not decode; weights as in ContentsOf.
 inline std::vector<std::byte> FileAround(std::span<const std::byte> program,
                                          const Contents& contents) {
-  HeaderInfo info{kFormatMajor,
-                  kFormatMinor,
-                  0,
-                  contents.program.arena_bytes + contents.program.weights_bytes +
-                      contents.program.state_bytes,
-                  {},
-                  FeaturesOf(contents.program)};
+  HeaderInfo info{
+      kFormatMajor,
+      kFormatMinor,
+      0,
+      contents.program.arena_bytes + contents.program.weights_bytes + contents.program.state_bytes,
+      {},
+      FeaturesOf(contents.program)};
   info.sections.push_back({SectionKind::kProgram, 0, program.size(), {}});
   if (!contents.weights.empty()) {
     info.sections.push_back({SectionKind::kWeights, 0, contents.weights.size(), {}});

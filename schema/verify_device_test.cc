@@ -1,4 +1,4 @@
-// Steps whose data depends on the kernel: device launches and images (F13, F17, F19), packed
+// Steps whose data depends on the kernel: device launches and images, packed
 // inputs.
 #include <gtest/gtest.h>
 

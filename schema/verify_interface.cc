@@ -39,7 +39,7 @@ Status CheckInterfaces(const Program& p, const EntryPoint& e) {
   return CheckInterface(p, e.outputs, Role::kOutput, read);
 }
 
-// Counts stand behind the model's outputs and are nothing else; each is one i64.
+// Counts come after the model's outputs and are nothing else; each is one i64.
 Status CheckExtents(const Program& p, const EntryPoint& e) {
   const size_t model = e.model_outputs();
   std::vector<bool> counted(e.outputs.size(), false);

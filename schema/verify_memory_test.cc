@@ -1,4 +1,4 @@
-// Overlaps, aliases and lifetimes: faults F3, F4 and H17, and random placements against a plain
+// Overlaps, aliases and lifetimes: and random placements against a plain
 // pairwise check.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// VerifyProgram against programs with one fault each (faults F1 to F24), and the numbers it
+// VerifyProgram against programs with one fault each, and the numbers it
 // promises.
 #include "schema/verify.h"
 

@@ -28,7 +28,7 @@ inline ir::Graph OpenModel(const std::string& body,
   return *std::move(graph);
 }
 
-/// Arrows 2 to 5 at these shapes.
+/// From the graph to a plan at these shapes.
 inline Result<schema::Contents> PlanOf(const ir::Graph& model, const ShapeMap& shapes,
                                        const std::string& target = "cpu:baseline") {
   CompileOptions options;

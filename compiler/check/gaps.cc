@@ -179,7 +179,7 @@ void Finder::AddRefusal(const PartialGraph::Part& part, const InferenceStop& sto
   std::vector<ValueId> sources;
   for (ValueId need : needs)
     std::ranges::copy(InputsBehind(part.graph, need), std::back_inserter(sources));
-  // What follows from a value whose type alone is known is behind another gap.
+  // What follows from a value whose type alone is known follows from another gap.
   const auto& inputs = model_.graph.inputs;
   const auto assumed = [&](ValueId v) { return std::ranges::find(inputs, v) == inputs.end(); };
   if (std::ranges::any_of(sources, assumed)) return;
@@ -257,7 +257,7 @@ Status Finder::LowerPart(PartialGraph::Part part, bool whole) {
   return whole && status.code() != Code::kUnsupported ? status : OkStatus();
 }
 
-// Node by node, on behind one that is refused. False: one was.
+// Node by node, going on after one that is refused. False: one was.
 bool Finder::LowerNodes(const ir::Graph& graph, PassContext& context) {
   ir::Lowered lowered;
   LowerContext lower(graph, lowered, context);

@@ -1,6 +1,6 @@
 /// Everything that keeps a model from being compiled, found at once (aicf-compile --check).
 ///
-/// Compile stops at the first refusal of a stage. This goes on behind it: what depends on a refused
+/// Compile stops at the first refusal of a stage. This goes on after it: what depends on a refused
 /// input or node is set aside, unless the model declares its type, and the rest is examined as far
 /// as the choice of kernels. Nothing that is set aside is a gap of its own.
 #pragma once

@@ -1,4 +1,4 @@
-// Every gap of a model, exactly once, with what helps; and nothing that is merely behind one.
+// Every gap of a model, exactly once, with what helps; and nothing that merely follows from one.
 #include "compiler/check/gaps.h"
 
 #include <gtest/gtest.h>
@@ -198,7 +198,7 @@ TEST(Gaps, DataIsNotToBeBound) {
             "op Frob [frob]: the op is not supported\n");
 }
 
-// The walk goes on behind a refused node where the model declares what it gives.
+// The walk goes on after a refused node where the model declares what it gives.
 TEST(Gaps, DeclaredTypesStandInForRefusedNodes) {
   const auto model = [](bool declared) {
     ModelBuilder m;
@@ -224,7 +224,7 @@ TEST(Gaps, DeclaredTypesStandInForRefusedNodes) {
   EXPECT_EQ(without->unexamined, 2u);
 }
 
-// A shape that is computed behind a refused node is that node's gap alone.
+// A shape that is computed after a refused node is that node's gap alone.
 TEST(Gaps, ValuesOfRefusedNodesAreNoGapsOfTheirReaders) {
   ModelBuilder m;
   m.Input("x", {2, 6});
@@ -235,7 +235,7 @@ TEST(Gaps, ValuesOfRefusedNodesAreNoGapsOfTheirReaders) {
   EXPECT_EQ(Text(Find(m)), "op Frob [frob]: the op is not supported\n");
 }
 
-// What inference refuses, several times over, and what it only meets behind that.
+// What inference refuses, several times over, and what it only meets after that.
 TEST(Gaps, InferenceGoesOnBehindARefusal) {
   ModelBuilder m;
   m.Input("x", {2, 3});

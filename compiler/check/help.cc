@@ -45,7 +45,8 @@ constexpr Row kRows[] = {
     {"*", "the op is not supported", "replace the node by ops that aicf-compile --list-ops names"},
     {"*", "of the ONNX operators", "onnx.version_converter.convert_version to a supported opset"},
     {"*", "at run time only",
-     "export it with a fixed count or condition, or --bind=NAME:FILE.npy for the inputs behind it"},
+     "export it with a fixed count or condition, or --bind=NAME:FILE.npy for the inputs that it is "
+     "computed from"},
     {"*", "--bind", "--bind=NAME:FILE.npy for the inputs that it is computed from"},
     {"*", "no kernel", "another --target, --math or --policy, or another dtype"},
     {"*", "policy", "leave --policy-strict out, or prefer another kernel"},

@@ -17,7 +17,7 @@ ir::ValueId AddTrue(ir::Graph& graph) {
 
 }  // namespace
 
-// An error says why the walk stopped, not where: a mark behind every node, which has a shape once
+// An error says why the walk stopped, not where: a mark after every node, which has a shape once
 // the walk has passed it, does.
 InferenceStop FindInferenceStop(const ir::Graph& graph, PassContext& context) {
   InferenceStop stop{0, graph};

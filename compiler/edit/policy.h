@@ -36,7 +36,7 @@ class Policy {
   /// One clause, whose node pattern may hold commas.
   static Result<Policy> ParseClause(std::string_view text);
 
-  /// Adds the other's clauses behind the own. Errors: kInvalidArgument when both say something
+  /// Adds the other's clauses after its own. Errors: kInvalidArgument when both say something
   /// about one subject.
   Status Add(const Policy& other);
 

@@ -55,7 +55,7 @@ struct Part {
   std::string_view text;
 };
 
-/// The text behind each line `entry "NAME"`; all of it without one.
+/// The text after each line `entry "NAME"`; all of it without one.
 Result<std::vector<Part>> SplitEntries(std::string_view text) {
   constexpr std::string_view kMark = "entry ";
   if (!text.starts_with(kMark)) return std::vector<Part>{{"", text}};

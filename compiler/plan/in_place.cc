@@ -71,7 +71,7 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
   return "";
 }
 
-// Outputs behind the first lie apart: kernels declare in-place legality for their first one.
+// Outputs after the first lie apart: kernels declare in-place legality for their first one.
 Status RecordFurtherOutputs(const schema::Program& program, size_t s, Occurrences& occurrences,
                             PassContext& context) {
   const schema::Step& step = program.steps[s];

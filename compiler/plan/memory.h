@@ -1,4 +1,4 @@
-/// Arrow 5, memory: which buffers share bytes, and where everything lies in the arena.
+/// Memory of a plan: which buffers share bytes, and where everything lies in the arena.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace {
 
 using schema::SectionKind;
 
-// Passes whose decisions are made again: all those behind lowering.
+// Passes whose decisions are made again: all those after lowering.
 bool IsMadeAgain(std::string_view pass) {
   for (const PassInfo& p : AllPasses()) {
     if (p.stage != Stage::kGraph && p.name == pass) return true;

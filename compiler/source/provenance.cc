@@ -16,7 +16,7 @@ Json ShapesJson(const ShapeMap& shapes) {
   return out;
 }
 
-// "h:hn" for each pair that was asked for, "auto" behind them.
+// "h:hn" for each pair that was asked for, "auto" after them.
 Json StatesJson(const CompileOptions& o) {
   Json out = Json::array();
   for (const StatePair& pair : o.states) out.push_back(Json::array({pair.past, pair.present}));

@@ -29,7 +29,8 @@ struct Source {
   std::map<std::string, std::string> values;  ///< DescribeValue of what was bound
 };
 
-/// Arrows 1 to 3 for every entry point. Errors: those of the stages, naming the bucket.
+/// From the model file to a lowered program, for every entry point. Errors: those of the stages,
+/// naming the bucket.
 Result<Source> SourceFromModel(const std::string& model_path, const CompileOptions& options,
                                PassRunner& runner);
 

@@ -17,7 +17,7 @@ class RaceCourse {
                          const std::function<bool()>& out_of_time) {
     for (int round = 0; round < rules_.most_rounds && !Decided(round); ++round) {
       for (size_t k = 0; k < runners_.size(); ++k) {
-        // Another one starts every round: what runs behind a given runner is not always the same.
+        // Another one starts every round: what runs after a given runner is not always the same.
         const size_t r = (k + static_cast<size_t>(round)) % runners_.size();
         if (left_[r]) continue;
         if (out_of_time()) return Finish(false);

@@ -130,7 +130,7 @@ TEST_F(TunerTest, AProblemOfManyStepsIsMeasuredOnce) {
 }
 
 TEST_F(TunerTest, HopelessPredictionsAreNotMeasured) {
-  // 8 rows: the large tile is predicted far behind; two are always measured.
+  // 8 rows: the large tile is predicted to be far slower; two are always measured.
   questions_.clear();
   Ask(Product(2048, 2048, 2048));
   questions_[0].options.push_back(testing::Option(*problems_.back(), "cuda.gemm.tiled_16x32"));

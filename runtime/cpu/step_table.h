@@ -42,16 +42,17 @@ class StepTable {
  public:
   /// Which kernels run.
   struct Kernels {
-    /// The reference kernel of every step's family, whatever the target. A CUDA artifact always does.
+    /// The reference kernel of every step's family, whatever the target. A CUDA artifact always
+    /// does.
     bool reference = false;
     /// A reference kernel reads no packed layout: needed for every packed operand then.
     std::span<const UnpackedInput> unpacked = {};
   };
 
-  /// Resolves every address inside `memory` and the artifact's weights. Both must outlive the table.
-  /// REQUIRES: a verified artifact.
-  /// Errors: kUnsupported for a kernel this build lacks, or a packed operand whose unpacked data a
-  /// reference kernel would need; kResource for scratch memory.
+  /// Resolves every address inside `memory` and the artifact's weights. Both must outlive the
+  /// table. REQUIRES: a verified artifact. Errors: kUnsupported for a kernel this build lacks, or a
+  /// packed operand whose unpacked data a reference kernel would need; kResource for scratch
+  /// memory.
   static Result<StepTable> Build(const schema::Artifact& artifact, const schema::EntryPoint& entry,
                                  const TableMemory& memory, const ParallelContext& parallel,
                                  const Kernels& kernels);
@@ -109,7 +110,7 @@ class StepTable {
   struct ReadyLoop {
     size_t first, last;
     const std::byte* condition;
-    size_t next;  ///< the first loop behind this one and those inside it
+    size_t next;  ///< the first loop after this one and those inside it
   };
   /// Steps [first, last), the first loop among which is `loop` or a later one.
   template <class F>

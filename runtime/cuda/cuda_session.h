@@ -9,7 +9,7 @@
 
 namespace aicf::cuda {
 
-/// Arrow 8 on device `ordinal`: weights and kernels (shared by the program's sessions), arena,
+/// A session on device `ordinal`: weights and kernels (shared by the program's sessions), arena,
 /// staging, and for every entry point a dry run and an instantiated graph. `driver` nullptr: the
 /// process's CUDA driver. Tests pass their own. Errors: kDevice (no driver, no such device, wrong
 /// architecture, a step that faults), kResource (bytes needed and free), kUnsupported (a kernel

@@ -39,7 +39,7 @@ size_t GuardedSteps::LoopBegin(size_t loop) const {
 size_t GuardedSteps::LoopEnd(size_t loop) const {
   return static_cast<size_t>(loops_.end(static_cast<int>(loop)) - entry_->first_step);
 }
-// The first loop behind this one and those inside it.
+// The first loop after this one and those inside it.
 size_t GuardedSteps::LoopAfter(size_t loop) const {
   size_t next = loop + 1;
   while (next < loops_.size() && LoopBegin(next) < LoopEnd(loop)) ++next;

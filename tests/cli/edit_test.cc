@@ -10,7 +10,7 @@
 namespace aicf::testing {
 namespace {
 
-/// Replaces the first `from` behind `after`; fails the test where there is none.
+/// Replaces the first `from` that follows `after`; fails the test where there is none.
 std::string Changed(std::string text, const std::string& after, const std::string& from,
                     const std::string& to) {
   const size_t begin = text.find(after);
@@ -142,7 +142,8 @@ TEST_F(Editing, PolicyByNodeAndByStep) {
   const ToolResult r = Compile({dir_ / "tiny.onnx", "-o", dir_ / "p.aicf", "--policy=step.0=ref"});
   ExpectSuccess(r);
   EXPECT_NE(Kernel(dir_ / "p.aicf", "0"), Kernel(artifact_, "0"));
-  PutFile(dir_ / "policy.txt", "# everything by the oracle\nnode:no#node=fp32\nnode:*=ref  # all\n");
+  PutFile(dir_ / "policy.txt",
+          "# everything by the oracle\nnode:no#node=fp32\nnode:*=ref  # all\n");
   ExpectSuccess(
       Compile({dir_ / "tiny.onnx", "-o", dir_ / "n.aicf", "--policy", dir_ / "policy.txt"}));
   const auto inspected =

@@ -1,5 +1,4 @@
-/// Inputs and outputs that the operating system, or good manners, refuse (faults G3 to G8, I8, I12,
-/// I18).
+/// Inputs and outputs that the operating system, or good manners, refuse.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>

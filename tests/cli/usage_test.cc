@@ -1,4 +1,4 @@
-/// Help, versions, and every way to get the command line wrong (faults G1, G2, G9).
+/// Help, versions, and every way to get the command line wrong.
 #include <gtest/gtest.h>
 
 #include "tests/cli/tiny_models.h"

@@ -1,4 +1,4 @@
-/// Step-by-step verification on a GPU: right device code passes, wrong device code behind right
+/// Step-by-step verification on a GPU: right device code passes, wrong device code under right
 /// hashes is found at its step.
 #include <gtest/gtest.h>
 

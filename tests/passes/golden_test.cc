@@ -79,7 +79,7 @@ Status RunPass(const std::string& name, Program& program, PassContext& context) 
   return Error(Code::kInvalidArgument, "no pass is named ", name);
 }
 
-// Lists the states' two ends behind the other inputs and outputs, where they are before and after
+// Lists the states' two ends after the other inputs and outputs, where they are before and after
 // the pass that takes them out of the lists.
 void ListStatesLast(ir::Lowered& lowered) {
   for (const ir::LoweredState& state : lowered.states) {

@@ -101,7 +101,7 @@ def simplified_norm(c):
 
 
 def activated(c, y, scale):
-    """An optional activation behind a product."""
+    """An optional activation after a product."""
     name = c.choose(["", "Relu", "Sigmoid", "Tanh", "LeakyRelu"])
     alpha = 0.3
     if name:

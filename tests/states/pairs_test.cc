@@ -65,7 +65,7 @@ TEST(StatePairs, WrongOnesAreErrorsThatNameWhatDiffers) {
 }
 
 /// a and b change places in every run; each is the other's next value. y = a - b is computed in
-/// front of both or behind both.
+/// front of both or after both.
 ModelBuilder SwapModel(bool difference_first) {
   ModelBuilder model;
   for (const char* input : {"x", "a", "b"}) model.Input(input, {4});
@@ -110,7 +110,7 @@ TEST(StatePairs, TwoStatesMayChangePlaces) {
       options.states = {{"a", "a_next"}, {"b", "b_next"}};
       const auto compiled = CompileModel(SwapModel(difference_first), options);
       ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
-      // b's maker needs the old a; behind it, nothing needs the old b but a late difference.
+      // b's maker needs the old a; after it, nothing needs the old b but a late difference.
       ExpectCopied(*compiled, "a");
       if (difference_first) {
         EXPECT_EQ(FindUpdate(compiled->decisions, "b")->choice, "made in the state's place");

@@ -22,7 +22,7 @@ size_t CommentIn(const std::string& line) {
   return std::min(at, line.size());
 }
 
-// One clause on a line, with comments behind '#'.
+// One clause on a line, with comments after '#'.
 Status ReadPolicyFile(const std::string& path, Policy* policy) {
   AICF_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
   for (std::string line : Split(text, '\n')) {

@@ -12,7 +12,7 @@
 namespace aicf::tools {
 
 /// Each value is clauses ("gemm=cublaslt,node:head=fp32"), or a file with one on a line and
-/// comments behind '#'. Without a value the policy stays as it is, else it is replaced. Errors:
+/// comments after '#'. Without a value the policy stays as it is, else it is replaced. Errors:
 /// those of Policy::Parse; kIo.
 Status ReadPolicy(const std::vector<std::string>& values, Policy* policy);
 

@@ -33,7 +33,7 @@ std::string GapsText(const std::string& model, const GapReport& report) {
     out += StrCat("    help: ", Escape(gap.help), "\n");
   }
   if (report.unexamined > 0) {
-    out += StrCat("\n", Counted(report.unexamined, "node"), " behind ",
+    out += StrCat("\n", Counted(report.unexamined, "node"), " after ",
                   report.gaps.size() == 1 ? "it" : "these",
                   report.unexamined == 1 ? " was" : " were", " not examined.\n");
   }

@@ -304,7 +304,7 @@ Status CheckFrom(const Raw& raw, const CompileArgs& args) {
     if (pass.stage != Stage::kGraph || std::ranges::count(raw.disable_pass, pass.name) == 0)
       continue;
     return Error(Code::kInvalidArgument, "--disable-pass=", pass.name,
-                 " is about the model's graph; --from starts behind it");
+                 " is about the model's graph; --from starts after it");
   }
   if (args.stop_after == Stage::kGraph) {
     return Status(Code::kInvalidArgument, "--stop-after=graph needs the model, not --from");

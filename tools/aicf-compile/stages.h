@@ -9,8 +9,8 @@
 namespace aicf::tools {
 
 /// Runs no further than needed; edits need the whole plan. Of several entry points, graphs and
-/// lowered programs follow each other behind lines with their names, as in an artifact; plans are
-/// one. `log`: receives the decisions made. REQUIRES: args.stop_after.
+/// lowered programs follow each other, each after a line with its name, as in an artifact; plans
+/// are one. `log`: receives the decisions made. REQUIRES: args.stop_after.
 Result<std::string> StageText(const CompileArgs& args, DecisionLog* log);
 
 /// Compiles the model, or the program of the artifact with --from.

@@ -18,7 +18,7 @@ struct TuneFlags {
   std::string tune;                 ///< --tune: empty: not given; "true", or seconds
   std::string state = "cold";       ///< --tune-state
   bool error_on_miss = false;
-  bool fit_costs = false;  ///< never true behind FitCostsCommand
+  bool fit_costs = false;  ///< never true after FitCostsCommand
 };
 
 void AddTuneFlags(CommandLine& line, TuneFlags& flags);

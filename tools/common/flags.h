@@ -32,7 +32,7 @@ struct CommandLine {
   /// The same for a flag that may repeat.
   CLI::Option* AddList(const std::string& flags, std::vector<std::string>& values,
                        const std::string& text);
-  /// A flag that may have a value, behind '=' only: "true" without one. `text`: "[=VALUE]  what it
+  /// A flag that may have a value, after '=' only: "true" without one. `text`: "[=VALUE]  what it
   /// does".
   CLI::Option* AddSwitch(const std::string& flags, std::string& value, const std::string& text);
   /// --help and --version were answered, or the arguments were read (then `run` is set).

@@ -82,7 +82,7 @@ Status CudaBench::CaptureGraphs() {
 
 Status CudaBench::EnqueueCold(const cuda::Launch& launch) {
   const cuda::Driver& driver = *around_.driver;
-  // It takes longer than what is enqueued behind it, so the device does not wait for the host.
+  // It takes longer than what is enqueued after it, so the device does not wait for the host.
   AICF_CUDA_CHECK(driver, "flushing the cache",
                   driver.MemsetD8Async(around_.flush, static_cast<unsigned char>(1),
                                        around_.flush_bytes, stream_.get()));

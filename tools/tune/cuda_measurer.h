@@ -2,7 +2,7 @@
 ///
 /// A sample is what a program's own launch costs on the device: the runtime's launch object between
 /// two events of a stream that is busy, so the host's time is not in it. From event to event there
-/// is also the start of one kernel behind another, about a microsecond; nothing is subtracted.
+/// is also the start of one kernel after another, about a microsecond; nothing is subtracted.
 ///
 /// Cold (the default): before every sample a buffer of twice the L2 cache is overwritten, so no
 /// operand is cached. Warm: the mean of a captured graph of ten runs, which is what a small model's

@@ -63,7 +63,7 @@ std::string Slice(const NodePair& p) {
   return "";
 }
 
-// What is added behind a padded axis would move.
+// What is added after a padded axis would move.
 std::string Pad(const NodePair& p) {
   const auto large = ResolvePad(p.large_graph, p.large);
   const auto small = ResolvePad(p.small_graph, p.small);

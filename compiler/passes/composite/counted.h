@@ -18,7 +18,7 @@ struct Chosen {
 /// flags: bool [n], n > 0.
 Chosen Choose(Composer& c, ir::ValueId flags);
 
-/// i64 [n]: the positions of the chosen elements, in order; 0 behind them.
+/// i64 [n]: the positions of the chosen elements, in order; 0 after them.
 ir::ValueId ChosenPositions(Composer& c, const Chosen& chosen);
 
 /// Shape and Size of a counted value: numbers of a run. Replaces the node.

@@ -54,7 +54,7 @@ ir::ValueId KeyCache::Updated(Composer& c, ir::ValueId cache, ir::ValueId now) c
     return parts.size() == 1 ? now : c.Concat(std::move(parts), 2);
   }
   const ir::ValueId both = c.Concat({cache, now}, 2);
-  // Where position j comes from: the new rows stand behind the cache in `both`.
+  // Where position j comes from: the new rows follow the cache in `both`.
   const ir::ValueId places = c.Counting(0, {length});
   const ir::ValueId offset = c.Sub(places, fill);
   if (rows == 1) {

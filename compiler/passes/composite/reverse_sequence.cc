@@ -21,7 +21,7 @@ Status ExpandReverseSequence(Composer& c) {
   std::vector<int64_t> swap = AxesFrom(0, shape.rank());
   std::swap(swap[0], swap[1]);
   const ir::ValueId x = batch == 0 ? c.In(0) : c.Transpose(c.In(0), swap);
-  // [B, T]: length - 1 - t inside the sequence, t behind it.
+  // [B, T]: length - 1 - t inside the sequence, t after it.
   const ir::ValueId length = c.Reshape(c.Cast(c.In(1), DType::kI64), {sequences, 1});
   const ir::ValueId at = c.Counting(0, {1, steps});
   const ir::ValueId back = c.Sub(length, c.Counting(1, {1, steps}));

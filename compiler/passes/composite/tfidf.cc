@@ -8,7 +8,7 @@ namespace aicf {
 namespace {
 
 struct Pool {
-  std::vector<int64_t> items;    // the n-grams one behind the other, shorter ones first
+  std::vector<int64_t> items;    // the n-grams one after the other, shorter ones first
   std::vector<int64_t> counts;   // where the n-grams of each length begin in `items`
   std::vector<int64_t> indexes;  // output position of each n-gram
   int64_t width = 0;             // of the output
@@ -123,7 +123,7 @@ Status ExpandTfIdfVectorizer(Composer& c) {
   const ir::ValueId x = c.Reshape(c.Cast(c.In(0), DType::kI64), {rows, shape[shape.rank() - 1]});
   const size_t grams = pool.indexes.size();
   AICF_ASSIGN_OR_RETURN(ir::ValueId counts, Weighed(c, CountAll(c, x, pool, skips), grams));
-  // Positions that no n-gram has read a column of zeros behind the others.
+  // Positions that no n-gram has read a column of zeros after the others.
   std::vector<int64_t> source(static_cast<size_t>(pool.width), static_cast<int64_t>(grams));
   for (size_t g = 0; g < grams; ++g)
     source[static_cast<size_t>(pool.indexes[g])] = static_cast<int64_t>(g);

@@ -60,7 +60,7 @@ std::vector<int64_t> BandEdges(const MelBank& bank) {
   return edges;
 }
 
-// [bins, bands]: a triangle per band, rising to its centre and falling behind it.
+// [bins, bands]: a triangle per band, rising to its centre and falling after it.
 Result<std::vector<double>> Triangles(const MelBank& bank) {
   const std::vector<int64_t> edges = BandEdges(bank);
   std::vector<double> weights(static_cast<size_t>(bank.bins() * bank.bands), 0);

@@ -125,7 +125,7 @@ bool AttentionOperandForms::RepeatsLeading(const Node& node) const {
 }
 
 // What v repeats for the query heads of a group, and the axes that it is broadcast to: an Expand,
-// perhaps with a Reshape behind it that makes one axis of the groups and their shares.
+// perhaps with a Reshape after it that makes one axis of the groups and their shares.
 ValueId AttentionOperandForms::WithoutRepeats(ValueId v, Dims& axes, const HeadAxes& to) const {
   int p = Producer(v);
   Dims repeated = graph_.values[v].shape;

@@ -15,7 +15,7 @@ using ir::Graph;
 using ir::Node;
 using ir::ValueId;
 
-// Nodes looked at behind one softmax: a mask may be the end of a long chain of its own.
+// Nodes looked at before one softmax: a mask may be the end of a long chain of its own.
 constexpr size_t kMaxBehind = 64;
 
 bool Contains(const std::vector<int>& list, int n) {
@@ -169,7 +169,8 @@ std::vector<int> AttentionFinder::NodesBehind(ValueId scores, std::vector<int>& 
   return seen;
 }
 
-// Fills in which of the nodes behind depend on the product. Nothing else may read what they make.
+// Fills in which of the nodes before it depend on the product. Nothing else may read what they
+// make.
 std::string AttentionFinder::FollowScores(AttentionPattern& pattern,
                                           const std::vector<int>& behind) const {
   pattern.scores.clear();

@@ -101,7 +101,7 @@ Result<ir::Tensor> MakeTensor(DType dtype, const Dims& shape, F&& value) {
 struct ChannelOfWeight {
   bool transposed_conv = false;  // [C, M/group, kernel...]
   bool columns = false;          // Gemm without transB: [K, N]
-  int64_t inner = 1;             // elements behind the channel axis
+  int64_t inner = 1;             // elements per step of the channel axis
   int64_t channels = 1;          // along that axis of the weights
   int64_t group_rows = 1;        // transposed: input channels per group
 

@@ -1,5 +1,5 @@
 // MatMul(a * s, b * t) = MatMul(a, b) * (s * t) for scalar constants s and t: exporters scale
-// queries and keys before their product, where each factor costs a pass over an operand; behind the
+// queries and keys before their product, where each factor costs a pass over an operand; after the
 // product it is a factor of its epilogue.
 #include <cmath>
 #include <map>

@@ -1,4 +1,4 @@
-/// Passes on ir::Graph (arrow 2), and the two steps before them that make every shape known.
+/// Passes on ir::Graph, and the two steps before them that make every shape known.
 /// Each pass is one source file here, one row in pass_list.def and one golden test. A pass records
 /// each rewrite in context.decisions with the source nodes' names.
 #pragma once
@@ -51,8 +51,8 @@ Status RecognizeLayerNorm(ir::Graph& graph, PassContext& context);
 Status RecognizeAttention(ir::Graph& graph, PassContext& context);
 /// Scalar constant factors of a MatMul's operands become one factor of its result.
 Status MoveScales(ir::Graph& graph, PassContext& context);
-/// MatMuls of one value with constant matrices, whose results are only viewed or multiplied, become one
-/// MatMul and a Split; so do their constant biases.
+/// MatMuls of one value with constant matrices, whose results are only viewed or multiplied, become
+/// one MatMul and a Split; so do their constant biases.
 Status MergeProducts(ir::Graph& graph, PassContext& context);
 /// Constants of commutative ops go second, so that later matchers see one order.
 Status CanonicalizeOperands(ir::Graph& graph, PassContext& context);

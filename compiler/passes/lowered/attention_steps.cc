@@ -190,7 +190,7 @@ class Splitter {
     Emit(std::move(p), inputs, 1, probabilities);
   }
 
-  // What lies behind the valid keys may be anything, and 0 times NaN is NaN.
+  // What lies after the valid keys may be anything, and 0 times NaN is NaN.
   ValueView Values() {
     const ValueView v = Operand(2);
     if (s_.lengths < 0) return v;

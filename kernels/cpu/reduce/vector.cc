@@ -213,7 +213,7 @@ class Reduction {
   bool last_;
 };
 
-/// A dense tensor of the outputs' shape, behind the partial results in the workspace.
+/// A dense tensor of the outputs' shape, after the partial results in the workspace.
 abi::TensorArg RawTensor(const abi::ArgBlock& args) {
   abi::TensorArg raw = Output(args, 0);
   raw.data = static_cast<double*>(args.workspace) + ReducePartials(*args.problem);
