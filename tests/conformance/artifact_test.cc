@@ -2,8 +2,8 @@
 // bytes, the verifier, the runtime, and a plan for CUDA executed on the CPU.
 #include <gtest/gtest.h>
 
+#include "aicf/aicf.h"
 #include "kernels/abi/kernel.h"
-#include "runtime/test_program.h"
 #include "schema/testing.h"
 #include "tests/conformance/cases.h"
 #include "tests/conformance/compare.h"
