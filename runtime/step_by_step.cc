@@ -8,6 +8,7 @@
 #include "runtime/device_choice.h"
 #include "runtime/guard.h"
 #include "schema/artifact.h"
+#include "schema/loop_walk.h"
 
 namespace aicf {
 namespace {
@@ -18,7 +19,12 @@ class Walk {
        const std::function<Status(const StepVisit&)>& visit)
       : steps_(steps), program_(program), entry_(entry), visit_(visit), trips_(entry.step_count) {}
 
-  Status Run() { return Range(entry_.first_step, entry_.first_step + entry_.step_count, 0); }
+  Status Run() {
+    return schema::WalkSteps(
+        entry_.loops, entry_.first_step, entry_.first_step + entry_.step_count,
+        [this](uint32_t step) { return Visit(step); },
+        [this](const schema::Loop& loop) { return IsSet(loop.condition); });
+  }
 
  private:
   Result<bool> IsSet(uint32_t buffer) {
@@ -35,26 +41,6 @@ class Walk {
       if (!visit.runs) break;
     }
     return visit_(visit);
-  }
-
-  /// Steps [first, last), the first loop among which is `loop` or a later one.
-  Status Range(uint32_t first, uint32_t last, size_t loop) {
-    for (uint32_t i = first; i < last;) {
-      if (loop == entry_.loops.size() || entry_.loops[loop].first_step != i) {
-        AICF_RETURN_IF_ERROR(Visit(i++));
-        continue;
-      }
-      const schema::Loop& repeated = entry_.loops[loop];
-      const uint32_t end = repeated.first_step + repeated.step_count;
-      while (true) {
-        AICF_ASSIGN_OR_RETURN(const bool again, IsSet(repeated.condition));
-        if (!again) break;
-        AICF_RETURN_IF_ERROR(Range(i, end, loop + 1));
-      }
-      i = end;
-      while (loop < entry_.loops.size() && entry_.loops[loop].first_step < end) ++loop;
-    }
-    return OkStatus();
   }
 
   StepByStep& steps_;

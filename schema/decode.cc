@@ -142,8 +142,8 @@ abi::View DecodeView(Decoder& d, const fb::View& v) {
 // The attribute struct of a family, default-initialised.
 abi::Attrs EmptyAttrs(abi::Family family) {
   switch (family) {
-#define AICF_FAMILY(id, text, attrs, core) \
-  case abi::Family::id:                    \
+#define AICF_FAMILY(id, text, attrs, core, slots) \
+  case abi::Family::id:                           \
     return abi::attrs{};
 #include "kernels/abi/family.def"
 #undef AICF_FAMILY

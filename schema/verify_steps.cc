@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/scanner.h"
+#include "kernels/abi/packing.h"
 #include "schema/verify.h"
 #include "schema/verify_internal.h"
 
@@ -103,8 +104,7 @@ Status CheckOperands(const Program& p, const Step& s, const abi::KernelInfo& ker
   AICF_RETURN_IF_ERROR(CheckOperandCounts(p, s));
   uint32_t packed_mask = 0;
   for (size_t k = 0; k < s.inputs.size(); ++k) {
-    const uint64_t packed =
-        kernel.packed_bytes == nullptr ? 0 : kernel.packed_bytes(s.problem, static_cast<int>(k));
+    const uint64_t packed = abi::PackedBytes(kernel, s.problem, k);
     if (packed == 0) {
       AICF_RETURN_IF_ERROR(CheckView(p, "input", k, s.inputs[k], s.problem.inputs[k],
                                      s.problem.family == abi::Family::kCopy));

@@ -153,7 +153,7 @@ class SourceWriter {
   bool WalksLines() const { return p_.family == Family::kTopK || p_.family == Family::kScan; }
 
   void Prologue() {
-    if (p_.family != Family::kReduce && p_.family != Family::kNormalize && !WalksLines()) return;
+    if (!abi::HasPrologue(p_.family) && !WalksLines()) return;
     for (int k = 0; k < p_.core_inputs; ++k) {
       out_ += AccessStruct(StrCat("Core", k), p_.inputs[static_cast<size_t>(k)], spaces_.domain);
     }

@@ -32,13 +32,6 @@ std::vector<Uses> CountUses(const schema::Program& program) {
   return uses;
 }
 
-uint32_t Root(const schema::Program& program, uint32_t buffer) {
-  while (program.buffers[buffer].storage == schema::Storage::kAlias) {
-    buffer = program.buffers[buffer].alias_of;
-  }
-  return buffer;
-}
-
 // Why outputs[0] of the step cannot take the bytes of input k; empty when it can.
 std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses,
                    const schema::LoopTree& loops, size_t s, size_t k) {
@@ -62,10 +55,10 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
     return StrCat("kernel ", step.kernel, " does not allow operand ", k, " in place");
   }
   for (const schema::Guard& g : step.guards) {
-    if (Root(program, g.buffer) == Root(program, in)) return "it guards the step";
+    if (RootOf(program, g.buffer) == RootOf(program, in)) return "it guards the step";
   }
   for (size_t j = 0; j < step.inputs.size(); ++j) {
-    if (j == k || Root(program, step.inputs[j]) != Root(program, in)) continue;
+    if (j == k || RootOf(program, step.inputs[j]) != RootOf(program, in)) continue;
     return "another operand reads the same bytes";
   }
   return "";

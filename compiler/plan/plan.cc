@@ -12,6 +12,7 @@
 #include "compiler/plan/state_updates.h"
 #include "compiler/plan/weights.h"
 #include "compiler/select/choose.h"
+#include "kernels/abi/packing.h"
 
 namespace aicf {
 namespace {
@@ -73,17 +74,16 @@ class PlanBuilder {
       step.library_version = chosen_[s].algorithm.library_version;
       step.workspace_bytes = chosen_[s].algorithm.workspace_bytes;
     }
-    if (kernel.packed_bytes != nullptr) PackInputs(kernel, step);
+    PackInputs(kernel, step);
     program_.steps.push_back(std::move(step));
   }
 
   void PackInputs(const abi::KernelInfo& kernel, schema::Step& step) {
     for (size_t k = 0; k < step.inputs.size(); ++k) {
-      const uint64_t bytes = kernel.packed_bytes(step.problem, static_cast<int>(k));
+      const uint64_t bytes = abi::PackedBytes(kernel, step.problem, k);
       if (bytes == 0) continue;
-      std::vector<std::byte> packed(bytes);
-      kernel.pack(step.problem, static_cast<int>(k), data_[step.inputs[k]].bytes().data(),
-                  packed.data());
+      std::vector<std::byte> packed =
+          abi::PackedInput(kernel, step.problem, k, data_[step.inputs[k]].bytes().data());
       schema::Buffer buffer = program_.buffers[step.inputs[k]];
       buffer.name = StrCat(buffer.name, " packed for ", kernel.key, " #", program_.steps.size());
       buffer.dtype = DType::kU8;

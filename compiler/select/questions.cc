@@ -2,6 +2,7 @@
 
 #include "compiler/costs/cached_costs.h"
 #include "compiler/select/choose.h"
+#include "kernels/abi/packing.h"
 
 namespace aicf {
 namespace {
@@ -13,9 +14,8 @@ bool RunsOn(const abi::KernelInfo& kernel, const abi::DeviceSpec& device) {
 // A kernel with its own weight layout needs the weights at compile time.
 std::string RefusePacking(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
                           const ir::LoweredStep& step) {
-  if (kernel.packed_bytes == nullptr) return "";
   for (size_t i = 0; i < step.inputs.size(); ++i) {
-    if (kernel.packed_bytes(step.problem, static_cast<int>(i)) == 0) continue;
+    if (abi::PackedBytes(kernel, step.problem, i) == 0) continue;
     const ir::LoweredBuffer& buffer = lowered.buffers[step.inputs[i]];
     if (!buffer.constant.has_data()) {
       return StrCat("packs operand ", i, " ('", buffer.name,

@@ -4,6 +4,7 @@
 #include "compiler/plan/memory.h"
 #include "compiler/plan/weights.h"
 #include "compiler/tune/bench_data.h"
+#include "kernels/abi/packing.h"
 
 namespace aicf::tune {
 namespace {
@@ -72,7 +73,7 @@ class BenchBuilder {
       step.library_version = k.algorithm->library_version;
       step.workspace_bytes = k.algorithm->workspace_bytes;
     }
-    if (kernel.packed_bytes != nullptr) PackInputs(kernel, step);
+    PackInputs(kernel, step);
     if (kernel.backend == abi::Backend::kCuda) {
       step.symbol = abi::InstanceSymbol(kernel.key, problem_, variant);
     }
@@ -82,11 +83,10 @@ class BenchBuilder {
 
   void PackInputs(const abi::KernelInfo& kernel, schema::Step& step) {
     for (size_t i = 0; i < step.inputs.size(); ++i) {
-      const int input = static_cast<int>(i);
-      const uint64_t bytes = kernel.packed_bytes(problem_, input);
+      const uint64_t bytes = abi::PackedBytes(kernel, problem_, i);
       if (bytes == 0) continue;
-      std::vector<std::byte> packed(bytes);
-      kernel.pack(problem_, input, BenchData(problem_, input).data(), packed.data());
+      const std::vector<std::byte> packed =
+          abi::PackedInput(kernel, problem_, i, BenchData(problem_, static_cast<int>(i)).data());
       step.inputs[i] = Add(DType::kU8, static_cast<int64_t>(bytes), schema::Role::kConstant);
       schema::Buffer& buffer = program_.buffers.back();
       buffer.storage = schema::Storage::kWeights;

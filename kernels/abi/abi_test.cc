@@ -120,67 +120,45 @@ TEST(Problem, TextParsesBackAndNamesTheInstance) {
   EXPECT_NE(symbol, InstanceSymbol("cuda.conv.direct", p, v));
 }
 
+// Gives every field a value that is not its default, whatever the struct.
+struct Fill {
+  void operator()(const char*, int64_t& v) { v = -7; }
+  void operator()(const char*, double& v) { v = -1.0 / 3; }
+  void operator()(const char*, bool& v) { v = !v; }
+  void operator()(const char*, Dims& v) { v = {1, 2}; }
+  void operator()(const char*, std::vector<Dims>& v) { v = {{1, 2}, {}}; }
+  void operator()(const char*, std::vector<double>& v) { v = {1, 2.5}; }
+  template <class E>
+  void operator()(const char*, E& v) {
+    static_assert(std::is_enum_v<E>);
+    v = static_cast<E>(v == static_cast<E>(1) ? 0 : 1);
+  }
+};
+
 TEST(Problem, EveryFamilysAttributesParseBack) {
-  for (int f = 0; f < kFamilyCount; ++f) {
+  const std::vector<Attrs> all = {
+#define AICF_FAMILY(id, text, attrs, core, slots) attrs{},
+#include "kernels/abi/family.def"
+#undef AICF_FAMILY
+  };
+  ASSERT_EQ(all.size(), static_cast<size_t>(kFamilyCount));
+  for (size_t f = 0; f < all.size(); ++f) {
     Problem p;
     p.family = static_cast<Family>(f);
-    switch (p.family) {
-      case Family::kCopy:
-        p.attrs = CopyAttrs{{Dims{1, 2}, Dims{}}, true, -0.5};
-        break;
-      case Family::kReduce:
-        p.attrs = ReduceAttrs{ReduceKind::kArgMax, {1}, true};
-        break;
-      case Family::kNormalize:
-        p.attrs = NormalizeAttrs{NormalizeKind::kLayerNorm, {1, 2}, 1e-5};
-        break;
-      case Family::kResize:
-        p.attrs = ResizeAttrs{.scales = {1, 2.5}};
-        break;
-      case Family::kPool:
-        p.attrs = PoolAttrs{PoolKind::kLp, {2}, {1}, {1}, {0}, {1}, true, 3};
-        break;
-      case Family::kTopK:
-        p.attrs = TopKAttrs{1, 5, false};
-        break;
-      case Family::kGather:
-        p.attrs = GatherAttrs{3, GatherKind::kPoints, 1};
-        break;
-      case Family::kScatter:
-        p.attrs = ScatterAttrs{ScatterKind::kPoints, ScatterReduction::kMul, 2};
-        break;
-      case Family::kScan:
-        p.attrs = ScanAttrs{ScanKind::kProd, 1, true, true};
-        break;
-      case Family::kSample:
-        p.attrs = SampleAttrs{ResizeMode::kCubic, SamplePadding::kReflection, true};
-        break;
-      case Family::kRoi:
-        p.attrs = RoiAttrs{RoiKind::kPoolMax, 0.25, 2, false};
-        break;
-      case Family::kNms:
-        p.attrs = NmsAttrs{true};
-        break;
-      case Family::kRecurrent:
-        p.attrs = RecurrentAttrs{CellKind::kGru, Direction::kReverse,
-                                 {0, 1},         {0.5, 1},
-                                 {0, 2},         3.5,
-                                 true,           false,
-                                 false,          true};
-        break;
-      case Family::kConv:
-        p = SomeConv();
-        break;
-      case Family::kGemm:
-        p.attrs = GemmAttrs{};
-        break;
-      case Family::kElementwise:
-        p.attrs = ElementwiseAttrs{};
-        break;
-      case Family::kAttention:
-        p.attrs = AttentionAttrs{0.125, true, true, RowOrigin::kLastKeys, -2, 7, 0};
-        break;
-    }
+    p.attrs = all[f];
+    const std::string plain = ToString(p);
+    bool has_fields = false;
+    std::visit(
+        [&](auto& attrs) {
+          attrs.Visit([&](const char* name, auto& field) {
+            has_fields = true;
+            const std::string before = ToString(p);
+            Fill()(name, field);
+            EXPECT_NE(ToString(p), before) << name << " is not in the text";
+          });
+        },
+        p.attrs);
+    EXPECT_EQ(ToString(p) != plain, has_fields);
     const Result<Problem> back = ParseProblem(ToString(p));
     ASSERT_TRUE(back.ok()) << back.status().ToString();
     EXPECT_EQ(ToString(*back), ToString(p));

@@ -346,8 +346,19 @@ struct AttentionAttrs {
   }
 };
 
-using Attrs = std::variant<ElementwiseAttrs, CopyAttrs, ReduceAttrs, GemmAttrs, ConvAttrs, PoolAttrs,
-                           NormalizeAttrs, GatherAttrs, ResizeAttrs, TopKAttrs, ScatterAttrs, ScanAttrs,
-                           SampleAttrs, RoiAttrs, NmsAttrs, RecurrentAttrs, AttentionAttrs>;
+namespace internal {
+/// The list of family.def starts with a comma, hence the first.
+template <class First, class... Rest>
+struct VariantOf {
+  using Type = std::variant<Rest...>;
+};
+}  // namespace internal
+
+/// The attributes of a step: one alternative per row of family.def, in its order.
+using Attrs = internal::VariantOf<void
+#define AICF_FAMILY(id, text, attrs, core, slots) , attrs
+#include "kernels/abi/family.def"
+#undef AICF_FAMILY
+                                  >::Type;
 
 }  // namespace aicf::abi

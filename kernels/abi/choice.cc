@@ -15,8 +15,8 @@ void Add(Rows& rows, std::span<const ChoiceRow> more) {
 const Rows& AllRows() {
   static const Rows rows = [] {
     Rows all;
-#define AICF_FAMILY(id, text, attrs, core) \
-  Add(all, CpuChoices<Family::id>());      \
+#define AICF_FAMILY(id, text, attrs, core, slots) \
+  Add(all, CpuChoices<Family::id>());             \
   Add(all, CudaChoices<Family::id>());
 #include "kernels/abi/family.def"
 #undef AICF_FAMILY

@@ -21,7 +21,7 @@ struct Candidate {
   std::string row = {};
 };
 
-/// How a kernel's candidates are listed; a family's choose.cc has one row per kernel.
+/// How a kernel's candidates are listed: one row per kernel.
 struct ChoiceRow {
   std::string_view key;
   /// In order of preference: ties of cost go to the earlier one. Empty where no parameters that the
@@ -30,7 +30,7 @@ struct ChoiceRow {
   std::vector<Candidate> (*candidates)(const Problem&, const DeviceSpec&);
 };
 
-/// Specialised in kernels/{cpu,cuda}/<family>/choose.cc.
+/// Made from the family's rows (kernels/{cpu,cuda}/common/choose.cc.in).
 template <Family F>
 std::span<const ChoiceRow> CpuChoices();
 template <Family F>

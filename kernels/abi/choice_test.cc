@@ -15,7 +15,7 @@ void AddKeys(std::multiset<std::string_view>& keys) {
 
 TEST(Choice, EveryKernelHasOneRow) {
   std::multiset<std::string_view> rows;
-#define AICF_FAMILY(id, text, attrs, core) AddKeys<Family::id>(rows);
+#define AICF_FAMILY(id, text, attrs, core, slots) AddKeys<Family::id>(rows);
 #include "kernels/abi/family.def"
 #undef AICF_FAMILY
   size_t kernels = 0;

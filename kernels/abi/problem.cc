@@ -7,36 +7,35 @@
 namespace aicf::abi {
 namespace {
 
-constexpr std::string_view kFamilyNames[] = {
-#define AICF_FAMILY(id, text, attrs, core) text,
+struct FamilyFacts {
+  std::string_view name;
+  int core;
+  uint8_t slots;
+};
+
+// Derived, so that the rows can name the bits of ExprSlots plainly.
+struct FamilyTable : ExprSlots {
+  static constexpr FamilyFacts kRows[] = {
+#define AICF_FAMILY(id, text, attrs, core, slots) {text, core, slots},
 #include "kernels/abi/family.def"
 #undef AICF_FAMILY
+  };
 };
+
+const FamilyFacts& FactsOf(Family family) {
+  return FamilyTable::kRows[static_cast<size_t>(family)];
+}
+bool Has(Family family, uint8_t slot) { return (FactsOf(family).slots & slot) != 0; }
 
 constexpr std::string_view kMathNames[] = {"fp32", "tf32", "fp16", "bf16", "fp8"};
 
 }  // namespace
 
-std::string_view FamilyName(Family family) { return kFamilyNames[static_cast<int>(family)]; }
-
-bool HasEpilogue(Family family) {
-  switch (family) {
-    case Family::kCopy:
-    case Family::kTopK:
-    case Family::kScatter:
-    case Family::kScan:
-    case Family::kSample:
-    case Family::kRoi:
-    case Family::kNms:
-    case Family::kRecurrent:
-    case Family::kAttention:
-      return false;
-    default:
-      return true;
-  }
-}
-
-bool HasScore(Family family) { return family == Family::kAttention; }
+std::string_view FamilyName(Family family) { return FactsOf(family).name; }
+int CoreInputs(Family family) { return FactsOf(family).core; }
+bool HasPrologue(Family family) { return Has(family, ExprSlots::kPrologue); }
+bool HasEpilogue(Family family) { return Has(family, ExprSlots::kEpilogue); }
+bool HasScore(Family family) { return Has(family, ExprSlots::kScore); }
 
 std::string_view MathModeName(MathMode mode) { return kMathNames[static_cast<int>(mode)]; }
 
@@ -93,9 +92,7 @@ Result<Extent> ExtentOf(const View& view) {
 }
 
 const Dims& DomainOf(const Problem& problem) {
-  const bool reads_domain =
-      problem.family == Family::kReduce || problem.family == Family::kNormalize;
-  return reads_domain ? problem.inputs[0].shape : problem.outputs[0].shape;
+  return HasPrologue(problem.family) ? problem.inputs[0].shape : problem.outputs[0].shape;
 }
 
 namespace {
@@ -140,8 +137,7 @@ double CoreFlops(const Problem& p) {
     case Family::kAttention: {
       // Both products, and some operations of the softmax beside the score expression.
       const AttentionShape s = AttentionShapeOf(p);
-      return ScoreCount(p) *
-             (2 * static_cast<double>(s.head + s.value_head) + 12 + Flops(p.score));
+      return ScoreCount(p) * (2 * static_cast<double>(s.head + s.value_head) + 12 + Flops(p.score));
     }
     default:
       return 0;
@@ -175,7 +171,8 @@ double ByteCount(const Problem& p) {
   if (p.family == Family::kAttention && p.as<AttentionAttrs>().pages) {
     // Of the pools, at most the pages that the table can name are read.
     const auto pool = static_cast<double>(p.inputs[1].shape[0]);
-    const double named = DomainCount(p.inputs[static_cast<size_t>(AttentionShapeOf(p).table)].shape);
+    const double named =
+        DomainCount(p.inputs[static_cast<size_t>(AttentionShapeOf(p).table)].shape);
     const double unread = pool > named ? 1 - named / pool : 0;
     bytes -= unread * (DistinctBytes(p.inputs[1]) + DistinctBytes(p.inputs[2]));
   }

@@ -6,8 +6,8 @@
 /// Operands: inputs[0 .. core_inputs) are the core operands of the family (family.def); inputs
 /// after them are epilogue extras. Expressions see:
 ///   - elementwise: epilogue input k = inputs[k]; core_inputs == inputs.size(); prologue empty.
-///   - reduce, normalize: prologue input k = inputs[k], k < core_inputs. Empty prologue =
-///   inputs[0].
+///   - those with a prologue (HasPrologue): prologue input k = inputs[k], k < core_inputs. Empty
+///     prologue = inputs[0].
 ///   - all with an epilogue: epilogue input 0 = the family's raw result (f32 for float data),
 ///     input k = inputs[core_inputs + k - 1]. Empty epilogue = the raw result.
 ///   - attention: score input 0 = the scaled product, input k = inputs[core_inputs + k - 1], on the
@@ -33,7 +33,7 @@
 namespace aicf::abi {
 
 enum class Family : uint8_t {
-#define AICF_FAMILY(id, text, attrs, core) id,
+#define AICF_FAMILY(id, text, attrs, core, slots) id,
 #include "kernels/abi/family.def"
 #undef AICF_FAMILY
 };
@@ -41,11 +41,29 @@ enum class Family : uint8_t {
 inline constexpr int kFamilyCount = std::variant_size_v<Attrs>;
 inline bool IsValid(Family f) { return static_cast<int>(f) < kFamilyCount; }
 std::string_view FamilyName(Family family);
+
+/// The family of that name at compile time, e.g. FamilyNamed("conv"). There must be one.
+consteval Family FamilyNamed(std::string_view name) {
+#define AICF_FAMILY(id, text, attrs, core, slots) \
+  if (name == text) return Family::id;
+#include "kernels/abi/family.def"
+#undef AICF_FAMILY
+  throw "no family has that name";
+}
+
+/// Expressions that a family applies: a set of bits, of family.def.
+struct ExprSlots {
+  static constexpr uint8_t kNone = 0, kPrologue = 1, kEpilogue = 2, kScore = 4;
+};
+/// True for families that read their core operands, all of one shape, through a prologue.
+bool HasPrologue(Family family);
 /// False for families whose outputs are stored as the family defines them: no expression is
 /// applied, and outputs may differ in shape.
 bool HasEpilogue(Family family);
 /// True for families with a score expression.
 bool HasScore(Family family);
+/// Operands with a fixed meaning; -1: any number.
+int CoreInputs(Family family);
 
 /// How the products of gemm and conv are formed. Sums of floats accumulate in f32 in every mode,
 /// those of integers below 32 bits in i32.
@@ -97,8 +115,8 @@ struct Problem {
   }
 };
 
-/// Iteration domain on which prologue (reduce, normalize: the shape of the core operands) or
-/// otherwise the outputs are computed.
+/// Iteration domain on which the prologue (the shape of the core operands) or, without one, the
+/// outputs are computed.
 const Dims& DomainOf(const Problem& problem);
 
 /// Checks a problem from first principles: operand counts, dtypes, ranks, shapes against

@@ -25,13 +25,9 @@ struct AttrPrinter {
     Field(name, text + "}");
   }
   template <class E>
-    requires std::is_enum_v<E>
-  void operator()(std::string_view name, E v) {
-    Field(name, std::to_string(static_cast<int>(v)));
-  }
-  void Field(std::string_view name, std::string_view text) {
-    out += StrCat(" ", name, "=", text);
-  }
+  requires std::is_enum_v<E>
+  void operator()(std::string_view name, E v) { Field(name, std::to_string(static_cast<int>(v))); }
+  void Field(std::string_view name, std::string_view text) { out += StrCat(" ", name, "=", text); }
 };
 
 struct AttrParser {
@@ -61,8 +57,7 @@ struct AttrParser {
     return OkStatus();
   }
   template <class E>
-    requires std::is_enum_v<E>
-  Status Read(E& v) {
+  requires std::is_enum_v<E> Status Read(E& v) {
     int64_t i = 0;
     AICF_RETURN_IF_ERROR(Read(i));
     if (i < 0 || i >= static_cast<int64_t>(E::kCount)) return in.Fail("a smaller enum value");
@@ -119,8 +114,8 @@ Result<std::vector<View>> ParseViews(Scanner& in) {
 
 Result<Attrs> EmptyAttrs(Family family) {
   switch (family) {
-#define AICF_FAMILY(id, text, attrs, core) \
-  case Family::id:                         \
+#define AICF_FAMILY(id, text, attrs, core, slots) \
+  case Family::id:                                \
     return Attrs(attrs{});
 #include "kernels/abi/family.def"
 #undef AICF_FAMILY
@@ -142,9 +137,9 @@ std::string ToString(const Problem& p) {
   AttrPrinter attrs;
   std::visit([&](const auto& a) { const_cast<std::remove_cvref_t<decltype(a)>&>(a).Visit(attrs); },
              p.attrs);
-  return StrCat(FamilyName(p.family), " math=", MathModeName(p.math), attrs.out, " core=",
-                p.core_inputs, " in", ToText(p.inputs), " out", ToText(p.outputs), " pro ",
-                ToString(p.prologue), " epi ", ToString(p.epilogue),
+  return StrCat(FamilyName(p.family), " math=", MathModeName(p.math), attrs.out,
+                " core=", p.core_inputs, " in", ToText(p.inputs), " out", ToText(p.outputs),
+                " pro ", ToString(p.prologue), " epi ", ToString(p.epilogue),
                 HasScore(p.family) ? " score " + ToString(p.score) : "");
 }
 

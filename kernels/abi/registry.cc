@@ -16,7 +16,7 @@ std::vector<KernelInfo> Join() {
 
 const std::array<std::vector<KernelInfo>, kFamilyCount>& Tables() {
   static const std::array<std::vector<KernelInfo>, kFamilyCount> tables = {
-#define AICF_FAMILY(id, text, attrs, core) Join<Family::id>(),
+#define AICF_FAMILY(id, text, attrs, core, slots) Join<Family::id>(),
 #include "kernels/abi/family.def"
 #undef AICF_FAMILY
   };

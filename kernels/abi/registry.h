@@ -1,5 +1,7 @@
-/// How a family's variants reach the registry: each kernels/{cpu,cuda}/<family>/info.cc specialises its
-/// template; kernels/abi/registry.cc concatenates them in family order. A new variant is one row there.
+/// How a family's variants reach the registry. Its CPU rows are in kernels/cpu/<family>/list.inc,
+/// its CUDA rows are the host classes that kernels/cuda/<family>/hosts.h lists;
+/// kernels/{cpu,cuda}/common/info.cc.in makes these tables from them, and kernels/abi/registry.cc
+/// concatenates them in family order.
 #pragma once
 
 #include <span>

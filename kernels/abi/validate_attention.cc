@@ -121,7 +121,8 @@ Status CheckScore(const Problem& p, const AttentionShape& s) {
 
 }  // namespace
 
-Status CheckAttention(const Problem& p) {
+template <>
+Status CheckRules<Family::kAttention>(const Problem& p) {
   const auto& a = p.as<AttentionAttrs>();
   AICF_RETURN_IF_ERROR(CheckAttributes(p, a));
   AICF_RETURN_IF_ERROR(CheckCounts(p, a));

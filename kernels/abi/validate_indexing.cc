@@ -58,7 +58,8 @@ Result<Dims> PointsShape(const Problem& p, int64_t batch) {
 
 }  // namespace
 
-Status CheckGather(const Problem& p) {
+template <>
+Status CheckRules<Family::kGather>(const Problem& p) {
   const auto& a = p.as<GatherAttrs>();
   AICF_RETURN_IF_ERROR(CheckIndices(p, p.inputs[1]));
   if (a.kind == GatherKind::kPoints) {
@@ -72,7 +73,8 @@ Status CheckGather(const Problem& p) {
   return CheckSameShape(p, p.outputs[0], p.inputs[1].shape, "the output");
 }
 
-Status CheckScatter(const Problem& p) {
+template <>
+Status CheckRules<Family::kScatter>(const Problem& p) {
   const auto& a = p.as<ScatterAttrs>();
   if (a.kind >= ScatterKind::kCount || a.reduction >= ScatterReduction::kCount) {
     return Bad(p, "unknown kind");
@@ -91,7 +93,8 @@ Status CheckScatter(const Problem& p) {
   return CheckSameShape(p, p.inputs[2], p.inputs[1].shape, "updates");
 }
 
-Status CheckScan(const Problem& p) {
+template <>
+Status CheckRules<Family::kScan>(const Problem& p) {
   const auto& a = p.as<ScanAttrs>();
   if (a.kind >= ScanKind::kCount) return Bad(p, "unknown kind");
   AICF_RETURN_IF_ERROR(CheckAxis(p, a.axis, p.inputs[0].shape.rank()));
@@ -99,7 +102,8 @@ Status CheckScan(const Problem& p) {
   return CheckSameShape(p, p.outputs[0], p.inputs[0].shape, "the output");
 }
 
-Status CheckSample(const Problem& p) {
+template <>
+Status CheckRules<Family::kSample>(const Problem& p) {
   const auto& a = p.as<SampleAttrs>();
   const Dims &x = p.inputs[0].shape, &grid = p.inputs[1].shape;
   const int spatial = x.rank() - 2;
@@ -118,7 +122,8 @@ Status CheckSample(const Problem& p) {
   return CheckSameShape(p, p.outputs[0], out, "the output");
 }
 
-Status CheckRoi(const Problem& p) {
+template <>
+Status CheckRules<Family::kRoi>(const Problem& p) {
   const auto& a = p.as<RoiAttrs>();
   const Dims &x = p.inputs[0].shape, &boxes = p.inputs[1].shape, &y = p.outputs[0].shape;
   if (a.kind >= RoiKind::kCount) return Bad(p, "unknown kind");
@@ -136,7 +141,8 @@ Status CheckRoi(const Problem& p) {
   return OkStatus();
 }
 
-Status CheckNms(const Problem& p) {
+template <>
+Status CheckRules<Family::kNms>(const Problem& p) {
   const Dims &boxes = p.inputs[0].shape, &scores = p.inputs[1].shape;
   if (p.outputs.size() != 2) return Bad(p, "needs two outputs");
   if (boxes.rank() != 3 || scores.rank() != 3 || boxes[0] != scores[0] || boxes[2] != 4 ||

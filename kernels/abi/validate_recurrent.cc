@@ -4,9 +4,7 @@
 namespace aicf::abi {
 namespace {
 
-int GatesOf(CellKind cell) {
-  return cell == CellKind::kRnn ? 1 : cell == CellKind::kGru ? 3 : 4;
-}
+int GatesOf(CellKind cell) { return cell == CellKind::kRnn ? 1 : cell == CellKind::kGru ? 3 : 4; }
 
 Status CheckActivations(const Problem& p, int64_t directions) {
   const auto& a = p.as<RecurrentAttrs>();
@@ -26,7 +24,8 @@ Status CheckActivations(const Problem& p, int64_t directions) {
 
 }  // namespace
 
-Status CheckRecurrent(const Problem& p) {
+template <>
+Status CheckRules<Family::kRecurrent>(const Problem& p) {
   const auto& a = p.as<RecurrentAttrs>();
   if (a.cell >= CellKind::kCount || a.direction >= Direction::kCount) return Bad(p, "unknown kind");
   if (!(a.clip >= 0)) return Bad(p, "clip ", a.clip);
@@ -35,8 +34,8 @@ Status CheckRecurrent(const Problem& p) {
   const int64_t directions = a.direction == Direction::kBidirectional ? 2 : 1;
   AICF_RETURN_IF_ERROR(CheckActivations(p, directions));
   const bool bias = a.cell == CellKind::kGru && a.linear_before_reset;
-  const size_t inputs = 3 + (lstm ? 1 : 0) + (a.peepholes ? 1 : 0) + (bias ? 1 : 0) +
-                        (a.lengths ? 1 : 0);
+  const size_t inputs =
+      3 + (lstm ? 1 : 0) + (a.peepholes ? 1 : 0) + (bias ? 1 : 0) + (a.lengths ? 1 : 0);
   if (p.inputs.size() != inputs || p.core_inputs != static_cast<int>(inputs)) {
     return Bad(p, p.inputs.size(), " operands, expected ", inputs);
   }

@@ -1,5 +1,5 @@
-/// Rules of single families, shared by the files that make up ValidateProblem. Every function returns
-/// kBadArtifact with the family and the rule that is broken.
+/// Rules of single families, shared by the files that make up ValidateProblem. Every function
+/// returns kBadArtifact with the family and the rule that is broken.
 #pragma once
 
 #include <string_view>
@@ -19,13 +19,9 @@ inline Status CheckSameShape(const Problem& p, const View& v, const Dims& shape,
   return Bad(p, what, " has shape ", ToString(v.shape), ", expected ", ToString(shape));
 }
 
-Status CheckGather(const Problem& p);
-Status CheckScatter(const Problem& p);
-Status CheckScan(const Problem& p);
-Status CheckSample(const Problem& p);
-Status CheckRoi(const Problem& p);
-Status CheckNms(const Problem& p);
-Status CheckRecurrent(const Problem& p);
-Status CheckAttention(const Problem& p);
+/// What ValidateProblem asks of a step of the family beyond what holds of every step. Specialised,
+/// once per row of family.def, in a file validate_*.cc.
+template <Family F>
+Status CheckRules(const Problem& p);
 
 }  // namespace aicf::abi

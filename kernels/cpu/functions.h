@@ -8,9 +8,14 @@
 
 namespace aicf::cpu {
 
-/// Specialised in kernels/cpu/<family>/functions.cc; nullptr for an unknown key.
+/// Made from the family's rows (kernels/cpu/common/functions.cc.in); nullptr for an unknown key.
 template <abi::Family F>
 abi::CpuKernelFn FunctionOf(std::string_view key);
+
+/// The reference kernel of a family that has no other CPU kernel, and therefore no list.inc:
+/// specialised in kernels/cpu/<family>/ref.cc.
+template <abi::Family F>
+void Reference(const abi::ArgBlock& args);
 
 /// Every "cpu.*" key has a function (a test enumerates them); nullptr for any other key.
 abi::CpuKernelFn FindFunction(std::string_view key);
@@ -22,8 +27,8 @@ void FillTensors(const abi::Problem& problem, void* const* buffers, abi::TensorA
 /// A parallel_for that runs everything on the calling thread.
 void SerialFor(void* stream, int64_t count, void (*fn)(void* context, int64_t i), void* context);
 
-/// One call on the calling thread: fills the block and runs `key`. For tests, folding and references.
-/// Allocates the workspace. REQUIRES: key names a cpu kernel that supports the problem.
+/// One call on the calling thread: fills the block and runs `key`. For tests, folding and
+/// references. Allocates the workspace. REQUIRES: key names a cpu kernel that supports the problem.
 void RunSerial(std::string_view key, const abi::Problem& problem, void* const* buffers);
 
 }  // namespace aicf::cpu

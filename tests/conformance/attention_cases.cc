@@ -95,7 +95,8 @@ void CaseMaker::Score(const Dims& domain, DType raw) {
   p_.score = b.Finish({s});
 }
 
-void CaseMaker::Attention() {
+template <>
+void CaseMaker::Fresh<abi::Family::kAttention>() {
   const AttentionAttrs a = RandomAttributes(random_);
   const Sizes s = RandomSizes(random_, a);
   p_.attrs = a;

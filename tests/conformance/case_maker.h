@@ -26,6 +26,11 @@ class CaseMaker {
  private:
   using View = abi::View;
 
+  /// Makes a case of the family: attributes, operands, data, tolerance. Specialised, once per row
+  /// of family.def, in a file *_cases.cc.
+  template <abi::Family F>
+  void Fresh();
+
   View In(DType dtype, const Dims& shape, bool repeat = true);
   View Out(DType dtype, const Dims& shape);
   /// Adds extras, an epilogue and outputs for a raw result of dtype `raw`.
@@ -34,23 +39,11 @@ class CaseMaker {
   void AddBias(DType raw, DType store, const Dims& shape);
   void AddEpilogue(DType raw, const Dims& shape);
   void Fill();
-  void Elementwise();
-  void Copy();
   /// Core inputs of the shape and, often, a prologue over them; gives the prologue's dtype.
   DType Cores(const Dims& shape, const std::vector<DType>& dtypes);
-  void Reduce();
-  void Normalize();
-  void Gather();
   void GatherTake();
   void GatherElements();
   void GatherPoints();
-  void Scatter();
-  void Scan();
-  void Sample();
-  void Roi();
-  void Nms();
-  void Recurrent();
-  void Attention();
   void Score(const Dims& domain, DType raw);
   View CacheView(DType dtype, const Dims& shape, bool repeats);
   void FillAttention(int64_t pool);
@@ -61,15 +54,11 @@ class CaseMaker {
   void FillSteps(size_t buffer, int64_t low, int64_t high, int64_t parts = 1);
   /// Indices of every kind: from the start, from the end, and out of range.
   void FillIndices(size_t buffer);
-  void Resize();
-  void TopK();
-  void Gemm();
   /// Batch axes may repeat; the matrix is dense, transposed or anything.
   View MatrixView(DType dtype, const Dims& shape);
   DType ProductDType();
   DType Partner(DType dtype);
   void FinishProduct(DType dtype, const Dims& shape, int64_t length);
-  void Conv();
   void ConvAxis(abi::ConvAttrs& a, int spatial, Dims& x, Dims& w, Dims& y);
   /// The channels innermost.
   View ChannelsLast(DType dtype, const Dims& shape, bool repeat);
@@ -78,7 +67,6 @@ class CaseMaker {
   View FeatureView(DType dtype, const Dims& shape);
   /// The model's order, or as the compiler stores constants for CUDA: outputs innermost.
   View WeightView(DType dtype, const Dims& shape);
-  void Pool();
 
   Random& random_;
   const CaseOptions& options_;

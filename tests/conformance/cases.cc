@@ -77,57 +77,12 @@ void CaseMaker::Fill() { FillBuffers(random_, case_, options_.whole_numbers); }
 Case CaseMaker::Make(Family family) {
   p_.family = family;
   switch (family) {
-    case Family::kElementwise:
-      Elementwise();
-      break;
-    case Family::kCopy:
-      Copy();
-      break;
-    case Family::kReduce:
-      Reduce();
-      break;
-    case Family::kGemm:
-      Gemm();
-      break;
-    case Family::kConv:
-      Conv();
-      break;
-    case Family::kPool:
-      Pool();
-      break;
-    case Family::kNormalize:
-      Normalize();
-      break;
-    case Family::kGather:
-      Gather();
-      break;
-    case Family::kResize:
-      Resize();
-      break;
-    case Family::kTopK:
-      TopK();
-      break;
-    case Family::kScatter:
-      Scatter();
-      break;
-    case Family::kScan:
-      Scan();
-      break;
-    case Family::kSample:
-      Sample();
-      break;
-    case Family::kRoi:
-      Roi();
-      break;
-    case Family::kNms:
-      Nms();
-      break;
-    case Family::kRecurrent:
-      Recurrent();
-      break;
-    case Family::kAttention:
-      Attention();
-      break;
+#define AICF_FAMILY(id, text, attrs, core, slots) \
+  case Family::id:                                \
+    Fresh<Family::id>();                          \
+    break;
+#include "kernels/abi/family.def"
+#undef AICF_FAMILY
   }
   return std::move(case_);
 }

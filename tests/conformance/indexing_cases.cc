@@ -34,7 +34,8 @@ void CaseMaker::FillIndices(size_t buffer) {
   FillSteps(buffer, is_unsigned ? 0 : -longest, longest);
 }
 
-void CaseMaker::Gather() {
+template <>
+void CaseMaker::Fresh<abi::Family::kGather>() {
   if (random_.OneIn(2)) return GatherTake();
   random_.OneIn(2) ? GatherElements() : GatherPoints();
   FillIndices(1);
@@ -88,7 +89,8 @@ void CaseMaker::GatherPoints() {
   Finish(abi::ComputeDType(dtype), dtype, out);
 }
 
-void CaseMaker::Scatter() {
+template <>
+void CaseMaker::Fresh<abi::Family::kScatter>() {
   abi::ScatterAttrs a;
   Dims data = RandomShape(random_, 1, 4, options_.max_elements);
   if (random_.OneIn(6)) data = {random_.Int(1, 3), random_.Int(1000, 2500)};
@@ -117,7 +119,8 @@ void CaseMaker::Scatter() {
   FillIndices(1);
 }
 
-void CaseMaker::Scan() {
+template <>
+void CaseMaker::Fresh<abi::Family::kScan>() {
   abi::ScanAttrs a;
   Dims shape = RandomShape(random_, 1, 4, options_.max_elements);
   // Lines longer than one round of a block.
@@ -141,7 +144,8 @@ void CaseMaker::Scan() {
   if (!options_.whole_numbers && a.kind == abi::ScanKind::kProd) case_.tolerance.ulp = 100;
 }
 
-void CaseMaker::Sample() {
+template <>
+void CaseMaker::Fresh<abi::Family::kSample>() {
   abi::SampleAttrs a;
   const int spatial = static_cast<int>(random_.Int(1, 3));
   a.mode = static_cast<abi::ResizeMode>(random_.Int(0, spatial == 3 ? 1 : 2));
@@ -164,7 +168,8 @@ void CaseMaker::Sample() {
   if (a.mode != abi::ResizeMode::kNearest) case_.tolerance = {2, 1e-5};
 }
 
-void CaseMaker::Roi() {
+template <>
+void CaseMaker::Fresh<abi::Family::kRoi>() {
   abi::RoiAttrs a;
   a.kind = static_cast<abi::RoiKind>(random_.Int(0, 2));
   a.spatial_scale = random_.OneIn(2) ? 1 : 0.37;
@@ -185,7 +190,8 @@ void CaseMaker::Roi() {
 }
 
 // Few distinct scores and corners, so that scores are equal and areas exact.
-void CaseMaker::Nms() {
+template <>
+void CaseMaker::Fresh<abi::Family::kNms>() {
   p_.attrs = abi::NmsAttrs{random_.OneIn(2)};
   const int64_t batches = random_.Int(1, 2), classes = random_.Int(1, 6);
   const int64_t boxes = random_.Int(1, random_.OneIn(3) ? 400 : 40);

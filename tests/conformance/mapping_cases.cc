@@ -19,7 +19,8 @@ Dims Axes(Random& random, int rank, bool at_least_one) {
 
 using abi::View;
 
-void CaseMaker::Elementwise() {
+template <>
+void CaseMaker::Fresh<abi::Family::kElementwise>() {
   p_.attrs = abi::ElementwiseAttrs{};
   const Dims shape = RandomShape(random_, 0, 5, options_.max_elements);
   std::vector<DType> inputs, results;
@@ -38,7 +39,8 @@ void CaseMaker::Elementwise() {
   Fill();
 }
 
-void CaseMaker::Copy() {
+template <>
+void CaseMaker::Fresh<abi::Family::kCopy>() {
   abi::CopyAttrs a;
   const Dims shape = RandomShape(random_, 0, 5, options_.max_elements);
   const DType dtype = random_.Pick(kAnyDType);
@@ -94,7 +96,8 @@ DType CaseMaker::Cores(const Dims& shape, const std::vector<DType>& dtypes) {
   return value;
 }
 
-void CaseMaker::Reduce() {
+template <>
+void CaseMaker::Fresh<abi::Family::kReduce>() {
   abi::ReduceAttrs a;
   a.kind = static_cast<abi::ReduceKind>(random_.Int(0, 6));
   const bool arg = a.kind >= abi::ReduceKind::kArgMin;
@@ -120,7 +123,8 @@ void CaseMaker::Reduce() {
   }
 }
 
-void CaseMaker::Normalize() {
+template <>
+void CaseMaker::Fresh<abi::Family::kNormalize>() {
   abi::NormalizeAttrs a;
   a.kind = static_cast<abi::NormalizeKind>(random_.Int(0, 3));
   const Dims shape = RandomShape(random_, 1, 4, options_.max_elements);
@@ -133,7 +137,8 @@ void CaseMaker::Normalize() {
   case_.tolerance = {2, 4e-6};
 }
 
-void CaseMaker::Resize() {
+template <>
+void CaseMaker::Fresh<abi::Family::kResize>() {
   abi::ResizeAttrs a;
   a.mode = static_cast<abi::ResizeMode>(random_.Int(0, 2));
   a.coordinates = static_cast<abi::CoordinateMode>(random_.Int(0, 5));
@@ -162,7 +167,8 @@ void CaseMaker::Resize() {
   case_.tolerance = {1, 1e-5};
 }
 
-void CaseMaker::TopK() {
+template <>
+void CaseMaker::Fresh<abi::Family::kTopK>() {
   abi::TopKAttrs a;
   const Dims shape = RandomShape(random_, 1, 4, options_.max_elements);
   a.axis = random_.Int(0, shape.rank() - 1);

@@ -9,7 +9,8 @@ namespace aicf::conformance {
 
 using abi::View;
 
-void CaseMaker::Gemm() {
+template <>
+void CaseMaker::Fresh<abi::Family::kGemm>() {
   p_.attrs = abi::GemmAttrs{};
   p_.math = random_.Pick(options_.math);
   const int64_t limit = std::max<int64_t>(2, options_.max_elements / 40);
@@ -86,7 +87,8 @@ void CaseMaker::FinishProduct(DType dtype, const Dims& shape, int64_t length) {
   }
 }
 
-void CaseMaker::Conv() {
+template <>
+void CaseMaker::Fresh<abi::Family::kConv>() {
   abi::ConvAttrs a;
   p_.math = random_.Pick(options_.math);
   const int spatial = random_.OneIn(4) ? (random_.OneIn(2) ? 1 : 3) : 2;
@@ -103,7 +105,8 @@ void CaseMaker::Conv() {
   for (int d = 0; d < spatial; ++d) ConvAxis(a, spatial, x, w, y);
   p_.attrs = a;
   const DType dtype = ProductDType();
-  // Depthwise kernels with vectors want the channels of both innermost: half of those cases have it.
+  // Depthwise kernels with vectors want the channels of both innermost: half of those cases have
+  // it.
   const bool depthwise = a.group > 1 && in == 1 && out == 1;
   const bool channels_last = depthwise && random_.OneIn(2);
   p_.inputs = {channels_last ? ChannelsLast(dtype, x, false) : FeatureView(dtype, x),
@@ -175,7 +178,8 @@ View CaseMaker::WeightView(DType dtype, const Dims& shape) {
   return InOrder(dtype, shape, order, true);
 }
 
-void CaseMaker::Pool() {
+template <>
+void CaseMaker::Fresh<abi::Family::kPool>() {
   abi::PoolAttrs a;
   a.kind = static_cast<abi::PoolKind>(random_.Int(0, 2));
   a.count_include_pad = random_.OneIn(2);

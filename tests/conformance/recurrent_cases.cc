@@ -29,7 +29,8 @@ abi::RecurrentAttrs RandomCell(Random& random) {
 
 }  // namespace
 
-void CaseMaker::Recurrent() {
+template <>
+void CaseMaker::Fresh<abi::Family::kRecurrent>() {
   const abi::RecurrentAttrs a = RandomCell(random_);
   p_.attrs = a;
   const DType dtype = random_.Pick(kFloatDType);

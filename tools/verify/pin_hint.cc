@@ -1,6 +1,6 @@
 #include "tools/verify/pin_hint.h"
 
-#include "kernels/abi/kernel.h"
+#include "kernels/abi/packing.h"
 
 namespace aicf::tools {
 namespace {
@@ -8,9 +8,8 @@ namespace {
 /// A kernel that packs an operand needs a constant there.
 bool PacksConstantsOnly(const abi::KernelInfo& kernel, const schema::Program& program,
                         const schema::Step& step) {
-  if (kernel.packed_bytes == nullptr) return true;
   for (size_t k = 0; k < step.inputs.size(); ++k) {
-    if (kernel.packed_bytes(step.problem, static_cast<int>(k)) == 0) continue;
+    if (abi::PackedBytes(kernel, step.problem, k) == 0) continue;
     if (program.buffers[step.inputs[k]].role != schema::Role::kConstant) return false;
   }
   return true;

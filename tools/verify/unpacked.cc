@@ -5,6 +5,7 @@
 
 #include "compiler/emit/stored_lowered.h"
 #include "kernels/abi/kernel.h"
+#include "kernels/abi/packing.h"
 
 namespace aicf::tools {
 namespace {
@@ -42,17 +43,13 @@ class Finder {
   bool Packs(const schema::Step& step, uint32_t input, const ir::Tensor& constant,
              const schema::Buffer& packed) const {
     const abi::KernelInfo* kernel = abi::FindKernel(step.kernel);
-    std::vector<std::byte> bytes(packed.bytes);
-    kernel->pack(step.problem, static_cast<int>(input), constant.bytes().data(), bytes.data());
-    const auto stored = artifact_.weights().subspan(Place(packed), packed.bytes);
+    const std::vector<std::byte> bytes =
+        abi::PackedInput(*kernel, step.problem, input, constant.bytes().data());
+    // The verifier has proven that constants lie in the weights and that aliases end.
+    const schema::Program& program = artifact_.program();
+    const uint32_t root = schema::RootOf(program, step.inputs[input]);
+    const auto stored = artifact_.weights().subspan(program.buffers[root].offset, packed.bytes);
     return std::ranges::equal(bytes, stored);
-  }
-
-  /// The verifier has proven that constants lie in the weights and that aliases end.
-  uint64_t Place(const schema::Buffer& buffer) const {
-    const schema::Buffer* b = &buffer;
-    while (b->storage == schema::Storage::kAlias) b = &artifact_.program().buffers[b->alias_of];
-    return b->offset;
   }
 
   const schema::Artifact& artifact_;

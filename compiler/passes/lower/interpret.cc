@@ -4,6 +4,7 @@
 #include "compiler/ir/lowered_loops.h"
 #include "compiler/passes/lower/lower.h"
 #include "kernels/cpu/functions.h"
+#include "schema/loop_walk.h"
 
 namespace aicf {
 namespace {
@@ -49,23 +50,6 @@ void RunStep(const ir::LoweredStep& step, std::vector<Memory>& memory) {
   cpu::RunSerial(abi::ReferenceKey(step.problem.family), step.problem, addresses.data());
 }
 
-// Steps [first, last) and the loops inside, of which `loop` is the first that may be among them.
-void RunRange(const ir::Lowered& lowered, const std::vector<schema::Loop>& ranges, size_t first,
-              size_t last, size_t loop, std::vector<Memory>& memory) {
-  for (size_t i = first; i < last;) {
-    while (loop < ranges.size() && ranges[loop].first_step < i) ++loop;
-    if (loop == ranges.size() || ranges[loop].first_step != i) {
-      RunStep(lowered.steps[i++], memory);
-      continue;
-    }
-    const schema::Loop& l = ranges[loop];
-    while (*memory[l.condition].data() != std::byte{0}) {
-      RunRange(lowered, ranges, i, i + l.step_count, loop + 1, memory);
-    }
-    i += l.step_count;
-  }
-}
-
 }  // namespace
 
 Result<std::vector<ir::Tensor>> Interpret(const ir::Lowered& lowered,
@@ -81,7 +65,15 @@ Result<std::vector<ir::Tensor>> Interpret(const ir::Lowered& lowered,
     std::ranges::copy(inputs[i].bytes(), memory[lowered.inputs[i]].data());
   }
   AICF_ASSIGN_OR_RETURN(const std::vector<schema::Loop> loops, ir::LoopRanges(lowered));
-  RunRange(lowered, loops, 0, lowered.steps.size(), 0, memory);
+  AICF_RETURN_IF_ERROR(schema::WalkSteps(
+      loops, 0, static_cast<uint32_t>(lowered.steps.size()),
+      [&](uint32_t step) {
+        RunStep(lowered.steps[step], memory);
+        return OkStatus();
+      },
+      [&](const schema::Loop& loop) -> Result<bool> {
+        return *memory[loop.condition].data() != std::byte{0};
+      }));
   std::vector<ir::Tensor> outputs;
   for (ir::BufferId b : lowered.outputs) {
     const ir::LoweredBuffer& buffer = lowered.buffers[b];

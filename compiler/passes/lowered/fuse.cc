@@ -23,10 +23,7 @@ bool HasEpilogue(const ir::LoweredStep& step) {
   return f != abi::Family::kElementwise && abi::HasEpilogue(f);
 }
 
-bool HasPrologue(const ir::LoweredStep& step) {
-  return step.problem.family == abi::Family::kReduce ||
-         step.problem.family == abi::Family::kNormalize;
-}
+bool HasPrologue(const ir::LoweredStep& step) { return abi::HasPrologue(step.problem.family); }
 
 namespace {
 

@@ -3,20 +3,18 @@
 
 #include "kernels/cpu/attention/attention.h"
 #include "kernels/cpu/attention/flash.h"
-#include "kernels/cpu/gemm/host.h"
+#include "kernels/cpu/gemm/igemm_host.h"
 
 namespace aicf::cpu::attention_hosts {
 
 /// Other rows still read what a row's output would overwrite.
-struct AttentionHostBase {
-  static constexpr bool kPacks = false;
+struct AttentionHostBase : CpuHostBase {
   static bool InPlace(const abi::Problem&, int) { return false; }
 };
 
 template <abi::CpuIsa kIsa>
 struct FlashHost : AttentionHostBase {
-  static std::string Supports(const abi::Problem& p, const abi::DeviceSpec& d) {
-    if (std::string missing = MissingIsa(d, kIsa); !missing.empty()) return missing;
+  static std::string Refusal(const abi::Problem& p) {
     if (!IsHalfOrSingle(p.inputs[0].dtype)) return "computes f32, f16 and bf16 only";
     return {};
   }
@@ -32,8 +30,6 @@ struct FlashHost : AttentionHostBase {
 };
 
 struct ReferenceHost : AttentionHostBase {
-  static std::string Supports(const abi::Problem&, const abi::DeviceSpec&) { return {}; }
-  static uint64_t Workspace(const abi::Problem&, const abi::DeviceSpec&) { return 0; }
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     constexpr double kFlopsPerUs = 500;
     return d.launch_us + abi::FlopCount(p) / kFlopsPerUs;

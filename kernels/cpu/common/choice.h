@@ -1,4 +1,4 @@
-/// What the CPU families' choose.cc files are made from. A CPU kernel has one variant of each
+/// What the choice of CPU kernels is made from. A CPU kernel has one variant of each
 /// problem: what its candidate adds is the predicted cost.
 #pragma once
 
@@ -21,22 +21,19 @@ inline std::vector<abi::Candidate> OneCandidate(uint64_t workspace_bytes, double
   return {candidate};
 }
 
-/// A host that names the shares of the machine's rates which its algorithm reaches:
+/// The one candidate of a row: what the host predicts, or, where it has no Cost(problem, device),
+/// the roofline with the shares of the machine's rates that its algorithm reaches:
 ///   kFlopsShare                 part of the device's peak rate
 ///   kBytesShare                 part of the device's memory bandwidth
 template <class Host, abi::CpuIsa kIsa>
-abi::ChoiceRow RooflineChoice(std::string_view key) {
+abi::ChoiceRow ChoiceRowOf(std::string_view key) {
   return {key, [](const abi::Problem& p, const abi::DeviceSpec& d) {
-            const double us = RooflineUs(p, d, kIsa, Host::kFlopsShare, Host::kBytesShare);
-            return OneCandidate(Host::Workspace(p, d), us);
-          }};
-}
-
-/// A host with a prediction of its own: Cost(problem, device).
-template <class Host>
-abi::ChoiceRow CostChoice(std::string_view key) {
-  return {key, [](const abi::Problem& p, const abi::DeviceSpec& d) {
-            return OneCandidate(Host::Workspace(p, d), Host::Cost(p, d));
+            if constexpr (requires { Host::Cost(p, d); }) {
+              return OneCandidate(Host::Workspace(p, d), Host::Cost(p, d));
+            } else {
+              const double us = RooflineUs(p, d, kIsa, Host::kFlopsShare, Host::kBytesShare);
+              return OneCandidate(Host::Workspace(p, d), us);
+            }
           }};
 }
 

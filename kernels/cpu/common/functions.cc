@@ -24,7 +24,7 @@ abi::DeviceSpec AnyCpu() {
 }  // namespace
 
 abi::CpuKernelFn FindFunction(std::string_view key) {
-#define AICF_FAMILY(id, text, attrs, core) \
+#define AICF_FAMILY(id, text, attrs, core, slots) \
   if (abi::CpuKernelFn f = FunctionOf<abi::Family::id>(key)) return f;
 #include "kernels/abi/family.def"
 #undef AICF_FAMILY

@@ -1,10 +1,17 @@
 /// Host functions of the CPU variants: what a row of a family's list.inc is made from.
 ///
-/// A host class names one algorithm; HostRow adds the instruction set. A class has
+/// A row names a key, the instruction set that it needs, a host class and a function; a host class
+/// says what one algorithm takes, whatever the instruction set. It derives from CpuHostBase and
+/// hides what is different there:
 ///   Refusal(problem)            empty, or why the algorithm cannot run the problem
 ///   Workspace(problem, device)  scratch bytes
 ///   InPlace(problem, input)     see abi::KernelInfo::in_place
-///   kFlopsShare, kBytesShare    for predictions (kernels/cpu/common/choice.h)
+///   kPacks, PackedBytes(problem, input), Pack(problem, input, buffer, packed)
+///                               see abi::KernelInfo::packed_bytes and pack; only where kPacks
+///   Cost(problem, device)       predicted microseconds; without it, kFlopsShare and kBytesShare
+///                               give them (kernels/cpu/common/choice.h)
+/// kernels/cpu/common/*.cc.in turn the rows of every list.inc into what the registry, the
+/// compiler's choice and the CPU runtime ask for.
 #pragma once
 
 #include <string>
@@ -26,6 +33,7 @@ std::string MissingIsa(const abi::DeviceSpec& device, abi::CpuIsa isa);
 bool SameElements(const abi::Problem& problem, int input);
 
 struct CpuHostBase {
+  static constexpr bool kPacks = false;
   static constexpr double kFlopsShare = 0.1;
   static constexpr double kBytesShare = 0.8;
   static std::string Refusal(const abi::Problem&) { return {}; }
@@ -37,7 +45,7 @@ struct CpuHostBase {
 };
 
 template <class Host, abi::CpuIsa kIsa>
-abi::KernelInfo HostRow(std::string_view key, abi::Family family) {
+abi::KernelInfo RowOf(std::string_view key, abi::Family family) {
   abi::KernelInfo row{};
   row.key = key;
   row.family = family;
@@ -49,6 +57,10 @@ abi::KernelInfo HostRow(std::string_view key, abi::Family family) {
   };
   row.workspace_bytes = &Host::Workspace;
   row.in_place = &Host::InPlace;
+  if constexpr (Host::kPacks) {
+    row.packed_bytes = &Host::PackedBytes;
+    row.pack = &Host::Pack;
+  }
   return row;
 }
 

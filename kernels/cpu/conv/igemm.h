@@ -1,5 +1,5 @@
 /// cpu.conv.igemm_*: convolution, plain, grouped or transposed, as matrix products over packed
-/// weights (kernels/cpu/gemm/igemm.h). Host functions in conv/host.h.
+/// weights (kernels/cpu/gemm/igemm.h). Host functions in conv/hosts.h.
 #pragma once
 
 #include "kernels/abi/kernel.h"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/common/host.h"
+#include "kernels/cpu/copy/copy.h"
 
 namespace aicf::cpu::copy_hosts {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/common/host.h"
+#include "kernels/cpu/elementwise/elementwise.h"
 
 namespace aicf::cpu::elementwise_hosts {
 

@@ -1,5 +1,5 @@
 /// cpu.gemm.packed_* and cpu.gemm.panels_*: matrix products over packed panels of B
-/// (kernels/cpu/gemm/igemm.h). Host functions in gemm/gemm_host.h.
+/// (kernels/cpu/gemm/igemm.h). Host functions in gemm/hosts.h.
 #pragma once
 
 #include "kernels/abi/kernel.h"

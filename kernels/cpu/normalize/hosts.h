@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/common/host.h"
 #include "kernels/cpu/normalize/group.h"
+#include "kernels/cpu/normalize/normalize.h"
 
 namespace aicf::cpu::normalize_hosts {
 

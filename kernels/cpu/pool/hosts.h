@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/common/host.h"
+#include "kernels/cpu/pool/pool.h"
 
 namespace aicf::cpu::pool_hosts {
 

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "kernels/abi/registry.h"
-#include "kernels/cpu/gemm/host.h"
+#include "kernels/cpu/gemm/igemm_host.h"
 #include "kernels/cpu/recurrent/fused.h"
+#include "kernels/cpu/recurrent/recurrent.h"
 
 namespace aicf::cpu::recurrent_hosts {
 
-inline std::string FusedRefusal(const abi::Problem& p, const abi::DeviceSpec& d, abi::CpuIsa isa) {
-  if (std::string missing = MissingIsa(d, isa); !missing.empty()) return missing;
+inline std::string FusedRefusal(const abi::Problem& p) {
   if (p.inputs[0].dtype != DType::kF32) return "computes f32 only";
   const abi::RecurrentShape s = abi::RecurrentShapeOf(p);
   const auto contiguous = [](const abi::View& v) {
@@ -34,8 +34,7 @@ inline double FusedUs(const abi::Problem& p, const abi::DeviceSpec& d, abi::CpuI
 }
 
 /// No input has the shape of the first output, so none can take its bytes.
-struct RecurrentHostBase {
-  static constexpr bool kPacks = false;
+struct RecurrentHostBase : CpuHostBase {
   static bool InPlace(const abi::Problem&, int) { return false; }
 };
 
@@ -43,9 +42,7 @@ template <abi::CpuIsa kIsa>
 struct RecurrentPackedHost : RecurrentHostBase {
   static constexpr bool kPacks = true;
 
-  static std::string Supports(const abi::Problem& p, const abi::DeviceSpec& d) {
-    return FusedRefusal(p, d, kIsa);
-  }
+  static std::string Refusal(const abi::Problem& p) { return FusedRefusal(p); }
   static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
     return FusedWorkspace(p, LanesOf(kIsa));
   }
@@ -72,9 +69,7 @@ struct RecurrentPackedHost : RecurrentHostBase {
 
 template <abi::CpuIsa kIsa>
 struct RecurrentPanelsHost : RecurrentHostBase {
-  static std::string Supports(const abi::Problem& p, const abi::DeviceSpec& d) {
-    return FusedRefusal(p, d, kIsa);
-  }
+  static std::string Refusal(const abi::Problem& p) { return FusedRefusal(p); }
   static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
     return RecurrentPacking(p, LanesOf(kIsa)).bytes() + FusedWorkspace(p, LanesOf(kIsa));
   }
@@ -85,7 +80,6 @@ struct RecurrentPanelsHost : RecurrentHostBase {
 };
 
 struct RecurrentRefHost : RecurrentHostBase {
-  static std::string Supports(const abi::Problem&, const abi::DeviceSpec&) { return {}; }
   static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
     const abi::RecurrentShape s = abi::RecurrentShapeOf(p);
     return sizeof(double) * 4 * static_cast<uint64_t>(s.directions * s.batch * s.hidden);

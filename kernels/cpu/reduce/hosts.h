@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/common/host.h"
 #include "kernels/cpu/reduce/plan.h"
+#include "kernels/cpu/reduce/reduce.h"
 
 namespace aicf::cpu::reduce_hosts {
 

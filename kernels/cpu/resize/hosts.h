@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/common/host.h"
 #include "kernels/cpu/resize/plan.h"
+#include "kernels/cpu/resize/resize.h"
 
 namespace aicf::cpu::resize_hosts {
 

@@ -4,6 +4,7 @@
 #include "kernels/cpu/common/host.h"
 #include "kernels/cpu/common/indices.h"
 #include "kernels/cpu/scatter/combine.h"
+#include "kernels/cpu/scatter/scatter.h"
 
 namespace aicf::cpu::scatter_hosts {
 

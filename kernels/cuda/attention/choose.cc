@@ -25,7 +25,10 @@ double AttentionUs(const Problem& p, const DeviceSpec& d, int64_t blocks, double
                    d);
 }
 
-std::vector<Candidate> ChooseTensor(const Problem& p, const DeviceSpec& d) {
+}  // namespace
+
+template <>
+std::vector<Candidate> CandidatesFor<AttentionTensorHost>(const Problem& p, const DeviceSpec& d) {
   using Host = AttentionTensorHost;
   const int64_t packed = Host::PackedRows(abi::AttentionShapeOf(p));
   // mma.sync reaches about half of what the newer instructions do; tf32 is half as fast.
@@ -44,7 +47,8 @@ std::vector<Candidate> ChooseTensor(const Problem& p, const DeviceSpec& d) {
   return all;
 }
 
-std::vector<Candidate> ChooseGeneral(const Problem& p, const DeviceSpec& d) {
+template <>
+std::vector<Candidate> CandidatesFor<AttentionGeneralHost>(const Problem& p, const DeviceSpec& d) {
   using Host = AttentionGeneralHost;
   const bool wide = p.inputs[0].dtype == DType::kF64;
   const bool few = Host::PackedRows(abi::AttentionShapeOf(p)) <= 16;
@@ -60,16 +64,4 @@ std::vector<Candidate> ChooseGeneral(const Problem& p, const DeviceSpec& d) {
   return all;
 }
 
-}  // namespace
 }  // namespace aicf::cuda
-
-namespace aicf::abi {
-
-template <>
-std::span<const ChoiceRow> CudaChoices<Family::kAttention>() {
-  static const ChoiceRow rows[] = {{cuda::AttentionTensorHost::kKey, &cuda::ChooseTensor},
-                                   {cuda::AttentionGeneralHost::kKey, &cuda::ChooseGeneral}};
-  return rows;
-}
-
-}  // namespace aicf::abi

@@ -53,4 +53,10 @@ struct AttentionGeneralHost : AttentionHostBase {
   static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c);
 };
 
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kAttention> {
+  using List = HostList<AttentionTensorHost, AttentionGeneralHost>;
+};
+
 }  // namespace aicf::cuda

@@ -1,4 +1,4 @@
-/// What the CUDA families' choose.cc files are made from: predictions, and rows of candidates.
+/// What the CUDA families' choose.cc files are made from: predictions and candidates.
 #pragma once
 
 #include <string>
@@ -37,6 +37,17 @@ int64_t PowerOfTwoAtLeast(int64_t v);
 template <class Host>
 abi::Candidate CandidateOf(const abi::Problem& p, abi::Parameters parameters, double cost_us) {
   return {VariantOf<Host>(p, parameters), cost_us};
+}
+
+/// The candidates of a host's kernel: see abi::ChoiceRow::candidates. Every host of a family's
+/// CudaHosts has a specialisation, in the family's choose.cc or in a file NAME_choice.cc beside it.
+template <class Host>
+std::vector<abi::Candidate> CandidatesFor(const abi::Problem& problem,
+                                          const abi::DeviceSpec& device);
+
+template <class... Hosts>
+std::array<abi::ChoiceRow, sizeof...(Hosts)> ChoiceRowsOf(HostList<Hosts...>) {
+  return {abi::ChoiceRow{Hosts::kKey, &CandidatesFor<Hosts>}...};
 }
 
 }  // namespace aicf::cuda

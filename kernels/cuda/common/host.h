@@ -1,7 +1,8 @@
-/// Host functions of the CUDA kernels: what the rows of a family's info.cc are made from.
+/// Host functions of the CUDA kernels: what the rows of the registry are made from.
 ///
-/// A host class (kernels/cuda/<family>/hosts.h) names one algorithm and says what is legal; CudaRow
-/// turns it into a row. A class has
+/// A host class (kernels/cuda/<family>/hosts.h) names one algorithm and says what is legal; being
+/// in its family's CudaHosts, at the end of that header, makes it a row of the registry, of the
+/// tests and of the choice. It derives from CudaHostBase, hides what is different there, and has
 ///   kKey, kSource                      key and device file
 ///   kParameters                        names and ranges of its parameters, an array
 ///   Refusal(problem, device)           empty, or why the algorithm cannot run the problem at all
@@ -10,9 +11,11 @@
 ///   Workspace(problem, parameters)     scratch bytes
 ///   TensorMaps(problem, parameters)    descriptors of its operands
 ///   InPlace(problem, input)            see abi::KernelInfo::in_place
-/// What is worth choosing of that, and its predicted cost, is in the family's choose.cc.
+/// What is worth choosing of that, and its predicted cost, is CandidatesFor<Host> in the family's
+/// choose.cc (kernels/cuda/common/choice.h), which the runtime does not link.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,7 +76,7 @@ abi::Variant VariantOf(const abi::Problem& p, const abi::Parameters& parameters)
 }
 
 template <class Host>
-abi::KernelInfo CudaRow(abi::Family family) {
+abi::KernelInfo RowOf(abi::Family family) {
   abi::KernelInfo row{};
   row.key = Host::kKey;
   row.family = family;
@@ -89,6 +92,17 @@ abi::KernelInfo CudaRow(abi::Family family) {
   row.variant = &VariantOf<Host>;
   row.in_place = &Host::InPlace;
   return row;
+}
+
+/// The host classes of a family. hosts.h of each family specialises CudaHosts with its `List`.
+template <class... Hosts>
+struct HostList {};
+template <abi::Family F>
+struct CudaHosts;
+
+template <class... Hosts>
+std::array<abi::KernelInfo, sizeof...(Hosts)> RowsOf(abi::Family family, HostList<Hosts...>) {
+  return {RowOf<Hosts>(family)...};
 }
 
 }  // namespace aicf::cuda

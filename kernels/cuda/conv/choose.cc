@@ -5,13 +5,13 @@
 #include "kernels/cuda/conv/hosts.h"
 
 namespace aicf::cuda {
-namespace {
 
 using abi::Candidate;
 using abi::DeviceSpec;
 using abi::Problem;
 
-std::vector<Candidate> ChooseDepthwise(const Problem& p, const DeviceSpec& d) {
+template <>
+std::vector<Candidate> CandidatesFor<ConvDepthwiseHost>(const Problem& p, const DeviceSpec& d) {
   const auto& a = p.as<abi::ConvAttrs>();
   const Dims& y = p.outputs[0].shape;
   const int64_t span = ConvDepthwiseHost::Span(p);
@@ -38,7 +38,8 @@ std::vector<Candidate> ChooseDepthwise(const Problem& p, const DeviceSpec& d) {
       p, {{"piece", piece}, {"pixels", pixels}, {"threads", kMapThreads}, {"blocks", blocks}}, us)};
 }
 
-std::vector<Candidate> ChooseDirect(const Problem& p, const DeviceSpec& d) {
+template <>
+std::vector<Candidate> CandidatesFor<ConvDirectHost>(const Problem& p, const DeviceSpec& d) {
   // Two loads per product, from the cache, and a chain through the taps that nothing hides.
   const auto length = static_cast<double>(ProductOf(p).length);
   const double channels =
@@ -47,20 +48,16 @@ std::vector<Candidate> ChooseDirect(const Problem& p, const DeviceSpec& d) {
   return PointCandidates<ConvDirectHost>(p, MapUs(p, d, 0.06) + chain);
 }
 
-}  // namespace
-}  // namespace aicf::cuda
-
-namespace aicf::abi {
-
 template <>
-std::span<const ChoiceRow> CudaChoices<Family::kConv>() {
-  static const ChoiceRow rows[] = {
-      {cuda::ConvDepthwiseHost::kKey, &cuda::ChooseDepthwise},
-      {cuda::ConvImplicitGemmHost::kKey, &cuda::TileCandidates<cuda::ConvImplicitGemmHost, false>},
-      {cuda::ConvTensorHost::kKey, &cuda::TileCandidates<cuda::ConvTensorHost, true>},
-      {cuda::ConvDirectHost::kKey, &cuda::ChooseDirect},
-  };
-  return rows;
+std::vector<abi::Candidate> CandidatesFor<ConvImplicitGemmHost>(const abi::Problem& p,
+                                                                const abi::DeviceSpec& d) {
+  return TileCandidates<ConvImplicitGemmHost, false>(p, d);
 }
 
-}  // namespace aicf::abi
+template <>
+std::vector<abi::Candidate> CandidatesFor<ConvTensorHost>(const abi::Problem& p,
+                                                          const abi::DeviceSpec& d) {
+  return TileCandidates<ConvTensorHost, true>(p, d);
+}
+
+}  // namespace aicf::cuda

@@ -53,4 +53,10 @@ struct ConvDirectHost : PointHostBase {
   static constexpr std::string_view kSource = "conv/direct.cuh";
 };
 
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kConv> {
+  using List = HostList<ConvDepthwiseHost, ConvImplicitGemmHost, ConvTensorHost, ConvDirectHost>;
+};
+
 }  // namespace aicf::cuda

@@ -28,8 +28,11 @@ bool WholeLines(const std::vector<CopyPiece>& pieces) {
   });
 }
 
+}  // namespace
+
 // Enough threads per piece to keep the machine busy, few enough that each moves several vectors.
-std::vector<Candidate> ChoosePieces(const Problem& p, const DeviceSpec& d) {
+template <>
+std::vector<Candidate> CandidatesFor<CopyPiecesHost>(const Problem& p, const DeviceSpec& d) {
   const abi::Parameters parameters = {{"threads", kMapThreads},
                                       {"vector", kMaxVector},
                                       {"least_threads", kMapThreads * int64_t{d.sm_count}}};
@@ -38,7 +41,8 @@ std::vector<Candidate> ChoosePieces(const Problem& p, const DeviceSpec& d) {
   return {CandidateOf<CopyPiecesHost>(p, parameters, us)};
 }
 
-std::vector<Candidate> ChooseTranspose(const Problem& p, const DeviceSpec& d) {
+template <>
+std::vector<Candidate> CandidatesFor<CopyTransposeHost>(const Problem& p, const DeviceSpec& d) {
   constexpr int64_t kTile = CopyTransposeHost::kTile;
   const Dims& shape = p.inputs[0].shape;
   const int from = ContiguousAxis(p.inputs[0]);
@@ -51,22 +55,10 @@ std::vector<Candidate> ChooseTranspose(const Problem& p, const DeviceSpec& d) {
                                          CopyUs(p, d, 0.7, blocks))};
 }
 
-std::vector<Candidate> ChooseFill(const Problem& p, const DeviceSpec& d) {
+template <>
+std::vector<Candidate> CandidatesFor<CopyFillHost>(const Problem& p, const DeviceSpec& d) {
   const int64_t blocks = StridedGridFor(abi::ElementsOf(p.outputs[0]), kMapThreads);
   return PointCandidates<CopyFillHost>(p, CopyUs(p, d, 0.4, blocks));
 }
 
-}  // namespace
 }  // namespace aicf::cuda
-
-namespace aicf::abi {
-
-template <>
-std::span<const ChoiceRow> CudaChoices<Family::kCopy>() {
-  static const ChoiceRow rows[] = {{cuda::CopyPiecesHost::kKey, &cuda::ChoosePieces},
-                                   {cuda::CopyTransposeHost::kKey, &cuda::ChooseTranspose},
-                                   {cuda::CopyFillHost::kKey, &cuda::ChooseFill}};
-  return rows;
-}
-
-}  // namespace aicf::abi

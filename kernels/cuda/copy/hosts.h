@@ -66,4 +66,10 @@ struct CopyFillHost : PointHostBase {
   static constexpr std::string_view kSource = "copy/fill.cuh";
 };
 
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kCopy> {
+  using List = HostList<CopyPiecesHost, CopyTransposeHost, CopyFillHost>;
+};
+
 }  // namespace aicf::cuda

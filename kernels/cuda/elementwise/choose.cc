@@ -2,13 +2,13 @@
 #include "kernels/cuda/elementwise/hosts.h"
 
 namespace aicf::cuda {
-namespace {
 
 using abi::Candidate;
 using abi::DeviceSpec;
 using abi::Problem;
 
-std::vector<Candidate> Choose(const Problem& p, const DeviceSpec& d) {
+template <>
+std::vector<Candidate> CandidatesFor<ElementwiseMapHost>(const Problem& p, const DeviceSpec& d) {
   const int64_t vector = PreferredVector(ElementwiseMapHost::kKey, p, d.sm_count);
   const int64_t blocks = StridedGridFor(abi::ElementsOf(p.outputs[0]), kMapThreads * vector);
   const double us = PredictUs({.bytes = abi::ByteCount(p),
@@ -21,15 +21,4 @@ std::vector<Candidate> Choose(const Problem& p, const DeviceSpec& d) {
   return VectorCandidates<ElementwiseMapHost>(p, vector, vector, us);
 }
 
-}  // namespace
 }  // namespace aicf::cuda
-
-namespace aicf::abi {
-
-template <>
-std::span<const ChoiceRow> CudaChoices<Family::kElementwise>() {
-  static const ChoiceRow rows[] = {{cuda::ElementwiseMapHost::kKey, &cuda::Choose}};
-  return rows;
-}
-
-}  // namespace aicf::abi

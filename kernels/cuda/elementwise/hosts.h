@@ -12,4 +12,10 @@ struct ElementwiseMapHost : VectorHostBase {
   static bool InPlace(const abi::Problem& p, int input) { return SameElements(p, input); }
 };
 
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kElementwise> {
+  using List = HostList<ElementwiseMapHost>;
+};
+
 }  // namespace aicf::cuda

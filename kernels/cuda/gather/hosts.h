@@ -10,4 +10,10 @@ struct GatherMapHost : VectorHostBase {
   static constexpr std::string_view kSource = "gather/map.cuh";
 };
 
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kGather> {
+  using List = HostList<GatherMapHost>;
+};
+
 }  // namespace aicf::cuda

@@ -1,20 +1,17 @@
 #include <cstdlib>
 
 #include "kernels/cuda/common/tile_choice.h"
-#include "kernels/cuda/gemm/hopper.h"
-#include "kernels/cuda/gemm/hopper_choice.h"
 #include "kernels/cuda/gemm/hosts.h"
-#include "kernels/cuda/gemm/library.h"
 
 namespace aicf::cuda {
-namespace {
 
 using abi::Candidate;
 using abi::DeviceSpec;
 using abi::Problem;
 
 // A vendor's kernel, with the algorithm that the library recommends.
-std::vector<Candidate> ChooseLibrary(const Problem& p, const DeviceSpec& d) {
+template <>
+std::vector<Candidate> CandidatesFor<LibraryHost>(const Problem& p, const DeviceSpec& d) {
   const bool tensor = p.math != abi::MathMode::kFp32 && p.math != abi::MathMode::kFp8;
   const double tf32 = p.math == abi::MathMode::kTf32 ? 0.5 : 1.0;
   const double us =
@@ -29,6 +26,8 @@ std::vector<Candidate> ChooseLibrary(const Problem& p, const DeviceSpec& d) {
   return {{std::move(variant), us}};
 }
 
+namespace {
+
 // Lanes along the axis of B that is contiguous.
 bool PrefersN(const Problem& p) {
   const abi::View& b = p.inputs[1];
@@ -36,7 +35,10 @@ bool PrefersN(const Problem& p) {
   return std::abs(b.strides[n]) <= std::abs(b.strides[k]) || b.shape[k] == 1;
 }
 
-std::vector<Candidate> ChooseGemv(const Problem& p, const DeviceSpec& d) {
+}  // namespace
+
+template <>
+std::vector<Candidate> CandidatesFor<GemvHost>(const Problem& p, const DeviceSpec& d) {
   constexpr int64_t kWarps = 8;
   const ProductShape s = ProductOf(p);
   const bool along_n = PrefersN(p);
@@ -60,21 +62,16 @@ std::vector<Candidate> ChooseGemv(const Problem& p, const DeviceSpec& d) {
   return {CandidateOf<GemvHost>(p, cut(piece), us)};
 }
 
-}  // namespace
-}  // namespace aicf::cuda
-
-namespace aicf::abi {
-
 template <>
-std::span<const ChoiceRow> CudaChoices<Family::kGemm>() {
-  static const ChoiceRow rows[] = {
-      {cuda::kLibraryKey, &cuda::ChooseLibrary},
-      {cuda::GemvHost::kKey, &cuda::ChooseGemv},
-      {cuda::GemmHopperHost::kKey, &cuda::ChooseHopper},
-      {cuda::GemmTiledHost::kKey, &cuda::TileCandidates<cuda::GemmTiledHost, false>},
-      {cuda::GemmTensorHost::kKey, &cuda::TileCandidates<cuda::GemmTensorHost, true>},
-  };
-  return rows;
+std::vector<abi::Candidate> CandidatesFor<GemmTiledHost>(const abi::Problem& p,
+                                                         const abi::DeviceSpec& d) {
+  return TileCandidates<GemmTiledHost, false>(p, d);
 }
 
-}  // namespace aicf::abi
+template <>
+std::vector<abi::Candidate> CandidatesFor<GemmTensorHost>(const abi::Problem& p,
+                                                          const abi::DeviceSpec& d) {
+  return TileCandidates<GemmTensorHost, true>(p, d);
+}
+
+}  // namespace aicf::cuda

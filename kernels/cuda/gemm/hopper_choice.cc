@@ -1,4 +1,4 @@
-#include "kernels/cuda/gemm/hopper_choice.h"
+/// Candidates of cuda.gemm.hopper: the rows of hopper.def.
 
 #include <algorithm>
 #include <cmath>
@@ -67,7 +67,9 @@ double HopperUs(const HopperRow& r, const abi::Problem& p, const abi::DeviceSpec
 
 }  // namespace
 
-std::vector<abi::Candidate> ChooseHopper(const abi::Problem& p, const abi::DeviceSpec& d) {
+template <>
+std::vector<abi::Candidate> CandidatesFor<GemmHopperHost>(const abi::Problem& p,
+                                                          const abi::DeviceSpec& d) {
   const ProductShape s = ProductOf(p);
   const int64_t tile_k = 128 / DTypeBytes(p.inputs[0].dtype);
   // A block stores whole tiles however few blocks there are: vectors are never narrowed for more.

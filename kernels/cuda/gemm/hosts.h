@@ -2,6 +2,8 @@
 #pragma once
 
 #include "kernels/cuda/common/tiles.h"
+#include "kernels/cuda/gemm/hopper.h"
+#include "kernels/cuda/gemm/library.h"
 
 namespace aicf::cuda {
 
@@ -34,6 +36,12 @@ struct GemmTiledHost : TileHostBase<false> {
 struct GemmTensorHost : TileHostBase<true> {
   static constexpr std::string_view kKey = "cuda.gemm.tensor";
   static constexpr std::string_view kSource = "gemm/tensor.cuh";
+};
+
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kGemm> {
+  using List = HostList<LibraryHost, GemvHost, GemmHopperHost, GemmTiledHost, GemmTensorHost>;
 };
 
 }  // namespace aicf::cuda

@@ -1,6 +1,5 @@
 #include "kernels/cuda/gemm/library.h"
 
-#include "kernels/cuda/common/host.h"
 #include "kernels/cuda/gemm/matmul_layout.h"
 
 namespace aicf::cuda {
@@ -15,10 +14,11 @@ std::string Supports(const Problem& p, const abi::DeviceSpec& d) {
 
 }  // namespace
 
-abi::KernelInfo LibraryRow() {
+template <>
+abi::KernelInfo RowOf<LibraryHost>(abi::Family family) {
   abi::KernelInfo row{};
   row.key = kLibraryKey;
-  row.family = abi::Family::kGemm;
+  row.family = family;
   row.backend = abi::Backend::kLibrary;
   row.deterministic = true;
   row.supports = &Supports;

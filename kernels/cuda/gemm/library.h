@@ -2,7 +2,7 @@
 /// with a recorded algorithm only, which the runtime (runtime/cuda/matmul.h) checks and replays.
 #pragma once
 
-#include "kernels/abi/kernel.h"
+#include "kernels/cuda/common/host.h"
 
 namespace aicf::cuda {
 
@@ -11,6 +11,11 @@ inline constexpr std::string_view kLibraryKey = "cublaslt.matmul";
 /// The most scratch that an algorithm may use; a step has what its algorithm needs.
 inline constexpr uint64_t kLibraryWorkspaceBytes = 32 << 20;
 
-abi::KernelInfo LibraryRow();
+/// The row is no device kernel, hence not made from a host class's functions.
+struct LibraryHost {
+  static constexpr std::string_view kKey = kLibraryKey;
+};
+template <>
+abi::KernelInfo RowOf<LibraryHost>(abi::Family family);
 
 }  // namespace aicf::cuda

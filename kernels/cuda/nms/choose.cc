@@ -4,13 +4,13 @@
 #include "kernels/cuda/nms/hosts.h"
 
 namespace aicf::cuda {
-namespace {
 
 using abi::Candidate;
 using abi::DeviceSpec;
 using abi::Problem;
 
-std::vector<Candidate> Choose(const Problem& p, const DeviceSpec& d) {
+template <>
+std::vector<Candidate> CandidatesFor<NmsGreedyHost>(const Problem& p, const DeviceSpec& d) {
   using Host = NmsGreedyHost;
   const int64_t threads = 32 * std::clamp<int64_t>(Host::Boxes(p) / 64, 1, 16);
   int64_t blocks = 8;
@@ -26,15 +26,4 @@ std::vector<Candidate> Choose(const Problem& p, const DeviceSpec& d) {
   return {CandidateOf<Host>(p, {{"threads", threads}, {"cluster", blocks}}, us)};
 }
 
-}  // namespace
 }  // namespace aicf::cuda
-
-namespace aicf::abi {
-
-template <>
-std::span<const ChoiceRow> CudaChoices<Family::kNms>() {
-  static const ChoiceRow rows[] = {{cuda::NmsGreedyHost::kKey, &cuda::Choose}};
-  return rows;
-}
-
-}  // namespace aicf::abi

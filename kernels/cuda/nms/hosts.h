@@ -40,4 +40,10 @@ struct NmsGreedyHost : CudaHostBase {
   }
 };
 
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kNms> {
+  using List = HostList<NmsGreedyHost>;
+};
+
 }  // namespace aicf::cuda

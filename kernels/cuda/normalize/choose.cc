@@ -35,7 +35,10 @@ double NormalizeUs(const Problem& p, const DeviceSpec& d, int64_t block, int64_t
                    d);
 }
 
-std::vector<Candidate> ChooseRows(const Problem& p, const DeviceSpec& d) {
+}  // namespace
+
+template <>
+std::vector<Candidate> CandidatesFor<NormalizeRowsHost>(const Problem& p, const DeviceSpec& d) {
   const Space domain = SpacesOf(NormalizeRowsHost::kKey, p).domain;
   const int64_t length = domain.Count(0), rows = domain.Count(1);
   // Up to 32 elements per lane stay in registers; fewer when rows are few.
@@ -50,7 +53,8 @@ std::vector<Candidate> ChooseRows(const Problem& p, const DeviceSpec& d) {
       p, {{"lanes", lanes}, {"rows_per_block", together}, {"blocks", blocks}}, us)};
 }
 
-std::vector<Candidate> ChooseColumns(const Problem& p, const DeviceSpec& d) {
+template <>
+std::vector<Candidate> CandidatesFor<NormalizeColumnsHost>(const Problem& p, const DeviceSpec& d) {
   const Space domain = SpacesOf(NormalizeColumnsHost::kKey, p).domain;
   const int64_t rows = domain.Count(1);
   const int64_t lanes = std::clamp<int64_t>(PowerOfTwoAtLeast(domain.Count(0) / 8), 1, 16);
@@ -60,16 +64,4 @@ std::vector<Candidate> ChooseColumns(const Problem& p, const DeviceSpec& d) {
   return {CandidateOf<NormalizeColumnsHost>(p, {{"lanes", lanes}, {"blocks", blocks}}, us)};
 }
 
-}  // namespace
 }  // namespace aicf::cuda
-
-namespace aicf::abi {
-
-template <>
-std::span<const ChoiceRow> CudaChoices<Family::kNormalize>() {
-  static const ChoiceRow rows[] = {{cuda::NormalizeRowsHost::kKey, &cuda::ChooseRows},
-                                   {cuda::NormalizeColumnsHost::kKey, &cuda::ChooseColumns}};
-  return rows;
-}
-
-}  // namespace aicf::abi

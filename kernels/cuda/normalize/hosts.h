@@ -50,4 +50,10 @@ struct NormalizeColumnsHost : NormalizeHostBase {
   }
 };
 
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kNormalize> {
+  using List = HostList<NormalizeRowsHost, NormalizeColumnsHost>;
+};
+
 }  // namespace aicf::cuda

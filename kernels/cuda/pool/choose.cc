@@ -15,21 +15,13 @@ bool AlongChannels(const Problem& p, int64_t vector) {
          p.outputs[0].shape[1] % vector == 0;
 }
 
-std::vector<Candidate> Choose(const Problem& p, const DeviceSpec& d) {
+}  // namespace
+
+template <>
+std::vector<Candidate> CandidatesFor<PoolWindowHost>(const Problem& p, const DeviceSpec& d) {
   const int64_t vector = PreferredVector(PoolWindowHost::kKey, p, d.sm_count);
   const int64_t taken = AlongChannels(p, vector) ? vector : 1;
   return VectorCandidates<PoolWindowHost>(p, vector, taken, MapUs(p, d, 0.1));
 }
 
-}  // namespace
 }  // namespace aicf::cuda
-
-namespace aicf::abi {
-
-template <>
-std::span<const ChoiceRow> CudaChoices<Family::kPool>() {
-  static const ChoiceRow rows[] = {{cuda::PoolWindowHost::kKey, &cuda::Choose}};
-  return rows;
-}
-
-}  // namespace aicf::abi

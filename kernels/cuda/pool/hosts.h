@@ -10,4 +10,10 @@ struct PoolWindowHost : VectorHostBase {
   static constexpr std::string_view kSource = "pool/window.cuh";
 };
 
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kPool> {
+  using List = HostList<PoolWindowHost>;
+};
+
 }  // namespace aicf::cuda

@@ -44,7 +44,10 @@ RecurrentStorage StorageFor(const RecurrentCut& cut, const abi::RecurrentShape& 
   return keeps ? RecurrentStorage::kWeights : RecurrentStorage::kStates;
 }
 
-std::vector<Candidate> Choose(const Problem& p, const DeviceSpec& d) {
+}  // namespace
+
+template <>
+std::vector<Candidate> CandidatesFor<RecurrentClusterHost>(const Problem& p, const DeviceSpec& d) {
   const abi::RecurrentShape s = abi::RecurrentShapeOf(p);
   const int64_t cluster = ClusterFor(p, s);
   const int64_t at_once = std::max<int64_t>(1, d.sm_count / (cluster * s.directions));
@@ -72,15 +75,4 @@ std::vector<Candidate> Choose(const Problem& p, const DeviceSpec& d) {
                             us)};
 }
 
-}  // namespace
 }  // namespace aicf::cuda
-
-namespace aicf::abi {
-
-template <>
-std::span<const ChoiceRow> CudaChoices<Family::kRecurrent>() {
-  static const ChoiceRow rows[] = {{cuda::RecurrentClusterHost::kKey, &cuda::Choose}};
-  return rows;
-}
-
-}  // namespace aicf::abi

@@ -42,4 +42,10 @@ struct RecurrentClusterHost : CudaHostBase {
   static uint64_t Workspace(const abi::Problem& p, const abi::Parameters& c);
 };
 
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kRecurrent> {
+  using List = HostList<RecurrentClusterHost>;
+};
+
 }  // namespace aicf::cuda

@@ -48,7 +48,10 @@ double BandwidthShare(const Problem& p, const Space& domain, double contiguous, 
   return walk.strides.empty() || std::abs(walk.strides.back()) <= 1 ? contiguous : scattered;
 }
 
-std::vector<Candidate> ChooseRows(const Problem& p, const DeviceSpec& d) {
+}  // namespace
+
+template <>
+std::vector<Candidate> CandidatesFor<ReduceRowsHost>(const Problem& p, const DeviceSpec& d) {
   const Space domain = SpacesOf(ReduceRowsHost::kKey, p).domain;
   const int64_t length = domain.Count(0), results = domain.Count(1);
   const int64_t vectors = CeilDiv(length, DomainVector(ReduceRowsHost::kKey, p));
@@ -68,7 +71,8 @@ std::vector<Candidate> ChooseRows(const Problem& p, const DeviceSpec& d) {
   return {CandidateOf<ReduceRowsHost>(p, parameters, us)};
 }
 
-std::vector<Candidate> ChooseColumns(const Problem& p, const DeviceSpec& d) {
+template <>
+std::vector<Candidate> CandidatesFor<ReduceColumnsHost>(const Problem& p, const DeviceSpec& d) {
   const Space domain = SpacesOf(ReduceColumnsHost::kKey, p).domain;
   const int64_t length = domain.Count(1), results = domain.Count(0);
   const int64_t groups = CeilDiv(std::max<int64_t>(results, 1), 32);
@@ -85,16 +89,4 @@ std::vector<Candidate> ChooseColumns(const Problem& p, const DeviceSpec& d) {
   return {CandidateOf<ReduceColumnsHost>(p, parameters, ReduceUs(p, d, launch, share * used))};
 }
 
-}  // namespace
 }  // namespace aicf::cuda
-
-namespace aicf::abi {
-
-template <>
-std::span<const ChoiceRow> CudaChoices<Family::kReduce>() {
-  static const ChoiceRow rows[] = {{cuda::ReduceRowsHost::kKey, &cuda::ChooseRows},
-                                   {cuda::ReduceColumnsHost::kKey, &cuda::ChooseColumns}};
-  return rows;
-}
-
-}  // namespace aicf::abi

@@ -74,4 +74,10 @@ struct ReduceColumnsHost : ReduceHostBase {
   }
 };
 
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kReduce> {
+  using List = HostList<ReduceRowsHost, ReduceColumnsHost>;
+};
+
 }  // namespace aicf::cuda

@@ -1,14 +1,12 @@
 #include "kernels/cuda/common/map_choice.h"
 #include "kernels/cuda/resize/hosts.h"
 
-namespace aicf::abi {
+namespace aicf::cuda {
 
 template <>
-std::span<const ChoiceRow> CudaChoices<Family::kResize>() {
-  using cuda::ResizeTapsHost;
-  static const ChoiceRow rows[] = {
-      {ResizeTapsHost::kKey, &cuda::PointChoice<ResizeTapsHost, 0.05>}};
-  return rows;
+std::vector<abi::Candidate> CandidatesFor<ResizeTapsHost>(const abi::Problem& p,
+                                                          const abi::DeviceSpec& d) {
+  return PointChoice<ResizeTapsHost, 0.05>(p, d);
 }
 
-}  // namespace aicf::abi
+}  // namespace aicf::cuda

@@ -10,4 +10,10 @@ struct ResizeTapsHost : PointHostBase {
   static constexpr std::string_view kSource = "resize/taps.cuh";
 };
 
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kResize> {
+  using List = HostList<ResizeTapsHost>;
+};
+
 }  // namespace aicf::cuda

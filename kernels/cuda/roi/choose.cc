@@ -1,13 +1,12 @@
 #include "kernels/cuda/common/map_choice.h"
 #include "kernels/cuda/roi/hosts.h"
 
-namespace aicf::abi {
+namespace aicf::cuda {
 
 template <>
-std::span<const ChoiceRow> CudaChoices<Family::kRoi>() {
-  using cuda::RoiBinsHost;
-  static const ChoiceRow rows[] = {{RoiBinsHost::kKey, &cuda::PointChoice<RoiBinsHost, 0.02>}};
-  return rows;
+std::vector<abi::Candidate> CandidatesFor<RoiBinsHost>(const abi::Problem& p,
+                                                       const abi::DeviceSpec& d) {
+  return PointChoice<RoiBinsHost, 0.02>(p, d);
 }
 
-}  // namespace aicf::abi
+}  // namespace aicf::cuda

@@ -10,4 +10,10 @@ struct RoiBinsHost : PointHostBase {
   static constexpr std::string_view kSource = "roi/bins.cuh";
 };
 
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kRoi> {
+  using List = HostList<RoiBinsHost>;
+};
+
 }  // namespace aicf::cuda

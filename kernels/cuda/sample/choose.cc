@@ -1,14 +1,12 @@
 #include "kernels/cuda/common/map_choice.h"
 #include "kernels/cuda/sample/hosts.h"
 
-namespace aicf::abi {
+namespace aicf::cuda {
 
 template <>
-std::span<const ChoiceRow> CudaChoices<Family::kSample>() {
-  using cuda::SampleTapsHost;
-  static const ChoiceRow rows[] = {
-      {SampleTapsHost::kKey, &cuda::PointChoice<SampleTapsHost, 0.05>}};
-  return rows;
+std::vector<abi::Candidate> CandidatesFor<SampleTapsHost>(const abi::Problem& p,
+                                                          const abi::DeviceSpec& d) {
+  return PointChoice<SampleTapsHost, 0.05>(p, d);
 }
 
-}  // namespace aicf::abi
+}  // namespace aicf::cuda

@@ -10,4 +10,10 @@ struct SampleTapsHost : PointHostBase {
   static constexpr std::string_view kSource = "sample/taps.cuh";
 };
 
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kSample> {
+  using List = HostList<SampleTapsHost>;
+};
+
 }  // namespace aicf::cuda

@@ -4,13 +4,13 @@
 #include "kernels/cuda/scan/hosts.h"
 
 namespace aicf::cuda {
-namespace {
 
 using abi::Candidate;
 using abi::DeviceSpec;
 using abi::Problem;
 
-std::vector<Candidate> ChooseBlock(const Problem& p, const DeviceSpec& d) {
+template <>
+std::vector<Candidate> CandidatesFor<ScanBlockHost>(const Problem& p, const DeviceSpec& d) {
   constexpr int64_t kItems = ScanBlockHost::kItems;
   const int64_t length = ScanBlockHost::Length(p);
   const int64_t threads = 32 * std::clamp<int64_t>(length / (32 * kItems), 1, 16);
@@ -27,7 +27,8 @@ std::vector<Candidate> ChooseBlock(const Problem& p, const DeviceSpec& d) {
                                      us)};
 }
 
-std::vector<Candidate> ChooseLines(const Problem& p, const DeviceSpec& d) {
+template <>
+std::vector<Candidate> CandidatesFor<ScanLinesHost>(const Problem& p, const DeviceSpec& d) {
   constexpr int64_t kThreads = 128;
   const int64_t length = ScanLinesHost::Length(p);
   const int64_t blocks = StridedGridFor(ScanLinesHost::Lines(p), kThreads);
@@ -42,16 +43,4 @@ std::vector<Candidate> ChooseLines(const Problem& p, const DeviceSpec& d) {
   return {CandidateOf<ScanLinesHost>(p, {{"threads", kThreads}, {"blocks", blocks}}, us)};
 }
 
-}  // namespace
 }  // namespace aicf::cuda
-
-namespace aicf::abi {
-
-template <>
-std::span<const ChoiceRow> CudaChoices<Family::kScan>() {
-  static const ChoiceRow rows[] = {{cuda::ScanBlockHost::kKey, &cuda::ChooseBlock},
-                                   {cuda::ScanLinesHost::kKey, &cuda::ChooseLines}};
-  return rows;
-}
-
-}  // namespace aicf::abi

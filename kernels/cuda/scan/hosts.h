@@ -40,4 +40,10 @@ struct ScanLinesHost : ScanHostBase {
   static constexpr std::string_view kSource = "scan/lines.cuh";
 };
 
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kScan> {
+  using List = HostList<ScanBlockHost, ScanLinesHost>;
+};
+
 }  // namespace aicf::cuda

@@ -27,7 +27,10 @@ abi::Parameters Cut(int64_t shares, int64_t blocks) {
   return {{"shares", shares}, {"threads", kThreads}, {"blocks", blocks}};
 }
 
-std::vector<Candidate> ChooseLines(const Problem& p, const DeviceSpec& d) {
+}  // namespace
+
+template <>
+std::vector<Candidate> CandidatesFor<ScatterLinesHost>(const Problem& p, const DeviceSpec& d) {
   const ScatterExtents e(p);
   const int64_t shares = SharesOf(e, int64_t{d.sm_count} * 256, 8);
   const int64_t blocks = StridedGridFor(e.lines * shares, kThreads);
@@ -43,7 +46,8 @@ std::vector<Candidate> ChooseLines(const Problem& p, const DeviceSpec& d) {
   return {CandidateOf<ScatterLinesHost>(p, Cut(shares, blocks), us)};
 }
 
-std::vector<Candidate> ChooseOwners(const Problem& p, const DeviceSpec& d) {
+template <>
+std::vector<Candidate> CandidatesFor<ScatterOwnersHost>(const Problem& p, const DeviceSpec& d) {
   const ScatterExtents e(p);
   const int64_t shares = SharesOf(e, int64_t{d.sm_count} * 16, e.row >= 32 ? 1 : 32);
   const int64_t warps = e.lines * shares * e.Chunks();
@@ -60,16 +64,4 @@ std::vector<Candidate> ChooseOwners(const Problem& p, const DeviceSpec& d) {
   return {CandidateOf<ScatterOwnersHost>(p, Cut(shares, blocks), us)};
 }
 
-}  // namespace
 }  // namespace aicf::cuda
-
-namespace aicf::abi {
-
-template <>
-std::span<const ChoiceRow> CudaChoices<Family::kScatter>() {
-  static const ChoiceRow rows[] = {{cuda::ScatterLinesHost::kKey, &cuda::ChooseLines},
-                                   {cuda::ScatterOwnersHost::kKey, &cuda::ChooseOwners}};
-  return rows;
-}
-
-}  // namespace aicf::abi

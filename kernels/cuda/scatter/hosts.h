@@ -61,4 +61,10 @@ struct ScatterOwnersHost : ScatterHostBase {
   static constexpr std::string_view kSource = "scatter/owners.cuh";
 };
 
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kScatter> {
+  using List = HostList<ScatterLinesHost, ScatterOwnersHost>;
+};
+
 }  // namespace aicf::cuda

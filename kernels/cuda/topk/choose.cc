@@ -4,13 +4,13 @@
 #include "kernels/cuda/topk/hosts.h"
 
 namespace aicf::cuda {
-namespace {
 
 using abi::Candidate;
 using abi::DeviceSpec;
 using abi::Problem;
 
-std::vector<Candidate> Choose(const Problem& p, const DeviceSpec& d) {
+template <>
+std::vector<Candidate> CandidatesFor<TopKSelectHost>(const Problem& p, const DeviceSpec& d) {
   const Space domain = SpacesOf(TopKSelectHost::kKey, p).domain;
   const int64_t warps = std::clamp<int64_t>(domain.Count(0) / 128, 1, 16);
   const int64_t blocks = GridFor(domain.Count(1), 1, kMaxGridStride);
@@ -22,15 +22,4 @@ std::vector<Candidate> Choose(const Problem& p, const DeviceSpec& d) {
   return {CandidateOf<TopKSelectHost>(p, {{"threads", warps * 32}, {"blocks", blocks}}, us)};
 }
 
-}  // namespace
 }  // namespace aicf::cuda
-
-namespace aicf::abi {
-
-template <>
-std::span<const ChoiceRow> CudaChoices<Family::kTopK>() {
-  static const ChoiceRow rows[] = {{cuda::TopKSelectHost::kKey, &cuda::Choose}};
-  return rows;
-}
-
-}  // namespace aicf::abi

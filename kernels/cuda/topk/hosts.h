@@ -19,4 +19,10 @@ struct TopKSelectHost : CudaHostBase {
   }
 };
 
+/// In order of preference: ties of predicted cost go to the earlier one.
+template <>
+struct CudaHosts<abi::Family::kTopK> {
+  using List = HostList<TopKSelectHost>;
+};
+
 }  // namespace aicf::cuda

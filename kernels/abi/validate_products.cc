@@ -1,0 +1,131 @@
+// The rules of the families that move a window or multiply: gemm, conv, pool.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "kernels/abi/raw_dtype.h"
+#include "kernels/abi/validate_rules.h"
+
+namespace aicf::abi {
+namespace {
+
+// Span of a window along one axis: (kernel - 1) * dilation + 1; false on overflow.
+bool WindowSpan(int64_t kernel, int64_t dilation, int64_t* span) {
+  return CheckedMul(kernel - 1, dilation, span) && CheckedAdd<int64_t>(*span, 1, span);
+}
+
+template <class A>
+Status CheckSpatial(const Problem& p, const A& a, int spatial) {
+  if (spatial < 1 || spatial > 3) return Bad(p, "spatial rank ", spatial, ", expected 1 to 3");
+  if (a.strides.rank() != spatial || a.dilations.rank() != spatial ||
+      a.pads_begin.rank() != spatial || a.pads_end.rank() != spatial) {
+    return Bad(p, "an attribute's rank is not the spatial rank ", spatial);
+  }
+  constexpr int64_t kLimit = int64_t{1} << 31;
+  for (int d = 0; d < spatial; ++d) {
+    if (a.strides[d] < 1 || a.strides[d] >= kLimit) return Bad(p, "stride ", a.strides[d]);
+    if (a.dilations[d] < 1 || a.dilations[d] >= kLimit) return Bad(p, "dilation ", a.dilations[d]);
+    if (a.pads_begin[d] < 0 || a.pads_begin[d] >= kLimit) return Bad(p, "pad ", a.pads_begin[d]);
+    if (a.pads_end[d] < 0 || a.pads_end[d] >= kLimit) return Bad(p, "pad ", a.pads_end[d]);
+  }
+  return OkStatus();
+}
+
+Status CheckConvExtent(const Problem& p, const ConvAttrs& a, int d) {
+  const int64_t in = p.inputs[0].shape[d + 2];
+  const int64_t out = p.outputs[0].shape[d + 2];
+  const int64_t kernel = p.inputs[1].shape[d + 2];
+  int64_t span = 0;
+  if (kernel < 1 || !WindowSpan(kernel, a.dilations[d], &span)) return Bad(p, "kernel ", kernel);
+  // Along the axis, the smaller grid steps over the larger, padded one.
+  const int64_t grid = a.transposed ? in : out;
+  const int64_t field = a.transposed ? out : in;
+  int64_t padded = 0, reach = 0;
+  if (!CheckedAdd(field, a.pads_begin[d] + a.pads_end[d], &padded) ||
+      !CheckedMul(std::max<int64_t>(grid - 1, 0), a.strides[d], &reach) ||
+      !CheckedAdd(reach, span, &reach)) {
+    return Bad(p, "extent overflows along spatial axis ", d);
+  }
+  // A transposed convolution may end in output padding; a window never leaves the padded field.
+  if (grid > 0 && reach > padded) {
+    return Bad(p, "windows leave the padded extent ", padded, " along spatial axis ", d);
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+template <>
+Status CheckRules<Family::kGemm>(const Problem& p) {
+  const Dims &a = p.inputs[0].shape, &b = p.inputs[1].shape, &c = p.outputs[0].shape;
+  const int rank = c.rank();
+  if (rank < 2 || a.rank() != rank || b.rank() != rank)
+    return Bad(p, "A, B and output ranks differ");
+  for (int d = 0; d < rank - 2; ++d) {
+    if (a[d] != c[d] || b[d] != c[d]) return Bad(p, "batch axis ", d, " differs");
+  }
+  if (a[rank - 2] != c[rank - 2] || b[rank - 1] != c[rank - 1] || a[rank - 1] != b[rank - 2]) {
+    return Bad(p, "shapes ", ToString(a), " x ", ToString(b), " do not give ", ToString(c));
+  }
+  if (!CanMultiply(p.inputs[0].dtype, p.inputs[1].dtype)) {
+    return Bad(p, "A and B have dtypes that do not multiply");
+  }
+  return OkStatus();
+}
+
+template <>
+Status CheckRules<Family::kConv>(const Problem& p) {
+  const auto& a = p.as<ConvAttrs>();
+  const Dims &x = p.inputs[0].shape, &w = p.inputs[1].shape, &y = p.outputs[0].shape;
+  if (x.rank() != w.rank() || x.rank() != y.rank())
+    return Bad(p, "ranks of x, weights, output differ");
+  AICF_RETURN_IF_ERROR(CheckSpatial(p, a, x.rank() - 2));
+  if (a.group < 1) return Bad(p, "group ", a.group);
+  int64_t grouped = 0;
+  if (!CheckedMul(w[1], a.group, &grouped)) return Bad(p, "group ", a.group, " overflows");
+  const int64_t in_channels = a.transposed ? w[0] : grouped;
+  const int64_t out_channels = a.transposed ? grouped : w[0];
+  if (x[0] != y[0]) return Bad(p, "batch of x and output differ");
+  if (x[1] != in_channels || y[1] != out_channels || x[1] % a.group != 0 || y[1] % a.group != 0) {
+    return Bad(p, "channels ", x[1], " -> ", y[1], " do not fit weights ", ToString(w), " in ",
+               a.group, " groups");
+  }
+  if (!CanMultiply(p.inputs[0].dtype, p.inputs[1].dtype)) {
+    return Bad(p, "x and weights have dtypes that do not multiply");
+  }
+  for (int d = 0; d < x.rank() - 2; ++d) AICF_RETURN_IF_ERROR(CheckConvExtent(p, a, d));
+  return OkStatus();
+}
+
+template <>
+Status CheckRules<Family::kPool>(const Problem& p) {
+  const auto& a = p.as<PoolAttrs>();
+  const Dims &x = p.inputs[0].shape, &y = p.outputs[0].shape;
+  if (a.kind >= PoolKind::kCount) return Bad(p, "unknown kind");
+  if (x.rank() != y.rank()) return Bad(p, "ranks of x and output differ");
+  AICF_RETURN_IF_ERROR(CheckSpatial(p, a, x.rank() - 2));
+  if (a.kernel.rank() != x.rank() - 2) return Bad(p, "kernel rank is not the spatial rank");
+  if (x[0] != y[0] || x[1] != y[1]) return Bad(p, "batch or channels differ");
+  if (a.kind == PoolKind::kLp && a.p < 1) return Bad(p, "exponent ", a.p);
+  if (a.kind == PoolKind::kLp && !IsFloat(p.inputs[0].dtype)) {
+    return Bad(p, "a p-norm of ", DTypeName(p.inputs[0].dtype), ", needs a float");
+  }
+  for (int d = 0; d < x.rank() - 2; ++d) {
+    int64_t span = 0, start = 0;
+    if (a.kernel[d] < 1 || !WindowSpan(a.kernel[d], a.dilations[d], &span)) {
+      return Bad(p, "kernel ", a.kernel[d]);
+    }
+    if (!CheckedMul(std::max<int64_t>(y[d + 2] - 1, 0), a.strides[d], &start)) {
+      return Bad(p, "extent overflows");
+    }
+    int64_t padded = 0;
+    if (!CheckedAdd(x[d + 2], a.pads_begin[d] + a.pads_end[d], &padded)) {
+      return Bad(p, "extent overflows");
+    }
+    if (y[d + 2] > 0 && start >= padded) {
+      return Bad(p, "a window starts outside the padded extent along spatial axis ", d);
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace aicf::abi

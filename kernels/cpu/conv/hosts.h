@@ -1,0 +1,159 @@
+/// Host functions of the convolution variants.
+#pragma once
+
+#include "kernels/cpu/conv/igemm.h"
+#include "kernels/cpu/conv/pack.h"
+#include "kernels/cpu/conv/ref.h"
+#include "kernels/cpu/conv/winograd.h"
+#include "kernels/cpu/conv/winograd_layout.h"
+#include "kernels/cpu/gemm/igemm_host.h"
+
+namespace aicf::cpu::conv_hosts {
+
+inline bool ExpressionUsesIndex(const abi::Expr& expr) {
+  for (const abi::ExprNode& n : expr.nodes) {
+    if (n.op == abi::ExprOp::kIndex) return true;
+  }
+  return false;
+}
+
+/// cpu.conv.igemm_*
+template <abi::CpuIsa kIsa>
+struct ConvIgemmHost : CpuHostBase {
+  static constexpr bool kPacks = true;
+  static constexpr int64_t kMaxPhases = 64;
+
+  static std::string Refusal(const abi::Problem& p) {
+    if (std::string refusal = IgemmRefusal(p); !refusal.empty()) return refusal;
+    const ConvShape s = ConvShapeOf(p);
+    if (ExpressionUsesIndex(p.epilogue) && (s.groups > 1 || s.transposed)) {
+      return "an epilogue that uses coordinates needs one group and no transposition";
+    }
+    if (s.transposed && !ConvIsTiled(p, s) &&
+        s.stride[0] * s.stride[1] * s.stride[2] > kMaxPhases) {
+      return StrCat("a transposed convolution of more than ", kMaxPhases, " phases");
+    }
+    const int64_t planes = ConvSourceOf(p, s).planes ? s.channels : 1;
+    if (planes * s.kernel[0] * s.kernel[1] * s.kernel[2] > kMaxTaps) {
+      return StrCat("more than ", kMaxTaps, " taps");
+    }
+    if (s.channels > kMaxPaddedDepth) return StrCat("more than ", kMaxPaddedDepth, " channels");
+    return {};
+  }
+  static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
+    return ConvSourceOf(p, ConvShapeOf(p)).copy ? ConvCopyBytes(p) : 0;
+  }
+  static uint64_t PackedBytes(const abi::Problem& p, int input) {
+    if (input != 1) return 0;
+    return sizeof(float) * ConvPackedFloats(p, ConvShapeOf(p), LanesOf(kIsa));
+  }
+  static void Pack(const abi::Problem& p, int input, const void* buffer, void* packed) {
+    if (input != 1) return;
+    PackConvWeights(p, LanesOf(kIsa), buffer, static_cast<float*>(packed));
+    FlushDenormals(static_cast<float*>(packed), PackedBytes(p, 1) / sizeof(float));
+  }
+  static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
+    const ConvShape s = ConvShapeOf(p);
+    const double columns = static_cast<double>(ConvColumns(p, s));
+    const double padded = CeilDiv(ConvColumns(p, s), LanesOf(kIsa)) * LanesOf(kIsa);
+    abi::Problem core = p;
+    core.epilogue = {};
+    // Tiles shorter than their registers, and the fixed cost of each.
+    const double row = static_cast<double>(std::max<int64_t>(1, ConvRowLength(s)));
+    const double share = 0.75 * (padded > 0 ? columns / padded : 1) * std::min(1.0, row / 6);
+    const double flops = FlopCount(core);
+    const double copy = ConvSourceOf(p, s).copy ? 8.0 * ConvCopyBytes(p) : 0;
+    return IgemmUs(p, d, kIsa, flops, std::max(share, 0.01), copy);
+  }
+};
+
+/// cpu.conv.depthwise_*
+template <abi::CpuIsa kIsa>
+struct ConvDepthwiseHost : CpuHostBase {
+  static constexpr bool kPacks = true;
+
+  static std::string Refusal(const abi::Problem& p) {
+    if (std::string refusal = IgemmRefusal(p); !refusal.empty()) return refusal;
+    const ConvShape s = ConvShapeOf(p);
+    if (!ConvIsDepthwise(s)) return "needs one filter and one channel per group, not transposed";
+    if (s.kernel[0] * s.kernel[1] * s.kernel[2] > kMaxTaps) {
+      return StrCat("more than ", kMaxTaps, " taps");
+    }
+    return {};
+  }
+  static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
+    return DepthwiseSourceOf(p).copy ? ConvCopyBytes(p) : 0;
+  }
+  static uint64_t PackedBytes(const abi::Problem& p, int input) {
+    if (input != 1) return 0;
+    const ConvShape s = ConvShapeOf(p);
+    const Panels panels(s.groups, LanesOf(kIsa), kDepthwiseVectors);
+    return sizeof(float) * panels.packed_floats(s.kernel[0] * s.kernel[1] * s.kernel[2]);
+  }
+  static void Pack(const abi::Problem& p, int input, const void* buffer, void* packed) {
+    if (input != 1) return;
+    PackDepthwiseWeights(p, LanesOf(kIsa), buffer, static_cast<float*>(packed));
+    FlushDenormals(static_cast<float*>(packed), PackedBytes(p, 1) / sizeof(float));
+  }
+  static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
+    abi::Problem core = p;
+    core.epilogue = {};
+    const double copy = DepthwiseSourceOf(p).copy ? 8.0 * ConvCopyBytes(p) : 0;
+    return IgemmUs(p, d, kIsa, FlopCount(core), 0.3, copy);
+  }
+};
+
+/// cpu.conv.winograd_*
+template <abi::CpuIsa kIsa>
+struct ConvWinogradHost : CpuHostBase {
+  static constexpr bool kPacks = true;
+
+  static std::string Refusal(const abi::Problem& p) {
+    if (std::string refusal = IgemmRefusal(p); !refusal.empty()) return refusal;
+    const ConvShape s = ConvShapeOf(p);
+    if (s.groups != 1 || s.transposed) return "needs one group, not transposed";
+    for (int a = 0; a < 3; ++a) {
+      if (s.kernel[a] != (a == 0 ? 1 : 3)) return "needs a 3 x 3 window";
+      if (s.stride[a] != 1 || s.dilation[a] != 1) return "needs stride and dilation 1";
+    }
+    if (s.first_axis != 1) return "needs two spatial axes";
+    if (s.channels < 16) return "fewer than 16 channels gain less than the transform costs";
+    return {};
+  }
+  static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
+    const WinogradShape w = WinogradShapeOf(ConvShapeOf(p), LanesOf(kIsa));
+    const int64_t copy = WinogradSourceOf(p).copy ? WinogradCopyFloats(p) : 0;
+    return sizeof(float) * static_cast<uint64_t>(copy + WinogradSlots(w) * WinogradSlotFloats(w));
+  }
+  static uint64_t PackedBytes(const abi::Problem& p, int input) {
+    if (input != 1) return 0;
+    const ConvShape s = ConvShapeOf(p);
+    return sizeof(float) * kWinogradPoints *
+           static_cast<uint64_t>(Panels(s.filters, LanesOf(kIsa)).packed_floats(s.channels));
+  }
+  static void Pack(const abi::Problem& p, int input, const void* buffer, void* packed) {
+    if (input != 1) return;
+    PackWinogradWeights(p, LanesOf(kIsa), buffer, static_cast<float*>(packed));
+    FlushDenormals(static_cast<float*>(packed), PackedBytes(p, 1) / sizeof(float));
+  }
+  static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
+    const ConvShape s = ConvShapeOf(p);
+    const WinogradShape w = WinogradShapeOf(s, LanesOf(kIsa));
+    const double tiles = static_cast<double>(w.tile_count);
+    const double products = 2.0 * kWinogradPoints * static_cast<double>(s.channels * w.m_row);
+    // Transforms: about 3 operations per point and value of x or M, in whole vectors.
+    const double transforms = 6.0 * kWinogradPoints * static_cast<double>(w.v_row + w.m_row);
+    const double row = static_cast<double>(std::min(w.block, w.tile_count));
+    const double share = 0.7 * std::min(1.0, row / 6);
+    // U, four times the weights, comes from memory once (a model's weights do not stay in a cache
+    // from one inference to the next), then from the outer caches or, if large, memory again.
+    const auto u_bytes = static_cast<double>(PackedBytes(p, 1));
+    const double again = static_cast<double>(WinogradBlocks(w) - 1) * (u_bytes > 16e6 ? 1.0 : 0.2);
+    const double u = u_bytes * (1.6 + again) / d.bytes_per_us;
+    const double copy = WinogradSourceOf(p).copy ? 8.0 * ConvCopyBytes(p) : 0;
+    return IgemmUs(p, d, kIsa, tiles * (products + transforms), std::max(share, 0.01), copy) +
+           u / UsefulThreads(tiles * products, d);
+  }
+};
+
+}  // namespace aicf::cpu::conv_hosts
