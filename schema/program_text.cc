@@ -10,7 +10,7 @@
 //   and " loop 3 2 while %4" per Loop: two steps from step 3 on
 // Fields of one backend follow a step's problem only where they are not at their defaults:
 //   launch 1,1,1 128,1,1 1,1,1 shared=0   image=0 symbol="..."   algorithm=<hex> library=130000
-// and, behind its guards, its order on a GPU: stream=1 waits=[3, 5] programmatic
+// and, after its guards, its order on a GPU: stream=1 waits=[3, 5] programmatic
 #include "base/scanner.h"
 #include "schema/program.h"
 

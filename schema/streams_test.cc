@@ -286,7 +286,6 @@ TEST(Races, Workspaces) {
   for (size_t s : {1, 3}) {
     p.steps[s].workspace_offset = RoundUp(p.arena_bytes, kBufferAlignment);
     p.steps[s].workspace_bytes = 256;
-    // The buffers are small, so that two workspaces behind them share the same 256 bytes.
   }
   p.arena_bytes = p.steps[1].workspace_offset + 256;
   ExpectRefused(p,

@@ -72,7 +72,7 @@ class Search {
     return best;
   }
 
-  // More runs behind the two, where there is still room.
+  // More runs after the two, where there is still room.
   void AddFurther(SideRuns& group) const {
     while (group.starts.size() < streams_) {
       int64_t taken = 0;

@@ -23,7 +23,7 @@ struct SideRuns {
 
 /// Greedy from the first step on, each step in at most one group. Within a group the largest
 /// launches of all runs together have at most `room` blocks, there are at most `streams` runs, and
-/// each run behind the first one saves more than `cost_us`. Deterministic. Cost: O(steps *
+/// each run after the first one saves more than `cost_us`. Deterministic. Cost: O(steps *
 /// kLongestRun^2 * needs).
 std::vector<SideRuns> FindSideRuns(const std::vector<StepLoad>& steps, int64_t room,
                                    uint32_t streams, double cost_us);

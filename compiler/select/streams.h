@@ -11,8 +11,8 @@ namespace aicf {
 /// Sets Step::stream and Step::waits. A step leaves stream 0 where it belongs to a run of
 /// consecutive steps that can go beside the run in front of it: neither needs the other, all
 /// launches of both together leave room on the device, and the shorter run takes longer than a fork
-/// and a join cost. Times are those of the "kernel" decisions. Side streams begin behind the step
-/// in front of the two runs, and the step behind them waits for all. Records one "stream" decision
+/// and a join cost. Times are those of the "kernel" decisions. Side streams begin after the step
+/// before the two runs, and the step after them waits for all. Records one "stream" decision
 /// per step; a wish puts a step on any stream, and what it needs becomes a wait. Errors:
 /// kUnsupported for a wish in an entry point that skips or repeats steps; kBadArtifact when loops
 /// do not nest.

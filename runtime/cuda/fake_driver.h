@@ -92,7 +92,7 @@ struct FakeGraph {
     return kCudaSuccess;
   }
 };
-/// What a capture has on one stream: the graph that all its streams fill, and the nodes behind
+/// What a capture has on one stream: the graph that all its streams fill, and the nodes after
 /// which the next one goes.
 struct FakePosition {
   std::shared_ptr<FakeGraph> graph;
@@ -181,7 +181,7 @@ inline bool AllJoined(const FakePosition& end) {
   return std::ranges::find(joined, false) == joined.end();
 }
 
-/// A programmatic launch is legal in a capture right behind one kernel.
+/// A programmatic launch is legal in a capture right after one kernel.
 inline void CheckAttributes(const CUlaunchConfig& config) {
   for (uint32_t i = 0; i < config.attribute_count; ++i) {
     if (config.attributes[i].id != kLaunchProgrammaticSerialization) continue;
@@ -189,7 +189,7 @@ inline void CheckAttributes(const CUlaunchConfig& config) {
     const FakeStream* s = StreamOf(config.stream);
     if (config.attributes[i].dims[0] != 1 || !s->capturing || s->at.tail.size() != 1 ||
         !s->at.graph->nodes[s->at.tail[0]].kernel) {
-      Problem("a programmatic launch that is not right behind a captured kernel");
+      Problem("a programmatic launch that is not right after a captured kernel");
     }
   }
 }

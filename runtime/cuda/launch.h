@@ -14,7 +14,7 @@ namespace aicf::cuda {
 class Launch {
  public:
   virtual ~Launch() = default;
-  /// Enqueues the step behind all that is on `stream`; allocates nothing. Legal while `stream` is
+  /// Enqueues the step after all that is on `stream`; allocates nothing. Legal while `stream` is
   /// captured.
   virtual Status Enqueue(CUstream stream) const = 0;
   /// The same as the plan says it: where the step's launch is programmatic, it may start before the

@@ -27,15 +27,15 @@ class StepStreams {
   // In this order, `main` being captured: Fork, then for each step Enter and Leave, then Join.
   // Errors: kDevice.
 
-  /// The other streams begin behind what is on `main`.
+  /// The other streams begin after what is on `main`.
   Status Fork(CUstream main) const;
   /// Makes the step's stream wait for the steps that it waits for.
   Status Enter(CUstream main, uint32_t step) const;
   /// Where Enter's step goes.
   CUstream StreamOf(CUstream main, uint32_t step) const;
-  /// Right behind the step, for those that wait for it.
+  /// Right after the step, for those that wait for it.
   Status Leave(CUstream main, uint32_t step) const;
-  /// `main` goes on behind all streams.
+  /// `main` goes on after all streams.
   Status Join(CUstream main) const;
 
  private:
