@@ -19,8 +19,8 @@ struct Alternative {
 
 struct Decision {
   std::string kind;     ///< "fold", "layout", "copy", "guard", "fusion", "epilogue", "prologue",
-                        ///< "rounding", "precision", "kernel", "algorithm", "state", "in-place",
-                        ///< "memory", "bucket"
+                        ///< "rounding", "precision", "kernel", "algorithm", "state", "stream",
+                        ///< "launch", "in-place", "memory", "bucket"
   std::string subject;  ///< step or value, with the source nodes' names
   std::string choice;
   std::string reason;   ///< "policy", "measured", "predicted", "only-legal", "tie-break", or

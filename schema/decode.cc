@@ -236,6 +236,9 @@ Step DecodeStep(Decoder& d, const fb::Step& s) {
       step.guards.push_back({g->buffer(), g->expected()});
     }
   }
+  step.stream = s.stream();
+  if (s.waits() != nullptr) step.waits = d.Scalars<uint32_t>(*s.waits());
+  step.programmatic = s.programmatic();
   return step;
 }
 

@@ -100,10 +100,11 @@ Offset<fb::Step> EncodeStep(FlatBufferBuilder& b, const Step& s) {
       numbers.empty() ? 0 : EncodeList<fb::Parameter>(b, numbers, EncodeParameter);
   const auto maps =
       s.tensor_maps.empty() ? 0 : EncodeList<fb::TensorMap>(b, s.tensor_maps, EncodeTensorMap);
+  const auto waits = s.waits.empty() ? 0 : b.CreateVector(s.waits);
   return fb::CreateStep(b, sources, kernel, problem, inputs, outputs, s.packed_inputs,
                         s.workspace_offset, s.workspace_bytes, has_launch ? &launch : nullptr,
-                        s.image, symbol, algorithm, s.library_version, guard_list, parameters,
-                        maps);
+                        s.image, symbol, algorithm, s.library_version, guard_list, parameters, maps,
+                        s.stream, waits, s.programmatic);
 }
 
 Offset<fb::Buffer> EncodeBuffer(FlatBufferBuilder& b, const Buffer& buffer) {
@@ -168,7 +169,7 @@ uint64_t SizeBound(const Program& p) {
     const abi::Problem& q = s.problem;
     bytes += 1024 + s.kernel.size() + s.symbol.size() + s.algorithm.size();
     for (const std::string& name : s.sources) bytes += 32 + name.size();
-    bytes += 4 * (s.inputs.size() + s.outputs.size()) + 8 * s.guards.size();
+    bytes += 4 * (s.inputs.size() + s.outputs.size()) + 8 * s.guards.size() + 4 * s.waits.size();
     bytes += 320 * (q.inputs.size() + q.outputs.size());  // a view, and a piece's start
     bytes += 24 * (q.prologue.nodes.size() + q.epilogue.nodes.size() + q.score.nodes.size());
   }

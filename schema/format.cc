@@ -77,7 +77,10 @@ uint64_t FeaturesOf(const Program& program) {
   const bool metas = std::any_of(program.entry_points.begin(), program.entry_points.end(),
                                  [](const EntryPoint& e) { return !e.metas.empty(); });
   const bool states = std::any_of(program.buffers.begin(), program.buffers.end(), IsState);
-  return states || metas ? kFeatureState : 0;
+  const bool ordered = std::any_of(program.steps.begin(), program.steps.end(), [](const Step& s) {
+    return s.stream != 0 || !s.waits.empty() || s.programmatic;
+  });
+  return (states || metas ? kFeatureState : 0) | (ordered ? kFeatureOrder : 0);
 }
 
 uint64_t SectionAlignment(SectionKind kind) { return kind == SectionKind::kWeights ? 4096 : 64; }

@@ -11,7 +11,12 @@ namespace {
 class Collector {
  public:
   Collector(const Program& program, const EntryPoint& entry)
-      : p_(program), e_(entry), lives_(program.buffers.size()), named_(program.buffers.size()) {}
+      : p_(program),
+        e_(entry),
+        serial_(StepOrder(program, entry).serial()),
+        lives_(program.buffers.size()),
+        named_(program.buffers.size()),
+        steps_(serial_ ? 0 : program.buffers.size()) {}
 
   Result<std::vector<Lifetime>> Run() {
     for (int64_t s = e_.first_step; s < End(); ++s) NameOperands(s);
@@ -39,11 +44,18 @@ class Collector {
     span.last = std::max(span.last, step);
   }
 
+  void Name(uint32_t buffer, int64_t step) {
+    Extend(buffer, step);
+    if (serial_) return;
+    std::vector<int64_t>& steps = steps_[Root(buffer)];
+    if (steps.empty() || steps.back() != step) steps.push_back(step);
+  }
+
   void NameOperands(int64_t s) {
     const Step& step = p_.steps[static_cast<size_t>(s)];
-    for (uint32_t b : step.inputs) Extend(b, s);
-    for (uint32_t b : step.outputs) Extend(b, s);
-    for (const Guard& g : step.guards) Extend(g.buffer, s);
+    for (uint32_t b : step.inputs) Name(b, s);
+    for (uint32_t b : step.outputs) Name(b, s);
+    for (const Guard& g : step.guards) Name(g.buffer, s);
   }
 
   Status ExtendThroughLoops() {
@@ -76,6 +88,7 @@ class Collector {
       if (!CheckedAlignUp(buffer.bytes, kBufferAlignment, &item.bytes)) {
         return Error(Code::kResource, "buffer '", buffer.name, "' of ", buffer.bytes, " bytes");
       }
+      if (!serial_) item.steps = std::move(steps_[b]);
       out_.push_back(std::move(item));
     }
     for (uint32_t b = 0; b < p_.buffers.size(); ++b) {
@@ -94,6 +107,7 @@ class Collector {
       if (!CheckedAlignUp(step.workspace_bytes, kBufferAlignment, &item.bytes)) {
         return Error(Code::kResource, "workspace of step ", s);
       }
+      if (!serial_) item.steps = {s};
       out_.push_back(std::move(item));
     }
     return OkStatus();
@@ -101,8 +115,10 @@ class Collector {
 
   const Program& p_;
   const EntryPoint& e_;
-  std::vector<Span> lives_;  // of roots
-  std::vector<bool> named_;  // by the entry point
+  const bool serial_;                        // the entry point's steps are on one stream
+  std::vector<Span> lives_;                  // of roots
+  std::vector<bool> named_;                  // by the entry point
+  std::vector<std::vector<int64_t>> steps_;  // that name a root; empty when serial_
   std::vector<Lifetime> out_;
 };
 
@@ -110,6 +126,19 @@ class Collector {
 
 Result<std::vector<Lifetime>> LifetimesOf(const Program& program, size_t entry) {
   return Collector(program, program.entry_points[entry]).Run();
+}
+
+bool MayShareBytes(const Lifetime& a, const Lifetime& b, const StepOrder& order) {
+  if (a.first <= b.last && b.first <= a.last) return false;
+  if (order.serial()) return true;
+  const Lifetime& early = a.first < b.first ? a : b;
+  const Lifetime& late = a.first < b.first ? b : a;
+  for (int64_t before : early.steps) {
+    for (int64_t after : late.steps) {
+      if (!order.Before(before, after)) return false;
+    }
+  }
+  return true;
 }
 
 std::vector<uint64_t> LiveBytes(const std::vector<Lifetime>& lifetimes, const EntryPoint& entry) {

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "schema/program.h"
+#include "schema/step_order.h"
 
 namespace aicf::schema {
 
@@ -21,6 +22,8 @@ struct Lifetime {
   uint64_t bytes = 0;              ///< taken: a multiple of kBufferAlignment
   std::vector<uint32_t> buffers;   ///< the one that has the offset, then those in place of it
   int64_t workspace_of = kBuffer;  ///< a step; `buffers` is then empty
+  /// Where the entry point's steps run on several streams: all steps that name it, ascending.
+  std::vector<int64_t> steps = {};
 
   friend bool operator==(const Lifetime&, const Lifetime&) = default;
 };
@@ -35,8 +38,12 @@ struct Lifetime {
 /// Errors: kBadArtifact when the loops do not nest; kResource when a size overflows.
 Result<std::vector<Lifetime>> LifetimesOf(const Program& program, size_t entry);
 
+/// Whether the two may lie over each other: one is dead when the other one begins to live, and
+/// where steps run on several streams all that name the one have finished by then.
+bool MayShareBytes(const Lifetime& a, const Lifetime& b, const StepOrder& order);
+
 /// Bytes live at each step of the entry point; one more element for those after the last step. The
-/// largest is the lower bound of its arena.
+/// largest is a lower bound of its arena: steps on several streams can need more.
 std::vector<uint64_t> LiveBytes(const std::vector<Lifetime>& lifetimes, const EntryPoint& entry);
 
 }  // namespace aicf::schema

@@ -192,6 +192,19 @@ Status ReadGuards(Scanner& in, std::vector<Guard>& guards) {
   return OkStatus();
 }
 
+Status ReadOrder(Scanner& in, Step& s) {
+  if (in.Accept("stream=")) AICF_RETURN_IF_ERROR(ReadInt(in, s.stream));
+  if (in.Peek("waits=")) {
+    AICF_ASSIGN_OR_RETURN(const std::vector<int64_t> waits, ReadList(in, "waits="));
+    for (int64_t w : waits) {
+      if (w < 0 || w > std::numeric_limits<uint32_t>::max()) return in.Fail("steps before this");
+      s.waits.push_back(static_cast<uint32_t>(w));
+    }
+  }
+  s.programmatic = in.Accept("programmatic");
+  return OkStatus();
+}
+
 Result<Step> ReadStep(Scanner& in) {
   Step s;
   AICF_RETURN_IF_ERROR(ReadText(in, s.kernel));
@@ -200,6 +213,7 @@ Result<Step> ReadStep(Scanner& in) {
   AICF_RETURN_IF_ERROR(ReadRefs(in, "in", s.inputs));
   AICF_RETURN_IF_ERROR(ReadRefs(in, "out", s.outputs));
   AICF_RETURN_IF_ERROR(ReadGuards(in, s.guards));
+  AICF_RETURN_IF_ERROR(ReadOrder(in, s));
   AICF_RETURN_IF_ERROR(ReadField(in, "packed=", s.packed_inputs));
   AICF_RETURN_IF_ERROR(ReadField(in, "work=", s.workspace_offset));
   AICF_RETURN_IF_ERROR(ReadField(in, "+", s.workspace_bytes));

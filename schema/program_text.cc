@@ -10,6 +10,7 @@
 //   and " loop 3 2 while %4" per Loop: two steps from step 3 on
 // Fields of one backend follow a step's problem only where they are not at their defaults:
 //   launch 1,1,1 128,1,1 1,1,1 shared=0   image=0 symbol="..."   algorithm=<hex> library=130000
+// and, after its guards, its order on a GPU: stream=1 waits=[3, 5] programmatic
 #include "base/scanner.h"
 #include "schema/program.h"
 
@@ -95,9 +96,18 @@ std::string Guards(const Step& s) {
   return out;
 }
 
+std::string OrderText(const Step& s) {
+  std::string out;
+  if (s.stream != 0) out += StrCat(" stream=", s.stream);
+  if (!s.waits.empty()) {
+    out += StrCat(" waits=", ListText(std::vector<int64_t>(s.waits.begin(), s.waits.end())));
+  }
+  return out + (s.programmatic ? " programmatic" : "");
+}
+
 std::string ToText(const Step& s) {
   return StrCat("step ", Quote(s.kernel), " from", Names(s.sources), " in", Refs(s.inputs), " out",
-                Refs(s.outputs), Guards(s), " packed=", s.packed_inputs,
+                Refs(s.outputs), Guards(s), OrderText(s), " packed=", s.packed_inputs,
                 " work=", Signed(s.workspace_offset), "+", Signed(s.workspace_bytes), " { ",
                 abi::ToString(s.problem), " }", BackendText(s), "\n");
 }

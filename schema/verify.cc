@@ -38,10 +38,12 @@ Status VerifyProgram(const Program& program) {
   AICF_RETURN_IF_ERROR(VerifyCounts(context));
   AICF_RETURN_IF_ERROR(VerifyStorage(context));
   AICF_RETURN_IF_ERROR(VerifySteps(context));
+  AICF_RETURN_IF_ERROR(VerifyStreams(context));
   AICF_RETURN_IF_ERROR(VerifyOrder(context));
   AICF_RETURN_IF_ERROR(VerifyState(context));
   AICF_RETURN_IF_ERROR(VerifyMetas(context));
-  return VerifyMemory(context);
+  AICF_RETURN_IF_ERROR(VerifyMemory(context));
+  return VerifyRaces(context);
 }
 
 }  // namespace aicf::schema

@@ -22,10 +22,10 @@ inline constexpr int64_t kMaxViewElements = int64_t{1} << 40;
 /// Proves, in this order, for every entry point:
 ///  1. counts, names and roles: unique I/O names, indices in range, buffers' bytes match dtype x
 ///  shape;
-///     outputs' extents name an axis and one i64 after the model's outputs; loops are ranges of the
-///     entry point's steps, nested or apart, with one carried bool each as condition;
-///     paddings name axes of inputs, of one extent each, and what outputs lose is there;
-///     the entry points cut the steps into consecutive ranges; the target is a device's exact name;
+///     outputs' extents name an axis and one i64 after the model's outputs; loops are ranges of
+///     the entry point's steps, nested or apart, with one carried bool each as condition; paddings
+///     name axes of inputs, of one extent each, and what outputs lose is there; the entry points
+///     cut the steps into consecutive ranges; the target is a device's exact name;
 ///  2. storage: offsets aligned and inside arena, weights or state block; alias chains end and have
 ///     equal bytes; constants, and only they, lie in the weights; states and their updates, and
 ///     only they, in the state block;
@@ -36,7 +36,14 @@ inline constexpr int64_t kMaxViewElements = int64_t{1} << 40;
 ///     inside the arena; launch equal to the kernel's own and within device limits; symbol equal to
 ///     InstanceSymbol; image index in range, or -1 on every step of a program without images (a
 ///     plan for the CPU reference; a GPU refuses it); guards one bool each, read on the device by
-///     the guard image; algorithm and library version on library kernels, and only there;
+///     the guard image; algorithm and library version on library kernels, and only there; streams:
+///     below kMaxStreams; a step waits for earlier steps of its entry point on other streams, at
+///     most one of each; where steps are skipped or repeated there is one stream. A launch is
+///     programmatic only where its kernel waits for the one before it (KernelInfo::waits_first),
+///     that one is the stream's step before it in this entry point and a kernel of aicf's own, the
+///     step waits for no other stream, and neither of the two is skipped or repeated. Then a
+///     stream's earlier steps have all finished before the kernel touches memory (verify_streams.cc
+///     says why). All three fields are at their defaults where the target is no GPU;
 ///  4. order: no step writes an input, meta or constant, or reads an input or meta that the entry
 ///  point does not
 ///     list; no step reads a temp or output that earlier steps did not write in full, each element
@@ -63,7 +70,12 @@ inline constexpr int64_t kMaxViewElements = int64_t{1} << 40;
 ///  an
 ///     alias of the other, the kernel allows that input in place with equal views, and no later
 ///     trip of a loop reads the input again; the arena has no bytes beyond the last one used, but
-///     for rounding up to kBufferAlignment.
+///     for rounding up to kBufferAlignment;
+///  8. races: of two steps that access a byte of arena or state block, one of them writing it, the
+///     earlier one has finished before the later one begins (schema/step_order.h). So whatever runs
+///     at the same time, the results are those of the steps one after the other, which 4 to 7 look
+///     at. Views of one buffer are compared element by element, so that steps may fill parts of it
+///     at once.
 ///
 /// A buffer is live: an entry point's inputs and metas, during all its steps (a
 /// replay may be repeated without binding them again); its outputs, from their first writer to the

@@ -37,6 +37,8 @@ Status VerifyInterface(const Program& program, const EntryPoint& entry);
 Status VerifyStorage(VerifyContext& context);
 /// Every step by itself. Fills `kernels`.
 Status VerifySteps(VerifyContext& context);
+/// Streams, waits and programmatic launches; per entry point.
+Status VerifyStreams(const VerifyContext& context);
 /// Definition before use, roles, complete writes; per entry point.
 Status VerifyOrder(const VerifyContext& context);
 /// States: their block, and per entry point that no old value is read after it was overwritten.
@@ -45,6 +47,8 @@ Status VerifyState(const VerifyContext& context);
 Status VerifyMetas(const VerifyContext& context);
 /// Bytes live at once, per entry point; the arena's size.
 Status VerifyMemory(const VerifyContext& context);
+/// That steps on several streams touch no byte at the same time, of which one writes it.
+Status VerifyRaces(const VerifyContext& context);
 
 /// Counts against the limits of verify.h. Errors: kResource.
 Status CheckCountLimits(uint64_t steps, uint64_t buffers, uint64_t entry_points);

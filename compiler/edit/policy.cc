@@ -12,10 +12,14 @@ using Subject = PolicyClause::Subject;
 
 constexpr std::string_view kNodePrefix = "node:", kStepPrefix = "step.";
 
+constexpr std::string_view kProgrammatic = "programmatic", kFull = "full";
+
+bool NamesKernel(const PolicyClause& c) { return !c.math && !c.programmatic; }
+
 Status BadClause(std::string_view clause) {
   return Error(Code::kInvalidArgument, "policy clause '", clause,
                "': expected FAMILY=VALUE, node:PATTERN=VALUE or step.N=VALUE, where VALUE is a "
-               "kernel, a part of its name, or a math mode");
+               "kernel, a part of its name, a math mode, or 'programmatic' or 'full' for launches");
 }
 
 bool IsFamily(std::string_view name) {
@@ -50,7 +54,8 @@ Result<PolicyClause> ReadClause(std::string_view text) {
   }
   if (clause.name.empty()) return BadClause(text);
   clause.math = abi::ParseMathMode(value);
-  if (!clause.math) clause.kernel = value;
+  if (value == kProgrammatic || value == kFull) clause.programmatic = value == kProgrammatic;
+  if (NamesKernel(clause)) clause.kernel = value;
   return clause;
 }
 
@@ -61,7 +66,8 @@ std::string SubjectText(const PolicyClause& c) {
 }
 
 bool SameQuestion(const PolicyClause& a, const PolicyClause& b) {
-  return a.subject == b.subject && a.name == b.name && a.math.has_value() == b.math.has_value();
+  return a.subject == b.subject && a.name == b.name && a.math.has_value() == b.math.has_value() &&
+         a.programmatic.has_value() == b.programmatic.has_value();
 }
 
 bool Speaks(const PolicyClause& c, abi::Family family, const std::vector<std::string>& sources) {
@@ -142,8 +148,7 @@ Status Policy::NameSteps(const std::vector<std::vector<std::string>>& sources_of
 
 std::string_view Policy::KernelFor(abi::Family family,
                                    const std::vector<std::string>& sources) const {
-  const PolicyClause* c =
-      Find(clauses_, family, sources, [](const PolicyClause& clause) { return !clause.math; });
+  const PolicyClause* c = Find(clauses_, family, sources, NamesKernel);
   return c == nullptr ? std::string_view() : std::string_view(c->kernel);
 }
 
@@ -154,12 +159,22 @@ std::optional<abi::MathMode> Policy::MathFor(abi::Family family,
   return c == nullptr ? std::nullopt : c->math;
 }
 
+std::optional<bool> Policy::ProgrammaticFor(abi::Family family,
+                                            const std::vector<std::string>& sources) const {
+  const PolicyClause* c =
+      Find(clauses_, family, sources,
+           [](const PolicyClause& clause) { return clause.programmatic.has_value(); });
+  return c == nullptr ? std::nullopt : c->programmatic;
+}
+
 std::vector<std::string> Policy::Clauses() const {
+  const auto value = [](const PolicyClause& c) -> std::string_view {
+    if (c.math) return abi::MathModeName(*c.math);
+    if (c.programmatic) return *c.programmatic ? kProgrammatic : kFull;
+    return c.kernel;
+  };
   std::vector<std::string> out;
-  for (const PolicyClause& c : clauses_) {
-    out.push_back(
-        StrCat(SubjectText(c), "=", c.math ? std::string(abi::MathModeName(*c.math)) : c.kernel));
-  }
+  for (const PolicyClause& c : clauses_) out.push_back(StrCat(SubjectText(c), "=", value(c)));
   return out;
 }
 

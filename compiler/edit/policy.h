@@ -11,7 +11,7 @@
 
 namespace aicf {
 
-/// One clause, SUBJECT=VALUE.
+/// One clause, SUBJECT=VALUE: a kernel, a math mode, or "programmatic" or "full" launches.
 struct PolicyClause {
   enum class Subject : uint8_t {
     kFamily,  ///< "gemm" (or "matmul"): every step of the family
@@ -19,10 +19,11 @@ struct PolicyClause {
     kStep,    ///< "step.N": step N of the plan that the same command makes without this clause
   };
   Subject subject = Subject::kFamily;
-  std::string name;                     ///< the family, the pattern or the number
-  std::string kernel;                   ///< a kernel's key or a part of one; empty with `math`
-  std::optional<abi::MathMode> math;    ///< how products are formed
-  std::vector<std::string> nodes = {};  ///< kStep: the step's source nodes, see Policy::NameSteps
+  std::string name;    ///< the family, the pattern or the number
+  std::string kernel;  ///< a kernel's key or a part of one; empty with `math` or `programmatic`
+  std::optional<abi::MathMode> math;      ///< how products are formed
+  std::optional<bool> programmatic = {};  ///< how steps are launched on a GPU; false: full launches
+  std::vector<std::string> nodes = {};    ///< kStep: the step's source nodes, see Policy::NameSteps
 };
 
 /// Of several clauses about one step, step goes before node and node before family; of equals the
@@ -52,6 +53,10 @@ class Policy {
   /// The math mode preferred for a product of these source nodes, before or after fusion.
   std::optional<abi::MathMode> MathFor(abi::Family family,
                                        const std::vector<std::string>& sources) const;
+
+  /// Whether launches are preferred programmatic or full for a step of these source nodes.
+  std::optional<bool> ProgrammaticFor(abi::Family family,
+                                      const std::vector<std::string>& sources) const;
 
   /// Every clause as text that ParseClause takes.
   std::vector<std::string> Clauses() const;

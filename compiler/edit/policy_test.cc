@@ -42,8 +42,19 @@ TEST(Policy, TheModeOfAStepIsThatOfTheProductInIt) {
   EXPECT_EQ(p.MathFor(Family::kGemm, {"other"}), std::nullopt);
 }
 
+// How a step is launched is a question beside which kernel it has.
+TEST(Policy, Launches) {
+  const Policy p = Parsed("gemm=full,node:b*=programmatic,gemm=tiled");
+  EXPECT_EQ(p.ProgrammaticFor(Family::kGemm, {"a"}), false);
+  EXPECT_EQ(p.ProgrammaticFor(Family::kGemm, {"b1"}), true);
+  EXPECT_EQ(p.ProgrammaticFor(Family::kPool, {"a"}), std::nullopt);
+  EXPECT_EQ(p.KernelFor(Family::kGemm, {"b1"}), "tiled");
+  EXPECT_EQ(Policy::Parse("gemm=full,gemm=programmatic").status().code(), Code::kInvalidArgument);
+}
+
 TEST(Policy, TextSurvives) {
-  const std::vector<std::string> clauses = {"gemm=cublaslt", "node:a=b,c?=fp32", "step.7=direct"};
+  const std::vector<std::string> clauses = {"gemm=cublaslt", "node:a=b,c?=fp32", "step.7=direct",
+                                            "conv=full", "pool=programmatic"};
   Policy p;
   for (const std::string& c : clauses) {
     const Result<Policy> one = Policy::ParseClause(c);

@@ -22,7 +22,8 @@ class Merger {
     AICF_RETURN_IF_ERROR(AddBuffers(plan));
     AddImages(plan);
     AddEntryPoint(plan);
-    for (const schema::Step& step : from.steps) AddStep(step);
+    const auto first_step = static_cast<uint32_t>(program_.steps.size());
+    for (const schema::Step& step : from.steps) AddStep(step, first_step);
     program_.arena_bytes = std::max(program_.arena_bytes, from.arena_bytes);
     program_.arena_lower_bound = std::max(program_.arena_lower_bound, from.arena_lower_bound);
     if (from.guard_image >= 0) program_.guard_image = MapImage(from.guard_image);
@@ -112,10 +113,11 @@ class Merger {
     for (uint32_t& b : buffers) b = buffer_map_[b];
   }
 
-  void AddStep(schema::Step step) {
+  void AddStep(schema::Step step, uint32_t first_step) {
     MapBuffers(step.inputs);
     MapBuffers(step.outputs);
     for (schema::Guard& g : step.guards) g.buffer = buffer_map_[g.buffer];
+    for (uint32_t& earlier : step.waits) earlier += first_step;
     step.image = MapImage(step.image);
     program_.steps.push_back(std::move(step));
   }

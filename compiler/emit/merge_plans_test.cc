@@ -76,6 +76,27 @@ TEST(MergePlans, ASinglePlanKeepsItsBytes) {
   EXPECT_EQ(schema::ToString(merged->program), before);
 }
 
+// A step waits for steps of its own entry point, wherever that begins.
+TEST(MergePlans, WaitsMoveWithTheirSteps) {
+  std::vector<NamedPlan> plans = Plans({2, 7}, "cuda:sm_90a");
+  ASSERT_EQ(plans.size(), 2u);
+  const size_t first = plans[0].contents.program.steps.size();
+  for (NamedPlan& plan : plans) {
+    schema::Program& p = plan.contents.program;
+    ASSERT_GE(p.steps.size(), 2u);
+    for (schema::Step& s : p.steps) s.programmatic = false;
+    p.steps[1].stream = 1;
+    p.steps[1].waits = {0};
+    for (size_t s = 2; s < p.steps.size(); ++s) p.steps[s].waits = {1};
+  }
+  const auto merged = MergePlans(std::move(plans));
+  ASSERT_TRUE(merged.ok()) << merged.status().ToString();
+  const schema::Program& p = merged->program;
+  EXPECT_EQ(p.steps[1].waits, (std::vector<uint32_t>{0}));
+  EXPECT_EQ(p.steps[first + 1].waits, (std::vector<uint32_t>{static_cast<uint32_t>(first)}));
+  EXPECT_TRUE(schema::VerifyProgram(p).ok()) << schema::VerifyProgram(p).ToString();
+}
+
 // Device code made up: the plans share one image and have one of their own each.
 TEST(MergePlans, SharesImages) {
   std::vector<NamedPlan> plans = Plans({2, 6}, "cuda:sm_90a");

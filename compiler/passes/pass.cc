@@ -4,18 +4,24 @@
 
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/lowered/passes.h"
+#include "compiler/passes/plan/streams.h"
 
 namespace aicf {
 namespace {
 
 constexpr PassInfo GraphRow(std::string_view name, Status (*run)(ir::Graph&, PassContext&),
                             bool required, std::string_view why) {
-  return {name, Stage::kGraph, why, required, run, nullptr};
+  return {name, Stage::kGraph, why, required, run, nullptr, nullptr};
 }
 
 constexpr PassInfo LoweredRow(std::string_view name, Status (*run)(ir::Lowered&, PassContext&),
                               bool required, std::string_view why) {
-  return {name, Stage::kLowered, why, required, nullptr, run};
+  return {name, Stage::kLowered, why, required, nullptr, run, nullptr};
+}
+
+constexpr PassInfo PlanRow(std::string_view name, Status (*run)(schema::Program&, PassContext&),
+                           bool required, std::string_view why) {
+  return {name, Stage::kPlan, why, required, nullptr, nullptr, run};
 }
 
 template <class Ir>
@@ -33,11 +39,23 @@ const std::vector<PassInfo>& AllPasses() {
   static const std::vector<PassInfo> passes = {
 #define AICF_GRAPH_PASS(name, run, required, why) GraphRow(name, run, required, why),
 #define AICF_LOWERED_PASS(name, run, required, why) LoweredRow(name, run, required, why),
+#define AICF_PLAN_PASS(name, run, required, why) PlanRow(name, run, required, why),
 #include "compiler/passes/pass_list.def"
 #undef AICF_GRAPH_PASS
 #undef AICF_LOWERED_PASS
+#undef AICF_PLAN_PASS
   };
   return passes;
+}
+
+Status RunPlanPasses(const std::set<std::string, std::less<>>& disabled, schema::Program& program,
+                     PassContext& context) {
+  for (const PassInfo& pass : AllPasses()) {
+    if (pass.stage != Stage::kPlan || disabled.contains(pass.name)) continue;
+    const Status status = pass.run_plan(program, context);
+    if (!status.ok()) return status.WithContext(StrCat("pass ", pass.name));
+  }
+  return OkStatus();
 }
 
 Status PassRunner::CheckNames() const {

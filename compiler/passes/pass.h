@@ -27,6 +27,7 @@ struct PassContext {
   DecisionLog* decisions = nullptr;              ///< never null while a pass runs
   std::set<std::string, std::less<>> no_fusion;  ///< source node names given to --disable-fusion
   std::string entry;                ///< of several entry points, the one that is compiled
+  bool policy_strict = false;       ///< a preference that cannot be honoured is an error
   const Policy* policy = nullptr;   ///< nullptr: no preference
   const Wishes* wishes = nullptr;   ///< nullptr: none
 };
@@ -38,6 +39,7 @@ struct PassInfo {
   bool required;              ///< cannot be disabled (later stages rely on it)
   Status (*run_graph)(ir::Graph&, PassContext&);      ///< set for kGraph
   Status (*run_lowered)(ir::Lowered&, PassContext&);  ///< set for kLowered
+  Status (*run_plan)(schema::Program&, PassContext&);  ///< set for kPlan
 };
 
 /// All passes in order.
@@ -54,6 +56,11 @@ struct RunnerOptions {
   std::set<std::string, std::less<>> dump_after;
   std::function<void(std::string_view pass, const std::string& text)> dump;
 };
+
+/// Runs the passes on a plan whose memory is still to be placed, but for those in `disabled`.
+/// Errors: a pass's own.
+Status RunPlanPasses(const std::set<std::string, std::less<>>& disabled, schema::Program& program,
+                     PassContext& context);
 
 /// Runs the passes of one stage in table order; verifies the IR after each.
 /// Errors: a pass's own; kInternal naming the pass when verification fails after it;

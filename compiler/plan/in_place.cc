@@ -3,6 +3,7 @@
 
 #include "compiler/plan/memory.h"
 #include "schema/loop_tree.h"
+#include "schema/step_order.h"
 
 namespace aicf {
 namespace {
@@ -32,9 +33,24 @@ std::vector<Uses> CountUses(const schema::Program& program) {
   return uses;
 }
 
+// A step that may still read the buffer when step `s` runs; -1: none.
+int64_t ReaderBeside(const schema::Program& program, const schema::StepOrder& order, size_t s,
+                     uint32_t buffer) {
+  if (order.serial()) return -1;
+  for (size_t r = 0; r < s; ++r) {
+    const std::vector<uint32_t>& inputs = program.steps[r].inputs;
+    if (std::ranges::find(inputs, buffer) == inputs.end()) continue;
+    if (!order.Before(static_cast<int64_t>(r), static_cast<int64_t>(s))) {
+      return static_cast<int64_t>(r);
+    }
+  }
+  return -1;
+}
+
 // Why outputs[0] of the step cannot take the bytes of input k; empty when it can.
 std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses,
-                   const schema::LoopTree& loops, size_t s, size_t k) {
+                   const schema::LoopTree& loops, const schema::StepOrder& order, size_t s,
+                   size_t k) {
   const schema::Step& step = program.steps[s];
   const uint32_t in = step.inputs[k];
   const uint32_t out = step.outputs[0];
@@ -43,6 +59,10 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
   if (source.role != schema::Role::kTemp) return StrCat("is an ", RoleName(source.role));
   if (uses[in].last_use != static_cast<int>(s)) {
     return StrCat("is read again by step ", uses[in].last_use);
+  }
+  if (const int64_t reader = ReaderBeside(program, order, s, in); reader >= 0) {
+    return StrCat("may still be read by step ", reader, " on stream ",
+                  program.steps[static_cast<size_t>(reader)].stream);
   }
   if (!loops.ContainsStep(loops.InnermostOf(static_cast<int64_t>(s)), uses[in].first_use)) {
     return "is read again by the loop's next trip";
@@ -100,6 +120,7 @@ Status RecordFurtherOutputs(const schema::Program& program, size_t s, Occurrence
 Status DecideInPlace(schema::Program& program, PassContext& context) {
   AICF_ASSIGN_OR_RETURN(const schema::LoopTree loops, schema::LoopTree::Build(program));
   const std::vector<Uses> uses = CountUses(program);
+  const schema::StepOrder order(program, program.entry_points[0]);
   Occurrences occurrences;
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const schema::Step& step = program.steps[s];
@@ -125,7 +146,7 @@ Status DecideInPlace(schema::Program& program, PassContext& context) {
       const schema::Buffer& in = program.buffers[step.inputs[k]];
       if (in.role == schema::Role::kConstant) continue;
       const std::string choice = StrCat("overwrites '", in.name, "'");
-      const std::string refusal = Refuse(program, uses, loops, s, k);
+      const std::string refusal = Refuse(program, uses, loops, order, s, k);
       const bool wanted = wish == nullptr || wish->decision.choice == choice;
       if (refusal.empty() && wanted && out.storage != schema::Storage::kAlias) {
         out.storage = schema::Storage::kAlias;

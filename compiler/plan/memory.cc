@@ -11,15 +11,12 @@ namespace {
 
 using schema::Lifetime;
 
-bool LiveTogether(const Lifetime& a, const Lifetime& b) {
-  return a.first <= b.last && b.first <= a.last;
-}
-
-// Lowest offset at which the item fits among those placed that live at the same time.
-uint64_t LowestFit(const Lifetime& item, const std::vector<const Lifetime*>& placed) {
+// Lowest offset at which the item fits among those placed that it may not lie over.
+uint64_t LowestFit(const Lifetime& item, const std::vector<const Lifetime*>& placed,
+                   const schema::StepOrder& steps) {
   std::vector<std::pair<uint64_t, uint64_t>> taken;
   for (const Lifetime* other : placed) {
-    if (LiveTogether(item, *other) && other->bytes > 0) {
+    if (other->bytes > 0 && !schema::MayShareBytes(item, *other, steps)) {
       taken.emplace_back(other->offset, other->offset + other->bytes);
     }
   }
@@ -40,7 +37,7 @@ bool IsMeta(const schema::Program& program, const Lifetime& item) {
 }
 
 template <class Less>
-uint64_t Place(std::vector<Lifetime>& items, Less less) {
+uint64_t Place(std::vector<Lifetime>& items, const schema::StepOrder& steps, Less less) {
   std::vector<size_t> order(items.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -48,7 +45,7 @@ uint64_t Place(std::vector<Lifetime>& items, Less less) {
   std::vector<const Lifetime*> placed;
   uint64_t peak = 0;
   for (size_t i : order) {
-    items[i].offset = LowestFit(items[i], placed);
+    items[i].offset = LowestFit(items[i], placed, steps);
     peak = std::max(peak, items[i].offset + items[i].bytes);
     placed.push_back(&items[i]);
   }
@@ -75,6 +72,7 @@ Status PlanMemory(schema::Program& program, PassContext& context) {
   AICF_RETURN_IF_ERROR(PlanStates(program));
   AICF_ASSIGN_OR_RETURN(std::vector<Lifetime> by_size, schema::LifetimesOf(program, 0));
   std::vector<Lifetime> by_time = by_size;
+  const schema::StepOrder steps(program, program.entry_points[0]);
   uint64_t total = 0;
   for (const Lifetime& item : by_size) {
     if (!CheckedAdd(total, item.bytes, &total) || total > (uint64_t{1} << 62)) {
@@ -89,11 +87,12 @@ Status PlanMemory(schema::Program& program, PassContext& context) {
     };
   };
   const uint64_t peak_by_size =
-      Place(by_size, metas_first([](const Lifetime& a, const Lifetime& b) {
+      Place(by_size, steps, metas_first([](const Lifetime& a, const Lifetime& b) {
               return a.bytes != b.bytes ? a.bytes > b.bytes : a.first < b.first;
             }));
-  const uint64_t peak_by_time = Place(
-      by_time, metas_first([](const Lifetime& a, const Lifetime& b) { return a.first < b.first; }));
+  const uint64_t peak_by_time =
+      Place(by_time, steps,
+            metas_first([](const Lifetime& a, const Lifetime& b) { return a.first < b.first; }));
   const bool size_wins = peak_by_size <= peak_by_time;
   for (const Lifetime& item : size_wins ? by_size : by_time) {
     if (item.workspace_of == Lifetime::kBuffer) {

@@ -35,6 +35,7 @@ class PlanBuilder {
     PlaceStates();
     PlaceWeights();
     AICF_RETURN_IF_ERROR(AddImages());
+    AICF_RETURN_IF_ERROR(RunPlanPasses(options_.passes.disabled, program_, context_));
     AICF_RETURN_IF_ERROR(DecideInPlace(program_, context_));
     AICF_RETURN_IF_ERROR(PlanMemory(program_, context_));
     schema::Contents contents;

@@ -12,6 +12,7 @@ Result<PassContext> ContextFor(const CompileOptions& options) {
   context.math = options.math;
   context.no_fusion = options.no_fusion;
   context.policy = &options.policy;
+  context.policy_strict = options.policy_strict;
   if (!options.wishes.empty()) context.wishes = &options.wishes;
   return context;
 }

@@ -12,6 +12,7 @@
 #include "runtime/cuda/staging.h"
 #include "runtime/session_base.h"
 #include "schema/artifact.h"
+#include "schema/step_order.h"
 
 namespace aicf::cuda {
 namespace {
@@ -436,8 +437,9 @@ Result<std::vector<StepProfile>> CudaSession::ProfileSteps(int iterations) {
   AICF_RETURN_IF_ERROR(Remember(scope.status()));
   AICF_RETURN_IF_ERROR(Remember(staging_.EnqueueMetas(current(), addresses(), own_stream())));
   AICF_RETURN_IF_ERROR(Remember(staging_.EnqueueUploads(current(), addresses(), own_stream())));
-  auto profile = ProfileLaunches(shared_->device(), own_stream(), replays_[current()]->launches,
-                                 entry().first_step, iterations);
+  auto profile =
+      ProfileLaunches(shared_->device(), own_stream(), replays_[current()]->launches,
+                      entry().first_step, schema::StepOrder(plan(), entry()).serial(), iterations);
   (void)Remember(profile.status());
   return profile;
 }

@@ -74,11 +74,13 @@ enum CUjit_option : int { kJitErrorLogBuffer = 5, kJitErrorLogBufferBytes = 6 };
 struct CUlaunchAttribute {
   uint32_t id = 0;
   uint32_t pad = 0;
-  uint32_t dims[3] = {};  ///< kLaunchClusterDimension
+  uint32_t dims[3] =
+      {};  ///< kLaunchClusterDimension; [0] is kLaunchProgrammaticSerialization's value
   uint8_t rest[52] = {};  ///< the value is a union of 64 bytes
 };
 static_assert(sizeof(CUlaunchAttribute) == 72);
 inline constexpr uint32_t kLaunchClusterDimension = 4;
+inline constexpr uint32_t kLaunchProgrammaticSerialization = 6;  ///< value: 1 allows it
 
 struct CUlaunchConfig {
   uint32_t grid[3] = {};

@@ -5,6 +5,7 @@
 /// library holds it.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -54,7 +55,8 @@ struct FakeMachine {
   std::map<CUgraphConditionalHandle, unsigned> conditions;  ///< what kernels set
   std::map<CUgraphNode, std::function<CUresult()>> added;   ///< nodes that no capture follows yet
   std::vector<CUgraph> bodies;                              ///< of the conditional node made last
-  int contexts = 0;                                         ///< retained
+  int programmatic_launches = 0;
+  int contexts = 0;  ///< retained
   int context_depth = 0;
   unsigned long long context_id = 1;  ///< another one: somebody has reset the device
   std::mutex mutex;
@@ -66,20 +68,43 @@ inline FakeMachine*& Machine() {
   return machine;
 }
 
+struct FakeNode {
+  std::function<CUresult()> work;
+  std::vector<size_t> after;  ///< nodes that have finished when this one runs
+  bool kernel = false;
+};
 struct FakeGraph {
-  std::vector<std::function<CUresult()>> nodes;
+  std::vector<FakeNode> nodes;
 
+  /// Of the nodes that could run, the one captured last: whatever an edge is missing between runs
+  /// in the wrong order.
   CUresult Run() const {
-    for (const auto& node : nodes) {
-      if (const CUresult result = node(); result != kCudaSuccess) return result;
+    std::vector<bool> ran(nodes.size());
+    for (size_t count = 0; count < nodes.size(); ++count) {
+      size_t next = nodes.size();
+      for (size_t i = 0; i < nodes.size(); ++i) {
+        const auto done = [&](size_t before) { return ran[before]; };
+        if (!ran[i] && std::ranges::all_of(nodes[i].after, done)) next = i;
+      }
+      ran[next] = true;
+      if (const CUresult result = nodes[next].work(); result != kCudaSuccess) return result;
     }
     return kCudaSuccess;
   }
 };
+/// What a capture has on one stream: the graph that all its streams fill, and the nodes after
+/// which the next one goes.
+struct FakePosition {
+  std::shared_ptr<FakeGraph> graph;
+  std::vector<size_t> tail;
+};
 struct FakeStream {
   bool capturing = false;
-  std::vector<std::function<CUresult()>> captured;
+  FakePosition at;
   FakeGraph* body = nullptr;  ///< where a capture into a conditional node's body goes
+};
+struct FakeEvent {
+  FakePosition at;  ///< without a graph: recorded outside captures, or not at all
 };
 
 namespace internal {
@@ -123,11 +148,50 @@ inline bool InBlock(CUdeviceptr address, size_t bytes) {
   return address + bytes <= it->first + it->second;
 }
 
-inline CUresult Enqueue(CUstream stream, std::function<CUresult()> work) {
+inline void Append(FakeStream& s, std::function<CUresult()> work, bool kernel = false) {
+  std::vector<FakeNode>& nodes = s.at.graph->nodes;
+  nodes.push_back({std::move(work), std::move(s.at.tail), kernel});
+  s.at.tail = {nodes.size() - 1};
+}
+
+inline CUresult Enqueue(CUstream stream, std::function<CUresult()> work, bool kernel = false) {
   FakeStream* s = StreamOf(stream);
   if (!s->capturing) return work();
-  s->captured.push_back(std::move(work));
+  Append(*s, std::move(work), kernel);
   return kCudaSuccess;
+}
+
+inline void BeginCapture(FakeStream& s) {
+  s.capturing = true;
+  s.at = {std::make_shared<FakeGraph>(), {}};
+}
+
+/// Whether every node comes before the end of the capture's first stream.
+inline bool AllJoined(const FakePosition& end) {
+  std::vector<bool> joined(end.graph->nodes.size());
+  std::vector<size_t> open = end.tail;
+  while (!open.empty()) {
+    const size_t i = open.back();
+    open.pop_back();
+    if (joined[i]) continue;
+    joined[i] = true;
+    const std::vector<size_t>& after = end.graph->nodes[i].after;
+    open.insert(open.end(), after.begin(), after.end());
+  }
+  return std::ranges::find(joined, false) == joined.end();
+}
+
+/// A programmatic launch is legal in a capture right after one kernel.
+inline void CheckAttributes(const CUlaunchConfig& config) {
+  for (uint32_t i = 0; i < config.attribute_count; ++i) {
+    if (config.attributes[i].id != kLaunchProgrammaticSerialization) continue;
+    ++Machine()->programmatic_launches;
+    const FakeStream* s = StreamOf(config.stream);
+    if (config.attributes[i].dims[0] != 1 || !s->capturing || s->at.tail.size() != 1 ||
+        !s->at.graph->nodes[s->at.tail[0]].kernel) {
+      Problem("a programmatic launch that is not right after a captured kernel");
+    }
+  }
 }
 
 }  // namespace internal
@@ -336,13 +400,15 @@ inline void AddModules(DriverApi& api) {
     for (size_t i = 0; i < maps.size(); ++i) {
       std::memcpy(&maps[i], parameters[f->parameters + i], sizeof(CUtensorMap));
     }
-    return Enqueue(config->stream, [f, values, maps]() mutable {
+    internal::CheckAttributes(*config);
+    const auto run = [f, values, maps]() mutable {
       std::vector<void*> addresses;
       for (uint64_t& value : values) addresses.push_back(&value);
       for (CUtensorMap& map : maps) addresses.push_back(&map);
       f->run(addresses.data());
       return kCudaSuccess;
-    });
+    };
+    return Enqueue(config->stream, run, /*kernel=*/true);
   };
 }
 
@@ -376,15 +442,18 @@ inline void AddGraphs(DriverApi& api) {
   api.StreamBeginCapture = [](CUstream stream, CUstreamCaptureMode mode) {
     AICF_FAKE_ENTER("cuStreamBeginCapture");
     if (mode != kCaptureThreadLocal) internal::Problem("capture mode");
-    internal::StreamOf(stream)->capturing = true;
+    internal::BeginCapture(*internal::StreamOf(stream));
     return kCudaSuccess;
   };
   api.StreamEndCapture = [](CUstream stream, CUgraph* graph) {
     // Ends the capture even when it reports a failure, as the driver does.
     FakeStream* s = internal::StreamOf(stream);
     s->capturing = false;
-    auto nodes = std::move(s->captured);
-    s->captured.clear();
+    const FakePosition end = std::exchange(s->at, {});
+    if (!Machine()->failed && !internal::AllJoined(end)) {
+      internal::Problem("a capture ends before its streams are joined");
+    }
+    auto nodes = std::move(end.graph->nodes);
     FakeGraph* const body = std::exchange(s->body, nullptr);
     AICF_FAKE_ENTER("cuStreamEndCapture");
     if (body != nullptr) {
@@ -465,7 +534,7 @@ inline void AddConditionals(DriverApi& api) {
     if (count != 1 || flags != kCaptureSetDependencies || it == Machine()->added.end()) {
       return internal::Problem("a capture goes on after no node"), kCudaInvalidValue;
     }
-    internal::StreamOf(stream)->captured.push_back(std::move(it->second));
+    internal::Append(*internal::StreamOf(stream), std::move(it->second));
     Machine()->added.erase(it);
     return kCudaSuccess;
   };
@@ -473,7 +542,7 @@ inline void AddConditionals(DriverApi& api) {
                                      const void*, size_t, CUstreamCaptureMode mode) {
     AICF_FAKE_ENTER("cuStreamBeginCaptureToGraph");
     if (mode != kCaptureThreadLocal) internal::Problem("capture mode");
-    internal::StreamOf(stream)->capturing = true;
+    internal::BeginCapture(*internal::StreamOf(stream));
     internal::StreamOf(stream)->body = internal::GraphOf(graph);
     return kCudaSuccess;
   };
@@ -482,12 +551,25 @@ inline void AddConditionals(DriverApi& api) {
 inline void AddEvents(DriverApi& api) {
   api.EventCreate = [](CUevent* event, unsigned) {
     AICF_FAKE_ENTER("cuEventCreate");
-    *event = reinterpret_cast<CUevent>(internal::Make(char{}));
+    *event = reinterpret_cast<CUevent>(internal::Make(FakeEvent{}));
     return kCudaSuccess;
   };
   api.EventDestroy = [](CUevent event) { return internal::Gone(event); };
-  api.EventRecord = [](CUevent, CUstream) {
+  api.EventRecord = [](CUevent event, CUstream stream) {
     AICF_FAKE_ENTER("cuEventRecord");
+    const FakeStream* s = internal::StreamOf(stream);
+    reinterpret_cast<FakeEvent*>(event)->at = s->capturing ? s->at : FakePosition{};
+    return kCudaSuccess;
+  };
+  api.StreamWaitEvent = [](CUstream stream, CUevent event, unsigned flags) {
+    AICF_FAKE_ENTER("cuStreamWaitEvent");
+    FakeStream* s = internal::StreamOf(stream);
+    const FakePosition& from = reinterpret_cast<FakeEvent*>(event)->at;
+    if (flags != 0 || from.graph == nullptr) internal::Problem("a wait for no captured event");
+    if (!s->capturing) s->at = {from.graph, {}};  // from here on it belongs to the capture
+    if (s->at.graph != from.graph) internal::Problem("a wait across captures");
+    s->capturing = true;
+    s->at.tail.insert(s->at.tail.end(), from.tail.begin(), from.tail.end());
     return kCudaSuccess;
   };
   api.EventQuery = [](CUevent) {

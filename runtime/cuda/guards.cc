@@ -10,6 +10,8 @@ Result<GuardedSteps> GuardedSteps::Prepare(const DeviceProgram& program,
                                            const std::vector<std::unique_ptr<Launch>>& launches) {
   GuardedSteps steps(program, entry, addresses, launches);
   AICF_ASSIGN_OR_RETURN(steps.loops_, schema::LoopTree::Build(entry));
+  AICF_ASSIGN_OR_RETURN(StepStreams streams, StepStreams::Prepare(program, entry));
+  steps.streams_.emplace(std::move(streams));
   const size_t depth = steps.Depth();
   for (size_t d = 0; d < depth; ++d) {
     AICF_ASSIGN_OR_RETURN(Stream stream, CreateStream(program.device()));
@@ -58,7 +60,20 @@ size_t GuardedSteps::GuardEnd(const Part& part, size_t first) const {
   return end;
 }
 
+// The plan has guards and loops on one stream only.
+Status GuardedSteps::CaptureStreams(CUstream stream) const {
+  AICF_RETURN_IF_ERROR(streams_->Fork(stream));
+  for (uint32_t i = 0; i < launches_->size(); ++i) {
+    const uint32_t step = entry_->first_step + i;
+    AICF_RETURN_IF_ERROR(streams_->Enter(stream, step));
+    AICF_RETURN_IF_ERROR((*launches_)[i]->EnqueueInOrder(streams_->StreamOf(stream, step)));
+    AICF_RETURN_IF_ERROR(streams_->Leave(stream, step));
+  }
+  return streams_->Join(stream);
+}
+
 Status GuardedSteps::Capture(CUstream stream) const {
+  if (!streams_->serial()) return CaptureStreams(stream);
   return Range(stream, {0, launches_->size(), 0, 0, 0});
 }
 
@@ -74,7 +89,7 @@ Status GuardedSteps::Range(CUstream stream, const Part& part) const {
       rest.first = end;
       rest.loop = LoopAfter(rest.loop);
     } else if (GuardsOf(i).size() <= rest.guards) {
-      AICF_RETURN_IF_ERROR((*launches_)[i]->Enqueue(stream));
+      AICF_RETURN_IF_ERROR((*launches_)[i]->EnqueueInOrder(stream));
       rest.first = i + 1;
     } else {
       const size_t end = GuardEnd(rest, i);

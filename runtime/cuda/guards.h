@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/status.h"
 #include "runtime/cuda/launch.h"
+#include "runtime/cuda/step_streams.h"
 #include "schema/loop_tree.h"
 
 namespace aicf::cuda {
@@ -14,7 +16,8 @@ namespace aicf::cuda {
 /// conditional node that repeats its body, and each run of steps that share a guard the body of one
 /// that runs at most once. A small kernel before the node decides on the device; in a loop, another
 /// one at the end of the body decides about the next trip. Loops and guards nest; where they meet,
-/// a guard is inside the loop. Without either this is a loop over the launches.
+/// a guard is inside the loop. Without either this is a loop over the launches, each on its stream
+/// of the plan, and programmatic where the plan says so.
 class GuardedSteps {
  public:
   /// Creates one more stream per level of nesting, for capturing bodies.
@@ -26,8 +29,9 @@ class GuardedSteps {
 
   /// Errors: kDevice. REQUIRES: `stream` is being captured.
   Status Capture(CUstream stream) const;
-  /// Without a graph: every step runs, guarded or not, and the host reads every loop's condition
-  /// before each trip, waiting for the device. REQUIRES: `stream` is not being captured.
+  /// Without a graph: every step runs on `stream`, one after the other, guarded or not, and the
+  /// host reads every loop's condition before each trip, waiting for the device. REQUIRES: `stream`
+  /// is not being captured.
   Status Enqueue(CUstream stream) const { return Repeat(stream, 0, launches_->size(), 0); }
   bool empty() const { return bodies_.empty(); }
 
@@ -46,6 +50,8 @@ class GuardedSteps {
   GuardedSteps(const DeviceProgram& program, const schema::EntryPoint& entry,
                const AddressMap& addresses, const std::vector<std::unique_ptr<Launch>>& launches)
       : program_(&program), entry_(&entry), addresses_(addresses), launches_(&launches) {}
+
+  Status CaptureStreams(CUstream stream) const;
 
   const std::vector<schema::Guard>& GuardsOf(size_t launch) const {
     return program_->plan().steps[entry_->first_step + launch].guards;
@@ -68,6 +74,7 @@ class GuardedSteps {
   AddressMap addresses_;
   const std::vector<std::unique_ptr<Launch>>* launches_;
   schema::LoopTree loops_;
+  std::optional<StepStreams> streams_;
   std::vector<Stream> bodies_;  ///< by level
 };
 

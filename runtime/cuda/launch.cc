@@ -25,6 +25,7 @@ class KernelLaunch final : public Launch {
     config_.shared_bytes = launch.dynamic_shared_bytes;
     cluster_.id = kLaunchClusterDimension;
     has_cluster_ = launch.cluster[0] * launch.cluster[1] * launch.cluster[2] > 1;
+    programmatic_ = step.programmatic;
   }
 
   /// Encodes the tensor maps; the last thing before the first Enqueue.
@@ -40,12 +41,21 @@ class KernelLaunch final : public Launch {
     return OkStatus();
   }
 
-  Status Enqueue(CUstream stream) const override {
+  Status Enqueue(CUstream stream) const override { return Put(stream, /*programmatic=*/false); }
+  Status EnqueueInOrder(CUstream stream) const override { return Put(stream, programmatic_); }
+
+ private:
+  Status Put(CUstream stream, bool programmatic) const {
     CUlaunchConfig config = config_;
-    CUlaunchAttribute cluster = cluster_;
+    CUlaunchAttribute attributes[2];
+    if (has_cluster_) attributes[config.attribute_count++] = cluster_;
+    if (programmatic) {
+      CUlaunchAttribute& serialization = attributes[config.attribute_count++];
+      serialization.id = kLaunchProgrammaticSerialization;
+      serialization.dims[0] = 1;
+    }
     config.stream = stream;
-    config.attributes = has_cluster_ ? &cluster : nullptr;
-    config.attribute_count = has_cluster_ ? 1 : 0;
+    config.attributes = config.attribute_count > 0 ? attributes : nullptr;
     // The driver copies the values at the call and writes none of them.
     auto** parameters = const_cast<void**>(parameters_.data());
     AICF_CUDA_CHECK(
@@ -54,7 +64,6 @@ class KernelLaunch final : public Launch {
     return OkStatus();
   }
 
- private:
   const Driver& driver_;
   CUfunction function_;
   std::vector<CUdeviceptr> values_;
@@ -63,6 +72,7 @@ class KernelLaunch final : public Launch {
   CUlaunchConfig config_;
   CUlaunchAttribute cluster_;
   bool has_cluster_ = false;
+  bool programmatic_ = false;
 };
 
 Result<std::unique_ptr<Launch>> BuildLaunch(const DeviceProgram& program, uint32_t index,

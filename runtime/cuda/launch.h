@@ -14,8 +14,12 @@ namespace aicf::cuda {
 class Launch {
  public:
   virtual ~Launch() = default;
-  /// Enqueues the step; allocates nothing. Legal while `stream` is captured.
+  /// Enqueues the step after all that is on `stream`; allocates nothing. Legal while `stream` is
+  /// captured.
   virtual Status Enqueue(CUstream stream) const = 0;
+  /// The same as the plan says it: where the step's launch is programmatic, it may start before the
+  /// one enqueued last has finished. REQUIRES: that one is the step before it on the plan's stream.
+  virtual Status EnqueueInOrder(CUstream stream) const { return Enqueue(stream); }
 };
 
 /// By the root of a buffer's alias chain: memory of the caller, or 0 for the session's own.

@@ -13,10 +13,11 @@ constexpr int kWarmUp = 10;
 /// Median microseconds of a replay of the first `count` launches.
 Result<double> TimePrefix(const std::shared_ptr<const Device>& device, CUstream stream,
                           const std::vector<std::unique_ptr<Launch>>& launches, size_t count,
-                          int iterations) {
+                          bool one_stream, int iterations) {
   AICF_ASSIGN_OR_RETURN(const GraphExec graph, CaptureGraph(device, stream, [&] {
                           for (size_t i = 0; i < count; ++i) {
-                            AICF_RETURN_IF_ERROR(launches[i]->Enqueue(stream));
+                            AICF_RETURN_IF_ERROR(one_stream ? launches[i]->EnqueueInOrder(stream)
+                                                            : launches[i]->Enqueue(stream));
                           }
                           return OkStatus();
                         }));
@@ -34,10 +35,12 @@ Result<double> TimePrefix(const std::shared_ptr<const Device>& device, CUstream 
 
 Result<std::vector<StepProfile>> ProfileLaunches(
     const std::shared_ptr<const Device>& device, CUstream stream,
-    const std::vector<std::unique_ptr<Launch>>& launches, uint32_t first_step, int iterations) {
+    const std::vector<std::unique_ptr<Launch>>& launches, uint32_t first_step, bool one_stream,
+    int iterations) {
   std::vector<double> cumulative;
   for (size_t k = 1; k <= launches.size(); ++k) {
-    AICF_ASSIGN_OR_RETURN(const double us, TimePrefix(device, stream, launches, k, iterations));
+    AICF_ASSIGN_OR_RETURN(const double us,
+                          TimePrefix(device, stream, launches, k, one_stream, iterations));
     cumulative.push_back(us);
   }
   cumulative = trace::NonDecreasing(cumulative);

@@ -19,10 +19,12 @@
 
 namespace aicf::cuda {
 
-/// Profiles `launches`, numbered from `first_step`. Instantiates one graph per step, one at a time.
-/// REQUIRES: the device's context is current; `stream` is idle and owned by the caller.
+/// Profiles `launches`, numbered from `first_step`; `one_stream`: the plan has all on one.
+/// Instantiates one graph per step, one at a time. REQUIRES: the device's context is current;
+/// `stream` is idle and owned by the caller.
 Result<std::vector<StepProfile>> ProfileLaunches(
     const std::shared_ptr<const Device>& device, CUstream stream,
-    const std::vector<std::unique_ptr<Launch>>& launches, uint32_t first_step, int iterations);
+    const std::vector<std::unique_ptr<Launch>>& launches, uint32_t first_step, bool one_stream,
+    int iterations);
 
 }  // namespace aicf::cuda

@@ -24,6 +24,9 @@ inline void CopyAsync(void* shared, const void* from, bool valid) {
 inline void CopyCommit() {}
 template <int N>
 inline void CopyWait() {}
+// Kernels run one after the other here.
+inline void WaitForPredecessors() {}
+inline void LetSuccessorsStart() {}
 inline void ClusterBarrier() { emulator_calls.cluster_barrier(); }
 
 inline unsigned LoadClusterWord(const void* own, int rank) {

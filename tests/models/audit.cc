@@ -34,9 +34,9 @@ constexpr std::string_view kAttentionPasses[] = {"infer-and-fold", "recognize-at
                                                  "split-attention"};
 
 constexpr std::string_view kKinds[] = {
-    "fold",     "control-flow", "layout",    "copy",     "guard",     "fusion",
-    "epilogue", "prologue",     "precision", "rounding", "algorithm", "state",
-    "in-place", "memory",       "bucket",    "kernel",   "parameters"};
+    "fold",     "control-flow", "layout",     "copy",      "guard", "fusion",   "epilogue",
+    "prologue", "precision",    "rounding",   "algorithm", "state", "in-place", "memory",
+    "bucket",   "kernel",       "parameters", "stream",    "launch"};
 
 constexpr std::string_view kReasons[] = {"policy", "measured", "predicted", "only-legal",
                                          "tie-break"};
@@ -126,6 +126,7 @@ class Auditor {
       CheckKernel(*kernels[0], step, s);
     }
     CheckParameters(step, s);
+    CheckOrder(step, s);
     const auto precisions = About("precision", s);
     if (precisions.size() != 1) {
       Blame(StrCat(precisions.size(), " precision decisions"), Where(s));
@@ -154,6 +155,24 @@ class Auditor {
       Blame(StrCat(decisions.size(), " decisions about parameters"), Where(s));
     } else if (!decisions.empty() && decisions[0]->choice != abi::ToString(step.parameters)) {
       Blame("parameters decision for other parameters", Where(s));
+    }
+  }
+
+  // On a GPU: which stream, and how it is launched.
+  void CheckOrder(const schema::Step& step, uint32_t s) {
+    const bool device = p_.target.starts_with("cuda");
+    const std::pair<std::string_view, std::string> expected[] = {
+        {"stream", std::to_string(step.stream)},
+        {"launch", step.programmatic ? "programmatic" : "full"}};
+    for (const auto& [kind, choice] : expected) {
+      const auto decisions = About(kind, s);
+      if (decisions.size() != (device ? 1u : 0u)) {
+        Blame(StrCat(decisions.size(), " ", kind, " decisions"), Where(s));
+      } else if (device && decisions[0]->choice != choice) {
+        Blame(StrCat(kind, " decision for another ", kind), Where(s));
+      } else if (device && decisions[0]->alternatives.empty()) {
+        Blame(StrCat(kind, " decision without an alternative"), Where(s));
+      }
     }
   }
 

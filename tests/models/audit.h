@@ -15,6 +15,7 @@ using Violations = std::map<std::string, std::vector<std::string>>;
 
 /// The rules, all checked at once:
 ///  - every step has one kernel decision, which chose the step's kernel, and one about precision;
+///  - on a GPU, every step has the plan's stream and the plan's kind of launch, with what else there is;
 ///  - every buffer that a step writes has an in-place decision;
 ///  - every two steps of which one reads what the other wrote, and every two that run one after the
 ///    other, have a decision on their edge: separate, because of a named condition;

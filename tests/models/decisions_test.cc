@@ -153,6 +153,7 @@ TEST(Decisions, AreMissedWhenTheyAreGone) {
     for (size_t i = 0; i < recorded->decisions.size(); ++i) {
       const tools::RecordedDecision& d = recorded->decisions[i];
       const bool asked = d.kind == "kernel" || d.kind == "precision" || d.kind == "in-place" ||
+                         d.kind == "stream" || d.kind == "launch" ||
                          (d.IsEdge() && d.choice == "separate");
       if (!asked) continue;
       ++needed;

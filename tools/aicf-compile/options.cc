@@ -138,7 +138,8 @@ void AddDecisionFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
   line.AddList("--policy", raw.policy,
                "LIST  preferences, as clauses or a file with one on a line: FAMILY=VALUE,\n"
                "node:PATTERN=VALUE or step.N=VALUE, where VALUE is a kernel, a part of its\n"
-               "name, or a math mode; repeats")
+               "name, a math mode, or programmatic or full for the\n"
+               "launches on a GPU; repeats")
       ->group(group);
   line.app
       .add_flag("--policy-strict", args.options.policy_strict,
@@ -156,7 +157,7 @@ void AddDecisionFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
       ->group(group);
   line.AddList("--set", args.options.sets,
                "step.N.KIND=CHOICE or node:NAME.KIND=CHOICE  one edit; KIND is kernel, math,\n"
-               "in-place, copy, fusion, epilogue or prologue; repeats")
+               "in-place, stream, launch, copy, fusion, epilogue or prologue; repeats")
       ->group(group);
   line.app.add_flag("--explain", args.explain, "print the decisions with reasons and refusals")
       ->group(group);

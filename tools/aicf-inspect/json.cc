@@ -145,6 +145,9 @@ Json StepJson(size_t index, const schema::Step& step) {
     out["symbol"] = step.symbol;
   }
   if (!step.algorithm.empty()) out["library_version"] = step.library_version;
+  if (step.stream != 0) out["stream"] = step.stream;
+  if (!step.waits.empty()) out["waits"] = step.waits;
+  if (step.programmatic) out["programmatic"] = true;
   return out;
 }
 

@@ -55,6 +55,15 @@ std::string LaunchText(const schema::Step& step) {
   return out;
 }
 
+// "stream 1, waits for steps 3, 5".
+std::string OrderText(const schema::Step& step) {
+  std::string out = StrCat("stream ", step.stream);
+  for (uint32_t earlier : step.waits) {
+    out += StrCat(earlier == step.waits[0] ? ", waits for steps " : ", ", earlier);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string StepText(const schema::Artifact& artifact, uint32_t index,
@@ -77,9 +86,10 @@ std::string StepText(const schema::Artifact& artifact, uint32_t index,
                 StrCat(FormatBytes(step.workspace_bytes), " at arena +", step.workspace_offset));
   }
   if (step.image >= 0) {
-    out += Line("launch", LaunchText(step));
+    out += Line("launch", StrCat(LaunchText(step), step.programmatic ? ", programmatic" : ""));
     out += Line("symbol", StrCat(Escape(step.symbol), " in image ", step.image));
   }
+  if (step.stream != 0 || !step.waits.empty()) out += Line("order", OrderText(step));
   if (!step.algorithm.empty()) {
     out += Line("algorithm", StrCat(step.algorithm.size(), " bytes, recorded with library version ",
                                     step.library_version));

@@ -10,8 +10,10 @@ constexpr std::string_view kStepPasses[] = {
     "cse-steps",        "fuse-elementwise", "fuse-epilogue", "fuse-prologue",  "form-fma",
     "eliminate-copies", "dead-steps",       "update-states", "explain-separate"};
 
-constexpr std::string_view kPlanKinds[] = {"kernel",   "parameters", "algorithm",
-                                           "in-place", "memory",     "state"};
+constexpr std::string_view kPlanKinds[] = {"kernel", "parameters", "algorithm", "in-place",
+                                           "memory", "state",      "stream",    "launch"};
+
+constexpr std::string_view kPlanPasses[] = {"choose-streams", "choose-launches"};
 
 template <class List>
 bool Has(const List& list, std::string_view word) {
@@ -22,6 +24,7 @@ bool Has(const List& list, std::string_view word) {
 
 Stage StageOf(const RecordedDecision& decision) {
   if (decision.step >= 0 || Has(kPlanKinds, decision.kind)) return Stage::kPlan;
+  if (Has(kPlanPasses, decision.pass)) return Stage::kPlan;
   if (decision.pass == "lower") return Stage::kLowering;
   if (Has(kStepPasses, decision.pass) || decision.IsEdge()) return Stage::kSteps;
   return Stage::kGraph;

@@ -94,6 +94,9 @@ Json StepStoryJson(const Evidence& evidence, const Story& story,
   if (step.workspace_bytes > 0) out["workspace_offset"] = step.workspace_offset;
   if (s > entry.first_step) out["before"] = s - 1;
   if (s + 1 < entry.first_step + entry.step_count) out["after"] = s + 1;
+  if (step.stream != 0) out["stream"] = step.stream;
+  if (!step.waits.empty()) out["waits"] = step.waits;
+  if (step.programmatic) out["programmatic"] = true;
   for (const schema::Guard& g : step.guards) {
     out["guards"].push_back(
         Json{{"name", program.buffers[g.buffer].name}, {"expected", g.expected}});

@@ -235,6 +235,15 @@ class Teller {
     std::string out = Labelled(
         "before it", s == entry_.first_step ? "nothing: it is the first" : Neighbour(s - 1));
     out += Labelled("after it", s + 1 == end ? "nothing: it is the last" : Neighbour(s + 1));
+    const schema::Step& step = program_.steps[s];
+    if (step.stream != 0) out += Labelled("stream", std::to_string(step.stream));
+    for (uint32_t earlier : step.waits) {
+      out += Labelled("waits for",
+                      StrCat(Neighbour(earlier), " on stream ", program_.steps[earlier].stream));
+    }
+    if (step.programmatic) {
+      out += Labelled("launch", "programmatic: while the stream's step before it still runs");
+    }
     for (const schema::Guard& g : program_.steps[s].guards) {
       out += Labelled("runs only where", StrCat("'", Escape(program_.buffers[g.buffer].name),
                                                 "' is ", g.expected ? "true" : "false"));

@@ -83,6 +83,7 @@ abi::KernelInfo RowOf(abi::Family family) {
   row.backend = abi::Backend::kCuda;
   row.deterministic = true;
   row.source = Host::kSource;
+  row.waits_first = true;  // the source writer begins every instance with the wait
   row.parameters = Host::kParameters;
   row.supports = [](const abi::Problem& p, const abi::DeviceSpec& d) {
     std::string refusal = RefuseDevice(d);

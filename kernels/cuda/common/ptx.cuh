@@ -29,6 +29,21 @@ AICF_DEVICE unsigned F32ToTf32(float f) {
   return t;
 }
 
+/// Waits until the kernels that this one depends on have finished and what they wrote can be seen. At
+/// once where the launch was no programmatic one: then they have finished already.
+AICF_DEVICE void WaitForPredecessors() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+/// Lets the next kernel start where its launch is programmatic, once every block of this one has come
+/// here. It still waits for the end of this kernel before it touches memory.
+AICF_DEVICE void LetSuccessorsStart() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 /// The block's dynamic shared memory.
 AICF_DEVICE char* DynamicShared() {
   extern __shared__ __align__(16) char memory[];

@@ -71,11 +71,20 @@ function executionFacts(step, app) {
   return [
     fact('repeats', loopsText(step, app)),
     fact('launch', launchText(step)),
+    fact('order', orderText(step)),
     fact('device code', step.symbol && `${asText(step.symbol)}, image ${step.image}`),
     fact('library', step.library_version && `algorithm recorded with version ${step.library_version}`),
     step.workspace_bytes > 0 && fact('workspace',
       `${bytesText(step.workspace_bytes)} at arena +${step.workspace_offset.toLocaleString('en')}`),
   ];
+}
+
+function orderText(step) {
+  const words = [];
+  if (step.stream) words.push(`on stream ${step.stream}`);
+  if (step.waits) words.push(`waits for ${step.waits.map((s) => `step ${s}`).join(' and ')}`);
+  if (step.programmatic) words.push('launched while the step before it still runs');
+  return words.join(', ');
 }
 
 function launchText(step) {
@@ -164,7 +173,8 @@ function readersWords(item, app) {
 }
 
 const KIND_ORDER = [
-  'kernel', 'algorithm', 'precision', 'epilogue', 'prologue', 'fusion', 'in-place', 'layout', 'copy', 'fold',
+  'kernel', 'algorithm', 'precision', 'epilogue', 'prologue', 'fusion', 'in-place', 'stream', 'launch',
+  'layout', 'copy', 'fold',
 ];
 const STORY_DECISIONS = 60;
 

@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "compiler/passes/plan/order_decisions.h"
+#include "compiler/passes/plan/streams.h"
+#include "schema/loop_tree.h"
+
+namespace aicf {
+namespace {
+
+constexpr const char* kProgrammatic = "programmatic";
+constexpr const char* kFull = "full";
+
+class LaunchChooser {
+ public:
+  LaunchChooser(schema::Program& program, const schema::LoopTree& loops, PassContext& context)
+      : p_(program), loops_(loops), context_(context) {}
+
+  Status Run() {
+    Occurrences occurrences;
+    int64_t newest[schema::kMaxStreams];
+    std::fill_n(newest, schema::kMaxStreams, kNone);
+    for (size_t s = 0; s < p_.steps.size(); ++s) {
+      schema::Step& step = p_.steps[s];
+      const std::string refusal = Refuse(s, newest[step.stream]);
+      newest[step.stream] = static_cast<int64_t>(s);
+      Decision d = OrderDecision(p_, s, "launch", "choose-launches", context_);
+      const int occurrence = occurrences.Next(IdentityOf(d));
+      const Wish* wish = FindWish(context_, d, occurrence);
+      const std::optional<bool> preferred =
+          context_.policy == nullptr
+              ? std::nullopt
+              : context_.policy->ProgrammaticFor(step.problem.family, step.sources);
+      AICF_RETURN_IF_ERROR(CheckPreference(preferred, refusal, d.subject));
+      const bool wanted =
+          wish != nullptr ? wish->decision.choice == kProgrammatic : preferred.value_or(true);
+      step.programmatic = refusal.empty() && wanted;
+      d.choice = step.programmatic ? kProgrammatic : kFull;
+      d.reason = !refusal.empty() ? "only-legal"
+                                  : "rule: it can be made while the step before it still runs";
+      const bool asked = wish != nullptr ? wish->decision.choice == d.choice
+                                         : preferred == step.programmatic && refusal.empty();
+      if (asked) d.reason = "policy";
+      d.alternatives.push_back({step.programmatic ? kFull : kProgrammatic, refusal, -1});
+      AICF_RETURN_IF_ERROR(CheckRefusals(context_.wishes, d, occurrence));
+      context_.decisions->Record(std::move(d));
+    }
+    return OkStatus();
+  }
+
+ private:
+  static constexpr int64_t kNone = -1;
+
+  // A preference that cannot be honoured.
+  Status CheckPreference(std::optional<bool> preferred, const std::string& refusal,
+                         const std::string& subject) const {
+    if (!preferred.value_or(false) || refusal.empty()) return OkStatus();
+    const std::string failure = StrCat("the policy asks for a programmatic launch, but ", refusal);
+    if (context_.policy_strict) return Error(Code::kUnsupported, subject, ": ", failure);
+    Log(LogLevel::kWarning, StrCat(subject, ": ", failure));
+    return OkStatus();
+  }
+
+  bool Conditional(int64_t s) const {
+    return !p_.steps[static_cast<size_t>(s)].guards.empty() ||
+           loops_.InnermostOf(s) != schema::LoopTree::kNone;
+  }
+
+  // Why the step cannot be launched before `before`, the one before it on its stream, has finished.
+  std::string Refuse(size_t s, int64_t before) const {
+    const abi::KernelInfo* kernel = abi::FindKernel(p_.steps[s].kernel);
+    if (!kernel->waits_first) return StrCat("kernel ", kernel->key, " does not wait by itself");
+    if (before == kNone) return "it is the first step of its stream";
+    if (!p_.steps[s].waits.empty()) return "it also waits for a step of another stream";
+    if (Conditional(static_cast<int64_t>(s))) return "it may be skipped or repeated";
+    if (Conditional(before))
+      return StrCat("step ", before, " before it may be skipped or repeated");
+    const schema::Step& previous = p_.steps[static_cast<size_t>(before)];
+    if (IsOwnKernel(previous)) return "";
+    return StrCat("step ", before, " before it is a library's call, which may be several kernels");
+  }
+
+  schema::Program& p_;
+  const schema::LoopTree& loops_;
+  PassContext& context_;
+};
+
+}  // namespace
+
+Status ChooseLaunches(schema::Program& program, PassContext& context) {
+  if (context.device.backend != abi::Backend::kCuda) return OkStatus();
+  AICF_ASSIGN_OR_RETURN(const schema::LoopTree loops, schema::LoopTree::Build(program));
+  return LaunchChooser(program, loops, context).Run();
+}
+
+}  // namespace aicf

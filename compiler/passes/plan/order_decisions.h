@@ -1,0 +1,28 @@
+/// What the two passes about the order of a plan's steps share.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/passes/pass.h"
+#include "schema/program.h"
+
+namespace aicf {
+
+inline constexpr const char* kOneStream =
+    "an entry point that skips or repeats steps runs on one stream";
+
+/// Whether the plan has a guard or a loop.
+bool SkipsOrRepeats(const schema::Program& program);
+/// Whether the step runs a cuda.* kernel, whose launch is known.
+bool IsOwnKernel(const schema::Step& step);
+/// Microseconds of each step as its "kernel" decision has them: measured, else predicted; -1: none.
+std::vector<double> StepCosts(const schema::Program& program, const PassContext& context);
+/// A decision about a step without choice and reason.
+Decision OrderDecision(const schema::Program& program, size_t step, std::string_view kind,
+                       std::string_view pass, const PassContext& context);
+/// nullptr: none.
+const Wish* FindWish(const PassContext& context, const Decision& decision, int occurrence);
+
+}  // namespace aicf

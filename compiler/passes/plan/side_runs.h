@@ -1,0 +1,33 @@
+/// Which runs of consecutive steps are worth running beside each other.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace aicf {
+
+/// What the search knows about a step.
+struct StepLoad {
+  double us = 0;                     ///< predicted or measured
+  int64_t blocks = 0;                ///< of its launch; 0: unknown, so that nothing runs beside it
+  std::vector<uint32_t> needs = {};  ///< earlier steps, ascending
+};
+
+/// Runs that lie next to each other in the program, none of which needs another one: run i is the
+/// steps [starts[i], starts[i + 1]), the last one ends at `end`.
+struct SideRuns {
+  std::vector<uint32_t> starts;
+  uint32_t end = 0;
+  double saves_us = 0;  ///< what running them beside each other saves, before its cost
+};
+
+/// Greedy from the first step on, each step in at most one group. Within a group the largest
+/// launches of all runs together have at most `room` blocks, there are at most `streams` runs, and
+/// each run after the first one saves more than `cost_us`. Deterministic. Cost: O(steps *
+/// kLongestRun^2 * needs).
+std::vector<SideRuns> FindSideRuns(const std::vector<StepLoad>& steps, int64_t room,
+                                   uint32_t streams, double cost_us);
+
+inline constexpr uint32_t kLongestRun = 64;  ///< steps
+
+}  // namespace aicf

@@ -1,0 +1,144 @@
+#include "compiler/passes/plan/streams.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "compiler/passes/plan/order_decisions.h"
+#include "compiler/passes/plan/side_runs.h"
+#include "compiler/passes/plan/step_needs.h"
+
+namespace aicf {
+namespace {
+
+constexpr uint32_t kChoices = 4;  // streams that a decision lists
+
+class StreamChooser {
+ public:
+  StreamChooser(schema::Program& program, PassContext& context) : p_(program), context_(context) {}
+
+  Status Run() {
+    needs_ = NeedsOf(p_);
+    edges_.resize(p_.steps.size());
+    reasons_.resize(p_.steps.size());
+    one_stream_ = SkipsOrRepeats(p_);
+    if (!one_stream_) Place();
+    AICF_RETURN_IF_ERROR(Decide());
+    AddWaits();
+    return OkStatus();
+  }
+
+ private:
+  void Place() {
+    const std::vector<double> us = StepCosts(p_, context_);
+    std::vector<StepLoad> loads;
+    for (size_t s = 0; s < p_.steps.size(); ++s) {
+      const schema::Step& step = p_.steps[s];
+      const int64_t blocks =
+          int64_t{step.launch.grid[0]} * step.launch.grid[1] * step.launch.grid[2];
+      loads.push_back({us[s], IsOwnKernel(step) && us[s] >= 0 ? blocks : 0, needs_[s]});
+    }
+    for (const SideRuns& group :
+         FindSideRuns(loads, context_.device.sm_count, kChoices, kForkJoinUs)) {
+      PlaceGroup(group);
+    }
+  }
+
+  void PlaceGroup(const SideRuns& group) {
+    const size_t runs = group.starts.size();
+    for (size_t r = 0; r < runs; ++r) {
+      const uint32_t first = group.starts[r];
+      const uint32_t end = r + 1 < runs ? group.starts[r + 1] : group.end;
+      for (uint32_t s = first; s < end; ++s) {
+        p_.steps[s].stream = static_cast<uint32_t>(r);
+        reasons_[s] = StrCat("predicted: steps ", group.starts[0], " to ", group.end - 1, " are ",
+                             runs, " runs that fit on the device beside each other, which saves ",
+                             FormatDouble(group.saves_us), " us");
+      }
+      // Nothing but the group runs at the same time as it.
+      if (group.starts[0] > 0) edges_[first].push_back(group.starts[0] - 1);
+      if (group.end < p_.steps.size()) edges_[group.end].push_back(end - 1);
+    }
+  }
+
+  Status Decide() {
+    Occurrences occurrences;
+    for (size_t s = 0; s < p_.steps.size(); ++s) {
+      Decision d = OrderDecision(p_, s, "stream", "choose-streams", context_);
+      const int occurrence = occurrences.Next(IdentityOf(d));
+      const Wish* wish = FindWish(context_, d, occurrence);
+      d.choice = std::to_string(p_.steps[s].stream);
+      d.reason = ReasonOf(s);
+      if (wish != nullptr && !one_stream_) {
+        for (uint32_t k = 0; k < kChoices; ++k) {
+          if (wish->decision.choice == std::to_string(k)) p_.steps[s].stream = k;
+        }
+        d.choice = std::to_string(p_.steps[s].stream);
+        if (d.choice == wish->decision.choice) d.reason = "policy";
+      }
+      for (uint32_t k = 0; k < kChoices; ++k) {
+        if (std::to_string(k) == d.choice) continue;
+        d.alternatives.push_back({std::to_string(k), one_stream_ ? kOneStream : "", -1});
+      }
+      AICF_RETURN_IF_ERROR(CheckRefusals(context_.wishes, d, occurrence));
+      context_.decisions->Record(std::move(d));
+    }
+    return OkStatus();
+  }
+
+  std::string ReasonOf(size_t s) const {
+    if (one_stream_) return "only-legal";
+    if (!reasons_[s].empty()) return reasons_[s];
+    const auto before = static_cast<uint32_t>(s) - 1;
+    if (s > 0 && std::ranges::find(needs_[s], before) != needs_[s].end()) {
+      return StrCat("rule: it needs step ", before, ", right before it");
+    }
+    return StrCat("predicted: no run of steps beside it saves more than the ",
+                  FormatDouble(kForkJoinUs), " us of a fork and a join");
+  }
+
+  // Latest first, so that a wait covers what came before it on its stream.
+  void AddWaits() {
+    const size_t n = p_.steps.size();
+    uint32_t streams = 1;
+    for (const schema::Step& step : p_.steps) streams = std::max(streams, step.stream + 1);
+    if (streams == 1) return;
+    std::vector<std::vector<int64_t>> done(n, std::vector<int64_t>(streams, -1));
+    std::vector<int64_t> newest(streams, -1);
+    for (size_t s = 0; s < n; ++s) {
+      schema::Step& step = p_.steps[s];
+      const auto follow = [&](size_t earlier) {
+        for (uint32_t k = 0; k < streams; ++k) done[s][k] = std::max(done[s][k], done[earlier][k]);
+        int64_t& last = done[s][p_.steps[earlier].stream];
+        last = std::max(last, static_cast<int64_t>(earlier));
+      };
+      if (newest[step.stream] >= 0) follow(static_cast<size_t>(newest[step.stream]));
+      std::vector<uint32_t> needed = needs_[s];
+      needed.insert(needed.end(), edges_[s].begin(), edges_[s].end());
+      std::ranges::sort(needed, std::greater<>());
+      for (uint32_t earlier : needed) {
+        if (done[s][p_.steps[earlier].stream] >= earlier) continue;
+        step.waits.push_back(earlier);
+        follow(earlier);
+      }
+      std::ranges::sort(step.waits);
+      newest[step.stream] = static_cast<int64_t>(s);
+    }
+  }
+
+  schema::Program& p_;
+  PassContext& context_;
+  std::vector<std::vector<uint32_t>> needs_;  // by step
+  std::vector<std::vector<uint32_t>> edges_;  // by step: what else it comes after, around groups
+  std::vector<std::string> reasons_;          // by step; empty: in no group
+  bool one_stream_ = false;
+};
+
+}  // namespace
+
+Status ChooseStreams(schema::Program& program, PassContext& context) {
+  if (context.device.backend != abi::Backend::kCuda) return OkStatus();
+  return StreamChooser(program, context).Run();
+}
+
+}  // namespace aicf

@@ -1,0 +1,30 @@
+/// Order of a plan: which steps run beside each other on a GPU, and which launches overlap. Both
+/// are passes on the plan (compiler/passes/pass_list.def) and do nothing for other targets.
+#pragma once
+
+#include "base/status.h"
+#include "compiler/passes/pass.h"
+#include "schema/program.h"
+
+namespace aicf {
+
+/// Sets Step::stream and Step::waits. A step leaves stream 0 where it belongs to a run of
+/// consecutive steps that can go beside the run in front of it: neither needs the other, all
+/// launches of both together leave room on the device, and the shorter run takes longer than a fork
+/// and a join cost. Times are those of the "kernel" decisions. Side streams begin after the step
+/// before the two runs, and the step after them waits for all. Records one "stream" decision
+/// per step; a wish puts a step on any stream, and what it needs becomes a wait. Errors:
+/// kUnsupported for a wish in an entry point that skips or repeats steps; kBadArtifact when loops
+/// do not nest.
+Status ChooseStreams(schema::Program& program, PassContext& context);
+
+/// Sets Step::programmatic wherever the verifier allows it (schema/verify.h, rule 3). Records one
+/// "launch" decision per step with the condition that failed. REQUIRES: streams are chosen.
+/// Errors: kUnsupported for a wish that is refused; kBadArtifact when loops do not nest.
+Status ChooseLaunches(schema::Program& program, PassContext& context);
+
+/// A fork and its join in a captured graph, in microseconds: two edges across streams, and two
+/// launches that cannot be programmatic. An estimate on the safe side.
+inline constexpr double kForkJoinUs = 3.0;
+
+}  // namespace aicf

@@ -1,0 +1,327 @@
+// Which steps run beside each other, and which launches overlap.
+#include "compiler/passes/plan/streams.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "compiler/compiler.h"
+#include "compiler/passes/plan/side_runs.h"
+#include "schema/artifact.h"
+#include "schema/step_order.h"
+
+namespace aicf {
+namespace {
+
+// Steps by what they need, each of `us` and one block.
+std::vector<StepLoad> Loads(const std::vector<std::vector<uint32_t>>& needs, double us = 2) {
+  std::vector<StepLoad> loads;
+  for (const auto& n : needs) loads.push_back({us, 1, n});
+  return loads;
+}
+
+const std::vector<std::vector<uint32_t>> kFork = {{}, {0}, {1}, {0}, {3}, {2, 4}};
+
+TEST(SideRuns, TwoBranchesThatMeet) {
+  const auto found = FindSideRuns(Loads(kFork), 132, 4, 3);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].starts, (std::vector<uint32_t>{1, 3}));
+  EXPECT_EQ(found[0].end, 5u);
+  EXPECT_EQ(found[0].saves_us, 4);
+}
+
+TEST(SideRuns, WhereItDoesNotPay) {
+  EXPECT_TRUE(FindSideRuns(Loads(kFork, 1.5), 132, 4, 3).empty()) << "saves what it costs";
+  EXPECT_TRUE(FindSideRuns(Loads({{}, {0}, {1}, {2}}), 132, 4, 3).empty()) << "a chain";
+  EXPECT_TRUE(FindSideRuns(Loads({}), 132, 4, 3).empty());
+  std::vector<StepLoad> large = Loads(kFork);
+  large[2].blocks = 132;
+  EXPECT_TRUE(FindSideRuns(large, 132, 4, 3).empty()) << "one branch fills the device";
+  large[2].blocks = 0;
+  EXPECT_TRUE(FindSideRuns(large, 132, 4, 3).empty()) << "a launch of unknown size";
+}
+
+TEST(SideRuns, AsManyAsThereAreStreams) {
+  const auto loads =
+      Loads({{}, {0}, {1}, {0}, {3}, {0}, {5}, {0}, {7}, {0}, {9}, {2, 4, 6, 8, 10}});
+  EXPECT_EQ(FindSideRuns(loads, 132, 4, 3)[0].starts, (std::vector<uint32_t>{1, 3, 5, 7}));
+  EXPECT_EQ(FindSideRuns(loads, 132, 2, 3)[0].starts, (std::vector<uint32_t>{1, 3}));
+  EXPECT_EQ(FindSideRuns(loads, 3, 4, 3)[0].starts, (std::vector<uint32_t>{1, 3, 5}));
+}
+
+// Whatever is found keeps its promises.
+TEST(SideRuns, RandomProgramsNeedNothingOfRunsBesideThem) {
+  std::mt19937 random(7);
+  size_t found_groups = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<StepLoad> loads;
+    for (uint32_t s = 0; s < 30; ++s) {
+      StepLoad load{0.5 + random() % 40 / 8.0, static_cast<int64_t>(1 + random() % 60)};
+      for (uint32_t n = 0; n < s; ++n) {
+        if (random() % (s + 1) < 2) load.needs.push_back(n);
+      }
+      loads.push_back(load);
+    }
+    uint32_t free = 0;
+    for (const SideRuns& group : FindSideRuns(loads, 132, 4, 3)) {
+      ++found_groups;
+      ASSERT_GE(group.starts[0], free);
+      free = group.end;
+      int64_t blocks = 0;
+      for (size_t r = 0; r < group.starts.size(); ++r) {
+        const uint32_t end = r + 1 < group.starts.size() ? group.starts[r + 1] : group.end;
+        int64_t most = 0;
+        for (uint32_t s = group.starts[r]; s < end; ++s) {
+          most = std::max(most, loads[s].blocks);
+          for (uint32_t n : loads[s].needs) {
+            ASSERT_TRUE(n < group.starts[0] || n >= group.starts[r]) << s << " needs " << n;
+          }
+        }
+        blocks += most;
+      }
+      ASSERT_LE(blocks, 132);
+      ASSERT_GT(group.saves_us, 3);
+    }
+  }
+  EXPECT_GT(found_groups, 100u);
+}
+
+/// Elementwise steps of 64 elements: out = one + other.
+class SumBuilder {
+ public:
+  uint32_t Add(schema::Role role) {
+    ir::LoweredBuffer buffer;
+    buffer.name = StrCat("v", lowered_.buffers.size());
+    buffer.shape = {64};
+    buffer.role = role;
+    const auto id = static_cast<uint32_t>(lowered_.buffers.size());
+    if (role == schema::Role::kInput) lowered_.inputs.push_back(id);
+    if (role == schema::Role::kOutput) lowered_.outputs.push_back(id);
+    lowered_.buffers.push_back(std::move(buffer));
+    return id;
+  }
+  uint32_t Sum(uint32_t one, uint32_t other, schema::Role role = schema::Role::kTemp) {
+    const uint32_t out = Add(role);
+    ir::LoweredStep step;
+    step.sources = {StrCat("sum", lowered_.steps.size())};
+    step.problem.family = abi::Family::kElementwise;
+    step.problem.attrs = abi::ElementwiseAttrs{};
+    step.problem.core_inputs = 2;
+    step.problem.inputs.assign(2, abi::DenseView(DType::kF32, {64}));
+    step.problem.outputs = {abi::DenseView(DType::kF32, {64})};
+    abi::ExprBuilder e;
+    step.problem.epilogue =
+        e.Finish({e.Binary(abi::ExprOp::kAdd, e.Input(0, DType::kF32), e.Input(1, DType::kF32))});
+    step.inputs = {one, other};
+    step.outputs = {out};
+    lowered_.steps.push_back(std::move(step));
+    return out;
+  }
+  ir::Lowered Finish() { return std::move(lowered_); }
+
+ private:
+  ir::Lowered lowered_;
+};
+
+// Step 0, two branches of five steps (1 to 5 and 6 to 10), and their sum. Branches add x at each
+// step.
+ir::Lowered Branches() {
+  SumBuilder b;
+  const uint32_t x = b.Add(schema::Role::kInput);
+  const uint32_t start = b.Sum(x, x);
+  uint32_t left = start, right = start;
+  for (int i = 0; i < 5; ++i) left = b.Sum(left, x);
+  for (int i = 0; i < 5; ++i) right = b.Sum(right, x);
+  b.Sum(left, right, schema::Role::kOutput);
+  return b.Finish();
+}
+
+struct Planned {
+  Result<schema::Contents> contents = Status(Code::kInternal, "not planned");
+  DecisionLog decisions;
+  const schema::Step& step(size_t s) const { return contents->program.steps[s]; }
+  const Decision* Find(std::string_view kind, int step) const {
+    for (const Decision& d : decisions.decisions()) {
+      if (d.kind == kind && d.step == step) return &d;
+    }
+    return nullptr;
+  }
+};
+
+Wish WishFor(std::string kind, int step, std::string choice) {
+  Decision d;
+  d.kind = std::move(kind);
+  d.nodes = {StrCat("sum", step)};
+  d.subject = StrCat("step ", step, " [sum", step, "]");
+  d.choice = std::move(choice);
+  return {d, 0, StrCat("--set step.", step)};
+}
+
+Planned Plan(const ir::Lowered& lowered, const std::vector<Wish>& wanted = {},
+             std::set<std::string, std::less<>> disabled = {},
+             const std::string& target = "cuda:sm_90a", const Policy& policy = {},
+             bool strict = false) {
+  EXPECT_TRUE(ir::Verify(lowered).ok()) << ir::Verify(lowered).ToString();
+  CompileOptions options;
+  options.target = target;
+  options.images = false;
+  options.passes.disabled = std::move(disabled);
+  Wishes wishes;
+  for (const Wish& w : wanted) wishes.Add(w);
+  Planned planned;
+  PassContext context;
+  context.device = *abi::FindDevice(target);
+  context.decisions = &planned.decisions;
+  context.policy = &policy;
+  context.policy_strict = strict;
+  if (!wishes.empty()) context.wishes = &wishes;
+  planned.contents = MakePlan(lowered, options, context);
+  if (planned.contents.ok()) {
+    const auto bytes = schema::Serialize(*planned.contents);  // verifies
+    EXPECT_TRUE(bytes.ok()) << bytes.status().ToString();
+  }
+  return planned;
+}
+
+TEST(ChooseStreams, BranchesRunBesideEachOther) {
+  const Planned planned = Plan(Branches());
+  ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
+  for (int s = 0; s < 12; ++s) {
+    const bool side = s >= 6 && s <= 10;
+    EXPECT_EQ(planned.step(s).stream, side ? 1u : 0u) << s;
+    const bool programmatic = s != 0 && s != 6 && s != 11;
+    EXPECT_EQ(planned.step(s).programmatic, programmatic) << s;
+    ASSERT_NE(planned.Find("stream", s), nullptr);
+    EXPECT_EQ(planned.Find("stream", s)->choice, side ? "1" : "0");
+    ASSERT_NE(planned.Find("launch", s), nullptr);
+    EXPECT_EQ(planned.Find("launch", s)->choice, programmatic ? "programmatic" : "full");
+  }
+  EXPECT_EQ(planned.step(6).waits, (std::vector<uint32_t>{0}));
+  EXPECT_EQ(planned.step(11).waits, (std::vector<uint32_t>{10}));
+  EXPECT_NE(
+      planned.Find("stream", 7)->reason.find("2 runs that fit on the device beside each other"),
+      std::string::npos);
+  EXPECT_EQ(planned.Find("stream", 11)->reason, "rule: it needs step 10, right before it");
+  EXPECT_EQ(planned.Find("launch", 11)->alternatives[0].refusal,
+            "it also waits for a step of another stream");
+}
+
+// Two values that are live at once on two streams take bytes of their own, though the steps that
+// use them lie apart in the program.
+TEST(ChooseStreams, ConcurrentValuesShareNoBytes) {
+  const Planned beside = Plan(Branches());
+  const Planned serial = Plan(Branches(), {}, {"choose-streams"});
+  ASSERT_TRUE(beside.contents.ok() && serial.contents.ok());
+  EXPECT_GT(beside.contents->program.arena_bytes, serial.contents->program.arena_bytes);
+}
+
+// The left branch reads the start while the right one would overwrite it.
+TEST(ChooseStreams, NothingIsOverwrittenThatAnotherStreamMayRead) {
+  const Planned planned = Plan(Branches());
+  ASSERT_TRUE(planned.contents.ok());
+  const Decision* d = planned.Find("in-place", 6);
+  ASSERT_NE(d, nullptr);
+  EXPECT_EQ(d->choice, "own buffer");
+  EXPECT_EQ(d->alternatives.at(0).refusal, "may still be read by step 1 on stream 0");
+  const Planned serial = Plan(Branches(), {}, {"choose-streams"});
+  EXPECT_NE(serial.Find("in-place", 6)->choice, "own buffer");
+}
+
+TEST(ChooseStreams, DisabledPassesDecideNothing) {
+  const Planned planned = Plan(Branches(), {}, {"choose-streams", "choose-launches"});
+  ASSERT_TRUE(planned.contents.ok());
+  for (const schema::Step& s : planned.contents->program.steps) {
+    EXPECT_EQ(s.stream, 0u);
+    EXPECT_TRUE(s.waits.empty());
+    EXPECT_FALSE(s.programmatic);
+  }
+  EXPECT_EQ(planned.Find("stream", 0), nullptr);
+  EXPECT_EQ(planned.Find("launch", 0), nullptr);
+  const Planned cpu = Plan(Branches(), {}, {}, "cpu:baseline");
+  ASSERT_TRUE(cpu.contents.ok()) << cpu.contents.status().ToString();
+  EXPECT_EQ(cpu.Find("stream", 0), nullptr);
+}
+
+TEST(ChooseStreams, WishesComeTrueOrAreErrors) {
+  const Planned moved = Plan(Branches(), {WishFor("stream", 7, "2"), WishFor("launch", 3, "full")});
+  ASSERT_TRUE(moved.contents.ok()) << moved.contents.status().ToString();
+  EXPECT_EQ(moved.step(7).stream, 2u);
+  EXPECT_EQ(moved.step(7).waits, (std::vector<uint32_t>{6}));
+  EXPECT_EQ(moved.step(8).waits, (std::vector<uint32_t>{7}));
+  EXPECT_EQ(moved.Find("stream", 7)->reason, "policy");
+  EXPECT_FALSE(moved.step(3).programmatic);
+  EXPECT_EQ(moved.Find("launch", 3)->reason, "policy");
+  const Planned refused = Plan(Branches(), {WishFor("launch", 0, "programmatic")});
+  EXPECT_EQ(refused.contents.status().code(), Code::kUnsupported);
+  EXPECT_NE(refused.contents.status().message().find("it is the first step of its stream"),
+            std::string::npos);
+}
+
+TEST(ChooseLaunches, ThePolicyIsAsked) {
+  const Planned full = Plan(Branches(), {}, {}, "cuda:sm_90a",
+                            *Policy::Parse("elementwise=full,node:sum2=programmatic"));
+  ASSERT_TRUE(full.contents.ok());
+  for (int s = 0; s < 12; ++s) EXPECT_EQ(full.step(s).programmatic, s == 2) << s;
+  EXPECT_EQ(full.Find("launch", 1)->reason, "policy");
+  EXPECT_EQ(full.Find("launch", 2)->reason, "policy");
+  EXPECT_EQ(full.Find("launch", 0)->reason, "only-legal");
+  const Policy first = *Policy::Parse("node:sum0=programmatic");
+  EXPECT_TRUE(Plan(Branches(), {}, {}, "cuda:sm_90a", first).contents.ok());
+  EXPECT_EQ(
+      Plan(Branches(), {}, {}, "cuda:sm_90a", first, true).contents.status().message(),
+      "pass choose-launches: step 0 [sum0]: the policy asks for a programmatic launch, but it is "
+      "the first step of its stream");
+}
+
+// A plan that skips steps keeps to one stream and says so.
+TEST(ChooseStreams, WhereStepsAreSkipped) {
+  ir::Lowered lowered = Branches();
+  ir::LoweredBuffer flag;
+  flag.name = "flag";
+  flag.dtype = DType::kBool;
+  flag.role = schema::Role::kInput;
+  lowered.inputs.push_back(static_cast<uint32_t>(lowered.buffers.size()));
+  lowered.steps[4].guards = {{static_cast<uint32_t>(lowered.buffers.size()), true}};
+  lowered.buffers.push_back(std::move(flag));
+  const Planned planned = Plan(lowered);
+  ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
+  for (int s = 0; s < 12; ++s) {
+    EXPECT_EQ(planned.step(s).stream, 0u);
+    EXPECT_EQ(planned.step(s).programmatic, s != 0 && s != 4 && s != 5) << s;
+  }
+  EXPECT_EQ(planned.Find("launch", 4)->alternatives[0].refusal, "it may be skipped or repeated");
+  EXPECT_EQ(planned.Find("launch", 5)->alternatives[0].refusal,
+            "step 4 before it may be skipped or repeated");
+  EXPECT_EQ(Plan(lowered, {WishFor("stream", 6, "1")}).contents.status().code(),
+            Code::kUnsupported);
+}
+
+// Any assignment to streams gives a plan that the verifier accepts, and equal plans for equal
+// wishes.
+TEST(ChooseStreams, RandomWishesAreVerified) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 60; ++round) {
+    SumBuilder b;
+    std::vector<uint32_t> values = {b.Add(schema::Role::kInput)};
+    const int steps = 4 + static_cast<int>(random() % 20);
+    std::vector<Wish> wishes;
+    for (int s = 0; s < steps; ++s) {
+      const uint32_t one = values[random() % values.size()],
+                     other = values[random() % values.size()];
+      const bool output = s + 1 == steps || random() % 6 == 0;
+      values.push_back(b.Sum(one, other, output ? schema::Role::kOutput : schema::Role::kTemp));
+      wishes.push_back(WishFor("stream", s, std::to_string(random() % 4)));
+    }
+    const ir::Lowered lowered = b.Finish();
+    const Planned planned = Plan(lowered, wishes);
+    ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
+    for (int s = 0; s < steps; ++s) {
+      ASSERT_EQ(planned.Find("stream", s)->choice, wishes[s].decision.choice);
+    }
+    ASSERT_EQ(schema::ToString(Plan(lowered, wishes).contents->program),
+              schema::ToString(planned.contents->program));
+  }
+}
+
+}  // namespace
+}  // namespace aicf

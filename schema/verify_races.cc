@@ -1,0 +1,168 @@
+// Steps that may run at the same time touch different bytes. Everything else in VerifyProgram looks
+// at the steps in the order of the program; where each two accesses to a byte, one of which writes,
+// are ordered as the program has them (StepOrder), every run that the streams allow gives what that
+// order gives.
+//
+// Each byte of arena and state block has a list of the accesses that a later one has to be compared
+// with; neighbours with equal lists are one segment.
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+
+#include "base/scanner.h"
+#include "schema/step_order.h"
+#include "schema/verify_cover.h"
+#include "schema/verify_internal.h"
+
+namespace aicf::schema {
+namespace {
+
+// Pairs of accesses that are looked at; a model's are a few for each operand.
+constexpr uint64_t kMaxPairs = uint64_t{1} << 26;
+constexpr uint32_t kWorkspace = std::numeric_limits<uint32_t>::max();
+
+struct Access {
+  uint32_t step;
+  bool write;
+  bool dense;             // touches every byte of its range
+  uint32_t buffer;        // kWorkspace: none
+  const abi::View* view;  // nullptr: all of it
+};
+
+struct Segment {
+  uint64_t end;
+  std::vector<Access> accesses;
+};
+using Segments = std::map<uint64_t, Segment>;  // by first byte; without gaps where touched
+
+class RaceVerifier {
+ public:
+  explicit RaceVerifier(const VerifyContext& c) : c_(c), p_(c.program) {}
+
+  Status Run() {
+    for (const EntryPoint& e : p_.entry_points) {
+      const StepOrder order(p_, e);
+      if (order.serial()) continue;
+      order_ = &order;
+      arena_.clear();
+      state_.clear();
+      AICF_RETURN_IF_ERROR(Entry(e).WithContext(StrCat("entry point ", Quote(e.name))));
+    }
+    return OkStatus();
+  }
+
+ private:
+  Status Entry(const EntryPoint& e) {
+    for (uint32_t s = e.first_step; s < e.first_step + e.step_count; ++s) {
+      const Step& step = p_.steps[s];
+      for (size_t k = 0; k < step.inputs.size(); ++k) {
+        AICF_RETURN_IF_ERROR(Operand(s, /*write=*/false, step.inputs[k], step.problem.inputs[k]));
+      }
+      for (size_t k = 0; k < step.outputs.size(); ++k) {
+        AICF_RETURN_IF_ERROR(Operand(s, /*write=*/true, step.outputs[k], step.problem.outputs[k]));
+      }
+      if (step.workspace_bytes == 0) continue;
+      AICF_RETURN_IF_ERROR(Add(arena_, step.workspace_offset,
+                               step.workspace_offset + step.workspace_bytes,
+                               {s, true, true, kWorkspace, nullptr}));
+    }
+    return OkStatus();
+  }
+
+  Status Operand(uint32_t s, bool write, uint32_t buffer, const abi::View& view) {
+    const Placement& place = c_.placements[buffer];
+    if (place.space == Storage::kWeights || abi::ElementsOf(view) == 0) return OkStatus();
+    AICF_ASSIGN_OR_RETURN(const abi::Extent extent, abi::ExtentOf(view));
+    return Add(place.space == Storage::kState ? state_ : arena_,
+               place.begin + static_cast<uint64_t>(extent.begin),
+               place.begin + static_cast<uint64_t>(extent.end),
+               {s, write, abi::IsDense(view), buffer, &view});
+  }
+
+  static void SplitAt(Segments& all, uint64_t at) {
+    auto next = all.upper_bound(at);
+    if (next == all.begin()) return;
+    const auto found = std::prev(next);
+    if (found->first == at || found->second.end <= at) return;
+    Segment rest = found->second;
+    found->second.end = at;
+    all.emplace_hint(next, at, std::move(rest));
+  }
+
+  static void FillGaps(Segments& all, uint64_t begin, uint64_t end) {
+    auto next = all.lower_bound(begin);
+    while (begin < end) {
+      const uint64_t stop = next == all.end() ? end : std::min(end, next->first);
+      if (begin < stop) all.emplace_hint(next, begin, Segment{stop, {}});
+      if (next == all.end() || next->first >= end) return;
+      begin = next->second.end;
+      ++next;
+    }
+  }
+
+  Status Add(Segments& all, uint64_t begin, uint64_t end, const Access& fresh) {
+    SplitAt(all, begin);
+    SplitAt(all, end);
+    FillGaps(all, begin, end);
+    for (auto it = all.find(begin); it != all.end() && it->first < end; ++it) {
+      std::vector<Access>& known = it->second.accesses;
+      for (const Access& old : known) {
+        if (++pairs_ > kMaxPairs) {
+          return Error(Code::kResource, "too many accesses to bytes that several streams share");
+        }
+        AICF_RETURN_IF_ERROR(Compare(old, fresh, it->first));
+      }
+      std::erase_if(known, [&](const Access& old) { return Covers(fresh, old); });
+      known.push_back(fresh);
+    }
+    return OkStatus();
+  }
+
+  Status Compare(const Access& old, const Access& fresh, uint64_t byte) {
+    if (old.step == fresh.step || (!old.write && !fresh.write)) return OkStatus();
+    if (order_->Before(old.step, fresh.step) || Apart(old, fresh)) return OkStatus();
+    return Error(Code::kBadArtifact, DescribeStep(p_, old.step), old.write ? " writes " : " reads ",
+                 Name(old), " and ", DescribeStep(p_, fresh.step),
+                 fresh.write ? " writes " : " reads ", Name(fresh), " at byte ", byte,
+                 ", and neither waits for the other");
+  }
+
+  // Whether who comes after `fresh` also comes after `old`, or has nothing to do with it.
+  bool Covers(const Access& fresh, const Access& old) const {
+    if (!fresh.dense) return false;
+    if (fresh.write) return old.step == fresh.step || order_->Before(old.step, fresh.step);
+    return !old.write && (old.step == fresh.step || order_->Before(old.step, fresh.step));
+  }
+
+  // Of one buffer, or of two in place of each other: whether the views share no element.
+  bool Apart(const Access& a, const Access& b) {
+    if (a.view == nullptr || b.view == nullptr) return false;
+    if (c_.placements[a.buffer].root != c_.placements[b.buffer].root) return false;
+    const Buffer& one = p_.buffers[a.buffer];
+    const Buffer& other = p_.buffers[b.buffer];
+    if (one.bytes != other.bytes || DTypeBytes(a.view->dtype) != DTypeBytes(b.view->dtype)) {
+      return false;
+    }
+    const int64_t elements = static_cast<int64_t>(one.bytes) / DTypeBytes(a.view->dtype);
+    const abi::View* views[] = {a.view, b.view};
+    return prover_.Disjoint(elements, views);
+  }
+
+  std::string Name(const Access& a) const {
+    return a.buffer == kWorkspace ? "its workspace" : Describe(p_, a.buffer);
+  }
+
+  const VerifyContext& c_;
+  const Program& p_;
+  const StepOrder* order_ = nullptr;
+  Segments arena_, state_;
+  CoverProver prover_;
+  uint64_t pairs_ = 0;
+};
+
+}  // namespace
+
+Status VerifyRaces(const VerifyContext& context) { return RaceVerifier(context).Run(); }
+
+}  // namespace aicf::schema
