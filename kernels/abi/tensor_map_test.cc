@@ -69,16 +69,6 @@ TEST(TensorMap, WhatTheEngineOrTheOperandDoesNotAllowIsRefused) {
        }},
       {"last element is out of range",
        [](TensorMap& m) {
-         m = {0,
-              {8, (1 << 24) + 1, (1 << 24) + 1},
-              {1, int64_t{1} << 38, int64_t{1} << 38},
-              {8, 1, 1},
-              {1, 1, 1},
-              0,
-              Swizzle::kNone};
-       }},
-      {"last element is out of range",
-       [](TensorMap& m) {
          m.extents[1] = (int64_t{1} << 24) + 1;
          m.strides[1] = int64_t{1} << 38;
        }},
@@ -100,6 +90,21 @@ TEST(TensorMap, OperandsThatTheEngineDoesNotMoveAreRefused) {
   EXPECT_EQ(CheckTensorMap(m, p), "fills integers with NaN");
   p.inputs[0].offset = -1;
   EXPECT_NE(CheckTensorMap(MapOfA(), p).find("leaves the buffer's range"), std::string::npos);
+}
+
+// Sums and products that wrap would be within the operand, or legal strides.
+TEST(TensorMap, NothingWraps) {
+  Problem p = Product();
+  p.inputs[0] = DenseView(DType::kF32, {1024});
+  const TensorMap stride = {0, {4, 2},        {1, (int64_t{1} << 62) + 4}, {4, 2}, {1, 1},
+                            0, Swizzle::kNone};
+  EXPECT_NE(CheckTensorMap(stride, p).find("is not a multiple of 16 bytes below"),
+            std::string::npos);
+  p.inputs[0] = DenseView(DType::kU8, {1024});
+  const int64_t far = int64_t{1} << 38, many = (1 << 24) + 1;
+  const TensorMap sum = {0, {16, many, many}, {1, far, far}, {16, 1, 1}, {1, 1, 1},
+                         0, Swizzle::kNone};
+  EXPECT_EQ(CheckTensorMap(sum, p), "its last element is out of range");
 }
 
 // The last of 2^63 bytes: one more would be no number.

@@ -212,6 +212,7 @@ TEST(ValidateProblem, Recurrent) {
           {"unknown activation 11", Edit<R>([](R& a) { a.activations[1] = 11; })},
           {"6 operands, expected 5", Edit<R>([](R& a) { a.lengths = false; })},
           {"6 operands, expected 6", [](Problem& q) { q.core_inputs = 5; }},
+          {"7 operands, expected 6", [](Problem& q) { q.inputs.push_back(F32({1})); }},
           {"2 outputs", [](Problem& q) { q.outputs.pop_back(); }},
           {"gates of rank 4", Input(0, F32({5, 1, 2, 12, 1}))},
           {"R of rank 3", Input(1, F32({1, 12, 3, 1}))},

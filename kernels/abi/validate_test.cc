@@ -28,7 +28,7 @@ TEST(ValidateProblem, CountsAndViews) {
              {"every input is a core input", [](Problem& q) { q.core_inputs = 1; }},
              {"needs an expression", [](Problem& q) { q.epilogue = {}; }},
              {"0 outputs", [](Problem& q) { q.outputs.clear(); }},
-             {"5 outputs", [](Problem& q) { q.outputs.assign(5, q.outputs[0]); }},
+             {"elementwise step: 5 outputs", [](Problem& q) { q.outputs.assign(5, q.outputs[0]); }},
              {"57 inputs, limit 56",
               [](Problem& q) {
                 q.inputs.assign(57, q.inputs[0]);
@@ -181,8 +181,8 @@ TEST(ValidateProblem, Conv) {
   ExpectRefused(p, {
                        {"ranks of x, weights, output differ", Input(1, F32({6, 2, 3}))},
                        {"ranks of x, weights, output differ", Output(0, F32({1, 6, 25}))},
-                       {"spatial rank 0", of_rank(2)},
-                       {"spatial rank 4", of_rank(6)},
+                       {"spatial rank 0, expected", of_rank(2)},
+                       {"spatial rank 4, expected", of_rank(6)},
                        {"rank is not the spatial rank", Edit<A>([](A& a) { a.strides = {2}; })},
                        {"rank is not the spatial rank", Edit<A>([](A& a) { a.dilations = {1}; })},
                        {"rank is not the spatial rank", Edit<A>([](A& a) { a.pads_begin = {1}; })},
@@ -202,7 +202,7 @@ TEST(ValidateProblem, Conv) {
                           std::get<A>(q.attrs).group = 8;
                         }},
                        {"batch of x and output differ", Output(0, F32({2, 6, 5, 5}))},
-                       {"channels 5 -> 6", Input(0, F32({1, 5, 9, 5}))},
+                       {"channels 6 -> 6", Input(0, F32({1, 6, 9, 5}))},
                        {"channels 4 -> 8", Output(0, F32({1, 8, 5, 5}))},
                        {"channels 4 -> 7",
                         [](Problem& q) {

@@ -133,6 +133,11 @@ TEST(CudaRefusals, OfCopies) {
   p.attrs = CopyAttrs{{Dims{0, 0}, Dims{0, 24}}, false, 0};
   ExpectUnsupported("cuda.copy.transpose", p, "one piece that covers the output");
   p = whole;
+  p.inputs.push_back(F32({64, 0}));
+  p.core_inputs = 2;
+  p.attrs = CopyAttrs{{Dims{0, 0}, Dims{0, 48}}, false, 0};
+  ExpectUnsupported("cuda.copy.transpose", p, "one piece that covers the output");
+  p = whole;
   p.inputs = {F32({64, 48})};
   ExpectUnsupported("cuda.copy.transpose", p, "contiguous along the same axis");
   p.inputs = {View{DType::kF32, {64, 48}, {2, 128}, 0}};
@@ -377,6 +382,12 @@ TEST(CudaRefusals, OfTiles) {
             std::string::npos);
 }
 
+TEST(CudaRefusals, OfTheLibrarysProduct) {
+  const KernelInfo& kernel = *FindKernel("cublaslt.matmul");
+  EXPECT_EQ(kernel.supports(Gemm(64, 64, 64), Device()), "");
+  EXPECT_NE(kernel.supports(Gemm(64, 64, 64), *FindDevice("cpu:baseline")), "");
+}
+
 TEST(CudaRefusals, OfTensorCores) {
   const char* key = "cuda.gemm.tensor";
   using enum MathMode;
@@ -421,6 +432,12 @@ TEST(CudaRefusals, OfTheHopperProduct) {
                  {"a cluster in both directions", with({{"cluster", 4}, {"cluster_m", 2}})},
                  {"no whole clusters", with({{"cluster", 2}, {"blocks", 5}})},
                  {"vector as a power of two", with({{"vector", 3}})},
+                 {"operand 1 is fetched in parts of 64, not 32", with({{"tile_n", 32}})},
+                 {"3 blocks share no 64 x 64 tile",
+                  with({{"tile_n", 64}, {"cluster", 3}, {"cluster_m", 3}, {"blocks", 6}})},
+                 {"3 blocks share no 128 rows", with({{"cluster", 3}, {"blocks", 6}})},
+                 {"32 blocks share no 128 rows", with({{"cluster", 32}, {"blocks", 32}})},
+                 {"1 blocks share no 512 rows", with({{"tile_m", 512}, {"tile_n", 64}})},
                  {"bytes of shared memory", with({{"stages", 12}})}});
   ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF64, kTf32), "in fp16 and f32 in tf32 only");
   ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF32, kFp16), "in fp16 and f32 in tf32 only");

@@ -57,11 +57,6 @@ TEST(CpuRefusals, OfGathers) {
                                  {F32({5, 3}), I64({4})}, {F32({4, 3})});
   ExpectRefused("cpu.gather.rows", rows,
                 {{"applies no epilogue", [](Problem& p) { p.epilogue = Copied(); }},
-                 {"applies no epilogue",
-                  [](Problem& p) {
-                    p.epilogue = *ParseExpr("(%0 = in 0 : f32) -> %0 %0");
-                    p.outputs.push_back(p.outputs[0]);
-                  }},
                  {"does not convert", Output(0, DenseView(DType::kF16, {4, 3}))},
                  {"the table's rows", Input(0, {DType::kF32, {5, 3}, {6, 2}, 0})},
                  {"the output's rows", Output(0, {DType::kF32, {4, 3}, {6, 2}, 0})}});
@@ -253,6 +248,16 @@ TEST(CpuRefusals, OfConvolutions) {
                     p.inputs[1] = F32({16, 4, 3, 3});
                     std::get<ConvAttrs>(p.attrs).transposed = true;
                     p.epilogue = coordinates;
+                  }},
+                 {"phases",
+                  [](Problem& p) {
+                    p = Conv({1, 16, 4, 4}, {16, 4, 3, 3}, {1, 4, 30, 30},
+                             {{9, 9}, {1, 1}, {0, 0}, {0, 0}, 1, true});
+                  }},
+                 {"taps",
+                  [](Problem& p) {
+                    p = Conv({1, 16, 40, 40}, {4, 16, 33, 33}, {1, 4, 8, 8},
+                             {{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, false});
                   }},
                  {"channels", [](Problem& p) {
                     const int64_t many = int64_t{1} << 24;
