@@ -117,10 +117,28 @@ TEST(Loops, FaultyRangesAreRefused) {
   ExpectRefused(LoopProgram, kFaults);
 }
 
+TEST(Loops, BeforeTheEntryPointAreRefused) {
+  EntryPoint e;
+  e.first_step = 2;
+  e.step_count = 5;
+  e.loops = {{2, 3, 0}};
+  EXPECT_TRUE(LoopTree::Build(e).ok());
+  e.loops = {{1, 3, 0}};
+  EXPECT_NE(LoopTree::Build(e).status().message().find("leave the entry point"), std::string::npos);
+}
+
 TEST(Loops, FaultyConditionsAreRefused) {
   const Fault kFaults[] = {
       {"no buffer", [](Program& p) { LoopsIn(p)[0].condition = 99; }, "buffer 99 of 7"},
       {"another dtype", [](Program& p) { LoopsIn(p)[0].condition = kSum; }, "one carried bool"},
+      {"another dtype of one byte", [](Program& p) { p.buffers[kGoing].dtype = DType::kU8; },
+       "one carried bool"},
+      {"two bools",
+       [](Program& p) {
+         p.buffers[kGoing].shape = {2};
+         p.buffers[kGoing].bytes = 2;
+       },
+       "one carried bool"},
       {"not carried", [](Program& p) { LoopsIn(p)[0].condition = kGo; }, "one carried bool"},
       {"not known before the loop",
        [](Program& p) {

@@ -93,6 +93,8 @@ TEST(VerifyTest, CountsNamesAndRoles) {
        "program: no entry point"},
       {"unknown math mode", AddProgram, [](Program& p) { p.math = abi::MathMode::kCount; }, kBad,
        "unknown math mode"},
+      {"entry point without a name", AddProgram, [](Program& p) { p.entry_points[0].name = ""; },
+       kBad, "entry point '': empty"},
       {"entry point twice", AddProgram,
        [](Program& p) {
          p.entry_points.push_back(p.entry_points[0]);
@@ -168,6 +170,11 @@ TEST(VerifyTest, Storage) {
        kBad, "a output stored in the weights"},
       {"unknown role", AddProgram, [](Program& p) { p.buffers[0].role = Role::kCount; }, kBad,
        "unknown dtype, role or storage"},
+      {"unknown dtype", AddProgram,
+       [](Program& p) { p.buffers[0].dtype = static_cast<DType>(200); }, kBad,
+       "unknown dtype, role or storage"},
+      {"unknown storage", AddProgram, [](Program& p) { p.buffers[0].storage = Storage::kCount; },
+       kBad, "unknown dtype, role or storage"},
   };
   for (const Fault& fault : kFaults) ExpectRefused(fault);
 }

@@ -88,6 +88,32 @@ TEST(Attention, ValidationNamesTheBrokenRule) {
        },
        "requests"},
       {[](Problem& p) { p.inputs[1].dtype = DType::kBF16; }, "differ in dtype"},
+      {[](Problem& p) { p.inputs[2].dtype = DType::kBF16; }, "differ in dtype"},
+      {[](Problem& p) { p.inputs[0].dtype = DType::kI32; }, "q is i32"},
+      {[](Problem& p) { p.outputs[0].dtype = DType::kF8E5M2; }, "the output is f8e5m2"},
+      {[](Problem& p) { AttrsOf(p).offset = -kMaxPosition - 1; }, "offset -"},
+      {[](Problem& p) { AttrsOf(p).window_right = kMaxPosition + 1; }, "window 1"},
+      {[](Problem& p) {
+         p.inputs[0] = {DType::kF16, {2, 4, int64_t{1} << 31, 5}, {0, 0, 0, 0}, 0};
+       },
+       "above 2147483647"},
+      {[](Problem& p) {
+         p.inputs[4] = DenseView(DType::kI32, {2, 2, 1});
+       },
+       "has rank 2"},
+      {[](Problem& p) {
+         p.inputs[4] = {DType::kI32, {2, int64_t{1} << 30}, {0, 0}, 0};
+       },
+       "too many keys"},
+      {[](Problem& p) {
+         p.inputs[4] = {DType::kI32, {2, int64_t{1} << 61}, {0, 0}, 0};
+         p.inputs[1] = {DType::kF16, {9, 2, (int64_t{1} << 31) - 1, 5}, {0, 0, 0, 0}, 0};
+       },
+       "too many keys"},
+      {[](Problem& p) {
+         p.inputs[1] = DenseView(DType::kF16, {9, 2, 0, 5});
+       },
+       "a page holds no key"},
       {[](Problem& p) { p.outputs[0].dtype = DType::kF64; }, "for data f16"},
       {[](Problem& p) { p.outputs[1].dtype = DType::kF16; }, "log-sum-exp is f16"},
       {[](Problem& p) {

@@ -21,6 +21,7 @@ TEST(Parameters, OtherTextIsRefused) {
                            "a=99999999999999999999", ",a=1"}) {
     EXPECT_EQ(ParseParameters(text).status().code(), Code::kInvalidArgument) << text;
   }
+  EXPECT_NE(ParseParameters("tile").status().message().find("NAME=NUMBER"), std::string::npos);
   std::string many;
   for (size_t i = 0; i <= kMaxParameters; ++i) many += StrCat(i == 0 ? "" : ",", "p", i, "=0");
   EXPECT_FALSE(ParseParameters(many).ok());

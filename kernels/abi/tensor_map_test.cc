@@ -53,6 +53,25 @@ TEST(TensorMap, WhatTheEngineOrTheOperandDoesNotAllowIsRefused) {
       {"spans bytes", [](TensorMap& m) { m.extents[0] = 97; }},
       {"rounds f32 alone", [](TensorMap& m) { m.tf32 = true; }},
       {"an unknown mode", [](TensorMap& m) { m.swizzle = Swizzle::kCount; }},
+      {"an unknown mode", [](TensorMap& m) { m.fill = BoxFill::kCount; }},
+      {"6 axes",
+       [](TensorMap& m) { m.extents = m.strides = m.box = m.steps = {1, 1, 1, 1, 1, 1}; }},
+      {"not of one length", [](TensorMap& m) { m.strides.push_back(128); }},
+      {"not of one length", [](TensorMap& m) { m.steps.push_back(1); }},
+      {"step 0", [](TensorMap& m) { m.steps[1] = 0; }},
+      {"stride 9223372036854775800", [](TensorMap& m) { m.strides[1] = INT64_MAX - 7; }},
+      {"stride 549755813888", [](TensorMap& m) { m.strides[1] = int64_t{1} << 39; }},
+      {"offset 9223372036854775800", [](TensorMap& m) { m.offset = INT64_MAX - 7; }},
+      {"last element is out of range",
+       [](TensorMap& m) {
+         m.extents[1] = int64_t{1} << 32;
+         m.strides[1] = int64_t{1} << 38;
+       }},
+      {"last element is out of range",
+       [](TensorMap& m) {
+         m.extents[1] = (int64_t{1} << 24) + 1;
+         m.strides[1] = int64_t{1} << 38;
+       }},
   };
   for (const Fault& fault : faults) {
     TensorMap m = MapOfA();
@@ -60,6 +79,46 @@ TEST(TensorMap, WhatTheEngineOrTheOperandDoesNotAllowIsRefused) {
     const std::string refusal = CheckTensorMap(m, Product());
     EXPECT_NE(refusal.find(fault.sentence), std::string::npos) << fault.sentence << ": " << refusal;
   }
+}
+
+TEST(TensorMap, OperandsThatTheEngineDoesNotMoveAreRefused) {
+  Problem p = Product();
+  p.inputs[0].dtype = DType::kI16;
+  TensorMap m = MapOfA();
+  EXPECT_EQ(CheckTensorMap(m, p), "");
+  m.fill = BoxFill::kNan;
+  EXPECT_EQ(CheckTensorMap(m, p), "fills integers with NaN");
+  p.inputs[0].offset = -1;
+  EXPECT_NE(CheckTensorMap(MapOfA(), p).find("leaves the buffer's range"), std::string::npos);
+}
+
+// Sums and products that wrap would be within the operand, or legal strides.
+TEST(TensorMap, NothingWraps) {
+  Problem p = Product();
+  p.inputs[0] = DenseView(DType::kF32, {1024});
+  const TensorMap stride = {0, {4, 2},        {1, (int64_t{1} << 62) + 4}, {4, 2}, {1, 1},
+                            0, Swizzle::kNone};
+  EXPECT_NE(CheckTensorMap(stride, p).find("is not a multiple of 16 bytes below"),
+            std::string::npos);
+  p.inputs[0] = DenseView(DType::kU8, {1024});
+  const int64_t far = int64_t{1} << 38, many = (1 << 24) + 1;
+  const TensorMap sum = {0, {16, many, many}, {1, far, far}, {16, 1, 1}, {1, 1, 1},
+                         0, Swizzle::kNone};
+  EXPECT_EQ(CheckTensorMap(sum, p), "its last element is out of range");
+}
+
+// The last of 2^63 bytes: one more would be no number.
+TEST(TensorMap, TheEndOfTheLastElementIsANumber) {
+  Problem p = Product();
+  p.inputs[0] = DenseView(DType::kU8, {128});
+  const TensorMap m = {0,
+                       {16, int64_t{1} << 30, int64_t{1} << 29},
+                       {1, int64_t{1} << 33, 16},
+                       {16, 1, 1},
+                       {1, 1, 1},
+                       0,
+                       Swizzle::kNone};
+  EXPECT_EQ(CheckTensorMap(m, p), "its last element is out of range");
 }
 
 }  // namespace

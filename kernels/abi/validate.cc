@@ -85,7 +85,7 @@ Status CheckExpressions(const Problem& p) {
 }
 
 Status CheckCounts(const Problem& p) {
-  if (!IsValid(p.family) || p.attrs.index() != static_cast<size_t>(p.family)) {
+  if (p.attrs.index() != static_cast<size_t>(p.family)) {
     return Error(Code::kBadArtifact, "step: attributes do not belong to the family");
   }
   if (p.math >= MathMode::kCount) return Bad(p, "unknown math mode");

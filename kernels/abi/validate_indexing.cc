@@ -42,7 +42,7 @@ Result<Dims> PointsShape(const Problem& p, int64_t batch) {
   if (index.rank() < 1) return Bad(p, "indices have no axis for the coordinates");
   const int64_t n = index.back();
   const int leading = index.rank() - 1;
-  if (batch < 0 || batch > leading || n < 0 || batch + n > data.rank()) {
+  if (batch < 0 || batch > leading || batch + n > data.rank()) {
     return Bad(p, batch, " batch axes and ", n, " coordinates for data of rank ", data.rank());
   }
   Dims out;

@@ -166,6 +166,12 @@ TEST(CudaRows, OtherDevicesAreRefusedWithASentence) {
   const abi::KernelInfo* k = abi::FindKernel("cuda.topk.select");
   EXPECT_EQ(k->supports(p, *abi::FindDevice("cuda")), "");
   EXPECT_NE(k->supports(p, *abi::FindDevice("cpu")), "");
+  abi::DeviceSpec other = *abi::FindDevice("cuda");
+  other.sm = 80;
+  EXPECT_NE(k->supports(p, other), "");
+  other = *abi::FindDevice("cuda");
+  other.backend = abi::Backend::kCpu;
+  EXPECT_NE(k->supports(p, other), "");
 }
 
 }  // namespace

@@ -21,7 +21,10 @@ def file_name(name):
 
 def bits(array):
     """The array as the tools read it: bfloat16 as its bits."""
-    return array.view(np.uint16) if array.dtype.name == "bfloat16" else np.ascontiguousarray(array)
+    array = np.asarray(array)
+    if array.dtype.name == "bfloat16":
+        return array.view(np.uint16)
+    return np.ascontiguousarray(array).reshape(array.shape)  # NumPy makes a vector of a scalar
 
 
 def save(directory, prefix, arrays):

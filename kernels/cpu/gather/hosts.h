@@ -8,7 +8,7 @@
 namespace aicf::cpu::gather_hosts {
 
 inline std::string MovesOnly(const abi::Problem& p) {
-  if (!p.epilogue.empty() || p.outputs.size() != 1) return "applies no epilogue";
+  if (!p.epilogue.empty()) return "applies no epilogue";
   if (p.inputs[0].dtype != p.outputs[0].dtype) return "does not convert";
   return {};
 }

@@ -18,13 +18,11 @@ struct CopyPiecesHost : CudaHostBase {
     if (covered == abi::ElementsOf(p.outputs[0])) return {};
     return "the pieces do not cover the output";
   }
-  static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
-                            const abi::DeviceSpec&) {
-    std::string refusal = RefuseParts(c, "threads", 32);
-    if (refusal.empty()) refusal = RefuseOddPower(c, "vector");
-    if (refusal.empty() && Blocks(p, c) > kMaxBlocks) refusal = "needs more blocks than a grid has";
-    return refusal;
+  static std::string Refuse(const abi::Problem&, const abi::Parameters& c, const abi::DeviceSpec&) {
+    const std::string refusal = RefuseParts(c, "threads", 32);
+    return refusal.empty() ? RefuseOddPower(c, "vector") : refusal;
   }
+  /// At most 2^20 for each of at most 56 pieces: always fewer than a grid has.
   static int64_t Blocks(const abi::Problem& p, const abi::Parameters& c) {
     int64_t blocks = 1;
     for (const CopyPiece& piece : PiecesOf(p, c)) blocks = piece.first_block + piece.blocks;

@@ -55,7 +55,7 @@ int64_t HopperSharedBytes(const abi::Parameters& c) {
 }
 
 std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec&) {
-  if (SumDType(p) != DType::kF32 || !SamePrecision(p)) {
+  if (!SamePrecision(p)) {
     return "multiplies bf16 in math mode bf16, f16 in fp16 and f32 in tf32 only";
   }
   const ProductShape s = ProductOf(p);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <random>
 
 namespace aicf::cuda {
@@ -158,6 +159,52 @@ TEST(MatmulLayout, RefusesWhatTheLibraryDoesNotHave) {
     v->strides.insert(0, 777);
   }
   refused(p, "not walked by one stride");
+  p = Gemm(4, 6, 8);
+  p.family = abi::Family::kConv;
+  refused(p, "it is no gemm");
+  p = Gemm(4, 6, 8);
+  p.math = abi::MathMode::kFp8;
+  refused(p, "fp8 products");
+  p = Gemm(4, 6, 8);
+  p.outputs[0].dtype = DType::kF16;
+  refused(p, "its dtype is not A's");
+  refused(Gemm(4, 6, 0), "an extent is 0");
+  const auto batched = [](int64_t extent, int64_t stride) {
+    Problem q = Gemm(4, 6, 8);
+    for (View* v : {&q.inputs[0], &q.inputs[1], &q.outputs[0]}) {
+      v->shape.insert(0, extent);
+      v->strides.insert(0, stride);
+    }
+    return q;
+  };
+  refused(batched(3, -1000), "its batch stride is negative");
+  refused(batched(int64_t{1} << 31, 1000), "its batch is above");
+}
+
+// %0 is the product; %1 and %2 are operands in the output's shape, stored by rows.
+TEST(MatmulLayout, RefusesOtherEpilogues) {
+  const auto refused = [](std::string_view nodes, std::string_view why,
+                          const std::function<void(Problem&)>& edit = {}) {
+    Problem p = Gemm(4, 6, 8);
+    for (int i = 0; i < 2; ++i) p.inputs.push_back(abi::DenseView(DType::kF32, {4, 6}));
+    const auto epilogue = abi::ParseExpr(
+        StrCat("(%0 = in 0 : f32; %1 = in 1 : f32; %2 = in 2 : f32; %3 = add %0 %1 : f32", nodes));
+    ASSERT_TRUE(epilogue.ok()) << epilogue.status().ToString();
+    p.epilogue = *epilogue;
+    if (edit) edit(p);
+    const auto layout = DescribeMatmul(p);
+    ASSERT_FALSE(layout.ok()) << why;
+    EXPECT_NE(layout.status().message().find(why), std::string::npos) << layout.status().message();
+  };
+  refused(") -> %3 %0", "it has several results");
+  refused(") -> %1", "it is not relu");
+  refused("; %4 = tanh %0 : f32; %5 = add %0 %4 : f32) -> %5", "something that is no operand");
+  refused("; %4 = add %3 %2 : f32) -> %4", "it adds two residuals");
+  refused(") -> %3", "an operand's dtype differs",
+          [](Problem& p) { p.inputs[2].dtype = DType::kF16; });
+  refused(") -> %3", "the residual: it is not row-major", [](Problem& p) {
+    p.inputs[2].strides = {1, 4};
+  });
 }
 
 }  // namespace

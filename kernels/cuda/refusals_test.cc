@@ -1,0 +1,475 @@
+// Every rule that a CUDA kernel has about its problem or its parameters, broken once.
+#include <gtest/gtest.h>
+
+#include "kernels/abi/choice.h"
+#include "kernels/abi/validate_faults.h"
+
+namespace aicf {
+namespace {
+
+using namespace abi;           // NOLINT(google-build-using-namespace)
+using namespace abi::testing;  // NOLINT(google-build-using-namespace)
+
+const DeviceSpec& Device() {
+  static const DeviceSpec device = *FindDevice("cuda");
+  return device;
+}
+
+Problem Gemm(const View& a, const View& b, const View& c, MathMode math = MathMode::kFp32) {
+  Problem p = ProblemOf(Family::kGemm, GemmAttrs{}, 2, {a, b}, {c});
+  p.math = math;
+  return p;
+}
+Problem Gemm(int64_t m, int64_t k, int64_t n, DType dtype = DType::kF32,
+             MathMode math = MathMode::kFp32) {
+  return Gemm(DenseView(dtype, {m, k}), DenseView(dtype, {k, n}), DenseView(dtype, {m, n}), math);
+}
+
+// What the kernel says of the problem, whatever the parameters.
+std::string Unsupported(std::string_view key, const Problem& p) {
+  return FindKernel(key)->supports(p, Device());
+}
+
+using Edits = std::vector<Parameter>;
+
+// What it says of its preferred parameters, some of which are changed.
+std::string Refused(std::string_view key, const Problem& p, const Edits& edits) {
+  const KernelInfo& kernel = *FindKernel(key);
+  EXPECT_EQ(kernel.supports(p, Device()), "") << key;
+  const Parameters own = BestCandidate(kernel, p, Device())->variant.parameters;
+  EXPECT_EQ(kernel.refuse(p, own, Device()), "") << key;
+  std::vector<Parameter> list(own.begin(), own.end());
+  for (const Parameter& edit : edits) {
+    const auto at = std::ranges::find(list, edit.name, &Parameter::name);
+    EXPECT_NE(at, list.end()) << key << " has no " << edit.name;
+    if (at != list.end()) at->value = edit.value;
+  }
+  return kernel.refuse(p, Parameters(list), Device());
+}
+
+struct Fault {
+  std::string_view sentence;
+  Edits edits;
+};
+
+void ExpectRefused(std::string_view key, const Problem& p, const std::vector<Fault>& faults) {
+  for (const Fault& fault : faults) {
+    const std::string found = Refused(key, p, fault.edits);
+    EXPECT_NE(found.find(fault.sentence), std::string::npos)
+        << key << ", expected: " << fault.sentence << "\nfound: " << found;
+  }
+}
+
+void ExpectUnsupported(std::string_view key, const Problem& p, std::string_view sentence) {
+  EXPECT_EQ(ValidateProblem(p).message(), "") << key << ": " << sentence;
+  const std::string found = Unsupported(key, p);
+  EXPECT_NE(found.find(sentence), std::string::npos)
+      << key << ", expected: " << sentence << "\nfound: " << found;
+}
+
+constexpr int64_t kMany = int64_t{1} << 30;
+
+Problem OfElements(int64_t count) {
+  Problem p =
+      ProblemOf(Family::kElementwise, ElementwiseAttrs{}, 1, {F32({count})}, {F32({count})});
+  p.epilogue = *ParseExpr("(%0 = in 0 : f32) -> %0");
+  return p;
+}
+
+TEST(CudaRefusals, OfThreadsAndBlocks) {
+  const std::vector<Fault> strides = {
+      {"threads in multiples of 32, here is 100", {{"threads", 100}}},
+      {"elements at once", {{"blocks", kMany}}}};
+  ExpectRefused("cuda.elementwise.map", OfElements(4096), strides);
+  ExpectRefused("cuda.elementwise.map", OfElements(4096),
+                {{"vector as a power of two, here is 3", {{"vector", 3}}}});
+  const Problem fill =
+      ProblemOf(Family::kCopy, CopyAttrs{{Dims{0}}, true, 0}, 1, {F32({4})}, {F32({9})});
+  ExpectRefused("cuda.copy.fill", fill, strides);
+  const Problem scan = ProblemOf(Family::kScan, ScanAttrs{ScanKind::kSum, 1, false, false}, 1,
+                                 {F32({2, 99})}, {F32({2, 99})});
+  ExpectRefused("cuda.scan.block", scan, strides);
+  ExpectRefused("cuda.scan.lines", scan, strides);
+  const Problem topk =
+      ProblemOf(Family::kTopK, TopKAttrs{1, 2, true}, 1, {F32({2, 9})}, {F32({2, 2}), I64({2, 2})});
+  ExpectRefused("cuda.topk.select", topk, strides);
+  const Problem scatter =
+      ProblemOf(Family::kScatter, ScatterAttrs{ScatterKind::kPoints, ScatterReduction::kNone, 0}, 3,
+                {F32({9, 5}), I64({4, 1}), F32({4, 5})}, {F32({9, 5})});
+  ExpectRefused("cuda.scatter.owners", scatter, strides);
+  ExpectRefused("cuda.scatter.owners", scatter,
+                {{"takes at most 268435456 shares", {{"shares", kMany}}}});
+  ExpectUnsupported("cuda.scatter.lines", scatter, "walks lines of single elements");
+}
+
+TEST(CudaRefusals, OfNms) {
+  const auto boxes = [](int64_t count) {
+    return ProblemOf(
+        Family::kNms, NmsAttrs{false}, 5,
+        {Repeated({1, count, 4}), Repeated({1, 2, count}), I64({1}), F32({1}), F32({1})},
+        {I64({9, 3}), I64({1})});
+  };
+  ExpectRefused("cuda.nms.greedy", boxes(6), {{"threads in multiples of 32", {{"threads", 33}}}});
+  ExpectUnsupported("cuda.nms.greedy", boxes(kMany), "less than 2^30 boxes");
+}
+
+TEST(CudaRefusals, OfCopies) {
+  const Problem whole = ProblemOf(Family::kCopy, CopyAttrs{{Dims{0, 0}}, false, 0}, 1,
+                                  {View{DType::kF32, {64, 48}, {1, 64}, 0}}, {F32({64, 48})});
+  ExpectRefused("cuda.copy.pieces", whole,
+                {{"threads in multiples of 32", {{"threads", 33}}},
+                 {"vector as a power of two", {{"vector", 3}}}});
+  ExpectRefused("cuda.copy.transpose", whole,
+                {{"tile_rows as a power of two", {{"tile_rows", 3}}},
+                 {"elements at once", {{"blocks", kMany}}}});
+  Problem p = whole;
+  p.outputs = {F32({64, 50})};
+  p.attrs = CopyAttrs{{Dims{0, 0}}, true, 0};
+  ExpectUnsupported("cuda.copy.pieces", p, "do not cover the output");
+  ExpectUnsupported("cuda.copy.transpose", p, "one piece that covers the output");
+  p = whole;
+  p.inputs = {F32({64, 24}), F32({64, 24})};
+  p.core_inputs = 2;
+  p.attrs = CopyAttrs{{Dims{0, 0}, Dims{0, 24}}, false, 0};
+  ExpectUnsupported("cuda.copy.transpose", p, "one piece that covers the output");
+  p = whole;
+  p.inputs.push_back(F32({64, 0}));
+  p.core_inputs = 2;
+  p.attrs = CopyAttrs{{Dims{0, 0}, Dims{0, 48}}, false, 0};
+  ExpectUnsupported("cuda.copy.transpose", p, "one piece that covers the output");
+  p = whole;
+  p.inputs = {F32({64, 48})};
+  ExpectUnsupported("cuda.copy.transpose", p, "contiguous along the same axis");
+  p.inputs = {View{DType::kF32, {64, 48}, {2, 128}, 0}};
+  ExpectUnsupported("cuda.copy.transpose", p, "needs an axis of stride 1");
+  p = whole;
+  p.outputs = {View{DType::kF32, {64, 48}, {96, 2}, 0}};
+  ExpectUnsupported("cuda.copy.transpose", p, "needs an axis of stride 1");
+  for (const Dims& shape : {Dims{4, 48}, Dims{64, 4}}) {
+    p.inputs = {View{DType::kF32, shape, {1, shape[0]}, 0}};
+    p.outputs = {F32(shape)};
+    ExpectUnsupported("cuda.copy.transpose", p, "fewer than 8 elements");
+  }
+}
+
+TEST(CudaRefusals, OfRows) {
+  const Problem softmax =
+      ProblemOf(Family::kNormalize, NormalizeAttrs{NormalizeKind::kSoftmax, {1}, 0}, 1,
+                {F32({64, 96})}, {F32({64, 96})});
+  ExpectRefused(
+      "cuda.normalize.rows", softmax,
+      {{"in multiples of 32 up to 1024, here are 3", {{"lanes", 1}, {"rows_per_block", 3}}},
+       {"in multiples of 32 up to 1024, here are 2048", {{"lanes", 64}, {"rows_per_block", 32}}},
+       {"lanes as a power of two", {{"lanes", 96}, {"rows_per_block", 1}}},
+       {"elements at once", {{"blocks", kMany}}}});
+  ExpectRefused("cuda.normalize.columns", softmax, {{"elements at once", {{"blocks", kMany}}}});
+  const Problem sum = ProblemOf(Family::kReduce, ReduceAttrs{ReduceKind::kSum, {1}, false}, 1,
+                                {F32({64, 96})}, {F32({64, 1})});
+  const Edits one = {{"lanes", 32}, {"results_per_block", 1}, {"cluster", 2}, {"blocks", 4}};
+  EXPECT_EQ(Refused("cuda.reduce.rows", sum, one), "");
+  ExpectRefused(
+      "cuda.reduce.rows", sum,
+      {{"in multiples of 32 up to 1024, here are 3", {{"lanes", 1}, {"results_per_block", 3}}},
+       {"in multiples of 32 up to 1024, here are 2048", {{"lanes", 64}, {"results_per_block", 32}}},
+       {"one result at a time",
+        {{"lanes", 32}, {"results_per_block", 2}, {"cluster", 2}, {"blocks", 4}}},
+       {"lanes as a power of two", {{"lanes", 96}, {"results_per_block", 1}}},
+       {"no whole clusters",
+        {{"lanes", 32}, {"results_per_block", 1}, {"cluster", 2}, {"blocks", 5}}},
+       {"elements at once", {{"blocks", kMany}}}});
+  ExpectRefused("cuda.reduce.columns", sum,
+                {{"no whole clusters", {{"cluster", 2}, {"blocks", 5}}},
+                 {"elements at once", {{"cluster", 1}, {"blocks", kMany}}}});
+}
+
+Problem Attention(const Dims& q, int64_t keys, int64_t value, DType dtype, MathMode math) {
+  const Dims k = {q[0], q[1], keys, q[3]}, v = {q[0], q[1], keys, value};
+  const Dims out = {q[0], q[1], q[2], value};
+  Problem p = ProblemOf(Family::kAttention, AttentionAttrs{}, 3,
+                        {DenseView(dtype, q), DenseView(dtype, k), DenseView(dtype, v)},
+                        {DenseView(dtype, out)});
+  p.math = math;
+  return p;
+}
+
+TEST(CudaRefusals, OfAttention) {
+  using enum MathMode;
+  const auto f16 = [](const Dims& q, int64_t value) {
+    return Attention(q, 5, value, DType::kF16, kFp16);
+  };
+  for (const char* key : {"cuda.attention.general", "cuda.attention.tensor"}) {
+    ExpectUnsupported(key, f16({1, 1, 4, 0}, 8), "at least one element");
+    ExpectUnsupported(key, f16({1, 1, 4, 8}, 0), "at least one element");
+    ExpectUnsupported(key, f16({1, 1, 4, 264}, 8), "at most 256");
+    ExpectUnsupported(key, f16({1, 1, 4, 8}, 264), "at most 256");
+  }
+  const char* tensor = "cuda.attention.tensor";
+  const Dims q = {1, 1, 4, 8};
+  ExpectUnsupported(tensor, Attention(q, 5, 8, DType::kF32, kFp32), "the math mode is fp32");
+  ExpectUnsupported(tensor, Attention(q, 5, 8, DType::kF64, kTf32), "would narrow f64");
+  ExpectUnsupported(tensor, Attention(q, 5, 8, DType::kBF16, kFp16), "would narrow bf16");
+  ExpectUnsupported(tensor, Attention(q, 5, 8, DType::kF16, kBf16), "would narrow f16");
+  const Problem wide = Attention({1, 1, 99, 256}, 5, 256, DType::kF32, kTf32);
+  ExpectRefused("cuda.attention.general", wide,
+                {{"tile_rows in multiples of 8", {{"tile_rows", 12}}}});
+  const Problem doubles = Attention({1, 1, 99, 256}, 5, 256, DType::kF64, kFp32);
+  ExpectRefused("cuda.attention.general", doubles,
+                {{"bytes of shared memory", {{"tile_rows", 64}}}});
+  Problem many = f16({1, 1, 4, 8}, 8);
+  const Dims heads = {int64_t{1} << 16, int64_t{1} << 16, 4, 8};
+  for (View& v : many.inputs) v = Repeated(heads, DType::kF16);
+  many.outputs = {DenseView(DType::kF16, heads)};
+  ASSERT_EQ(ValidateProblem(many).message(), "");
+  EXPECT_NE(FindKernel(tensor)->refuse(many, {{"warps", 1}}, Device()).find("more blocks"),
+            std::string::npos);
+  const Parameters rows = {{"tile_rows", 8}};
+  EXPECT_NE(FindKernel("cuda.attention.general")->refuse(many, rows, Device()).find("more blocks"),
+            std::string::npos);
+}
+
+TEST(CudaRefusals, OfRecurrentLayers) {
+  RecurrentAttrs a;
+  a.cell = CellKind::kRnn;
+  a.activations = {0};
+  a.alpha = a.beta = {0};
+  const auto layer = [&](int64_t batch, int64_t hidden) {
+    return ProblemOf(
+        Family::kRecurrent, a, 3,
+        {F32({5, 1, batch, hidden}), F32({1, hidden, hidden}), F32({1, batch, hidden})},
+        {F32({5, 1, batch, hidden}), F32({1, batch, hidden})});
+  };
+  const char* key = "cuda.recurrent.cluster";
+  ExpectRefused(key, layer(2, 6),
+                {{"a cluster of a power of two", {{"cluster", 3}}},
+                 {"a cluster of a power of two", {{"cluster", 8}}},
+                 {"in parts of up to 8 rows, here are 3", {{"clusters", 3}}},
+                 {"threads in multiples of 32", {{"threads", 33}}}});
+  ExpectRefused(key, layer(32, 6), {{"in parts of up to 8 rows, here are 1", {{"clusters", 1}}}});
+  ExpectRefused(key, layer(1, 512), {{"bytes of shared memory", {{"cluster", 1}, {"storage", 2}}}});
+}
+
+Problem Depthwise(const Dims& x, const Dims& w, const Dims& y, ConvAttrs attrs) {
+  const auto channels_last = [](const Dims& s) {
+    return View{DType::kF32, s, {s[1] * s[2] * s[3], 1, s[3] * s[1], s[1]}, 0};
+  };
+  return ProblemOf(Family::kConv, attrs, 2, {channels_last(x), F32(w)}, {channels_last(y)});
+}
+
+TEST(CudaRefusals, OfDepthwiseConvolutions) {
+  const char* key = "cuda.conv.depthwise";
+  const ConvAttrs plain = {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 8, false};
+  const Problem valid = Depthwise({1, 8, 9, 9}, {8, 1, 3, 3}, {1, 8, 9, 9}, plain);
+  ExpectRefused(key, valid,
+                {{"a piece of a power of two up to 4", {{"piece", 3}}},
+                 {"a piece of a power of two up to 4", {{"piece", 8}}},
+                 {"threads in multiples of 32", {{"threads", 33}}},
+                 {"elements at once", {{"blocks", kMany}}}});
+  Problem p = valid;
+  std::get<ConvAttrs>(p.attrs).transposed = true;
+  ExpectUnsupported(key, p, "transposed");
+  ConvAttrs grouped = plain;
+  grouped.group = 4;
+  ExpectUnsupported(key, Depthwise({1, 8, 9, 9}, {8, 2, 3, 3}, {1, 8, 9, 9}, grouped),
+                    "one input and one output");
+  ExpectUnsupported(key, Depthwise({1, 4, 9, 9}, {8, 1, 3, 3}, {1, 8, 9, 9}, grouped),
+                    "one input and one output");
+  ExpectUnsupported(key, Depthwise({1, 8, 9, 9}, {4, 2, 3, 3}, {1, 4, 9, 9}, grouped),
+                    "one input and one output");
+  p = valid;
+  for (View* v : {&p.inputs[0], &p.inputs[1], &p.outputs[0]}) v->dtype = DType::kF64;
+  ExpectUnsupported(key, p, "f32, f16 and bf16 only");
+  p = valid;
+  p.inputs[0] = F32({1, 8, 9, 9});
+  ExpectUnsupported(key, p, "the input's channels");
+  p = valid;
+  p.outputs[0] = F32({1, 8, 9, 9});
+  ExpectUnsupported(key, p, "the output's channels");
+  ConvAttrs single = plain;
+  single.group = 1;
+  p = ProblemOf(Family::kConv, single, 2, {F32({1, 1, 9, 9}), F32({1, 1, 3, 3})},
+                {F32({1, 1, 9, 9})});
+  ExpectUnsupported(key, p, "positions are innermost");
+  ExpectUnsupported(key, Depthwise({0, 8, 9, 9}, {8, 1, 3, 3}, {0, 8, 9, 9}, plain),
+                    "the output is empty");
+  p = valid;
+  p.outputs[0].strides = {648, 1, 8, 72};
+  ExpectUnsupported(key, p, "axes are permuted");
+  ConvAttrs attrs = plain;
+  attrs.dilations = {1, 8};
+  ExpectUnsupported(key, Depthwise({1, 8, 9, 32}, {8, 1, 3, 3}, {1, 8, 9, 18}, attrs),
+                    "too long for registers");
+  attrs = plain;
+  attrs.strides = {1, 5};
+  ExpectUnsupported(key, Depthwise({1, 8, 9, 32}, {8, 1, 3, 3}, {1, 8, 9, 7}, attrs),
+                    "too long for registers");
+}
+
+TEST(CudaRefusals, OfConvolutionsInTiles) {
+  for (const char* key : {"cuda.conv.implicit_gemm", "cuda.conv.tensor"}) {
+    ConvAttrs a = {{17}, {1}, {0}, {0}, 1, true};
+    Problem p =
+        ProblemOf(Family::kConv, a, 2, {F32({1, 4, 3}), F32({4, 4, 17})}, {F32({1, 4, 51})});
+    p.math = MathMode::kTf32;
+    ExpectUnsupported(key, p, "is above 16");
+    a.strides = {2};
+    a.dilations = {2};
+    p = ProblemOf(Family::kConv, a, 2, {F32({1, 4, 3}), F32({4, 4, 3})}, {F32({1, 4, 9})});
+    p.math = MathMode::kTf32;
+    ExpectUnsupported(key, p, "have a common divisor");
+  }
+  ConvAttrs a = {{1}, {1}, {0}, {0}, 1, false};
+  const Problem p =
+      ProblemOf(Family::kConv, a, 2, {F32({1, 4, 9}), F32({4, 4, 3})}, {F32({1, 4, 7})});
+  ExpectUnsupported("cuda.conv.tensor", p, "the math mode is fp32");
+}
+
+TEST(CudaRefusals, OfFewRows) {
+  const char* key = "cuda.gemm.gemv";
+  ExpectUnsupported(key, Gemm(4, 8, 8, DType::kF64), "f32, f16 and bf16 only");
+  ExpectUnsupported(key, Gemm(9, 8, 8), "here are 9");
+  ExpectUnsupported(key, Gemm(0, 8, 8), "here are 0");
+  const int64_t columns = (int64_t{1} << 30) + 1, batch = (int64_t{1} << 20) + 1;
+  ExpectUnsupported(key, Gemm(F32({1, 8}), Repeated({8, columns}), F32({1, columns})),
+                    "too many columns");
+  ExpectUnsupported(key, Gemm(Repeated({batch, 1, 8}), Repeated({batch, 8, 2}), F32({batch, 1, 2})),
+                    "too many columns");
+  ExpectRefused(key, Gemm(8, 64, 64),
+                {{"a piece of a power of two up to 4", {{"piece", 3}}},
+                 {"a piece of a power of two up to 4", {{"piece", 8}}},
+                 {"static shared memory", {{"along_n", 1}, {"piece", 4}, {"warps", 32}}}});
+  const Problem many =
+      Gemm(Repeated({int64_t{1} << 20, 1, 8}), Repeated({int64_t{1} << 20, 8, 1 << 20}),
+           F32({int64_t{1} << 20, 1, 1 << 20}));
+  EXPECT_NE(FindKernel(key)
+                ->refuse(many, {{"along_n", 0}, {"piece", 1}, {"warps", 1}}, Device())
+                .find("more blocks"),
+            std::string::npos);
+}
+
+TEST(CudaRefusals, OfTiles) {
+  const Edits base = {{"tile_m", 64},  {"tile_n", 64},  {"tile_k", 16},
+                      {"thread_m", 4}, {"thread_n", 4}, {"split", 1},
+                      {"stages", 2},   {"cluster", 1},  {"vector", 4}};
+  const auto with = [&](Edits edits) {
+    edits.insert(edits.begin(), base.begin(), base.end());
+    return edits;
+  };
+  const char* key = "cuda.gemm.tiled";
+  const Problem p = Gemm(256, 256, 256);
+  EXPECT_EQ(Refused(key, p, base), "");
+  ExpectRefused(
+      key, p,
+      {{"parts do not divide the tile", with({{"thread_m", 5}})},
+       {"parts do not divide the tile", with({{"thread_n", 12}})},
+       {"3 groups do not divide k", with({{"split", 3}})},
+       {"no multiple of four", with({{"tile_n", 60}, {"thread_n", 6}})},
+       {"no multiple of four", with({{"tile_k", 8}, {"split", 4}})},
+       {"3 results per store", with({{"vector", 3}})},
+       {"takes 2048 threads", with({{"thread_m", 2}, {"tile_m", 256}})},
+       {"takes 240 threads", with({{"tile_m", 60}})},
+       {"fewer than a line", with({{"thread_m", 16}, {"thread_n", 16}, {"tile_m", 128}})},
+       {"bytes of shared memory",
+        with(
+            {{"tile_m", 256}, {"tile_n", 256}, {"tile_k", 64}, {"thread_m", 16}, {"stages", 8}})}});
+  const int64_t rows = int64_t{1} << 34;
+  const Problem many = Gemm(Repeated({rows, 8}), Repeated({8, 1024}), F32({rows, 1024}));
+  EXPECT_NE(FindKernel(key)->refuse(many, Parameters(base), Device()).find("more blocks"),
+            std::string::npos);
+  Edits clustered = base;
+  clustered[7].value = 16;
+  const Problem some = Gemm(Repeated({rows / 4, 8}), Repeated({8, 256}), F32({rows / 4, 256}));
+  EXPECT_NE(FindKernel(key)->refuse(some, Parameters(clustered), Device()).find("more blocks"),
+            std::string::npos);
+}
+
+TEST(CudaRefusals, OfTheLibrarysProduct) {
+  const KernelInfo& kernel = *FindKernel("cublaslt.matmul");
+  EXPECT_EQ(kernel.supports(Gemm(64, 64, 64), Device()), "");
+  EXPECT_NE(kernel.supports(Gemm(64, 64, 64), *FindDevice("cpu:baseline")), "");
+}
+
+TEST(CudaRefusals, OfTensorCores) {
+  const char* key = "cuda.gemm.tensor";
+  using enum MathMode;
+  ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF64, kTf32), "f32, f16 and bf16 only");
+  ExpectUnsupported(key, Gemm(64, 64, 64), "the math mode is fp32");
+  ExpectUnsupported(key, Gemm(64, 64, 64, DType::kBF16, kFp16), "would narrow bf16");
+  ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF16, kBf16), "would narrow f16");
+  const Edits base = {{"tile_m", 64}, {"tile_n", 64}, {"tile_k", 32},
+                      {"warp_m", 32}, {"warp_n", 32}, {"split", 1},
+                      {"stages", 2},  {"cluster", 1}, {"vector", 4}};
+  const auto with = [&](Edits edits) {
+    edits.insert(edits.begin(), base.begin(), base.end());
+    return edits;
+  };
+  const Problem p = Gemm(256, 256, 256, DType::kF16, kFp16);
+  EXPECT_EQ(Refused(key, p, base), "");
+  ExpectRefused(key, p,
+                {{"no whole number of fragments", with({{"tile_m", 80}, {"warp_m", 20}})},
+                 {"no whole number of fragments", with({{"tile_n", 72}, {"warp_n", 36}})},
+                 {"no whole number of fragments", with({{"tile_k", 24}})}});
+}
+
+TEST(CudaRefusals, OfTheHopperProduct) {
+  const char* key = "cuda.gemm.hopper";
+  using enum MathMode;
+  const Problem p = Gemm(256, 128, 256, DType::kF16, kFp16);
+  const Edits base = {{"tile_m", 128},  {"tile_n", 128},  {"tile_k", 64},   {"stages", 4},
+                      {"cluster_m", 1}, {"cluster", 1},   {"consumers", 2}, {"group_m", 4},
+                      {"swap", 0},      {"ping_pong", 0}, {"vector", 8},    {"blocks", 4}};
+  const auto with = [&](Edits edits) {
+    edits.insert(edits.begin(), base.begin(), base.end());
+    return edits;
+  };
+  EXPECT_EQ(Refused(key, p, base), "");
+  ExpectRefused(key, p,
+                {{"takes 128 bytes along k, not 32", with({{"tile_k", 32}})},
+                 {"40 columns", with({{"tile_n", 40}})},
+                 {"taking turns needs two", with({{"ping_pong", 1}, {"consumers", 1}})},
+                 {"no whole parts of 64", with({{"tile_m", 64}})},
+                 {"sums of a thread", with({{"tile_m", 256}, {"tile_n", 256}})},
+                 {"a cluster of no whole rows", with({{"cluster", 2}, {"cluster_m", 4}})},
+                 {"a cluster in both directions", with({{"cluster", 4}, {"cluster_m", 2}})},
+                 {"no whole clusters", with({{"cluster", 2}, {"blocks", 5}})},
+                 {"vector as a power of two", with({{"vector", 3}})},
+                 {"operand 1 is fetched in parts of 64, not 32", with({{"tile_n", 32}})},
+                 {"3 blocks share no 64 x 64 tile",
+                  with({{"tile_n", 64}, {"cluster", 3}, {"cluster_m", 3}, {"blocks", 6}})},
+                 {"3 blocks share no 128 rows", with({{"cluster", 3}, {"blocks", 6}})},
+                 {"32 blocks share no 128 rows", with({{"cluster", 32}, {"blocks", 32}})},
+                 {"1 blocks share no 512 rows", with({{"tile_m", 512}, {"tile_n", 64}})},
+                 {"bytes of shared memory", with({{"stages", 12}})}});
+  ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF64, kTf32), "in fp16 and f32 in tf32 only");
+  ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF32, kFp16), "in fp16 and f32 in tf32 only");
+  for (const Dims& s : {Dims{0, 64, 64}, Dims{64, 0, 64}, Dims{64, 64, 0}}) {
+    ExpectUnsupported(key, Gemm(s[0], s[1], s[2], DType::kF16, kFp16), "the product is empty");
+  }
+  const auto f16 = [](const Dims& s) { return DenseView(DType::kF16, s); };
+  ExpectUnsupported(key, Gemm(f16({0, 64, 64}), f16({0, 64, 64}), f16({0, 64, 64}), kFp16),
+                    "the product is empty");
+}
+
+TEST(CudaRefusals, OfTheHopperProductsOperands) {
+  const char* key = "cuda.gemm.hopper";
+  using enum MathMode;
+  const auto f16 = [](const Dims& s) { return DenseView(DType::kF16, s); };
+  const auto with_a = [&](const View& a) { return Gemm(a, f16({64, 64}), f16({64, 64}), kFp16); };
+  ExpectUnsupported(key, with_a({DType::kF16, {64, 64}, {256, 2}, 0}), "contiguous along neither");
+  ExpectUnsupported(key, with_a({DType::kF16, {64, 64}, {65, 1}, 0}), "a stride of 65");
+  ExpectUnsupported(key, with_a({DType::kF16, {64, 64}, {64, 1}, 4}), "begins at element 4");
+  ExpectUnsupported(key,
+                    Gemm({DType::kF32, {64, 64}, {1, 64}, 0}, F32({64, 64}), F32({64, 64}), kTf32),
+                    "is f32 and not contiguous along k");
+  const View batches = {DType::kF16, {4, 4, 64, 64}, {64 * 64 * 9, 64 * 64, 64, 1}, 0};
+  ExpectUnsupported(key, Gemm(batches, f16({4, 4, 64, 64}), f16({4, 4, 64, 64}), kFp16),
+                    "a batch that no single stride walks");
+  const View odd = {DType::kF16, {4, 64, 64}, {64 * 64 + 1, 64, 1}, 0};
+  ExpectUnsupported(key, Gemm(odd, f16({4, 64, 64}), f16({4, 64, 64}), kFp16),
+                    "a batch that no single stride walks");
+  const int64_t rows = int64_t{1} << 31;
+  const View tall = {DType::kF16, {rows, 64}, {64, 1}, 0};
+  ExpectUnsupported(key, Gemm(tall, f16({64, 64}), f16({rows, 64}), kFp16), "is too long");
+}
+
+}  // namespace
+}  // namespace aicf

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Makes the committed artifacts again: every model of models.py, for a CPU and for CUDA.
+
+    make.py --bin build/dev/bin [--only REGEX]
+
+They prove that what an older aicf has made still loads and runs, so they are made again only when the format's
+or the kernel contract's version moves, never because another kernel is chosen today. Their samples hold what
+ONNX's own evaluator computes. Needs onnx; the CUDA ones need NVRTC (AICF_NVRTC may name it).
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import tempfile
+
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+import models
+import toolkit  # tests/exporters, which models.py has put on the path
+
+TARGETS = {"cpu": "cpu:baseline", "cuda": "cuda:sm_90a"}
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def put_model(case, path):
+    """Writes the model as a file, and gives it."""
+    model = case.model.build(case.outputs)
+    if case.named_axis:
+        for tensor in model.graph.input:
+            tensor.type.tensor_type.shape.dim[0].dim_param = "rows"
+    onnx.save(model, path)
+    return model
+
+
+def golden_flags(case, model, directory):
+    """One --golden for each set of inputs, with the outputs that the evaluator computes."""
+    evaluator = ReferenceEvaluator(model)
+    states = re.findall(r"--state=(\S+?):(\S+)", " ".join(case.flags))
+    hidden = {name for pair in states for name in pair}
+    hidden.update(re.findall(r"--meta=(\S+)", " ".join(case.flags)))  # samples leave metas and states zero
+    flags = []
+    for number, feeds in enumerate((case.model.feeds, *case.more_samples)):
+        tensors = {**feeds, **dict(zip(case.outputs, evaluator.run(case.outputs, feeds)))}
+        tensors = {name: array for name, array in tensors.items() if name not in hidden}
+        paths = toolkit.save(directory, f"sample{number}", tensors)
+        flags.append("--golden=" + ",".join(f"{n}:{directory}/{p}" for n, p in paths.items()))
+    return flags
+
+
+def make(function, bin_dir):
+    case = function()
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, function.__name__ + ".onnx")
+        golden = golden_flags(case, put_model(case, path), directory)
+        for suffix, target in TARGETS.items():
+            out = os.path.join(HERE, f"{function.__name__}.{suffix}.aicf")
+            flags = [*case.flags, *(case.cuda_flags if suffix == "cuda" else ())]
+            command = [os.path.join(bin_dir, "aicf-compile"), path, "-o", out, "--force",
+                       f"--target={target}", *flags, *golden, "--golden-rel=2e-3"]
+            subprocess.run(command, check=True)
+            print(f"{os.path.basename(out)}: {os.path.getsize(out)} bytes")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", required=True, help="folder of aicf-compile")
+    parser.add_argument("--only", default="", help="models whose names match this pattern")
+    arguments = parser.parse_args()
+    for function in models.CASES:
+        if re.search(arguments.only, function.__name__):
+            make(function, arguments.bin)
+
+
+if __name__ == "__main__":
+    main()
