@@ -479,11 +479,14 @@ aicf_code aicf_session_output_pointer(aicf_session session, const char* name, vo
   });
 }
 
-aicf_code aicf_session_set_meta(aicf_session session, const char* name, const void* data,
+aicf_code aicf_session_set_meta(aicf_session session, const char* name, const char* dtype,
+                                const int64_t* shape, int32_t rank, const void* data,
                                 uint64_t bytes) {
   return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
-    return s.SetMeta(name, data, bytes);
+    AICF_ASSIGN_OR_RETURN(
+        const aicf::ConstTensor tensor,
+        aicf::ReadTensor<aicf::ConstTensor>(name, dtype, shape, rank, data, bytes));
+    return s.SetMeta(name, tensor);
   });
 }
 
@@ -491,27 +494,36 @@ aicf_code aicf_session_reset_states(aicf_session session) {
   return aicf::WithSession(session, [](Session& s) { return s.ResetStates(); });
 }
 
-aicf_code aicf_session_seed_state(aicf_session session, const char* name, const void* data,
+aicf_code aicf_session_seed_state(aicf_session session, const char* name, const char* dtype,
+                                  const int64_t* shape, int32_t rank, const void* data,
                                   uint64_t bytes) {
   return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
-    return s.SeedState(name, data, bytes);
+    AICF_ASSIGN_OR_RETURN(
+        const aicf::ConstTensor tensor,
+        aicf::ReadTensor<aicf::ConstTensor>(name, dtype, shape, rank, data, bytes));
+    return s.SeedState(name, tensor);
   });
 }
 
-aicf_code aicf_session_export_state(aicf_session session, const char* name, void* data,
+aicf_code aicf_session_export_state(aicf_session session, const char* name, const char* dtype,
+                                    const int64_t* shape, int32_t rank, void* data,
                                     uint64_t bytes) {
   return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
-    return s.ExportState(name, data, bytes);
+    AICF_ASSIGN_OR_RETURN(
+        const aicf::MutableTensor tensor,
+        aicf::ReadTensor<aicf::MutableTensor>(name, dtype, shape, rank, data, bytes));
+    return s.ExportState(name, tensor);
   });
 }
 
-aicf_code aicf_session_import_state(aicf_session session, const char* name, const void* data,
+aicf_code aicf_session_import_state(aicf_session session, const char* name, const char* dtype,
+                                    const int64_t* shape, int32_t rank, const void* data,
                                     uint64_t bytes) {
   return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
-    return s.ImportState(name, data, bytes);
+    AICF_ASSIGN_OR_RETURN(
+        const aicf::ConstTensor tensor,
+        aicf::ReadTensor<aicf::ConstTensor>(name, dtype, shape, rank, data, bytes));
+    return s.ImportState(name, tensor);
   });
 }
 
@@ -538,8 +550,7 @@ aicf_code aicf_session_fork(aicf_session session, aicf_session* fork) {
 }
 
 aicf_code aicf_session_bind(aicf_session session, const aicf_binding* bindings, uint32_t count) {
-  return aicf::WithSession(session,
-                           [&](Session& s) { return aicf::BindAll(s, bindings, count); });
+  return aicf::WithSession(session, [&](Session& s) { return aicf::BindAll(s, bindings, count); });
 }
 
 aicf_code aicf_session_run(aicf_session session) {

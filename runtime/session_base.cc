@@ -26,20 +26,6 @@ Status CheckOwn(std::string_view what, const TensorInfo& tensor, bool bound) {
                "' is bound to memory of the caller; read or write it there");
 }
 
-/// What the caller has (a ConstTensor or a MutableTensor) against a tensor of this dtype and shape.
-template <class Given>
-Status CheckTensor(std::string_view what, const TensorInfo& tensor, const Dims& shape,
-                   const Given& given) {
-  if (given.dtype != tensor.dtype || given.shape != shape) {
-    const bool known = IsValid(given.dtype);  // a number from outside may be no dtype
-    return Error(Code::kInvalidArgument, what, " '", tensor.name, "': expected ",
-                 DTypeName(tensor.dtype), " ", ToString(shape), ", got ",
-                 known ? DTypeName(given.dtype) : std::string_view("an unknown dtype"), " ",
-                 ToString(given.shape));
-  }
-  return CheckMemory(what, tensor, shape, given.data, given.bytes);
-}
-
 Status CheckIterations(int iterations) {
   if (iterations > 0) return OkStatus();
   return Error(Code::kInvalidArgument, "iterations: expected at least 1, got ", iterations);
@@ -56,15 +42,22 @@ Result<size_t> FindTensor(std::string_view what, std::string_view name,
                KnownNames(tensors));
 }
 
-Status CheckMemory(std::string_view what, const TensorInfo& tensor, const Dims& shape,
-                   const void* data, uint64_t bytes) {
+Status CheckTensor(std::string_view what, const TensorInfo& tensor, const Dims& shape,
+                   const ConstTensor& given) {
+  if (given.dtype != tensor.dtype || given.shape != shape) {
+    const bool known = IsValid(given.dtype);  // a number from outside may be no dtype
+    return Error(Code::kInvalidArgument, what, " '", tensor.name, "': expected ",
+                 DTypeName(tensor.dtype), " ", ToString(shape), ", got ",
+                 known ? DTypeName(given.dtype) : std::string_view("an unknown dtype"), " ",
+                 ToString(given.shape));
+  }
   const auto expected =
       static_cast<uint64_t>(ElementCount(shape).value_or(0) * DTypeBytes(tensor.dtype));
-  if (bytes != expected) {
+  if (given.bytes != expected) {
     return Error(Code::kInvalidArgument, what, " '", tensor.name, "': ", DTypeName(tensor.dtype),
-                 " ", ToString(shape), " takes ", expected, " bytes, the memory has ", bytes);
+                 " ", ToString(shape), " takes ", expected, " bytes, the memory has ", given.bytes);
   }
-  if (data == nullptr && expected > 0) {
+  if (given.data == nullptr && expected > 0) {
     return Error(Code::kInvalidArgument, what, " '", tensor.name, "': the data pointer is null");
   }
   return OkStatus();
@@ -166,7 +159,8 @@ Status SessionBase::GetOutput(std::string_view name, const MutableTensor& given)
     const TensorInfo& tensor = info().outputs[index];
     AICF_RETURN_IF_ERROR(CheckOwn("output", tensor, IsBound(entry().outputs[index])));
     AICF_ASSIGN_OR_RETURN(const Dims shape, ActualShape(index));
-    AICF_RETURN_IF_ERROR(CheckTensor("output", tensor, shape, given));
+    AICF_RETURN_IF_ERROR(
+        CheckTensor("output", tensor, shape, {given.dtype, given.shape, given.data, given.bytes}));
     auto* to = static_cast<std::byte*>(given.data);
     return ForEachRun(shape, tensor.shape, DTypeBytes(tensor.dtype),
                       [&](uint64_t part, uint64_t whole, uint64_t run) {

@@ -49,11 +49,11 @@ class SessionBase : public Session {
   Status GetOutput(std::string_view name, const MutableTensor& tensor) final;
   Result<void*> InputPointer(std::string_view name) final;
   Result<void*> OutputPointer(std::string_view name) final;
-  Status SetMeta(std::string_view name, const void* data, uint64_t bytes) final;
+  Status SetMeta(std::string_view name, const ConstTensor& tensor) final;
   Status ResetStates() final;
-  Status SeedState(std::string_view name, const void* data, uint64_t bytes) final;
-  Status ExportState(std::string_view name, void* data, uint64_t bytes) final;
-  Status ImportState(std::string_view name, const void* data, uint64_t bytes) final;
+  Status SeedState(std::string_view name, const ConstTensor& tensor) final;
+  Status ExportState(std::string_view name, const MutableTensor& tensor) final;
+  Status ImportState(std::string_view name, const ConstTensor& tensor) final;
   Result<std::unique_ptr<Session>> Fork() final;
   Status Bind(std::span<const Binding> bindings) final;
   Result<void*> StatePointer(std::string_view name) final;
@@ -80,15 +80,15 @@ class SessionBase : public Session {
   virtual Status ClearInputs() = 0;
   /// `index` counts the entry point's metas.
   virtual Status StoreMeta(size_t index, const void* data, uint64_t bytes) = 0;
-  /// A whole state to or from host memory; `from` nullptr: zeros. `buffer` is the program's. No replay
-  /// is in flight.
+  /// A whole state to or from host memory; `from` nullptr: zeros. `buffer` is the program's. No
+  /// replay is in flight.
   virtual Status StoreState(uint32_t buffer, const void* from) = 0;
   virtual Status LoadState(uint32_t buffer, void* to) = 0;
   virtual Result<void*> StateAddress(uint32_t buffer) = 0;
   /// A new session of the same program and options with a copy of the states.
   virtual Result<std::unique_ptr<SessionBase>> Duplicate() = 0;
-  /// Makes ready what uses `bound`, see below: the selected entry point, or all. Changes nothing after
-  /// an error. No replay is in flight.
+  /// Makes ready what uses `bound`, see below: the selected entry point, or all. Changes nothing
+  /// after an error. No replay is in flight.
   virtual Status Rebind(const BoundMemory& bound, bool all_entries) = 0;
   /// Whether the session itself has allocated any of these bytes.
   virtual bool Owns(const std::byte* data, uint64_t bytes) const = 0;
@@ -112,9 +112,7 @@ class SessionBase : public Session {
   const schema::EntryPoint& entry() const;
   /// By the root of a buffer's alias chain: the caller's memory, or nullptr.
   const BoundMemory& bound() const { return bound_; }
-  bool IsBound(uint32_t buffer) const {
-    return bound_[schema::RootOf(plan(), buffer)] != nullptr;
-  }
+  bool IsBound(uint32_t buffer) const { return bound_[schema::RootOf(plan(), buffer)] != nullptr; }
 
  private:
   const EntryInfo& info() const { return program_->entries()[choice_.entry]; }
@@ -129,7 +127,7 @@ class SessionBase : public Session {
   Result<Dims> ActualShape(size_t index);
 
   std::shared_ptr<const Program> program_;
-  const std::vector<uint32_t> states_;        ///< buffers, as program().states()
+  const std::vector<uint32_t> states_;         ///< buffers, as program().states()
   std::vector<std::vector<std::byte>> seeds_;  ///< as states_; empty: zeros
   BoundMemory bound_;
   std::atomic<bool> busy_{false};

@@ -1,4 +1,4 @@
-/// Looking tensors up by name, and checking the caller's memory for one.
+/// Looking tensors up by name, and checking what the caller gives for one.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@ namespace aicf {
 Result<size_t> FindTensor(std::string_view what, std::string_view name,
                           const std::vector<TensorInfo>& tensors);
 
-/// The caller's memory against a tensor of this shape. Errors: kInvalidArgument.
-Status CheckMemory(std::string_view what, const TensorInfo& tensor, const Dims& shape,
-                   const void* data, uint64_t bytes);
+/// What the caller gives, to be read or written, against a tensor that has `shape` now: dtype,
+/// shape and size of the memory. Errors: kInvalidArgument naming expected and found.
+Status CheckTensor(std::string_view what, const TensorInfo& tensor, const Dims& shape,
+                   const ConstTensor& given);
 
 }  // namespace aicf

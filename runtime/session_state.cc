@@ -8,22 +8,22 @@
 namespace aicf {
 namespace {
 
-// The index of the named tensor, whose whole memory the caller gives.
+// The index of the named tensor, of whose dtype and whole shape the caller's is.
 Result<size_t> FindGiven(std::string_view what, std::string_view name,
-                         const std::vector<TensorInfo>& tensors, const void* data, uint64_t bytes) {
+                         const std::vector<TensorInfo>& tensors, const ConstTensor& given) {
   AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor(what, name, tensors));
-  AICF_RETURN_IF_ERROR(CheckMemory(what, tensors[index], tensors[index].shape, data, bytes));
+  AICF_RETURN_IF_ERROR(CheckTensor(what, tensors[index], tensors[index].shape, given));
   return index;
 }
 
 }  // namespace
 
-Status SessionBase::SetMeta(std::string_view name, const void* data, uint64_t bytes) {
+Status SessionBase::SetMeta(std::string_view name, const ConstTensor& given) {
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, FindGiven("meta", name, info().metas, data, bytes));
-    return StoreMeta(index, data, bytes);
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindGiven("meta", name, info().metas, given));
+    return StoreMeta(index, given.data, given.bytes);
   });
 }
 
@@ -39,34 +39,35 @@ Status SessionBase::ResetStates() {
   });
 }
 
-Status SessionBase::SeedState(std::string_view name, const void* data, uint64_t bytes) {
+Status SessionBase::SeedState(std::string_view name, const ConstTensor& given) {
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, FindGiven("state", name, states(), data, bytes));
-    const auto* from = static_cast<const std::byte*>(data);
-    seeds_[index].assign(from, from + bytes);
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindGiven("state", name, states(), given));
+    const auto* from = static_cast<const std::byte*>(given.data);
+    seeds_[index].assign(from, from + given.bytes);
     return OkStatus();
   });
 }
 
-Status SessionBase::ExportState(std::string_view name, void* data, uint64_t bytes) {
+Status SessionBase::ExportState(std::string_view name, const MutableTensor& given) {
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, FindGiven("state", name, states(), data, bytes));
+    const ConstTensor described{given.dtype, given.shape, given.data, given.bytes};
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindGiven("state", name, states(), described));
     AICF_RETURN_IF_ERROR(CheckIdle());
-    return bytes == 0 ? OkStatus() : LoadState(states_[index], data);
+    return given.bytes == 0 ? OkStatus() : LoadState(states_[index], given.data);
   });
 }
 
-Status SessionBase::ImportState(std::string_view name, const void* data, uint64_t bytes) {
+Status SessionBase::ImportState(std::string_view name, const ConstTensor& given) {
   return Guarded([&]() -> Status {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
-    AICF_ASSIGN_OR_RETURN(const size_t index, FindGiven("state", name, states(), data, bytes));
+    AICF_ASSIGN_OR_RETURN(const size_t index, FindGiven("state", name, states(), given));
     AICF_RETURN_IF_ERROR(CheckIdle());
-    return bytes == 0 ? OkStatus() : StoreState(states_[index], data);
+    return given.bytes == 0 ? OkStatus() : StoreState(states_[index], given.data);
   });
 }
 

@@ -103,7 +103,7 @@ class AlignedFloats : public FloatMemory {
 /// All elements of the state, which are equal.
 inline float StateOf(Session& session) {
   std::vector<float> h = Filled(-1);
-  const Status got = session.ExportState("h", h.data(), ByteCount(h));
+  const Status got = session.ExportState("h", TensorInto(h));
   EXPECT_TRUE(got.ok()) << got.ToString();
   EXPECT_EQ(h, Filled(h[0]));
   return h[0];
@@ -157,22 +157,36 @@ inline void ExpectStates(Session& session) {
   // Export, go on, import: the same again, bit for bit.
   std::vector<float> kept = Filled(0);
   for (size_t i = 0; i < kept.size(); ++i) kept[i] = 0.1f * static_cast<float>(i);
-  ASSERT_TRUE(session.ImportState("h", kept.data(), ByteCount(kept)).ok());
+  ASSERT_TRUE(session.ImportState("h", TensorOf(kept)).ok());
   std::vector<float> first = Filled(0), second = Filled(0), back = Filled(0);
-  ASSERT_TRUE(session.ExportState("h", back.data(), ByteCount(back)).ok());
+  ASSERT_TRUE(session.ExportState("h", TensorInto(back)).ok());
   EXPECT_EQ(back, kept);
   Add(session, 0.3f);
-  ASSERT_TRUE(session.ExportState("h", first.data(), ByteCount(first)).ok());
-  ASSERT_TRUE(session.ImportState("h", kept.data(), ByteCount(kept)).ok());
+  ASSERT_TRUE(session.ExportState("h", TensorInto(first)).ok());
+  ASSERT_TRUE(session.ImportState("h", TensorOf(kept)).ok());
   Add(session, 0.3f);
-  ASSERT_TRUE(session.ExportState("h", second.data(), ByteCount(second)).ok());
+  ASSERT_TRUE(session.ExportState("h", TensorInto(second)).ok());
   EXPECT_EQ(first, second);
   EXPECT_NE(first, kept);
 }
 
+/// Another shape or dtype of equal bytes, and memory of another size, change nothing.
+inline void ExpectStateTensorsRefused(Session& session, std::vector<float>& memory) {
+  ExpectRefused(session.ImportState("h", {DType::kF32, {kStateElements}, memory.data(), 380}),
+                "takes 384 bytes");
+  ExpectRefused(session.SeedState("h", {DType::kF32, {kStateElements}, nullptr, 384}), "null");
+  const Dims folded{2, kStateElements / 2};
+  const std::string sentence = "state 'h': expected f32 96, got f32 2x48";
+  ExpectRefused(session.ImportState("h", TensorOf(memory, folded)), sentence);
+  ExpectRefused(session.ExportState("h", TensorInto(memory, folded)), sentence);
+  ExpectRefused(session.SeedState("h", TensorOf(memory, folded)), sentence);
+  ExpectRefused(session.ImportState("h", {DType::kI32, {kStateElements}, memory.data(), 384}),
+                "expected f32 96, got i32 96");
+}
+
 inline void ExpectSeedsAndErrors(Session& session) {
   const std::vector<float> seed = Filled(5);
-  ASSERT_TRUE(session.SeedState("h", seed.data(), ByteCount(seed)).ok());
+  ASSERT_TRUE(session.SeedState("h", TensorOf(seed)).ok());
   EXPECT_EQ(StateOf(session), 0) << "a seed counts from the next reset on";
   Add(session, 1);
   ASSERT_TRUE(session.ResetStates().ok());
@@ -182,9 +196,8 @@ inline void ExpectSeedsAndErrors(Session& session) {
   ASSERT_TRUE(session.ResetStates().ok());
   EXPECT_EQ(StateOf(session), 5);
   std::vector<float> memory = Filled(0);
-  ExpectRefused(session.ExportState("g", memory.data(), 384), "no state is named 'g'");
-  ExpectRefused(session.ImportState("h", memory.data(), 380), "takes 384 bytes");
-  ExpectRefused(session.SeedState("h", nullptr, 384), "null");
+  ExpectRefused(session.ExportState("g", TensorInto(memory)), "no state is named 'g'");
+  ExpectStateTensorsRefused(session, memory);
   ExpectRefused(testing::SetValues(session, "h", memory), "no input is named 'h'");
   ExpectRefused(testing::GetValues(session, "h.sum", memory), "no output is named 'h.sum'");
   EXPECT_EQ(StateOf(session), 5);
@@ -192,7 +205,7 @@ inline void ExpectSeedsAndErrors(Session& session) {
 
 inline void ExpectForks(Session& session) {
   const std::vector<float> seed = Filled(9);
-  ASSERT_TRUE(session.SeedState("h", seed.data(), ByteCount(seed)).ok());
+  ASSERT_TRUE(session.SeedState("h", TensorOf(seed)).ok());
   Add(session, 2);
   auto fork = session.Fork();
   ASSERT_TRUE(fork.ok()) << fork.status().ToString();
@@ -215,17 +228,22 @@ inline void ExpectMetas(Session& session) {
   ExpectRefused(testing::SetValues(session, "scale", x), "no input is named 'scale'");
   ASSERT_TRUE(session.Run().ok());
   EXPECT_EQ(OutputOf(session, "z"), 0) << "a meta never set is zero";
-  ASSERT_TRUE(session.SetMeta("scale", scale.data(), ByteCount(scale)).ok());
-  ASSERT_TRUE(session.SetMeta("offset", offset.data(), ByteCount(offset)).ok());
+  ASSERT_TRUE(session.SetMeta("scale", TensorOf(scale)).ok());
+  ASSERT_TRUE(session.SetMeta("offset", TensorOf(offset)).ok());
   ASSERT_TRUE(session.Run().ok());
   EXPECT_EQ(OutputOf(session, "z"), 31);
-  ASSERT_TRUE(session.SetMeta("offset", x.data(), ByteCount(x)).ok());
+  ASSERT_TRUE(session.SetMeta("offset", TensorOf(x)).ok());
   ASSERT_TRUE(session.Run().ok());
   EXPECT_EQ(OutputOf(session, "z"), 33) << "the other meta stays";
-  ExpectRefused(session.SetMeta("offset", x.data(), 3), "takes 384 bytes");
-  ExpectRefused(session.SetMeta("x", x.data(), 384), "no meta is named 'x'");
+  ExpectRefused(session.SetMeta("offset", {DType::kF32, {kStateElements}, x.data(), 3}),
+                "takes 384 bytes");
+  ExpectRefused(session.SetMeta("offset", {DType::kI32, {kStateElements}, x.data(), 384}),
+                "meta 'offset': expected f32 96, got i32 96");
+  ExpectRefused(session.SetMeta("offset", TensorOf(x, {1, kStateElements})),
+                "meta 'offset': expected f32 96, got f32 1x96");
+  ExpectRefused(session.SetMeta("x", TensorOf(x)), "no meta is named 'x'");
   ASSERT_TRUE(session.SelectEntry("add").ok());
-  ExpectRefused(session.SetMeta("scale", x.data(), 384), "no meta is named 'scale'");
+  ExpectRefused(session.SetMeta("scale", TensorOf(x)), "no meta is named 'scale'");
   ASSERT_TRUE(session.SelectEntry("mul").ok());
   ASSERT_TRUE(testing::SetValues(session, "x", x).ok());
   ASSERT_TRUE(session.Run().ok());

@@ -89,22 +89,31 @@ TEST(CStateTest, TheCInterfaceHasTheSame) {
   wrong.kind = 3;
   EXPECT_EQ(aicf_session_bind(session, &wrong, 1), AICF_INVALID_ARGUMENT);
   const std::vector<float> seed = Filled(1);
-  ASSERT_EQ(aicf_session_seed_state(session, "h", seed.data(), ByteCount(seed)), AICF_OK);
+  const int64_t shape[] = {kStateElements}, folded[] = {2, kStateElements / 2};
+  ASSERT_EQ(aicf_session_seed_state(session, "h", "f32", shape, 1, seed.data(), ByteCount(seed)),
+            AICF_OK);
   ASSERT_EQ(aicf_session_reset_states(session), AICF_OK);
   ASSERT_EQ(aicf_session_run(session), AICF_OK);
   ASSERT_EQ(aicf_session_fork(session, &fork), AICF_OK);
-  ASSERT_EQ(aicf_session_import_state(session, "h", seed.data(), ByteCount(seed)), AICF_OK);
+  ASSERT_EQ(aicf_session_import_state(session, "h", "f32", shape, 1, seed.data(), ByteCount(seed)),
+            AICF_OK);
   std::vector<float> h = Filled(0);
-  ASSERT_EQ(aicf_session_export_state(fork, "h", h.data(), ByteCount(h)), AICF_OK);
+  ASSERT_EQ(aicf_session_export_state(fork, "h", "f32", shape, 1, h.data(), ByteCount(h)), AICF_OK);
   EXPECT_EQ(h, Filled(3));
-  ASSERT_EQ(aicf_session_export_state(session, "h", h.data(), ByteCount(h)), AICF_OK);
+  ASSERT_EQ(aicf_session_export_state(session, "h", "f32", shape, 1, h.data(), ByteCount(h)),
+            AICF_OK);
   EXPECT_EQ(h, Filled(1));
+  EXPECT_EQ(aicf_session_import_state(session, "h", "f32", folded, 2, seed.data(), ByteCount(seed)),
+            AICF_INVALID_ARGUMENT);
+  EXPECT_STREQ(aicf_last_error(), "state 'h': expected f32 96, got f32 2x48");
   void* pointer = nullptr;
   ASSERT_EQ(aicf_session_state_pointer(session, "h", &pointer), AICF_OK);
   EXPECT_NE(pointer, nullptr);
-  EXPECT_EQ(aicf_session_set_meta(session, "scale", h.data(), ByteCount(h)), AICF_INVALID_ARGUMENT);
+  EXPECT_EQ(aicf_session_set_meta(session, "scale", "f32", shape, 1, h.data(), ByteCount(h)),
+            AICF_INVALID_ARGUMENT);
   ASSERT_EQ(aicf_session_select_entry(session, "mul"), AICF_OK);
-  EXPECT_EQ(aicf_session_set_meta(session, "scale", h.data(), ByteCount(h)), AICF_OK);
+  EXPECT_EQ(aicf_session_set_meta(session, "scale", "f32", shape, 1, h.data(), ByteCount(h)),
+            AICF_OK);
   ASSERT_EQ(aicf_session_destroy(fork), AICF_OK);
   ASSERT_EQ(aicf_session_destroy(session), AICF_OK);
   ASSERT_EQ(aicf_program_destroy(program), AICF_OK);

@@ -185,10 +185,10 @@ TEST_P(CudaState, AReplayInFlightKeepsItsState) {
   auto session = CreateCudaSession(program_, 0, options, &driver);
   ASSERT_TRUE(session.ok()) << session.status().ToString();
   std::vector<float> h = Filled(0);
-  ASSERT_TRUE((*session)->ExportState("h", h.data(), 384).ok());
+  ASSERT_TRUE((*session)->ExportState("h", TensorInto(h)).ok());
   ASSERT_TRUE((*session)->Run().ok());
-  ExpectRefused((*session)->ExportState("h", h.data(), 384), "still in flight");
-  ExpectRefused((*session)->ImportState("h", h.data(), 384), "still in flight");
+  ExpectRefused((*session)->ExportState("h", TensorInto(h)), "still in flight");
+  ExpectRefused((*session)->ImportState("h", TensorOf(h)), "still in flight");
   ExpectRefused((*session)->ResetStates(), "still in flight");
   ExpectRefused((*session)->Fork().status(), "still in flight");
   const FloatMemory own = Allocate();

@@ -92,8 +92,8 @@ void ExpectPlacesChange(const CompileResult& compiled) {
   auto session = OpenSession(*program);
   ASSERT_TRUE(session.ok());
   const std::vector<float> one(4, 1), five(4, 5);
-  ASSERT_TRUE((*session)->ImportState("a", one.data(), 16).ok());
-  ASSERT_TRUE((*session)->ImportState("b", five.data(), 16).ok());
+  ASSERT_TRUE((*session)->ImportState("a", TensorOf(one)).ok());
+  ASSERT_TRUE((*session)->ImportState("b", TensorOf(five)).ok());
   std::vector<float> y(4);
   for (const float expected : {-4.0f, 4.0f, -4.0f}) {
     ASSERT_TRUE((*session)->Run().ok());

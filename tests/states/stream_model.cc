@@ -1,6 +1,7 @@
 #include "tests/states/stream_model.h"
 #include "runtime/test_tensors.h"
 
+#include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -103,9 +104,10 @@ Result<std::shared_ptr<const Program>> LoadProgram(const CompileResult& result) 
   return Program::FromBytes(result.bytes);
 }
 
-Result<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const Program>& program) {
+Result<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const Program>& program,
+                                             const std::string& device) {
   SessionOptions options;
-  options.device = "cpu";
+  options.device = device;
   options.threads = 1;
   return Session::Create(program, options);
 }
@@ -118,13 +120,32 @@ const Decision* FindUpdate(const DecisionLog& log, const std::string& state) {
   return nullptr;
 }
 
+std::map<std::string, Bytes> ExportStates(Session& session) {
+  std::map<std::string, Bytes> states;
+  for (const TensorInfo& info : session.states()) {
+    Bytes& data = states[info.name];
+    data.resize(info.bytes);
+    const Status exported = session.ExportState(info.name, Into(info, data));
+    EXPECT_TRUE(exported.ok()) << exported.ToString();
+  }
+  return states;
+}
+
+Status ImportStates(Session& session, const std::map<std::string, Bytes>& states) {
+  for (const TensorInfo& info : session.states()) {
+    AICF_RETURN_IF_ERROR(session.ImportState(info.name, From(info, states.at(info.name))));
+  }
+  return OkStatus();
+}
+
 Status SetChunk(Session& session, int index) {
   std::vector<float> x;
   for (int i = 0; i < 8; ++i) x.push_back(static_cast<float>(std::sin(0.3 * index + 0.9 * i)));
   const int64_t position = index % 6;
   AICF_RETURN_IF_ERROR(testing::SetValues(session, "x", x));
   const Status as_input = testing::SetValues(session, "position", std::vector<int64_t>{position});
-  return as_input.ok() ? as_input : session.SetMeta("position", &position, sizeof position);
+  return as_input.ok() ? as_input
+                       : session.SetMeta("position", TensorOf(std::span(&position, 1), {1, 1}));
 }
 
 Result<Outputs> ReadOutputs(Session& session, const Program& program) {

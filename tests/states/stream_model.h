@@ -36,12 +36,26 @@ Result<CompileResult> CompileModel(const ModelBuilder& model, const CompileOptio
 CompileOptions OptionsFor(const std::string& target);
 
 Result<std::shared_ptr<const Program>> LoadProgram(const CompileResult& result);
-Result<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const Program>& program);
+/// On the CPU, in one thread; a CUDA artifact on the reference kernels. Another device: "cuda:0".
+Result<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const Program>& program,
+                                             const std::string& device = "cpu");
 
 /// The decision of pass "update-states-in-place" about a state.
 const Decision* FindUpdate(const DecisionLog& log, const std::string& state);
 
 using Bytes = std::vector<std::byte>;
+/// A whole tensor in bytes, which a state is exported to and imported from.
+inline MutableTensor Into(const TensorInfo& info, Bytes& data) {
+  return {info.dtype, info.shape, data.data(), data.size()};
+}
+inline ConstTensor From(const TensorInfo& info, const Bytes& data) {
+  return {info.dtype, info.shape, data.data(), data.size()};
+}
+/// Every state's bytes by name. Records test failures.
+std::map<std::string, Bytes> ExportStates(Session& session);
+/// The reverse. Errors: those of ImportState.
+Status ImportStates(Session& session, const std::map<std::string, Bytes>& states);
+
 /// Every output by name.
 using Outputs = std::map<std::string, Bytes>;
 

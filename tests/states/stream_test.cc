@@ -36,15 +36,6 @@ class StreamTest : public ::testing::TestWithParam<const char*> {
     EXPECT_TRUE(outputs.ok()) << outputs.status().ToString();
     return (*outputs)["y"];
   }
-  static std::map<std::string, Bytes> StatesOf(Session& session) {
-    std::map<std::string, Bytes> states;
-    for (const TensorInfo& info : session.states()) {
-      states[info.name].resize(info.bytes);
-      EXPECT_TRUE(session.ExportState(info.name, states[info.name].data(), info.bytes).ok());
-    }
-    return states;
-  }
-
   std::shared_ptr<const Program> program_;
 };
 
@@ -76,7 +67,7 @@ TEST_P(StreamTest, KeptStatesEqualCarriedOnes) {
     outputs = *read;
     ASSERT_EQ(Step(*kept, i), outputs["y"]) << "chunk " << i;
   }
-  const auto states = StatesOf(*kept);
+  const auto states = ExportStates(*kept);
   for (const StatePair& s : StreamStates())
     EXPECT_EQ(states.at(s.past), outputs[s.present]) << s.past;
   EXPECT_NE(outputs["hn"], Bytes(outputs["hn"].size())) << "the states stayed zero";
@@ -86,31 +77,27 @@ TEST_P(StreamTest, ForksGoOnIndependently) {
   const auto compiled = Compiled(true);
   const auto session = Open(compiled);
   for (int i = 0; i < 10; ++i) Step(*session, i);
-  const auto before = StatesOf(*session);
+  const auto before = ExportStates(*session);
   auto fork = session->Fork();
   ASSERT_TRUE(fork.ok()) << fork.status().ToString();
-  EXPECT_EQ(StatesOf(**fork), before);
+  EXPECT_EQ(ExportStates(**fork), before);
   const Bytes other = Step(**fork, 70);
-  EXPECT_EQ(StatesOf(*session), before) << "the fork changed its origin";
+  EXPECT_EQ(ExportStates(*session), before) << "the fork changed its origin";
   const Bytes y = Step(*session, 10);
   EXPECT_NE(y, other);
   // Back to where both were: the fork now gives what its origin gave.
-  for (const auto& [name, bytes] : before) {
-    ASSERT_TRUE((*fork)->ImportState(name, bytes.data(), bytes.size()).ok());
-  }
+  ASSERT_TRUE(ImportStates(**fork, before).ok());
   EXPECT_EQ(Step(**fork, 10), y);
-  EXPECT_EQ(StatesOf(**fork), StatesOf(*session));
+  EXPECT_EQ(ExportStates(**fork), ExportStates(*session));
 }
 
 TEST_P(StreamTest, ExportedStatesGoOnInAnotherSession) {
   const auto compiled = Compiled(true);
   const auto first = Open(compiled);
   for (int i = 0; i < 20; ++i) Step(*first, i);
-  const auto states = StatesOf(*first);
+  const auto states = ExportStates(*first);
   const auto second = Open(compiled);
-  for (const auto& [name, bytes] : states) {
-    ASSERT_TRUE(second->ImportState(name, bytes.data(), bytes.size()).ok());
-  }
+  ASSERT_TRUE(ImportStates(*second, states).ok());
   for (int i = 20; i < 40; ++i) ASSERT_EQ(Step(*first, i), Step(*second, i)) << "chunk " << i;
   ASSERT_TRUE(first->ResetStates().ok());
   const auto fresh = Open(compiled);

@@ -222,15 +222,17 @@ Status GatherStates(const Program& program, const std::vector<std::string>& load
 }
 
 Status SetTensors(Session& session, const Selection& selection) {
+  const auto tensor_of = [](const InputSource& s) {
+    return ConstTensor{s.info.dtype, s.info.shape, s.data.data(), s.data.size()};
+  };
   for (const InputSource& input : selection.inputs) {
-    AICF_RETURN_IF_ERROR(session.SetInput(input.info.name, {input.info.dtype, input.info.shape,
-                                                            input.data.data(), input.data.size()}));
+    AICF_RETURN_IF_ERROR(session.SetInput(input.info.name, tensor_of(input)));
   }
   for (const InputSource& meta : selection.metas) {
-    AICF_RETURN_IF_ERROR(session.SetMeta(meta.info.name, meta.data.data(), meta.data.size()));
+    AICF_RETURN_IF_ERROR(session.SetMeta(meta.info.name, tensor_of(meta)));
   }
   for (const InputSource& state : selection.states) {
-    AICF_RETURN_IF_ERROR(session.SeedState(state.info.name, state.data.data(), state.data.size()));
+    AICF_RETURN_IF_ERROR(session.SeedState(state.info.name, tensor_of(state)));
   }
   return session.ResetStates();
 }

@@ -67,8 +67,7 @@ class Exporter {
   Status Add(const TensorInfo& info, const std::vector<std::byte>& data) {
     const std::string file = FileNameFor(info.name, taken_);
     AICF_RETURN_IF_ERROR(WriteFile(StrCat(directory_, "/", file),
-                                   SerializeNpy(info.dtype, info.shape, data),
-                                   Existing::kReplace));
+                                   SerializeNpy(info.dtype, info.shape, data), Existing::kReplace));
     nlohmann::ordered_json entry;
     entry["name"] = info.name;
     entry["dtype"] = DTypeName(info.dtype);
@@ -107,7 +106,8 @@ Status ExportStates(Session& session, const std::string& directory) {
   AICF_RETURN_IF_ERROR(exporter.Open());
   for (const TensorInfo& state : session.states()) {
     std::vector<std::byte> data(state.bytes);
-    AICF_RETURN_IF_ERROR(session.ExportState(state.name, data.data(), data.size()));
+    AICF_RETURN_IF_ERROR(
+        session.ExportState(state.name, {state.dtype, state.shape, data.data(), data.size()}));
     AICF_RETURN_IF_ERROR(exporter.Add(state, data));
   }
   return exporter.WriteList("states.json");

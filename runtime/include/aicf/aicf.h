@@ -51,8 +51,8 @@ struct EntryInfo {
   std::string name;
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;
-  /// Small inputs that the host rewrites before a replay, such as positions and lengths; listed here
-  /// and not among `inputs`, set by Session::SetMeta. Always of exactly their shapes.
+  /// Small inputs that the host rewrites before a replay, such as positions and lengths; listed
+  /// here and not among `inputs`, set by Session::SetMeta. Always of exactly their shapes.
   std::vector<TensorInfo> metas;
   uint32_t first_step = 0;  ///< its steps, among the program's
   uint32_t step_count = 0;
@@ -223,41 +223,44 @@ class AICF_API Session {
   virtual Result<void*> InputPointer(std::string_view name) = 0;
   virtual Result<void*> OutputPointer(std::string_view name) = 0;
 
-  /// Writes a meta of the selected entry point. The next Run hands all metas over in one copy, which
-  /// is part of the replay. An entry point's metas are zero until they are set, also after another
-  /// one was selected. After kEventRecord or kNoSync wait for the replay first. Cost: a copy of
-  /// `bytes` on the host. Errors: as SetInput.
-  virtual Status SetMeta(std::string_view name, const void* data, uint64_t bytes) = 0;
+  /// Writes a meta of the selected entry point: a dense host tensor of exactly the meta's dtype and
+  /// shape. The next Run hands all metas over in one copy, which is part of the replay. An entry
+  /// point's metas are zero until they are set, also after another one was selected. After
+  /// kEventRecord or kNoSync wait for the replay first. Cost: a copy of the tensor on the host.
+  /// Errors: as SetInput.
+  virtual Status SetMeta(std::string_view name, const ConstTensor& tensor) = 0;
 
-  /// Gives every state its seed: zeros, or what SeedState said. Waits for its own copies only; after
-  /// kEventRecord or kNoSync wait for the replay first (one still in flight is refused, here and in
-  /// all functions about states). Cost: one copy or fill on the device per state.
+  /// Gives every state its seed: zeros, or what SeedState said. Waits for its own copies only;
+  /// after kEventRecord or kNoSync wait for the replay first (one still in flight is refused, here
+  /// and in all functions about states). Cost: one copy or fill on the device per state.
   virtual Status ResetStates() = 0;
-  /// What ResetStates gives this state from now on; the state itself keeps its value until then.
-  /// Cost: a copy of `bytes`, kept on the host. Errors: kInvalidArgument naming expected and found
-  /// bytes or the known states.
-  virtual Status SeedState(std::string_view name, const void* data, uint64_t bytes) = 0;
-  /// Copies a state, dense and of its whole shape, to or from host memory. CUDA: one transfer, and
-  /// waits for it. What was exported and imported goes on bit for bit, in any session of the program.
-  virtual Status ExportState(std::string_view name, void* data, uint64_t bytes) = 0;
-  virtual Status ImportState(std::string_view name, const void* data, uint64_t bytes) = 0;
+  /// What ResetStates gives this state from now on, a dense host tensor of exactly the state's
+  /// dtype and shape; the state itself keeps its value until then. Cost: a copy of the tensor, kept
+  /// on the host. Errors: as SetInput, naming the known states.
+  virtual Status SeedState(std::string_view name, const ConstTensor& tensor) = 0;
+  /// Copies a state to or from a dense host tensor of exactly its dtype and shape. CUDA: one
+  /// transfer, and waits for it. What was exported and imported goes on bit for bit, in any session
+  /// of the program. Errors: as SetInput, naming the known states; neither side is changed.
+  virtual Status ExportState(std::string_view name, const MutableTensor& tensor) = 0;
+  virtual Status ImportState(std::string_view name, const ConstTensor& tensor) = 0;
   /// A new session of the same program with the same options, a copy of the states and of their
   /// seeds, and memory of its own for everything: bindings are not taken over, inputs and metas are
-  /// zero, the first entry point is selected. CUDA: states are copied from device to device. Cost: that
-  /// of Create, but for weights and code, which both share.
+  /// zero, the first entry point is selected. CUDA: states are copied from device to device. Cost:
+  /// that of Create, but for weights and code, which both share.
   virtual Result<std::unique_ptr<Session>> Fork() = 0;
 
   /// Makes replays use the caller's memory for inputs and outputs of the selected entry point and
   /// for states, without copies: of all given tensors, or of none after an error. The memory must
-  /// stay valid until it is bound otherwise or the session ends. For a bound tensor the caller reads
-  /// and writes that memory himself, after Wait() and before Run(): SetInput and GetOutput refuse it,
-  /// and SelectShapes never clears it. The pointers of InputPointer, OutputPointer and StatePointer are
-  /// then those bound. Functions about states use the bound memory; binding a state copies nothing.
-  /// Run stays one graph launch: it pays nothing for this. Cost here: CUDA captures and instantiates
-  /// the graph of the entry point again, or of all for a state: milliseconds, growing with the
-  /// steps, so bind all tensors in one call, and not for every replay. CPU: prepares the steps again.
-  /// Errors: kInvalidArgument for an unknown name, other bytes than the tensor has, memory that is
-  /// not aligned, or a tensor named twice; a replay still in flight.
+  /// stay valid until it is bound otherwise or the session ends. For a bound tensor the caller
+  /// reads and writes that memory himself, after Wait() and before Run(): SetInput and GetOutput
+  /// refuse it, and SelectShapes never clears it. The pointers of InputPointer, OutputPointer and
+  /// StatePointer are then those bound. Functions about states use the bound memory; binding a
+  /// state copies nothing. Run stays one graph launch: it pays nothing for this. Cost here: CUDA
+  /// captures and instantiates the graph of the entry point again, or of all for a state:
+  /// milliseconds, growing with the steps, so bind all tensors in one call, and not for every
+  /// replay. CPU: prepares the steps again. Errors: kInvalidArgument for an unknown name, other
+  /// bytes than the tensor has, memory that is not aligned, or a tensor named twice; a replay still
+  /// in flight.
   virtual Status Bind(std::span<const Binding> bindings) = 0;
   /// One binding. Cost: see Bind.
   Status BindInput(std::string_view name, void* data, uint64_t bytes);
@@ -275,8 +278,9 @@ class AICF_API Session {
   virtual Status Wait() = 0;
 
   /// Measures each step inside the replay `iterations` times and gives the median per step. Slower
-  /// than Run; allocates; overwrites the outputs, and states go on. CUDA: the steps add up to the replay without
-  /// transfers; the first carries the replay's fixed launch latency (runtime/cuda/profiler.h).
+  /// than Run; allocates; overwrites the outputs, and states go on. CUDA: the steps add up to the
+  /// replay without transfers; the first carries the replay's fixed launch latency
+  /// (runtime/cuda/profiler.h).
   virtual Result<std::vector<StepProfile>> Profile(int iterations) = 0;
   /// Device time in microseconds of each of `iterations` back-to-back replays (CUDA events; wall
   /// time on CPU).

@@ -181,17 +181,22 @@ AICF_C_API aicf_code aicf_session_input_pointer(aicf_session session, const char
 AICF_C_API aicf_code aicf_session_output_pointer(aicf_session session, const char* name,
                                                  void** pointer);
 
-/* Metas, states and memory of the caller, as in aicf.h. */
-AICF_C_API aicf_code aicf_session_set_meta(aicf_session session, const char* name, const void* data,
-                                           uint64_t bytes);
+/* Metas, states and memory of the caller, as in aicf.h. Tensors are described as for set_input,
+ * with exactly the dtype and shape that aicf_program_entry_meta or aicf_program_state says. */
+AICF_C_API aicf_code aicf_session_set_meta(aicf_session session, const char* name,
+                                           const char* dtype, const int64_t* shape, int32_t rank,
+                                           const void* data, uint64_t bytes);
 /* Every state becomes its seed: zeros, or what seed_state said. */
 AICF_C_API aicf_code aicf_session_reset_states(aicf_session session);
 AICF_C_API aicf_code aicf_session_seed_state(aicf_session session, const char* name,
+                                             const char* dtype, const int64_t* shape, int32_t rank,
                                              const void* data, uint64_t bytes);
-AICF_C_API aicf_code aicf_session_export_state(aicf_session session, const char* name, void* data,
-                                               uint64_t bytes);
+AICF_C_API aicf_code aicf_session_export_state(aicf_session session, const char* name,
+                                               const char* dtype, const int64_t* shape,
+                                               int32_t rank, void* data, uint64_t bytes);
 AICF_C_API aicf_code aicf_session_import_state(aicf_session session, const char* name,
-                                               const void* data, uint64_t bytes);
+                                               const char* dtype, const int64_t* shape,
+                                               int32_t rank, const void* data, uint64_t bytes);
 AICF_C_API aicf_code aicf_session_state_pointer(aicf_session session, const char* name,
                                                 void** pointer);
 /* A new session with a copy of the states; the caller destroys it. *fork is 0 after an error. */
@@ -203,8 +208,8 @@ typedef enum aicf_binding_kind {
   AICF_BIND_STATE = 2
 } aicf_binding_kind;
 
-/* Memory for a tensor in place of the session's own: 256-byte aligned on CUDA, 64-byte aligned on the
- * CPU. data NULL: the session's own again. */
+/* Memory for a tensor in place of the session's own: 256-byte aligned on CUDA, 64-byte aligned on
+ * the CPU. data NULL: the session's own again. */
 typedef struct aicf_binding {
   const char* name;
   void* data;
@@ -212,8 +217,8 @@ typedef struct aicf_binding {
   int32_t kind;     /* aicf_binding_kind */
   int32_t reserved; /* 0 */
 } aicf_binding;
-/* All or, after an error, none. CUDA: captures the graph again, so bind all tensors in one call; run
- * stays one graph launch. */
+/* All or, after an error, none. CUDA: captures the graph again, so bind all tensors in one call;
+ * run stays one graph launch. */
 AICF_C_API aicf_code aicf_session_bind(aicf_session session, const aicf_binding* bindings,
                                        uint32_t count);
 

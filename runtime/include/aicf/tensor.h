@@ -1,5 +1,5 @@
-/// Dense row-major tensors in the caller's host memory, as Session::SetInput and GetOutput take
-/// them.
+/// Dense row-major tensors in the caller's host memory, as a Session takes and fills them: inputs,
+/// outputs, metas and states.
 ///
 /// They own nothing and copy nothing: the memory is the caller's and has to live for the call. Each
 /// says its element type and shape, which a session compares with what the program has, and how
