@@ -20,7 +20,8 @@ struct NamedPlan {
 ///
 /// REQUIRES: at least one plan; all of one target and math mode, with one entry point each that the
 /// verifier accepts; names differ. Of one plan it only changes the name.
-/// Errors: kUnsupported for state, which entry points would have to share; kResource when the
+/// States of one name are one state, which all entry points share.
+/// Errors: kInvalidArgument for such a state that differs in dtype or shape; kResource when the
 /// numbers of steps or buffers overflow.
 /// Deterministic: equal plans in equal order give equal contents.
 Result<schema::Contents> MergePlans(std::vector<NamedPlan> plans);

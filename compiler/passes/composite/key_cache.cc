@@ -43,6 +43,18 @@ ir::ValueId KeyCache::Positions(Composer& c) const {
   return c.Add(fill, c.Counting(0, {rows}));
 }
 
+// A row before the cache's first position is dropped, as one after its last is: it gets an index
+// that no position has, since a negative one would count from the end.
+ir::ValueId KeyCache::Scattered(Composer& c, ir::ValueId cache, ir::ValueId now) const {
+  const Dims s = c.Shape(now);
+  const ir::ValueId places = Positions(c);
+  const ir::ValueId inside = c.Op("GreaterOrEqual", {places, c.Ints({0})});
+  const ir::ValueId kept = c.Op("Where", {inside, places, c.Ints({past})});
+  const ir::ValueId column = c.Reshape(kept, {batch, 1, rows, 1});
+  const ir::ValueId index = c.Op("Expand", {column, c.Ints({s[0], s[1], s[2], s[3]})});
+  return c.Op("ScatterElements", {cache, index, now}, {{"axis", int64_t{2}}});
+}
+
 ir::ValueId KeyCache::Updated(Composer& c, ir::ValueId cache, ir::ValueId now) const {
   if (!c.ok()) return ir::kNoValue;
   const int64_t length = std::max(past, total);
@@ -53,6 +65,7 @@ ir::ValueId KeyCache::Updated(Composer& c, ir::ValueId cache, ir::ValueId now) c
     if (end < length) parts.push_back(c.Window(cache, 2, end, length - end));
     return parts.size() == 1 ? now : c.Concat(std::move(parts), 2);
   }
+  if (past >= total) return Scattered(c, cache, now);
   const ir::ValueId both = c.Concat({cache, now}, 2);
   // Where position j comes from: the new rows stand behind the cache in `both`.
   const ir::ValueId places = c.Counting(0, {length});

@@ -25,6 +25,11 @@ struct KeyCache {
   /// cache [B, G, past, H] (absent when past is 0) with `now` [B, G, L, H] after what it holds:
   /// [B, G, max(past, total), H].
   ir::ValueId Updated(Composer& c, ir::ValueId cache, ir::ValueId now) const;
+
+ private:
+  /// The same for a cache that has room and a length that a run decides: only the new rows are
+  /// written, so that a cache which is a state is updated where it is.
+  ir::ValueId Scattered(Composer& c, ir::ValueId cache, ir::ValueId now) const;
 };
 
 }  // namespace aicf

@@ -16,7 +16,16 @@ abi::ScatterReduction ReductionOf(const ir::Node& node) {
   return abi::ScatterReduction::kNone;
 }
 
-// A step whose core operands are the node's inputs; its result is row-major.
+// A scatter's result is stored as its data are, so that a cache that is seen through a
+// transposition can take new rows where it lies. Data that repeat an element have no order to
+// follow.
+ValueView DefineScattered(LowerContext& ctx, const ir::Node& node) {
+  const bool constant = ctx.value(node.inputs[0]).is_constant();
+  return constant ? ctx.Define(node.outputs[0])
+                  : ctx.DefineLike(node.outputs[0], ctx.Get(node.inputs[0]));
+}
+
+// A step whose core operands are the node's inputs; its result is row-major but for scatters.
 Status EmitStep(LowerContext& ctx, const ir::Node& node, abi::Family family, abi::Attrs attrs,
                 size_t operands) {
   abi::Problem p;
@@ -29,7 +38,9 @@ Status EmitStep(LowerContext& ctx, const ir::Node& node, abi::Family family, abi
     p.inputs.push_back(v.view);
     buffers.push_back(v.buffer);
   }
-  EmitPlain(ctx, node, std::move(p), std::move(buffers), ctx.Define(node.outputs[0]));
+  const bool scatter = family == abi::Family::kScatter;
+  const ValueView out = scatter ? DefineScattered(ctx, node) : ctx.Define(node.outputs[0]);
+  EmitPlain(ctx, node, std::move(p), std::move(buffers), out);
   return OkStatus();
 }
 

@@ -40,6 +40,23 @@ inline bool EndsDense(const abi::View& view, int axes) {
   return true;
 }
 
+/// True when the view's elements fill their memory without gaps, whatever the order of the axes.
+inline bool IsPermutedDense(const abi::View& view) {
+  int64_t expected = 1;
+  bool seen[kMaxRank] = {};
+  for (int found = 0; found < view.shape.rank(); ++found) {
+    int axis = -1;
+    for (int d = 0; d < view.shape.rank(); ++d) {
+      const bool next = view.shape[d] == 1 || view.strides[d] == expected;
+      if (!seen[d] && next) axis = d;
+    }
+    if (axis < 0) return false;
+    seen[axis] = true;
+    expected *= view.shape[axis];
+  }
+  return true;
+}
+
 /// Row-major coordinates of position `i` of a shape.
 inline void CoordinatesOf(const Dims& shape, int64_t i, int64_t* coords) {
   for (int d = shape.rank() - 1; d >= 0; --d) {

@@ -6,6 +6,7 @@
 #include "kernels/cpu/common/parallel.h"
 #include "kernels/cpu/common/reference.h"
 #include "kernels/cpu/scatter/combine.h"
+#include "kernels/cpu/scatter/hosts.h"
 #include "kernels/cpu/scatter/scatter.h"
 
 namespace aicf::cpu {
@@ -18,8 +19,7 @@ void CopyDense(const abi::ArgBlock& args) {
   auto* to = static_cast<char*>(out.data) + out.offset * bytes;
   if (from == to) return;
   const int64_t total = ElementCount(ShapeOf(out)).value_or(0) * bytes;
-  if (!IsDense(args.problem->inputs[0])) {
-    // One element everywhere.
+  if (scatter_hosts::RepeatsOne(args.problem->inputs[0])) {
     for (int64_t at = 0; at < total; at += bytes) CopyElement(to + at, from, bytes);
     return;
   }

@@ -22,15 +22,25 @@ inline bool RepeatsOne(const abi::View& v) {
   return true;
 }
 
+/// The output fills its memory without gaps, its axes in any order, and the data lie in the same
+/// order or repeat one element: what is not updated is one copy of bytes.
+inline bool CopiesWhole(const abi::Problem& p) {
+  const abi::View &data = p.inputs[0], &out = p.outputs[0];
+  if (!IsPermutedDense(out)) return false;
+  if (RepeatsOne(data)) return true;
+  for (int d = 0; d < data.shape.rank(); ++d) {
+    if (data.shape[d] > 1 && data.strides[d] != out.strides[d]) return false;
+  }
+  return true;
+}
+
 struct DenseHost : ScatterHost {
   static constexpr double kBytesShare = 0.3;
   static std::string Why(const abi::Problem& p, abi::ScatterKind kind) {
     const auto& a = p.as<abi::ScatterAttrs>();
     if (a.kind != kind) return "does not update this kind of target";
     if (!IsPlainIndex(p.inputs[1])) return "needs indices of i32 or i64";
-    if (!IsDense(p.outputs[0]) || !(IsDense(p.inputs[0]) || RepeatsOne(p.inputs[0]))) {
-      return "needs the output dense, and the data dense or one element";
-    }
+    if (!CopiesWhole(p)) return "needs the output dense, and the data in its order or one element";
     if (!IsPlainCombine(p.inputs[0].dtype, a.reduction)) {
       return StrCat("does not combine ", DTypeName(p.inputs[0].dtype));
     }
@@ -43,13 +53,7 @@ struct ElementsHost : DenseHost {
 };
 
 struct RowsHost : DenseHost {
-  static std::string Refusal(const abi::Problem& p) {
-    std::string why = Why(p, abi::ScatterKind::kPoints);
-    if (!why.empty()) return why;
-    const abi::View& updates = p.inputs[2];
-    const int row = updates.shape.rank() - (p.inputs[1].shape.rank() - 1);
-    return EndsDense(updates, row) ? "" : "needs the rows of the updates contiguous";
-  }
+  static std::string Refusal(const abi::Problem& p) { return Why(p, abi::ScatterKind::kPoints); }
 };
 
 struct ReferenceHost : ScatterHost {

@@ -7,10 +7,11 @@
 namespace aicf::cpu {
 
 void ScatterRef(const abi::ArgBlock& args);
-/// kElements over dense data: lines along the innermost axis; positions that can only meet apart
-/// run in parallel.
+/// kElements over data that are dense in any order of their axes: lines along the innermost axis;
+/// positions that can only meet apart run in parallel.
 void ScatterElements(const abi::ArgBlock& args);
-/// kPoints over dense data: rows of updates that are contiguous.
+/// kPoints over data that are dense in any order of their axes: rows, in the runs of elements that
+/// are contiguous in both operands.
 void ScatterRows(const abi::ArgBlock& args);
 
 }  // namespace aicf::cpu

@@ -173,6 +173,54 @@ TEST(Scatter, RunsInPlaceOfTheData) {
   EXPECT_GE(ran, 600);
 }
 
+/// Dense, with its axes stored in a random order.
+abi::View PermutedView(Random& random, DType dtype, const Dims& shape) {
+  abi::View view = abi::DenseView(dtype, shape);
+  std::vector<int> order;
+  for (int d = 0; d < shape.rank(); ++d) {
+    order.insert(order.begin() + Pick(random, 0, d), d);
+  }
+  int64_t stride = 1;
+  for (int axis : order) {
+    view.strides[axis] = stride;
+    stride *= shape[axis];
+  }
+  return view;
+}
+
+// A cache [B, G, S, D] that is seen as [S, B, G, D], and every other order of axes: the fast
+// variants take it, in place and not, and write the rows that the reference writes.
+TEST(Scatter, RowsOfDataInAnyOrderOfAxes) {
+  Random random(23);
+  int rows = 0;
+  for (int i = 0; i < 400 && !HasFailure(); ++i) {
+    TestStep step;
+    abi::Problem& p = step.problem;
+    p.family = abi::Family::kScatter;
+    p.attrs = RandomAttrs(random, ScatterKind::kPoints);
+    const int rank = static_cast<int>(Pick(random, 2, 4));
+    const int n = static_cast<int>(Pick(random, 1, rank - 1));
+    Dims data, updates{Pick(random, 1, 6)};
+    for (int d = 0; d < rank; ++d) data.push_back(Pick(random, 1, 6));
+    for (int d = n; d < rank; ++d) updates.push_back(data[d]);
+    p.outputs = {PermutedView(random, DType::kF32, data)};
+    p.inputs = {p.outputs[0], abi::DenseView(DType::kI64, {updates[0], n}),
+                PermutedView(random, DType::kF32, updates)};
+    p.core_inputs = 3;
+    step.Prepare(random);
+    if (HasFatalFailure()) return;
+    FillIndices(random, step);
+    CompareVariants(step, 0, 0);
+    for (const abi::KernelInfo& info : CpuVariants(p.family)) {
+      if (info.key != "cpu.scatter.rows") continue;
+      EXPECT_EQ(info.supports(p, HostDevice()), "") << abi::ToString(p);
+      EXPECT_TRUE(SameInPlace(info, step, 0)) << abi::ToString(p);
+      ++rows;
+    }
+  }
+  EXPECT_EQ(rows, 400);
+}
+
 // The last of equal targets wins, and sums form in the order of the updates.
 TEST(Scatter, DuplicatesApplyInOrder) {
   for (const ScatterReduction reduction : {ScatterReduction::kNone, ScatterReduction::kAdd}) {
