@@ -26,6 +26,7 @@ from aicf.errors import (
     ResourceError,
     Unsupported,
 )
+from aicf.memory import SharedTensor, aligned_array
 from aicf.program import Program, Verification
 from aicf.session import Session
 
@@ -42,10 +43,12 @@ __all__ = [
     "Program",
     "ResourceError",
     "Session",
+    "SharedTensor",
     "TensorInfo",
     "Unsupported",
     "Verification",
     "__version__",
+    "aligned_array",
     "compile",
     "load",
     "numpy_dtype",

@@ -39,6 +39,8 @@ def compile(
     shapes: Shapes | None = None,
     buckets: Mapping[str, Shapes] | None = None,
     bind: Mapping[str, Any] | None = None,
+    states: Mapping[str, str] | Literal["auto"] | None = None,
+    metas: Iterable[str] | None = None,
     math: Literal["fp32", "tf32", "fp16", "bf16"] | None = None,
     deterministic: bool | None = None,
     policy: str | Iterable[str] = (),
@@ -54,12 +56,15 @@ def compile(
     """Compiles an ONNX model, or a program's own lowered form once more, and loads the result.
 
     model: a path; the model's bytes (without external data); or a Program, whose options then hold
-        unless given here, and which fixes shapes, buckets and bind.
+        unless given here, and which fixes shapes, buckets, bind, states and metas.
     target: "cpu" (this machine; the default), "cpu:baseline", "cpu:avx2", "cpu:avx512", "cuda",
         "cuda:sm_90a". A CUDA target needs no GPU, but NVRTC (``pip install aicf[cuda]``, or a toolkit).
     shapes: of inputs by name, for example ``{"x": (1, 3, 48, 320)}``.
     buckets: more entry points by name, each with shapes.
     bind: inputs by name that become these constants, and are no inputs of the program any more.
+    states: inputs that the model hands from run to run, each with the output that is its next value, for
+        example ``{"h": "h_next"}``; they stay in the session. "auto": all pairs that their names suggest.
+    metas: inputs that are rewritten before every run (positions, lengths), handed over in one copy.
     math: how matrix products are formed; "fp32" unless given.
     deterministic: only kernels that give equal bits run after run.
     policy: preferences such as "conv=direct", "node:*head*=fp32"; policy_strict makes one that cannot be
@@ -92,6 +97,12 @@ def compile(
     request.disable_fusion = list(disable_fusion)
     if decisions is not None:
         request.decisions = "".join(json.dumps(d) + "\n" for d in decisions)
+    if states == "auto":
+        request.auto_states = True
+    elif states is not None:
+        request.states = list(states.items())
+    if metas is not None:
+        request.metas = [metas] if isinstance(metas, str) else list(metas)
     for name, value in (bind or {}).items():
         _bind(request, name, value)
     _find_nvrtc()

@@ -74,6 +74,16 @@ class Program:
         return self.entries[0].outputs
 
     @property
+    def states(self) -> list[_native.TensorInfo]:
+        """What lives across runs, the same for all entry points; in no list of inputs or outputs."""
+        return self._native.states
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of state that each session has."""
+        return self._native.state_bytes
+
+    @property
     def metadata(self) -> dict[str, str]:
         """The source model's own key and value strings."""
         return self._native.metadata
@@ -161,7 +171,7 @@ class Program:
             sync=sync,
             stream=stream,
         )
-        return Session(native, asynchronous=sync != "full")
+        return Session(native, asynchronous=sync != "full", stream=stream)
 
     def verify(
         self,

@@ -8,24 +8,28 @@ from typing import Any
 import numpy as np
 
 from aicf import _native
-from aicf.arrays import host_tensor, is_foreign
-from aicf.dtypes import numpy_dtype
+from aicf.arrays import is_foreign
 from aicf.errors import InvalidArgument
+from aicf.tensors import SessionTensors
 
 __all__ = ["Session"]
 
 
-class Session:
+class Session(SessionTensors):
     """One executable instance of a program: memory, and on a GPU one captured graph per entry point.
 
     Made by :meth:`aicf.Program.session`. Different sessions run at once in different threads, since the
     interpreter's lock is released while they do. Two threads inside one session at once: the later call
     raises :class:`aicf.InvalidArgument` ("busy").
+
+    States (a cache, a recurrent value) are the session's own and live across runs and entry points; a run
+    never moves them. See :attr:`states`, :meth:`reset_states`, :meth:`export_state`, :meth:`fork`.
     """
 
-    def __init__(self, native: _native.NativeSession, asynchronous: bool) -> None:
+    def __init__(self, native: _native.NativeSession, asynchronous: bool, stream: int = 0) -> None:
         self._native = native
         self._asynchronous = asynchronous
+        self._stream = stream
 
     def __repr__(self) -> str:
         return f"Session({self.device!r}, entry {self.entry.name!r})"
@@ -48,20 +52,16 @@ class Session:
         return self._native.entry
 
     @property
-    def inputs(self) -> list[_native.TensorInfo]:
-        """Inputs of the selected entry point."""
-        return self.entry.inputs
-
-    @property
-    def outputs(self) -> list[_native.TensorInfo]:
-        """Outputs of the selected entry point."""
-        return self.entry.outputs
-
-    @property
     def memory(self) -> dict[str, int]:
-        """Bytes: arena_bytes, weights_bytes (shared by a program's sessions), staging_bytes (pinned host
-        memory), total_device_bytes."""
+        """Bytes: arena_bytes, weights_bytes (shared by a program's sessions), state_bytes, staging_bytes
+        (pinned host memory), total_device_bytes."""
         return self._native.memory
+
+    def fork(self) -> Session:
+        """A new session of the same program with the same options and a copy of the states and of their
+        seeds. Inputs and metas are zero, nothing is bound, the first entry point is selected. On a GPU the
+        states are copied on the device. Raises InvalidArgument while a run is under way, ResourceError."""
+        return Session(self._native.fork(), self._asynchronous, self._stream)
 
     # Running.
 
@@ -77,7 +77,8 @@ class Session:
         and lists (which get the input's dtype), or host tensors of any library with DLPack. Of a program
         with buckets their shapes choose the entry point, and what is smaller is padded where the
         compiler proved that this changes nothing. An input that is not given keeps what it had (zeros to
-        begin with).
+        begin with). Metas are given by name like inputs. An output that is bound comes back as the tensor
+        that was bound for it.
 
         `out`: arrays that receive outputs in place of new ones: dense, writable, of the output's dtype and
         shape.
@@ -100,26 +101,10 @@ class Session:
         """Waits for the last run."""
         self._native.wait()
 
-    def set_input(self, name: str, value: Any) -> None:
-        """Copies one input in: its dtype, and the shape that :meth:`input_shape` says. Raises
-        InvalidArgument naming expected and found; nothing is changed then."""
-        info = self._info(self.inputs, name, "input")
-        if is_foreign(value):
-            self._native.set_foreign(name, value)
-            return
-        self._native.set_bytes(*host_tensor(value, info))
-
     def get_output(self, name: str, out: np.ndarray[Any, Any] | None = None) -> np.ndarray[Any, Any]:
         """Copies one output of the last run out, into `out` or a new array."""
         info = self._info(self.outputs, name, "output")
-        shape = self._native.output_shape(name)
-        if out is None:
-            out = np.empty(shape, numpy_dtype(info.dtype))
-        elif not (out.flags.c_contiguous and out.flags.writeable):
-            raise InvalidArgument(f"output '{name}': the array to fill is not dense and writable")
-        _, dtype, given, raw = host_tensor(out, info)
-        self._native.get_bytes(name, dtype, given, raw)
-        return out
+        return self._take("output", info, self.output_shape(name), out)
 
     def outputs_now(
         self, out: Mapping[str, np.ndarray[Any, Any]] | None = None
@@ -128,7 +113,12 @@ class Session:
         given = out or {}
         for name in given:
             self._info(self.outputs, name, "output")
-        return {t.name: self.get_output(t.name, given.get(t.name)) for t in self.outputs}
+        results = {}
+        for t in self.outputs:
+            bound = self._native.bound_to("output", t.name)
+            take = bound is None or t.name in given
+            results[t.name] = self.get_output(t.name, given.get(t.name)) if take else bound
+        return results
 
     # Shapes and entry points.
 
@@ -148,22 +138,6 @@ class Session:
     def output_shape(self, name: str) -> tuple[int, ...]:
         """The shape that the last run gave an output."""
         return tuple(self._native.output_shape(name))
-
-    # The session's own memory.
-
-    def input(self, name: str) -> Any:
-        """The session's own memory for an input as a DLPack tensor, without a copy: on a GPU device memory,
-        for example ``torch.from_dlpack(session.input("x")).copy_(batch)``.
-
-        It has the entry point's whole shape, padding included, and stays valid as long as it is referred
-        to. On a GPU make the session with transfers=False: otherwise a run uploads what set_input was
-        given. Writing there is ordered before a run only on the session's `stream`.
-        """
-        return self._native.input_view(name)
-
-    def output(self, name: str) -> Any:
-        """The session's own memory for an output; see :meth:`input`. The next run overwrites it."""
-        return self._native.output_view(name)
 
     # Measuring.
 
@@ -189,6 +163,8 @@ class Session:
         return values
 
     def _set(self, values: dict[str, Any]) -> None:
+        metas = {name: values[name] for name in values if name in {t.name for t in self.metas}}
+        values = {name: value for name, value in values.items() if name not in metas}
         arrays = {}
         for name, value in values.items():
             if is_foreign(value):
@@ -196,8 +172,10 @@ class Session:
             else:
                 arrays[name] = np.asarray(value) if not hasattr(value, "shape") else value
         self._serve({name: list(array.shape) for name, array in arrays.items()})
-        for name in values:
-            self.set_input(name, values[name])
+        for name, value in values.items():
+            self.set_input(name, value)
+        for name, value in metas.items():
+            self.set_meta(name, value)
 
     def _serve(self, shapes: dict[str, list[int]]) -> None:
         """Selects another entry point only where the selected one does not take the shapes."""
@@ -205,11 +183,3 @@ class Session:
         same = all(n in known and list(self.input_shape(n)) == s for n, s in shapes.items())
         if not same:
             self._native.select_shapes(list(shapes.items()))
-
-    @staticmethod
-    def _info(tensors: list[_native.TensorInfo], name: str, what: str) -> _native.TensorInfo:
-        for tensor in tensors:
-            if tensor.name == name:
-                return tensor
-        known = ", ".join(f"'{t.name}'" for t in tensors) or "none"
-        raise InvalidArgument(f"no {what} is named '{name}'; the program has {known}")

@@ -30,7 +30,8 @@ nb::str ToText(std::string_view text) {
 
 void BindTensorInfo(nb::module_& m) {
   nb::class_<TensorInfo>(m, "TensorInfo",
-                         "Name, element type and shape of one input or output: dense, row-major.")
+                         "Name, element type and shape of an input, output, meta or state: dense, "
+                         "row-major.")
       .def_prop_ro("name", [](const TensorInfo& t) { return ToText(t.name); })
       .def_prop_ro(
           "dtype", [](const TensorInfo& t) { return std::string(DTypeName(t.dtype)); },
@@ -63,6 +64,8 @@ void BindEntry(nb::module_& m) {
       .def_prop_ro("name", [](const EntryInfo& e) { return ToText(e.name); })
       .def_ro("inputs", &EntryInfo::inputs)
       .def_ro("outputs", &EntryInfo::outputs)
+      .def_ro("metas", &EntryInfo::metas,
+              "Small inputs that are rewritten before a run (positions, lengths, page tables).")
       .def_ro("first_step", &EntryInfo::first_step, "Its first step among the program's.")
       .def_ro("step_count", &EntryInfo::step_count)
       .def("__repr__",
@@ -97,6 +100,8 @@ void BindProgram(nb::module_& m) {
           })
       .def_prop_ro("target", [](const LoadedProgram& p) { return p.program->target(); })
       .def_prop_ro("entries", [](const LoadedProgram& p) { return p.program->entries(); })
+      .def_prop_ro("states", [](const LoadedProgram& p) { return p.program->states(); })
+      .def_prop_ro("state_bytes", [](const LoadedProgram& p) { return p.program->state_bytes(); })
       .def_prop_ro("arena_bytes", [](const LoadedProgram& p) { return p.program->arena_bytes(); })
       .def_prop_ro("weights_bytes",
                    [](const LoadedProgram& p) { return p.program->weights_bytes(); })

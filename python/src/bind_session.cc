@@ -17,9 +17,6 @@
 namespace aicf::python {
 namespace {
 
-using Bytes = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using ConstBytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 std::unique_ptr<LiveSession> Create(const LoadedProgram& program, const std::string& device,
                                     int threads, bool cuda_graph, bool transfers,
                                     const std::string& sync, uintptr_t stream) {
@@ -46,55 +43,11 @@ void Select(LiveSession& live, const std::vector<std::pair<std::string, Shape>>&
   Unlocked([&] { return live.session().SelectShapes(given); });
 }
 
-void SetBytes(LiveSession& live, const std::string& name, const std::string& dtype,
-              const Shape& shape, const ConstBytes& data) {
-  const ConstTensor tensor{Take(ToDType(dtype)), Take(ToDims(shape)), data.data(), data.size()};
-  Unlocked([&] { return live.session().SetInput(name, tensor); });
-}
-
-void GetBytes(LiveSession& live, const std::string& name, const std::string& dtype,
-              const Shape& shape, const Bytes& data) {
-  const MutableTensor tensor{Take(ToDType(dtype)), Take(ToDims(shape)), data.data(), data.size()};
-  Unlocked([&] { return live.session().GetOutput(name, tensor); });
-}
-
-/// A tensor of another library, in host memory.
-void SetForeign(LiveSession& live, const std::string& name, const nb::ndarray<nb::ro>& array) {
-  const auto examined = Examine(array);
-  if (!examined.ok()) Raise(examined.status().WithContext(StrCat("input '", name, "'")));
-  if (!examined->on_host) {
-    Raise(Error(Code::kInvalidArgument, "input '", name,
-                "': the tensor is in device memory, which set_input does not read"));
-  }
-  const ConstTensor tensor{examined->dtype, examined->shape, examined->data, examined->bytes};
-  Unlocked([&] { return live.session().SetInput(name, tensor); });
-}
-
-const TensorInfo& InfoOf(const std::vector<TensorInfo>& tensors, const std::string& name) {
-  for (const TensorInfo& t : tensors) {
-    if (t.name == name) return t;
-  }
-  nb::raise("unreachable: the session knows '%s'", name.c_str());
-}
-
-/// The session's own memory for a tensor, under DLPack. `self` stays alive with it.
-nb::ndarray<nb::array_api> View(nb::handle self, bool input, const std::string& name) {
-  auto& live = nb::cast<LiveSession&>(self);
-  Session& session = live.session();
-  void* const data = Take(input ? session.InputPointer(name) : session.OutputPointer(name));
-  const TensorInfo& info = InfoOf(input ? live.entry().inputs : live.entry().outputs, name);
-  size_t shape[kMaxRank];
-  std::copy(info.shape.begin(), info.shape.end(), shape);
-  const nb::dlpack::device device = live.device();
-  return nb::ndarray<nb::array_api>(data, static_cast<size_t>(info.shape.rank()), shape, self,
-                                    nullptr, ToDlpack(info.dtype), device.device_type,
-                                    device.device_id);
-}
-
 std::map<std::string, uint64_t> MemoryOf(const LiveSession& live) {
   const MemoryReport m = const_cast<LiveSession&>(live).session().memory();
   return {{"arena_bytes", m.arena_bytes},
           {"weights_bytes", m.weights_bytes},
+          {"state_bytes", m.state_bytes},
           {"staging_bytes", m.staging_bytes},
           {"total_device_bytes", m.total_device_bytes}};
 }
@@ -110,8 +63,8 @@ std::vector<std::pair<uint32_t, double>> Profile(LiveSession& live, int iteratio
 }  // namespace
 
 void BindSession(nb::module_& m) {
-  nb::class_<LiveSession>(m, "NativeSession")
-      .def("select_shapes", &Select)
+  nb::class_<LiveSession> session(m, "NativeSession");
+  session.def("select_shapes", &Select)
       .def("select_entry",
            [](LiveSession& live, const std::string& name) {
              Unlocked([&] { return live.session().SelectEntry(name); });
@@ -125,13 +78,6 @@ void BindSession(nb::module_& m) {
            [](LiveSession& live, const std::string& name) {
              return ToShape(Unlocked([&] { return live.session().OutputShape(name); }));
            })
-      .def("set_bytes", &SetBytes)
-      .def("set_foreign", &SetForeign)
-      .def("get_bytes", &GetBytes)
-      .def("input_view", [](nb::handle_t<LiveSession> self,
-                            const std::string& name) { return View(self, true, name); })
-      .def("output_view", [](nb::handle_t<LiveSession> self,
-                             const std::string& name) { return View(self, false, name); })
       .def("run", [](LiveSession& live) { Unlocked([&] { return live.session().Run(); }); })
       .def("wait", [](LiveSession& live) { Unlocked([&] { return live.session().Wait(); }); })
       .def("profile", &Profile)
@@ -144,6 +90,7 @@ void BindSession(nb::module_& m) {
       .def_prop_ro("on_cuda", [](LiveSession& live) {
         return live.device().device_type == nb::device::cuda::value;
       });
+  BindStates(m, session);
   m.def("create_session", &Create, nb::arg("program"), nb::arg("device"), nb::arg("threads"),
         nb::arg("cuda_graph"), nb::arg("transfers"), nb::arg("sync"), nb::arg("stream"));
 }

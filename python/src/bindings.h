@@ -3,10 +3,14 @@
 
 #include <nanobind/nanobind.h>
 
+#include "python/src/session.h"
+
 namespace aicf::python {
 
 void BindProgram(nanobind::module_& m);
 void BindCompile(nanobind::module_& m);
 void BindSession(nanobind::module_& m);
+/// States, metas and memory of the caller, as part of the class that BindSession makes.
+void BindStates(nanobind::module_& m, nanobind::class_<LiveSession>& session);
 
 }  // namespace aicf::python

@@ -42,6 +42,14 @@ Status SetShapes(const CompileRequest& request, CompileOptions* options) {
   return EntryPointsOf(*options).status();
 }
 
+void SetStates(const CompileRequest& request, CompileOptions* options) {
+  for (const auto& [past, present] : request.states.value_or(NamePairs())) {
+    options->states.push_back({past, present});
+  }
+  if (request.auto_states) options->auto_states = *request.auto_states;
+  if (request.metas) options->metas = *request.metas;
+}
+
 Status SetDecisions(const CompileRequest& request, CompileOptions* options) {
   for (const std::string& clause : request.policy) {
     AICF_ASSIGN_OR_RETURN(const Policy policy, Policy::ParseClause(clause));
@@ -64,6 +72,7 @@ Status Apply(const CompileRequest& request, CompileOptions* options) {
   if (request.strip) options->strip = *request.strip;
   if (request.images) options->images = *request.images;
   AICF_RETURN_IF_ERROR(SetShapes(request, options));
+  SetStates(request, options);
   return SetDecisions(request, options);
 }
 
@@ -118,10 +127,11 @@ Result<LoadedProgram> CompileBytes(std::span<const std::byte> model,
 }
 
 Result<LoadedProgram> CompileProgram(const LoadedProgram& program, const CompileRequest& request) {
-  if (request.shapes || request.buckets || !request.bind.empty()) {
+  const bool states = request.states || request.auto_states || request.metas;
+  if (request.shapes || request.buckets || !request.bind.empty() || states) {
     return Error(Code::kInvalidArgument,
-                 "shapes, buckets and bind are about the model; a program starts from its lowered "
-                 "form, which has fixed them");
+                 "shapes, buckets, bind, states and metas are about the model; a program starts "
+                 "from its lowered form, which has fixed them");
   }
   AICF_ASSIGN_OR_RETURN(const auto stored, program.Stored());
   AICF_ASSIGN_OR_RETURN(CompileOptions options, OptionsOf(*stored));

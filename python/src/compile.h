@@ -15,12 +15,17 @@ namespace aicf::python {
 
 using NamedShapes = std::map<std::string, Shape>;
 
+using NamePairs = std::vector<std::pair<std::string, std::string>>;
+
 /// What was asked for; unset members mean the default, or for a program its own options.
 struct CompileRequest {
   std::optional<std::string> target, math, kernel_cache;
   std::optional<NamedShapes> shapes;
   std::optional<std::vector<std::pair<std::string, NamedShapes>>> buckets;
   std::map<std::string, ir::Tensor, std::less<>> bind;
+  std::optional<NamePairs> states;  ///< an input, and the output that is its next value
+  std::optional<bool> auto_states;
+  std::optional<std::vector<std::string>> metas;
   std::vector<std::string> policy, edits, disable_passes, disable_fusion;
   std::optional<std::string> decisions;
   std::optional<bool> policy_strict, deterministic, strip, images;

@@ -3,8 +3,10 @@
 
 #include <nanobind/ndarray.h>
 
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include "aicf/aicf.h"
 #include "base/status.h"
@@ -18,14 +20,32 @@ class LiveSession {
   static Result<std::unique_ptr<LiveSession>> Create(std::shared_ptr<const Program> program,
                                                      const SessionOptions& options);
 
+  /// A session with a copy of the states, and no memory of the caller. Errors: those of
+  /// Session::Fork.
+  Result<std::unique_ptr<LiveSession>> Fork();
+
   Session& session() { return *session_; }
   const Program& program() const { return *program_; }
   const EntryInfo& entry() const { return program_->entries()[session_->selected_entry()]; }
   /// The session's device as DLPack names it.
   nanobind::dlpack::device device() const;
 
+  /// The Python object whose memory is bound for a tensor, which keeps it alive; None for none.
+  /// Inputs and outputs are those of the selected entry point. REQUIRES: the interpreter's lock.
+  nanobind::object BoundTo(Binding::Kind kind, const std::string& name) const;
+  /// None ends it.
+  void KeepBound(Binding::Kind kind, const std::string& name, nanobind::object given);
+
+  /// Waits for all work that was enqueued on the device's default stream so far, where other
+  /// libraries prepare tensors unless told otherwise. Nothing on the CPU. Errors: kDevice.
+  Status AwaitDefaultStream() const;
+
  private:
+  using BoundKey = std::tuple<Binding::Kind, size_t, std::string>;
+  BoundKey KeyOf(Binding::Kind kind, const std::string& name) const;
+
   std::shared_ptr<const Program> program_;
+  std::map<BoundKey, nanobind::object> bound_;  ///< outlives session_, which uses the memory
   std::unique_ptr<Session> session_;
   int ordinal_ = -1;  ///< of the GPU; -1: the CPU
 };
@@ -37,6 +57,8 @@ struct ForeignTensor {
   const void* data = nullptr;
   uint64_t bytes = 0;
   bool on_host = true;
+  nanobind::dlpack::device device{};
+  nanobind::ndarray<nanobind::ro> owner;  ///< keeps the memory alive
 };
 
 /// Errors: kInvalidArgument for an element type that aicf lacks, too many axes, or elements that

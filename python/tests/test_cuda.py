@@ -10,6 +10,7 @@ import sys
 
 import aicf
 import pytest
+from test_states import BUCKETS, running_total_model
 
 FAKE = pathlib.Path(os.environ.get("AICF_FAKE_CUDA", ""))
 
@@ -23,6 +24,7 @@ fake = ctypes.CDLL("libcuda.so.1")
 fake.aicf_fake_problem.restype = ctypes.c_char_p
 assert fake.aicf_fake_add(sys.argv[1].encode()) == 0
 program = aicf.load(sys.argv[1])
+# What test_*.py of the linear model use.
 x = np.arange(6, dtype=np.float32).reshape(2, 3) - 2
 expected = np.maximum(x @ np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4), 0)
 
@@ -54,6 +56,26 @@ def artifact(linear_model, tmp_path_factory):
     except aicf.AicfError as error:
         pytest.skip(f"no device code: {error}")
     file = tmp_path_factory.mktemp("cuda") / "linear.aicf"
+    program.save(file)
+    return file
+
+
+@pytest.fixture(scope="module")
+def total_artifact(tmp_path_factory):
+    if not (FAKE / "libcuda.so.1").exists():
+        pytest.skip("AICF_FAKE_CUDA names no folder with the fake driver")
+    try:
+        program = aicf.compile(
+            running_total_model(),
+            buckets=BUCKETS,
+            states={"total": "total_next"},
+            metas=["scale"],
+            target="cuda:sm_90a",
+            kernel_cache="none",
+        )
+    except aicf.AicfError as error:
+        pytest.skip(f"no device code: {error}")
+    file = tmp_path_factory.mktemp("cuda") / "total.aicf"
     program.save(file)
     return file
 
@@ -91,6 +113,13 @@ def test_device_memory_is_exported_without_copies(artifact):
 session = program.session("cuda:0", transfers=False)
 view = session.input("x")
 assert view.__dlpack_device__() == (2, 0)
+for stream in (None, 1, 2, -1, 77):
+    assert view.__dlpack__(stream=stream)
+try:
+    view.__dlpack__(stream=0)
+    raise SystemExit("stream 0 is ambiguous")
+except ValueError:
+    pass
 as_host(view, (2, 3))[:] = x
 session.enqueue()
 session.wait()
@@ -109,5 +138,59 @@ try:
     raise SystemExit("a device tensor was read as host memory")
 except aicf.InvalidArgument as error:
     assert "device memory" in str(error), error
+""",
+    )
+
+
+def test_device_tensors_are_bound_without_copies(artifact):
+    """The other library is a second session, whose tensors are in device memory."""
+    run(
+        artifact,
+        """
+owner = program.session("cuda:0", transfers=False)
+session = program.session("cuda:0", transfers=False, sync="event")
+asked = []
+
+class Producer:
+    "Notes what the session asks of the tensor's library."
+    def __init__(self, tensor): self.tensor = tensor
+    def __dlpack_device__(self): return self.tensor.__dlpack_device__()
+    def __dlpack__(self, *, stream=None, max_version=None):
+        asked.append(stream)
+        return self.tensor.__dlpack__(stream=stream, max_version=max_version)
+
+session.bind(inputs={"x": Producer(owner.input("x"))}, outputs={"y": owner.output("y")})
+assert asked == [1], asked
+as_host(owner.input("x"), (2, 3))[:] = x
+assert session.run()["y"].shape == (2, 4)
+np.testing.assert_allclose(as_host(owner.output("y"), (2, 4)), expected, rtol=1e-5)
+assert address(session.output("y")) == address(owner.output("y"))
+for wrong, sentence in [(x, "got a numpy array"), (Producer(owner.output("y")), "expected f32 2x3")]:
+    try:
+        session.bind(inputs={"x": wrong})
+        raise SystemExit(sentence)
+    except aicf.InvalidArgument as error:
+        assert sentence in str(error), error
+session.bind(inputs={"x": None}, outputs={"y": None})
+assert address(session.output("y")) != address(owner.output("y"))
+""",
+    )
+
+
+def test_states_live_on_the_device(total_artifact):
+    run(
+        total_artifact,
+        """
+session = program.session()
+rows = lambda count, value: np.full((count, 4), value, np.float32)
+session.run(x=rows(1, 2), scale=rows(1, 3))
+np.testing.assert_array_equal(as_host(session.state("total"), (1, 4)), rows(1, 2))
+fork = session.fork()
+fork.run(x=rows(3, 1), scale=rows(1, 1))
+np.testing.assert_array_equal(fork.export_state("total"), rows(1, 5))
+np.testing.assert_array_equal(session.export_state("total"), rows(1, 2))
+fork.bind(states={"total": session.state("total")})
+fork.run(x=rows(1, 1), scale=rows(1, 1))
+np.testing.assert_array_equal(session.export_state("total"), rows(1, 3))
 """,
     )

@@ -11,11 +11,13 @@ def test_stubs_are_installed():
     folder = pathlib.Path(aicf.__file__).parent
     assert (folder / "py.typed").exists()
     stub = (folder / "_native.pyi").read_text()
-    for name in ("class TensorInfo", "class NativeSession", "def compile_file", "nbytes"):
+    for name in ("class TensorInfo", "class NativeSession", "def compile_file", "nbytes", "def states"):
         assert name in stub
 
 
 def test_everything_public_has_a_docstring():
+    properties = [p for p in vars(aicf.session.SessionTensors).values() if isinstance(p, property)]
+    assert len(properties) == 4 and all(inspect.getdoc(p) for p in properties)
     for name in aicf.__all__:
         value = getattr(aicf, name)
         if name.startswith("_"):
