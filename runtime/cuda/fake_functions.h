@@ -26,6 +26,20 @@ inline FakeFunction ReferenceFunction(const schema::Step& step, int* runs = null
   return function;
 }
 
+/// What the device function behind abi::kGuardSymbol does.
+inline FakeFunction GuardFunction() {
+  FakeFunction guard;
+  guard.parameters = 3;
+  guard.last_bytes = 4;
+  guard.run = [](void** parameters) {
+    const auto handle = *static_cast<const CUgraphConditionalHandle*>(parameters[0]);
+    const auto* value = *static_cast<const unsigned char* const*>(parameters[1]);
+    const bool expected = *static_cast<const uint32_t*>(parameters[2]) != 0;
+    Machine()->conditions[handle] = (*value != 0) == expected ? 1 : 0;
+  };
+  return guard;
+}
+
 /// Every step's function, by its symbol.
 inline void AddReferenceFunctions(FakeMachine& machine, const schema::Program& program,
                                   int* runs = nullptr) {

@@ -12,26 +12,12 @@
 namespace aicf::cuda {
 namespace {
 
-// What the device function behind abi::kGuardSymbol does.
-testing::FakeFunction GuardFunction() {
-  testing::FakeFunction guard;
-  guard.parameters = 3;
-  guard.last_bytes = 4;
-  guard.run = [](void** parameters) {
-    const auto handle = *static_cast<const CUgraphConditionalHandle*>(parameters[0]);
-    const auto* value = *static_cast<const unsigned char* const*>(parameters[1]);
-    const bool expected = *static_cast<const uint32_t*>(parameters[2]) != 0;
-    testing::Machine()->conditions[handle] = (*value != 0) == expected ? 1 : 0;
-  };
-  return guard;
-}
-
 class GuardsTest : public ::testing::Test {
  protected:
   GuardsTest() : driver_(testing::FakeApi()) {
     testing::Machine() = &machine_;
     program_ = aicf::testing::MakeProgram(aicf::testing::LoopContents(/*on_device=*/true));
-    machine_.functions[abi::kGuardSymbol] = GuardFunction();
+    machine_.functions[abi::kGuardSymbol] = testing::GuardFunction();
     if (program_ == nullptr) return;
     testing::AddReferenceFunctions(machine_, program_->artifact().program(), &kernels_);
   }
