@@ -62,7 +62,7 @@ T Draw(Random& random, DType dtype) {
   return static_cast<T>(DTypeBytes(dtype) == 1 ? random.Next() : random.Next() % 10);
 }
 
-InputSource MakeUp(const tensor_offo& info, uint64_t seed) {
+InputSource MakeUp(const TensorInfo& info, uint64_t seed) {
   InputSource source{info, std::vector<std::byte>(info.bytes), std::string(OriginOf(info.dtype))};
   Random random(seed);
   VisitStorage(info.dtype, [&](auto sample) {
@@ -75,7 +75,7 @@ InputSource MakeUp(const tensor_offo& info, uint64_t seed) {
 }
 
 /// Integers below 8 bits travel in bytes, which could hold more.
-Status CheckRange(const tensor_offo& info, const NpyArray& array, const std::string& path) {
+Status CheckRange(const TensorInfo& info, const NpyArray& array, const std::string& path) {
   if (!IsStorageOnly(info.dtype) || IsFloat(info.dtype)) return OkStatus();
   const auto [low, high] = RangeOf(info.dtype);
   const bool is_signed = low < 0;
@@ -88,7 +88,7 @@ Status CheckRange(const tensor_offo& info, const NpyArray& array, const std::str
   return OkStatus();
 }
 
-Result<InputSource> CheckInput(const tensor_offo& info, const std::string& path, NpyArray array) {
+Result<InputSource> CheckInput(const TensorInfo& info, const std::string& path, NpyArray array) {
   if (array.dtype != NpyDType(info.dtype) || !(array.shape == info.shape)) {
     return Error(Code::kInvalidArgument, "input '", info.name, "': expected ",
                  DTypeName(info.dtype), " ", ToString(info.shape), ", ", path, " holds ",
@@ -98,12 +98,12 @@ Result<InputSource> CheckInput(const tensor_offo& info, const std::string& path,
   return InputSource{info, std::move(array.data), path};
 }
 
-InputSource Zero(const tensor_offo& info) {
+InputSource Zero(const TensorInfo& info) {
   return {info, std::vector<std::byte>(info.bytes), "zero"};
 }
 
 /// The tensor at the shape chosen for it.
-tensor_offo At(tensor_offo info, const Dims& shape) {
+TensorInfo At(TensorInfo info, const Dims& shape) {
   info.shape = shape;
   info.bytes = static_cast<uint64_t>(ElementCount(shape).value_or(0) * DTypeBytes(info.dtype));
   return info;
@@ -113,21 +113,20 @@ bool OneShapeOnly(const Program& program) {
   const EntryInfo& first = program.entries()[0];
   return program.entries().size() == 1 &&
          std::ranges::all_of(first.inputs,
-                             [](const tensor_offo& t) { return t.min_shape == t.shape; });
+                             [](const TensorInfo& t) { return t.min_shape == t.shape; });
 }
 
 Result<EntryChoice> WholeShapes(const Program& program, size_t entry) {
   EntryChoice choice{entry, {}, {}};
-  for (const tensor_offo& t : program.entries()[entry].inputs) choice.inputs.push_back(t.shape);
-  for (const tensor_offo& t : program.entries()[entry].outputs) choice.outputs.push_back(t.shape);
+  for (const TensorInfo& t : program.entries()[entry].inputs) choice.inputs.push_back(t.shape);
+  for (const TensorInfo& t : program.entries()[entry].outputs) choice.outputs.push_back(t.shape);
   return choice;
 }
 
 using Arrays = std::map<std::string, NpyArray, std::less<>>;
 
 bool IsInput(const Program& program, std::string_view name) {
-  return std::ranges::any_of(program.inputs(),
-                             [&](const tensor_offo& t) { return t.name == name; });
+  return std::ranges::any_of(program.inputs(), [&](const TensorInfo& t) { return t.name == name; });
 }
 
 Result<EntryChoice> ChooseEntry(const Program& program, const std::string& name,
@@ -151,7 +150,7 @@ Result<EntryChoice> ChooseEntry(const Program& program, const std::string& name,
 }
 
 /// Whether a replay can give the output this shape.
-bool MayHaveShape(const tensor_offo& info, Dims shape) {
+bool MayHaveShape(const TensorInfo& info, Dims shape) {
   const int axis = info.dynamic_axis;
   if (axis >= 0 && shape.rank() == info.shape.rank() && shape[axis] <= info.shape[axis]) {
     shape[axis] = info.shape[axis];
@@ -159,10 +158,10 @@ bool MayHaveShape(const tensor_offo& info, Dims shape) {
   return shape == info.shape;
 }
 
-std::vector<std::string> NamesOf(const std::vector<tensor_offo>& tensors) {
+std::vector<std::string> NamesOf(const std::vector<TensorInfo>& tensors) {
   std::vector<std::string> names;
   names.reserve(tensors.size());
-  for (const tensor_offo& t : tensors) names.push_back(t.name);
+  for (const TensorInfo& t : tensors) names.push_back(t.name);
   return names;
 }
 
@@ -171,7 +170,7 @@ std::vector<std::string> NamesOf(const std::vector<tensor_offo>& tensors) {
 Result<Selection> GatherInputs(const Program& program, const std::string& entry,
                                const std::vector<std::string>& load_inputs) {
   std::vector<std::string> known = NamesOf(program.inputs());
-  for (const tensor_offo& meta : program.entries()[0].metas) known.push_back(meta.name);
+  for (const TensorInfo& meta : program.entries()[0].metas) known.push_back(meta.name);
   AICF_ASSIGN_OR_RETURN(const auto files, ParseNamedFiles("--load-inputs", load_inputs, known));
   Arrays arrays;
   for (const auto& [name, path] : files) {
@@ -182,7 +181,7 @@ Result<Selection> GatherInputs(const Program& program, const std::string& entry,
   AICF_ASSIGN_OR_RETURN(selection.choice, ChooseEntry(program, entry, arrays));
   const EntryInfo& info = program.entries()[selection.choice.entry];
   for (size_t i = 0; i < info.inputs.size(); ++i) {
-    const tensor_offo tensor = At(info.inputs[i], selection.choice.inputs[i]);
+    const TensorInfo tensor = At(info.inputs[i], selection.choice.inputs[i]);
     const auto array = arrays.find(tensor.name);
     if (array == arrays.end()) {
       selection.inputs.push_back(MakeUp(tensor, i));
@@ -195,7 +194,7 @@ Result<Selection> GatherInputs(const Program& program, const std::string& entry,
   for (size_t o = 0; o < info.outputs.size(); ++o) {
     selection.outputs.push_back(At(info.outputs[o], selection.choice.outputs[o]));
   }
-  for (const tensor_offo& meta : info.metas) {
+  for (const TensorInfo& meta : info.metas) {
     const auto array = arrays.find(meta.name);
     selection.metas.push_back(Zero(meta));
     if (array == arrays.end()) continue;
@@ -209,7 +208,7 @@ Status GatherStates(const Program& program, const std::vector<std::string>& load
                     bool make_up, Selection* selection) {
   AICF_ASSIGN_OR_RETURN(const auto files,
                         ParseNamedFiles("--load-state", load_states, NamesOf(program.states())));
-  for (const tensor_offo& state : program.states()) {
+  for (const TensorInfo& state : program.states()) {
     const auto file = files.find(state.name);
     const bool random = make_up && IsFloat(state.dtype);
     selection->states.push_back(random ? MakeUp(state, selection->states.size() + 1000)
@@ -243,19 +242,19 @@ Status Select(Session& session, const Program& program, const Selection& selecti
   std::vector<InputShape> shapes;
   bool padded = false;
   for (size_t i = 0; i < selection.inputs.size(); ++i) {
-    const tensor_offo& info = selection.inputs[i].info;
+    const TensorInfo& info = selection.inputs[i].info;
     shapes.push_back({info.name, info.shape});
     padded = padded || info.shape != program.entries()[selection.choice.entry].inputs[i].shape;
   }
   return padded ? session.SelectShapes(shapes) : OkStatus();
 }
 
-Result<std::vector<Reference>> LoadReferences(const std::vector<tensor_offo>& outputs,
+Result<std::vector<Reference>> LoadReferences(const std::vector<TensorInfo>& outputs,
                                               const std::vector<std::string>& load_ref_outputs) {
   AICF_ASSIGN_OR_RETURN(const auto files,
                         ParseNamedFiles("--load-ref-outputs", load_ref_outputs, NamesOf(outputs)));
   std::vector<Reference> references;
-  for (const tensor_offo& info : outputs) {
+  for (const TensorInfo& info : outputs) {
     const auto file = files.find(info.name);
     if (file == files.end()) continue;
     AICF_ASSIGN_OR_RETURN(NpyArray array, ReadNpy(file->second));
