@@ -99,8 +99,8 @@ TEST_P(Coverage, NoFamilyIsMissing) {
   for (const auto& a : artifacts_) {
     for (const Step& s : a->program().steps) found.insert(s.problem.family);
   }
-  for (int f = 0; f < abi::kFamilyCount; ++f) {
-    const auto family = static_cast<abi::Family>(f);
+  ASSERT_GE(CommittedFamilies().size(), kFamiliesOfTheFirstSet);
+  for (const abi::Family family : CommittedFamilies()) {
     EXPECT_TRUE(found.contains(family)) << "no " << abi::FamilyName(family) << " step";
   }
 }

@@ -70,6 +70,20 @@ std::vector<std::string> CommittedArtifacts(const std::string& backend) {
 
 std::string NameOf(const std::string& path) { return fs::path(path).stem().string(); }
 
+std::vector<abi::Family> CommittedFamilies() {
+  int last = -1;
+  for (const std::string& path : CommittedArtifacts()) {
+    const auto artifact = schema::Artifact::Load(path, false);
+    if (!artifact.ok()) continue;  // the tests of loading say so
+    for (const schema::Step& step : (*artifact)->program().steps) {
+      last = std::max(last, static_cast<int>(step.problem.family));
+    }
+  }
+  std::vector<abi::Family> families;
+  for (int f = 0; f <= last; ++f) families.push_back(static_cast<abi::Family>(f));
+  return families;
+}
+
 Result<Committed> Load(const std::string& path) {
   Committed out;
   AICF_ASSIGN_OR_RETURN(out.artifact, schema::Artifact::Load(path, true));

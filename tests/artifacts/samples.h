@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "aicf/aicf.h"
+#include "kernels/abi/problem.h"
 #include "schema/artifact.h"
 #include "schema/golden.h"
 
@@ -27,6 +28,12 @@ struct Committed {
 
 /// Errors: those of loading and verifying; kBadArtifact without samples.
 Result<Committed> Load(const std::string& path);
+
+/// The families that the set is complete for: all up to the last one that it has a step of. Families
+/// are only ever appended, so one after these is newer than the set, which is remade for a release.
+std::vector<abi::Family> CommittedFamilies();
+/// What the set has had from its beginning.
+inline constexpr size_t kFamiliesOfTheFirstSet = 17;
 
 /// Bytes of every output of every sample, in their order.
 using Outputs = std::vector<std::vector<std::byte>>;

@@ -40,14 +40,10 @@ abi::Candidate CandidateOf(const abi::Problem& p, abi::Parameters parameters, do
 }
 
 /// The candidates of a host's kernel: see abi::ChoiceRow::candidates. Every host of a family's
-/// CudaHosts has a specialisation, in the family's choose.cc or in a file NAME_choice.cc beside it.
+/// CudaHosts has a specialisation, in the family's choose.cc or in a file NAME_choice.cc beside it,
+/// unless it says with kFlopsShare that it is an ordinary one of map_choice.h.
 template <class Host>
 std::vector<abi::Candidate> CandidatesFor(const abi::Problem& problem,
                                           const abi::DeviceSpec& device);
-
-template <class... Hosts>
-std::array<abi::ChoiceRow, sizeof...(Hosts)> ChoiceRowsOf(HostList<Hosts...>) {
-  return {abi::ChoiceRow{Hosts::kKey, &CandidatesFor<Hosts>}...};
-}
 
 }  // namespace aicf::cuda

@@ -30,10 +30,10 @@ std::vector<abi::Candidate> PointCandidates(const abi::Problem& p, double cost_u
   return {CandidateOf<Host>(p, {{"threads", kMapThreads}, {"blocks", blocks}}, cost_us)};
 }
 
-/// The same for a kernel whose one cost is MapUs with this share.
-template <class Host, double kFlopsShare>
+/// The same for a kernel whose cost is MapUs with the host's own share.
+template <class Host>
 std::vector<abi::Candidate> PointChoice(const abi::Problem& p, const abi::DeviceSpec& d) {
-  return PointCandidates<Host>(p, MapUs(p, d, kFlopsShare));
+  return PointCandidates<Host>(p, MapUs(p, d, Host::kFlopsShare));
 }
 
 /// `vector` results per thread, of which the kernel takes `taken` in one piece. What is left
@@ -46,6 +46,20 @@ std::vector<abi::Candidate> VectorCandidates(const abi::Problem& p, int64_t vect
   return {CandidateOf<Host>(
       p, {{"vector", vector}, {"threads", kMapThreads}, {"blocks", std::min(blocks, room)}},
       cost_us)};
+}
+
+template <class Host>
+abi::ChoiceRow ChoiceRowOf() {
+  if constexpr (requires { Host::kFlopsShare; }) {
+    return {Host::kKey, &PointChoice<Host>};
+  } else {
+    return {Host::kKey, &CandidatesFor<Host>};
+  }
+}
+
+template <class... Hosts>
+std::array<abi::ChoiceRow, sizeof...(Hosts)> ChoiceRowsOf(HostList<Hosts...>) {
+  return {ChoiceRowOf<Hosts>()...};
 }
 
 }  // namespace aicf::cuda

@@ -8,6 +8,7 @@ namespace aicf::cuda {
 struct RoiBinsHost : PointHostBase {
   static constexpr std::string_view kKey = "cuda.roi.bins";
   static constexpr std::string_view kSource = "roi/bins.cuh";
+  static constexpr double kFlopsShare = 0.02;
 };
 
 /// In order of preference: ties of predicted cost go to the earlier one.
