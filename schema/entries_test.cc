@@ -110,6 +110,13 @@ TEST(Paddings, FaultsAreRefused) {
          padding(p).outputs[1] = {0, 0, 1};
        },
        "each axis once"},
+      {"outputs not ascending",
+       [&](Program& p) { std::swap(padding(p).outputs[0], padding(p).outputs[1]); }, "ascending"},
+      {"an output's axis in two paddings",
+       [&](Program& p) {
+         p.entry_points[0].paddings.push_back({3, {{0, 1}}, {{0, 0, 1}}});
+       },
+       "each axis once"},
       {"no factor", [&](Program& p) { padding(p).outputs[0].factor = 0; }, "loses 0 for each"},
       {"more than there is", [&](Program& p) { padding(p).outputs[1].factor = 5; },
        "12 positions loses 5 for each of 3"},

@@ -75,6 +75,12 @@ TEST(OutputExtents, FaultsAreRefused) {
          p.steps[2].problem = Elementwise(abi::ExprOp::kNeg, DType::kF64);
        },
        "expected one i64"},
+      {"count of two elements",
+       [&](Program& p) {
+         p.buffers[5].shape = {2};
+         p.buffers[5].bytes = 16;
+       },
+       "a count of 16 bytes"},
       {"an output behind the counts",
        [&](Program& p) {
          extents(p)[0].count = 1;

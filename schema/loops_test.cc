@@ -146,6 +146,11 @@ TEST(Loops, FaultyConditionsAreRefused) {
          LoopsIn(p)[0] = {0, 6, kGoing};
        },
        "too early"},
+      {"never written in a loop that ends the program",
+       [](Program& p) {
+         LoopsIn(p)[0] = {6, 1, kGoing};
+       },
+       "no step of it writes its condition"},
       {"never written in the loop", [](Program& p) { LoopsIn(p)[0].step_count = 3; },
        "no step of it writes its condition"},
   };
@@ -165,6 +170,19 @@ TEST(Loops, FaultyStatesAreRefused) {
          p.steps[0].problem.inputs[0].shape = p.steps[0].problem.outputs[0].shape = Dims{2};
        },
        "too early"},
+      {"half a first value, changed before it is read",
+       [](Program& p) {
+         p.steps[0].problem.inputs[0].shape = p.steps[0].problem.outputs[0].shape = Dims{2};
+         p.steps[2].inputs[0] = kX;
+       },
+       "changes buffer 3"},
+      {"changed by a step that reads it in another order",
+       [](Program& p) {
+         p.steps[4] = p.steps[0];
+         p.steps[4].inputs[0] = kSum;
+         p.steps[4].problem.inputs[0] = {DType::kF32, {4}, {-1}, 3};
+       },
+       "which the kernel does not allow"},
       {"a loop's temporary read outside", [](Program& p) { p.steps[6].inputs[0] = kHalf; },
        "may make no trip"},
       {"an output written in the loop alone",

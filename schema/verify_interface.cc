@@ -132,7 +132,7 @@ Status CheckPaddings(const Program& p, const EntryPoint& e) {
     const Padding& padding = e.paddings[i];
     uint64_t extent = 0;
     AICF_RETURN_IF_ERROR(CheckPaddedInputs(p, e, padding, inputs, &extent));
-    if (padding.inputs.empty() || padding.min < 1 || padding.min >= extent) {
+    if (padding.min < 1 || padding.min >= extent) {  // no inputs: the extent is 0
       return Error(Code::kBadArtifact, "padding ", i, " from ", padding.min, " to ", extent,
                    " positions of ", padding.inputs.size(), " inputs");
     }

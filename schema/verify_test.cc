@@ -84,6 +84,8 @@ TEST(VerifyTest, CountsNamesAndRoles) {
        Code::kResource, "arena bytes"},
       {"F22 weights", AddProgram, [](Program& p) { p.weights_bytes = uint64_t{1} << 60; },
        Code::kResource, "weights bytes"},
+      {"F22 state", AddProgram, [](Program& p) { p.state_bytes = uint64_t{1} << 60; },
+       Code::kResource, "state bytes"},
       {"F6 arena larger than used", AddProgram, [](Program& p) { p.arena_bytes += 512; }, kBad,
        "are used"},
       {"F6 arena zero", AddProgram, [](Program& p) { p.arena_bytes = 0; }, kBad, "leave the arena"},

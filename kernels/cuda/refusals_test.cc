@@ -435,7 +435,7 @@ TEST(CudaRefusals, OfTheHopperProduct) {
                  {"operand 1 is fetched in parts of 64, not 32", with({{"tile_n", 32}})},
                  {"3 blocks share no 64 x 64 tile",
                   with({{"tile_n", 64}, {"cluster", 3}, {"cluster_m", 3}, {"blocks", 6}})},
-                 {"3 blocks share no 128 rows", with({{"cluster", 3}, {"blocks", 6}})},
+                 {"15 blocks share no 128 rows", with({{"cluster", 15}, {"blocks", 15}})},
                  {"32 blocks share no 128 rows", with({{"cluster", 32}, {"blocks", 32}})},
                  {"1 blocks share no 512 rows", with({{"tile_m", 512}, {"tile_n", 64}})},
                  {"bytes of shared memory", with({{"stages", 12}})}});
