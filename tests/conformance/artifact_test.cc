@@ -25,7 +25,8 @@ Case WithDenseOutputs(Case c) {
   for (size_t k = 0; k < c.problem.outputs.size(); ++k) {
     abi::View& v = c.problem.outputs[k];
     v = abi::DenseView(v.dtype, v.shape);
-    c.buffers[c.problem.inputs.size() + k].assign(BufferBytes(v), std::byte{0});
+    const auto bytes = static_cast<size_t>(abi::ElementsOf(v) * DTypeBytes(v.dtype));
+    c.buffers[c.problem.inputs.size() + k].assign(bytes, std::byte{0});
   }
   return c;
 }
