@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "schema/testing.h"
+#include "schema/testing_time.h"
 #include "schema/verify_internal.h"
 
 namespace aicf::schema {
@@ -343,22 +344,17 @@ Program LongProgram(int steps) {
   return b.Finish();
 }
 
-TEST(VerifyTest, AThousandStepsTakeLessThanAMillisecond) {
+// 0.9 ms on a server core in the daily build.
+TEST(VerifyTest, AThousandStepsTakeAtMostThreeMilliseconds) {
   const Program p = LongProgram(1000);
   double best = 1e9;
   for (int round = 0; round < 10; ++round) {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = testing::ThreadMilliseconds();
     ASSERT_TRUE(VerifyProgram(p).ok()) << VerifyProgram(p).ToString();
-    const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
-    best = std::min(best, ms.count());
+    best = std::min(best, testing::ThreadMilliseconds() - start);
   }
   std::printf("1000 steps verified in %.3f ms\n", best);
-#if defined(__SANITIZE_ADDRESS__)
-  EXPECT_LT(best, 200);
-#else
-  // Loose, for busy machines and builds without optimisation.
-  EXPECT_LT(best, 10);
-#endif
+  EXPECT_LT(best, 3 * testing::kSlowdown);
 }
 
 TEST(VerifyTest, CostGrowsLinearly) {
