@@ -74,7 +74,8 @@ std::string OnnxSupportMarkdown() {
       "with `--bind`. Control flow\nwhose conditions are known while compiling disappears. If and Loop "
       "also run with conditions and trip counts\nthat a run decides: branches with results of one "
       "shape, carried values that keep theirs, stacked results\nwhere the model has a constant trip "
-      "count, which a condition may cut short.\n");
+      "count, which a condition may cut short. A branch that cannot run with the\nbound shapes is "
+      "refused; with `--impossible-branches=nan` its results are NaN when a run takes it.\n");
   for (const auto& [domain, ops] : ByDomain()) {
     out += StrCat("\n## ", domain.empty() ? "ONNX" : domain, " (", ops.size(), " ops)\n\n", List(ops));
   }

@@ -24,6 +24,7 @@ enum class Stage : uint8_t { kGraph, kLowered, kPlan };
 struct PassContext {
   abi::DeviceSpec device;
   abi::MathMode math = abi::MathMode::kFp32;
+  bool nan_branches = false;                     ///< CompileOptions::nan_branches
   DecisionLog* decisions = nullptr;              ///< never null while a pass runs
   std::set<std::string, std::less<>> no_fusion;  ///< source node names given to --disable-fusion
   std::string entry;                ///< of several entry points, the one that is compiled

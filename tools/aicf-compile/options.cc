@@ -70,7 +70,7 @@ const std::vector<Spelling>& Spellings() {
 
 /// The flags as written.
 struct Raw {
-  std::string math = "fp32", stop_after;
+  std::string math = "fp32", stop_after, impossible_branches;
   std::string decisions;
   std::vector<std::string> shapes, buckets, bind, policy, disable_pass, disable_fusion, dump_after;
   bool drop_edits = false, force = false, verbose = false, no_images = false, list_ops = false;
@@ -112,6 +112,11 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
   line.AddList("--bind", raw.bind,
                "NAME:FILE.npy  an input becomes this constant, and no input of the\n"
                "artifact: what shapes, axes or loop counts follow from; repeats")
+      ->group(group);
+  line.AddValue("--impossible-branches", raw.impossible_branches,
+                "MODE  what becomes of an If's branch that cannot run with these shapes,\n"
+                "where a run decides which one is taken: refuse, or nan for results that\n"
+                "are NaN when it is taken; default refuse")
       ->group(group);
   line.AddValue("--math", raw.math,
                 "MODE  fp32, tf32, fp16 or bf16 for matrix products; default fp32")
@@ -258,6 +263,8 @@ Status CheckFrom(const Raw& raw, const CompileArgs& args) {
   const std::pair<std::string_view, bool> given[] = {{"--shapes", !raw.shapes.empty()},
                                                      {"--bucket", !raw.buckets.empty()},
                                                      {"--bind", !raw.bind.empty()},
+                                                     {"--impossible-branches",
+                                                      !raw.impossible_branches.empty()},
                                                      {"--check", args.check}};
   for (const auto& [flag, present] : given) {
     if (!present) continue;
@@ -321,6 +328,13 @@ Status Convert(const Raw& raw, CompileArgs* args) {
   AICF_RETURN_IF_ERROR(ReadGolden(raw.golden, &options));
   // --check writes nothing, so nothing into the cache of device code either.
   options.images = options.images && !raw.no_images && !args->check;
+  if (!raw.impossible_branches.empty()) {
+    if (raw.impossible_branches != "nan" && raw.impossible_branches != "refuse") {
+      return Error(Code::kInvalidArgument, "--impossible-branches: expected refuse or nan, got '",
+                   raw.impossible_branches, "'");
+    }
+    options.nan_branches = raw.impossible_branches == "nan";
+  }
   const std::optional<abi::MathMode> math = abi::ParseMathMode(raw.math);
   if (!math) {
     return Error(Code::kInvalidArgument, "--math: expected fp32, tf32, fp16 or bf16, got '",

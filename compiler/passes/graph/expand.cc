@@ -87,6 +87,11 @@ Status Expander::If(const ir::Node& node) {
 Status Expander::SelectOrNan(const ir::Node& node, const Ids& possible, bool when,
                              const Status& other) {
   const std::string_view name = when ? "else_branch" : "then_branch";
+  if (!context_.nan_branches) {
+    return Error(Code::kUnsupported, "the ", name, " cannot run with these shapes (", other.message(),
+                 "), and a run decides whether it is taken; bind the condition's inputs with --bind, "
+                 "or let its results be NaN with --impossible-branches=nan");
+  }
   Log(LogLevel::kWarning, StrCat("If node ", Quote(node.name), ": the ", name,
                                  " cannot run with these shapes (", other.message(),
                                  "); where the condition takes it, the results are NaN"));

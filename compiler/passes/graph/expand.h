@@ -4,7 +4,8 @@
 /// the constants among them, are known:
 ///   If     a constant condition leaves one branch; otherwise both are inlined and a Where with the
 ///          condition selects (the lowered pass guard-branches lets a replay skip the other one).
-///          A branch that cannot run with the bound shapes gives NaN, with a warning;
+///          A branch that cannot run with the bound shapes is refused, or gives NaN where that is
+///          asked for (PassContext::nan_branches);
 ///   Loop   unrolled where everything that ends it is known; otherwise its body stands once, between
 ///          aicf.LoopBegin and aicf.LoopEnd (compiler/ir/loop_nodes.h), and runs as often as a run
 ///          decides. Nodes of the body that depend on no carried value come before it. A loop in a

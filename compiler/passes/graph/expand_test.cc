@@ -1,6 +1,8 @@
 // Control flow and sequences, from a model to values.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "compiler/import/testing.h"
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/lower/lower.h"
@@ -44,7 +46,8 @@ struct Outcome {
   int nodes = 0;
 };
 
-Outcome Evaluate(const ModelBuilder& model, const std::vector<ir::Tensor>& feeds) {
+Outcome Evaluate(const ModelBuilder& model, const std::vector<ir::Tensor>& feeds,
+                 bool nan_branches = false) {
   Outcome out;
   auto graph = model.Import();
   out.status = graph.status();
@@ -52,6 +55,7 @@ Outcome Evaluate(const ModelBuilder& model, const std::vector<ir::Tensor>& feeds
   DecisionLog log;
   PassContext context;
   context.decisions = &log;
+  context.nan_branches = nan_branches;
   out.status = InferAndFold(*graph, context);
   if (out.status.ok()) out.status = Verify(*graph);
   if (!out.status.ok()) return out;
@@ -103,6 +107,36 @@ TEST(Expand, AnIfAtRunTimeSelects) {
     ASSERT_TRUE(r.status.ok()) << r.status.ToString();
     EXPECT_EQ(r.outputs, c ? (Rows{{2, 4}}) : (Rows{{-1, -2}}));
   }
+}
+
+// y = c ? x : x as three elements, which two are not.
+ModelBuilder ImpossibleElse() {
+  ModelBuilder model;
+  model.Input("x", {2});
+  model.Input("c", {}, onnx::TensorProto::BOOL);
+  model.Ints("three", {1}, {3});
+  onnx::NodeProto& node = model.Node("If", {"c"}, {"y"}, "choice");
+  AddNode(AddBody(node, "then_branch", {}, {"t"}), "Identity", {"x"}, {"t"});
+  AddNode(AddBody(node, "else_branch", {}, {"e"}), "Reshape", {"x", "three"}, {"e"});
+  model.Output("y");
+  return model;
+}
+
+TEST(Expand, ABranchThatCannotRunIsRefused) {
+  const Outcome refused = Evaluate(ImpossibleElse(), {Floats({2}, {1, 2}), Flag(true)});
+  EXPECT_EQ(refused.status.code(), Code::kUnsupported);
+  for (const char* part : {"choice", "else_branch cannot run", "--bind", "--impossible-branches=nan"}) {
+    EXPECT_NE(refused.status.ToString().find(part), std::string::npos) << refused.status.ToString();
+  }
+}
+
+TEST(Expand, ABranchThatCannotRunGivesNanWhereThatIsAskedFor) {
+  const Outcome yes = Evaluate(ImpossibleElse(), {Floats({2}, {1, 2}), Flag(true)}, true);
+  ASSERT_TRUE(yes.status.ok()) << yes.status.ToString();
+  EXPECT_EQ(yes.outputs, (Rows{{1, 2}}));
+  const Outcome no = Evaluate(ImpossibleElse(), {Floats({2}, {1, 2}), Flag(false)}, true);
+  ASSERT_TRUE(no.status.ok()) << no.status.ToString();
+  for (double v : no.outputs.at(0)) EXPECT_TRUE(std::isnan(v));
 }
 
 TEST(Expand, BranchesOfDifferentShapesAtRunTimeAreRefused) {
