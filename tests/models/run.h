@@ -28,8 +28,33 @@ Result<std::vector<OutputError>> OutputErrors(const ModelCase& c,
                                               std::shared_ptr<const Program> program,
                                               const std::string& device);
 
-/// The error that a reference output itself has (reference_errors.inc); 0 for most.
-double ReferenceError(std::string_view model, std::string_view output);
+/// The same for a CUDA plan in the math mode on the reference kernels, whose products are of
+/// operands rounded to the mode (rounded_steps.h).
+Result<std::vector<OutputError>> RoundedOutputErrors(const ModelCase& c, abi::MathMode math);
+
+/// What is known of a reference output (reference_errors.inc), scaled as OutputError is.
+struct ReferenceRow {
+  std::string_view model, output;
+  double engine = 0;                    ///< its own distance from float64
+  int depth = 0;                        ///< products in a row on the longest way to it
+  double fp32 = 0, tf32 = 0, fp16 = 0;  ///< what rounding products' operands to the mode costs
+};
+/// nullptr where there is none.
+const ReferenceRow* FindReference(std::string_view model, std::string_view output);
+
+/// What an output may be off by: what its reference is, and
+///   fp32          1e-4, and 2e-2 for models that store f16. Where fp32's own roundings cost more
+///   than
+///                 that in float64, one of them decides something (which of two equals is the
+///                 larger one): then it is what they cost and 1e-4;
+///   tf32, fp16    each product rounds its operands to 11 bits; these roundings add up like a
+///   random
+///                 walk over the products in a row, of which 4 times the length is allowed. A model
+///                 that amplifies them misses that in float64 too: then it is twice what they cost
+///                 there (the same roundings meet other sums).
+double OutputTolerance(const ReferenceRow& row, abi::MathMode math, bool stores_half);
+/// Whether only the second half of the rule for tf32 and fp16 explains the output's error.
+bool Amplifies(const ReferenceRow& row, abi::MathMode math);
 
 bool HasGpu();
 bool HasNvrtc();
