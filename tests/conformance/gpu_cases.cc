@@ -92,7 +92,7 @@ std::vector<KernelCase> LayoutCases(Family family) {
   CaseOptions o;
   // Copies choose vectors for the full machine: only large ones have them.
   o.max_elements = family == Family::kCopy ? 100000 : 3000;
-  return CasesOfAllLayouts(family, SmallDevice(), 150, o);
+  return CasesOfAllLayouts(family, SmallDevice(), 600, o);
 }
 
 }  // namespace aicf::conformance

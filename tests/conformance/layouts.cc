@@ -93,14 +93,10 @@ std::vector<Layout> LayoutsOf(const View& v) {
 
 int WidthOf(const KernelInfo& kernel, const Problem& p, const abi::DeviceSpec& device) {
   if (p.family == Family::kCopy) return kernel.key == "cuda.copy.pieces" ? WidestPiece(p) : 1;
-  int width = cuda::OutputVector(kernel.key, p, device.sm_count);
-  if (kernel.key == cuda::kDepthwiseKey) {
-    return std::max(width, cuda::DepthwiseShapeOf(p, device.sm_count).piece);
-  }
-  if (kernel.key == cuda::kGemvKey) {
-    return std::max(width, cuda::GemvShapeOf(p, device.sm_count).piece);
-  }
-  return std::max(width, DomainWidth(kernel, p));
+  // These two choose a width of their own; that of the output says nothing about them.
+  if (kernel.key == cuda::kDepthwiseKey) return cuda::DepthwiseShapeOf(p, device.sm_count).piece;
+  if (kernel.key == cuda::kGemvKey) return cuda::GemvShapeOf(p, device.sm_count).piece;
+  return std::max(cuda::OutputVector(kernel.key, p, device.sm_count), DomainWidth(kernel, p));
 }
 
 std::string OperandName(const Problem& p, size_t operand) {
