@@ -32,8 +32,8 @@ Result<ir::Lowered> LowerVerified(const ir::Graph& graph, const CompileOptions& 
   return lowered;
 }
 
-Result<ir::Lowered> Lower(const ir::Graph& graph, const CompileOptions& options,
-                          PassRunner& runner, PassContext& context) {
+Result<ir::Lowered> Lower(const ir::Graph& graph, const CompileOptions& options, PassRunner& runner,
+                          PassContext& context) {
   AICF_ASSIGN_OR_RETURN(ir::Lowered lowered, LowerVerified(graph, options, context));
   AICF_RETURN_IF_ERROR(runner.Run(lowered, context));
   return lowered;
@@ -44,6 +44,7 @@ Result<PassContext> ContextFor(const CompileOptions& options) {
   AICF_ASSIGN_OR_RETURN(context.device, abi::FindDevice(options.target));
   context.math = options.math;
   context.no_fusion = options.no_fusion;
+  context.nan_branches = options.nan_branches;
   context.policy = &options.policy;
   if (!options.wishes.empty()) context.wishes = &options.wishes;
   return context;
@@ -152,8 +153,7 @@ std::vector<PassTiming> SumByPass(const std::vector<PassTiming>& timings) {
 }
 
 // Samples that are given now, or those of the artifact that the options come from.
-Status AddGolden(const Source& source, const CompileOptions& options,
-                 schema::Contents& contents) {
+Status AddGolden(const Source& source, const CompileOptions& options, schema::Contents& contents) {
   contents.golden = options.golden_section;
   std::vector<const ir::Lowered*> lowered;
   for (const SourceEntry& entry : source.entries) lowered.push_back(&entry.lowered);

@@ -40,8 +40,11 @@ struct CompileOptions {
   abi::MathMode math = abi::MathMode::kFp32;
   Policy policy;
   bool policy_strict = false;
-  bool deterministic = false;                        ///< only kernels that declare it
-  bool strip = false;                                ///< leave out decisions and lowered sections
+  bool deterministic = false;  ///< only kernels that declare it
+  bool strip = false;          ///< leave out decisions and lowered sections
+  /// An If whose branch cannot run with the bound shapes gives NaN where a run takes it; false:
+  /// such a model is refused.
+  bool nan_branches = false;
   RunnerOptions passes;
   std::set<std::string, std::less<>> no_fusion;
   /// Edits by decision, from an artifact that was made with some; those below are added.
@@ -50,21 +53,22 @@ struct CompileOptions {
   std::optional<DecisionLog> decisions;  ///< --decisions: what differs from it is wished for
   /// Asked for library kernels that the policy names; not owned. nullptr: they are refused.
   LibraryAlgorithms* library_algorithms = nullptr;
-  /// Measured and predicted costs (compiler/tune/costs.h, tuner.h); not owned. nullptr: predictions.
+  /// Measured and predicted costs (compiler/tune/costs.h, tuner.h); not owned. nullptr:
+  /// predictions.
   CostSource* costs = nullptr;
-  /// CUDA: false plans without device code, which needs no NVRTC. Such an artifact is verified like any
-  /// other and executes on the CPU reference (--device=cpu); a GPU refuses it.
+  /// CUDA: false plans without device code, which needs no NVRTC. Such an artifact is verified like
+  /// any other and executes on the CPU reference (--device=cpu); a GPU refuses it.
   bool images = true;
-  std::vector<GoldenSpec> golden;                    ///< samples for the artifact's golden section
-  std::vector<std::byte> golden_section;             ///< without them: a section as it is
-  std::string kernel_cache_dir;                      ///< "" : $XDG_CACHE_HOME/aicf or ~/.cache/aicf; "none": off
+  std::vector<GoldenSpec> golden;         ///< samples for the artifact's golden section
+  std::vector<std::byte> golden_section;  ///< without them: a section as it is
+  std::string kernel_cache_dir;  ///< "" : $XDG_CACHE_HOME/aicf or ~/.cache/aicf; "none": off
   std::function<void(std::string_view phase, int done, int total)> progress;
 };
 
 struct CompileResult {
   std::string model_hash;
   schema::Contents contents;
-  std::vector<std::byte> bytes;       ///< the serialised, verified artifact
+  std::vector<std::byte> bytes;  ///< the serialised, verified artifact
   /// The lowered program behind its passes, by entry point; its name is empty without buckets.
   std::vector<std::pair<std::string, ir::Lowered>> optimised;
   DecisionLog decisions;
@@ -87,8 +91,8 @@ Result<ir::Lowered> LowerVerified(const ir::Graph& graph, const CompileOptions& 
                                   PassContext& context);
 
 /// Arrow 3, then the passes on the lowered program.
-Result<ir::Lowered> Lower(const ir::Graph& graph, const CompileOptions& options,
-                          PassRunner& runner, PassContext& context);
+Result<ir::Lowered> Lower(const ir::Graph& graph, const CompileOptions& options, PassRunner& runner,
+                          PassContext& context);
 
 /// What passes know about a compilation; `decisions` and `entry` are still to be set. It refers to
 /// the options. Errors: kUnsupported for an unknown target.

@@ -39,6 +39,7 @@ def compile(
     shapes: Shapes | None = None,
     buckets: Mapping[str, Shapes] | None = None,
     bind: Mapping[str, Any] | None = None,
+    impossible_branches: Literal["refuse", "nan"] | None = None,
     math: Literal["fp32", "tf32", "fp16", "bf16"] | None = None,
     deterministic: bool | None = None,
     policy: str | Iterable[str] = (),
@@ -60,6 +61,8 @@ def compile(
     shapes: of inputs by name, for example ``{"x": (1, 3, 48, 320)}``.
     buckets: more entry points by name, each with shapes.
     bind: inputs by name that become these constants, and are no inputs of the program any more.
+    impossible_branches: what becomes of an If's branch that cannot run with these shapes, where a run decides which
+        one is taken: an error, which is the default, or "nan": results that are NaN when it is taken.
     math: how matrix products are formed; "fp32" unless given.
     deterministic: only kernels that give equal bits run after run.
     policy: preferences such as "conv=direct", "node:*head*=fp32"; policy_strict makes one that cannot be
@@ -78,6 +81,9 @@ def compile(
     request = _native.CompileRequest()
     request.target = target
     request.math = math
+    if impossible_branches not in (None, "refuse", "nan"):
+        raise InvalidArgument(f"impossible_branches: expected 'refuse' or 'nan', got {impossible_branches!r}")
+    request.nan_branches = None if impossible_branches is None else impossible_branches == "nan"
     request.deterministic = deterministic
     request.policy_strict = policy_strict
     request.strip = strip

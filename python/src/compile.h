@@ -23,7 +23,7 @@ struct CompileRequest {
   std::map<std::string, ir::Tensor, std::less<>> bind;
   std::vector<std::string> policy, edits, disable_passes, disable_fusion;
   std::optional<std::string> decisions;
-  std::optional<bool> policy_strict, deterministic, strip, images;
+  std::optional<bool> policy_strict, deterministic, strip, images, nan_branches;
 };
 
 /// From a model's file. Errors: those of Compile, of ParseShape and of Policy::ParseClause.

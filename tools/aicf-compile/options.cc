@@ -72,9 +72,10 @@ const std::vector<Spelling>& Spellings() {
 
 /// The flags as written.
 struct Raw {
-  std::string math = "fp32", stop_after;
+  std::string math = "fp32", stop_after, impossible_branches;
   std::string decisions;
-  std::vector<std::string> shapes, buckets, bind, states, metas, policy, disable_pass, disable_fusion, dump_after;
+  std::vector<std::string> shapes, buckets, bind, states, metas, policy, disable_pass,
+      disable_fusion, dump_after;
   bool drop_edits = false, force = false, verbose = false, no_images = false, list_ops = false;
   TuneFlags tune;
   GoldenFlags golden;
@@ -123,6 +124,11 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
   line.AddList("--meta", raw.metas,
                "NAME  a small input that the host rewrites before a run (positions,\n"
                "lengths): all of them are handed over in one copy; repeats")
+      ->group(group);
+  line.AddValue("--impossible-branches", raw.impossible_branches,
+                "MODE  what becomes of an If's branch that cannot run with these shapes,\n"
+                "where a run decides which one is taken: refuse, or nan for results that\n"
+                "are NaN when it is taken; default refuse")
       ->group(group);
   line.AddValue("--math", raw.math,
                 "MODE  fp32, tf32, fp16 or bf16 for matrix products; default fp32")
@@ -290,19 +296,22 @@ Status ParseStage(const std::string& text, std::optional<Stage>* stage) {
 /// What the lowered program of an artifact has fixed already.
 Status CheckFrom(const Raw& raw, const CompileArgs& args) {
   if (args.from.empty()) return OkStatus();
-  const std::pair<std::string_view, bool> given[] = {{"--shapes", !raw.shapes.empty()},
-                                                     {"--bucket", !raw.buckets.empty()},
-                                                     {"--bind", !raw.bind.empty()},
-                                                     {"--state", !raw.states.empty()},
-                                                     {"--meta", !raw.metas.empty()},
-                                                     {"--check", args.check}};
+  const std::pair<std::string_view, bool> given[] = {
+      {"--shapes", !raw.shapes.empty()},
+      {"--bucket", !raw.buckets.empty()},
+      {"--bind", !raw.bind.empty()},
+      {"--state", !raw.states.empty()},
+      {"--meta", !raw.metas.empty()},
+      {"--impossible-branches", !raw.impossible_branches.empty()},
+      {"--check", args.check}};
   for (const auto& [flag, present] : given) {
     if (!present) continue;
     return Error(Code::kInvalidArgument, flag,
                  " is about the model; --from starts from the lowered program in the artifact");
   }
   for (const PassInfo& pass : AllPasses()) {
-    if (pass.stage != Stage::kGraph || std::ranges::count(raw.disable_pass, pass.name) == 0) continue;
+    if (pass.stage != Stage::kGraph || std::ranges::count(raw.disable_pass, pass.name) == 0)
+      continue;
     return Error(Code::kInvalidArgument, "--disable-pass=", pass.name,
                  " is about the model's graph; --from starts behind it");
   }
@@ -360,6 +369,13 @@ Status Convert(const Raw& raw, CompileArgs* args) {
   AICF_RETURN_IF_ERROR(ReadGolden(raw.golden, &options));
   // --check writes nothing, so nothing into the cache of device code either.
   options.images = options.images && !raw.no_images && !args->check;
+  if (!raw.impossible_branches.empty()) {
+    if (raw.impossible_branches != "nan" && raw.impossible_branches != "refuse") {
+      return Error(Code::kInvalidArgument, "--impossible-branches: expected refuse or nan, got '",
+                   raw.impossible_branches, "'");
+    }
+    options.nan_branches = raw.impossible_branches == "nan";
+  }
   const std::optional<abi::MathMode> math = abi::ParseMathMode(raw.math);
   if (!math) {
     return Error(Code::kInvalidArgument, "--math: expected fp32, tf32, fp16 or bf16, got '",
