@@ -1,7 +1,7 @@
 /// The activation functions of recurrent cells on a vector in registers. For *.isa.cc files only.
 #pragma once
 
-#include "kernels/cpu/gemm/vec_math.h"
+#include "kernels/cpu/common/tile_functions.h"
 #include "kernels/cpu/recurrent/step.h"
 
 AICF_ISA_BEGIN
