@@ -56,8 +56,9 @@ bool IsEdge(std::string_view kind) {
 namespace {
 
 // Kinds whose passes look wishes up.
-constexpr std::array<std::string_view, 8> kEditable = {
-    "fusion", "epilogue", "prologue", "copy", "precision", "kernel", "parameters", "in-place"};
+constexpr std::array<std::string_view, 9> kEditable = {"fusion",   "epilogue",   "prologue",
+                                                       "copy",     "precision",  "kernel",
+                                                       "rounding", "parameters", "in-place"};
 
 // A kernel takes every legal set of its parameters, of which a decision lists the considered ones.
 bool TakesUnlisted(const Decision& d) { return d.kind == "parameters"; }
@@ -162,7 +163,7 @@ struct SetText {
 Status BadSet(std::string_view text) {
   return Error(Code::kInvalidArgument, "--set: expected step.N.KIND=CHOICE or ",
                "node:NAME.KIND=CHOICE, where KIND is kernel, parameters, math, in-place, ",
-               "copy, fusion, epilogue or prologue, got '", text, "'");
+               "copy, rounding, fusion, epilogue or prologue, got '", text, "'");
 }
 
 // Names of nodes hold dots and may hold '='; kinds hold neither.

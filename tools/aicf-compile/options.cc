@@ -161,7 +161,7 @@ void AddDecisionFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
       ->group(group);
   line.AddList("--set", args.options.sets,
                "step.N.KIND=CHOICE or node:NAME.KIND=CHOICE  one edit; KIND is kernel, math,\n"
-               "in-place, copy, fusion, epilogue or prologue; repeats")
+               "in-place, copy, rounding, fusion, epilogue or prologue; repeats")
       ->group(group);
   line.app.add_flag("--explain", args.explain, "print the decisions with reasons and refusals")
       ->group(group);
