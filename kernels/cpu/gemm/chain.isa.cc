@@ -73,15 +73,17 @@ class Rows {
         return v_.Each(
             [&](Vec v, int, int) { return v * Min(hi, Max(lo, FmaRoundedOnce(v, a, b))); });
       case ChainOp::kSigmoid:
-        return v_.Each([&](Vec v, int, int) { return Sigmoid(v); });
+        return v_.Each([&](Vec v, int, int) { return Fma(Sigmoid(Fma(v, a, b)), lo, hi); });
       case ChainOp::kSilu:
         return v_.Each([&](Vec v, int, int) { return v * Sigmoid(v); });
       case ChainOp::kTanh:
-        return v_.Each([&](Vec v, int, int) { return Tanh(v); });
+        return v_.Each([&](Vec v, int, int) { return Fma(Tanh(Fma(v, a, b)), lo, hi); });
       case ChainOp::kErf:
-        return v_.Each([&](Vec v, int, int) { return Erf(v); });
+        return v_.Each([&](Vec v, int, int) { return Fma(Erf(Fma(v, a, b)), lo, hi); });
       case ChainOp::kRoundF16:
         return v_.Each([&](Vec v, int, int) { return RoundToHalf(v); });
+      case ChainOp::kMulSwapped:
+        return v_.Each([&](Vec v, int r, int j) { return v * Fma(Load(SavedAt(r, j)), a, b); });
       case ChainOp::kAdd:
         return EachWith(SourceOf(step.x, x_), [](Vec v, Vec x) { return v + x; });
       case ChainOp::kMul:

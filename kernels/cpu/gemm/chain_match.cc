@@ -11,19 +11,21 @@ using abi::ExprOp;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-bool StepOfFunction(ExprOp op, ChainOp* step) {
+bool StepOfFunction(ExprOp op, ChainStep* step) {
+  step->a = step->lo = kUnitScale;
+  step->b = step->hi = kUnitShift;
   switch (op) {
     case ExprOp::kSigmoid:
-      *step = ChainOp::kSigmoid;
+      step->op = ChainOp::kSigmoid;
       return true;
     case ExprOp::kTanh:
-      *step = ChainOp::kTanh;
+      step->op = ChainOp::kTanh;
       return true;
     case ExprOp::kErf:
-      *step = ChainOp::kErf;
+      step->op = ChainOp::kErf;
       return true;
     case ExprOp::kRoundF16:
-      *step = ChainOp::kRoundF16;
+      step->op = ChainOp::kRoundF16;
       return true;
     default:
       return false;
@@ -49,7 +51,7 @@ bool ChainMatcher::Match(int node, int base, int saved, ChainSteps* steps) {
   if (node == base) return true;
   const ExprNode& n = nodes_[node];
   if (n.dtype != DType::kF32 || ++visits_ > kMaxVisits) return false;
-  ChainOp function;
+  ChainStep function;
   if (StepOfFunction(n.op, &function)) {
     return Match(n.args[0], base, saved, steps) && steps->Push(function);
   }

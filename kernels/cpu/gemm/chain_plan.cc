@@ -78,7 +78,7 @@ void PlanChain(const abi::Expr& expr, bool tensors_allowed, TileEpilogue* e) {
     if (raw < 0) return;
     ChainMatcher matcher(expr);
     if (!matcher.Match(expr.results[0], raw, ChainMatcher::kNothing, &steps)) return;
-    JoinGates(&steps);
+    JoinSteps(&steps);
   }
   if (!PlaceAll(steps, tensors_allowed, e)) return Clear(e);
   e->is_chain = true;

@@ -19,9 +19,9 @@ enum class ChainOp : uint8_t {
   kFma,       ///< v * a + b, rounded once
   kDivide,    ///< v / a
   kClamp,     ///< min(max(v, lo), hi); NaN stays NaN
-  kSigmoid,   ///< 1 / (1 + exp(-v))
-  kTanh,      ///< tanh(v)
-  kErf,       ///< erf(v)
+  kSigmoid,   ///< sigmoid(v * a + b) * lo + hi, with the two kLinear before and after it, if any
+  kTanh,      ///< tanh, likewise
+  kErf,       ///< erf, likewise
   kRoundF16,  ///< nearest f16 value
   kAdd,       ///< v + x
   kMul,       ///< v * x
@@ -29,6 +29,7 @@ enum class ChainOp : uint8_t {
   kFmaSum,    ///< x * y + v, rounded once
   kGate,      ///< kSave, kFma, kClamp and kMul by s in one step: hard swish
   kSilu,      ///< kSave, kSigmoid and kMul by s in one step
+  kMulSwapped,  ///< (s * a + b) * v: kSwap, kLinear and kMul by s in one step
 };
 
 enum class ChainSource : uint8_t {
@@ -49,5 +50,8 @@ struct ChainStep {
   float a = 1, b = 0, lo = 0, hi = 0;
   ChainOperand x = {}, y = {};
 };
+
+/// A kLinear that leaves every number as it is.
+inline constexpr float kUnitScale = 1, kUnitShift = -0.0f;
 
 }  // namespace aicf::cpu

@@ -19,7 +19,9 @@ struct ChainSteps {
   bool PushClamp(float lo, float hi);
 };
 
-/// Puts one step in the place of several that are a gate: kGate, kSilu.
-void JoinGates(ChainSteps* steps);
+/// Puts one step in the place of several that it does: kGate, kSilu, kMulSwapped, and functions
+/// with the linear steps around them. The arithmetic stays the same, v is loaded and stored less
+/// often.
+void JoinSteps(ChainSteps* steps);
 
 }  // namespace aicf::cpu
