@@ -16,7 +16,7 @@ for name, case in json.loads(pathlib.Path(sys.argv[1], "manifest.json").read_tex
 PY
   for math in $maths; do
     # shellcheck disable=SC2086 # shapes is a list of flags
-    "$bin/aicf-compile" "$models/$model" -o "$out/$name.$math.aicf" --force --target="$target" --math="$math" $shapes \
+    "$bin/aicf-compile" "$models/$model" -o "$out/$name.$math.aicf" --force --target="$target" --math="$math" --impossible-branches=nan $shapes \
       >"$out/$name.$math.log" 2>&1 || { echo "$name $math: $(tail -n 1 "$out/$name.$math.log")" >&2; }
   done
 done

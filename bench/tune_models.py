@@ -96,7 +96,8 @@ class Bench:
     def compile(self, case, mode, variant, *flags):
         artifact = self.out / "artifacts" / f"{case.name}.{mode}.{variant}.aicf"
         self.tool("aicf-compile", case.model, "-o", artifact, "--force", f"--target={self.args.target}",
-                  f"--math={mode}", f"--kernel-cache={self.out / 'kernels'}", *case.shapes(), *flags)
+                  f"--math={mode}", "--impossible-branches=nan", f"--kernel-cache={self.out / 'kernels'}",
+                  *case.shapes(), *flags)
         return artifact
 
     def kernels(self, artifact):
@@ -125,7 +126,8 @@ class Bench:
         listing = folder / "outputs.json"
         if not listing.is_file():
             artifact = self.out / "artifacts" / f"{case.name}.reference.aicf"
-            self.tool("aicf-compile", case.model, "-o", artifact, "--force", "--target=cpu", *case.shapes())
+            self.tool("aicf-compile", case.model, "-o", artifact, "--force", "--target=cpu",
+                      "--impossible-branches=nan", *case.shapes())
             self.tool("aicf-run", artifact, *case.input_flags(), f"--export-output={folder}", "--duration=0",
                       "--warm-up=0", "--iterations=1")
         outputs = json.loads(listing.read_text())

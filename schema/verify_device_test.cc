@@ -7,6 +7,7 @@
 
 #include "schema/sections.h"
 #include "schema/testing.h"
+#include "schema/testing_time.h"
 #include "schema/verify.h"
 #include "schema/verify_internal.h"
 
@@ -178,7 +179,8 @@ TEST(VerifyDeviceTest, ImageRanges) {
   refused("the program names none");
 }
 
-TEST(VerifyDeviceTest, DeviceStepsStayWithinTheBudgetToo) {
+// 1.8 ms on a server core in the daily build, up to 5.6 where other processes share the core.
+TEST(VerifyDeviceTest, AThousandDeviceStepsTakeAtMostTenMilliseconds) {
   ProgramBuilder b;
   uint32_t last = b.Input("x", {64});
   for (int i = 0; i < 1000; ++i) {
@@ -189,13 +191,12 @@ TEST(VerifyDeviceTest, DeviceStepsStayWithinTheBudgetToo) {
   const Program p = OnDevice(b.Finish());
   double best = 1e9;
   for (int round = 0; round < 5; ++round) {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = testing::ThreadMilliseconds();
     ASSERT_TRUE(VerifyProgram(p).ok()) << VerifyProgram(p).ToString();
-    const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
-    best = std::min(best, ms.count());
+    best = std::min(best, testing::ThreadMilliseconds() - start);
   }
   std::printf("1000 device steps verified in %.3f ms\n", best);
-  EXPECT_LT(best, 400);
+  EXPECT_LT(best, 10 * testing::kSlowdown);
 }
 
 TEST(VerifyDeviceTest, PackedInputs) {

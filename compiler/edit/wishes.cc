@@ -56,9 +56,9 @@ bool IsEdge(std::string_view kind) {
 namespace {
 
 // Kinds whose passes look wishes up.
-constexpr std::array<std::string_view, 10> kEditable = {
-    "fusion", "epilogue",   "prologue", "copy",   "precision",
-    "kernel", "parameters", "in-place", "stream", "launch"};
+constexpr std::array<std::string_view, 11> kEditable = {
+    "rounding", "fusion",     "epilogue", "prologue", "copy",  "precision",
+    "kernel",   "parameters", "in-place", "stream",   "launch"};
 
 // A kernel takes every legal set of its parameters, of which a decision lists the considered ones.
 bool TakesUnlisted(const Decision& d) { return d.kind == "parameters"; }
@@ -163,7 +163,7 @@ struct SetText {
 Status BadSet(std::string_view text) {
   return Error(Code::kInvalidArgument, "--set: expected step.N.KIND=CHOICE or ",
                "node:NAME.KIND=CHOICE, where KIND is kernel, parameters, math, in-place, ",
-               "stream, launch, copy, fusion, epilogue or prologue, got '", text, "'");
+               "stream, launch, copy, rounding, fusion, epilogue or prologue, got '", text, "'");
 }
 
 // Names of nodes hold dots and may hold '='; kinds hold neither.

@@ -65,18 +65,25 @@ std::string_view WhyExcluded(std::string_view op) {
 std::string OnnxSupportMarkdown() {
   std::string out = StrCat(
       "# ONNX support\n\n"
-      "Made from the compiler's own tables (`aicf-compile --list-ops`); a test keeps it so. Opsets ",
+      "Made from the compiler's own tables (`aicf-compile --list-ops`); a test keeps it so. "
+      "Opsets ",
       kMinOpset, " to ", kMaxOpset,
-      ". A model\nthat needs something else is refused with exit code 4; `aicf-compile --check` lists "
+      ". A model\nthat needs something else is refused with exit code 4; `aicf-compile --check` "
+      "lists "
       "all of its gaps at once.\n\n"
       "Functions that a model brings along (IR version 8) are inlined. Input shapes are bound with "
-      "`--shapes`,\nseveral sets of them with `--bucket`; inputs whose values decide shapes or axes "
-      "with `--bind`. Control flow\nwhose conditions are known while compiling disappears. If and Loop "
+      "`--shapes`,\nseveral sets of them with `--bucket`; inputs whose values decide shapes or "
+      "axes "
+      "with `--bind`. Control flow\nwhose conditions are known while compiling disappears. If and "
+      "Loop "
       "also run with conditions and trip counts\nthat a run decides: branches with results of one "
-      "shape, carried values that keep theirs, stacked results\nwhere the model has a constant trip "
-      "count, which a condition may cut short.\n");
+      "shape, carried values that keep theirs, stacked results\nwhere the model has a constant "
+      "trip "
+      "count, which a condition may cut short. A branch that cannot run with the\nbound shapes is "
+      "refused; with `--impossible-branches=nan` its results are NaN when a run takes it.\n");
   for (const auto& [domain, ops] : ByDomain()) {
-    out += StrCat("\n## ", domain.empty() ? "ONNX" : domain, " (", ops.size(), " ops)\n\n", List(ops));
+    out +=
+        StrCat("\n## ", domain.empty() ? "ONNX" : domain, " (", ops.size(), " ops)\n\n", List(ops));
   }
   out += "\n## Left out\n\n| op | why |\n|---|---|\n";
   for (const Row& row : kRows) out += StrCat("| `", row.op, "` | ", row.reason, " |\n");

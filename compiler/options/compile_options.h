@@ -35,6 +35,9 @@ struct CompileOptions : PlanOptions {
   std::vector<std::string> metas;  ///< inputs that the host rewrites in one copy; role kMeta
   abi::MathMode math = abi::MathMode::kFp32;
   bool strip = false;  ///< leave out decisions and lowered sections
+  /// An If whose branch cannot run with the bound shapes gives NaN where a run takes it; false:
+  /// such a model is refused.
+  bool nan_branches = false;
   RunnerOptions passes;
   std::set<std::string, std::less<>> no_fusion;
   /// Edits by decision, from an artifact that was made with some; those below are added.

@@ -24,6 +24,7 @@ enum class Stage : uint8_t { kGraph, kLowered, kPlan };
 struct PassContext {
   abi::DeviceSpec device;
   abi::MathMode math = abi::MathMode::kFp32;
+  bool nan_branches = false;                     ///< CompileOptions::nan_branches
   DecisionLog* decisions = nullptr;              ///< never null while a pass runs
   std::set<std::string, std::less<>> no_fusion;  ///< source node names given to --disable-fusion
   std::string entry;                ///< of several entry points, the one that is compiled
@@ -33,11 +34,11 @@ struct PassContext {
 };
 
 struct PassInfo {
-  std::string_view name;      ///< kebab-case, as in --disable-pass
+  std::string_view name;  ///< kebab-case, as in --disable-pass
   Stage stage;
-  std::string_view why_here;  ///< reason for its place in the order
-  bool required;              ///< cannot be disabled (later stages rely on it)
-  Status (*run_graph)(ir::Graph&, PassContext&);      ///< set for kGraph
+  std::string_view why_here;                      ///< reason for its place in the order
+  bool required;                                  ///< cannot be disabled (later stages rely on it)
+  Status (*run_graph)(ir::Graph&, PassContext&);  ///< set for kGraph
   Status (*run_lowered)(ir::Lowered&, PassContext&);  ///< set for kLowered
   Status (*run_plan)(schema::Program&, PassContext&);  ///< set for kPlan
 };

@@ -84,6 +84,7 @@ TEST(LibraryChoice, ThePolicyChoosesAndThePlanRecordsTheAlgorithm) {
   const Planned planned = Plan(OptionsFor(&library));
   ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
   EXPECT_EQ(library.asked, 2);
+  ASSERT_EQ(planned.contents->program.steps.size(), 2u);
   for (const schema::Step& step : planned.contents->program.steps) {
     EXPECT_EQ(step.kernel, "cublaslt.matmul");
     EXPECT_EQ(step.algorithm, library.For(step.problem)->bytes);

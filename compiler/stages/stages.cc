@@ -11,6 +11,7 @@ Result<PassContext> ContextFor(const CompileOptions& options) {
   AICF_ASSIGN_OR_RETURN(context.device, abi::FindDevice(options.target));
   context.math = options.math;
   context.no_fusion = options.no_fusion;
+  context.nan_branches = options.nan_branches;
   context.policy = &options.policy;
   context.policy_strict = options.policy_strict;
   if (!options.wishes.empty()) context.wishes = &options.wishes;

@@ -41,6 +41,7 @@ def compile(
     bind: Mapping[str, Any] | None = None,
     states: Mapping[str, str] | Literal["auto"] | None = None,
     metas: Iterable[str] | None = None,
+    impossible_branches: Literal["refuse", "nan"] | None = None,
     math: Literal["fp32", "tf32", "fp16", "bf16"] | None = None,
     deterministic: bool | None = None,
     policy: str | Iterable[str] = (),
@@ -65,6 +66,8 @@ def compile(
     states: inputs that the model hands from run to run, each with the output that is its next value, for
         example ``{"h": "h_next"}``; they stay in the session. "auto": all pairs that their names suggest.
     metas: inputs that are rewritten before every run (positions, lengths), handed over in one copy.
+    impossible_branches: what becomes of an If's branch that cannot run with these shapes, where a run decides which
+        one is taken: an error, which is the default, or "nan": results that are NaN when it is taken.
     math: how matrix products are formed; "fp32" unless given.
     deterministic: only kernels that give equal bits run after run.
     policy: preferences such as "conv=direct", "node:*head*=fp32"; policy_strict makes one that cannot be
@@ -83,6 +86,9 @@ def compile(
     request = _native.CompileRequest()
     request.target = target
     request.math = math
+    if impossible_branches not in (None, "refuse", "nan"):
+        raise InvalidArgument(f"impossible_branches: expected 'refuse' or 'nan', got {impossible_branches!r}")
+    request.nan_branches = None if impossible_branches is None else impossible_branches == "nan"
     request.deterministic = deterministic
     request.policy_strict = policy_strict
     request.strip = strip

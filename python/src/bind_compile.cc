@@ -45,6 +45,7 @@ void BindRequest(nb::module_& m) {
       .def_rw("deterministic", &CompileRequest::deterministic)
       .def_rw("strip", &CompileRequest::strip)
       .def_rw("images", &CompileRequest::images)
+      .def_rw("nan_branches", &CompileRequest::nan_branches)
       .def("bind", [](CompileRequest& r, const std::string& name, const std::string& dtype,
                       const Shape& shape, nb::bytes data) {
         r.bind.insert_or_assign(name, CopyTensor(dtype, shape, data));

@@ -70,6 +70,7 @@ Status Apply(const CompileRequest& request, CompileOptions* options) {
   if (request.kernel_cache) options->kernel_cache_dir = *request.kernel_cache;
   if (request.deterministic) options->deterministic = *request.deterministic;
   if (request.strip) options->strip = *request.strip;
+  if (request.nan_branches) options->nan_branches = *request.nan_branches;
   if (request.images) options->images = *request.images;
   AICF_RETURN_IF_ERROR(SetShapes(request, options));
   SetStates(request, options);

@@ -28,7 +28,7 @@ struct CompileRequest {
   std::optional<std::vector<std::string>> metas;
   std::vector<std::string> policy, edits, disable_passes, disable_fusion;
   std::optional<std::string> decisions;
-  std::optional<bool> policy_strict, deterministic, strip, images;
+  std::optional<bool> policy_strict, deterministic, strip, images, nan_branches;
 };
 
 /// From a model's file. Errors: those of Compile, of ParseShape and of Policy::ParseClause.

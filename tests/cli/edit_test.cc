@@ -148,6 +148,7 @@ TEST_F(Editing, PolicyByNodeAndByStep) {
       Compile({dir_ / "tiny.onnx", "-o", dir_ / "n.aicf", "--policy", dir_ / "policy.txt"}));
   const auto inspected =
       nlohmann::json::parse(RunTool("aicf-inspect", {dir_ / "n.aicf", "--json"}).out);
+  ASSERT_FALSE(inspected["steps"].empty());
   for (const auto& step : inspected["steps"]) {
     EXPECT_TRUE(step["kernel"].get<std::string>().ends_with(".ref")) << step["kernel"];
   }

@@ -34,7 +34,7 @@ TEST(Tune, ACompileFromItsCacheIsMeasuredAndTheSameEveryTime) {
   const std::string model = PutModel(dir, "tiny");
   const std::string cache = "--timing-cache=" + (dir / "cache.txt");
   const ToolResult tuned =
-      RunTool("aicf-compile", {model, "-o", dir / "a.aicf", "--tune=2", cache});
+      RunTool("aicf-compile", {model, "-o", dir / "a.aicf", "--tune=60", cache});
   ExpectSuccess(tuned);
   EXPECT_NE(tuned.out.find("tuned "), std::string::npos) << tuned.out;
   const std::string measured = GetFile(dir / "cache.txt");

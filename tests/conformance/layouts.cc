@@ -96,8 +96,11 @@ int64_t WidthOf(const KernelOption& option, const Problem& p) {
   if (p.family == Family::kCopy) {
     return option.kernel->key == "cuda.copy.pieces" ? WidestPiece(p, parameters) : 1;
   }
-  return std::max({parameters["vector"], parameters["piece"],
-                   int64_t{DomainWidth(*option.kernel, p)}});
+  // The vectors of depthwise convolutions and matrix-vector products are their parameter alone.
+  // That their output could be written in vectors says nothing about how they load.
+  if (parameters["piece"] != 0) return parameters["piece"];
+  return std::max(parameters["vector"], int64_t{DomainWidth(*option.kernel, p)});
+}
 }
 
 std::string OperandName(const Problem& p, size_t operand) {

@@ -14,6 +14,8 @@ struct CaseTensor {
   Dims shape;
 };
 
+/// Compiled with CompileOptions::nan_branches: the voice-activity models choose by their sample
+/// rate, an input, between branches of which one cannot run with the shapes of the other's.
 struct ModelCase {
   std::string name;
   std::string model;

@@ -85,6 +85,7 @@ Result<Recorded> Record(const std::string& model, CompileOptions options) {
 Result<CompileOptions> OptionsFor(const AuditCase& c) {
   CompileOptions options;
   options.shapes = c.shapes;
+  options.nan_branches = true;  // see ModelCase
   if (c.shapes.empty()) {
     AICF_ASSIGN_OR_RETURN(options.shapes, ShapesFor(c.model));
   }

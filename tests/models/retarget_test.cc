@@ -13,6 +13,7 @@ CompileOptions OptionsFor(const ModelCase& c, const std::string& target) {
   options.target = target;
   options.images = target == "cpu";  // device code needs NVRTC and is not what is tested
   for (const CaseTensor& t : c.inputs) options.shapes[t.name] = t.shape;
+  options.nan_branches = true;  // see ModelCase
   return options;
 }
 

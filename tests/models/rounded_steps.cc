@@ -1,8 +1,10 @@
 #include "tests/models/rounded_steps.h"
 
+#include <bit>
+#include <cmath>
 #include <cstring>
+#include <map>
 #include <ranges>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -13,14 +15,23 @@ namespace aicf::testing {
 namespace {
 
 bool Multiplies(const schema::Step& step) {
-  return step.problem.family == abi::Family::kGemm || step.problem.family == abi::Family::kConv;
+  const bool product =
+      step.problem.family == abi::Family::kGemm || step.problem.family == abi::Family::kConv;
+  return product && step.problem.math != abi::MathMode::kFp32;
 }
 
-void Round(std::span<std::byte> bytes) {
+// As the tensor cores' loads do: tf32 to 10 mantissa bits, ties away from zero.
+float Rounded(float value, abi::MathMode math) {
+  if (math == abi::MathMode::kFp16) return F16ToF32(F32ToF16(value));
+  if (!std::isfinite(value)) return value;
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(value) + 0x1000u) & 0xffffe000u);
+}
+
+void Round(std::span<std::byte> bytes, abi::MathMode math) {
   for (size_t at = 0; at + 4 <= bytes.size(); at += 4) {
     float value;
     std::memcpy(&value, &bytes[at], 4);
-    value = F16ToF32(F32ToF16(value));
+    value = Rounded(value, math);
     std::memcpy(&bytes[at], &value, 4);
   }
 }
@@ -45,7 +56,7 @@ class RoundedSteps final : public StepByStep {
       std::vector<std::byte> bytes(plan.buffers[step.inputs[k]].bytes);
       AICF_RETURN_IF_ERROR(steps_->Read(step.inputs[k], bytes.data()));
       std::vector<std::byte> rounded = bytes;
-      Round(rounded);
+      Round(rounded, step.problem.math);
       AICF_RETURN_IF_ERROR(steps_->Write(step.inputs[k], rounded.data()));
       kept.emplace_back(step.inputs[k], std::move(bytes));
     }
@@ -74,15 +85,20 @@ Result<std::unique_ptr<StepByStep>> MakeRoundedSteps(std::shared_ptr<const Progr
       std::make_unique<RoundedSteps>(std::move(program), std::move(steps)));
 }
 
-void RoundWeights(const schema::Program& program, std::vector<std::byte>& weights) {
-  std::set<uint64_t> done;
+Status RoundWeights(const schema::Program& program, std::vector<std::byte>& weights) {
+  std::map<uint64_t, abi::MathMode> done;
   for (const schema::Step& step : program.steps) {
     for (size_t k = 0; k < 2 && Multiplies(step); ++k) {
       const schema::Buffer& b = program.buffers[schema::RootOf(program, step.inputs[k])];
       if (b.storage != schema::Storage::kWeights || b.dtype != DType::kF32) continue;
-      if (done.insert(b.offset).second) Round(std::span(weights).subspan(b.offset, b.bytes));
+      const auto [known, fresh] = done.emplace(b.offset, step.problem.math);
+      if (known->second != step.problem.math) {
+        return Error(Code::kUnsupported, "constant '", b.name, "' is multiplied in two math modes");
+      }
+      if (fresh) Round(std::span(weights).subspan(b.offset, b.bytes), step.problem.math);
     }
   }
+  return OkStatus();
 }
 
 }  // namespace aicf::testing

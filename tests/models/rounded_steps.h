@@ -1,5 +1,5 @@
-/// A device that forms products of operands rounded to f16, made of the reference kernels: what the
-/// math mode fp16 costs, without a GPU.
+/// A device that forms products of operands rounded to their step's math mode (tf32, fp16), made of
+/// the reference kernels: what the mode costs, without a GPU.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,13 @@
 
 namespace aicf::testing {
 
-/// Executes entry point 0 of a CUDA plan. Before each gemm and conv its f32 operands in the arena
-/// are rounded to f16, and put back afterwards; weights are rounded in `program` already
-/// (RoundWeights).
+/// Executes entry point 0 of a CUDA plan. Before each gemm and conv that is not fp32 its f32
+/// operands in the arena are rounded, and put back afterwards; weights are rounded in `program`
+/// already (RoundWeights).
 Result<std::unique_ptr<StepByStep>> MakeRoundedSteps(std::shared_ptr<const Program> program);
 
-/// Rounds the f32 constants that gemm and conv multiply.
-void RoundWeights(const schema::Program& program, std::vector<std::byte>& weights);
+/// Rounds the f32 constants that gemm and conv multiply. Errors: kUnsupported where two steps need
+/// different roundings of one constant.
+Status RoundWeights(const schema::Program& program, std::vector<std::byte>& weights);
 
 }  // namespace aicf::testing

@@ -9,6 +9,7 @@ namespace aicf::testing {
 CompileOptions StreamOptions(const ModelCase& c, const StreamingModel& model,
                              const std::string& target, bool keep) {
   CompileOptions options;
+  options.nan_branches = true;  // see ModelCase
   options.target = target;
   for (const CaseTensor& t : c.inputs) options.shapes[t.name] = t.shape;
   if (keep) options.states = {{model.past, model.present}};

@@ -32,6 +32,7 @@ CompileOptions CudaOptions(const ModelCase& c, CostSource& costs) {
   options.images = false;
   options.costs = &costs;
   for (const CaseTensor& input : c.inputs) options.shapes[input.name] = input.shape;
+  options.nan_branches = true;  // see ModelCase
   return options;
 }
 
@@ -93,6 +94,7 @@ TEST(Benches, EveryProblemOfTheModelsCanBeTimed) {
       options.images = false;
       options.costs = &benches;
       for (const CaseTensor& input : c.inputs) options.shapes[input.name] = input.shape;
+      options.nan_branches = true;  // see ModelCase
       const Status status = Compile(c.model, options).status();
       EXPECT_TRUE(status.ok()) << c.name << " " << target << ": " << status.ToString();
       EXPECT_GT(benches.made, 0) << c.name;

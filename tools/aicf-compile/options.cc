@@ -72,7 +72,7 @@ const std::vector<Spelling>& Spellings() {
 
 /// The flags as written.
 struct Raw {
-  std::string math = "fp32", stop_after;
+  std::string math = "fp32", stop_after, impossible_branches;
   std::string decisions;
   std::vector<std::string> shapes, buckets, bind, states, metas, policy, disable_pass,
       disable_fusion, dump_after;
@@ -125,6 +125,11 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
                "NAME  a small input that the host rewrites before a run (positions,\n"
                "lengths): all of them are handed over in one copy; repeats")
       ->group(group);
+  line.AddValue("--impossible-branches", raw.impossible_branches,
+                "MODE  what becomes of an If's branch that cannot run with these shapes,\n"
+                "where a run decides which one is taken: refuse, or nan for results that\n"
+                "are NaN when it is taken; default refuse")
+      ->group(group);
   line.AddValue("--math", raw.math,
                 "MODE  fp32, tf32, fp16 or bf16 for matrix products; default fp32")
       ->group(group);
@@ -157,7 +162,7 @@ void AddDecisionFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
       ->group(group);
   line.AddList("--set", args.options.sets,
                "step.N.KIND=CHOICE or node:NAME.KIND=CHOICE  one edit; KIND is kernel, math,\n"
-               "in-place, stream, launch, copy, fusion, epilogue or prologue; repeats")
+               "in-place, stream, launch, copy, rounding, fusion, epilogue or prologue; repeats")
       ->group(group);
   line.app.add_flag("--explain", args.explain, "print the decisions with reasons and refusals")
       ->group(group);
@@ -293,9 +298,13 @@ Status ParseStage(const std::string& text, std::optional<Stage>* stage) {
 Status CheckFrom(const Raw& raw, const CompileArgs& args) {
   if (args.from.empty()) return OkStatus();
   const std::pair<std::string_view, bool> given[] = {
-      {"--shapes", !raw.shapes.empty()}, {"--bucket", !raw.buckets.empty()},
-      {"--bind", !raw.bind.empty()},     {"--state", !raw.states.empty()},
-      {"--meta", !raw.metas.empty()},    {"--check", args.check}};
+      {"--shapes", !raw.shapes.empty()},
+      {"--bucket", !raw.buckets.empty()},
+      {"--bind", !raw.bind.empty()},
+      {"--state", !raw.states.empty()},
+      {"--meta", !raw.metas.empty()},
+      {"--impossible-branches", !raw.impossible_branches.empty()},
+      {"--check", args.check}};
   for (const auto& [flag, present] : given) {
     if (!present) continue;
     return Error(Code::kInvalidArgument, flag,
@@ -361,6 +370,13 @@ Status Convert(const Raw& raw, CompileArgs* args) {
   AICF_RETURN_IF_ERROR(ReadGolden(raw.golden, &options));
   // --check writes nothing, so nothing into the cache of device code either.
   options.images = options.images && !raw.no_images && !args->check;
+  if (!raw.impossible_branches.empty()) {
+    if (raw.impossible_branches != "nan" && raw.impossible_branches != "refuse") {
+      return Error(Code::kInvalidArgument, "--impossible-branches: expected refuse or nan, got '",
+                   raw.impossible_branches, "'");
+    }
+    options.nan_branches = raw.impossible_branches == "nan";
+  }
   const std::optional<abi::MathMode> math = abi::ParseMathMode(raw.math);
   if (!math) {
     return Error(Code::kInvalidArgument, "--math: expected fp32, tf32, fp16 or bf16, got '",

@@ -188,6 +188,33 @@ TEST(ProductBounds, GoThroughTheEpilogue) {
   EXPECT_NEAR(FloatAt(bounds->high[0], 0), 0.25 + 2 * 0x1p-11 * 2000, 1e-2);
 }
 
+// 1 / sqrt(mean of squares - square of the mean) of numbers around 100: what f32 sums lose is a
+// thousand times as much of the difference.
+TEST(ProductBounds, OfASumWidenWhereTheEpilogueTakesMostOfItAway) {
+  Problem p;
+  p.family = abi::Family::kReduce;
+  p.attrs = abi::ReduceAttrs{abi::ReduceKind::kMean, {0}, false};
+  p.inputs = {abi::DenseView(DType::kF32, {4}), abi::DenseView(DType::kF32, {1})};
+  p.outputs = {abi::DenseView(DType::kF32, {1})};
+  p.core_inputs = 1;
+  abi::ExprBuilder square, deviation;
+  const uint16_t x = square.Input(0, DType::kF32);
+  p.prologue = square.Finish({square.Binary(ExprOp::kMul, x, x)});
+  const uint16_t mean = deviation.Input(1, DType::kF32);
+  p.epilogue = deviation.Finish({deviation.Unary(
+      ExprOp::kRsqrt, deviation.Binary(ExprOp::kSub, deviation.Input(0, DType::kF32),
+                                       deviation.Binary(ExprOp::kMul, mean, mean)))});
+  const auto bounds = Bounds(p, {{99, 101, 97, 103}, {100}});
+  ASSERT_TRUE(bounds.has_value());
+  const double exact = 1 / std::sqrt(5.0), delta = TermFactor(p) * 10005;
+  EXPECT_NEAR(FloatAt(bounds->low[0], 0), 1 / std::sqrt(5 - delta), 2e-4);
+  EXPECT_NEAR(FloatAt(bounds->high[0], 0), 1 / std::sqrt(5 + delta), 2e-4);
+  EXPECT_GT(FloatAt(bounds->low[0], 0) - exact, 5e-5);
+  EXPECT_LT(FloatAt(bounds->low[0], 0) - exact, 5e-3);
+  p.attrs = abi::ReduceAttrs{abi::ReduceKind::kMax, {0}, false};
+  EXPECT_FALSE(Bounds(p, {{99, 101, 97, 103}, {100}}).has_value());
+}
+
 TEST(ProductBounds, AreForProductsOfFloatsOnly) {
   EXPECT_FALSE(Bounds(Map(ExprOp::kAdd), {{1}, {2}}).has_value());
   EXPECT_FALSE(Bounds(Gemm(1, 1, 1, DType::kI32), {{1}, {2}}).has_value());

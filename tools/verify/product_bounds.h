@@ -1,11 +1,14 @@
-/// How far the results of a product may lie apart where its terms cancel.
+/// How far the results of a product or a sum may lie apart where its terms cancel, or where its
+/// epilogue takes away nearly all of it.
 ///
 /// The norm of a step's results stands for the magnitude of the terms that were added, and is too
 /// small where large terms of both signs leave a small sum: a folded normalisation in front of a
-/// large bias does that to whole channels. There the terms themselves tell: with
+/// large bias does that to whole channels, and so does a variance that is the mean of the squares
+/// minus the square of the mean. There the terms themselves tell: with
 ///   delta = (4 u(added) sqrt(K + n) + 2 u(math)) * sum |a b|
 /// (step_tolerance.h has the letters; 2 u(math) sum |a b| bounds what rounded operands can do), the
-/// results of the step lie between those of its epilogue at the raw sum - delta and + delta.
+/// results of the step lie between those of its epilogue at the raw sum - delta and + delta. For a
+/// reduction, |a b| is the magnitude of its prologue's results.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +24,9 @@ struct ProductBounds {
   std::vector<std::vector<std::byte>> low, high;
 };
 
-/// Runs the reference kernels of a gemm or conv of floats three times on the calling thread.
-/// `operands`: the buffers of problem.inputs, unpacked. nullopt for any other step.
+/// Runs the reference kernels of a gemm or conv of floats, or of a sum or mean of floats, three
+/// times on the calling thread. `operands`: the buffers of problem.inputs, unpacked. nullopt for
+/// any other step.
 std::optional<ProductBounds> BoundProduct(const abi::Problem& problem,
                                           const std::vector<const std::byte*>& operands,
                                           const std::vector<size_t>& operand_bytes);

@@ -4,8 +4,10 @@
 /// the constants among them, are known:
 ///   If     a constant condition leaves one branch; otherwise both are inlined and a Where with the
 ///          condition selects (the lowered pass guard-branches lets a replay skip the other one).
-///          A branch that cannot run with the bound shapes gives NaN, with a warning;
-///   Loop   unrolled where everything that ends it is known; otherwise its body stands once, between
+///          A branch that cannot run with the bound shapes is refused, or gives NaN where that is
+///          asked for (PassContext::nan_branches);
+///   Loop   unrolled where everything that ends it is known; otherwise its body stands once,
+///   between
 ///          aicf.LoopBegin and aicf.LoopEnd (compiler/ir/loop_nodes.h), and runs as often as a run
 ///          decides. Nodes of the body that depend on no carried value come before it. A loop in a
 ///          branch that a run does not take makes no trip;
@@ -60,11 +62,12 @@ class Expander {
 
   // Control flow (expand.cc, expand_loop.cc, expand_while.cc, expand_scan.cc).
   Status If(const ir::Node& node);
-  /// Of the two branches only the one where the condition is `when` is possible; the other's results
-  /// are NaN. Errors: `other`, what made it impossible, where a result cannot be NaN.
+  /// Of the two branches only the one where the condition is `when` is possible; the other's
+  /// results are NaN. Errors: `other`, what made it impossible, where a result cannot be NaN.
   Status SelectOrNan(const ir::Node& node, const Ids& possible, bool when, const Status& other);
   Status Loop(const ir::Node& node);
-  /// False, with the graph as it was: what ends the loop is known at run time only, or it is too long.
+  /// False, with the graph as it was: what ends the loop is known at run time only, or it is too
+  /// long.
   Result<bool> Unroll(const ir::Node& node, const struct LoopForm& form);
   Status UnrollTrips(const ir::Node& node, const struct LoopForm& form, bool* unrolled);
   Status Repeat(const ir::Node& node, const struct LoopForm& form);
@@ -83,8 +86,8 @@ class Expander {
   Status CheckCarried(const struct LoopForm& form, const Ids& state, const Ids& next) const;
   void Hoist(size_t begin);
   Status Scan(const ir::Node& node);
-  Result<Ids> RunScan(const ir::Node& node, const struct ScanForm& form, Ids state, const Ids& inputs,
-                      std::string_view instance);
+  Result<Ids> RunScan(const ir::Node& node, const struct ScanForm& form, Ids state,
+                      const Ids& inputs, std::string_view instance);
   Result<Ids> StackScans(const ir::Node& node, const struct ScanForm& form,
                          const std::vector<Ids>& scans);
   Status BatchedScan(const ir::Node& node, const struct ScanForm& form);
@@ -136,7 +139,8 @@ class Expander {
   std::unordered_map<ir::ValueId, Ids> sequences_;
   std::unordered_map<ir::ValueId, bool> nones_;
   /// A body's constants are added once, however often it is inlined.
-  std::map<std::shared_ptr<const ir::Graph>, std::unordered_map<ir::ValueId, ir::ValueId>> constants_;
+  std::map<std::shared_ptr<const ir::Graph>, std::unordered_map<ir::ValueId, ir::ValueId>>
+      constants_;
 };
 
 }  // namespace aicf

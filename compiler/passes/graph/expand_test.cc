@@ -1,6 +1,8 @@
 // Control flow and sequences, from a model to values.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "compiler/import/testing.h"
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/lower/lower.h"
@@ -23,8 +25,7 @@ onnx::NodeProto& AddNode(onnx::GraphProto& g, const std::string& op, const Names
 
 onnx::GraphProto& AddBody(onnx::NodeProto& node, const std::string& attribute, const Names& inputs,
                           const Names& outputs) {
-  onnx::AttributeProto& a =
-      testing::AddAttribute(node, attribute, onnx::AttributeProto::GRAPH);
+  onnx::AttributeProto& a = testing::AddAttribute(node, attribute, onnx::AttributeProto::GRAPH);
   for (const std::string& s : inputs) a.mutable_g()->add_input()->set_name(s);
   for (const std::string& s : outputs) a.mutable_g()->add_output()->set_name(s);
   return *a.mutable_g();
@@ -44,7 +45,8 @@ struct Outcome {
   int nodes = 0;
 };
 
-Outcome Evaluate(const ModelBuilder& model, const std::vector<ir::Tensor>& feeds) {
+Outcome Evaluate(const ModelBuilder& model, const std::vector<ir::Tensor>& feeds,
+                 bool nan_branches = false) {
   Outcome out;
   auto graph = model.Import();
   out.status = graph.status();
@@ -52,6 +54,7 @@ Outcome Evaluate(const ModelBuilder& model, const std::vector<ir::Tensor>& feeds
   DecisionLog log;
   PassContext context;
   context.decisions = &log;
+  context.nan_branches = nan_branches;
   out.status = InferAndFold(*graph, context);
   if (out.status.ok()) out.status = Verify(*graph);
   if (!out.status.ok()) return out;
@@ -105,6 +108,39 @@ TEST(Expand, AnIfAtRunTimeSelects) {
   }
 }
 
+// y = c ? x : x as three elements, which two are not.
+ModelBuilder ImpossibleElse() {
+  ModelBuilder model;
+  model.Input("x", {2});
+  model.Input("c", {}, onnx::TensorProto::BOOL);
+  model.Ints("three", {1}, {3});
+  onnx::NodeProto& node = model.Node("If", {"c"}, {"y"}, "choice");
+  AddNode(AddBody(node, "then_branch", {}, {"t"}), "Identity", {"x"}, {"t"});
+  AddNode(AddBody(node, "else_branch", {}, {"e"}), "Reshape", {"x", "three"}, {"e"});
+  model.Output("y");
+  return model;
+}
+
+TEST(Expand, ABranchThatCannotRunIsRefused) {
+  const Outcome refused = Evaluate(ImpossibleElse(), {Floats({2}, {1, 2}), Flag(true)});
+  EXPECT_EQ(refused.status.code(), Code::kUnsupported);
+  for (const char* part :
+       {"choice", "else_branch cannot run", "--bind", "--impossible-branches=nan"}) {
+    EXPECT_NE(refused.status.ToString().find(part), std::string::npos) << refused.status.ToString();
+  }
+}
+
+TEST(Expand, ABranchThatCannotRunGivesNanWhereThatIsAskedFor) {
+  const Outcome yes = Evaluate(ImpossibleElse(), {Floats({2}, {1, 2}), Flag(true)}, true);
+  ASSERT_TRUE(yes.status.ok()) << yes.status.ToString();
+  EXPECT_EQ(yes.outputs, (Rows{{1, 2}}));
+  const Outcome no = Evaluate(ImpossibleElse(), {Floats({2}, {1, 2}), Flag(false)}, true);
+  ASSERT_TRUE(no.status.ok()) << no.status.ToString();
+  ASSERT_EQ(no.outputs.size(), 1u);
+  ASSERT_EQ(no.outputs[0].size(), 2u);
+  for (double v : no.outputs[0]) EXPECT_TRUE(std::isnan(v));
+}
+
 TEST(Expand, BranchesOfDifferentShapesAtRunTimeAreRefused) {
   ModelBuilder model;
   model.Input("c", {}, onnx::TensorProto::BOOL);
@@ -127,8 +163,9 @@ ModelBuilder Doubling(bool limited) {
   if (limited) model.Input("limit", {}, onnx::TensorProto::INT64);
   const Names outputs = limited ? Names{"v"} : Names{"v", "history"};
   onnx::NodeProto& node = model.Node("Loop", {"trips", "", "v0"}, outputs, "loop");
-  onnx::GraphProto& body = AddBody(node, "body", {"i", "go", "v_in"},
-                                   limited ? Names{"go_on", "v_out"} : Names{"go", "v_out", "v_in"});
+  onnx::GraphProto& body =
+      AddBody(node, "body", {"i", "go", "v_in"},
+              limited ? Names{"go_on", "v_out"} : Names{"go", "v_out", "v_in"});
   AddNode(body, "Add", {"v_in", "v_in"}, {"v_out"});
   if (limited) {
     model.Ints("one", {}, {1});
@@ -210,7 +247,8 @@ TEST(Expand, AnEndlessLoopIsRefused) {
 TEST(Expand, ABodyCannotReadTheNodesOwnOutput) {
   ModelBuilder model = Branches();
   model.Input("c", {}, onnx::TensorProto::BOOL);
-  model.graph().mutable_node(0)->mutable_attribute(0)->mutable_g()->mutable_node(0)->set_input(0, "y");
+  model.graph().mutable_node(0)->mutable_attribute(0)->mutable_g()->mutable_node(0)->set_input(0,
+                                                                                               "y");
   EXPECT_EQ(Evaluate(model, {Floats({2}, {1, 2}), Flag(true)}).status.code(), Code::kBadModel);
 }
 

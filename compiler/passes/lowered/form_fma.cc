@@ -1,7 +1,7 @@
 #include <vector>
 
-#include "compiler/passes/lowered/fuse.h"
 #include "compiler/passes/lowered/passes.h"
+#include "compiler/passes/lowered/roundings.h"
 
 namespace aicf {
 namespace {
@@ -20,8 +20,7 @@ std::vector<int> UseCounts(const Expr& expr) {
 }
 
 // Makes fma of every add whose operand is a product used nowhere else; returns how many.
-int Form(Expr& expr) {
-  if (expr.empty()) return 0;
+int Form(Expr& expr, std::string*) {
   const std::vector<int> uses = UseCounts(expr);
   int formed = 0;
   for (ExprNode& n : expr.nodes) {
@@ -34,36 +33,16 @@ int Form(Expr& expr) {
       break;
     }
   }
-  if (formed == 0) return 0;
-  // The products are dead now: rebuild without them.
-  abi::ExprBuilder b;
-  std::vector<uint16_t> inputs;
-  for (int k = 0; k < abi::InputCount(expr); ++k) {
-    DType dtype = DType::kF32;
-    for (const ExprNode& n : expr.nodes) {
-      if (n.op == ExprOp::kInput && static_cast<int>(n.imm) == k) dtype = n.dtype;
-    }
-    inputs.push_back(b.Input(k, dtype));
-  }
-  expr = b.Finish(b.Inline(expr, inputs));
+  if (formed != 0) expr = WithoutDeadNodes(expr);
   return formed;
 }
 
 }  // namespace
 
 Status FormFma(ir::Lowered& lowered, PassContext& context) {
-  for (ir::LoweredStep& step : lowered.steps) {
-    const int formed =
-        Form(step.problem.prologue) + Form(step.problem.epilogue) + Form(step.problem.score);
-    if (formed == 0) continue;
-    context.decisions->Record({"rounding",
-                               NamesOf(step),
-                               StrCat("fma, ", formed, " times"),
-                               "rule: one rounding instead of two, the same on every backend",
-                               "form-fma",
-                               -1,
-                               {{"mul, add", "", -1}}});
-  }
+  const RoundingRewrite fma = {"form-fma", "fma", "mul, add",
+                               "one rounding instead of two, the same on every backend"};
+  for (ir::LoweredStep& step : lowered.steps) RewriteRoundings(step, context, fma, Form);
   return OkStatus();
 }
 

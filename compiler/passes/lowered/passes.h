@@ -27,6 +27,8 @@ Status FuseElementwise(ir::Lowered& lowered, PassContext& context);
 Status FuseEpilogue(ir::Lowered& lowered, PassContext& context);
 /// Elementwise producers become the prologue of a reduction or normalisation.
 Status FusePrologue(ir::Lowered& lowered, PassContext& context);
+/// A quotient by a constant, in the epilogue of a product, becomes a product with its reciprocal.
+Status FormReciprocals(ir::Lowered& lowered, PassContext& context);
 /// A product that is only added to something becomes fma, with one rounding.
 Status FormFma(ir::Lowered& lowered, PassContext& context);
 /// A producer read only by a copy writes into the copy's buffer: concatenations and outputs.

@@ -1,7 +1,7 @@
 // The running softmax of one row of a tile.
 #include "kernels/cpu/attention/flash_parts.h"
 #include "kernels/cpu/common/lanes.h"
-#include "kernels/cpu/expr/vector_math.h"
+#include "kernels/cpu/common/loop_functions.h"
 
 AICF_ISA_BEGIN
 

@@ -12,7 +12,7 @@
 
 namespace aicf::cpu {
 
-enum class VectorHome { kBlock, kTile };
+enum class VectorHome { kBlock, kSoftmax, kTile };
 
 /// A row of vector_functions.def.
 struct VectorFunction {
@@ -27,6 +27,13 @@ inline constexpr VectorFunction kVectorFunctions[] = {
 #undef AICF_VECTOR_FUNCTION
 };
 
+/// The unit in the last place of a finite f32; of 0 the least denormal.
+inline double UlpOf(float x) {
+  int exponent = 0;
+  std::frexp(static_cast<double>(x), &exponent);
+  return std::ldexp(1.0, std::max(exponent, -125) - 24);
+}
+
 /// Distance of `got` from the exact value in ULP of the f32 nearest to it; huge for a wrong class.
 inline double UlpError(double exact, float got) {
   const float nearest = static_cast<float>(exact);
@@ -38,10 +45,7 @@ inline double UlpError(double exact, float got) {
     const float finite = std::isinf(nearest) ? got : nearest;
     return std::fabs(finite) == 0x1.fffffep127f ? 1 : 1e30;
   }
-  int exponent = 0;
-  std::frexp(static_cast<double>(nearest), &exponent);
-  const double ulp = std::ldexp(1.0, std::max(exponent, -125) - 24);
-  return std::fabs(static_cast<double>(got) - exact) / ulp;
+  return std::fabs(static_cast<double>(got) - exact) / UlpOf(nearest);
 }
 
 /// 2^20 evenly spaced bit patterns, 2^19 random ones and 2^19 of moderate size, and special values.

@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/expr/block_loops.h"
 #include "kernels/cpu/expr/half.h"
-#include "kernels/cpu/expr/vector_math.h"
+#include "kernels/cpu/common/loop_functions.h"
 
 AICF_ISA_BEGIN
 namespace {

@@ -2,8 +2,8 @@
 /// in registers, and stores the tile in the output's layout.
 #pragma once
 
+#include "kernels/cpu/common/simd.h"
 #include "kernels/cpu/gemm/igemm.h"
-#include "kernels/cpu/gemm/simd.h"
 
 AICF_ISA_BEGIN
 

@@ -1,6 +1,6 @@
 #include "kernels/cpu/gemm/chain.h"
 
-#include "kernels/cpu/gemm/vec_math.h"
+#include "kernels/cpu/common/tile_functions.h"
 
 AICF_ISA_BEGIN
 namespace {
@@ -20,78 +20,139 @@ struct Block {
   }
 };
 
-AICF_INLINE Vec LoadOperand(const float* p, int j, int vectors, Mask last) {
-  return j + 1 < vectors ? Load(p + j * kLanes) : LoadMasked(p + j * kLanes, last);
-}
+// Where the vectors of an operand are. Those of one value per row and column end where the tile
+// ends, so the last vector of a row is loaded with a mask.
+struct Source {
+  const float* at;
+  int64_t row_stride = 0;
+  int64_t vector_stride = kLanes;
+  bool ends_with_tile = false;
+};
 
 template <int kRows, int kVectors>
-void ApplyTensor(const ChainCall& call, const ChainStep& step, int row, Mask last,
-                 Block<kRows, kVectors>& block) {
-  const int64_t stride = call.epilogue->inputs[step.operand].row_stride;
-  const float* p = call.tensors[step.operand] + row * stride;
-  if (step.op == ChainOp::kAddTensor) {
-    block.Each(
-        [&](Vec v, int r, int j) { return v + LoadOperand(p + r * stride, j, kVectors, last); });
-  } else {
-    block.Each(
-        [&](Vec v, int r, int j) { return v * LoadOperand(p + r * stride, j, kVectors, last); });
-  }
-}
+class Rows {
+ public:
+  Rows(const ChainCall& call, int row, Mask last) : call_(call), row_(row), last_(last) {}
 
-template <int kRows, int kVectors>
-void ApplyStep(const ChainCall& call, const ChainStep& step, int row, Mask last,
-               Block<kRows, kVectors>& block) {
-  const Vec a = Broadcast(step.a), b = Broadcast(step.b);
-  const Vec lo = Broadcast(step.lo), hi = Broadcast(step.hi);
-  switch (step.op) {
-    case ChainOp::kLinear:
-      return block.Each([&](Vec v, int, int) { return Fma(v, a, b); });
-    case ChainOp::kClamp:
-      return block.Each([&](Vec v, int, int) { return Min(hi, Max(lo, v)); });
-    case ChainOp::kGate:
-      return block.Each([&](Vec v, int, int) { return v * Min(hi, Max(lo, Fma(v, a, b))); });
-    case ChainOp::kSigmoid:
-      return block.Each([&](Vec v, int, int) { return Sigmoid(v); });
-    case ChainOp::kSilu:
-      return block.Each([&](Vec v, int, int) { return v * Sigmoid(v); });
-    case ChainOp::kCubic:
-      return block.Each([&](Vec v, int, int) { return v * Fma(v * v, b, a); });
-    case ChainOp::kTanh:
-      return block.Each([&](Vec v, int, int) { return Tanh(v); });
-    case ChainOp::kErf:
-      return block.Each([&](Vec v, int, int) { return Erf(v); });
-    case ChainOp::kGateSigmoid:
-      return block.Each([&](Vec v, int, int) { return v * lo * Sigmoid(v * Fma(v * v, b, a)); });
-    case ChainOp::kGateErf:
-      return block.Each([&](Vec v, int, int) { return v * Fma(lo, Erf(v * a), hi); });
-    case ChainOp::kRoundF16:
-      return block.Each([&](Vec v, int, int) { return RoundToHalf(v); });
-    case ChainOp::kAddColumns: {
-      const float* p = call.column_values[step.operand];
-      return block.Each([&](Vec v, int, int j) { return v + Load(p + j * kLanes); });
-    }
-    case ChainOp::kMulColumns: {
-      const float* p = call.column_values[step.operand];
-      return block.Each([&](Vec v, int, int j) { return v * Load(p + j * kLanes); });
-    }
-    case ChainOp::kAddTensor:
-    case ChainOp::kMulTensor:
-      return ApplyTensor(call, step, row, last, block);
+  AICF_INLINE void Run(float* out, int64_t out_stride) {
+    const float* tile = call_.tile + row_ * kVectors * kLanes;
+    v_.Each([&](Vec, int r, int j) { return Load(tile + (r * kVectors + j) * kLanes); });
+    for (int s = 0; s < call_.epilogue->step_count; ++s) Apply(call_.epilogue->steps[s]);
+    v_.Each([&](Vec v, int r, int j) {
+      float* p = out + (row_ + r) * out_stride + j * kLanes;
+      j + 1 < kVectors ? Store(p, v) : StoreMasked(p, last_, v);
+      return v;
+    });
   }
-}
+
+ private:
+  AICF_INLINE void Apply(const ChainStep& step) {
+    const Vec a = Broadcast(step.a), b = Broadcast(step.b);
+    const Vec lo = Broadcast(step.lo), hi = Broadcast(step.hi);
+    switch (step.op) {
+      case ChainOp::kSave:
+        return v_.Each([&](Vec v, int r, int j) {
+          Store(SavedAt(r, j), v);
+          return v;
+        });
+      case ChainOp::kSwap:
+        return v_.Each([&](Vec v, int r, int j) {
+          const Vec saved = Load(SavedAt(r, j));
+          Store(SavedAt(r, j), v);
+          return saved;
+        });
+      case ChainOp::kLinear:
+        return v_.Each([&](Vec v, int, int) { return Fma(v, a, b); });
+      case ChainOp::kFma:
+        return v_.Each([&](Vec v, int, int) { return FmaRoundedOnce(v, a, b); });
+      case ChainOp::kDivide:
+        return v_.Each([&](Vec v, int, int) { return v / a; });
+      case ChainOp::kClamp:
+        return v_.Each([&](Vec v, int, int) { return Min(hi, Max(lo, v)); });
+      case ChainOp::kGate:
+        return v_.Each(
+            [&](Vec v, int, int) { return v * Min(hi, Max(lo, FmaRoundedOnce(v, a, b))); });
+      case ChainOp::kSigmoid:
+        return v_.Each([&](Vec v, int, int) { return Fma(Sigmoid(Fma(v, a, b)), lo, hi); });
+      case ChainOp::kSilu:
+        return v_.Each([&](Vec v, int, int) { return v * Sigmoid(v); });
+      case ChainOp::kTanh:
+        return v_.Each([&](Vec v, int, int) { return Fma(Tanh(Fma(v, a, b)), lo, hi); });
+      case ChainOp::kErf:
+        return v_.Each([&](Vec v, int, int) { return Fma(Erf(Fma(v, a, b)), lo, hi); });
+      case ChainOp::kRoundF16:
+        return v_.Each([&](Vec v, int, int) { return RoundToHalf(v); });
+      case ChainOp::kMulSwapped:
+        return v_.Each([&](Vec v, int r, int j) { return v * Fma(Load(SavedAt(r, j)), a, b); });
+      case ChainOp::kAdd:
+        return EachWith(SourceOf(step.x, x_), [](Vec v, Vec x) { return v + x; });
+      case ChainOp::kMul:
+        return EachWith(SourceOf(step.x, x_), [](Vec v, Vec x) { return v * x; });
+      case ChainOp::kFmaValue:
+        return EachWith(SourceOf(step.x, x_), SourceOf(step.y, y_),
+                        [](Vec v, Vec x, Vec y) { return FmaRoundedOnce(v, x, y); });
+      case ChainOp::kFmaSum:
+        return EachWith(SourceOf(step.x, x_), SourceOf(step.y, y_),
+                        [](Vec v, Vec x, Vec y) { return FmaRoundedOnce(x, y, v); });
+    }
+  }
+
+  AICF_INLINE float* SavedAt(int r, int j) { return saved_ + (r * kVectors + j) * kLanes; }
+
+  // `number` is room for a number to become a vector in.
+  AICF_INLINE Source SourceOf(const ChainOperand& operand, float* number) {
+    switch (operand.source) {
+      case ChainSource::kNumber:
+        Store(number, Broadcast(operand.number));
+        return {number, 0, 0};
+      case ChainSource::kSaved:
+        return {saved_, kVectors * kLanes};
+      case ChainSource::kColumns:
+        return {call_.column_values[operand.index]};
+      case ChainSource::kTensor:
+        break;
+    }
+    const int64_t stride = call_.epilogue->inputs[operand.index].row_stride;
+    return {call_.tensors[operand.index] + row_ * stride, stride, kLanes, true};
+  }
+
+  AICF_INLINE Vec Whole(const Source& s, int r, int j) {
+    return Load(s.at + r * s.row_stride + j * s.vector_stride);
+  }
+  AICF_INLINE Vec InTile(const Source& s, int r, int j) {
+    return j + 1 < kVectors ? Whole(s, r, j)
+                            : LoadMasked(s.at + r * s.row_stride + j * s.vector_stride, last_);
+  }
+
+  template <class F>
+  AICF_INLINE void EachWith(const Source& x, const F& f) {
+    if (x.ends_with_tile) {
+      v_.Each([&](Vec v, int r, int j) { return f(v, InTile(x, r, j)); });
+    } else {
+      v_.Each([&](Vec v, int r, int j) { return f(v, Whole(x, r, j)); });
+    }
+  }
+  // What a masked load leaves out is not stored, so the mask does for both.
+  template <class F>
+  AICF_INLINE void EachWith(const Source& x, const Source& y, const F& f) {
+    if (x.ends_with_tile || y.ends_with_tile) {
+      v_.Each([&](Vec v, int r, int j) { return f(v, InTile(x, r, j), InTile(y, r, j)); });
+    } else {
+      v_.Each([&](Vec v, int r, int j) { return f(v, Whole(x, r, j), Whole(y, r, j)); });
+    }
+  }
+
+  const ChainCall& call_;
+  const int row_;
+  const Mask last_;
+  Block<kRows, kVectors> v_;
+  alignas(64) float saved_[kRows * kVectors * kLanes];
+  alignas(64) float x_[kLanes], y_[kLanes];
+};
 
 template <int kRows, int kVectors>
 void RunRows(const ChainCall& call, int row, Mask last, float* out, int64_t out_stride) {
-  Block<kRows, kVectors> block;
-  const float* tile = call.tile + row * kVectors * kLanes;
-  block.Each([&](Vec, int r, int j) { return Load(tile + (r * kVectors + j) * kLanes); });
-  const TileEpilogue& e = *call.epilogue;
-  for (int s = 0; s < e.step_count; ++s) ApplyStep(call, e.steps[s], row, last, block);
-  block.Each([&](Vec v, int r, int j) {
-    float* p = out + (row + r) * out_stride + j * kLanes;
-    j + 1 < kVectors ? Store(p, v) : StoreMasked(p, last, v);
-    return v;
-  });
+  Rows<kRows, kVectors>(call, row, last).Run(out, out_stride);
 }
 
 // As many rows at a time as keep about eight vectors in flight.

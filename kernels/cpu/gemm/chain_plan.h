@@ -11,8 +11,9 @@ namespace aicf::cpu {
 /// (inputs, outputs) are filled already. `expr` may be empty: a chain without steps. An expression
 /// that is no chain leaves is_chain false. tensors_allowed: operands that vary with rows may be
 /// addressed as one tile (false when columns are in several pieces).
-/// Linear steps that follow one another are merged, so results may differ in the last place from
-/// the expression evaluated operator by operator.
+/// The steps compute what the expression says, operator by operator, with the roundings that it
+/// says. One thing is the product's own: where the expression first adds one value per column, the
+/// sum of products starts from that value. It is one more term of the sum, and meets its bound.
 void PlanChain(const abi::Expr& expr, bool tensors_allowed, TileEpilogue* epilogue);
 
 }  // namespace aicf::cpu

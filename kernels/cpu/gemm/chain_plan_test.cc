@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
+#include <string>
+#include <string_view>
 
 namespace aicf::cpu {
 namespace {
@@ -61,22 +64,49 @@ TEST(ChainPlan, BiasStartsTheSumAndReluIsDirect) {
   EXPECT_EQ(e.steps[0].hi, std::numeric_limits<float>::infinity());
 }
 
-TEST(ChainPlan, HardSwishIsOneStepAndItsScaleIsFolded) {
+std::string Ops(const TileEpilogue& e) {
+  constexpr std::string_view kNames[] = {
+      "save",     "swap", "linear", "fma",       "divide",  "clamp", "sigmoid", "tanh",       "erf",
+      "roundf16", "add",  "mul",    "fma value", "fma sum", "gate",  "silu",    "mul swapped"};
+  if (!e.is_chain) return "no chain";
+  std::string out;
+  for (int i = 0; i < e.step_count; ++i) {
+    out += StrCat(i == 0 ? "" : ", ", kNames[static_cast<int>(e.steps[i].op)]);
+  }
+  return out;
+}
+
+TEST(ChainPlan, HardSwishIsOneGateAndNothingIsFoldedIntoIt) {
   Built t;
   const uint16_t x = t.biased();
   const uint16_t u = t.b.Binary(ExprOp::kAdd, x, t.c(3));
   const uint16_t gate = t.b.Binary(ExprOp::kMin, t.b.Binary(ExprOp::kMax, u, t.c(0)), t.c(6));
   const uint16_t y = t.b.Binary(ExprOp::kDiv, t.b.Binary(ExprOp::kMul, x, gate), t.c(6));
   const TileEpilogue e = t.Plan(t.b.Fma(y, t.c(2), t.c(0.5)));
-  ASSERT_TRUE(e.is_chain);
-  ASSERT_EQ(e.step_count, 2);
-  EXPECT_EQ(e.steps[0].op, ChainOp::kGate);
-  EXPECT_FLOAT_EQ(e.steps[0].a, 2.0f / 6);
-  EXPECT_FLOAT_EQ(e.steps[0].b, 1.0f);
-  EXPECT_FLOAT_EQ(e.steps[0].hi, 2.0f);
-  EXPECT_EQ(e.steps[1].op, ChainOp::kLinear);
-  EXPECT_FLOAT_EQ(e.steps[1].a, 1.0f);
-  EXPECT_FLOAT_EQ(e.steps[1].b, 0.5f);
+  ASSERT_EQ(Ops(e), "gate, divide, fma");
+  EXPECT_EQ(e.steps[0].a, 1);
+  EXPECT_EQ(e.steps[0].b, 3);
+  EXPECT_EQ(e.steps[0].lo, 0);
+  EXPECT_EQ(e.steps[0].hi, 6);
+  EXPECT_EQ(e.steps[1].a, 6);
+  EXPECT_EQ(e.steps[2].a, 2);
+  EXPECT_EQ(e.steps[2].b, 0.5f);
+}
+
+// Two products are two roundings, a quotient is one; a power of two rounds nothing.
+TEST(ChainPlan, ScalesStayAsTheyAreWritten) {
+  Built t;
+  const uint16_t product = t.b.Binary(ExprOp::kMul, t.in(0), t.c(3));
+  EXPECT_EQ(Ops(t.Plan(t.b.Binary(ExprOp::kMul, product, t.c(5)))), "linear, linear");
+  EXPECT_EQ(Ops(t.Plan(t.b.Binary(ExprOp::kAdd, product, t.c(5)))), "linear, linear");
+  EXPECT_EQ(Ops(t.Plan(t.b.Binary(ExprOp::kDiv, t.in(0), t.c(3)))), "divide");
+  const TileEpilogue quarter = t.Plan(t.b.Binary(ExprOp::kDiv, t.in(0), t.c(-4)));
+  EXPECT_EQ(Ops(quarter), "linear");
+  EXPECT_EQ(quarter.steps[0].a, -0.25f);
+  EXPECT_TRUE(std::signbit(quarter.steps[0].b));  // adding +0 would change -0
+  // The reciprocals of these are no f32 numbers.
+  EXPECT_EQ(Ops(t.Plan(t.b.Binary(ExprOp::kDiv, t.in(0), t.c(0x1p-149)))), "divide");
+  EXPECT_EQ(Ops(t.Plan(t.b.Binary(ExprOp::kDiv, t.in(0), t.c(0)))), "divide");
 }
 
 TEST(ChainPlan, SiluPlusResidualAsFma) {
@@ -84,93 +114,76 @@ TEST(ChainPlan, SiluPlusResidualAsFma) {
   const uint16_t x = t.biased();
   const uint16_t y = t.b.Fma(x, t.b.Unary(ExprOp::kSigmoid, x), t.in(kResidual + 1));
   const TileEpilogue e = t.Plan(y);
-  ASSERT_TRUE(e.is_chain);
-  ASSERT_EQ(e.step_count, 2);
-  EXPECT_EQ(e.steps[0].op, ChainOp::kSilu);
-  EXPECT_EQ(e.steps[1].op, ChainOp::kAddTensor);
-  EXPECT_EQ(e.steps[1].operand, kResidual);
+  ASSERT_EQ(Ops(e), "save, sigmoid, fma value");
+  EXPECT_EQ(e.steps[2].x.source, ChainSource::kSaved);
+  EXPECT_EQ(e.steps[2].y.source, ChainSource::kTensor);
+  EXPECT_EQ(e.steps[2].y.index, kResidual);
   EXPECT_FALSE(t.Plan(y, /*tensors_allowed=*/false).is_chain);
+  const uint16_t sum = t.b.Binary(ExprOp::kMul, x, t.b.Unary(ExprOp::kSigmoid, x));
+  EXPECT_EQ(Ops(t.Plan(t.b.Binary(ExprOp::kAdd, sum, t.in(kResidual + 1)))), "silu, add");
 }
 
-TEST(ChainPlan, GeluByTanhIsOneStep) {
+TEST(ChainPlan, GeluByTanhInItsSpellings) {
   Built t;
   const uint16_t x = t.biased();
   const uint16_t cube = t.b.Binary(ExprOp::kMul, x, t.b.Binary(ExprOp::kMul, x, t.c(0.045)));
   const uint16_t u = t.b.Binary(ExprOp::kMul, t.b.Fma(x, cube, x), t.c(0.8));
   const uint16_t gate = t.b.Binary(ExprOp::kAdd, t.b.Unary(ExprOp::kTanh, u), t.c(1));
+  const std::string inner = "save, linear, mul, fma value, tanh";
   // Its half on the value, on the gate and on the product.
-  const uint16_t spellings[] = {
-      t.b.Binary(ExprOp::kMul, t.b.Binary(ExprOp::kMul, x, t.c(0.5)), gate),
-      t.b.Binary(ExprOp::kMul, x, t.b.Binary(ExprOp::kMul, gate, t.c(0.5))),
-      t.b.Binary(ExprOp::kMul, t.b.Binary(ExprOp::kMul, gate, x), t.c(0.5))};
-  for (const uint16_t y : spellings) {
-    const TileEpilogue e = t.Plan(y);
-    ASSERT_TRUE(e.is_chain);
-    EXPECT_EQ(e.bias_input, kBias);
-    ASSERT_EQ(e.step_count, 1);
-    EXPECT_EQ(e.steps[0].op, ChainOp::kGateSigmoid);
-    EXPECT_FLOAT_EQ(e.steps[0].a, 1.6f);
-    EXPECT_FLOAT_EQ(e.steps[0].b, 0.072f);
-    EXPECT_FLOAT_EQ(e.steps[0].lo, 1.0f);
-  }
+  const uint16_t on_value = t.b.Binary(ExprOp::kMul, t.b.Binary(ExprOp::kMul, x, t.c(0.5)), gate);
+  EXPECT_EQ(Ops(t.Plan(on_value)), inner + ", mul swapped");
+  const uint16_t on_gate = t.b.Binary(ExprOp::kMul, x, t.b.Binary(ExprOp::kMul, gate, t.c(0.5)));
+  EXPECT_EQ(Ops(t.Plan(on_gate)), inner + ", linear, mul");
+  const uint16_t after = t.b.Binary(ExprOp::kMul, t.b.Binary(ExprOp::kMul, gate, x), t.c(0.5));
+  EXPECT_EQ(Ops(t.Plan(after)), inner + ", mul, linear");
 }
 
-TEST(ChainPlan, GeluByErfIsOneStep) {
+TEST(ChainPlan, GeluByErf) {
   Built t;
   const uint16_t x = t.biased();
   const uint16_t erf = t.b.Unary(ExprOp::kErf, t.b.Binary(ExprOp::kDiv, x, t.c(1.5)));
   const uint16_t gate = t.b.Binary(ExprOp::kAdd, erf, t.c(1));
   const TileEpilogue e =
       t.Plan(t.b.Binary(ExprOp::kMul, t.b.Binary(ExprOp::kMul, x, gate), t.c(0.5)));
-  ASSERT_TRUE(e.is_chain);
-  ASSERT_EQ(e.step_count, 1);
-  EXPECT_EQ(e.steps[0].op, ChainOp::kGateErf);
-  EXPECT_FLOAT_EQ(e.steps[0].a, 1 / 1.5f);
-  EXPECT_FLOAT_EQ(e.steps[0].lo, 0.5f);
-  EXPECT_FLOAT_EQ(e.steps[0].hi, 0.5f);
+  EXPECT_EQ(Ops(e), "save, divide, erf, mul, linear");
+  EXPECT_EQ(e.bias_input, kBias);
 }
 
-TEST(ChainPlan, SwishOfAMultipleIsOneStep) {
+TEST(ChainPlan, GatesOfAnyForm) {
   Built t;
   const uint16_t x = t.biased();
-  const uint16_t u = t.b.Unary(ExprOp::kSigmoid, t.b.Binary(ExprOp::kMul, x, t.c(1.702)));
-  const TileEpilogue e = t.Plan(t.b.Binary(ExprOp::kMul, u, x));
-  ASSERT_TRUE(e.is_chain);
-  ASSERT_EQ(e.step_count, 1);
-  EXPECT_EQ(e.steps[0].op, ChainOp::kGateSigmoid);
-  EXPECT_FLOAT_EQ(e.steps[0].a, 1.702f);
-  EXPECT_EQ(e.steps[0].b, 0);
+  const auto gated = [&](uint16_t gate) { return Ops(t.Plan(t.b.Binary(ExprOp::kMul, x, gate))); };
+  EXPECT_EQ(gated(t.b.Unary(ExprOp::kTanh, x)), "save, tanh, mul");
+  EXPECT_EQ(gated(t.b.Unary(ExprOp::kSigmoid, t.b.Binary(ExprOp::kAdd, x, t.c(1)))),
+            "save, sigmoid, mul");
+  // The saved value is used again after what would be a gate by itself.
+  EXPECT_EQ(gated(t.b.Binary(ExprOp::kMul, x, t.b.Unary(ExprOp::kSigmoid, x))),
+            "save, sigmoid, mul, mul");
 }
 
-TEST(ChainPlan, GatesOfAnotherFormAreLeft) {
-  Built t;
-  const uint16_t x = t.biased();
-  const auto gated = [&](uint16_t gate) {
-    return t.Plan(t.b.Binary(ExprOp::kMul, x, gate)).is_chain;
-  };
-  const uint16_t tanh = t.b.Unary(ExprOp::kTanh, x);
-  EXPECT_FALSE(gated(tanh));
-  EXPECT_FALSE(gated(t.b.Binary(ExprOp::kAdd, tanh, t.c(2))));
-  EXPECT_FALSE(gated(t.b.Unary(ExprOp::kSigmoid, t.b.Binary(ExprOp::kAdd, x, t.c(1)))));
-  // A square is no odd function, and a fourth power is more than a cubic.
-  const uint16_t square = t.b.Binary(ExprOp::kMul, x, x);
-  EXPECT_FALSE(t.Plan(t.b.Fma(x, x, x)).is_chain);
-  EXPECT_FALSE(t.Plan(t.b.Binary(ExprOp::kMul, square, square)).is_chain);
-}
-
-TEST(ChainPlan, CubesAndFunctionsAreSteps) {
+TEST(ChainPlan, PowersAreProductsOfTheSavedValue) {
   Built t;
   const uint16_t x = t.in(0);
-  const uint16_t cube = t.b.Binary(ExprOp::kMul, x, t.b.Binary(ExprOp::kMul, x, x));
-  const TileEpilogue e = t.Plan(
-      t.b.Unary(ExprOp::kErf, t.b.Unary(ExprOp::kTanh, t.b.Binary(ExprOp::kMul, cube, t.c(3)))));
-  ASSERT_TRUE(e.is_chain);
-  ASSERT_EQ(e.step_count, 3);
-  EXPECT_EQ(e.steps[0].op, ChainOp::kCubic);
-  EXPECT_EQ(e.steps[0].a, 0);
-  EXPECT_EQ(e.steps[0].b, 3);
-  EXPECT_EQ(e.steps[1].op, ChainOp::kTanh);
-  EXPECT_EQ(e.steps[2].op, ChainOp::kErf);
+  const uint16_t square = t.b.Binary(ExprOp::kMul, x, x);
+  EXPECT_EQ(Ops(t.Plan(square)), "save, mul");
+  EXPECT_EQ(Ops(t.Plan(t.b.Binary(ExprOp::kMul, square, square))), "save, mul, save, mul");
+  EXPECT_EQ(Ops(t.Plan(t.b.Binary(ExprOp::kMul, square, x))), "save, mul, mul");
+  EXPECT_EQ(Ops(t.Plan(t.b.Fma(x, x, x))), "save, fma value");
+}
+
+TEST(ChainPlan, FmaOfOperands) {
+  Built t;
+  const TileEpilogue value = t.Plan(t.b.Fma(t.in(kBias + 1), t.in(0), t.in(kResidual + 1)));
+  ASSERT_EQ(Ops(value), "fma value");
+  EXPECT_EQ(value.steps[0].x.source, ChainSource::kColumns);
+  EXPECT_EQ(value.column_inputs[value.steps[0].x.index], kBias);
+  EXPECT_EQ(value.steps[0].y.source, ChainSource::kTensor);
+  EXPECT_EQ(value.bias_input, -1);
+  const TileEpilogue sum = t.Plan(t.b.Fma(t.in(kResidual + 1), t.c(0.5), t.in(0)));
+  ASSERT_EQ(Ops(sum), "fma sum");
+  EXPECT_EQ(sum.steps[0].x.source, ChainSource::kTensor);
+  EXPECT_EQ(sum.steps[0].y.number, 0.5f);
 }
 
 TEST(ChainPlan, CrossedBoundsStayTwoSteps) {
@@ -187,7 +200,11 @@ TEST(ChainPlan, LeavesTheRestToTheEvaluator) {
   Built t;
   EXPECT_FALSE(t.Plan(t.b.Unary(ExprOp::kSin, t.biased())).is_chain);
   EXPECT_FALSE(t.Plan(t.b.Binary(ExprOp::kMul, t.in(0), t.in(kRowVector + 1))).is_chain);
-  EXPECT_FALSE(t.Plan(t.b.Binary(ExprOp::kMul, t.in(0), t.in(0))).is_chain);
+  // Min and max of a NaN are NaN, which no clamp gives.
+  EXPECT_FALSE(t.Plan(t.b.Binary(ExprOp::kMax, t.in(0), t.c(NAN))).is_chain);
+  // Both values are needed at once, and neither comes from the other alone.
+  const uint16_t sum = t.b.Binary(ExprOp::kAdd, t.b.Unary(ExprOp::kSin, t.in(0)), t.in(0));
+  EXPECT_FALSE(t.Plan(sum).is_chain);
   EXPECT_FALSE(t.Plan(t.c(4)).is_chain);
   EXPECT_FALSE(t.Plan(t.b.Binary(ExprOp::kSub, t.in(0), t.in(kBias + 1))).is_chain);
 }

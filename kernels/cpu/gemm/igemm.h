@@ -15,6 +15,7 @@
 
 #include "kernels/abi/kernel.h"
 #include "kernels/cpu/expr/block_eval.h"
+#include "kernels/cpu/gemm/chain_step.h"
 
 namespace aicf::cpu {
 
@@ -37,7 +38,6 @@ inline constexpr int kMaxPaddedDepth = 8192;
 inline constexpr int kMaxPanelColumns = 64;
 inline constexpr int kDepthwiseVectors = 1;  ///< panel width of depthwise sums
 inline constexpr int kMaxTileRows = 16;
-inline constexpr int kMaxChainSteps = 12;
 inline constexpr int kMaxColumnOperands = 4;
 inline constexpr int kMaxEpilogueInputs = abi::kMaxExprInputs;
 
@@ -48,31 +48,6 @@ struct TileOperand {
   int64_t outer_strides[kMaxRank] = {};
   int64_t row_stride = 0;
   int64_t col_stride = 0;
-};
-
-/// A step of an epilogue that is a chain: v starts as the accumulator.
-enum class ChainOp : uint8_t {
-  kLinear,       ///< v * a + b
-  kClamp,        ///< min(max(v, lo), hi)
-  kGate,         ///< v * clamp(v * a + b, lo, hi): hard swish
-  kSigmoid,      ///< 1 / (1 + exp(-v))
-  kSilu,         ///< v * sigmoid(v)
-  kCubic,        ///< v * (a + b * v^2)
-  kTanh,         ///< tanh(v)
-  kErf,          ///< erf(v)
-  kGateSigmoid,  ///< v * lo * sigmoid(v * (a + b * v^2)): swish, GELU by tanh
-  kGateErf,      ///< v * (lo * erf(v * a) + hi): GELU
-  kRoundF16,     ///< nearest f16 value
-  kAddColumns,   ///< v + vector[column]
-  kMulColumns,   ///< v * vector[column]
-  kAddTensor,    ///< v + operand[row, column]
-  kMulTensor,    ///< v * operand[row, column]
-};
-
-struct ChainStep {
-  ChainOp op = ChainOp::kLinear;
-  int operand = 0;  ///< index into TileEpilogue::inputs, or (columns) into column_inputs
-  float a = 1, b = 0, lo = 0, hi = 0;
 };
 
 /// What happens to a tile of accumulators. Either `chain` (is_chain) or `expr` says it in full.

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/gemm/igemm.h"
-#include "kernels/cpu/gemm/simd.h"
+#include "kernels/cpu/common/simd.h"
 
 AICF_ISA_BEGIN
 

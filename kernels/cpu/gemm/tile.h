@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/gemm/igemm.h"
-#include "kernels/cpu/gemm/simd.h"
+#include "kernels/cpu/common/simd.h"
 
 AICF_ISA_BEGIN
 

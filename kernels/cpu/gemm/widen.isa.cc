@@ -1,6 +1,6 @@
 #include "kernels/cpu/gemm/widen.h"
 
-#include "kernels/cpu/gemm/simd.h"
+#include "kernels/cpu/common/simd.h"
 
 AICF_ISA_BEGIN
 

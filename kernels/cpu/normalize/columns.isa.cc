@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "kernels/cpu/common/lanes.h"
-#include "kernels/cpu/expr/vector_math.h"
+#include "kernels/cpu/common/loop_functions.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/normalize/columns.h"
 

@@ -1,7 +1,7 @@
 #include "kernels/cpu/normalize/loops.h"
 
 #include "kernels/cpu/common/lanes.h"
-#include "kernels/cpu/expr/vector_math.h"
+#include "kernels/cpu/common/loop_functions.h"
 #include "kernels/cpu/normalize/columns.h"
 
 AICF_ISA_BEGIN

@@ -1,6 +1,6 @@
 #include "kernels/cpu/recurrent/step.h"
 
-#include "kernels/cpu/recurrent/vec_functions.h"
+#include "kernels/cpu/recurrent/cell_functions.h"
 
 AICF_ISA_BEGIN
 namespace {

@@ -1,26 +1,24 @@
-/// Functions of a vector that epilogues need in registers. Their accuracy is the kTile rows of
-/// common/vector_functions.def, which a test enforces.
+/// f32 functions of a vector in a register: for the epilogues of products and for recurrent cells.
+/// Their accuracy is the kTile rows of vector_functions.def, which a test enforces. For *.isa.cc
+/// files only; those for loops over elements are in loop_functions.h.
 #pragma once
 
-#include "kernels/cpu/gemm/simd.h"
+#include "kernels/cpu/common/exp_core.h"
+#include "kernels/cpu/common/simd.h"
 
 AICF_ISA_BEGIN
 
-/// e^x for -104 <= x <= 88, within 3 ULP; NaN stays NaN.
+struct VecOps {
+  using F = Vec;
+  AICF_INLINE static Vec Number(float x) { return Broadcast(x); }
+  AICF_INLINE static Vec MulAdd(Vec a, Vec b, Vec c) { return Fma(a, b, c); }
+};
+
+/// e^x for -104 <= x <= 88; NaN stays NaN.
 AICF_INLINE Vec ExpInRange(Vec x) {
-  const Vec n = RoundNearest(x * Broadcast(1.44269504f));
-  // ln 2 in two parts: n times the first is exact for |n| < 2^9.
-  Vec r = Fma(n, Broadcast(-0.693359375f), x);
-  r = Fma(n, Broadcast(2.12194440e-4f), r);
-  // Taylor: |r| <= ln(2)/2, so the first term left out is below 1.2e-7.
-  Vec p = Broadcast(1.0f / 720);
-  p = Fma(p, r, Broadcast(1.0f / 120));
-  p = Fma(p, r, Broadcast(1.0f / 24));
-  p = Fma(p, r, Broadcast(1.0f / 6));
-  p = Fma(p, r, Broadcast(0.5f));
-  p = Fma(p, r, Broadcast(1.0f));
-  p = Fma(p, r, Broadcast(1.0f));
-  return ScaleByPowerOfTwo(p, n);
+  const Vec n = RoundNearest(x * Broadcast(kLog2E));
+  const Vec minus_one = ExpMinusOneNearZero<VecOps>(WithoutPowerOfTwo<VecOps>(x, n));
+  return ScaleByPowerOfTwo(minus_one + Broadcast(1.0f), n);
 }
 
 /// 1 / (1 + e^-x). From 30 on it is 1 and below -80 it stays at 2e-35: beyond these, intermediate
@@ -30,19 +28,11 @@ AICF_INLINE Vec Sigmoid(Vec x) {
   return Reciprocal(Broadcast(1.0f) + ExpInRange(y));
 }
 
-/// e^y - 1 for y <= 0 without cancellation, within 3 ULP; below -25 it is -1. NaN stays NaN.
+/// e^y - 1 for y <= 0 without cancellation; below -25 it is -1. NaN stays NaN.
 AICF_INLINE Vec ExpMinusOne(Vec y) {
   const Vec x = Max(Broadcast(-25.0f), y);
-  const Vec n = RoundNearest(x * Broadcast(1.44269504f));
-  Vec r = Fma(n, Broadcast(-0.693359375f), x);
-  r = Fma(n, Broadcast(2.12194440e-4f), r);
-  Vec p = Broadcast(1.0f / 5040);
-  p = Fma(p, r, Broadcast(1.0f / 720));
-  p = Fma(p, r, Broadcast(1.0f / 120));
-  p = Fma(p, r, Broadcast(1.0f / 24));
-  p = Fma(p, r, Broadcast(1.0f / 6));
-  p = Fma(p, r, Broadcast(0.5f));
-  const Vec small = Fma(p, r * r, r);  // e^r - 1
+  const Vec n = RoundNearest(x * Broadcast(kLog2E));
+  const Vec small = ExpMinusOneNearZero<VecOps>(WithoutPowerOfTwo<VecOps>(x, n));
   const Vec scale = ScaleByPowerOfTwo(Broadcast(1.0f), n);
   return Fma(small, scale, scale - Broadcast(1.0f));
 }

@@ -2,7 +2,7 @@
 /// namespace of the instruction set (kernels/cpu/isa.h).
 ///
 /// Fma is one rounding with AVX2 and AVX-512 and two on the baseline, which has no such
-/// instruction.
+/// instruction; FmaRoundedOnce is one everywhere.
 #pragma once
 
 #include <immintrin.h>
@@ -34,6 +34,7 @@ AICF_INLINE void Store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
 AICF_INLINE Vec LoadMasked(const float* p, Mask m) { return _mm512_maskz_loadu_ps(m, p); }
 AICF_INLINE void StoreMasked(float* p, Mask m, Vec v) { _mm512_mask_storeu_ps(p, m, v); }
 AICF_INLINE Vec Fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
+AICF_INLINE Vec FmaRoundedOnce(Vec a, Vec b, Vec c) { return Fma(a, b, c); }
 // The second operand is returned when one is NaN: Min(bound, x) passes NaN on.
 AICF_INLINE Vec Min(Vec bound, Vec x) { return _mm512_maskz_min_ps(kAllLanes, bound, x); }
 AICF_INLINE Vec Max(Vec bound, Vec x) { return _mm512_maskz_max_ps(kAllLanes, bound, x); }
@@ -84,6 +85,7 @@ AICF_INLINE void Store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
 AICF_INLINE Vec LoadMasked(const float* p, Mask m) { return _mm256_maskload_ps(p, m); }
 AICF_INLINE void StoreMasked(float* p, Mask m, Vec v) { _mm256_maskstore_ps(p, m, v); }
 AICF_INLINE Vec Fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
+AICF_INLINE Vec FmaRoundedOnce(Vec a, Vec b, Vec c) { return Fma(a, b, c); }
 AICF_INLINE Vec Min(Vec bound, Vec x) { return _mm256_min_ps(bound, x); }
 AICF_INLINE Vec Max(Vec bound, Vec x) { return _mm256_max_ps(bound, x); }
 AICF_INLINE Vec Magnitude(Vec x) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x); }
@@ -134,6 +136,11 @@ AICF_INLINE void StoreMasked(float* p, Mask m, Vec v) {
   for (int i = 0; i < m; ++i) p[i] = lanes[i];
 }
 AICF_INLINE Vec Fma(Vec a, Vec b, Vec c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
+inline Vec FmaRoundedOnce(Vec a, Vec b, Vec c) {
+  Vec sum;
+  for (int i = 0; i < kLanes; ++i) sum[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return sum;
+}
 AICF_INLINE Vec Min(Vec bound, Vec x) { return _mm_min_ps(bound, x); }
 AICF_INLINE Vec Max(Vec bound, Vec x) { return _mm_max_ps(bound, x); }
 AICF_INLINE Vec Magnitude(Vec x) { return _mm_andnot_ps(_mm_set1_ps(-0.0f), x); }

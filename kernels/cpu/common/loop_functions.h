@@ -1,6 +1,6 @@
 /// f32 functions written so that the compiler vectorises loops over them: no branches, no calls.
-/// Their accuracy is the kBlock rows of common/vector_functions.def, which a test enforces. For *.isa.cc
-/// files only.
+/// Their accuracy is the kBlock and kSoftmax rows of vector_functions.def, which tests enforce. For
+/// *.isa.cc files only; those for values that stay in registers are in tile_functions.h.
 ///
 /// exp and sigmoid, which models evaluate most, work in f32. The others work in double, where a
 /// plain formula is accurate enough once rounded to f32.
@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/common/exp_core.h"
 #include "kernels/cpu/isa.h"
 
 AICF_ISA_BEGIN
@@ -37,6 +38,12 @@ static inline double MulAdd(double a, double b, double c) {
 constexpr float kRounderF32 = 0x1.8p23f;
 constexpr double kRounderF64 = 0x1.8p52;
 
+struct FloatOps {
+  using F = float;
+  static float Number(float x) { return x; }
+  static float MulAdd(float a, float b, float c) { return aicf::cpu::AICF_ISA::MulAdd(a, b, c); }
+};
+
 /// n = x / ln(2) to the nearest integer, as a float and as the low bits of `shifted`, and e^r - 1
 /// for the rest r of x, |r| <= ln(2) / 2.
 struct ReducedExp {
@@ -46,17 +53,9 @@ struct ReducedExp {
 
 static inline ReducedExp ReduceExp(float x) {
   ReducedExp e;
-  e.shifted = MulAdd(x, 0x1.715476p+0f, kRounderF32);
+  e.shifted = MulAdd(x, kLog2E, kRounderF32);
   const float n = e.shifted - kRounderF32;
-  float r = MulAdd(n, -0x1.62e4p-1f, x);
-  r = MulAdd(n, -0x1.7f7d1cp-20f, r);
-  float p = 0x1.a15318p-13f;
-  p = MulAdd(p, r, 0x1.6d44b6p-10f);
-  p = MulAdd(p, r, 0x1.1110c6p-7f);
-  p = MulAdd(p, r, 0x1.5554e8p-5f);
-  p = MulAdd(p, r, 0x1.555556p-3f);
-  p = MulAdd(p, r, 0.5f);
-  e.minus_one = MulAdd(p, r * r, r);
+  e.minus_one = ExpMinusOneNearZero<FloatOps>(WithoutPowerOfTwo<FloatOps>(x, n));
   return e;
 }
 

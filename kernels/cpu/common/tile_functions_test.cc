@@ -1,5 +1,5 @@
-// The functions that products apply in registers (vec_math.h), against libm in double: each as the
-// epilogue of 1 * x, in every instruction set of this machine, within the table's bounds.
+// The functions that products apply in registers (tile_functions.h), against libm in double: each
+// as the epilogue of 1 * x, in every instruction set of this machine, within the table's bounds.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -9,6 +9,7 @@
 #include "kernels/cpu/common/test_ulp.h"
 #include "kernels/cpu/expr/block_test_util.h"
 #include "kernels/cpu/expr/scalar_ops.h"
+#include "kernels/cpu/normalize/loops.h"
 
 namespace aicf::cpu {
 namespace {
@@ -87,6 +88,38 @@ TEST(VectorMath, PowKeepsTheTablesBound) {
     }
     std::printf("pow        %-9s max %.3f ULP\n", eval.name, worst);
   }
+}
+
+// Softmax and attention take the exponential of differences from a maximum, which are not positive.
+TEST(VectorMath, TheExponentialOfSoftmaxKeepsItsBound) {
+  std::vector<float> x;
+  for (float v : UlpSamples()) {
+    if (v <= 0 || std::isnan(v)) x.push_back(v);
+  }
+  ASSERT_GT(x.size(), 1000000u);
+  std::vector<float> y(x.size());
+  const abi::CpuIsa best = abi::FindDevice("cpu")->isa;
+  const std::pair<abi::CpuIsa, const NormalizeLoops*> all[] = {
+      {abi::CpuIsa::kBaseline, &baseline::kNormalizeLoops},
+      {abi::CpuIsa::kAvx2, &avx2::kNormalizeLoops},
+      {abi::CpuIsa::kAvx512, &avx512::kNormalizeLoops}};
+  int rows = 0;
+  for (const VectorFunction& row : kVectorFunctions) {
+    if (row.home != VectorHome::kSoftmax) continue;
+    ++rows;
+    for (const auto& [isa, loops] : all) {
+      if (isa > best) continue;
+      loops->exponentials(x.data(), y.data(), static_cast<int64_t>(x.size()), 0);
+      double worst = 0;
+      const auto beyond = BeyondBound(
+          row, x, y, [&](double v) { return FloatUnary(row.op, v, true); }, &worst);
+      std::printf("exp of softmax max %.3f ULP\n", worst);
+      EXPECT_TRUE(beyond.empty()) << worst << " ULP, " << beyond.size() << " samples beyond "
+                                  << row.ulp << ", the first "
+                                  << (beyond.empty() ? 0.0f : beyond.front());
+    }
+  }
+  EXPECT_EQ(rows, 1);
 }
 
 // The measure itself: a result one or two units off is seen, and so is a wrong class.

@@ -1,0 +1,62 @@
+#include "compiler/passes/lowered/roundings.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "compiler/passes/lowered/fuse.h"
+
+namespace aicf {
+namespace {
+
+// How many decisions of this identity were made before.
+int OccurrenceOf(const DecisionLog& log, const Decision& decision) {
+  const std::string identity = IdentityOf(decision);
+  return static_cast<int>(std::ranges::count_if(
+      log.decisions(), [&](const Decision& d) { return IdentityOf(d) == identity; }));
+}
+
+}  // namespace
+
+void RewriteRoundings(ir::LoweredStep& step, PassContext& context, const RoundingRewrite& what,
+                      const RewriteExpr& rewrite) {
+  abi::Problem rewritten = step.problem;
+  int count = 0;
+  std::string note;
+  for (abi::Expr* e : {&rewritten.prologue, &rewritten.epilogue, &rewritten.score}) {
+    if (!e->empty()) count += rewrite(*e, &note);
+  }
+  if (count == 0) return;
+  Decision d{"rounding", NamesOf(step), "", "", what.pass, -1, {}};
+  d.entry = context.entry;
+  d.nodes = step.sources;
+  const std::string choice = StrCat(what.choice, ", ", count, " times");
+  const Wish* wish = context.wishes == nullptr
+                         ? nullptr
+                         : context.wishes->Find(IdentityOf(d), OccurrenceOf(*context.decisions, d));
+  if (wish != nullptr && wish->decision.choice == what.as_written) {
+    d.choice = what.as_written;
+    d.reason = "policy";
+    d.alternatives = {{choice, StrCat("policy: ", wish->origin, " keeps what the model says"), -1}};
+  } else {
+    step.problem = std::move(rewritten);
+    d.choice = choice;
+    d.reason = StrCat("rule: ", what.reason, note);
+    d.alternatives = {{what.as_written, "", -1}};
+  }
+  context.decisions->Record(std::move(d));
+}
+
+abi::Expr WithoutDeadNodes(const abi::Expr& expr) {
+  abi::ExprBuilder b;
+  std::vector<uint16_t> inputs;
+  for (int k = 0; k < abi::InputCount(expr); ++k) {
+    DType dtype = DType::kF32;
+    for (const abi::ExprNode& n : expr.nodes) {
+      if (n.op == abi::ExprOp::kInput && static_cast<int>(n.imm) == k) dtype = n.dtype;
+    }
+    inputs.push_back(b.Input(k, dtype));
+  }
+  return b.Finish(b.Inline(expr, inputs));
+}
+
+}  // namespace aicf

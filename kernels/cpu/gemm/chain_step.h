@@ -1,0 +1,57 @@
+/// The steps of an epilogue that runs in registers. Each computes what one node of the expression
+/// says (kernels/abi/expr.h), with that node's rounding; only the functions' own accuracy is less
+/// than exact (kernels/cpu/common/vector_functions.def).
+#pragma once
+
+#include <cstdint>
+
+namespace aicf::cpu {
+
+inline constexpr int kMaxChainSteps = 16;
+
+/// v is the value that every step changes, at first the accumulator; s is a second register, for
+/// expressions that use a value twice. x and y are operands, a, b, lo and hi numbers.
+enum class ChainOp : uint8_t {
+  kSave,      ///< s = v
+  kSwap,      ///< v and s change places
+  kLinear,    ///< v * a + b where a is 1 or -1, or b is -0: one rounding, whatever the instruction
+              ///< set
+  kFma,       ///< v * a + b, rounded once
+  kDivide,    ///< v / a
+  kClamp,     ///< min(max(v, lo), hi); NaN stays NaN
+  kSigmoid,   ///< sigmoid(v * a + b) * lo + hi, with the two kLinear before and after it, if any
+  kTanh,      ///< tanh, likewise
+  kErf,       ///< erf, likewise
+  kRoundF16,  ///< nearest f16 value
+  kAdd,       ///< v + x
+  kMul,       ///< v * x
+  kFmaValue,  ///< v * x + y, rounded once
+  kFmaSum,    ///< x * y + v, rounded once
+  kGate,      ///< kSave, kFma, kClamp and kMul by s in one step: hard swish
+  kSilu,      ///< kSave, kSigmoid and kMul by s in one step
+  kMulSwapped,  ///< (s * a + b) * v: kSwap, kLinear and kMul by s in one step
+};
+
+enum class ChainSource : uint8_t {
+  kNumber,
+  kSaved,    ///< s
+  kColumns,  ///< one value per column
+  kTensor,   ///< one value per row and column
+};
+
+struct ChainOperand {
+  ChainSource source = ChainSource::kNumber;
+  int index = 0;  ///< kTensor: into TileEpilogue::inputs; kColumns: into its column_inputs
+  float number = 0;
+};
+
+struct ChainStep {
+  ChainOp op = ChainOp::kLinear;
+  float a = 1, b = 0, lo = 0, hi = 0;
+  ChainOperand x = {}, y = {};
+};
+
+/// A kLinear that leaves every number as it is.
+inline constexpr float kUnitScale = 1, kUnitShift = -0.0f;
+
+}  // namespace aicf::cpu
