@@ -24,16 +24,15 @@ Result<ir::Graph> PrepareGraph(ir::Graph graph, const CompileOptions& options, P
 Result<ir::Lowered> LowerVerified(const ir::Graph& graph, const CompileOptions& options,
                                   PassContext& context) {
   AICF_ASSIGN_OR_RETURN(ir::Lowered lowered, LowerGraph(graph, context));
-  AICF_RETURN_IF_ERROR(
-      MarkStates(options.states, options.auto_states, lowered, *context.decisions));
+  AICF_RETURN_IF_ERROR(MarkStates(options.states, options.auto_states, lowered, context));
   AICF_RETURN_IF_ERROR(MarkMetas(options.metas, lowered));
   const Status verified = Verify(lowered);
   if (!verified.ok()) return Error(Code::kInternal, "after lowering: ", verified.message());
   return lowered;
 }
 
-Result<ir::Lowered> Lower(const ir::Graph& graph, const CompileOptions& options,
-                          PassRunner& runner, PassContext& context) {
+Result<ir::Lowered> Lower(const ir::Graph& graph, const CompileOptions& options, PassRunner& runner,
+                          PassContext& context) {
   AICF_ASSIGN_OR_RETURN(ir::Lowered lowered, LowerVerified(graph, options, context));
   AICF_RETURN_IF_ERROR(runner.Run(lowered, context));
   return lowered;
@@ -152,8 +151,7 @@ std::vector<PassTiming> SumByPass(const std::vector<PassTiming>& timings) {
 }
 
 // Samples that are given now, or those of the artifact that the options come from.
-Status AddGolden(const Source& source, const CompileOptions& options,
-                 schema::Contents& contents) {
+Status AddGolden(const Source& source, const CompileOptions& options, schema::Contents& contents) {
   contents.golden = options.golden_section;
   std::vector<const ir::Lowered*> lowered;
   for (const SourceEntry& entry : source.entries) lowered.push_back(&entry.lowered);

@@ -49,7 +49,7 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
   const abi::KernelInfo* kernel = abi::FindKernel(step.kernel);
   if (source.role != schema::Role::kTemp) return StrCat("is an ", RoleName(source.role));
   if (uses[in].last_use != static_cast<int>(s)) {
-    return StrCat("is read again by step ", uses[in].last_use);
+    return StrCat("is read again by ", schema::ToString(program.steps[uses[in].last_use].sources));
   }
   if (!loops.ContainsStep(loops.InnermostOf(static_cast<int64_t>(s)), uses[in].first_use)) {
     return "is read again by the loop's next trip";
@@ -71,6 +71,19 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
   return "";
 }
 
+// What is decided where nothing may be overwritten.
+Decision OutputDecision(const PassContext& context, const schema::Program& program, size_t s,
+                        uint32_t output) {
+  Decision d =
+      context.About(DecisionKind::kInPlace,
+                    schema::Subject::StepOutput(static_cast<int>(s), program.steps[s].sources,
+                                                program.buffers[output].name),
+                    "decide-in-place");
+  d.choice = kOwnBuffer;
+  d.Because(Reason::kOnlyLegal);
+  return d;
+}
+
 // Outputs behind the first lie apart: kernels declare in-place legality for their first one.
 Status RecordFurtherOutputs(const schema::Program& program, size_t s, Occurrences& occurrences,
                             PassContext& context) {
@@ -81,19 +94,14 @@ Status RecordFurtherOutputs(const schema::Program& program, size_t s, Occurrence
       continue;
     }
     if (program.buffers[step.outputs[o]].role == schema::Role::kState) continue;
-    Decision d{"in-place",
-               StrCat("step ", s, " output '", program.buffers[step.outputs[o]].name, "'"),
-               kOwnBuffer, "only-legal", "decide-in-place", -1, {}};
-    d.entry = context.entry;
-    d.step = static_cast<int>(s);
-    d.nodes = step.sources;
+    Decision d = OutputDecision(context, program, s, step.outputs[o]);
     for (uint32_t in : step.inputs) {
       if (program.buffers[in].role == schema::Role::kConstant) continue;
       d.alternatives.push_back({StrCat("overwrites '", program.buffers[in].name, "'"),
                                 "only a step's first output may overwrite an operand", -1});
     }
     AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, d, occurrences.Next(IdentityOf(d))));
-    context.decisions->Record(std::move(d));
+    context.Record(std::move(d));
   }
   return OkStatus();
 }
@@ -101,8 +109,7 @@ Status RecordFurtherOutputs(const schema::Program& program, size_t s, Occurrence
 }  // namespace
 
 Status DecideInPlace(schema::Program& program, PassContext& context) {
-  AICF_ASSIGN_OR_RETURN(const schema::LoopTree loops,
-                        schema::LoopTree::Build(program));
+  AICF_ASSIGN_OR_RETURN(const schema::LoopTree loops, schema::LoopTree::Build(program));
   const std::vector<Uses> uses = CountUses(program);
   Occurrences occurrences;
   for (size_t s = 0; s < program.steps.size(); ++s) {
@@ -112,11 +119,7 @@ Status DecideInPlace(schema::Program& program, PassContext& context) {
       AICF_RETURN_IF_ERROR(RecordFurtherOutputs(program, s, occurrences, context));
       continue;
     }
-    Decision d{"in-place", StrCat("step ", s, " output '", out.name, "'"), kOwnBuffer,
-               "only-legal", "decide-in-place", -1, {}};
-    d.entry = context.entry;
-    d.step = static_cast<int>(s);
-    d.nodes = step.sources;
+    Decision d = OutputDecision(context, program, s, step.outputs[0]);
     const int occurrence = occurrences.Next(IdentityOf(d));
     const Wish* wish =
         context.wishes == nullptr ? nullptr : context.wishes->Find(IdentityOf(d), occurrence);
@@ -130,15 +133,16 @@ Status DecideInPlace(schema::Program& program, PassContext& context) {
         out.storage = schema::Storage::kAlias;
         out.alias_of = step.inputs[k];
         d.choice = choice;
-        d.reason = "rule: the operand dies here and the kernel reads each element before writing it";
+        d.Because(Reason::kRule,
+                  "the operand dies here and the kernel reads each element before writing it");
         continue;
       }
       d.alternatives.push_back({choice, refusal, -1});
     }
     if (d.choice != kOwnBuffer) d.alternatives.push_back({kOwnBuffer, "", -1});
-    if (wish != nullptr && wish->decision.choice == d.choice) d.reason = "policy";
+    if (wish != nullptr && wish->decision.choice == d.choice) d.Because(Reason::kPolicy);
     AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, d, occurrence));
-    context.decisions->Record(std::move(d));
+    context.Record(std::move(d));
     AICF_RETURN_IF_ERROR(RecordFurtherOutputs(program, s, occurrences, context));
   }
   return OkStatus();

@@ -9,6 +9,8 @@
 namespace aicf {
 namespace {
 
+constexpr std::string_view kPass = "change-states-in-place";
+
 using schema::LoopTree;
 using schema::Role;
 
@@ -96,7 +98,7 @@ class Rewriter {
       const bool guard = std::ranges::any_of(
           step.guards, [&](const schema::Guard& g) { return g.buffer == state; });
       if (guard || names(step.inputs) || names(step.outputs)) {
-        return StrCat("step ", s, " needs the old value");
+        return StrCat(schema::ToString(step.sources), " needs the old value");
       }
     }
     for (const schema::EntryPoint& e : p_.entry_points) {
@@ -126,16 +128,16 @@ Result<std::vector<bool>> ChangeStatesInPlace(schema::Program& program, PassCont
     const std::string state = program.buffers[program.steps[s].outputs[0]].name;
     const std::string refusal = rewriter.Remove(s);
     gone[s] = refusal.empty();
-    Decision d{
-        "in-place",
-        StrCat("loop state '", state, "'"),
-        gone[s] ? "changed by the step that makes its next value" : "copied at the trip's end",
-        gone[s] ? "rule: nothing needs the old value any more" : "only-legal",
-        "change-states-in-place",
-        -1,
-        {}};
-    if (!gone[s]) d.alternatives.push_back({"changed in place", refusal, -1});
-    context.decisions->Record(std::move(d));
+    Decision d = context.About(DecisionKind::kInPlace,
+                               schema::Subject::Named(SubjectForm::kLoopState, state), kPass);
+    if (gone[s]) {
+      d.choice = "changed by the step that makes its next value";
+      d.Because(Reason::kRule, "nothing needs the old value any more");
+    } else {
+      d.choice = "copied at the trip's end";
+      d.Because(Reason::kOnlyLegal).alternatives = {{"changed in place", refusal, -1}};
+    }
+    context.Record(std::move(d));
   }
   return gone;
 }
@@ -174,12 +176,6 @@ std::map<Edge, std::string> EdgesOf(const schema::Program& program) {
   return edges;
 }
 
-std::string NamesOf(const std::vector<std::string>& sources) {
-  std::string out;
-  for (const std::string& s : sources) out += (out.empty() ? "" : ", ") + s;
-  return StrCat("[", out, "]");
-}
-
 }  // namespace
 
 Status ExplainNeighbours(const schema::Program& program, const std::vector<bool>& gone,
@@ -188,31 +184,24 @@ Status ExplainNeighbours(const schema::Program& program, const std::vector<bool>
   std::map<std::pair<std::vector<std::string>, std::vector<std::string>>, int> explained;
   Occurrences occurrences;
   for (const Decision& d : context.decisions->decisions()) {
-    if (d.into.empty()) continue;
+    if (!d.IsEdge()) continue;
     occurrences.Next(IdentityOf(d));
-    if (d.choice == kSeparate) ++explained[{d.nodes, d.into}];
+    if (d.choice == kSeparate) ++explained[{d.subject.nodes, d.subject.into}];
   }
   for (const auto& [edge, buffer] : EdgesOf(program)) {
     const std::vector<std::string>& from = program.steps[edge.first].sources;
     const std::vector<std::string>& to = program.steps[edge.second].sources;
     if (explained[{from, to}]-- > 0) continue;
-    Decision d{"fusion",
-               StrCat(NamesOf(from), " -> ", NamesOf(to)),
-               std::string(kSeparate),
-               "only-legal",
-               "change-states-in-place",
-               -1,
-               {}};
-    d.entry = context.entry;
-    d.nodes = from;
-    d.into = to;
+    Decision d = context.About(DecisionKind::kFusion, schema::Subject::Edge(from, to), kPass);
+    d.choice = kSeparate;
+    d.Because(Reason::kOnlyLegal);
     const bool data = !buffer.empty();
     d.alternatives.push_back({std::string(kFused),
                               data ? StrCat("loop: '", buffer, "' is carried to the next trip")
                                    : "dataflow: no value goes from one to the other",
                               -1});
     AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, d, occurrences.Next(IdentityOf(d))));
-    context.decisions->Record(std::move(d));
+    context.Record(std::move(d));
   }
   return OkStatus();
 }

@@ -92,10 +92,8 @@ Status PlanMemory(schema::Program& program, PassContext& context) {
       Place(by_size, metas_first([](const Lifetime& a, const Lifetime& b) {
               return a.bytes != b.bytes ? a.bytes > b.bytes : a.first < b.first;
             }));
-  const uint64_t peak_by_time =
-      Place(by_time, metas_first([](const Lifetime& a, const Lifetime& b) {
-              return a.first < b.first;
-            }));
+  const uint64_t peak_by_time = Place(
+      by_time, metas_first([](const Lifetime& a, const Lifetime& b) { return a.first < b.first; }));
   const bool size_wins = peak_by_size <= peak_by_time;
   for (const Lifetime& item : size_wins ? by_size : by_time) {
     if (item.workspace_of == Lifetime::kBuffer) {
@@ -105,15 +103,15 @@ Status PlanMemory(schema::Program& program, PassContext& context) {
     }
   }
   program.arena_bytes = size_wins ? peak_by_size : peak_by_time;
-  program.arena_lower_bound =
-      std::ranges::max(schema::LiveBytes(by_size, program.entry_points[0]));
-  context.decisions->Record(
-      {"memory", "arena", size_wins ? "largest first" : "first used first",
-       StrCat("rule: smaller peak; ", program.arena_bytes, " bytes over a lower bound of ",
-              program.arena_lower_bound),
-       "plan-memory", -1,
-       {{size_wins ? "first used first" : "largest first",
-         StrCat("needs ", size_wins ? peak_by_time : peak_by_size, " bytes"), -1}}});
+  program.arena_lower_bound = std::ranges::max(schema::LiveBytes(by_size, program.entry_points[0]));
+  Decision d = context.About(DecisionKind::kMemory, schema::Subject::Named(SubjectForm::kArena),
+                             "plan-memory");
+  d.choice = size_wins ? "largest first" : "first used first";
+  d.Because(Reason::kRule, StrCat("smaller peak; ", program.arena_bytes,
+                                  " bytes over a lower bound of ", program.arena_lower_bound));
+  d.alternatives = {{size_wins ? "first used first" : "largest first",
+                     StrCat("needs ", size_wins ? peak_by_time : peak_by_size, " bytes"), -1}};
+  context.Record(std::move(d));
   return OkStatus();
 }
 

@@ -74,7 +74,8 @@ const std::vector<Spelling>& Spellings() {
 struct Raw {
   std::string math = "fp32", stop_after;
   std::string decisions;
-  std::vector<std::string> shapes, buckets, bind, states, metas, policy, disable_pass, disable_fusion, dump_after;
+  std::vector<std::string> shapes, buckets, bind, states, metas, policy, disable_pass,
+      disable_fusion, dump_after;
   bool drop_edits = false, force = false, verbose = false, no_images = false, list_ops = false;
   TuneFlags tune;
   GoldenFlags golden;
@@ -154,8 +155,8 @@ void AddDecisionFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
                 "are taken instead, or the compilation fails with the reason")
       ->group(group);
   line.AddList("--set", args.options.sets,
-               "step.N.KIND=CHOICE or node:NAME.KIND=CHOICE  one edit; KIND is kernel, math,\n"
-               "in-place, copy, fusion, epilogue or prologue; repeats")
+               StrCat("step.N.KIND=CHOICE or node:NAME.KIND=CHOICE  one edit; KIND is\n",
+                      schema::EditedKindList(), "; repeats"))
       ->group(group);
   line.app.add_flag("--explain", args.explain, "print the decisions with reasons and refusals")
       ->group(group);
@@ -290,19 +291,18 @@ Status ParseStage(const std::string& text, std::optional<Stage>* stage) {
 /// What the lowered program of an artifact has fixed already.
 Status CheckFrom(const Raw& raw, const CompileArgs& args) {
   if (args.from.empty()) return OkStatus();
-  const std::pair<std::string_view, bool> given[] = {{"--shapes", !raw.shapes.empty()},
-                                                     {"--bucket", !raw.buckets.empty()},
-                                                     {"--bind", !raw.bind.empty()},
-                                                     {"--state", !raw.states.empty()},
-                                                     {"--meta", !raw.metas.empty()},
-                                                     {"--check", args.check}};
+  const std::pair<std::string_view, bool> given[] = {
+      {"--shapes", !raw.shapes.empty()}, {"--bucket", !raw.buckets.empty()},
+      {"--bind", !raw.bind.empty()},     {"--state", !raw.states.empty()},
+      {"--meta", !raw.metas.empty()},    {"--check", args.check}};
   for (const auto& [flag, present] : given) {
     if (!present) continue;
     return Error(Code::kInvalidArgument, flag,
                  " is about the model; --from starts from the lowered program in the artifact");
   }
   for (const PassInfo& pass : AllPasses()) {
-    if (pass.stage != Stage::kGraph || std::ranges::count(raw.disable_pass, pass.name) == 0) continue;
+    if (pass.stage != Stage::kGraph || std::ranges::count(raw.disable_pass, pass.name) == 0)
+      continue;
     return Error(Code::kInvalidArgument, "--disable-pass=", pass.name,
                  " is about the model's graph; --from starts behind it");
   }

@@ -151,7 +151,7 @@ TEST_F(Stories, JsonSaysTheSame) {
 
 TEST(StoriesOfEntries, StayInTheirEntryPoint) {
   const std::string decisions =
-      R"({"kind":"fold","entry":"small","subject":"Shape \"s\"","choice":"constant","reason":"r"})";
+      R"({"kind":"fold","entry":"small","subject":"Shape \"s\"","choice":"constant","reason":"rule: r"})";
   const auto artifact = testing::ArtifactOf(EntriesProgram(), decisions);
   ASSERT_NE(artifact, nullptr);
   const Evidence evidence = GatherEvidence(*artifact);
@@ -184,9 +184,8 @@ TEST(StoriesWithoutRecords, ADamagedLoweredSectionIsSaid) {
 // A new pass has to be given its place in the story.
 TEST(Stages, EveryPassOnLoweredStepsIsKnown) {
   for (const PassInfo& pass : AllPasses()) {
-    RecordedDecision d;
+    Decision d;
     d.pass = pass.name;
-    d.kind = "fold";
     EXPECT_EQ(StageOf(d), pass.stage == aicf::Stage::kGraph ? Stage::kGraph : Stage::kSteps)
         << pass.name;
   }

@@ -13,8 +13,8 @@ using ir::ValueId;
 
 constexpr std::string_view kControl[] = {"If", "Loop", "Scan"};
 constexpr std::string_view kSequence[] = {
-    "ConcatFromSequence", "SequenceAt",     "SequenceConstruct", "SequenceEmpty",
-    "SequenceErase",      "SequenceInsert", "SequenceLength",    "SequenceMap",
+    "ConcatFromSequence", "SequenceAt",     "SequenceConstruct",  "SequenceEmpty",
+    "SequenceErase",      "SequenceInsert", "SequenceLength",     "SequenceMap",
     "SplitToSequence",    "Optional",       "OptionalGetElement", "OptionalHasElement"};
 
 template <size_t N>
@@ -59,12 +59,12 @@ Status Expander::If(const ir::Node& node) {
   if (known) {
     const bool taken = *known != 0;
     Explain(node, taken ? "then_branch" : "else_branch", "the condition is constant");
-    AICF_ASSIGN_OR_RETURN(const Ids results,
-                          Inline(node, taken ? *then_body : *else_body, {}, ""));
+    AICF_ASSIGN_OR_RETURN(const Ids results, Inline(node, taken ? *then_body : *else_body, {}, ""));
     for (size_t i = 0; i < count; ++i) AICF_RETURN_IF_ERROR(Bind(node, i, results[i]));
     return OkStatus();
   }
-  Explain(node, "both branches", "the condition is known at run time only: its results are selected");
+  Explain(node, "both branches",
+          "the condition is known at run time only: its results are selected");
   path_.emplace_back(node.inputs[0], true);
   const Result<Ids> yes = Inline(node, *then_body, {}, "then");
   path_.back().second = false;
@@ -87,9 +87,9 @@ Status Expander::If(const ir::Node& node) {
 Status Expander::SelectOrNan(const ir::Node& node, const Ids& possible, bool when,
                              const Status& other) {
   const std::string_view name = when ? "else_branch" : "then_branch";
-  Log(LogLevel::kWarning, StrCat("If node ", Quote(node.name), ": the ", name,
-                                 " cannot run with these shapes (", other.message(),
-                                 "); where the condition takes it, the results are NaN"));
+  Log(LogLevel::kWarning,
+      StrCat("If node ", Quote(node.name), ": the ", name, " cannot run with these shapes (",
+             other.message(), "); where the condition takes it, the results are NaN"));
   Explain(node, StrCat("NaN for the ", name), StrCat("with these shapes ", other.message()));
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -103,9 +103,9 @@ Status Expander::SelectOrNan(const ir::Node& node, const Ids& possible, bool whe
           none, Emit(node, "Cast", {none}, {{"to", ir::AttrValue(std::string(DTypeName(dtype)))}}));
     }
     AICF_ASSIGN_OR_RETURN(const ValueId condition, Scalar(node, node.inputs[0]));
-    AICF_ASSIGN_OR_RETURN(const ValueId merged,
-                          Emit(node, "Where", {condition, when ? possible[i] : none,
-                                               when ? none : possible[i]}));
+    AICF_ASSIGN_OR_RETURN(
+        const ValueId merged,
+        Emit(node, "Where", {condition, when ? possible[i] : none, when ? none : possible[i]}));
     AICF_RETURN_IF_ERROR(Bind(node, i, merged));
   }
   return OkStatus();
@@ -160,7 +160,8 @@ Result<Expander::Ids> Expander::Inline(const ir::Node& owner, const ir::Body& bo
     return Error(Code::kBadModel, "passes ", arguments.size(), " values to a subgraph with ",
                  inner.inputs.size(), " inputs");
   }
-  Scope scope{body.graph, Ids(inner.values.size(), kNoValue), instance.empty() ? owner.name : StrCat(owner.name, "/", instance)};
+  Scope scope{body.graph, Ids(inner.values.size(), kNoValue),
+              instance.empty() ? owner.name : StrCat(owner.name, "/", instance)};
   for (size_t i = 0; i < arguments.size(); ++i) scope.values[inner.inputs[i]] = arguments[i];
   for (const auto& [inside, outside] : body.captures) scope.values[inside] = outside;
   for (const ir::Node& source : inner.nodes) {
@@ -210,7 +211,8 @@ Result<ValueId> Expander::Select(const ir::Node& owner, ValueId condition, Value
                                  ValueId no) {
   if (yes == no) return yes;
   if (IsNone(yes) || IsNone(no) || IsSequence(yes) != IsSequence(no)) {
-    return Error(Code::kUnsupported, "selects at run time between something and an empty optional; "
+    return Error(Code::kUnsupported,
+                 "selects at run time between something and an empty optional; "
                  "bind the condition's inputs with --bind");
   }
   if (IsSequence(yes)) return SelectItems(owner, condition, yes, no);
@@ -218,7 +220,8 @@ Result<ValueId> Expander::Select(const ir::Node& owner, ValueId condition, Value
   if (a.dtype != b.dtype) return Error(Code::kBadModel, "its branches differ in dtype");
   if (a.shape != b.shape) {
     return Error(Code::kUnsupported, "one branch gives ", ToString(a.shape), ", the other ",
-                 ToString(b.shape), ": the shape would be known at run time only; bind the "
+                 ToString(b.shape),
+                 ": the shape would be known at run time only; bind the "
                  "condition's inputs with --bind");
   }
   AICF_ASSIGN_OR_RETURN(condition, Scalar(owner, condition));
@@ -230,7 +233,8 @@ Result<ValueId> Expander::SelectItems(const ir::Node& owner, ValueId condition, 
   const Ids from_yes = sequences_.at(yes), from_no = sequences_.at(no);
   if (from_yes.size() != from_no.size()) {
     return Error(Code::kUnsupported, "one branch gives a sequence of ", from_yes.size(),
-                 ", the other one of ", from_no.size(), ": the length would be known at run time "
+                 ", the other one of ", from_no.size(),
+                 ": the length would be known at run time "
                  "only; bind the condition's inputs with --bind");
   }
   Ids items;
@@ -286,7 +290,8 @@ Status Expander::ExpandOutputs() {
   Ids outputs;
   for (ValueId v : graph_.outputs) {
     if (nones_.contains(v)) {
-      return Error(Code::kUnsupported, "output ", Quote(graph_.values[v].name), " is an empty optional");
+      return Error(Code::kUnsupported, "output ", Quote(graph_.values[v].name),
+                   " is an empty optional");
     }
     const auto items = sequences_.find(v);
     if (items == sequences_.end()) {
@@ -308,8 +313,8 @@ Status Expander::ExpandOutputs() {
 }
 
 void Expander::Explain(const ir::Node& node, std::string choice, std::string reason) {
-  RecordRewrite(context_, "infer-and-fold", "control-flow",
-                StrCat(node.op, " ", Quote(node.name)), std::move(choice), std::move(reason), {});
+  RecordRewrite(context_, "infer-and-fold", DecisionKind::kControlFlow, About(node),
+                std::move(choice), std::move(reason), {});
 }
 
 }  // namespace aicf

@@ -56,7 +56,7 @@ class BatchNormFolder {
       }
       product.outputs[0] = node.outputs[0];
       forward_.Drop(n);
-      RecordRewrite(context_, kPass, "fold", StrCat(node.op, " ", Quote(node.name)),
+      RecordRewrite(context_, kPass, DecisionKind::kFold, About(node),
                     StrCat("weights and bias of ", product.op, " ", Quote(product.name)),
                     "a scale and a shift per channel cost nothing inside the weights");
     }
@@ -80,7 +80,7 @@ class BatchNormFolder {
     const std::string why = it != refusals_.end()
                                 ? it->second
                                 : "its input is not the result of a product that it alone reads";
-    RecordRewrite(context_, kPass, "fold", StrCat(node.op, " ", Quote(node.name)), "kept",
+    RecordRewrite(context_, kPass, DecisionKind::kFold, About(node), "kept",
                   "only a product's own weights can take it", {{"folded into weights", why, -1}});
   }
 

@@ -56,7 +56,8 @@ class LowerContext {
   /// The state of a loop that a value stands for: a carried buffer, row-major.
   ValueView DefineCarried(ir::ValueId id);
   bool IsCarried(const ValueView& view) const;
-  /// The steps emitted from here on, up to the matching CloseLoop, repeat while the condition holds.
+  /// The steps emitted from here on, up to the matching CloseLoop, repeat while the condition
+  /// holds.
   void OpenLoop(ir::BufferId condition);
   void CloseLoop();
   /// A constant buffer made by a lowering; equal contents share one buffer.
@@ -66,17 +67,20 @@ class LowerContext {
             std::vector<ir::BufferId> outputs);
   /// Appends a copy of `from` to `to` (equal shapes) and records why it exists.
   void EmitCopy(const ir::Node& node, const ValueView& from, const ValueView& to,
-                std::string_view reason);
+                std::string_view why, Reason reason = Reason::kRule);
+  /// Records that a node's copy writes the named buffer, and why.
+  void RecordCopy(const ir::Node& node, const std::string& written, std::string why,
+                  Reason reason = Reason::kRule);
 
   /// Gives every graph output of the node its own buffer, by a copy where the value is a view.
   void FinishOutputs(const ir::Node& node);
-  /// The rest: outputs that no node made, output order, counts of outputs whose extent a run decides,
-  /// layout decisions, unused buffers dropped.
+  /// The rest: outputs that no node made, output order, counts of outputs whose extent a run
+  /// decides, layout decisions, unused buffers dropped.
   void Finish(const ir::DynamicExtents& extents);
 
  private:
   struct LayoutGroup {
-    std::string subject;
+    schema::Subject subject;
     Dims order;
     std::vector<std::string> followers;
   };
@@ -97,7 +101,7 @@ class LowerContext {
   std::vector<std::optional<ir::BufferId>> output_buffers_;  ///< by value
   std::vector<LayoutGroup> groups_;
   std::map<ir::BufferId, size_t> group_of_;
-  int32_t loop_ = ir::kNoLoop;  ///< open now
+  int32_t loop_ = ir::kNoLoop;              ///< open now
   std::map<ir::ValueId, uint32_t> counts_;  ///< position among the outputs, by count
   std::map<std::pair<uint64_t, uint64_t>, std::vector<ir::BufferId>>
       constants_;  ///< by content hash

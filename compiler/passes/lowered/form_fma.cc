@@ -56,13 +56,11 @@ Status FormFma(ir::Lowered& lowered, PassContext& context) {
     const int formed =
         Form(step.problem.prologue) + Form(step.problem.epilogue) + Form(step.problem.score);
     if (formed == 0) continue;
-    context.decisions->Record({"rounding",
-                               NamesOf(step),
-                               StrCat("fma, ", formed, " times"),
-                               "rule: one rounding instead of two, the same on every backend",
-                               "form-fma",
-                               -1,
-                               {{"mul, add", "", -1}}});
+    Decision d = context.About(DecisionKind::kRounding, SubjectOf(step), "form-fma");
+    d.choice = StrCat("fma, ", formed, " times");
+    d.Because(Reason::kRule, "one rounding instead of two, the same on every backend")
+        .alternatives = {{"mul, add", "", -1}};
+    context.Record(std::move(d));
   }
   return OkStatus();
 }
