@@ -138,12 +138,6 @@ Subject FirstMatch(std::string_view text, const Subject& keys) {
   return keys;  // not reached: kOther takes any text
 }
 
-Subject WithForm(SubjectForm form) {
-  Subject s;
-  s.form = form;
-  return s;
-}
-
 }  // namespace
 
 std::string ToString(const NodeNames& nodes) { return StrCat("[", Join(nodes, ", ", false), "]"); }
@@ -166,59 +160,6 @@ Result<Subject> ParseSubject(std::string_view text, Subject keys) {
   if (FirstMatch(text, alone).form == SubjectForm::kOther) return found;
   return Error(Code::kInvalidArgument, "'subject' is ", Quote(text),
                ", which names another step or other nodes than 'step', 'nodes' and 'into'");
-}
-
-Subject Subject::Step(int step, NodeNames nodes) {
-  Subject s = WithForm(SubjectForm::kStep);
-  s.step = step;
-  s.nodes = std::move(nodes);
-  return s;
-}
-
-Subject Subject::StepOutput(int step, NodeNames nodes, std::string value) {
-  Subject s = Step(step, std::move(nodes));
-  s.form = SubjectForm::kStepOutput;
-  s.value = std::move(value);
-  return s;
-}
-
-Subject Subject::Edge(NodeNames producer, NodeNames consumer) {
-  Subject s = WithForm(SubjectForm::kEdge);
-  s.nodes = std::move(producer);
-  s.into = std::move(consumer);
-  return s;
-}
-
-Subject Subject::Op(std::string op, std::string node) {
-  Subject s = WithForm(SubjectForm::kOp);
-  s.op = std::move(op);
-  s.nodes = {std::move(node)};
-  return s;
-}
-
-Subject Subject::Of(SubjectForm form, NodeNames nodes) {
-  Subject s = WithForm(form);
-  s.nodes = std::move(nodes);
-  return s;
-}
-
-Subject Subject::ValueOf(SubjectForm form, std::string value, NodeNames nodes) {
-  Subject s = Of(form, std::move(nodes));
-  s.value = std::move(value);
-  return s;
-}
-
-Subject Subject::Named(SubjectForm form, std::string value, std::string next) {
-  Subject s = WithForm(form);
-  s.value = std::move(value);
-  s.next = std::move(next);
-  return s;
-}
-
-Subject Subject::Extent(std::string label, int64_t positions) {
-  Subject s = Named(SubjectForm::kExtent, std::move(label));
-  s.extent = positions;
-  return s;
 }
 
 }  // namespace aicf::schema

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <random>
 #include <set>
+
+#include "schema/decision_rules.h"
 
 namespace aicf::schema {
 namespace {
@@ -249,6 +252,26 @@ TEST(DecisionReasons, AreDocumented) {
 #undef AICF_DECISION_REASON
   EXPECT_NE(Documentation().find(table), std::string::npos) << "docs/decisions.md has to hold:\n"
                                                             << table;
+}
+
+TEST(DecisionRules, AreInOrderAndDocumented) {
+  std::string table = "| rule | means |\n|---|---|\n";
+  for (const DecisionRule& rule : DecisionRules()) {
+    table += StrCat("| `", rule.name, "` | ", rule.means, " |\n");
+  }
+  EXPECT_NE(Documentation().find(table), std::string::npos) << "docs/decisions.md has to hold:\n"
+                                                            << table;
+  const auto earlier = [](const DecisionRule& a, const DecisionRule& b) { return a.name < b.name; };
+  EXPECT_TRUE(std::ranges::is_sorted(DecisionRules(), earlier));
+}
+
+TEST(DecisionRules, ARefusalBeginsWithOne) {
+  const DecisionRule* rule = RuleOf("single-use: 'x' is also read by [b]");
+  ASSERT_NE(rule, nullptr);
+  EXPECT_EQ(rule->name, "single-use");
+  for (const char* none : {"", "no colon", "single-use: ", "colour: it is red", "single-use:x"}) {
+    EXPECT_EQ(RuleOf(none), nullptr) << none;
+  }
 }
 
 }  // namespace

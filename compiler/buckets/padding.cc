@@ -223,12 +223,13 @@ class Prover {
       d.choice = StrCat("padding, for ", Positions(static_cast<int64_t>(min)), " or more");
       d.Because(Reason::kRule, "no output that is kept depends on what is padded");
       if (min > 1) {
-        d.alternatives.push_back({"fewer positions", why.empty() ? "not looked at" : why, -1});
+        d.alternatives.push_back(
+            {"fewer positions", StrCat("padding: ", why.empty() ? "not looked at" : why), -1});
       }
     } else {
       d.choice = "exact shapes only";
       d.Because(Reason::kOnlyLegal);
-      d.alternatives.push_back({"padding", why, -1});
+      d.alternatives.push_back({"padding", StrCat("padding: ", why), -1});
     }
     context_.Record(std::move(d));
   }

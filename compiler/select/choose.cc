@@ -21,10 +21,11 @@ struct Option {
 
 /// A kernel with the sentence that refuses it, or its options.
 struct Rated {
-  const abi::KernelInfo* kernel;
+  const abi::KernelInfo* kernel = nullptr;
   std::string refusal;
   LibraryAlgorithm algorithm;
   std::vector<Option> options;
+  std::string_view rule = "capability";  // with which the refusal begins where it is recorded
 };
 
 /// One option of one kernel; both pointers are into a list of Rated.
@@ -95,10 +96,17 @@ std::vector<Rated> Rate(const ir::Lowered& lowered, const ir::LoweredStep& step,
   std::vector<Rated> rated;
   for (const abi::KernelInfo& kernel : abi::KernelsOf(step.problem.family)) {
     if (!RunsOn(kernel, device)) continue;
-    Rated r{&kernel, RefuseStep(kernel, lowered, step, options, device), {}, {}};
-    if (r.refusal.empty()) r.refusal = RefuseMath(kernel, step, context, math);
+    Rated r;
+    r.kernel = &kernel;
+    r.refusal = RefuseStep(kernel, lowered, step, options, device);
+    if (r.refusal.empty()) {
+      r.refusal = RefuseMath(kernel, step, context, math);
+      r.rule = r.refusal.empty() ? "capability" : "precision";
+    }
     if (r.refusal.empty() && kernel.backend == abi::Backend::kLibrary) {
       r.refusal = FindAlgorithm(options, kernel, step, device, preferred, &r.algorithm);
+      const bool named = !preferred.empty() && IsNamed(kernel, preferred);
+      r.rule = named ? "capability" : "policy";
     }
     rated.push_back(std::move(r));
   }
@@ -171,6 +179,11 @@ Decision DecisionOf(const PassContext& context, size_t index, const ir::LoweredS
                        "choose-kernels");
 }
 
+// "capability: needs AVX-512, which the device does not have".
+std::string NamedRefusal(const Rated& rated) {
+  return rated.refusal.empty() ? "" : StrCat(rated.rule, ": ", rated.refusal);
+}
+
 // Every other kernel at its best.
 void RecordKernel(PassContext& context, Decision d, const std::vector<Rated>& rated,
                   const Pick& chosen, Reason reason) {
@@ -182,7 +195,7 @@ void RecordKernel(PassContext& context, Decision d, const std::vector<Rated>& ra
     if (&r == chosen.rated) continue;
     const Option* best = CheapestOf(rated, r).option;
     if (best == nullptr && !r.options.empty()) best = &r.options.front();
-    d.alternatives.push_back({std::string(r.kernel->key), r.refusal,
+    d.alternatives.push_back({std::string(r.kernel->key), NamedRefusal(r),
                               best == nullptr ? -1 : best->cost_us,
                               best == nullptr ? -1 : best->measured_us});
   }

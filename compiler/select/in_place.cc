@@ -47,26 +47,30 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
   const uint32_t out = step.outputs[0];
   const schema::Buffer& source = program.buffers[in];
   const abi::KernelInfo* kernel = abi::FindKernel(step.kernel);
-  if (source.role != schema::Role::kTemp) return StrCat("is an ", RoleName(source.role));
+  if (source.role != schema::Role::kTemp) return StrCat("role: it is an ", RoleName(source.role));
   if (uses[in].last_use != static_cast<int>(s)) {
-    return StrCat("is read again by ", schema::ToString(program.steps[uses[in].last_use].sources));
+    return StrCat("read-later: it is read again by ",
+                  schema::ToString(program.steps[uses[in].last_use].sources));
   }
   if (!loops.ContainsStep(loops.InnermostOf(static_cast<int64_t>(s)), uses[in].first_use)) {
-    return "is read again by the loop's next trip";
+    return "loop: it is read again by the next trip";
   }
-  if (source.bytes != program.buffers[out].bytes) return "has another size";
-  if (uses[out].writers != 1) return "the output is written by several steps";
-  if (std::count(step.outputs.begin(), step.outputs.end(), out) != 1) return "is written twice";
-  if (step.problem.inputs[k] != step.problem.outputs[0]) return "is viewed differently";
+  if (source.bytes != program.buffers[out].bytes)
+    return "size: the output takes another number of bytes";
+  if (uses[out].writers != 1) return "outputs: the output is written by several steps";
+  if (std::count(step.outputs.begin(), step.outputs.end(), out) != 1)
+    return "outputs: the step writes the output twice";
+  if (step.problem.inputs[k] != step.problem.outputs[0])
+    return "view: the step views it differently than the output";
   if (!kernel->in_place(step.problem, static_cast<int>(k))) {
-    return StrCat("kernel ", step.kernel, " does not allow operand ", k, " in place");
+    return StrCat("capability: kernel ", step.kernel, " does not allow operand ", k, " in place");
   }
   for (const schema::Guard& g : step.guards) {
-    if (Root(program, g.buffer) == Root(program, in)) return "it guards the step";
+    if (Root(program, g.buffer) == Root(program, in)) return "guard: it says whether the step runs";
   }
   for (size_t j = 0; j < step.inputs.size(); ++j) {
     if (j == k || Root(program, step.inputs[j]) != Root(program, in)) continue;
-    return "another operand reads the same bytes";
+    return "operand: another operand reads the same bytes";
   }
   return "";
 }
@@ -98,7 +102,8 @@ Status RecordFurtherOutputs(const schema::Program& program, size_t s, Occurrence
     for (uint32_t in : step.inputs) {
       if (program.buffers[in].role == schema::Role::kConstant) continue;
       d.alternatives.push_back({StrCat("overwrites '", program.buffers[in].name, "'"),
-                                "only a step's first output may overwrite an operand", -1});
+                                "outputs: only a step's first output may overwrite an operand",
+                                -1});
     }
     AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, d, occurrences.Next(IdentityOf(d))));
     context.Record(std::move(d));

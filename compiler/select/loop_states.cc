@@ -56,13 +56,13 @@ class Rewriter {
     const schema::Step& step = p_.steps[copy];
     const abi::View &in = step.problem.inputs[0], &out = step.problem.outputs[0];
     const uint64_t bytes = p_.buffers[step.outputs[0]].bytes;
-    if (!step.guards.empty()) return "the copy is skipped in some trips";
-    if (writers_[step.outputs[0]].size() != 2) return "several steps change it";
+    if (!step.guards.empty()) return "guard: the copy is skipped in some trips";
+    if (writers_[step.outputs[0]].size() != 2) return "outputs: several steps change it";
     if (in != out || out.strides != abi::DenseView(out.dtype, out.shape).strides ||
         static_cast<uint64_t>(abi::ElementsOf(out) * DTypeBytes(out.dtype)) != bytes ||
         p_.buffers[step.inputs[0]].bytes != bytes ||
         p_.buffers[step.inputs[0]].dtype != p_.buffers[step.outputs[0]].dtype) {
-      return "the copy moves elements";
+      return "view: the copy moves elements";
     }
     return "";
   }
@@ -70,20 +70,23 @@ class Rewriter {
   std::string CheckMaker(size_t copy, uint32_t from, uint32_t state) const {
     const std::string name = p_.buffers[from].name;
     if (p_.buffers[from].role != Role::kTemp) {
-      return StrCat("'", name, "' is an ", RoleName(p_.buffers[from].role));
+      return StrCat("role: '", name, "' is an ", RoleName(p_.buffers[from].role));
     }
-    if (writers_[from].size() != 1) return StrCat("'", name, "' is written by several steps");
+    if (writers_[from].size() != 1)
+      return StrCat("outputs: '", name, "' is written by several steps");
     const size_t maker = writers_[from][0];
     const schema::Step& step = p_.steps[maker];
-    if (LoopOf(maker) != LoopOf(copy)) return "the value is not made in the same loop";
-    if (!step.guards.empty()) return "the value is not made in every trip";
-    if (step.outputs.size() != 1) return "its step has several results";
+    if (LoopOf(maker) != LoopOf(copy)) return "loop: the value is not made in the same loop";
+    if (!step.guards.empty()) return "guard: the value is not made in every trip";
+    if (step.outputs.size() != 1) return "outputs: its step has several results";
     const abi::KernelInfo* kernel = abi::FindKernel(step.kernel);
     for (size_t k = 0; k < step.inputs.size(); ++k) {
       if (step.inputs[k] != state) continue;
-      if (step.problem.inputs[k] != step.problem.outputs[0]) return "it is viewed differently";
+      if (step.problem.inputs[k] != step.problem.outputs[0])
+        return "view: it is viewed differently";
       if (!kernel->in_place(step.problem, static_cast<int>(k))) {
-        return StrCat("kernel ", step.kernel, " does not allow operand ", k, " in place");
+        return StrCat("capability: kernel ", step.kernel, " does not allow operand ", k,
+                      " in place");
       }
     }
     return "";
@@ -98,13 +101,13 @@ class Rewriter {
       const bool guard = std::ranges::any_of(
           step.guards, [&](const schema::Guard& g) { return g.buffer == state; });
       if (guard || names(step.inputs) || names(step.outputs)) {
-        return StrCat(schema::ToString(step.sources), " needs the old value");
+        return StrCat("read-later: ", schema::ToString(step.sources), " needs the old value");
       }
     }
     for (const schema::EntryPoint& e : p_.entry_points) {
       for (const schema::Loop& l : e.loops) {
         if (l.condition == state && l.first_step > maker && l.first_step <= copy) {
-          return "a loop in between tests the old value";
+          return "loop: a loop in between tests the old value";
         }
       }
     }

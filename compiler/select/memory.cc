@@ -110,7 +110,8 @@ Status PlanMemory(schema::Program& program, PassContext& context) {
   d.Because(Reason::kRule, StrCat("smaller peak; ", program.arena_bytes,
                                   " bytes over a lower bound of ", program.arena_lower_bound));
   d.alternatives = {{size_wins ? "first used first" : "largest first",
-                     StrCat("needs ", size_wins ? peak_by_time : peak_by_size, " bytes"), -1}};
+                     StrCat("cost: it needs ", size_wins ? peak_by_time : peak_by_size, " bytes"),
+                     -1}};
   context.Record(std::move(d));
   return OkStatus();
 }

@@ -47,13 +47,13 @@ class Updater {
     const schema::Step& step = p_.steps[copy];
     const schema::Buffer &from = p_.buffers[value], &to = p_.buffers[state.present];
     if (from.role != Role::kTemp) {
-      return StrCat("its new value is '", from.name, "', which is ",
+      return StrCat("role: its new value is '", from.name, "', which is ",
                     from.role == Role::kInput || from.role == Role::kOutput ? "an " : "a ",
                     RoleName(from.role));
     }
     if (step.problem.inputs[0] != step.problem.outputs[0] || from.dtype != to.dtype ||
         from.bytes != to.bytes) {
-      return StrCat("the copy of '", from.name, "' moves elements");
+      return StrCat("view: the copy of '", from.name, "' moves elements");
     }
     return "";
   }
@@ -61,30 +61,33 @@ class Updater {
   // Whether the step may write output `k` over the old value, which others read.
   std::string CheckWriter(const PlannedState& state, size_t writer, size_t k) {
     const schema::Step& step = p_.steps[writer];
-    if (!step.guards.empty()) return StrCat(NamesOf(writer), " makes it and may be skipped");
+    if (!step.guards.empty())
+      return StrCat("guard: ", NamesOf(writer), " makes it and may be skipped");
     if (loops_.InnermostOf(static_cast<int64_t>(writer)) != LoopTree::kNone) {
-      return StrCat(NamesOf(writer), " makes it in a loop");
+      return StrCat("loop: ", NamesOf(writer), " makes it in a loop");
     }
     const abi::View& window = step.problem.outputs[k];
     for (size_t r = writer; r < p_.steps.size(); ++r) {
       const schema::Step& reader = p_.steps[r];
       for (const schema::Guard& g : reader.guards) {
-        if (g.buffer == state.past) return StrCat(NamesOf(r), " asks the old value afterwards");
+        if (g.buffer == state.past)
+          return StrCat("read-later: ", NamesOf(r), " asks the old value afterwards");
       }
       for (size_t i = 0; i < reader.inputs.size(); ++i) {
         if (reader.inputs[i] != state.past) continue;
         if (Apart(state.past, reader.problem.inputs[i], window)) continue;
         if (r > writer) {
-          return StrCat(NamesOf(r), " (", reader.kernel, ") needs the old value after ",
-                        NamesOf(writer), " has made the new one");
+          return StrCat("read-later: ", NamesOf(r), " (", reader.kernel,
+                        ") needs the old value after ", NamesOf(writer), " has made the new one");
         }
         if (k != 0 || reader.problem.inputs[i] != window) {
-          return StrCat(NamesOf(writer), " (", step.kernel,
+          return StrCat("view: ", NamesOf(writer), " (", step.kernel,
                         ") reads other elements of it than it "
                         "writes");
         }
         if (!abi::FindKernel(step.kernel)->in_place(step.problem, static_cast<int>(i))) {
-          return StrCat("kernel ", step.kernel, " does not allow operand ", i, " in place");
+          return StrCat("capability: kernel ", step.kernel, " does not allow operand ", i,
+                        " in place");
         }
       }
     }

@@ -55,7 +55,7 @@ std::vector<schema::Padding> PaddingsBesideStates(const std::vector<schema::Padd
                         schema::Subject::Named(SubjectForm::kPadding, leaving), "prove-paddings");
       d.choice = "exact shapes only";
       d.Because(Reason::kOnlyLegal).alternatives = {
-          {"padding", StrCat("'", leaving, "' is a state or a meta, which is whole"), -1}};
+          {"padding", StrCat("role: '", leaving, "' is a state or a meta, which is whole"), -1}};
       context.Record(std::move(d));
       continue;
     }

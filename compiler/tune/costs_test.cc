@@ -101,7 +101,7 @@ TEST(CachedCosts, MeasuredTimesDecideAndAreRecorded) {
   }
   // The other tile is an alternative among the kernel's parameters.
   const Decision& parameters = planned.decisions.decisions()[1];
-  EXPECT_EQ(parameters.kind, "parameters");
+  EXPECT_EQ(parameters.kind, DecisionKind::kParameters);
   EXPECT_EQ(parameters.reason, Reason::kMeasured);
   const auto slower = [](const Alternative& a) { return a.measured_us == 20; };
   EXPECT_EQ(std::ranges::count_if(parameters.alternatives, slower), 1);

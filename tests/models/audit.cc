@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/status.h"
+#include "schema/decision_rules.h"
 
 namespace aicf::testing {
 namespace {
@@ -12,25 +13,7 @@ using schema::Decision;
 using schema::DecisionKind;
 using Names = std::vector<std::string>;
 
-// Conditions that keep two steps apart (compiler/passes/lowered/fuse.h). "policy" is the user's.
-constexpr std::string_view kEdgeConditions[] = {"capability",   "dataflow", "domain",     "family",
-                                                "graph-output", "guard",    "limits",     "loop",
-                                                "operand",      "outputs",  "pass",       "policy",
-                                                "recompute",    "rounding", "single-use", "whole"};
-
-// Conditions that keep a copy (forward_copies.cc, eliminate_copies.cc).
-constexpr std::string_view kCopyConditions[] = {"domain",     "guard", "loop",         "role",
-                                                "single-use", "whole", "graph-output", "capability",
-                                                "limits",     "dtype"};
-
-// Conditions that keep a step out of a math mode (compiler/select/precision.cc).
-constexpr std::string_view kPrecisionConditions[] = {"capability", "dtype", "products"};
-
-// Conditions that keep attention from being one step (compiler/passes/graph/attention_pattern.h and
-// attention_scores.h, composite/attention_core.cc, lowered/split_attention.cc), and who tells them.
-constexpr std::string_view kAttentionConditions[] = {
-    "axis",    "capability", "dtype",     "graph-output", "heads",         "limits",     "loop",
-    "outputs", "policy",     "precision", "product",      "probabilities", "single-use", "weights"};
+// Who tells why attention is no step.
 constexpr std::string_view kAttentionPasses[] = {"infer-and-fold", "recognize-attention",
                                                  "split-attention"};
 
@@ -39,12 +22,10 @@ bool Has(const List& list, std::string_view word) {
   return std::ranges::find(list, word) != std::ranges::end(list);
 }
 
-// A condition of the list, a colon, and at least three words.
-template <class List>
-bool NamesCondition(const std::string& refusal, const List& conditions) {
-  const size_t colon = refusal.find(": ");
-  if (colon == std::string::npos || !Has(conditions, refusal.substr(0, colon))) return false;
-  const std::string sentence = refusal.substr(colon + 2);
+// A rule's name (schema/decision_rules.def), a colon, and at least three words.
+bool NamesRule(const std::string& refusal) {
+  if (schema::RuleOf(refusal) == nullptr) return false;
+  const std::string sentence = refusal.substr(refusal.find(": ") + 2);
   return std::ranges::count(sentence, ' ') >= 2 || sentence.size() >= 12;
 }
 
@@ -105,6 +86,9 @@ class Auditor {
     for (const schema::Alternative& a : d.alternatives) {
       if (SaysNothing(a.choice)) Blame("an alternative without a choice", where);
       if (a.refusal.find("unknown") != std::string::npos) Blame("a refusal that is none", where);
+      if (!a.refusal.empty() && !NamesRule(a.refusal)) {
+        Blame("a refusal without a rule's name", StrCat(where, ": ", a.refusal));
+      }
     }
   }
 
@@ -152,7 +136,7 @@ class Auditor {
     if (!abi::ParseMathMode(d.choice)) Blame("precision that is no math mode", Where(s));
     for (const schema::Alternative& a : d.alternatives) {
       const bool costed = a.refusal.empty() && (a.cost_us >= 0 || a.measured_us >= 0);
-      if (costed || NamesCondition(a.refusal, kPrecisionConditions)) continue;
+      if (costed || NamesRule(a.refusal)) continue;
       Blame("precision without a condition", StrCat(Where(s), " ", a.choice, ": ", a.refusal));
     }
   }
@@ -185,7 +169,7 @@ class Auditor {
       any = true;
       if (!d.sentence.empty()) return;
       for (const schema::Alternative& a : d.alternatives) {
-        if (NamesCondition(a.refusal, kCopyConditions)) return;
+        if (NamesRule(a.refusal)) return;
       }
     }
     Blame(any ? "copy without a condition" : "no copy decision", Where(s));
@@ -240,7 +224,7 @@ class Auditor {
     for (const Decision& d : decisions_) {
       if (!TellsOfAttention(d)) continue;
       for (const schema::Alternative& a : d.alternatives) {
-        if (NamesCondition(a.refusal, kAttentionConditions)) continue;
+        if (NamesRule(a.refusal)) continue;
         Blame("attention refused without a listed condition",
               StrCat(ToString(d.subject), ": ", a.refusal));
       }
@@ -278,7 +262,7 @@ class Auditor {
     const std::string where = ToString(d.subject);
     if (d.alternatives.empty()) Blame("edge without a condition", where);
     for (const schema::Alternative& a : d.alternatives) {
-      if (NamesCondition(a.refusal, kEdgeConditions)) continue;
+      if (NamesRule(a.refusal)) continue;
       Blame("edge without a listed condition", StrCat(where, ": ", a.refusal));
     }
   }

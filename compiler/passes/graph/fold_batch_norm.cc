@@ -33,7 +33,7 @@ class BatchNormFolder {
       const ir::Node& next = graph_.nodes[user];
       auto affine = AffineOf(graph_, next, result, kProductChannelAxis);
       if (!affine.ok()) {
-        refusals_[&next] = affine.status().message();
+        refusals_[&next] = StrCat("weights: ", affine.status().message());
         break;
       }
       for (size_t c = 0; c < channels; ++c) {
@@ -51,7 +51,7 @@ class BatchNormFolder {
     for (int n : taken) {
       const ir::Node& node = graph_.nodes[n];
       if (!folded.ok()) {
-        refusals_[&node] = folded.status().message();
+        refusals_[&node] = StrCat("weights: ", folded.status().message());
         continue;
       }
       product.outputs[0] = node.outputs[0];
@@ -77,9 +77,10 @@ class BatchNormFolder {
     const ir::Node& node = graph_.nodes[n];
     if (forward_.dropped(n)) return;
     const auto it = refusals_.find(&node);
-    const std::string why = it != refusals_.end()
-                                ? it->second
-                                : "its input is not the result of a product that it alone reads";
+    const std::string why =
+        it != refusals_.end()
+            ? it->second
+            : "product: its input is not the result of a product that it alone reads";
     RecordRewrite(context_, kPass, DecisionKind::kFold, About(node), "kept",
                   "only a product's own weights can take it", {{"folded into weights", why, -1}});
   }

@@ -14,7 +14,7 @@ Result<bool> TryFold(ir::Graph& graph, const ir::Node& node, Folder& folder, Pas
   const schema::Subject subject = About(node);
   if (!*results) {
     RecordRewrite(context, pass, DecisionKind::kFold, subject, "kept",
-                  "folding stays within fixed limits", {{"constant", why, -1}});
+                  "folding stays within fixed limits", {{"constant", StrCat("limits: ", why), -1}});
     return false;
   }
   size_t next = 0;

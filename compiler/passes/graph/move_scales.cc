@@ -91,7 +91,7 @@ class Mover {
       return Record(
           names, "kept before the product",
           {{"behind the product",
-            StrCat("the unscaled product may leave the range of ", DTypeName(dtype)), -1}});
+            StrCat("range: the unscaled product may leave the range of ", DTypeName(dtype)), -1}});
     }
     for (const Scale& s : scales) {
       graph_.nodes[s.reader].inputs[s.input] = graph_.nodes[s.node].inputs[0];

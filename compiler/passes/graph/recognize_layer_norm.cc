@@ -170,7 +170,7 @@ Status RecognizeLayerNorm(ir::Graph& graph, PassContext& context) {
     if (!fits.ok()) {
       RecordRewrite(context, kPass, DecisionKind::kFusion, About(graph.nodes[n]), "kept apart",
                     "only the exact dataflow of a layer normalisation is one",
-                    {{"LayerNormalization", fits.message(), -1}});
+                    {{"LayerNormalization", StrCat("pattern: ", fits.message()), -1}});
       continue;
     }
     RecordRewrite(context, kPass, DecisionKind::kFusion, SubjectOf(graph, m), "LayerNormalization",

@@ -100,7 +100,7 @@ ValueView LowerContext::DefineChannelsLast(const ir::Node& node, ir::ValueId id)
     Decision d = pass_.About(DecisionKind::kLayout, std::move(subject), "lower");
     d.choice = "row-major";
     d.Because(Reason::kRule, "the caller sees graph outputs row-major").alternatives = {
-        {"channels-last", "the value is a graph output", -1}};
+        {"channels-last", "graph-output: the value is one, and callers see those row-major", -1}};
     pass_.Record(std::move(d));
     return made;
   }
@@ -209,7 +209,7 @@ void LowerContext::RecordLayouts() {
     Decision d = pass_.About(DecisionKind::kLayout, g.subject, "lower");
     d.choice = OrderName(g.order);
     d.Because(Reason::kRule, std::move(rule)).alternatives = {
-        {"row-major", "would transpose at every convolution", -1}};
+        {"row-major", "cost: it would transpose at every convolution", -1}};
     pass_.Record(std::move(d));
   }
 }

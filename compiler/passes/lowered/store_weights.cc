@@ -50,7 +50,7 @@ void Record(PassContext& context, const ir::LoweredStep& step, const std::string
                              "store-weights");
   d.choice = "output channels innermost";
   d.Because(Reason::kRule, "neighbouring threads compute neighbouring output channels")
-      .alternatives = {{"model order", "neighbouring threads would read far apart", -1}};
+      .alternatives = {{"model order", "cost: neighbouring threads would read far apart", -1}};
   context.Record(std::move(d));
 }
 
