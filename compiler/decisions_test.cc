@@ -6,32 +6,31 @@
 namespace aicf {
 namespace {
 
-Decision About(int step, std::string subject) {
+Decision About(schema::Subject subject) {
   Decision d;
-  d.kind = "precision";
+  d.kind = DecisionKind::kPrecision;
   d.subject = std::move(subject);
-  d.step = step;
   return d;
 }
 
 TEST(DecisionLog, StepsThatAreGoneTakeTheirNumbersAlong) {
   DecisionLog log;
-  log.Record(About(0, "step 0 [a]"));
-  log.Record(About(1, "step 1 [b]"));
-  log.Record(About(12, "step 12 [b]"));
-  log.Record(About(-1, "[a] -> [b]"));
+  log.Record(About(schema::Subject::Step(0, {"a"})));
+  log.Record(About(schema::Subject::Step(1, {"b"})));
+  log.Record(About(schema::Subject::Step(12, {"b"})));
+  log.Record(About(schema::Subject::Edge({"a"}, {"b"})));
   std::vector<bool> gone(13, false);
   gone[1] = gone[5] = true;
   const std::string lost = IdentityOf(log.decisions()[1]);
   log.RemoveSteps(gone);
   const auto& d = log.decisions();
-  EXPECT_EQ(d[0].subject, "step 0 [a]");
-  EXPECT_EQ(d[1].step, -1);
+  EXPECT_EQ(ToString(d[0].subject), "step 0 [a]");
+  EXPECT_EQ(d[1].subject.step, -1);
   EXPECT_EQ(IdentityOf(d[1]), lost) << "its place among equal ones stays";
   EXPECT_EQ(IdentityOf(d[2]), lost);
-  EXPECT_EQ(d[2].step, 10);
-  EXPECT_EQ(d[2].subject, "step 10 [b]");
-  EXPECT_EQ(d[3].subject, "[a] -> [b]");
+  EXPECT_EQ(d[2].subject.step, 10);
+  EXPECT_EQ(ToString(d[2].subject), "step 10 [b]");
+  EXPECT_EQ(ToString(d[3].subject), "[a] -> [b]");
 }
 
 }  // namespace

@@ -216,23 +216,22 @@ class Prover {
   }
 
   void Record(const OpenExtent& open, bool proven, const std::string& why) {
-    Decision d;
-    d.kind = "bucket";
-    d.subject = StrCat(open.label, ", ", Positions(open.extent));
-    d.pass = "prove-paddings";
+    Decision d = context_.About(DecisionKind::kBucket,
+                                schema::Subject::Extent(open.label, open.extent), "prove-paddings");
     if (proven) {
       const uint64_t min = paddings_.back().min;
       d.choice = StrCat("padding, for ", Positions(static_cast<int64_t>(min)), " or more");
-      d.reason = "rule: no output that is kept depends on what is padded";
+      d.Because(Reason::kRule, "no output that is kept depends on what is padded");
       if (min > 1) {
-        d.alternatives.push_back({"fewer positions", why.empty() ? "not looked at" : why, -1});
+        d.alternatives.push_back(
+            {"fewer positions", StrCat("padding: ", why.empty() ? "not looked at" : why), -1});
       }
     } else {
       d.choice = "exact shapes only";
-      d.reason = "only-legal";
-      d.alternatives.push_back({"padding", why, -1});
+      d.Because(Reason::kOnlyLegal);
+      d.alternatives.push_back({"padding", StrCat("padding: ", why), -1});
     }
-    context_.decisions->Record(std::move(d));
+    context_.Record(std::move(d));
   }
 
   const ir::Graph& model_;

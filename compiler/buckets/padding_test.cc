@@ -38,8 +38,8 @@ TEST(Padding, ReachesDownToOneWithTheOutputsThatShrink) {
   const std::vector<schema::Padding> want = {{1, {{0, 0}}, {{0, 0, 1}, {1, 0, 2}}}};
   EXPECT_EQ(p.paddings, want);
   ASSERT_EQ(p.decisions.size(), 1u);
-  EXPECT_EQ(p.decisions[0].kind, "bucket");
-  EXPECT_EQ(p.decisions[0].subject, "axis 0 of \"x\", 6 positions");
+  EXPECT_EQ(p.decisions[0].kind, DecisionKind::kBucket);
+  EXPECT_EQ(ToString(p.decisions[0].subject), "axis 0 of \"x\", 6 positions");
   EXPECT_EQ(p.decisions[0].choice, "padding, for 1 position or more");
 }
 
@@ -88,7 +88,7 @@ TEST(Padding, ASymbolIsOneExtent) {
   const std::vector<schema::Padding> want = {{1, {{0, 0}, {1, 0}}, {{0, 0, 1}}},
                                              {1, {{0, 1}, {1, 1}}, {{0, 1, 1}}}};
   EXPECT_EQ(p.paddings, want);
-  EXPECT_EQ(p.decisions[0].subject, "extent \"rows\", 4 positions");
+  EXPECT_EQ(ToString(p.decisions[0].subject), "extent \"rows\", 4 positions");
 }
 
 TEST(Padding, UnnamedAxesBelongTogetherWhereEveryBucketSaysSo) {
@@ -106,7 +106,7 @@ TEST(Padding, EqualExtentsMayBeChance) {
       testing::OpenModel("input %x: f32[?x?]\n%y: f32 = Softmax(%x) {axis=-1} \"n\"\noutput %y");
   const Proven p = Prove(model, {{{"x", {4, 4}}}});
   ASSERT_EQ(p.decisions.size(), 3u);
-  EXPECT_EQ(p.decisions[0].subject, "axis 0 of \"x\" and axis 1 of \"x\", 4 positions");
+  EXPECT_EQ(ToString(p.decisions[0].subject), "axis 0 of \"x\" and axis 1 of \"x\", 4 positions");
   const std::vector<schema::Padding> want = {{1, {{0, 0}}, {{0, 0, 1}}}};
   EXPECT_EQ(p.paddings, want);
 }
@@ -132,7 +132,7 @@ TEST(Padding, HowFarIsLookedFollowsFromTheModelsSize) {
   const Proven p = Prove(model, {{{"x", {100000, 4}}}});
   ASSERT_EQ(p.paddings.size(), 1u);
   EXPECT_EQ(p.paddings[0].min, 100000u - 512);
-  EXPECT_EQ(p.decisions[0].alternatives[0].refusal, "not looked at");
+  EXPECT_EQ(p.decisions[0].alternatives[0].refusal, "padding: not looked at");
   EXPECT_TRUE(Prove(model, {{{"x", {1, 4}}}}).paddings.empty());
 }
 

@@ -81,7 +81,7 @@ TEST(CachedCosts, MeasuredTimesDecideAndAreRecorded) {
   const Planned predicted = Plan(nullptr);
   ASSERT_TRUE(predicted.contents.ok()) << predicted.contents.status().ToString();
   EXPECT_NE(NameOfStep(predicted, 0), testing::NameOf(Product(256, 256, 256), kOdd));
-  EXPECT_EQ(predicted.decisions.decisions()[0].reason, "predicted");
+  EXPECT_EQ(predicted.decisions.decisions()[0].reason, Reason::kPredicted);
   EXPECT_LT(predicted.decisions.decisions()[0].measured_us, 0);
 
   CachedCosts costs(CacheWhereTheOddOneWins(), {});
@@ -89,7 +89,7 @@ TEST(CachedCosts, MeasuredTimesDecideAndAreRecorded) {
   ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
   EXPECT_EQ(NameOfStep(planned, 0), testing::NameOf(Product(256, 256, 256), kOdd));
   const Decision& d = planned.decisions.decisions()[0];
-  EXPECT_EQ(d.reason, "measured");
+  EXPECT_EQ(d.reason, Reason::kMeasured);
   EXPECT_EQ(d.measured_us, 12);
   EXPECT_GT(d.cost_us, 0);
   for (const Alternative& a : d.alternatives) {
@@ -101,8 +101,8 @@ TEST(CachedCosts, MeasuredTimesDecideAndAreRecorded) {
   }
   // The other tile is an alternative among the kernel's parameters.
   const Decision& parameters = planned.decisions.decisions()[1];
-  EXPECT_EQ(parameters.kind, "parameters");
-  EXPECT_EQ(parameters.reason, "measured");
+  EXPECT_EQ(parameters.kind, DecisionKind::kParameters);
+  EXPECT_EQ(parameters.reason, Reason::kMeasured);
   const auto slower = [](const Alternative& a) { return a.measured_us == 20; };
   EXPECT_EQ(std::ranges::count_if(parameters.alternatives, slower), 1);
 }
@@ -117,7 +117,7 @@ TEST(CachedCosts, UnmeasuredKernelsCompeteOnlyWhereNothingIsMeasured) {
   other.Put(kH200, Product(8, 8, 8), testing::NameOf(Product(8, 8, 8), kOdd), Us(1));
   CachedCosts elsewhere(other, {});
   const Planned planned = Plan(&elsewhere);
-  EXPECT_EQ(planned.decisions.decisions()[0].reason, "predicted");
+  EXPECT_EQ(planned.decisions.decisions()[0].reason, Reason::kPredicted);
 }
 
 TEST(CachedCosts, DifferencesWithinTheNoiseChangeNoChoice) {
@@ -132,10 +132,10 @@ TEST(CachedCosts, DifferencesWithinTheNoiseChangeNoChoice) {
   };
   const Planned noisy = plan(0.4), clear = plan(0.2);
   EXPECT_EQ(NameOfStep(noisy, 0), predicted);
-  EXPECT_EQ(noisy.decisions.decisions()[0].reason, "tie-break");
+  EXPECT_EQ(noisy.decisions.decisions()[0].reason, Reason::kTieBreak);
   EXPECT_EQ(noisy.decisions.decisions()[0].measured_us, 12.3);
   EXPECT_EQ(NameOfStep(clear, 0), testing::NameOf(Product(256, 256, 256), kOdd));
-  EXPECT_EQ(clear.decisions.decisions()[0].reason, "measured");
+  EXPECT_EQ(clear.decisions.decisions()[0].reason, Reason::kMeasured);
 }
 
 TEST(CachedCosts, ThePolicyComesFirst) {
@@ -143,7 +143,7 @@ TEST(CachedCosts, ThePolicyComesFirst) {
   const Planned planned = Plan(&costs, "tiled_64x64");
   EXPECT_EQ(NameOfStep(planned, 0),
             testing::NameOf(Product(256, 256, 256), "cuda.gemm.tiled_64x64"));
-  EXPECT_EQ(planned.decisions.decisions()[0].reason, "policy");
+  EXPECT_EQ(planned.decisions.decisions()[0].reason, Reason::kPolicy);
 }
 
 TEST(CachedCosts, ALibrarysAlgorithmComesFromTheCache) {

@@ -1,7 +1,6 @@
 #include "compiler/edit/wishes.h"
 
 #include <algorithm>
-#include <array>
 
 #include "compiler/edit/policy.h"
 
@@ -31,7 +30,10 @@ const Wish* Wishes::Precision(std::string_view entry,
                               const std::vector<std::string>& sources) const {
   for (const Wish& w : wishes_) {
     const Decision& d = w.decision;
-    if (d.kind == "precision" && d.entry == entry && IsSubset(sources, d.nodes)) return &w;
+    if (d.kind == DecisionKind::kPrecision && d.subject.entry == entry &&
+        IsSubset(sources, d.subject.nodes)) {
+      return &w;
+    }
   }
   return nullptr;
 }
@@ -41,31 +43,22 @@ const Wish* Wishes::Separate(std::string_view entry, const std::vector<std::stri
   for (const Wish& w : wishes_) {
     const Decision& d = w.decision;
     // What is to stay apart may have grown on either side.
-    if (IsEdge(d.kind) && d.entry == entry && d.choice == kSeparate &&
-        IsSubset(d.nodes, producer) && IsSubset(d.into, consumer)) {
+    if (IsFusion(d.kind) && d.subject.entry == entry && d.choice == kSeparate &&
+        IsSubset(d.subject.nodes, producer) && IsSubset(d.subject.into, consumer)) {
       return &w;
     }
   }
   return nullptr;
 }
 
-bool IsEdge(std::string_view kind) {
-  return kind == "fusion" || kind == "epilogue" || kind == "prologue";
-}
-
 namespace {
 
-// Kinds whose passes look wishes up.
-constexpr std::array<std::string_view, 11> kEditable = {
-    "rounding", "fusion",     "epilogue", "prologue", "copy",  "precision",
-    "kernel",   "parameters", "in-place", "stream",   "launch"};
-
 // A kernel takes every legal set of its parameters, of which a decision lists the considered ones.
-bool TakesUnlisted(const Decision& d) { return d.kind == "parameters"; }
+bool TakesUnlisted(const Decision& d) { return d.kind == DecisionKind::kParameters; }
 
 bool IsEditable(const Decision& d) {
-  if (std::ranges::find(kEditable, d.kind) == kEditable.end()) return false;
-  if (IsEdge(d.kind)) return !d.into.empty();  // merging equal steps and dropping dead ones is not
+  if (InfoOf(d.kind).edit.empty()) return false;
+  if (IsFusion(d.kind)) return d.IsEdge();  // merging equal steps and dropping dead ones is not
   return !d.alternatives.empty() || TakesUnlisted(d);
 }
 
@@ -83,8 +76,8 @@ bool Lists(const Decision& d, std::string_view choice) {
 }
 
 std::string Label(const Decision& d) {
-  return d.entry.empty() ? StrCat(d.kind, " of ", d.subject)
-                         : StrCat(d.kind, " of ", d.subject, " in '", d.entry, "'");
+  const std::string label = StrCat(KindName(d.kind), " of ", ToString(d.subject));
+  return d.subject.entry.empty() ? label : StrCat(label, " in '", d.subject.entry, "'");
 }
 
 // `wanted` instead of what was decided. The pass itself refuses an illegal choice.
@@ -108,20 +101,12 @@ struct Place {
   int occurrence;
 };
 
-// A kernel's family is part of its decision's identity, and an edit does not change it; an edge is
-// the same edge whichever way it was to be fused.
-std::string Key(const Decision& d) {
-  Decision key = d;
-  if (IsEdge(d.kind)) key.kind = "edge";
-  return IdentityOf(key);
-}
-
 std::multimap<std::string, Place> IndexOf(const DecisionLog& log) {
   std::multimap<std::string, Place> index;
   Occurrences occurrences;
   std::map<std::string, int> by_key;
   for (const Decision& d : log.decisions()) {
-    index.emplace(StrCat(Key(d), "\n", by_key[Key(d)]++),
+    index.emplace(StrCat(QuestionOf(d), "\n", by_key[QuestionOf(d)]++),
                   Place{&d, occurrences.Next(IdentityOf(d))});
   }
   return index;
@@ -137,7 +122,7 @@ Result<Wishes> FindEdits(const DecisionLog& decided, const DecisionLog& edited) 
   for (size_t i = 0; i < edited.decisions().size(); ++i) {
     const Decision& line = edited.decisions()[i];
     const int occurrence = occurrences.Next(IdentityOf(line));
-    const auto known = index.find(StrCat(Key(line), "\n", by_key[Key(line)]++));
+    const auto known = index.find(StrCat(QuestionOf(line), "\n", by_key[QuestionOf(line)]++));
     std::string origin = StrCat("decision ", i + 1, " of the file");
     if (known == index.end()) {
       // It is made after other edits only, or the file belongs to another program: then it stays
@@ -157,13 +142,15 @@ Result<Wishes> FindEdits(const DecisionLog& decided, const DecisionLog& edited) 
 namespace {
 
 struct SetText {
-  std::string_view subject, kind, choice;
+  std::string_view subject;
+  DecisionKind kind = DecisionKind::kKernel;
+  std::string_view choice;
 };
 
 Status BadSet(std::string_view text) {
   return Error(Code::kInvalidArgument, "--set: expected step.N.KIND=CHOICE or ",
-               "node:NAME.KIND=CHOICE, where KIND is kernel, parameters, math, in-place, ",
-               "stream, launch, copy, rounding, fusion, epilogue or prologue, got '", text, "'");
+               "node:NAME.KIND=CHOICE, where KIND is ", schema::EditedKindList(), ", got '", text,
+               "'");
 }
 
 // Names of nodes hold dots and may hold '='; kinds hold neither.
@@ -173,10 +160,9 @@ Result<SetText> SplitSet(std::string_view text) {
     const std::string_view left = text.substr(0, equals);
     const size_t dot = left.rfind('.');
     if (dot == std::string_view::npos) continue;
-    const std::string_view kind = left.substr(dot + 1);
-    const std::string_view known = kind == "math" ? "precision" : kind;
-    if (std::ranges::find(kEditable, known) == kEditable.end()) continue;
-    SetText out{left.substr(0, dot), known, text.substr(equals + 1)};
+    const std::optional<DecisionKind> kind = schema::ParseEditedKind(left.substr(dot + 1));
+    if (!kind) continue;
+    SetText out{left.substr(0, dot), *kind, text.substr(equals + 1)};
     const bool step =
         out.subject.starts_with("step.") && out.subject.size() > 5 &&
         std::ranges::all_of(out.subject.substr(5), [](char c) { return c >= '0' && c <= '9'; });
@@ -189,14 +175,15 @@ Result<SetText> SplitSet(std::string_view text) {
 bool SpeaksOf(const Decision& d, const SetText& set) {
   if (d.kind != set.kind) return false;
   const std::string name(set.subject.substr(5));
-  if (set.subject.starts_with("step.")) return d.step >= 0 && std::to_string(d.step) == name;
-  return std::ranges::find(d.nodes, name) != d.nodes.end() ||
-         std::ranges::find(d.into, name) != d.into.end();
+  const schema::Subject& s = d.subject;
+  if (set.subject.starts_with("step.")) return s.step >= 0 && std::to_string(s.step) == name;
+  return std::ranges::find(s.nodes, name) != s.nodes.end() ||
+         std::ranges::find(s.into, name) != s.into.end();
 }
 
 // A kernel may be named by a part of its key that fits one choice only.
 std::string WholeChoice(const Decision& d, std::string_view part) {
-  if (d.kind != "kernel" || Lists(d, part)) return std::string(part);
+  if (d.kind != DecisionKind::kKernel || Lists(d, part)) return std::string(part);
   std::vector<std::string> fitting;
   const auto add = [&](const std::string& choice) {
     if (choice.find(part) != std::string::npos) fitting.push_back(choice);
@@ -218,9 +205,12 @@ Result<Wish> ParseSet(std::string_view text, const DecisionLog& decided) {
     if (SpeaksOf(d, set)) found.push_back({&d, occurrence});
   }
   if (found.empty()) {
-    return Error(Code::kInvalidArgument, origin, ": the plan has no ", set.kind, " decision of ",
-                 set.subject);
+    return Error(Code::kInvalidArgument, origin, ": the plan has no ", KindName(set.kind),
+                 " decision of ", set.subject);
   }
+  // Of a node that was, say, folded and then fused, what can be edited is meant.
+  const auto fixed = [](const Place& p) { return !IsEditable(*p.decision); };
+  if (!std::ranges::all_of(found, fixed)) std::erase_if(found, fixed);
   // Two passes may look at one copy: meant is the one that could choose otherwise.
   const auto as_first = [&](const Place& p) {
     return IdentityOf(*p.decision) == IdentityOf(*found[0].decision);
@@ -236,8 +226,9 @@ Result<Wish> ParseSet(std::string_view text, const DecisionLog& decided) {
   }
   if (found.size() > 1) {
     std::string list;
-    for (const Place& p : found) list += StrCat(list.empty() ? "" : "; ", p.decision->subject);
-    return Error(Code::kInvalidArgument, origin, ": ", found.size(), " ", set.kind,
+    for (const Place& p : found)
+      list += StrCat(list.empty() ? "" : "; ", ToString(p.decision->subject));
+    return Error(Code::kInvalidArgument, origin, ": ", found.size(), " ", KindName(set.kind),
                  " decisions speak of ", set.subject, ": ", list);
   }
   const Decision& d = *found[0].decision;
@@ -248,7 +239,8 @@ namespace {
 
 bool SomeStepHolds(const std::vector<StepSources>& steps, const Decision& edge) {
   return std::ranges::any_of(steps, [&](const StepSources& s) {
-    return s.entry == edge.entry && IsSubset(edge.nodes, s.nodes) && IsSubset(edge.into, s.nodes);
+    return s.entry == edge.subject.entry && IsSubset(edge.subject.nodes, s.nodes) &&
+           IsSubset(edge.subject.into, s.nodes);
   });
 }
 
@@ -258,7 +250,7 @@ Status CheckHonoured(const Wishes& wishes, const DecisionLog& log,
                      const std::vector<StepSources>& steps) {
   for (const Wish& w : wishes.all()) {
     const Decision& d = w.decision;
-    if (IsEdge(d.kind)) {
+    if (IsFusion(d.kind)) {
       if (SomeStepHolds(steps, d) != (d.choice == kSeparate)) continue;
     } else {
       const std::string identity = IdentityOf(d);
@@ -280,8 +272,8 @@ Status CheckRefusals(const Wishes* wishes, const Decision& decision, int occurre
   if (wish == nullptr || wish->decision.choice == decision.choice) return OkStatus();
   for (const Alternative& a : decision.alternatives) {
     if (a.choice != wish->decision.choice || a.refusal.empty()) continue;
-    return Error(Code::kUnsupported, wish->origin, ": ", decision.subject, ": ", a.choice, ": ",
-                 a.refusal);
+    return Error(Code::kUnsupported, wish->origin, ": ", ToString(decision.subject), ": ", a.choice,
+                 ": ", a.refusal);
   }
   return OkStatus();
 }

@@ -53,8 +53,6 @@ class Occurrences {
   std::map<std::string, int> counts_;
 };
 
-/// "fusion", "epilogue" and "prologue": decisions about a producer and a consumer.
-bool IsEdge(std::string_view kind);
 /// The choice of an edge that was not fused.
 inline constexpr std::string_view kSeparate = "separate";
 /// Its alternative.

@@ -177,11 +177,14 @@ TEST(MergePlans, AStateOfTwoShapesIsRefused) {
 
 TEST(DecisionLog, StepsAreCountedFromTheProgramsStart) {
   DecisionLog own, all;
-  own.Record({"kernel", "step 3 [a]", "k", "tie-break", "choose", -1, {}});
-  own.Record({"fold", "Shape \"step 3\"", "constant", "rule", "fold", -1, {}});
+  Decision kernel, fold;
+  kernel.subject = schema::Subject::Step(3, {"a"});
+  fold.subject = schema::Subject::Op("Shape", "step 3");
+  own.Record(kernel);
+  own.Record(fold);
   all.Append(own, "b6", 10);
-  EXPECT_EQ(all.decisions()[0].subject, "step 13 [a]");
-  EXPECT_EQ(all.decisions()[1].subject, "Shape \"step 3\"");
+  EXPECT_EQ(ToString(all.decisions()[0].subject), "step 13 [a]");
+  EXPECT_EQ(ToString(all.decisions()[1].subject), "Shape \"step 3\"");
   EXPECT_NE(all.ToJsonLines().find("\"entry\":\"b6\""), std::string::npos);
   EXPECT_EQ(own.ToJsonLines().find("\"entry\""), std::string::npos);
 }

@@ -25,7 +25,8 @@ constexpr PassInfo PlanRow(std::string_view name, Status (*run)(schema::Program&
 }
 
 template <class Ir>
-Status RunOne(const PassInfo& pass, Status (*run)(Ir&, PassContext&), Ir& ir, PassContext& context) {
+Status RunOne(const PassInfo& pass, Status (*run)(Ir&, PassContext&), Ir& ir,
+              PassContext& context) {
   const Status status = run(ir, context);
   if (!status.ok()) return status.WithContext(StrCat("pass ", pass.name));
   const Status verified = Verify(ir);
@@ -34,6 +35,18 @@ Status RunOne(const PassInfo& pass, Status (*run)(Ir&, PassContext&), Ir& ir, Pa
 }
 
 }  // namespace
+
+Decision PassContext::About(DecisionKind kind, schema::Subject subject,
+                            std::string_view pass) const {
+  Decision d;
+  d.kind = kind;
+  d.subject = std::move(subject);
+  d.subject.entry = entry;
+  d.pass = pass;
+  return d;
+}
+
+void PassContext::Record(Decision decision) { decisions->Record(std::move(decision)); }
 
 const std::vector<PassInfo>& AllPasses() {
   static const std::vector<PassInfo> passes = {
@@ -69,7 +82,8 @@ Status PassRunner::CheckNames() const {
     const PassInfo* pass = find(name);
     if (pass == nullptr) return Error(Code::kInvalidArgument, "no pass is named '", name, "'");
     if (pass->required) {
-      return Error(Code::kInvalidArgument, "pass '", name, "' cannot be disabled: ", pass->why_here);
+      return Error(Code::kInvalidArgument, "pass '", name,
+                   "' cannot be disabled: ", pass->why_here);
     }
   }
   for (const std::string& name : options_.dump_after) {
@@ -89,7 +103,8 @@ Status RunStage(const RunnerOptions& options, std::vector<PassTiming>& timings, 
     if (pass.stage != stage || options.disabled.contains(pass.name)) continue;
     const auto start = std::chrono::steady_clock::now();
     AICF_RETURN_IF_ERROR(RunOne(pass, pass.*member, ir, context));
-    const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+    const std::chrono::duration<double, std::milli> spent =
+        std::chrono::steady_clock::now() - start;
     timings.push_back({pass.name, spent.count()});
     const bool dump = options.dump_after.contains(pass.name) || options.dump_after.contains("all");
     if (dump && options.dump) options.dump(pass.name, ToString(ir));

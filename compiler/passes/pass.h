@@ -27,10 +27,15 @@ struct PassContext {
   bool nan_branches = false;                     ///< CompileOptions::nan_branches
   DecisionLog* decisions = nullptr;              ///< never null while a pass runs
   std::set<std::string, std::less<>> no_fusion;  ///< source node names given to --disable-fusion
-  std::string entry;                ///< of several entry points, the one that is compiled
-  bool policy_strict = false;       ///< a preference that cannot be honoured is an error
-  const Policy* policy = nullptr;   ///< nullptr: no preference
-  const Wishes* wishes = nullptr;   ///< nullptr: none
+  std::string entry;               ///< of several entry points, the one that is compiled
+  bool policy_strict = false;      ///< a preference that cannot be honoured is an error
+  const Policy* policy = nullptr;  ///< nullptr: no preference
+  const Wishes* wishes = nullptr;  ///< nullptr: none
+
+  /// A decision about `subject` of the entry point that is compiled, without choice and reason.
+  Decision About(DecisionKind kind, schema::Subject subject, std::string_view pass) const;
+  /// Writes a decision down: the one way in which passes do.
+  void Record(Decision decision);
 };
 
 struct PassInfo {
@@ -39,7 +44,7 @@ struct PassInfo {
   std::string_view why_here;                      ///< reason for its place in the order
   bool required;                                  ///< cannot be disabled (later stages rely on it)
   Status (*run_graph)(ir::Graph&, PassContext&);  ///< set for kGraph
-  Status (*run_lowered)(ir::Lowered&, PassContext&);  ///< set for kLowered
+  Status (*run_lowered)(ir::Lowered&, PassContext&);   ///< set for kLowered
   Status (*run_plan)(schema::Program&, PassContext&);  ///< set for kPlan
 };
 

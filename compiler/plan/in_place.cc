@@ -56,32 +56,51 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
   const uint32_t out = step.outputs[0];
   const schema::Buffer& source = program.buffers[in];
   const abi::KernelInfo* kernel = abi::FindKernel(step.kernel);
-  if (source.role != schema::Role::kTemp) return StrCat("is an ", RoleName(source.role));
+  if (source.role != schema::Role::kTemp) return StrCat("role: it is an ", RoleName(source.role));
   if (uses[in].last_use != static_cast<int>(s)) {
-    return StrCat("is read again by step ", uses[in].last_use);
+    return StrCat("read-later: it is read again by ",
+                  schema::ToString(program.steps[uses[in].last_use].sources));
   }
   if (const int64_t reader = ReaderBeside(program, order, s, in); reader >= 0) {
-    return StrCat("may still be read by step ", reader, " on stream ",
-                  program.steps[static_cast<size_t>(reader)].stream);
+    const schema::Step& beside = program.steps[static_cast<size_t>(reader)];
+    return StrCat("stream: it may still be read by ", schema::ToString(beside.sources),
+                  " on stream ", beside.stream);
   }
   if (!loops.ContainsStep(loops.InnermostOf(static_cast<int64_t>(s)), uses[in].first_use)) {
-    return "is read again by the loop's next trip";
+    return "loop: it is read again by the next trip";
   }
-  if (source.bytes != program.buffers[out].bytes) return "has another size";
-  if (uses[out].writers != 1) return "the output is written by several steps";
-  if (std::count(step.outputs.begin(), step.outputs.end(), out) != 1) return "is written twice";
-  if (step.problem.inputs[k] != step.problem.outputs[0]) return "is viewed differently";
+  if (source.bytes != program.buffers[out].bytes)
+    return "size: the output takes another number of bytes";
+  if (uses[out].writers != 1) return "outputs: the output is written by several steps";
+  if (std::count(step.outputs.begin(), step.outputs.end(), out) != 1)
+    return "outputs: the step writes the output twice";
+  if (step.problem.inputs[k] != step.problem.outputs[0])
+    return "view: the step views it differently than the output";
   if (!kernel->in_place(step.problem, static_cast<int>(k))) {
-    return StrCat("kernel ", step.kernel, " does not allow operand ", k, " in place");
+    return StrCat("capability: kernel ", step.kernel, " does not allow operand ", k, " in place");
   }
   for (const schema::Guard& g : step.guards) {
-    if (RootOf(program, g.buffer) == RootOf(program, in)) return "it guards the step";
+    if (RootOf(program, g.buffer) == RootOf(program, in))
+      return "guard: it says whether the step runs";
   }
   for (size_t j = 0; j < step.inputs.size(); ++j) {
     if (j == k || RootOf(program, step.inputs[j]) != RootOf(program, in)) continue;
-    return "another operand reads the same bytes";
+    return "operand: another operand reads the same bytes";
   }
   return "";
+}
+
+// What is decided where nothing may be overwritten.
+Decision OutputDecision(const PassContext& context, const schema::Program& program, size_t s,
+                        uint32_t output) {
+  Decision d =
+      context.About(DecisionKind::kInPlace,
+                    schema::Subject::StepOutput(static_cast<int>(s), program.steps[s].sources,
+                                                program.buffers[output].name),
+                    "decide-in-place");
+  d.choice = kOwnBuffer;
+  d.Because(Reason::kOnlyLegal);
+  return d;
 }
 
 // Outputs after the first lie apart: kernels declare in-place legality for their first one.
@@ -94,23 +113,15 @@ Status RecordFurtherOutputs(const schema::Program& program, size_t s, Occurrence
       continue;
     }
     if (program.buffers[step.outputs[o]].role == schema::Role::kState) continue;
-    Decision d{"in-place",
-               StrCat("step ", s, " output '", program.buffers[step.outputs[o]].name, "'"),
-               kOwnBuffer,
-               "only-legal",
-               "decide-in-place",
-               -1,
-               {}};
-    d.entry = context.entry;
-    d.step = static_cast<int>(s);
-    d.nodes = step.sources;
+    Decision d = OutputDecision(context, program, s, step.outputs[o]);
     for (uint32_t in : step.inputs) {
       if (program.buffers[in].role == schema::Role::kConstant) continue;
       d.alternatives.push_back({StrCat("overwrites '", program.buffers[in].name, "'"),
-                                "only a step's first output may overwrite an operand", -1});
+                                "outputs: only a step's first output may overwrite an operand",
+                                -1});
     }
     AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, d, occurrences.Next(IdentityOf(d))));
-    context.decisions->Record(std::move(d));
+    context.Record(std::move(d));
   }
   return OkStatus();
 }
@@ -129,16 +140,7 @@ Status DecideInPlace(schema::Program& program, PassContext& context) {
       AICF_RETURN_IF_ERROR(RecordFurtherOutputs(program, s, occurrences, context));
       continue;
     }
-    Decision d{"in-place",
-               StrCat("step ", s, " output '", out.name, "'"),
-               kOwnBuffer,
-               "only-legal",
-               "decide-in-place",
-               -1,
-               {}};
-    d.entry = context.entry;
-    d.step = static_cast<int>(s);
-    d.nodes = step.sources;
+    Decision d = OutputDecision(context, program, s, step.outputs[0]);
     const int occurrence = occurrences.Next(IdentityOf(d));
     const Wish* wish =
         context.wishes == nullptr ? nullptr : context.wishes->Find(IdentityOf(d), occurrence);
@@ -152,16 +154,16 @@ Status DecideInPlace(schema::Program& program, PassContext& context) {
         out.storage = schema::Storage::kAlias;
         out.alias_of = step.inputs[k];
         d.choice = choice;
-        d.reason =
-            "rule: the operand dies here and the kernel reads each element before writing it";
+        d.Because(Reason::kRule,
+                  "the operand dies here and the kernel reads each element before writing it");
         continue;
       }
       d.alternatives.push_back({choice, refusal, -1});
     }
     if (d.choice != kOwnBuffer) d.alternatives.push_back({kOwnBuffer, "", -1});
-    if (wish != nullptr && wish->decision.choice == d.choice) d.reason = "policy";
+    if (wish != nullptr && wish->decision.choice == d.choice) d.Because(Reason::kPolicy);
     AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, d, occurrence));
-    context.decisions->Record(std::move(d));
+    context.Record(std::move(d));
     AICF_RETURN_IF_ERROR(RecordFurtherOutputs(program, s, occurrences, context));
   }
   return OkStatus();

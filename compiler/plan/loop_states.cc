@@ -9,6 +9,8 @@
 namespace aicf {
 namespace {
 
+constexpr std::string_view kPass = "change-states-in-place";
+
 using schema::LoopTree;
 using schema::Role;
 
@@ -54,13 +56,13 @@ class Rewriter {
     const schema::Step& step = p_.steps[copy];
     const abi::View &in = step.problem.inputs[0], &out = step.problem.outputs[0];
     const uint64_t bytes = p_.buffers[step.outputs[0]].bytes;
-    if (!step.guards.empty()) return "the copy is skipped in some trips";
-    if (writers_[step.outputs[0]].size() != 2) return "several steps change it";
+    if (!step.guards.empty()) return "guard: the copy is skipped in some trips";
+    if (writers_[step.outputs[0]].size() != 2) return "outputs: several steps change it";
     if (in != out || out.strides != abi::DenseView(out.dtype, out.shape).strides ||
         static_cast<uint64_t>(abi::ElementsOf(out) * DTypeBytes(out.dtype)) != bytes ||
         p_.buffers[step.inputs[0]].bytes != bytes ||
         p_.buffers[step.inputs[0]].dtype != p_.buffers[step.outputs[0]].dtype) {
-      return "the copy moves elements";
+      return "view: the copy moves elements";
     }
     return "";
   }
@@ -68,20 +70,23 @@ class Rewriter {
   std::string CheckMaker(size_t copy, uint32_t from, uint32_t state) const {
     const std::string name = p_.buffers[from].name;
     if (p_.buffers[from].role != Role::kTemp) {
-      return StrCat("'", name, "' is an ", RoleName(p_.buffers[from].role));
+      return StrCat("role: '", name, "' is an ", RoleName(p_.buffers[from].role));
     }
-    if (writers_[from].size() != 1) return StrCat("'", name, "' is written by several steps");
+    if (writers_[from].size() != 1)
+      return StrCat("outputs: '", name, "' is written by several steps");
     const size_t maker = writers_[from][0];
     const schema::Step& step = p_.steps[maker];
-    if (LoopOf(maker) != LoopOf(copy)) return "the value is not made in the same loop";
-    if (!step.guards.empty()) return "the value is not made in every trip";
-    if (step.outputs.size() != 1) return "its step has several results";
+    if (LoopOf(maker) != LoopOf(copy)) return "loop: the value is not made in the same loop";
+    if (!step.guards.empty()) return "guard: the value is not made in every trip";
+    if (step.outputs.size() != 1) return "outputs: its step has several results";
     const abi::KernelInfo* kernel = abi::FindKernel(step.kernel);
     for (size_t k = 0; k < step.inputs.size(); ++k) {
       if (step.inputs[k] != state) continue;
-      if (step.problem.inputs[k] != step.problem.outputs[0]) return "it is viewed differently";
+      if (step.problem.inputs[k] != step.problem.outputs[0])
+        return "view: it is viewed differently";
       if (!kernel->in_place(step.problem, static_cast<int>(k))) {
-        return StrCat("kernel ", step.kernel, " does not allow operand ", k, " in place");
+        return StrCat("capability: kernel ", step.kernel, " does not allow operand ", k,
+                      " in place");
       }
     }
     return "";
@@ -96,13 +101,13 @@ class Rewriter {
       const bool guard = std::ranges::any_of(
           step.guards, [&](const schema::Guard& g) { return g.buffer == state; });
       if (guard || names(step.inputs) || names(step.outputs)) {
-        return StrCat("step ", s, " needs the old value");
+        return StrCat("read-later: ", schema::ToString(step.sources), " needs the old value");
       }
     }
     for (const schema::EntryPoint& e : p_.entry_points) {
       for (const schema::Loop& l : e.loops) {
         if (l.condition == state && l.first_step > maker && l.first_step <= copy) {
-          return "a loop in between tests the old value";
+          return "loop: a loop in between tests the old value";
         }
       }
     }
@@ -126,16 +131,16 @@ Result<std::vector<bool>> ChangeStatesInPlace(schema::Program& program, PassCont
     const std::string state = program.buffers[program.steps[s].outputs[0]].name;
     const std::string refusal = rewriter.Remove(s);
     gone[s] = refusal.empty();
-    Decision d{
-        "in-place",
-        StrCat("loop state '", state, "'"),
-        gone[s] ? "changed by the step that makes its next value" : "copied at the trip's end",
-        gone[s] ? "rule: nothing needs the old value any more" : "only-legal",
-        "change-states-in-place",
-        -1,
-        {}};
-    if (!gone[s]) d.alternatives.push_back({"changed in place", refusal, -1});
-    context.decisions->Record(std::move(d));
+    Decision d = context.About(DecisionKind::kInPlace,
+                               schema::Subject::Named(SubjectForm::kLoopState, state), kPass);
+    if (gone[s]) {
+      d.choice = "changed by the step that makes its next value";
+      d.Because(Reason::kRule, "nothing needs the old value any more");
+    } else {
+      d.choice = "copied at the trip's end";
+      d.Because(Reason::kOnlyLegal).alternatives = {{"changed in place", refusal, -1}};
+    }
+    context.Record(std::move(d));
   }
   return gone;
 }
@@ -174,12 +179,6 @@ std::map<Edge, std::string> EdgesOf(const schema::Program& program) {
   return edges;
 }
 
-std::string NamesOf(const std::vector<std::string>& sources) {
-  std::string out;
-  for (const std::string& s : sources) out += (out.empty() ? "" : ", ") + s;
-  return StrCat("[", out, "]");
-}
-
 }  // namespace
 
 Status ExplainNeighbours(const schema::Program& program, const std::vector<bool>& gone,
@@ -188,31 +187,24 @@ Status ExplainNeighbours(const schema::Program& program, const std::vector<bool>
   std::map<std::pair<std::vector<std::string>, std::vector<std::string>>, int> explained;
   Occurrences occurrences;
   for (const Decision& d : context.decisions->decisions()) {
-    if (d.into.empty()) continue;
+    if (!d.IsEdge()) continue;
     occurrences.Next(IdentityOf(d));
-    if (d.choice == kSeparate) ++explained[{d.nodes, d.into}];
+    if (d.choice == kSeparate) ++explained[{d.subject.nodes, d.subject.into}];
   }
   for (const auto& [edge, buffer] : EdgesOf(program)) {
     const std::vector<std::string>& from = program.steps[edge.first].sources;
     const std::vector<std::string>& to = program.steps[edge.second].sources;
     if (explained[{from, to}]-- > 0) continue;
-    Decision d{"fusion",
-               StrCat(NamesOf(from), " -> ", NamesOf(to)),
-               std::string(kSeparate),
-               "only-legal",
-               "change-states-in-place",
-               -1,
-               {}};
-    d.entry = context.entry;
-    d.nodes = from;
-    d.into = to;
+    Decision d = context.About(DecisionKind::kFusion, schema::Subject::Edge(from, to), kPass);
+    d.choice = kSeparate;
+    d.Because(Reason::kOnlyLegal);
     const bool data = !buffer.empty();
     d.alternatives.push_back({std::string(kFused),
                               data ? StrCat("loop: '", buffer, "' is carried to the next trip")
                                    : "dataflow: no value goes from one to the other",
                               -1});
     AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, d, occurrences.Next(IdentityOf(d))));
-    context.decisions->Record(std::move(d));
+    context.Record(std::move(d));
   }
   return OkStatus();
 }

@@ -103,16 +103,15 @@ Status PlanMemory(schema::Program& program, PassContext& context) {
   }
   program.arena_bytes = size_wins ? peak_by_size : peak_by_time;
   program.arena_lower_bound = std::ranges::max(schema::LiveBytes(by_size, program.entry_points[0]));
-  context.decisions->Record(
-      {"memory",
-       "arena",
-       size_wins ? "largest first" : "first used first",
-       StrCat("rule: smaller peak; ", program.arena_bytes, " bytes over a lower bound of ",
-              program.arena_lower_bound),
-       "plan-memory",
-       -1,
-       {{size_wins ? "first used first" : "largest first",
-         StrCat("needs ", size_wins ? peak_by_time : peak_by_size, " bytes"), -1}}});
+  Decision d = context.About(DecisionKind::kMemory, schema::Subject::Named(SubjectForm::kArena),
+                             "plan-memory");
+  d.choice = size_wins ? "largest first" : "first used first";
+  d.Because(Reason::kRule, StrCat("smaller peak; ", program.arena_bytes,
+                                  " bytes over a lower bound of ", program.arena_lower_bound));
+  d.alternatives = {{size_wins ? "first used first" : "largest first",
+                     StrCat("cost: it needs ", size_wins ? peak_by_time : peak_by_size, " bytes"),
+                     -1}};
+  context.Record(std::move(d));
   return OkStatus();
 }
 

@@ -47,13 +47,13 @@ class Updater {
     const schema::Step& step = p_.steps[copy];
     const schema::Buffer &from = p_.buffers[value], &to = p_.buffers[state.present];
     if (from.role != Role::kTemp) {
-      return StrCat("its new value is '", from.name, "', which is ",
+      return StrCat("role: its new value is '", from.name, "', which is ",
                     from.role == Role::kInput || from.role == Role::kOutput ? "an " : "a ",
                     RoleName(from.role));
     }
     if (step.problem.inputs[0] != step.problem.outputs[0] || from.dtype != to.dtype ||
         from.bytes != to.bytes) {
-      return StrCat("the copy of '", from.name, "' moves elements");
+      return StrCat("view: the copy of '", from.name, "' moves elements");
     }
     return "";
   }
@@ -61,35 +61,40 @@ class Updater {
   // Whether the step may write output `k` over the old value, which others read.
   std::string CheckWriter(const PlannedState& state, size_t writer, size_t k) {
     const schema::Step& step = p_.steps[writer];
-    if (!step.guards.empty()) return StrCat("step ", writer, " makes it and may be skipped");
+    if (!step.guards.empty())
+      return StrCat("guard: ", NamesOf(writer), " makes it and may be skipped");
     if (loops_.InnermostOf(static_cast<int64_t>(writer)) != LoopTree::kNone) {
-      return StrCat("step ", writer, " makes it in a loop");
+      return StrCat("loop: ", NamesOf(writer), " makes it in a loop");
     }
     const abi::View& window = step.problem.outputs[k];
     for (size_t r = writer; r < p_.steps.size(); ++r) {
       const schema::Step& reader = p_.steps[r];
       for (const schema::Guard& g : reader.guards) {
-        if (g.buffer == state.past) return StrCat("step ", r, " asks the old value afterwards");
+        if (g.buffer == state.past)
+          return StrCat("read-later: ", NamesOf(r), " asks the old value afterwards");
       }
       for (size_t i = 0; i < reader.inputs.size(); ++i) {
         if (reader.inputs[i] != state.past) continue;
         if (Apart(state.past, reader.problem.inputs[i], window)) continue;
         if (r > writer) {
-          return StrCat("step ", r, " (", reader.kernel, ") needs the old value after step ",
-                        writer, " has made the new one");
+          return StrCat("read-later: ", NamesOf(r), " (", reader.kernel,
+                        ") needs the old value after ", NamesOf(writer), " has made the new one");
         }
         if (k != 0 || reader.problem.inputs[i] != window) {
-          return StrCat("step ", writer, " (", step.kernel,
+          return StrCat("view: ", NamesOf(writer), " (", step.kernel,
                         ") reads other elements of it than it "
                         "writes");
         }
         if (!abi::FindKernel(step.kernel)->in_place(step.problem, static_cast<int>(i))) {
-          return StrCat("kernel ", step.kernel, " does not allow operand ", i, " in place");
+          return StrCat("capability: kernel ", step.kernel, " does not allow operand ", i,
+                        " in place");
         }
       }
     }
     return "";
   }
+
+  std::string NamesOf(size_t step) const { return schema::ToString(p_.steps[step].sources); }
 
   bool Apart(uint32_t state, const abi::View& a, const abi::View& b) {
     const abi::View* views[] = {&a, &b};
@@ -101,23 +106,25 @@ class Updater {
   schema::CoverProver prover_;
 };
 
+constexpr const char* kInPlace = "made in the state's place";
+
 // An empty refusal says that the value is made in place.
 void Record(const schema::Program& program, const PlannedState& state, const std::string& refusal,
             PassContext& context) {
   const bool in_place = refusal.empty();
-  Decision d{"state",
-             StrCat("state '", program.buffers[state.past].name, "': its next value '",
-                    program.buffers[state.present].name, "'"),
-             in_place ? "made in the state's place" : "copied at the end",
-             in_place ? "rule: what is read of the old value is read before it is overwritten"
-                      : "only-legal",
-             "update-states-in-place",
-             -1,
-             {}};
-  if (!in_place) {
-    d.alternatives.push_back({"made in the state's place", refusal, -1});
+  Decision d = context.About(
+      DecisionKind::kState,
+      schema::Subject::Named(SubjectForm::kStateUpdate, program.buffers[state.past].name,
+                             program.buffers[state.present].name),
+      "update-states-in-place");
+  if (in_place) {
+    d.choice = kInPlace;
+    d.Because(Reason::kRule, "what is read of the old value is read before it is overwritten");
+  } else {
+    d.choice = "copied at the end";
+    d.Because(Reason::kOnlyLegal).alternatives = {{kInPlace, refusal, -1}};
   }
-  context.decisions->Record(std::move(d));
+  context.Record(std::move(d));
 }
 
 }  // namespace

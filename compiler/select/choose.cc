@@ -21,10 +21,11 @@ struct Option {
 
 /// A kernel with the sentence that refuses it, or its options.
 struct Rated {
-  const abi::KernelInfo* kernel;
+  const abi::KernelInfo* kernel = nullptr;
   std::string refusal;
   LibraryAlgorithm algorithm;
   std::vector<Option> options;
+  std::string_view rule = "capability";  // with which the refusal begins where it is recorded
 };
 
 /// One option of one kernel; both pointers are into a list of Rated.
@@ -95,10 +96,17 @@ std::vector<Rated> Rate(const ir::Lowered& lowered, const ir::LoweredStep& step,
   std::vector<Rated> rated;
   for (const abi::KernelInfo& kernel : abi::KernelsOf(step.problem.family)) {
     if (!RunsOn(kernel, device)) continue;
-    Rated r{&kernel, RefuseStep(kernel, lowered, step, options, device), {}, {}};
-    if (r.refusal.empty()) r.refusal = RefuseMath(kernel, step, context, math);
+    Rated r;
+    r.kernel = &kernel;
+    r.refusal = RefuseStep(kernel, lowered, step, options, device);
+    if (r.refusal.empty()) {
+      r.refusal = RefuseMath(kernel, step, context, math);
+      r.rule = r.refusal.empty() ? "capability" : "precision";
+    }
     if (r.refusal.empty() && kernel.backend == abi::Backend::kLibrary) {
       r.refusal = FindAlgorithm(options, kernel, step, device, preferred, &r.algorithm);
+      const bool named = !preferred.empty() && IsNamed(kernel, preferred);
+      r.rule = named ? "capability" : "policy";
     }
     rated.push_back(std::move(r));
   }
@@ -148,7 +156,7 @@ std::string PolicyFailure(const std::vector<Rated>& rated, std::string_view pref
 }
 
 // Why `chosen` among the options: those of all kernels, or of its own one.
-std::string ReasonOf(const std::vector<Rated>& rated, const Option& chosen, const Rated* only) {
+Reason ReasonOf(const std::vector<Rated>& rated, const Option& chosen, const Rated* only) {
   int legal = 0, equal = 0;
   bool fastest = true;
   for (const Rated& r : rated) {
@@ -159,48 +167,47 @@ std::string ReasonOf(const std::vector<Rated>& rated, const Option& chosen, cons
       if (o.cost_us == chosen.cost_us) ++equal;
     }
   }
-  if (legal == 1) return "only-legal";
-  if (chosen.measured_us >= 0) return fastest ? "measured" : "tie-break";
-  return equal > 1 ? "tie-break" : "predicted";
+  if (legal == 1) return Reason::kOnlyLegal;
+  if (chosen.measured_us >= 0) return fastest ? Reason::kMeasured : Reason::kTieBreak;
+  return equal > 1 ? Reason::kTieBreak : Reason::kPredicted;
 }
 
 // What a decision about a step is about; nothing decided yet.
 Decision DecisionOf(const PassContext& context, size_t index, const ir::LoweredStep& step,
-                    std::string_view kind) {
-  Decision d;
-  d.kind = kind;
-  d.subject = StepSubject(index, step);
-  d.pass = "choose-kernels";
-  d.entry = context.entry;
-  d.step = static_cast<int>(index);
-  d.nodes = step.sources;
-  return d;
+                    DecisionKind kind) {
+  return context.About(kind, schema::Subject::Step(static_cast<int>(index), step.sources),
+                       "choose-kernels");
+}
+
+// "capability: needs AVX-512, which the device does not have".
+std::string NamedRefusal(const Rated& rated) {
+  return rated.refusal.empty() ? "" : StrCat(rated.rule, ": ", rated.refusal);
 }
 
 // Every other kernel at its best.
 void RecordKernel(PassContext& context, Decision d, const std::vector<Rated>& rated,
-                  const Pick& chosen, std::string reason) {
+                  const Pick& chosen, Reason reason) {
   d.choice = chosen.rated->kernel->key;
-  d.reason = std::move(reason);
+  d.Because(reason);
   d.cost_us = chosen.option->cost_us;
   d.measured_us = chosen.option->measured_us;
   for (const Rated& r : rated) {
     if (&r == chosen.rated) continue;
     const Option* best = CheapestOf(rated, r).option;
     if (best == nullptr && !r.options.empty()) best = &r.options.front();
-    d.alternatives.push_back({std::string(r.kernel->key), r.refusal,
+    d.alternatives.push_back({std::string(r.kernel->key), NamedRefusal(r),
                               best == nullptr ? -1 : best->cost_us,
                               best == nullptr ? -1 : best->measured_us});
   }
-  context.decisions->Record(std::move(d));
+  context.Record(std::move(d));
 }
 
 // The other parameter sets of the chosen kernel.
 void RecordParameters(PassContext& context, Decision d, const Rated& rated, const Option& chosen,
-                      std::string reason) {
+                      Reason reason) {
   if (rated.kernel->parameters.empty()) return;
   d.choice = ToString(chosen.candidate.variant.parameters);
-  d.reason = std::move(reason);
+  d.Because(reason);
   d.cost_us = chosen.cost_us;
   d.measured_us = chosen.measured_us;
   for (const Option& o : rated.options) {
@@ -208,7 +215,7 @@ void RecordParameters(PassContext& context, Decision d, const Rated& rated, cons
     if (text == d.choice) continue;
     d.alternatives.push_back({std::move(text), "", o.cost_us, o.measured_us});
   }
-  context.decisions->Record(std::move(d));
+  context.Record(std::move(d));
 }
 
 std::string ShortHash(const std::vector<uint8_t>& bytes) {
@@ -220,8 +227,8 @@ void RecordAlgorithm(PassContext& context, Decision d, const Rated& chosen) {
   d.choice =
       StrCat(library, " ", chosen.algorithm.library_version, ", algorithm ",
              ShortHash(chosen.algorithm.bytes), ", workspace ", chosen.algorithm.workspace_bytes);
-  d.reason = "rule: the library's first deterministic choice for this problem";
-  context.decisions->Record(std::move(d));
+  d.Because(Reason::kRule, "the library's first deterministic choice for this problem");
+  context.Record(std::move(d));
 }
 
 // The policy's best option where it names one that can run the step; nothing where there is no such
@@ -301,8 +308,8 @@ class Chooser {
 
   Result<KernelChoice> Choose(size_t index) {
     const ir::LoweredStep& step = lowered_.steps[index];
-    const Decision decision = DecisionOf(context_, index, step, "kernel");
-    const Decision precision = DecisionOf(context_, index, step, "precision");
+    const Decision decision = DecisionOf(context_, index, step, DecisionKind::kKernel);
+    const Decision precision = DecisionOf(context_, index, step, DecisionKind::kPrecision);
     const Wish* wish = WishFor(context_, decision, step.problem.family, occurrences_);
     const Wish* math = WishFor(context_, precision, step.problem.family, occurrences_);
     if (math != nullptr) {
@@ -312,23 +319,25 @@ class Chooser {
         wish != nullptr ? std::string_view(wish->decision.choice)
                         : options_.policy.KernelFor(step.problem.family, step.sources);
     std::vector<Rated> rated = Rate(lowered_, step, options_, context_, preferred, math);
-    std::string reason = "policy";
+    const std::string subject = ToString(decision.subject);
+    Reason reason = Reason::kPolicy;
     Pick best;
     if (wish != nullptr) {
-      AICF_ASSIGN_OR_RETURN(best, ByWish(rated, *wish, decision.subject));
+      AICF_ASSIGN_OR_RETURN(best, ByWish(rated, *wish, subject));
     } else {
-      AICF_ASSIGN_OR_RETURN(best, ByPolicy(rated, preferred, options_, decision.subject));
+      AICF_ASSIGN_OR_RETURN(best, ByPolicy(rated, preferred, options_, subject));
     }
     if (best.option == nullptr) {
       best = Cheapest(rated, [](const Rated&, const Option&) { return true; });
-      if (best.option == nullptr) return NoKernel(rated, decision.subject, context_.device);
+      if (best.option == nullptr) return NoKernel(rated, subject, context_.device);
       reason = ReasonOf(rated, *best.option, nullptr);
     }
     RecordKernel(context_, decision, rated, best, reason);
     AICF_RETURN_IF_ERROR(ChooseParameters(step, index, rated, best));
     const abi::KernelInfo& kernel = *best.rated->kernel;
     if (kernel.backend == abi::Backend::kLibrary) {
-      RecordAlgorithm(context_, DecisionOf(context_, index, step, "algorithm"), *best.rated);
+      RecordAlgorithm(context_, DecisionOf(context_, index, step, DecisionKind::kAlgorithm),
+                      *best.rated);
     }
     RecordPrecision(step, precision, kernel, reason, context_);
     return KernelChoice{&kernel, best.option->candidate.variant, best.rated->algorithm};
@@ -339,16 +348,16 @@ class Chooser {
   Status ChooseParameters(const ir::LoweredStep& step, size_t index, std::vector<Rated>& rated,
                           Pick& best) {
     if (best.rated->kernel->parameters.empty()) return OkStatus();
-    const Decision decision = DecisionOf(context_, index, step, "parameters");
+    const Decision decision = DecisionOf(context_, index, step, DecisionKind::kParameters);
     const Wish* wish = WishFor(context_, decision, step.problem.family, occurrences_);
-    std::string reason = ReasonOf(rated, *best.option, best.rated);
+    Reason reason = ReasonOf(rated, *best.option, best.rated);
     if (wish != nullptr) {
       Rated& own = rated[static_cast<size_t>(best.rated - rated.data())];
-      AICF_ASSIGN_OR_RETURN(best,
-                            WithParameters(own, step, *wish, decision.subject, context_.device));
-      reason = "policy";
+      AICF_ASSIGN_OR_RETURN(
+          best, WithParameters(own, step, *wish, ToString(decision.subject), context_.device));
+      reason = Reason::kPolicy;
     }
-    RecordParameters(context_, decision, *best.rated, *best.option, std::move(reason));
+    RecordParameters(context_, decision, *best.rated, *best.option, reason);
     return OkStatus();
   }
 
@@ -361,9 +370,7 @@ class Chooser {
 }  // namespace
 
 std::string StepSubject(size_t index, const ir::LoweredStep& step) {
-  std::string out = StrCat("step ", index, " [");
-  for (size_t i = 0; i < step.sources.size(); ++i) out += (i == 0 ? "" : ", ") + step.sources[i];
-  return out + "]";
+  return ToString(schema::Subject::Step(static_cast<int>(index), step.sources));
 }
 
 Result<std::vector<KernelChoice>> ChooseKernels(const ir::Lowered& lowered,

@@ -102,9 +102,9 @@ TEST(LibraryChoice, TheDecisionNamesLibraryVersionAndAlgorithm) {
   const Planned planned = Plan(OptionsFor(&library));
   const std::vector<Decision>& decisions = planned.decisions.decisions();
   ASSERT_GE(decisions.size(), 4u);
-  EXPECT_EQ(decisions[0].kind, "kernel");
-  EXPECT_EQ(decisions[0].reason, "policy");
-  EXPECT_EQ(decisions[1].kind, "algorithm");
+  EXPECT_EQ(decisions[0].kind, DecisionKind::kKernel);
+  EXPECT_EQ(decisions[0].reason, Reason::kPolicy);
+  EXPECT_EQ(decisions[1].kind, DecisionKind::kAlgorithm);
   EXPECT_EQ(decisions[1].subject, decisions[0].subject);
   EXPECT_EQ(decisions[1].choice.find("cublaslt 130100, algorithm "), 0u) << decisions[1].choice;
   EXPECT_NE(decisions[1].choice.find("workspace 1000"), std::string::npos);

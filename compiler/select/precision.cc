@@ -71,15 +71,16 @@ bool IsExact(const abi::Problem& p, MathMode used) {
          (data == DType::kBF16 && used == MathMode::kBf16);
 }
 
-std::string ReasonOf(const ir::LoweredStep& step, MathMode used,
-                     const std::vector<Alternative>& alternatives, std::string_view kernel_reason) {
+void Explain(const ir::LoweredStep& step, MathMode used, Reason kernel_reason, Decision& d) {
   // The step may use another mode, and the kernel that was chosen does not.
-  if (used != step.problem.math) return std::string(kernel_reason);
-  if (IsExact(step.problem, used)) {
-    return "rule: products of such operands are exact in this mode";
+  if (used != step.problem.math) {
+    d.Because(kernel_reason);
+  } else if (IsExact(step.problem, used)) {
+    d.Because(Reason::kRule, "products of such operands are exact in this mode");
+  } else {
+    const auto legal = [](const Alternative& a) { return a.refusal.empty(); };
+    d.Because(std::ranges::any_of(d.alternatives, legal) ? Reason::kPolicy : Reason::kOnlyLegal);
   }
-  const auto legal = [](const Alternative& a) { return a.refusal.empty(); };
-  return std::ranges::any_of(alternatives, legal) ? "policy" : "only-legal";
 }
 
 }  // namespace
@@ -99,19 +100,19 @@ Status CheckPrecisionWish(const ir::LoweredStep& step, const Decision& decision,
   if (!mode || *mode == MathMode::kFp32) return OkStatus();
   const Alternative asked = InMode(step, *mode, context.device);
   if (asked.refusal.empty()) return OkStatus();
-  return Error(Code::kUnsupported, wish.origin, ": ", decision.subject, ": ", asked.choice, ": ",
-               asked.refusal);
+  return Error(Code::kUnsupported, wish.origin, ": ", ToString(decision.subject), ": ",
+               asked.choice, ": ", asked.refusal);
 }
 
 void RecordPrecision(const ir::LoweredStep& step, Decision d, const abi::KernelInfo& chosen,
-                     std::string_view kernel_reason, PassContext& context) {
+                     Reason kernel_reason, PassContext& context) {
   const MathMode used = UsedMath(chosen, step.problem, context.device);
   d.choice = abi::MathModeName(used);
   for (MathMode mode : kModes) {
     if (mode != used) d.alternatives.push_back(InMode(step, mode, context.device));
   }
-  d.reason = ReasonOf(step, used, d.alternatives, kernel_reason);
-  context.decisions->Record(std::move(d));
+  Explain(step, used, kernel_reason, d);
+  context.Record(std::move(d));
 }
 
 }  // namespace aicf

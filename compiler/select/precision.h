@@ -24,6 +24,6 @@ Status CheckPrecisionWish(const ir::LoweredStep& step, const Decision& decision,
 /// one the cost of its best kernel or the sentence that refuses it. `decision` says what it is
 /// about.
 void RecordPrecision(const ir::LoweredStep& step, Decision decision, const abi::KernelInfo& chosen,
-                     std::string_view kernel_reason, PassContext& context);
+                     Reason kernel_reason, PassContext& context);
 
 }  // namespace aicf

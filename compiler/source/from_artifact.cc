@@ -25,9 +25,9 @@ bool IsMadeAgain(std::string_view pass) {
 
 void TakeDecisions(const DecisionLog& log, bool named, SourceEntry& entry) {
   for (Decision d : log.decisions()) {
-    if (named && d.entry != entry.name) continue;
-    d.entry.clear();
-    if (d.kind == "bucket") {
+    if (named && d.subject.entry != entry.name) continue;
+    d.subject.entry.clear();
+    if (d.kind == DecisionKind::kBucket) {
       entry.padding_decisions.Record(std::move(d));
     } else if (!IsMadeAgain(d.pass)) {
       entry.decisions.Record(std::move(d));

@@ -77,8 +77,7 @@ Status ProveAll(const ir::Graph& model, const CompileOptions& options,
   for (size_t e = 0; e < entries.size(); ++e) {
     context.decisions = &source.entries[e].padding_decisions;
     AICF_ASSIGN_OR_RETURN(const auto proven, ProvePaddings(bound, shapes, e, context));
-    source.entries[e].paddings =
-        PaddingsBesideStates(proven, source.entries[e].lowered, *context.decisions);
+    source.entries[e].paddings = PaddingsBesideStates(proven, source.entries[e].lowered, context);
   }
   return OkStatus();
 }

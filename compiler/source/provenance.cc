@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "schema/decision_json.h"
+
 namespace aicf {
 namespace {
 
@@ -26,9 +28,10 @@ Json StatesJson(const CompileOptions& o) {
 
 Json WishJson(const Wish& wish) {
   const Decision& d = wish.decision;
-  return Json{{"kind", d.kind},     {"entry", d.entry},       {"subject", d.subject},
-              {"nodes", d.nodes},   {"into", d.into},         {"occurrence", wish.occurrence},
-              {"choice", d.choice}, {"asked_by", wish.origin}};
+  return Json{
+      {"kind", KindName(d.kind)}, {"entry", d.subject.entry}, {"subject", ToString(d.subject)},
+      {"nodes", d.subject.nodes}, {"into", d.subject.into},   {"occurrence", wish.occurrence},
+      {"choice", d.choice},       {"asked_by", wish.origin}};
 }
 
 // Versions of the libraries whose algorithms the plan replays.
@@ -107,16 +110,13 @@ void ReadTimings(Reader& reader, const Json& json, std::string& out) {
 
 Status ReadWish(const Json& json, Wishes& wishes) {
   if (!json.is_object()) return Status(Code::kBadArtifact, "provenance: an edit is no object");
+  Result<Decision> decision = schema::DecisionFromJson(json);
+  if (!decision.ok()) {
+    return Error(Code::kBadArtifact, "provenance: an edit: ", decision.status().message());
+  }
   Reader reader(json);
-  Wish wish;
-  Decision& d = wish.decision;
-  reader.Read("kind", d.kind);
-  reader.Read("entry", d.entry);
-  reader.Read("subject", d.subject);
-  reader.Read("nodes", d.nodes);
-  reader.Read("into", d.into);
+  Wish wish{*std::move(decision), 0, {}};
   reader.Read("occurrence", wish.occurrence);
-  reader.Read("choice", d.choice);
   reader.Read("asked_by", wish.origin);
   wishes.Add(std::move(wish));
   return reader.status();

@@ -31,8 +31,7 @@ Result<ir::Graph> PrepareGraph(ir::Graph graph, const CompileOptions& options, P
 Result<ir::Lowered> LowerVerified(const ir::Graph& graph, const CompileOptions& options,
                                   PassContext& context) {
   AICF_ASSIGN_OR_RETURN(ir::Lowered lowered, LowerGraph(graph, context));
-  AICF_RETURN_IF_ERROR(
-      MarkStates(options.states, options.auto_states, lowered, *context.decisions));
+  AICF_RETURN_IF_ERROR(MarkStates(options.states, options.auto_states, lowered, context));
   AICF_RETURN_IF_ERROR(MarkMetas(options.metas, lowered));
   const Status verified = Verify(lowered);
   if (!verified.ok()) return Error(Code::kInternal, "after lowering: ", verified.message());

@@ -21,7 +21,7 @@ bool SameType(const ir::LoweredBuffer& a, const ir::LoweredBuffer& b) {
 
 class Marker {
  public:
-  Marker(ir::Lowered& lowered, DecisionLog& decisions) : l_(lowered), decisions_(decisions) {}
+  Marker(ir::Lowered& lowered, PassContext& context) : l_(lowered), context_(context) {}
 
   Status Ask(const StatePair& pair) {
     const Status status = Mark(pair);
@@ -86,7 +86,7 @@ class Marker {
                    "' has an extent that each run decides; a state has one shape");
     }
     l_.states.push_back({past, present});
-    Record(past, present, kOneState, "policy", {std::string(kInputAndOutput), "", -1});
+    Record(past, present, kOneState, Reason::kPolicy, "", {std::string(kInputAndOutput), "", -1});
     return OkStatus();
   }
 
@@ -101,41 +101,40 @@ class Marker {
         StrCat("equal dtype and shape, and names like ", pattern.past, " and ", pattern.present);
     if (apply) {
       l_.states.push_back({past, present});
-      Record(past, present, kOneState, StrCat("rule: ", why),
-             {std::string(kInputAndOutput), "", -1});
+      Record(past, present, kOneState, Reason::kRule, why, {std::string(kInputAndOutput), "", -1});
       return;
     }
     proposed_.push_back(past);
     proposed_.push_back(present);
-    Record(past, present, kInputAndOutput, "policy",
+    Record(past, present, kInputAndOutput, Reason::kPolicy, "",
            {std::string(kOneState),
             StrCat("asked: ", why, " suggest it, and --state=", l_.buffers[past].name, ":",
                    l_.buffers[present].name, " or --state=auto would make it so"),
             -1});
   }
 
-  void Record(ir::BufferId past, ir::BufferId present, std::string_view choice, std::string reason,
-              Alternative other) {
-    decisions_.Record(
-        {"state",
-         StrCat("input '", l_.buffers[past].name, "' and output '", l_.buffers[present].name, "'"),
-         std::string(choice),
-         std::move(reason),
-         std::string(kPass),
-         -1,
-         {std::move(other)}});
+  void Record(ir::BufferId past, ir::BufferId present, std::string_view choice, Reason reason,
+              std::string sentence, Alternative other) {
+    Decision d =
+        context_.About(DecisionKind::kState,
+                       schema::Subject::Named(SubjectForm::kStatePair, l_.buffers[past].name,
+                                              l_.buffers[present].name),
+                       kPass);
+    d.choice = choice;
+    d.Because(reason, std::move(sentence)).alternatives = {std::move(other)};
+    context_.Record(std::move(d));
   }
 
   ir::Lowered& l_;
-  DecisionLog& decisions_;
+  PassContext& context_;
   std::vector<ir::BufferId> proposed_;
 };
 
 }  // namespace
 
 Status MarkStates(const std::vector<StatePair>& asked, bool automatic, ir::Lowered& lowered,
-                  DecisionLog& decisions) {
-  Marker marker(lowered, decisions);
+                  PassContext& context) {
+  Marker marker(lowered, context);
   for (const StatePair& pair : asked) AICF_RETURN_IF_ERROR(marker.Ask(pair));
   marker.Suggest(automatic);
   return OkStatus();

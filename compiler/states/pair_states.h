@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/decisions.h"
 #include "compiler/ir/lowered.h"
+#include "compiler/passes/pass.h"
 #include "compiler/states/state_pair.h"
 
 namespace aicf {
@@ -23,7 +23,7 @@ inline constexpr std::string_view kInputAndOutput = "an input and an output";
 /// that is no input or output (naming those that are), one that is given twice, or a pair that
 /// differs in dtype or shape or has no fixed extent.
 Status MarkStates(const std::vector<StatePair>& asked, bool automatic, ir::Lowered& lowered,
-                  DecisionLog& decisions);
+                  PassContext& context);
 
 /// Gives inputs the role kMeta. Errors: kInvalidArgument for a name that is no input, is given
 /// twice, or is of a state.

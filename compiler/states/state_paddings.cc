@@ -36,7 +36,7 @@ std::string FirstLeaving(const schema::Padding& p, const ir::Lowered& l, const P
 
 std::vector<schema::Padding> PaddingsBesideStates(const std::vector<schema::Padding>& paddings,
                                                   const ir::Lowered& lowered,
-                                                  DecisionLog& decisions) {
+                                                  PassContext& context) {
   const Positions inputs = Renumber(lowered.inputs, [&](ir::BufferId b) {
     const auto past = [b](const ir::LoweredState& s) { return s.past == b; };
     return lowered.buffers[b].role == schema::Role::kMeta ||
@@ -50,14 +50,13 @@ std::vector<schema::Padding> PaddingsBesideStates(const std::vector<schema::Padd
   for (schema::Padding p : paddings) {
     const std::string leaving = FirstLeaving(p, lowered, inputs, outputs);
     if (!leaving.empty()) {
-      decisions.Record(
-          {"bucket",
-           StrCat("the padding that would shrink '", leaving, "'"),
-           "exact shapes only",
-           "only-legal",
-           "prove-paddings",
-           -1,
-           {{"padding", StrCat("'", leaving, "' is a state or a meta, which is whole"), -1}}});
+      Decision d =
+          context.About(DecisionKind::kBucket,
+                        schema::Subject::Named(SubjectForm::kPadding, leaving), "prove-paddings");
+      d.choice = "exact shapes only";
+      d.Because(Reason::kOnlyLegal).alternatives = {
+          {"padding", StrCat("role: '", leaving, "' is a state or a meta, which is whole"), -1}};
+      context.Record(std::move(d));
       continue;
     }
     for (schema::PaddedInput& i : p.inputs) i.input = *inputs[i.input];

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "compiler/decisions.h"
 #include "compiler/ir/lowered.h"
+#include "compiler/passes/pass.h"
 #include "schema/program.h"
 
 namespace aicf {
@@ -14,7 +14,6 @@ namespace aicf {
 /// have once those are listed apart. A state that shrank with a padded input would go on with rows
 /// that hold nothing, so such a padding is left out; the decision says so.
 std::vector<schema::Padding> PaddingsBesideStates(const std::vector<schema::Padding>& paddings,
-                                                  const ir::Lowered& lowered,
-                                                  DecisionLog& decisions);
+                                                  const ir::Lowered& lowered, PassContext& context);
 
 }  // namespace aicf

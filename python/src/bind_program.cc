@@ -112,10 +112,7 @@ void BindProgram(nb::module_& m) {
            })
       .def(
           "decisions",
-          [](const LoadedProgram& p) {
-            const auto stored = Unlocked([&] { return p.Stored(); });
-            return ToText(StoredText(*stored, schema::SectionKind::kDecisions));
-          },
+          [](const LoadedProgram& p) { return ToText(Unlocked([&] { return DecisionsOf(p); })); },
           nb::sig("def decisions(self) -> str"))
       .def(
           "provenance",

@@ -34,8 +34,8 @@ Result<std::vector<std::byte>> Whole(const TensorInfo& info, const Dims& shape,
   return whole;
 }
 
-std::vector<tools::Json> DecisionsOf(const schema::Artifact& artifact) {
-  return tools::ParseDecisions(artifact.text(schema::SectionKind::kDecisions));
+schema::DecisionLines Shown(const schema::Artifact& artifact) {
+  return tools::ReadDecisions(artifact.text(schema::SectionKind::kDecisions), artifact.program());
 }
 
 }  // namespace
@@ -64,12 +64,20 @@ Result<std::string> VerifyProgram(const LoadedProgram& loaded, const NamedTensor
 
 Result<std::string> ReportPageOf(const LoadedProgram& loaded, const std::string& title) {
   AICF_ASSIGN_OR_RETURN(const auto stored, loaded.Stored());
-  return tools::ReportPage(tools::ReportData(*stored, DecisionsOf(*stored), title, nullptr));
+  return tools::ReportPage(tools::ReportData(*stored, Shown(*stored), title, nullptr));
+}
+
+Result<std::string> DecisionsOf(const LoadedProgram& loaded) {
+  AICF_ASSIGN_OR_RETURN(const auto stored, loaded.Stored());
+  Result<std::vector<schema::Decision>> decisions =
+      schema::ParseDecisionLines(stored->text(schema::SectionKind::kDecisions));
+  if (!decisions.ok()) return Error(Code::kBadArtifact, decisions.status().message());
+  return schema::ToJsonLines(*decisions);
 }
 
 Result<std::string> DescriptionOf(const LoadedProgram& loaded) {
   AICF_ASSIGN_OR_RETURN(const auto stored, loaded.Stored());
-  return tools::ArtifactJson(*stored, DecisionsOf(*stored));
+  return tools::ArtifactJson(*stored, Shown(*stored));
 }
 
 }  // namespace aicf::python

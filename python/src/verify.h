@@ -20,6 +20,10 @@ Result<std::string> VerifyProgram(const LoadedProgram& loaded, const NamedTensor
 /// The page that aicf-inspect --html writes. Errors: those of LoadedProgram::Stored.
 Result<std::string> ReportPageOf(const LoadedProgram& loaded, const std::string& title);
 
+/// Every decision as a line of JSON; empty for a stripped artifact. Errors: kBadArtifact naming a
+/// line that cannot be read; those of reading the artifact's optional sections.
+Result<std::string> DecisionsOf(const LoadedProgram& loaded);
+
 /// The object that aicf-inspect --json prints, as text. Errors: as above.
 Result<std::string> DescriptionOf(const LoadedProgram& loaded);
 

@@ -57,8 +57,9 @@ void ExpectRoundTrips(const ir::Lowered& lowered, const schema::Program& plan) {
 
 // Of a plan whose steps moved when copies of states were dropped, too.
 void ExpectAnswers(const schema::Program& program, const DecisionLog& log) {
-  const auto read = tools::ReadDecisions(tools::ParseDecisions(log.ToJsonLines()), program);
-  EXPECT_EQ(testing::ToText(testing::Audit(program, read)), "");
+  const auto read = schema::ParseDecisionLines(log.ToJsonLines());
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(testing::ToText(testing::Audit(program, *read)), "");
 }
 
 }  // namespace

@@ -4,54 +4,28 @@
 #include <set>
 
 #include "base/status.h"
+#include "schema/decision_rules.h"
 
 namespace aicf::testing {
 namespace {
 
-using tools::RecordedDecision;
+using schema::Decision;
+using schema::DecisionKind;
 using Names = std::vector<std::string>;
 
-// Conditions that keep two steps apart (compiler/passes/lowered/fuse.h). "policy" is the user's.
-constexpr std::string_view kEdgeConditions[] = {"capability",   "dataflow", "domain",     "family",
-                                                "graph-output", "guard",    "limits",     "loop",
-                                                "operand",      "outputs",  "pass",       "policy",
-                                                "recompute",    "rounding", "single-use", "whole"};
-
-// Conditions that keep a copy (forward_copies.cc, eliminate_copies.cc).
-constexpr std::string_view kCopyConditions[] = {"domain",     "guard", "loop",         "role",
-                                                "single-use", "whole", "graph-output", "capability",
-                                                "limits",     "dtype"};
-
-// Conditions that keep a step out of a math mode (compiler/select/precision.cc).
-constexpr std::string_view kPrecisionConditions[] = {"capability", "dtype", "products"};
-
-// Conditions that keep attention from being one step (compiler/passes/graph/attention_pattern.h and
-// attention_scores.h, composite/attention_core.cc, lowered/split_attention.cc), and who tells them.
-constexpr std::string_view kAttentionConditions[] = {
-    "axis",    "capability", "dtype",     "graph-output", "heads",         "limits",     "loop",
-    "outputs", "policy",     "precision", "product",      "probabilities", "single-use", "weights"};
+// Who tells why attention is no step.
 constexpr std::string_view kAttentionPasses[] = {"infer-and-fold", "recognize-attention",
                                                  "split-attention"};
-
-constexpr std::string_view kKinds[] = {
-    "fold",     "control-flow", "layout",     "copy",      "guard", "fusion",   "epilogue",
-    "prologue", "precision",    "rounding",   "algorithm", "state", "in-place", "memory",
-    "bucket",   "kernel",       "parameters", "stream",    "launch"};
-
-constexpr std::string_view kReasons[] = {"policy", "measured", "predicted", "only-legal",
-                                         "tie-break"};
 
 template <class List>
 bool Has(const List& list, std::string_view word) {
   return std::ranges::find(list, word) != std::ranges::end(list);
 }
 
-// A condition of the list, a colon, and at least three words.
-template <class List>
-bool NamesCondition(const std::string& refusal, const List& conditions) {
-  const size_t colon = refusal.find(": ");
-  if (colon == std::string::npos || !Has(conditions, refusal.substr(0, colon))) return false;
-  const std::string sentence = refusal.substr(colon + 2);
+// A rule's name (schema/decision_rules.def), a colon, and at least three words.
+bool NamesRule(const std::string& refusal) {
+  if (schema::RuleOf(refusal) == nullptr) return false;
+  const std::string sentence = refusal.substr(refusal.find(": ") + 2);
   return std::ranges::count(sentence, ' ') >= 2 || sentence.size() >= 12;
 }
 
@@ -67,11 +41,11 @@ std::string List(const Names& names) {
 
 class Auditor {
  public:
-  Auditor(const schema::Program& program, const std::vector<RecordedDecision>& decisions)
+  Auditor(const schema::Program& program, const std::vector<Decision>& decisions)
       : p_(program), decisions_(decisions) {}
 
   Violations Run() {
-    for (const RecordedDecision& d : decisions_) CheckWords(d);
+    for (const Decision& d : decisions_) CheckWords(d);
     for (const schema::EntryPoint& e : p_.entry_points) {
       const bool named = p_.entry_points.size() > 1;
       entry_ = named ? e.name : "";
@@ -89,37 +63,38 @@ class Auditor {
     return StrCat(entry_.empty() ? "" : entry_ + " ", "step ", s, " ", List(p_.steps[s].sources));
   }
 
-  bool Here(const RecordedDecision& d) const { return entry_.empty() || d.entry == entry_; }
+  bool Here(const Decision& d) const { return entry_.empty() || d.subject.entry == entry_; }
 
-  std::vector<const RecordedDecision*> About(std::string_view kind, uint32_t s) const {
-    std::vector<const RecordedDecision*> out;
-    for (const RecordedDecision& d : decisions_) {
-      if (d.kind == kind && d.step == s && Here(d)) out.push_back(&d);
+  std::vector<const Decision*> About(DecisionKind kind, uint32_t s) const {
+    std::vector<const Decision*> out;
+    for (const Decision& d : decisions_) {
+      if (d.kind == kind && d.subject.step == static_cast<int>(s) && Here(d)) out.push_back(&d);
     }
     return out;
   }
 
-  void CheckWords(const RecordedDecision& d) {
-    const std::string where = StrCat(d.kind, " ", d.subject, " -> ", d.choice, " (", d.reason, ")");
-    if (!Has(kKinds, d.kind)) Blame("a kind that is not listed", where);
-    if (d.subject.empty()) Blame("no subject", where);
+  void CheckWords(const Decision& d) {
+    const std::string where = StrCat(KindName(d.kind), " ", ToString(d.subject), " -> ", d.choice,
+                                     " (", ReasonText(d), ")");
+    if (ToString(d.subject).empty()) Blame("no subject", where);
+    if (d.subject.form == schema::SubjectForm::kOther) Blame("a subject of no form", where);
     if (SaysNothing(d.choice)) Blame("no choice", where);
-    const size_t colon = d.reason.find(": ");
-    const std::string ground = d.reason.substr(0, colon);
-    const bool rule = ground == "rule" && colon != std::string::npos;
-    if (!rule && !Has(kReasons, ground)) Blame("no reason", where);
-    if (colon != std::string::npos && SaysNothing(d.reason.substr(colon + 2))) {
+    const bool rule = d.reason == schema::Reason::kRule;
+    if (d.reason == schema::Reason::kNone || (rule && SaysNothing(d.sentence))) {
       Blame("no reason", where);
     }
-    for (const tools::RecordedAlternative& a : d.alternatives) {
+    for (const schema::Alternative& a : d.alternatives) {
       if (SaysNothing(a.choice)) Blame("an alternative without a choice", where);
       if (a.refusal.find("unknown") != std::string::npos) Blame("a refusal that is none", where);
+      if (!a.refusal.empty() && !NamesRule(a.refusal)) {
+        Blame("a refusal without a rule's name", StrCat(where, ": ", a.refusal));
+      }
     }
   }
 
   void CheckStep(uint32_t s) {
     const schema::Step& step = p_.steps[s];
-    const auto kernels = About("kernel", s);
+    const auto kernels = About(DecisionKind::kKernel, s);
     if (kernels.size() != 1) {
       Blame(StrCat(kernels.size(), " kernel decisions"), Where(s));
     } else {
@@ -127,7 +102,7 @@ class Auditor {
     }
     CheckParameters(step, s);
     CheckOrder(step, s);
-    const auto precisions = About("precision", s);
+    const auto precisions = About(DecisionKind::kPrecision, s);
     if (precisions.size() != 1) {
       Blame(StrCat(precisions.size(), " precision decisions"), Where(s));
     } else {
@@ -138,11 +113,11 @@ class Auditor {
     if (step.problem.family == abi::Family::kCopy) CheckCopy(s);
   }
 
-  void CheckKernel(const RecordedDecision& d, const schema::Step& step, uint32_t s) {
+  void CheckKernel(const Decision& d, const schema::Step& step, uint32_t s) {
     if (d.choice != step.kernel) Blame("kernel decision for another kernel", Where(s));
-    if (d.nodes != step.sources) Blame("kernel decision with other nodes", Where(s));
+    if (d.subject.nodes != step.sources) Blame("kernel decision with other nodes", Where(s));
     if (d.cost_us < 0 && d.measured_us < 0) Blame("chosen kernel without a cost", Where(s));
-    for (const tools::RecordedAlternative& a : d.alternatives) {
+    for (const schema::Alternative& a : d.alternatives) {
       if (a.refusal.empty() && a.cost_us < 0 && a.measured_us < 0) {
         Blame("kernel neither refused nor costed", StrCat(Where(s), " ", a.choice));
       }
@@ -150,7 +125,7 @@ class Auditor {
   }
 
   void CheckParameters(const schema::Step& step, uint32_t s) {
-    const auto decisions = About("parameters", s);
+    const auto decisions = About(DecisionKind::kParameters, s);
     if (decisions.size() != (step.parameters.empty() ? 0u : 1u)) {
       Blame(StrCat(decisions.size(), " decisions about parameters"), Where(s));
     } else if (!decisions.empty() && decisions[0]->choice != abi::ToString(step.parameters)) {
@@ -161,26 +136,26 @@ class Auditor {
   // On a GPU: which stream, and how it is launched.
   void CheckOrder(const schema::Step& step, uint32_t s) {
     const bool device = p_.target.starts_with("cuda");
-    const std::pair<std::string_view, std::string> expected[] = {
-        {"stream", std::to_string(step.stream)},
-        {"launch", step.programmatic ? "programmatic" : "full"}};
+    const std::pair<DecisionKind, std::string> expected[] = {
+        {DecisionKind::kStream, std::to_string(step.stream)},
+        {DecisionKind::kLaunch, step.programmatic ? "programmatic" : "full"}};
     for (const auto& [kind, choice] : expected) {
       const auto decisions = About(kind, s);
       if (decisions.size() != (device ? 1u : 0u)) {
-        Blame(StrCat(decisions.size(), " ", kind, " decisions"), Where(s));
+        Blame(StrCat(decisions.size(), " ", KindName(kind), " decisions"), Where(s));
       } else if (device && decisions[0]->choice != choice) {
-        Blame(StrCat(kind, " decision for another ", kind), Where(s));
+        Blame(StrCat(KindName(kind), " decision for another choice"), Where(s));
       } else if (device && decisions[0]->alternatives.empty()) {
-        Blame(StrCat(kind, " decision without an alternative"), Where(s));
+        Blame(StrCat(KindName(kind), " decision without an alternative"), Where(s));
       }
     }
   }
 
-  void CheckPrecision(const RecordedDecision& d, uint32_t s) {
+  void CheckPrecision(const Decision& d, uint32_t s) {
     if (!abi::ParseMathMode(d.choice)) Blame("precision that is no math mode", Where(s));
-    for (const tools::RecordedAlternative& a : d.alternatives) {
+    for (const schema::Alternative& a : d.alternatives) {
       const bool costed = a.refusal.empty() && (a.cost_us >= 0 || a.measured_us >= 0);
-      if (costed || NamesCondition(a.refusal, kPrecisionConditions)) continue;
+      if (costed || NamesRule(a.refusal)) continue;
       Blame("precision without a condition", StrCat(Where(s), " ", a.choice, ": ", a.refusal));
     }
   }
@@ -188,8 +163,8 @@ class Auditor {
   void CheckInPlace(uint32_t s, uint32_t buffer) {
     const schema::Buffer& b = p_.buffers[buffer];
     const std::string name = StrCat("'", b.name, "'");
-    for (const RecordedDecision* d : About("in-place", s)) {
-      if (!d->subject.ends_with(name)) continue;
+    for (const Decision* d : About(DecisionKind::kInPlace, s)) {
+      if (d->subject.value != b.name) continue;
       // Where it is so, the artifact has to say it too.
       const bool alias = b.storage == schema::Storage::kAlias;
       if (alias != d->choice.starts_with("overwrites ")) {
@@ -198,8 +173,9 @@ class Auditor {
       return;
     }
     // What a loop carries changes where it lies: that is its own decision.
-    for (const RecordedDecision& d : decisions_) {
-      if (d.kind == "state" && Here(d) && d.subject.find(name) != std::string::npos) return;
+    for (const Decision& d : decisions_) {
+      if (d.kind != DecisionKind::kState || !Here(d)) continue;
+      if (d.subject.value == b.name || d.subject.next == b.name) return;
     }
     Blame("no in-place decision", StrCat(Where(s), " ", name));
   }
@@ -207,12 +183,12 @@ class Auditor {
   void CheckCopy(uint32_t s) {
     const Names& sources = p_.steps[s].sources;
     bool any = false;
-    for (const RecordedDecision& d : decisions_) {
-      if (d.kind != "copy" || !Here(d) || d.nodes != sources) continue;
+    for (const Decision& d : decisions_) {
+      if (d.kind != DecisionKind::kCopy || !Here(d) || d.subject.nodes != sources) continue;
       any = true;
-      if (d.reason.starts_with("rule: ") || d.reason.starts_with("only-legal: ")) return;
-      for (const tools::RecordedAlternative& a : d.alternatives) {
-        if (NamesCondition(a.refusal, kCopyConditions)) return;
+      if (!d.sentence.empty()) return;
+      for (const schema::Alternative& a : d.alternatives) {
+        if (NamesRule(a.refusal)) return;
       }
     }
     Blame(any ? "copy without a condition" : "no copy decision", Where(s));
@@ -234,9 +210,9 @@ class Auditor {
 
   void CheckEdges(const schema::EntryPoint& e) {
     std::map<std::pair<Names, Names>, int> open;
-    for (const RecordedDecision& d : decisions_) {
+    for (const Decision& d : decisions_) {
       if (!d.IsEdge() || !Here(d) || d.choice != "separate") continue;
-      ++open[{d.nodes, d.into}];
+      ++open[{d.subject.nodes, d.subject.into}];
       CheckRefusedEdge(d);
     }
     for (const auto& [from, to] : EdgesOf(e)) {
@@ -258,17 +234,18 @@ class Auditor {
     return std::ranges::find(list, value) != list.end();
   }
 
-  static bool TellsOfAttention(const RecordedDecision& d) {
-    return d.kind == "fusion" && Has(kAttentionPasses, d.pass);
+  static bool TellsOfAttention(const Decision& d) {
+    return d.kind == DecisionKind::kFusion && Has(kAttentionPasses, d.pass);
   }
 
   // A softmax between products of computed matrices: why it is no attention has to be told.
   void CheckAttention(const schema::EntryPoint& e) {
-    for (const RecordedDecision& d : decisions_) {
+    for (const Decision& d : decisions_) {
       if (!TellsOfAttention(d)) continue;
-      for (const tools::RecordedAlternative& a : d.alternatives) {
-        if (NamesCondition(a.refusal, kAttentionConditions)) continue;
-        Blame("attention refused without a listed condition", StrCat(d.subject, ": ", a.refusal));
+      for (const schema::Alternative& a : d.alternatives) {
+        if (NamesRule(a.refusal)) continue;
+        Blame("attention refused without a listed condition",
+              StrCat(ToString(d.subject), ": ", a.refusal));
       }
     }
     for (uint32_t s = e.first_step; s < e.first_step + e.step_count; ++s) {
@@ -292,32 +269,32 @@ class Auditor {
            p_.buffers[step.inputs[1]].role != schema::Role::kConstant;
   }
   bool IsToldOf(const Names& sources) const {
-    return std::ranges::any_of(decisions_, [&](const RecordedDecision& d) {
+    return std::ranges::any_of(decisions_, [&](const Decision& d) {
       if (!TellsOfAttention(d) || !Here(d)) return false;
       return std::ranges::any_of(sources, [&](const std::string& name) {
-        return d.subject.find(name) != std::string::npos;
+        return std::ranges::find(d.subject.nodes, name) != d.subject.nodes.end();
       });
     });
   }
 
-  void CheckRefusedEdge(const RecordedDecision& d) {
-    const std::string where = StrCat(List(d.nodes), " -> ", List(d.into));
+  void CheckRefusedEdge(const Decision& d) {
+    const std::string where = ToString(d.subject);
     if (d.alternatives.empty()) Blame("edge without a condition", where);
-    for (const tools::RecordedAlternative& a : d.alternatives) {
-      if (NamesCondition(a.refusal, kEdgeConditions)) continue;
+    for (const schema::Alternative& a : d.alternatives) {
+      if (NamesRule(a.refusal)) continue;
       Blame("edge without a listed condition", StrCat(where, ": ", a.refusal));
     }
   }
 
   const schema::Program& p_;
-  const std::vector<RecordedDecision>& decisions_;
+  const std::vector<Decision>& decisions_;
   std::string entry_;
   Violations found_;
 };
 
 }  // namespace
 
-Violations Audit(const schema::Program& program, const std::vector<RecordedDecision>& decisions) {
+Violations Audit(const schema::Program& program, const std::vector<Decision>& decisions) {
   return Auditor(program, decisions).Run();
 }
 

@@ -23,8 +23,7 @@ using Violations = std::map<std::string, std::vector<std::string>>;
 ///  - no decision is without subject, choice or reason; none is of an unknown kind; alternatives
 ///    were refused with a sentence or have a cost, or are legal without one where nothing is
 ///    costed.
-Violations Audit(const schema::Program& program,
-                 const std::vector<tools::RecordedDecision>& decisions);
+Violations Audit(const schema::Program& program, const std::vector<schema::Decision>& decisions);
 
 /// "12 x edge: [a] -> [b]; ...": all rules with counts and the first few places of each.
 std::string ToText(const Violations& violations);

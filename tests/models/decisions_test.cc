@@ -68,7 +68,7 @@ Result<ShapeMap> ShapesFor(const std::string& model) {
 
 struct Recorded {
   schema::Program program;
-  std::vector<tools::RecordedDecision> decisions;
+  std::vector<schema::Decision> decisions;
 };
 
 // As an artifact's reader sees it.
@@ -76,8 +76,7 @@ Result<Recorded> Record(const std::string& model, CompileOptions options) {
   options.images = false;
   AICF_ASSIGN_OR_RETURN(CompileResult result, Compile(model, options));
   Recorded out;
-  out.decisions = tools::ReadDecisions(tools::ParseDecisions(result.decisions.ToJsonLines()),
-                                       result.contents.program);
+  AICF_ASSIGN_OR_RETURN(out.decisions, schema::ParseDecisionLines(result.decisions.ToJsonLines()));
   out.program = std::move(result.contents.program);
   return out;
 }
@@ -152,18 +151,20 @@ TEST(Decisions, AreMissedWhenTheyAreGone) {
     const std::string whole = ToText(Audit(recorded->program, recorded->decisions));
     size_t needed = 0;
     for (size_t i = 0; i < recorded->decisions.size(); ++i) {
-      const tools::RecordedDecision& d = recorded->decisions[i];
-      const bool asked = d.kind == "kernel" || d.kind == "precision" || d.kind == "in-place" ||
-                         d.kind == "stream" || d.kind == "launch" ||
-                         (d.IsEdge() && d.choice == "separate");
+      const schema::Decision& d = recorded->decisions[i];
+      const bool asked = d.kind == DecisionKind::kKernel || d.kind == DecisionKind::kPrecision ||
+                         d.kind == DecisionKind::kInPlace || d.kind == DecisionKind::kStream ||
+                         d.kind == DecisionKind::kLaunch || (d.IsEdge() && d.choice == "separate");
       if (!asked) continue;
       ++needed;
-      std::vector<tools::RecordedDecision> rest = recorded->decisions;
+      std::vector<schema::Decision> rest = recorded->decisions;
       rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
-      EXPECT_NE(ToText(Audit(recorded->program, rest)), whole) << d.kind << " " << d.subject;
+      EXPECT_NE(ToText(Audit(recorded->program, rest)), whole)
+          << KindName(d.kind) << " " << ToString(d.subject);
       rest = recorded->decisions;
-      rest[i].reason = "unknown";
-      EXPECT_NE(ToText(Audit(recorded->program, rest)), whole) << d.kind << " " << d.subject;
+      rest[i].reason = Reason::kNone;
+      EXPECT_NE(ToText(Audit(recorded->program, rest)), whole)
+          << KindName(d.kind) << " " << ToString(d.subject);
     }
     EXPECT_GT(needed, 3 * recorded->program.steps.size());
     return;

@@ -51,6 +51,10 @@ double ScaledError(const std::vector<float>& got, const std::vector<float>& want
   return error / scale;
 }
 
+std::string LabelOf(const Decision& d) {
+  return StrCat(KindName(d.kind), " ", ToString(d.subject));
+}
+
 // A library's kernel that is not asked for is refused for that reason alone; an edit asks for it.
 const Alternative* FindAlternative(const Decision& d, bool legal) {
   for (const Alternative& a : d.alternatives) {
@@ -126,11 +130,12 @@ class Edits : public ::testing::TestWithParam<EditCase> {
     for (size_t d = 0; d < after.size(); ++d) {
       // A kernel has its own precision, and decides what may be overwritten, how much is live, and
       // what is worth running beside what; a stream decides which launches can overlap.
-      const bool order = after[d].kind == "stream" || after[d].kind == "launch";
-      const bool follows = after[d].step == before[changed].step || after[d].kind == "in-place" ||
-                           after[d].kind == "memory" || order;
+      const bool follows =
+          after[d].subject.step == before[changed].subject.step ||
+          after[d].kind == DecisionKind::kInPlace || after[d].kind == DecisionKind::kMemory ||
+          after[d].kind == DecisionKind::kStream || after[d].kind == DecisionKind::kLaunch;
       if (d != changed && !follows) {
-        EXPECT_EQ(after[d].choice, before[d].choice) << before[d].subject;
+        EXPECT_EQ(after[d].choice, before[d].choice) << LabelOf(before[d]);
       }
     }
   }
@@ -142,11 +147,12 @@ class Edits : public ::testing::TestWithParam<EditCase> {
     const Result<CompileResult> edited = With(d, legal->choice);
     ASSERT_TRUE(edited.ok()) << edited.status().ToString();
     EXPECT_EQ(edited->decisions.decisions()[d].choice, legal->choice);
-    ExpectOnlyStepChanged(*edited, decision.step);
+    ExpectOnlyStepChanged(*edited, decision.subject.step);
     ExpectSameOtherwise(*edited, d);
     const Result<std::vector<float>> got = RunOnCpu(*edited);
     ASSERT_TRUE(got.ok()) << got.status().ToString();
-    EXPECT_LE(ScaledError(*got, want), 1e-4) << decision.subject << " as " << legal->choice;
+    EXPECT_LE(ScaledError(*got, want), 1e-4)
+        << ToString(decision.subject) << " as " << legal->choice;
     ++honoured_;
   }
 
@@ -163,8 +169,8 @@ TEST_P(Edits, EveryStepsDecisionsCanBeChangedOrSayWhyNot) {
   ASSERT_TRUE(want.ok()) << want.status().ToString();
   const auto& decisions = natural_.decisions.decisions();
   for (size_t d = 0; d < decisions.size(); ++d) {
-    if (decisions[d].step < 0 || decisions[d].kind == "algorithm") continue;
-    SCOPED_TRACE(decisions[d].kind + " " + decisions[d].subject);
+    if (decisions[d].subject.step < 0 || decisions[d].kind == DecisionKind::kAlgorithm) continue;
+    SCOPED_TRACE(LabelOf(decisions[d]));
     ExpectHonoured(d, *want);
     ExpectRefused(d);
   }
@@ -180,9 +186,9 @@ TEST_P(Edits, FusionsCanBeTakenBack) {
   ASSERT_TRUE(want.ok()) << want.status().ToString();
   const auto& decisions = natural_.decisions.decisions();
   for (size_t d = 0, seen = 0; d < decisions.size(); ++d) {
-    if (!IsEdge(decisions[d].kind) || decisions[d].into.empty()) continue;
+    if (!decisions[d].IsEdge()) continue;
     if (seen++ % 7 != 0) continue;
-    SCOPED_TRACE(decisions[d].kind + " " + decisions[d].subject);
+    SCOPED_TRACE(LabelOf(decisions[d]));
     if (decisions[d].choice == kSeparate) {
       ExpectRefused(d);
       continue;
@@ -190,8 +196,8 @@ TEST_P(Edits, FusionsCanBeTakenBack) {
     const Result<CompileResult> edited = With(d, std::string(kSeparate));
     ASSERT_TRUE(edited.ok()) << edited.status().ToString();
     for (const schema::Step& s : edited->contents.program.steps) {
-      EXPECT_FALSE(IsSubset(decisions[d].nodes, s.sources) &&
-                   IsSubset(decisions[d].into, s.sources));
+      EXPECT_FALSE(IsSubset(decisions[d].subject.nodes, s.sources) &&
+                   IsSubset(decisions[d].subject.into, s.sources));
     }
     const Result<std::vector<float>> got = RunOnCpu(*edited);
     ASSERT_TRUE(got.ok()) << got.status().ToString();
@@ -204,15 +210,16 @@ TEST_P(Edits, KernelsOfACudaPlanCanBeChanged) {
   Prepare("cuda:sm_90a");
   const auto& decisions = natural_.decisions.decisions();
   for (size_t d = 0; d < decisions.size(); ++d) {
-    if (decisions[d].kind != "kernel" && decisions[d].kind != "precision") continue;
-    SCOPED_TRACE(decisions[d].kind + " " + decisions[d].subject);
+    if (decisions[d].kind != DecisionKind::kKernel && decisions[d].kind != DecisionKind::kPrecision)
+      continue;
+    SCOPED_TRACE(LabelOf(decisions[d]));
     ExpectRefused(d);
     const Alternative* legal = FindAlternative(decisions[d], true);
     if (legal == nullptr) continue;
     const Result<CompileResult> edited = With(d, legal->choice);
     ASSERT_TRUE(edited.ok()) << edited.status().ToString();
     EXPECT_EQ(edited->decisions.decisions()[d].choice, legal->choice);
-    ExpectOnlyStepChanged(*edited, decisions[d].step);
+    ExpectOnlyStepChanged(*edited, decisions[d].subject.step);
     ++honoured_;
   }
   EXPECT_GT(honoured_, 0);

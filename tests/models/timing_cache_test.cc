@@ -43,9 +43,9 @@ Tuned CompileTuned(const ModelCase& c, const tune::TimingCache& cache) {
   if (!result.ok()) return {};
   Tuned tuned{result->bytes, 0, 0};
   for (const Decision& d : result->decisions.decisions()) {
-    if (d.kind != "kernel") continue;
-    tuned.contested += d.reason != "only-legal" ? 1 : 0;
-    tuned.measured += d.reason != "only-legal" && d.measured_us >= 0 ? 1 : 0;
+    if (d.kind != DecisionKind::kKernel) continue;
+    tuned.contested += d.reason != Reason::kOnlyLegal ? 1 : 0;
+    tuned.measured += d.reason != Reason::kOnlyLegal && d.measured_us >= 0 ? 1 : 0;
   }
   return tuned;
 }

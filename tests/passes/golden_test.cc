@@ -122,7 +122,7 @@ int64_t UlpDistance(const ir::Tensor& a, const ir::Tensor& b, int64_t i) {
 }
 
 std::string Format(const Decision& d) {
-  std::string out = StrCat(d.kind, " ", d.subject, ": ", d.choice);
+  std::string out = StrCat(KindName(d.kind), " ", ToString(d.subject), ": ", d.choice);
   for (const Alternative& a : d.alternatives) {
     if (!a.refusal.empty()) out += " | " + a.refusal;
   }

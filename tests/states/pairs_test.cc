@@ -15,7 +15,7 @@ namespace {
 std::vector<std::string> Marked(const DecisionLog& log, std::string_view choice) {
   std::vector<std::string> subjects;
   for (const Decision& d : log.decisions()) {
-    if (d.pass == "mark-states" && d.choice == choice) subjects.push_back(d.subject);
+    if (d.pass == "mark-states" && d.choice == choice) subjects.push_back(ToString(d.subject));
   }
   return subjects;
 }
@@ -82,7 +82,7 @@ void ExpectCopied(const CompileResult& compiled, const std::string& state) {
   ASSERT_NE(d, nullptr) << state;
   EXPECT_EQ(d->choice, "copied at the end") << state;
   ASSERT_EQ(d->alternatives.size(), 1u) << state;
-  EXPECT_NE(d->alternatives[0].refusal.find("needs the old value after step"), std::string::npos)
+  EXPECT_NE(d->alternatives[0].refusal.find("needs the old value after ["), std::string::npos)
       << d->alternatives[0].refusal;
 }
 
@@ -220,7 +220,7 @@ TEST(StatePairs, PaddingNeverReachesAState) {
   EXPECT_TRUE(dropped->contents.program.entry_points[0].paddings.empty());
   bool said = false;
   for (const Decision& d : dropped->decisions.decisions()) {
-    said = said || (d.kind == "bucket" && !d.alternatives.empty() &&
+    said = said || (d.kind == DecisionKind::kBucket && !d.alternatives.empty() &&
                     d.alternatives[0].refusal.find("is a state") != std::string::npos);
   }
   EXPECT_TRUE(said);

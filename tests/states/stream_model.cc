@@ -115,7 +115,7 @@ Result<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const Program
 const Decision* FindUpdate(const DecisionLog& log, const std::string& state) {
   for (const Decision& d : log.decisions()) {
     if (d.pass != "update-states-in-place") continue;
-    if (d.subject.starts_with(StrCat("state '", state, "'"))) return &d;
+    if (d.subject.form == SubjectForm::kStateUpdate && d.subject.value == state) return &d;
   }
   return nullptr;
 }

@@ -161,8 +161,8 @@ void AddDecisionFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
                 "are taken instead, or the compilation fails with the reason")
       ->group(group);
   line.AddList("--set", args.options.sets,
-               "step.N.KIND=CHOICE or node:NAME.KIND=CHOICE  one edit; KIND is kernel, math,\n"
-               "in-place, stream, launch, copy, rounding, fusion, epilogue or prologue; repeats")
+               StrCat("step.N.KIND=CHOICE or node:NAME.KIND=CHOICE  one edit; KIND is\n",
+                      schema::EditedKindList(), "; repeats"))
       ->group(group);
   line.app.add_flag("--explain", args.explain, "print the decisions with reasons and refusals")
       ->group(group);

@@ -48,11 +48,11 @@ std::string StatesText(const schema::Program& program) {
 std::string HintsText(const DecisionLog& log) {
   std::string out;
   for (const Decision& d : log.decisions()) {
-    if (d.kind != "state" || d.choice != kInputAndOutput || d.alternatives.empty()) continue;
-    const std::string hint =
-        StrCat("hint: ", Escape(d.subject), " could be one state; ",
-               Escape(d.alternatives[0].refusal.substr(d.alternatives[0].refusal.find(' ') + 1)),
-               "\n");
+    if (d.kind != DecisionKind::kState || d.choice != kInputAndOutput || d.alternatives.empty())
+      continue;
+    const std::string hint = StrCat(
+        "hint: ", Escape(ToString(d.subject)), " could be one state; ",
+        Escape(d.alternatives[0].refusal.substr(d.alternatives[0].refusal.find(' ') + 1)), "\n");
     if (out.find(hint) == std::string::npos) out += hint;  // once, and not for every bucket
   }
   return out.empty() ? out : "\n" + out;
@@ -62,7 +62,7 @@ std::string HintsText(const DecisionLog& log) {
 std::string ReasonsText(const DecisionLog& log) {
   std::map<std::string, int> counts;
   for (const Decision& d : log.decisions()) {
-    if (d.kind == "kernel") ++counts[d.reason];
+    if (d.kind == DecisionKind::kKernel) ++counts[ReasonText(d)];
   }
   std::vector<std::pair<int, std::string>> order;
   for (const auto& [reason, count] : counts) order.emplace_back(-count, reason);
@@ -119,8 +119,6 @@ std::string TimingsText(const std::vector<PassTiming>& timings) {
   return table.ToString("  ");
 }
 
-std::string ExplainText(const DecisionLog& log) {
-  return DecisionsText(ParseDecisions(log.ToJsonLines()));
-}
+std::string ExplainText(const DecisionLog& log) { return DecisionsText({log.decisions(), {}}); }
 
 }  // namespace aicf::tools

@@ -54,7 +54,7 @@ std::string ScriptSafe(const Json& data) {
 
 }  // namespace
 
-Json ReportData(const schema::Artifact& artifact, const std::vector<Json>& decisions,
+Json ReportData(const schema::Artifact& artifact, const DecisionLines& decisions,
                 std::string_view title, const Json& profile) {
   const schema::Program& program = artifact.program();
   Json data{{"title", title}};
@@ -75,7 +75,7 @@ std::string ReportPage(const Json& data) {
   return StrCat(page.before_data, ScriptSafe(data), page.after_data);
 }
 
-Status WriteReport(const schema::Artifact& artifact, const std::vector<Json>& decisions,
+Status WriteReport(const schema::Artifact& artifact, const DecisionLines& decisions,
                    const ReportFiles& files) {
   for (const std::string& input : {files.artifact, files.profile}) {
     if (!input.empty() && SameFile(files.html, input)) {

@@ -14,7 +14,7 @@ namespace aicf::tools {
 /// What the page shows: ArtifactData (json.h) with, per step, its problem as data (problem_json.h)
 /// in place of text; "lowered" (lowered_json.h), "device" (the target's ceilings), "title", and
 /// "profile" (profile_reader.h) when there is one.
-Json ReportData(const schema::Artifact& artifact, const std::vector<Json>& decisions,
+Json ReportData(const schema::Artifact& artifact, const DecisionLines& decisions,
                 std::string_view title, const Json& profile);
 
 /// The page around `data`. Deterministic: equal data give equal bytes. No text of `data` can end
@@ -32,7 +32,7 @@ struct ReportFiles {
 
 /// Writes the report whole or not at all. Errors: kIo, also for an existing output without `force`;
 /// kInvalidArgument for a profile that is none of this artifact, or an output that is an input.
-Status WriteReport(const schema::Artifact& artifact, const std::vector<Json>& decisions,
+Status WriteReport(const schema::Artifact& artifact, const DecisionLines& decisions,
                    const ReportFiles& files);
 
 }  // namespace aicf::tools

@@ -153,7 +153,7 @@ Json StepJson(size_t index, const schema::Step& step) {
 
 }  // namespace
 
-Json ArtifactData(const schema::Artifact& artifact, const std::vector<Json>& decisions) {
+Json ArtifactData(const schema::Artifact& artifact, const DecisionLines& decisions) {
   const schema::Program& program = artifact.program();
   Json out;
   out["header"] = HeaderJson(artifact);
@@ -164,11 +164,14 @@ Json ArtifactData(const schema::Artifact& artifact, const std::vector<Json>& dec
   for (size_t i = 0; i < program.steps.size(); ++i) {
     out["steps"].push_back(StepJson(i, program.steps[i]));
   }
-  out["decisions"] = decisions;
+  out["decisions"] = DecisionsJson(decisions.decisions);
+  for (const DecisionLines::Unread& u : decisions.unread) {
+    out["unread_decisions"].push_back(Json{{"line", u.line}, {"why", u.why}});
+  }
   return out;
 }
 
-std::string ArtifactJson(const schema::Artifact& artifact, const std::vector<Json>& decisions) {
+std::string ArtifactJson(const schema::Artifact& artifact, const DecisionLines& decisions) {
   return ArtifactData(artifact, decisions).dump(1, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }

@@ -9,10 +9,11 @@
 
 namespace aicf::tools {
 
-/// One object with `header`, `entry_points`, `values`, `steps` and `decisions`.
-Json ArtifactData(const schema::Artifact& artifact, const std::vector<Json>& decisions);
+/// One object with `header`, `entry_points`, `values`, `steps` and `decisions`; where lines of the
+/// decisions section cannot be read, also `unread_decisions`.
+Json ArtifactData(const schema::Artifact& artifact, const DecisionLines& decisions);
 
 /// The same as text: one object with `header`, `entry_points`, `values`, `steps` and `decisions`.
-std::string ArtifactJson(const schema::Artifact& artifact, const std::vector<Json>& decisions);
+std::string ArtifactJson(const schema::Artifact& artifact, const DecisionLines& decisions);
 
 }  // namespace aicf::tools

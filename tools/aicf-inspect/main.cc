@@ -53,13 +53,13 @@ Status Inspect(const Options& options) {
   const schema::Artifact& artifact = *loaded;
   if (!options.view.explain.empty()) return Explain(artifact, options.view);
   if (options.view.memory) return ShowMemory(artifact, options.view);
-  const std::vector<Json> decisions =
-      ParseDecisions(artifact.text(schema::SectionKind::kDecisions));
+  const DecisionLines decisions =
+      ReadDecisions(artifact.text(schema::SectionKind::kDecisions), artifact.program());
+  const size_t count = decisions.decisions.size() + decisions.unread.size();
   if (!options.step.empty()) {
-    const size_t count = artifact.program().steps.size();
-    if (count == 0) return Status(Code::kInvalidArgument, "--step: the program has no steps");
-    AICF_ASSIGN_OR_RETURN(const int64_t step,
-                          ParseInt("--step", options.step, 0, static_cast<int64_t>(count) - 1));
+    const auto steps = static_cast<int64_t>(artifact.program().steps.size());
+    if (steps == 0) return Status(Code::kInvalidArgument, "--step: the program has no steps");
+    AICF_ASSIGN_OR_RETURN(const int64_t step, ParseInt("--step", options.step, 0, steps - 1));
     Print(StepText(artifact, static_cast<uint32_t>(step), decisions));
     return OkStatus();
   }
@@ -75,13 +75,13 @@ Status Inspect(const Options& options) {
   Print(StrCat(Escape(options.artifact), "\n\n", HeaderText(artifact), EntryPointText(artifact),
                MemoryText(artifact)));
   if (options.summary) {
-    Print(StrCat("Steps      ", artifact.program().steps.size(), "\nDecisions  ", decisions.size(),
-                 decisions.empty() ? "" : ": ", CountsByKind(decisions), "\n"));
+    Print(StrCat("Steps      ", artifact.program().steps.size(), "\nDecisions  ", count,
+                 count == 0 ? "" : ": ", CountsByKind(decisions), "\n"));
     return OkStatus();
   }
   Print(StepsText(artifact));
-  Print(decisions.empty() ? "Decisions: none in this artifact (compiled with --strip)\n"
-                          : DecisionsText(decisions));
+  Print(count == 0 ? "Decisions: none in this artifact (compiled with --strip)\n"
+                   : DecisionsText(decisions));
   return OkStatus();
 }
 

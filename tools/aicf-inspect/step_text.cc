@@ -67,7 +67,7 @@ std::string OrderText(const schema::Step& step) {
 }  // namespace
 
 std::string StepText(const schema::Artifact& artifact, uint32_t index,
-                     const std::vector<Json>& decisions) {
+                     const DecisionLines& decisions) {
   const schema::Program& program = artifact.program();
   const schema::Step& step = program.steps[index];
   const abi::Problem& problem = step.problem;
@@ -99,8 +99,8 @@ std::string StepText(const schema::Artifact& artifact, uint32_t index,
   if (!problem.score.empty()) out += Line("score", ToString(problem.score));
   out += Line("problem", ToString(problem));
   out += "\n" + OperandTable(program, step) + "\nDecisions\n";
-  std::vector<const Json*> shown;
-  for (const Json& decision : decisions) {
+  std::vector<const Decision*> shown;
+  for (const Decision& decision : decisions.decisions) {
     if (MadeFor(decision, entry) && Concerns(decision, index, step)) shown.push_back(&decision);
   }
   return out + (shown.empty() ? "  none recorded\n" : DecisionListText(shown, "  "));

@@ -17,7 +17,7 @@ std::string StepsText(const schema::Artifact& artifact);
 /// Everything about one step: operands with their bytes, kernel, launch, arithmetic, and the
 /// decisions that speak of it. REQUIRES: index is a step.
 std::string StepText(const schema::Artifact& artifact, uint32_t index,
-                     const std::vector<Json>& decisions);
+                     const DecisionLines& decisions);
 
 /// "program", "weights", ...
 std::string SectionName(schema::SectionKind kind);

@@ -1,5 +1,4 @@
-/// The decisions section as the tools read it: JSON lines, written by the compiler, possibly
-/// edited, possibly by an older one.
+/// Decisions (schema/decision.h) as the tools show them.
 #pragma once
 
 #include <cstdint>
@@ -8,53 +7,30 @@
 #include <string_view>
 #include <vector>
 
+#include "schema/decision.h"
 #include "schema/program.h"
 
 namespace aicf::tools {
 
 using Json = nlohmann::ordered_json;
-
-/// One element per line; a line that is no JSON object becomes {"kind": "unread", "subject":
-/// line}.
-std::vector<Json> ParseDecisions(std::string_view lines);
+using schema::Alternative;
+using schema::Decision;
+using schema::DecisionKind;
+using schema::DecisionLines;
 
 inline constexpr double kNoCost = -1;
 
-struct RecordedAlternative {
-  std::string choice;
-  std::string refusal;  ///< empty: it was legal
-  double cost_us = kNoCost, measured_us = kNoCost;
-};
+/// The decisions section; a decision about a step that names no node gets the step's source nodes.
+DecisionLines ReadDecisions(std::string_view lines, const schema::Program& program);
 
-/// A decision, read. What a line does not say, or says in another type, is empty.
-struct RecordedDecision {
-  std::string kind, entry, subject, choice, reason, pass;
-  int64_t step = -1;               ///< of the plan; -1: not about one step
-  std::vector<std::string> nodes;  ///< source nodes concerned; of an edge: the producer's
-  std::vector<std::string> into;   ///< of an edge: the consumer's
-  double cost_us = kNoCost, measured_us = kNoCost;
-  std::vector<RecordedAlternative> alternatives;
-
-  /// A fusion of any kind, done or refused, between two steps.
-  bool IsEdge() const { return !into.empty(); }
-};
-
-/// Lines without `step`, `nodes` and `into` get them from the subject, as far as it says them:
-/// "step 3 [a, b]", "[a] -> [b, c]", "Conv \"a\"", "'value' [a]".
-RecordedDecision ReadDecision(const Json& decision);
-
-/// All of them; a decision about a step that names no node gets the step's source nodes.
-std::vector<RecordedDecision> ReadDecisions(const std::vector<Json>& decisions,
-                                            const schema::Program& program);
-
-/// The names between double quotes of a subject or a choice: "weights of Conv \"a\"" holds "a".
+/// The names between double quotes of a choice: "weights of Conv \"a\"" holds "a".
 std::vector<std::string> QuotedNames(std::string_view text);
 
 /// Whether the decision was made for the entry point, or for a program that has one only.
-bool MadeFor(const Json& decision, std::string_view entry);
+bool MadeFor(const Decision& decision, std::string_view entry);
 
 /// Whether the decision speaks of the step: it names the step's number or one of its source nodes.
-bool Concerns(const Json& decision, uint32_t index, const schema::Step& step);
+bool Concerns(const Decision& decision, uint32_t index, const schema::Step& step);
 
 /// "2.500 us" for a predicted cost alone, "1.400 us measured", or both: "1.400 us measured, 2.500
 /// us predicted". Empty without a cost.
@@ -62,16 +38,20 @@ std::string CostText(double cost_us, double measured_us);
 
 /// "not a, b: why", one line for neighbours that were refused alike; a legal alternative has its
 /// cost in place of a refusal.
-std::vector<std::string> AlternativeLines(const std::vector<RecordedAlternative>& alternatives);
+std::vector<std::string> AlternativeLines(const std::vector<Alternative>& alternatives);
 
 /// Decisions as indented text: subject, choice with reason and cost, every alternative with its
 /// refusal or cost. Neighbours that differ in their subject only share one explanation.
-std::string DecisionListText(const std::vector<const Json*>& decisions, std::string_view indent);
+std::string DecisionListText(const std::vector<const Decision*>& decisions,
+                             std::string_view indent);
 
-/// "Decisions (12: 8 kernel, 4 fusion)" and the list.
-std::string DecisionsText(const std::vector<Json>& decisions);
+/// "Decisions (12: 8 kernel, 4 fusion)", the list, and the lines that could not be read.
+std::string DecisionsText(const DecisionLines& lines);
 
-/// "84 kernel, 20 fusion", in order of first appearance.
-std::string CountsByKind(const std::vector<Json>& decisions);
+/// "84 kernel, 20 fusion, 1 unread", in order of first appearance.
+std::string CountsByKind(const DecisionLines& lines);
+
+/// A list of objects with the keys of docs/decisions.md.
+Json DecisionsJson(const std::vector<Decision>& decisions);
 
 }  // namespace aicf::tools

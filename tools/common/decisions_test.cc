@@ -17,6 +17,8 @@ constexpr const char* kLines =
     R"("alternatives":[{"choice":"cpu.b","cost_us":5}]})"
     "\nnot json\n";
 
+DecisionLines Read(std::string_view lines) { return ReadDecisions(lines, {}); }
+
 schema::Step StepOf(const std::vector<std::string>& sources) {
   schema::Step step;
   step.sources = sources;
@@ -24,7 +26,7 @@ schema::Step StepOf(const std::vector<std::string>& sources) {
 }
 
 TEST(Decisions, ReadAsTextWithSharedExplanations) {
-  EXPECT_EQ(DecisionsText(ParseDecisions(kLines)),
+  EXPECT_EQ(DecisionsText(Read(kLines)),
             "Decisions (5: 2 fold, 1 fusion, 1 kernel, 1 unread)\n"
             "  fold      Shape \"a\"\n"
             "            Shape \"b\"\n"
@@ -35,60 +37,34 @@ TEST(Decisions, ReadAsTextWithSharedExplanations) {
             "  kernel    step 1 [Mul.2]\n"
             "            -> cpu.a  (predicted, 2.500 us)\n"
             "               not cpu.b: 5.000 us\n"
-            "  unread    not json\n");
+            "  unread    line 5: it is no JSON\n");
 }
 
 TEST(Decisions, AStepFindsThoseThatSpeakOfIt) {
-  const std::vector<Json> decisions = ParseDecisions(kLines);
+  const DecisionLines lines = Read(kLines);
   const auto concerned = [&](uint32_t index, const std::vector<std::string>& sources) {
     std::vector<bool> out;
-    out.reserve(decisions.size());
-    for (const Json& d : decisions) out.push_back(Concerns(d, index, StepOf(sources)));
+    out.reserve(lines.decisions.size());
+    for (const Decision& d : lines.decisions) out.push_back(Concerns(d, index, StepOf(sources)));
     return out;
   };
-  EXPECT_EQ(concerned(1, {"Mul.2"}), (std::vector<bool>{false, false, true, true, false}));
-  EXPECT_EQ(concerned(0, {"Conv.1", "Relu.1"}),
-            (std::vector<bool>{false, false, true, false, false}));
-  EXPECT_EQ(concerned(7, {"Conv"}), std::vector<bool>(5, false)) << "a name's beginning is no name";
-}
-
-TEST(Decisions, ReadWithKeysOrFromTheSubject) {
-  const auto read = [](const char* line) { return ReadDecision(ParseDecisions(line).at(0)); };
-  using Names = std::vector<std::string>;
-  RecordedDecision d = read(
-      R"({"kind":"kernel","subject":"step 1 [wrong]","step":7,"nodes":["a, b","c"],"choice":"k",)"
-      R"("reason":"measured","cost_us":2,"measured_us":1.5,"alternatives":[)"
-      R"({"choice":"l","cost_us":3,"measured_us":4},{"choice":"m","refusal":"no"}]})");
-  EXPECT_EQ(d.step, 7);
-  EXPECT_EQ(d.nodes, (Names{"a, b", "c"}));
-  EXPECT_EQ(d.cost_us, 2);
-  EXPECT_EQ(d.measured_us, 1.5);
-  ASSERT_EQ(d.alternatives.size(), 2u);
-  EXPECT_EQ(d.alternatives[0].measured_us, 4);
-  EXPECT_EQ(d.alternatives[1].refusal, "no");
-  d = read(R"({"kind":"fusion","subject":"[a, b] -> [c]"})");
-  EXPECT_EQ(d.nodes, (Names{"a", "b"}));
-  EXPECT_EQ(d.into, Names{"c"});
-  EXPECT_TRUE(d.IsEdge());
-  EXPECT_EQ(d.step, -1);
-  d = read(R"({"kind":"kernel","subject":"step 12 [a]"})");
-  EXPECT_EQ(d.step, 12);
-  EXPECT_EQ(d.nodes, Names{"a"});
-  EXPECT_EQ(read(R"({"subject":"Conv \"a\" and \"b\""})").nodes, (Names{"a", "b"}));
-  EXPECT_EQ(read(R"({"subject":"'value' [a]"})").nodes, Names{"a"});
-  EXPECT_TRUE(read(R"({"subject":"arena"})").nodes.empty());
+  EXPECT_EQ(concerned(1, {"Mul.2"}), (std::vector<bool>{false, false, true, true}));
+  EXPECT_EQ(concerned(0, {"Conv.1", "Relu.1"}), (std::vector<bool>{false, false, true, false}));
+  EXPECT_EQ(concerned(7, {"Conv"}), std::vector<bool>(4, false)) << "a name's beginning is no name";
 }
 
 TEST(Decisions, AStepsDecisionWithoutNodesGetsItsSources) {
   schema::Program program;
   program.steps = {StepOf({"a"}), StepOf({"b", "c"})};
   const auto read =
-      ReadDecisions(ParseDecisions(R"({"kind":"in-place","subject":"step 1 output 'v'"})"
-                                   "\n"
-                                   R"({"kind":"in-place","subject":"step 9 output 'v'"})"),
-                    program);
-  EXPECT_EQ(read[0].nodes, (std::vector<std::string>{"b", "c"}));
-  EXPECT_TRUE(read[1].nodes.empty());
+      ReadDecisions(R"({"kind":"in-place","subject":"step 1 output 'v'","choice":"own"})"
+                    "\n"
+                    R"({"kind":"in-place","subject":"step 9 output 'v'","choice":"own"})",
+                    program)
+          .decisions;
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].subject.nodes, (std::vector<std::string>{"b", "c"}));
+  EXPECT_TRUE(read[1].subject.nodes.empty());
 }
 
 TEST(Decisions, CostsSayWhatIsMeasured) {
@@ -116,14 +92,15 @@ TEST(Decisions, HostileLinesAreShownNotObeyed) {
         "{\"step\":18446744073709551615,\"cost_us\":\"fast\"}",
         "{\"subject\":\"step 99999999999999999999 [\"}", "{\"subject\":\"[a] -> [\"}",
         "{\"alternatives\":{\"choice\":1}}", "null", "{", "{\"alternatives\":[1,[],\"x\"]}",
-        "{\"subject\":\"\\u001b[2J\"}", "\xff\xfe"}) {
-    for (const char c : DecisionsText(ParseDecisions(line))) {
+        "{\"kind\":\"\\u001b[2J\"}", "\xff\xfe",
+        "{\"kind\":\"fold\",\"subject\":\"\\u001b[2J\",\"choice\":\"\\u0007\"}"}) {
+    for (const char c : DecisionsText(Read(line))) {
       EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << line;
     }
   }
-  EXPECT_TRUE(ParseDecisions("").empty());
+  EXPECT_TRUE(Read("").decisions.empty());
   const std::string deep = std::string(100000, '[');
-  EXPECT_EQ(ParseDecisions(deep).size(), 1u);
+  EXPECT_EQ(Read(deep).unread.size(), 1u);
 }
 
 }  // namespace

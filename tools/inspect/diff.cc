@@ -10,7 +10,8 @@
 namespace aicf::tools {
 namespace {
 
-// A refusal that names a step says the same when the step has another number.
+// A refusal that names a step says the same when the step has another number; older artifacts have
+// such refusals.
 std::string WithoutStepNumbers(const std::string& text) {
   constexpr std::string_view kStep = "step ";
   std::string out;
@@ -22,38 +23,36 @@ std::string WithoutStepNumbers(const std::string& text) {
   return out;
 }
 
-std::string SubjectOf(const RecordedDecision& d) { return WithoutStepNumbers(d.subject); }
-
-// What the decision is about, as text.
-std::string KeyOf(const RecordedDecision& d) {
+// What may be paired: decisions of one kind about the same nodes, so that a node that was a view in
+// one program and a copy in the other is one difference.
+std::string KeyOf(const Decision& d) {
   constexpr char kEnd = '\0';
-  std::string key = StrCat(d.IsEdge() ? "edge" : d.kind, kEnd, d.entry, kEnd);
-  for (const std::string& n : d.nodes) key += n + kEnd;
+  // A step may have several outputs, and what names no node is told apart by its text.
+  if (d.kind == DecisionKind::kInPlace || d.subject.nodes.empty()) return QuestionOf(d);
+  std::string key = StrCat(d.IsEdge() ? "edge" : KindName(d.kind), kEnd, d.subject.entry, kEnd);
+  for (const std::string& n : d.subject.nodes) key += n + kEnd;
   key += kEnd;
-  for (const std::string& n : d.into) key += n + kEnd;
-  // A step may have several outputs, and a program several arenas.
-  if (d.kind == "in-place" || d.nodes.empty()) key += SubjectOf(d);
+  for (const std::string& n : d.subject.into) key += n + kEnd;
   return key;
 }
 
-bool SameAlternatives(const RecordedDecision& a, const RecordedDecision& b) {
+bool SameAlternatives(const Decision& a, const Decision& b) {
   return std::ranges::equal(a.alternatives, b.alternatives, [](const auto& x, const auto& y) {
     return x.choice == y.choice && x.cost_us == y.cost_us && x.measured_us == y.measured_us &&
            WithoutStepNumbers(x.refusal) == WithoutStepNumbers(y.refusal);
   });
 }
 
-bool SameGrounds(const RecordedDecision& a, const RecordedDecision& b) {
-  return a.reason == b.reason && a.cost_us == b.cost_us && a.measured_us == b.measured_us &&
-         SameAlternatives(a, b);
+bool SameGrounds(const Decision& a, const Decision& b) {
+  return ReasonText(a) == ReasonText(b) && a.cost_us == b.cost_us &&
+         a.measured_us == b.measured_us && SameAlternatives(a, b);
 }
 
 using Positions = std::vector<size_t>;
 
 class Matcher {
  public:
-  Matcher(const std::vector<RecordedDecision>& a, const std::vector<RecordedDecision>& b,
-          Differences& out)
+  Matcher(const std::vector<Decision>& a, const std::vector<Decision>& b, Differences& out)
       : a_(a), b_(b), out_(out) {}
 
   void Run() {
@@ -62,10 +61,10 @@ class Matcher {
     for (size_t i = 0; i < b_.size(); ++i) groups[KeyOf(b_[i])].second.push_back(i);
     for (auto& [key, group] : groups) {
       Pair(group.first, group.second, [&](size_t i, size_t j) {
-        return a_[i].pass == b_[j].pass && SubjectOf(a_[i]) == SubjectOf(b_[j]);
+        return a_[i].pass == b_[j].pass && QuestionOf(a_[i]) == QuestionOf(b_[j]);
       });
       Pair(group.first, group.second,
-           [&](size_t i, size_t j) { return SubjectOf(a_[i]) == SubjectOf(b_[j]); });
+           [&](size_t i, size_t j) { return QuestionOf(a_[i]) == QuestionOf(b_[j]); });
       // Another version's words for the same thing.
       if (group.first.size() == 1 && group.second.size() == 1) {
         Pair(group.first, group.second,
@@ -105,8 +104,8 @@ class Matcher {
     }
   }
 
-  const std::vector<RecordedDecision>& a_;
-  const std::vector<RecordedDecision>& b_;
+  const std::vector<Decision>& a_;
+  const std::vector<Decision>& b_;
   Differences& out_;
 };
 
@@ -210,8 +209,9 @@ void CompareHashes(std::span<const SectionWord> sections, const schema::HeaderIn
 PlanCost CostOf(const DiffSide& side) {
   PlanCost cost;
   cost.steps = side.artifact->program().steps.size();
-  for (const RecordedDecision& d : side.evidence->decisions) {
-    if (d.kind != "kernel" || d.step < 0) continue;  // without a number: the plan lost the step
+  for (const Decision& d : side.evidence->decisions) {
+    if (d.kind != DecisionKind::kKernel || d.subject.step < 0)
+      continue;  // without a number: the plan lost the step
     if (d.cost_us >= 0) {
       cost.predicted_us += d.cost_us;
       ++cost.predicted;

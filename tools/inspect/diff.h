@@ -1,8 +1,9 @@
 /// What two artifacts decided differently.
 ///
 /// Decisions are matched by what they are about, not by their position or their step's number,
-/// which shift: kind (fusions of any kind are one), entry point, source nodes, the consumer's
-/// source nodes, and, of several about the same, by pass and then by order.
+/// which shift: kind (fusions of any kind are one), entry point, source nodes and the consumer's
+/// source nodes; of several about the same, by their identity (schema/decision.h), then by pass,
+/// then by order.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+#include "schema/decision_json.h"
 #include "tools/inspect/diff.h"
 
 namespace aicf::tools {
@@ -16,8 +17,8 @@ Json PairsJson(const DiffSide& a, const DiffSide& b,
                const std::vector<std::pair<size_t, size_t>>& pairs) {
   Json out = Json::array();
   for (const auto& [i, j] : pairs) {
-    const RecordedDecision &x = a.evidence->decisions[i], &y = b.evidence->decisions[j];
-    Json item{{"a", a.evidence->lines[i]}, {"b", b.evidence->lines[j]}};
+    const Decision &x = a.evidence->decisions[i], &y = b.evidence->decisions[j];
+    Json item{{"a", schema::ToJson(x)}, {"b", schema::ToJson(y)}};
     if (x.cost_us >= 0 && y.cost_us >= 0) item["cost_us_change"] = y.cost_us - x.cost_us;
     if (x.measured_us >= 0 && y.measured_us >= 0) {
       item["measured_us_change"] = y.measured_us - x.measured_us;
@@ -29,7 +30,7 @@ Json PairsJson(const DiffSide& a, const DiffSide& b,
 
 Json OnlyJson(const DiffSide& side, const std::vector<size_t>& only) {
   Json out = Json::array();
-  for (size_t i : only) out.push_back(side.evidence->lines[i]);
+  for (size_t i : only) out.push_back(schema::ToJson(side.evidence->decisions[i]));
   return out;
 }
 

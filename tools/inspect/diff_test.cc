@@ -183,11 +183,12 @@ TEST(Diff, BytesThatNothingElseExplainsAreStillADifference) {
   EXPECT_EQ(d.header[0].what, "hash of the program");
 }
 
-TEST(Diff, LinesOfStrangersAreComparedAsTheyAre) {
-  const Side a = Make("not json\n[1]\n{\"kind\":7}\n");
+TEST(Diff, LinesThatCannotBeReadDifferAsBytes) {
+  const Side a = Make("not json\n[1]\n{\"kind\":\"\x1b\"}\n");
   EXPECT_TRUE(Between(a, a).empty());
   const Differences d = Between(a, Make("not json\n"));
-  EXPECT_EQ(d.only_a.size(), 2u);
+  ASSERT_EQ(d.header.size(), 1u);
+  EXPECT_EQ(d.header[0].what, "hash of the decisions");
   for (const std::string& line : Split(DiffText(a.Get("a"), a.Get("b\x1b"), d), '\n')) {
     EXPECT_EQ(line.find('\x1b'), std::string::npos);
   }

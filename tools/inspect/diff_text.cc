@@ -10,44 +10,45 @@ namespace {
 
 constexpr size_t kListed = 8;
 
-std::string SubjectText(const RecordedDecision& d) {
+std::string SubjectText(const Decision& d) {
   std::string out;
   if (d.IsEdge()) {
-    out = StrCat("[", ShortList(d.nodes), "] -> [", ShortList(d.into), "]");
-  } else if (d.step >= 0 && d.kind != "in-place" && !d.nodes.empty()) {
-    out = StrCat("[", ShortList(d.nodes), "]");
+    out = StrCat("[", ShortList(d.subject.nodes), "] -> [", ShortList(d.subject.into), "]");
+  } else if (d.subject.form == schema::SubjectForm::kStep) {
+    out = StrCat("[", ShortList(d.subject.nodes), "]");
   } else {
-    out = Shorten(Escape(d.subject), kTextWidth);
+    out = Shorten(Escape(ToString(d.subject)), kTextWidth);
   }
-  if (!d.entry.empty()) out += StrCat("  (entry ", Escape(d.entry), ")");
+  if (!d.subject.entry.empty()) out += StrCat("  (entry ", Escape(d.subject.entry), ")");
   return out;
 }
 
 // "  (step 3)", or of both sides where they differ.
-std::string StepText(const RecordedDecision& a, const RecordedDecision& b) {
-  if (a.step < 0 || b.step < 0) return "";
-  if (a.step == b.step) return StrCat("  (step ", a.step, ")");
-  return StrCat("  (step ", a.step, ", in B ", b.step, ")");
+std::string StepText(const Decision& a, const Decision& b) {
+  const int left = a.subject.step, right = b.subject.step;
+  if (left < 0 || right < 0) return "";
+  if (left == right) return StrCat("  (step ", left, ")");
+  return StrCat("  (step ", left, ", in B ", right, ")");
 }
 
 // "predicted, 2.500 us"; the refusal of what was not chosen where there is no more to say.
-std::string GroundsText(const RecordedDecision& d) {
-  std::string out = Escape(d.reason);
+std::string GroundsText(const Decision& d) {
+  std::string out = Escape(ReasonText(d));
   const std::string cost = CostText(d.cost_us, d.measured_us);
   if (!cost.empty()) out += (out.empty() ? "" : ", ") + cost;
-  for (const RecordedAlternative& a : d.alternatives) {
+  for (const Alternative& a : d.alternatives) {
     if (d.choice == "separate" && !a.refusal.empty()) out += StrCat("; ", Escape(a.refusal));
   }
   return out;
 }
 
-std::string KindText(const RecordedDecision& d) {
-  std::string out = StrCat("  ", Escape(d.kind));
+std::string KindText(const Decision& d) {
+  std::string out = StrCat("  ", std::string(KindName(d.kind)));
   out += std::string(out.size() < 12 ? 12 - out.size() : 1, ' ');
   return out;
 }
 
-std::string SideText(char side, const RecordedDecision& d) {
+std::string SideText(char side, const Decision& d) {
   return Wrap(StrCat("            ", std::string(1, side), "  "), "               ",
               StrCat(Escape(d.choice), "  (", GroundsText(d), ")"));
 }
@@ -61,7 +62,7 @@ std::string ChangeText(std::string_view what, double a, double b) {
   return b == a ? "" : out;
 }
 
-std::string CostChange(const RecordedDecision& a, const RecordedDecision& b) {
+std::string CostChange(const Decision& a, const Decision& b) {
   const std::string measured = ChangeText("measured", a.measured_us, b.measured_us);
   const std::string predicted = ChangeText("predicted", a.cost_us, b.cost_us);
   return measured + (measured.empty() || predicted.empty() ? "" : ", ") + predicted;
@@ -69,9 +70,9 @@ std::string CostChange(const RecordedDecision& a, const RecordedDecision& b) {
 
 // What one side says of the other's choice, where that is news: its cost there, or why it was
 // refused.
-std::string ElsewhereText(std::string_view whose, const RecordedDecision& chosen,
-                          std::string_view where, const RecordedDecision& there) {
-  for (const RecordedAlternative& a : there.alternatives) {
+std::string ElsewhereText(std::string_view whose, const Decision& chosen, std::string_view where,
+                          const Decision& there) {
+  for (const Alternative& a : there.alternatives) {
     if (a.choice != chosen.choice) continue;
     const bool same = a.cost_us == chosen.cost_us && a.measured_us == chosen.measured_us;
     if (a.refusal.empty() && same) return "";
@@ -115,7 +116,7 @@ class Writer {
     if (d_.changed.empty()) return "";
     std::string out = StrCat("\nChanged (", d_.changed.size(), ")\n");
     for (const auto& [i, j] : d_.changed) {
-      const RecordedDecision &a = left_[i], &b = right_[j];
+      const Decision &a = left_[i], &b = right_[j];
       out += Wrap(KindText(a), "            ", SubjectText(a) + StepText(a, b));
       out += SideText('A', a) + SideText('B', b);
       const std::string cost = CostChange(a, b);
@@ -145,7 +146,7 @@ class Writer {
     return out;
   }
 
-  static std::string OnlyText(std::string_view side, const std::vector<RecordedDecision>& all,
+  static std::string OnlyText(std::string_view side, const std::vector<Decision>& all,
                               const std::vector<size_t>& only) {
     if (only.empty()) return "";
     std::string out = StrCat("\nOnly in ", side, " (", only.size(), ")\n");
@@ -187,8 +188,8 @@ class Writer {
   const DiffSide& a_;
   const DiffSide& b_;
   const Differences& d_;
-  const std::vector<RecordedDecision>& left_;
-  const std::vector<RecordedDecision>& right_;
+  const std::vector<Decision>& left_;
+  const std::vector<Decision>& right_;
 };
 
 }  // namespace

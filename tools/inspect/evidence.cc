@@ -10,20 +10,22 @@ constexpr std::string_view kStepPasses[] = {
     "cse-steps",   "fuse-elementwise", "fuse-epilogue", "fuse-prologue",  "form-reciprocals",
     "form-fma",    "eliminate-copies", "dead-steps",    "update-states",  "explain-separate"};
 
-constexpr std::string_view kPlanKinds[] = {"kernel", "parameters", "algorithm", "in-place",
-                                           "memory", "state",      "stream",    "launch"};
+constexpr DecisionKind kPlanKinds[] = {DecisionKind::kKernel,    DecisionKind::kParameters,
+                                       DecisionKind::kAlgorithm, DecisionKind::kInPlace,
+                                       DecisionKind::kMemory,    DecisionKind::kState,
+                                       DecisionKind::kStream,    DecisionKind::kLaunch};
 
 constexpr std::string_view kPlanPasses[] = {"choose-streams", "choose-launches"};
 
-template <class List>
-bool Has(const List& list, std::string_view word) {
-  return std::ranges::find(list, word) != std::ranges::end(list);
+template <class List, class Item>
+bool Has(const List& list, const Item& item) {
+  return std::ranges::find(list, item) != std::ranges::end(list);
 }
 
 }  // namespace
 
-Stage StageOf(const RecordedDecision& decision) {
-  if (decision.step >= 0 || Has(kPlanKinds, decision.kind)) return Stage::kPlan;
+Stage StageOf(const Decision& decision) {
+  if (decision.subject.step >= 0 || Has(kPlanKinds, decision.kind)) return Stage::kPlan;
   if (Has(kPlanPasses, decision.pass)) return Stage::kPlan;
   if (decision.pass == "lower") return Stage::kLowering;
   if (Has(kStepPasses, decision.pass) || decision.IsEdge()) return Stage::kSteps;
@@ -46,8 +48,8 @@ size_t Evidence::EntryOf(uint32_t step) const {
   return 0;
 }
 
-bool Evidence::IsFor(const RecordedDecision& d, size_t entry) const {
-  return d.entry.empty() || d.entry == program->entry_points[entry].name;
+bool Evidence::IsFor(const Decision& d, size_t entry) const {
+  return d.subject.entry.empty() || d.subject.entry == program->entry_points[entry].name;
 }
 
 bool Evidence::Knows(size_t entry, std::string_view node) const {
@@ -92,8 +94,8 @@ void Index(Evidence& evidence) {
     }
   }
   for (size_t i = 0; i < evidence.decisions.size(); ++i) {
-    const RecordedDecision& d = evidence.decisions[i];
-    for (const auto* names : {&d.nodes, &d.into}) {
+    const Decision& d = evidence.decisions[i];
+    for (const auto* names : {&d.subject.nodes, &d.subject.into}) {
       for (const std::string& name : *names) Append(evidence.mentions[name].decisions, i);
     }
     for (const std::string& name : QuotedNames(d.choice)) {
@@ -107,8 +109,8 @@ void Index(Evidence& evidence) {
 Evidence GatherEvidence(const schema::Artifact& artifact) {
   Evidence out;
   out.program = &artifact.program();
-  out.lines = ParseDecisions(artifact.text(schema::SectionKind::kDecisions));
-  out.decisions = ReadDecisions(out.lines, artifact.program());
+  out.decisions =
+      ReadDecisions(artifact.text(schema::SectionKind::kDecisions), artifact.program()).decisions;
   auto lowered = ReadLowered(artifact.text(schema::SectionKind::kLowered));
   if (lowered.ok()) {
     out.lowered = *std::move(lowered);

@@ -22,10 +22,9 @@ struct Mentions {
 
 struct Evidence {
   const schema::Program* program = nullptr;  ///< of the artifact, which has to outlive this
-  std::vector<Json> lines;                   ///< the decisions as they stand there
-  std::vector<RecordedDecision> decisions;   ///< the same, read
-  std::vector<RecordedProgram> lowered;      ///< before fusion; empty in a stripped artifact
-  std::string lowered_fault;                 ///< why the lowered section could not be read
+  std::vector<Decision> decisions;
+  std::vector<RecordedProgram> lowered;  ///< before fusion; empty in a stripped artifact
+  std::string lowered_fault;             ///< why the lowered section could not be read
   std::map<std::string, Mentions, std::less<>> mentions;  ///< by name
 
   /// nullptr where there is none.
@@ -33,7 +32,7 @@ struct Evidence {
   /// Position of the entry point that has the step. REQUIRES: a step of the program.
   size_t EntryOf(uint32_t step) const;
   /// Whether decision `d` was made for the entry point.
-  bool IsFor(const RecordedDecision& d, size_t entry) const;
+  bool IsFor(const Decision& d, size_t entry) const;
   /// Whether a step, a lowered step or a decision of the entry point names the source node.
   bool Knows(size_t entry, std::string_view node) const;
   /// Source nodes that a step, a lowered step or a decision of the entry point names; sorted.
@@ -44,6 +43,6 @@ Evidence GatherEvidence(const schema::Artifact& artifact);
 
 /// Where in the pipeline a decision was made.
 enum class Stage : uint8_t { kGraph, kLowering, kSteps, kPlan };
-Stage StageOf(const RecordedDecision& decision);
+Stage StageOf(const Decision& decision);
 
 }  // namespace aicf::tools

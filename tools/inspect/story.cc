@@ -20,9 +20,9 @@ bool IsWithin(const std::vector<std::string>& names, const std::vector<std::stri
 
 // Whether an edge is one of the step made from `sources`, and not of another step that shares a
 // source with it: what was fused lies within it, what was not ends at it.
-bool IsEdgeOf(const RecordedDecision& d, const std::vector<std::string>& sources) {
-  if (d.choice == "separate") return d.nodes == sources || d.into == sources;
-  return IsWithin(d.nodes, sources) && IsWithin(d.into, sources);
+bool IsEdgeOf(const Decision& d, const std::vector<std::string>& sources) {
+  if (d.choice == "separate") return d.subject.nodes == sources || d.subject.into == sources;
+  return IsWithin(d.subject.nodes, sources) && IsWithin(d.subject.into, sources);
 }
 
 // What came from any of the names before fusion, and the decisions about them.
@@ -39,7 +39,7 @@ void Collect(const Evidence& evidence, const std::vector<std::string>& names, St
   }
   story.lowered.assign(lowered.begin(), lowered.end());
   for (size_t i : decisions) {
-    const RecordedDecision& d = evidence.decisions[i];
+    const Decision& d = evidence.decisions[i];
     if (!evidence.IsFor(d, story.entry) || StageOf(d) == Stage::kPlan) continue;
     if (story.node.empty() && d.IsEdge() && !IsEdgeOf(d, names)) continue;
     story.decisions.push_back(i);
@@ -75,28 +75,22 @@ std::string FateInSteps(const Evidence& evidence, const Story& story) {
 
 // The last decision that took the node away. That nothing reads its result any more follows from
 // another, where there is one.
-const RecordedDecision* LastAbout(const Evidence& evidence, const Story& story) {
-  const RecordedDecision* dead = nullptr;
+const Decision* LastAbout(const Evidence& evidence, const Story& story) {
+  const Decision* dead = nullptr;
   for (auto i = story.decisions.rbegin(); i != story.decisions.rend(); ++i) {
-    const RecordedDecision& d = evidence.decisions[*i];
-    if (d.choice == "separate" || !Has(d.nodes, story.node)) continue;
+    const Decision& d = evidence.decisions[*i];
+    if (d.choice == "separate" || !Has(d.subject.nodes, story.node)) continue;
     if (d.pass != "eliminate-dead-code") return &d;
     if (dead == nullptr) dead = &d;
   }
   return dead;
 }
 
-std::string_view WithoutRule(std::string_view reason) {
-  constexpr std::string_view kRule = "rule: ";
-  if (reason.starts_with(kRule)) reason.remove_prefix(kRule.size());
-  return reason;
-}
-
 // Where the nodes that a decision names beside this one ended.
-std::string Successor(const Evidence& evidence, const Story& story, const RecordedDecision& d) {
+std::string Successor(const Evidence& evidence, const Story& story, const Decision& d) {
   std::vector<std::string> others = QuotedNames(d.choice);
-  others.insert(others.end(), d.into.begin(), d.into.end());
-  others.insert(others.end(), d.nodes.rbegin(), d.nodes.rend());
+  others.insert(others.end(), d.subject.into.begin(), d.subject.into.end());
+  others.insert(others.end(), d.subject.nodes.rbegin(), d.subject.nodes.rend());
   for (const std::string& other : others) {
     if (other == story.node) continue;
     const std::vector<uint32_t> steps = StepsOf(evidence, story.entry, other);
@@ -106,13 +100,13 @@ std::string Successor(const Evidence& evidence, const Story& story, const Record
 }
 
 std::string FateOutsideSteps(const Evidence& evidence, const Story& story) {
-  const RecordedDecision* d = LastAbout(evidence, story);
+  const Decision* d = LastAbout(evidence, story);
   if (d == nullptr) return "no step of the plan, and no decision says what became of it";
   std::string what = StrCat("no step of its own: ", Escape(d->choice));
   if (d->choice == "constant") what = "folded to a constant";
   if (d->choice == "view") what = "a view of its operand's bytes, no step";
   if (d->choice == "removed") what = "removed";
-  const std::string why = Escape(WithoutRule(d->reason));
+  const std::string why = Escape(d->reason == schema::Reason::kRule ? d->sentence : ReasonText(*d));
   if (!why.empty()) what += StrCat(" (", why, ")");
   return what + Successor(evidence, story, *d);
 }

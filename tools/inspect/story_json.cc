@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "schema/decision_json.h"
 #include "tools/inspect/arena.h"
 #include "tools/inspect/story.h"
 
@@ -11,7 +12,8 @@ Json Shape(const Dims& shape) { return std::vector<int64_t>(shape.begin(), shape
 Json DecisionsOf(const Evidence& evidence, const Story& story, Stage stage) {
   Json out = Json::array();
   for (size_t i : story.decisions) {
-    if (StageOf(evidence.decisions[i]) == stage) out.push_back(evidence.lines[i]);
+    if (StageOf(evidence.decisions[i]) == stage)
+      out.push_back(schema::ToJson(evidence.decisions[i]));
   }
   return out;
 }
@@ -82,10 +84,9 @@ Json StepStoryJson(const Evidence& evidence, const Story& story,
            {"flop", abi::FlopCount(step.problem)},
            {"bytes", abi::ByteCount(step.problem)},
            {"decisions", Json::array()}};
-  for (size_t i = 0; i < evidence.decisions.size(); ++i) {
-    const RecordedDecision& d = evidence.decisions[i];
-    if (d.step == s && evidence.IsFor(d, story.entry)) {
-      out["decisions"].push_back(evidence.lines[i]);
+  for (const Decision& d : evidence.decisions) {
+    if (d.subject.step == static_cast<int>(s) && evidence.IsFor(d, story.entry)) {
+      out["decisions"].push_back(schema::ToJson(d));
     }
   }
   out["reads"] = BuffersJson(program, story.entry, lifetimes, step.inputs);

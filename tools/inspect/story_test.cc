@@ -151,7 +151,7 @@ TEST_F(Stories, JsonSaysTheSame) {
 
 TEST(StoriesOfEntries, StayInTheirEntryPoint) {
   const std::string decisions =
-      R"({"kind":"fold","entry":"small","subject":"Shape \"s\"","choice":"constant","reason":"r"})";
+      R"({"kind":"fold","entry":"small","subject":"Shape \"s\"","choice":"constant","reason":"rule: r"})";
   const auto artifact = testing::ArtifactOf(EntriesProgram(), decisions);
   ASSERT_NE(artifact, nullptr);
   const Evidence evidence = GatherEvidence(*artifact);
@@ -184,9 +184,9 @@ TEST(StoriesWithoutRecords, ADamagedLoweredSectionIsSaid) {
 // A new pass has to be given its place in the story.
 TEST(Stages, EveryPassIsKnown) {
   for (const PassInfo& pass : AllPasses()) {
-    RecordedDecision d;
+    Decision d;
     d.pass = pass.name;
-    d.kind = "fold";
+    d.kind = DecisionKind::kFold;
     const Stage expected = pass.stage == aicf::Stage::kGraph     ? Stage::kGraph
                            : pass.stage == aicf::Stage::kLowered ? Stage::kSteps
                                                                  : Stage::kPlan;

@@ -24,14 +24,14 @@ std::string Below(std::string_view text) {
   return Wrap(indent, indent + "  ", text);
 }
 
-std::string ReasonText(const RecordedDecision& d) {
-  std::string out = Escape(d.reason);
+std::string GroundsText(const Decision& d) {
+  std::string out = Escape(ReasonText(d));
   const std::string cost = CostText(d.cost_us, d.measured_us);
   if (!cost.empty()) out += (out.empty() ? "" : ", ") + cost;
   return out;
 }
 
-std::string AlternativesText(const std::vector<RecordedAlternative>& alternatives) {
+std::string AlternativesText(const std::vector<Alternative>& alternatives) {
   std::string out;
   for (const std::string& line : AlternativeLines(alternatives)) out += Below(line);
   return out;
@@ -83,7 +83,7 @@ class Teller {
     std::string out;
     std::set<std::string> told;  // a node of two results may be decided about twice, alike
     for (size_t i : story_.decisions) {
-      const RecordedDecision& d = evidence_.decisions[i];
+      const Decision& d = evidence_.decisions[i];
       if (StageOf(d) != stage) continue;
       const std::string text = d.IsEdge() ? EdgeText(d) : PlainText(d);
       if (told.insert(text).second) out += text;
@@ -91,23 +91,24 @@ class Teller {
     return out.empty() ? "" : StrCat("\n", title, "\n", out);
   }
 
-  static std::string PlainText(const RecordedDecision& d) {
+  static std::string PlainText(const Decision& d) {
     // The subject, not the names: it says what they were ("Conv "a"").
-    std::string out = Labelled(Escape(d.pass.empty() ? d.kind : d.pass),
-                               StrCat(Escape(d.subject), " -> ", Escape(d.choice)));
-    const std::string reason = ReasonText(d);
+    std::string out = Labelled(Escape(d.pass.empty() ? KindName(d.kind) : d.pass),
+                               StrCat(Escape(ToString(d.subject)), " -> ", Escape(d.choice)));
+    const std::string reason = GroundsText(d);
     if (!reason.empty()) out += Below(reason);
     return out + AlternativesText(d.alternatives);
   }
 
-  static std::string EdgeText(const RecordedDecision& d) {
-    const std::string edge = StrCat("[", ShortList(d.nodes), "] -> [", ShortList(d.into), "]");
+  static std::string EdgeText(const Decision& d) {
+    const std::string edge =
+        StrCat("[", ShortList(d.subject.nodes), "] -> [", ShortList(d.subject.into), "]");
     if (d.choice != "separate") {
-      return Labelled(StrCat("fused, ", Escape(d.kind)), StrCat(edge, ": ", Escape(d.choice))) +
-             Below(ReasonText(d));
+      return Labelled(StrCat("fused, ", KindName(d.kind)), StrCat(edge, ": ", Escape(d.choice))) +
+             Below(GroundsText(d));
     }
     std::string out = Labelled("not fused", edge);
-    for (const RecordedAlternative& a : d.alternatives) {
+    for (const Alternative& a : d.alternatives) {
       if (!a.refusal.empty()) out += Below(Escape(a.refusal));
     }
     return out;
@@ -140,9 +141,9 @@ class Teller {
     std::string out =
         Wrap("\n", "  ",
              StrCat("Step ", s, ": ", Escape(step.kernel), ", from ", ShortList(step.sources, 8)));
-    for (const RecordedDecision& d : evidence_.decisions) {
-      if (d.step != s || !evidence_.IsFor(d, story_.entry)) continue;
-      out += d.kind == "kernel" ? KernelText(d) : StepDecisionText(d);
+    for (const Decision& d : evidence_.decisions) {
+      if (d.subject.step != static_cast<int>(s) || !evidence_.IsFor(d, story_.entry)) continue;
+      out += d.kind == DecisionKind::kKernel ? KernelText(d) : StepDecisionText(d);
     }
     const abi::Problem& p = step.problem;
     out += Labelled("arithmetic", StrCat(FormatNumber(abi::FlopCount(p) / 1e6), " MFLOP, ",
@@ -154,20 +155,19 @@ class Teller {
     return out + MemoryText(s) + OrderText(s);
   }
 
-  // Of which step it speaks is known; of which output, the subject's end says.
-  static std::string StepDecisionText(const RecordedDecision& d) {
-    const size_t output = d.subject.find("output '");
-    const bool named = d.kind == "in-place" && output != std::string::npos;
-    const std::string of = named ? Escape(d.subject.substr(output)) + ": " : "";
-    return Labelled(Escape(d.kind), StrCat(of, Escape(d.choice), "  (", ReasonText(d), ")")) +
+  // Of which step it speaks is known; of which output is not.
+  static std::string StepDecisionText(const Decision& d) {
+    const bool named = d.subject.form == schema::SubjectForm::kStepOutput;
+    const std::string of = named ? StrCat("output '", Escape(d.subject.value), "': ") : "";
+    return Labelled(KindName(d.kind), StrCat(of, Escape(d.choice), "  (", GroundsText(d), ")")) +
            AlternativesText(d.alternatives);
   }
 
   // Legal alternatives first, cheapest first, then why the others were refused.
-  static std::string KernelText(const RecordedDecision& d) {
-    std::string out = Labelled("kernel", StrCat(Escape(d.choice), "  (", ReasonText(d), ")"));
-    std::vector<RecordedAlternative> all = d.alternatives;
-    const auto time = [](const RecordedAlternative& a) {
+  static std::string KernelText(const Decision& d) {
+    std::string out = Labelled("kernel", StrCat(Escape(d.choice), "  (", GroundsText(d), ")"));
+    std::vector<Alternative> all = d.alternatives;
+    const auto time = [](const Alternative& a) {
       return a.measured_us >= 0 ? a.measured_us : a.cost_us >= 0 ? a.cost_us : 1e300;
     };
     std::ranges::stable_sort(all, [&](const auto& a, const auto& b) {

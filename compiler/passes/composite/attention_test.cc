@@ -213,7 +213,7 @@ std::string RefusalOf(const CompositeCase& c) {
   const auto run = c.Run();
   EXPECT_TRUE(run.ok()) << run.status().ToString();
   for (const Decision& d : run->decisions.decisions()) {
-    if (d.subject == "Attention \"node\"" && !d.alternatives.empty()) {
+    if (ToString(d.subject) == "Attention \"node\"" && !d.alternatives.empty()) {
       return d.alternatives[0].refusal.substr(0, d.alternatives[0].refusal.find(':'));
     }
   }

@@ -6,13 +6,13 @@
 
 namespace aicf {
 Composer::Composer(ir::Graph& graph, ValueMaker& make, const ir::Node& node, Visit visit,
-                   Inliner inliner, DecisionLog* log)
+                   Inliner inliner, PassContext* context)
     : graph_(graph),
       make_(make),
       node_(node),
       visit_(std::move(visit)),
       inliner_(std::move(inliner)),
-      log_(log),
+      context_(context),
       base_(node.name) {
   for (size_t i = node.outputs.size(); i-- > 0;) {
     if (node.outputs[i] != ir::kNoValue) base_ = graph.values[node.outputs[i]].name;
@@ -36,16 +36,13 @@ bool Composer::IsConstant(ir::ValueId v) const {
 }
 
 void Composer::Explain(std::string choice, std::string refusal) {
-  if (log_ == nullptr || !ok()) return;
-  Decision d;
-  d.kind = "fusion";
-  d.subject = StrCat(node_.op, " ", Quote(node_.name));
+  if (context_ == nullptr || !ok()) return;
+  Decision d = context_->About(DecisionKind::kFusion, About(node_), "infer-and-fold");
   d.choice = std::move(choice);
-  d.reason = refusal.empty() ? "rule: what the model names as one op stays one"
-                             : "rule: only what the op alone can say is one node";
-  d.pass = "infer-and-fold";
+  d.Because(Reason::kRule, refusal.empty() ? "what the model names as one op stays one"
+                                           : "only what the op alone can say is one node");
   if (!refusal.empty()) d.alternatives.push_back({"one node", std::move(refusal), -1});
-  log_->Record(std::move(d));
+  context_->Record(std::move(d));
 }
 
 void Composer::Fail(Status status) {

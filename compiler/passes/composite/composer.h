@@ -24,7 +24,7 @@ class Composer {
 
   /// `log` keeps what Explain says; nullptr: nobody does.
   Composer(ir::Graph& graph, ValueMaker& make, const ir::Node& node, Visit visit,
-           Inliner inliner = nullptr, DecisionLog* log = nullptr);
+           Inliner inliner = nullptr, PassContext* context = nullptr);
 
   const ir::Node& node() const { return node_; }
   const ir::Graph& graph() const { return graph_; }
@@ -91,7 +91,7 @@ class Composer {
   const ir::Node node_;
   Visit visit_;
   Inliner inliner_;
-  DecisionLog* log_;
+  PassContext* context_;
   std::string base_;  ///< name of the first output
   Status status_;
 };

@@ -18,7 +18,7 @@ Status CanonicalizeOperands(ir::Graph& graph, PassContext& context) {
     const bool second = graph.values[node.inputs[1]].is_constant();
     if (!first || second) continue;
     std::swap(node.inputs[0], node.inputs[1]);
-    RecordRewrite(context, "canonicalize-operands", "fold", StrCat(node.op, " ", Quote(node.name)),
+    RecordRewrite(context, "canonicalize-operands", DecisionKind::kFold, About(node),
                   "constant second", "the op is commutative, bit for bit");
   }
   return OkStatus();

@@ -32,8 +32,8 @@ std::vector<ir::ValueId> FirstEqualConstants(const ir::Graph& graph) {
   return out;
 }
 
-// Equal keys: equal results. Outputs count too, since absent ones differ in what is computed; and the
-// loop, whose values nothing outside may use.
+// Equal keys: equal results. Outputs count too, since absent ones differ in what is computed; and
+// the loop, whose values nothing outside may use.
 std::string KeyOf(const ir::Node& node, int64_t loop) {
   std::string key = StrCat(loop, node.op, ir::ToText(node.attrs), "(");
   for (ir::ValueId v : node.inputs) key += StrCat(v, ",");
@@ -71,8 +71,8 @@ Status EliminateCommonSubexpressions(ir::Graph& graph, PassContext& context) {
       if (node.outputs[i] == ir::kNoValue) continue;
       forward.Forward(static_cast<int>(n), node.outputs[i], first.outputs[i]);
     }
-    RecordRewrite(context, "eliminate-common-subexpressions", "fold",
-                  StrCat(node.op, " ", Quote(node.name)), StrCat("result of ", Quote(first.name)),
+    RecordRewrite(context, "eliminate-common-subexpressions", DecisionKind::kFold, About(node),
+                  StrCat("result of ", Quote(first.name)),
                   "equal ops on equal inputs give equal results");
   }
   forward.Apply();

@@ -46,8 +46,8 @@ Status EliminateDeadCode(ir::Graph& graph, PassContext& context) {
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     ir::Node& node = graph.nodes[n];
     if (!live[n]) {
-      RecordRewrite(context, "eliminate-dead-code", "fold", StrCat(node.op, " ", Quote(node.name)),
-                    "removed", "no output of the model depends on it");
+      RecordRewrite(context, "eliminate-dead-code", DecisionKind::kFold, About(node), "removed",
+                    "no output of the model depends on it");
       continue;
     }
     use(node.outputs);

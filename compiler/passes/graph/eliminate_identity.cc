@@ -70,8 +70,8 @@ Status EliminateIdentity(ir::Graph& graph, PassContext& context) {
     const Node& node = graph.nodes[n];
     if (!DoesNothing(graph, node)) continue;
     if (!forward.Forward(static_cast<int>(n), node.outputs[0], node.inputs[0])) continue;
-    RecordRewrite(context, "eliminate-identity", "copy", StrCat(node.op, " ", Quote(node.name)),
-                  "removed", "its output equals its input, element for element");
+    RecordRewrite(context, "eliminate-identity", DecisionKind::kCopy, About(node), "removed",
+                  "its output equals its input, element for element");
   }
   forward.Apply();
   return OkStatus();

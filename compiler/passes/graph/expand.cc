@@ -319,7 +319,7 @@ Status Expander::ExpandOutputs() {
 }
 
 void Expander::Explain(const ir::Node& node, std::string choice, std::string reason) {
-  RecordRewrite(context_, "infer-and-fold", "control-flow", StrCat(node.op, " ", Quote(node.name)),
+  RecordRewrite(context_, "infer-and-fold", DecisionKind::kControlFlow, About(node),
                 std::move(choice), std::move(reason), {});
 }
 

@@ -33,7 +33,7 @@ class BatchNormFolder {
       const ir::Node& next = graph_.nodes[user];
       auto affine = AffineOf(graph_, next, result, kProductChannelAxis);
       if (!affine.ok()) {
-        refusals_[&next] = affine.status().message();
+        refusals_[&next] = StrCat("weights: ", affine.status().message());
         break;
       }
       for (size_t c = 0; c < channels; ++c) {
@@ -51,12 +51,12 @@ class BatchNormFolder {
     for (int n : taken) {
       const ir::Node& node = graph_.nodes[n];
       if (!folded.ok()) {
-        refusals_[&node] = folded.status().message();
+        refusals_[&node] = StrCat("weights: ", folded.status().message());
         continue;
       }
       product.outputs[0] = node.outputs[0];
       forward_.Drop(n);
-      RecordRewrite(context_, kPass, "fold", StrCat(node.op, " ", Quote(node.name)),
+      RecordRewrite(context_, kPass, DecisionKind::kFold, About(node),
                     StrCat("weights and bias of ", product.op, " ", Quote(product.name)),
                     "a scale and a shift per channel cost nothing inside the weights");
     }
@@ -77,10 +77,11 @@ class BatchNormFolder {
     const ir::Node& node = graph_.nodes[n];
     if (forward_.dropped(n)) return;
     const auto it = refusals_.find(&node);
-    const std::string why = it != refusals_.end()
-                                ? it->second
-                                : "its input is not the result of a product that it alone reads";
-    RecordRewrite(context_, kPass, "fold", StrCat(node.op, " ", Quote(node.name)), "kept",
+    const std::string why =
+        it != refusals_.end()
+            ? it->second
+            : "product: its input is not the result of a product that it alone reads";
+    RecordRewrite(context_, kPass, DecisionKind::kFold, About(node), "kept",
                   "only a product's own weights can take it", {{"folded into weights", why, -1}});
   }
 

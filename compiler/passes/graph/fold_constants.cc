@@ -10,19 +10,18 @@ Result<bool> TryFold(ir::Graph& graph, const ir::Node& node, Folder& folder, Pas
   if (!Folder::CanFold(graph, node)) return false;
   std::string why;
   auto results = folder.Evaluate(graph, node, &why);
-  if (!results.ok())
-    return results.status().WithContext(StrCat("folding ", node.op, " ", Quote(node.name)));
-  const std::string subject = StrCat(node.op, " ", Quote(node.name));
+  if (!results.ok()) return results.status().WithContext(StrCat("folding ", ToString(About(node))));
+  const schema::Subject subject = About(node);
   if (!*results) {
-    RecordRewrite(context, pass, "fold", subject, "kept", "folding stays within fixed limits",
-                  {{"constant", why, -1}});
+    RecordRewrite(context, pass, DecisionKind::kFold, subject, "kept",
+                  "folding stays within fixed limits", {{"constant", StrCat("limits: ", why), -1}});
     return false;
   }
   size_t next = 0;
   for (ir::ValueId v : node.outputs) {
     if (v != ir::kNoValue) graph.values[v].constant = (**results)[next++];
   }
-  RecordRewrite(context, pass, "fold", subject, "constant",
+  RecordRewrite(context, pass, DecisionKind::kFold, subject, "constant",
                 "a node that depends on constants and known shapes alone has one result");
   return true;
 }

@@ -45,7 +45,7 @@ class Walker {
           [this](const ir::Node& owner, const ir::Body& body, std::span<const ir::ValueId> args) {
             return expander_.Inline(owner, body, args, body.attribute);
           },
-          context_.decisions);
+          &context_);
       const Status status = compose(composer);
       return status.ok() ? status : status.WithContext(label);
     }

@@ -48,7 +48,7 @@ TEST(InferAndFold, FollowsShapesThroughArithmetic) {
   EXPECT_NE(r.text.find("%y: f32[2x12] = Reshape(%x, %t)"), std::string::npos) << r.text;
   EXPECT_EQ(r.text.find("Slice"), std::string::npos);
   ASSERT_EQ(r.decisions.size(), 5u);
-  EXPECT_EQ(r.decisions[0].subject, "Shape \"shape\"");
+  EXPECT_EQ(ToString(r.decisions[0].subject), "Shape \"shape\"");
   EXPECT_EQ(r.decisions[0].choice, "constant");
 }
 
@@ -102,7 +102,7 @@ TEST(InferAndFold, A22BombsStayNodes) {
   ASSERT_TRUE(r.status.ok()) << r.status.ToString();
   ASSERT_EQ(r.decisions.size(), 3u);
   for (const Decision& d : r.decisions) {
-    EXPECT_EQ(d.choice, "kept") << d.subject;
+    EXPECT_EQ(d.choice, "kept") << ToString(d.subject);
     ASSERT_EQ(d.alternatives.size(), 1u);
     EXPECT_NE(d.alternatives[0].refusal.find("bytes is above"), std::string::npos);
   }

@@ -92,19 +92,20 @@ class Merger {
   void Merge(const std::vector<Product>& group) {
     std::vector<const ir::Tensor*> weights, biases;
     std::vector<int64_t> widths;
-    std::string names;
+    schema::NodeNames names;
     int64_t width = 0;
     for (const Product& p : group) {
       weights.push_back(&graph_.values[p.weights].constant);
       if (p.add >= 0) biases.push_back(&graph_.values[p.bias].constant);
       widths.push_back(weights.back()->shape()[1]);
       width += widths.back();
-      names += StrCat(names.empty() ? "" : ", ", Quote(graph_.nodes[p.matmul].name));
+      names.push_back(graph_.nodes[p.matmul].name);
     }
     const ir::Tensor wide = SideBySide(weights, weights[0]->shape()[0]);
     const ir::Tensor bias = biases.empty() ? ir::Tensor() : SideBySide(biases, 1);
     Rewrite(group, wide, bias, widths, width);
-    RecordRewrite(context_, kPass, "fusion", names, "one MatMul",
+    RecordRewrite(context_, kPass, DecisionKind::kFusion,
+                  schema::Subject::Of(SubjectForm::kNodes, std::move(names)), "one MatMul",
                   "products of one value with constant matrices are one product, and nothing reads "
                   "their results elementwise");
   }

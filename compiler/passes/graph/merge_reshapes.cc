@@ -24,7 +24,8 @@ Status MergeReshapes(ir::Graph& graph, PassContext& context) {
     const int p = producer[node.inputs[0]];
     if (p < 0 || !IsReshape(graph.nodes[p])) continue;
     const ir::Node& inner = graph.nodes[p];
-    const std::string subject = StrCat(Quote(inner.name), " and ", Quote(node.name));
+    const schema::Subject subject =
+        schema::Subject::Of(SubjectForm::kChain, {inner.name, node.name});
     const Dims from = graph.values[inner.inputs[0]].shape;
     const Dims to = graph.values[node.outputs[0]].shape;
     const std::string base = StrCat(graph.values[node.outputs[0]].name, ".shape");
@@ -34,7 +35,7 @@ Status MergeReshapes(ir::Graph& graph, PassContext& context) {
     node.inputs = {inner.inputs[0], make.Ints(base, to.span())};
     const bool cancelled =
         from == to && forward.Forward(static_cast<int>(n), node.outputs[0], node.inputs[0]);
-    RecordRewrite(context, "merge-reshapes", "layout", subject,
+    RecordRewrite(context, "merge-reshapes", DecisionKind::kLayout, subject,
                   cancelled ? "removed" : StrCat("one Reshape to ", ToString(to)),
                   "only the last shape of a chain is seen");
   }

@@ -34,14 +34,15 @@ Status MergeTransposes(ir::Graph& graph, PassContext& context) {
     AICF_ASSIGN_OR_RETURN(const Dims first, ir::ResolvePerm(graph, inner));
     AICF_ASSIGN_OR_RETURN(const Dims second, ir::ResolvePerm(graph, node));
     const std::vector<int64_t> perm = Compose(first, second);
-    const std::string subject = StrCat(Quote(inner.name), " and ", Quote(node.name));
+    const schema::Subject subject =
+        schema::Subject::Of(SubjectForm::kChain, {inner.name, node.name});
     // Walking in order, so the inner one has been merged with its own producer already.
     node.inputs[0] = inner.inputs[0];
     node.attrs["perm"] = perm;
     const bool cancelled =
         IsIdentity(perm) && forward.Forward(static_cast<int>(n), node.outputs[0], node.inputs[0]);
     RecordRewrite(
-        context, "merge-transposes", "layout", subject,
+        context, "merge-transposes", DecisionKind::kLayout, subject,
         cancelled ? "removed" : StrCat("one Transpose ", ToListString(Dims(std::span(perm)))),
         "a permutation of a permutation is a permutation");
   }

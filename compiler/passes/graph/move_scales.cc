@@ -85,15 +85,13 @@ class Mover {
     if (scales.empty()) return;
     const ir::ValueId product = graph_.nodes[n].outputs[0];
     const DType dtype = graph_.values[product].dtype;
-    std::string names;
-    for (const Scale& s : scales) {
-      names += StrCat(names.empty() ? "" : ", ", Quote(graph_.nodes[s.node].name));
-    }
+    schema::NodeNames names;
+    for (const Scale& s : scales) names.push_back(graph_.nodes[s.node].name);
     if (!Safe(dtype) || !std::isnormal(static_cast<float>(factor))) {
       return Record(
           names, "kept before the product",
           {{"behind the product",
-            StrCat("the unscaled product may leave the range of ", DTypeName(dtype)), -1}});
+            StrCat("range: the unscaled product may leave the range of ", DTypeName(dtype)), -1}});
     }
     for (const Scale& s : scales) {
       graph_.nodes[s.reader].inputs[s.input] = graph_.nodes[s.node].inputs[0];
@@ -118,9 +116,11 @@ class Mover {
     scales_.emplace(n, std::move(scale));
   }
 
-  void Record(const std::string& names, std::string choice, std::vector<Alternative> alternatives) {
+  void Record(const schema::NodeNames& names, std::string choice,
+              std::vector<Alternative> alternatives) {
     RecordRewrite(
-        context_, kPass, "fold", StrCat("scale ", names), std::move(choice),
+        context_, kPass, DecisionKind::kFold, schema::Subject::Of(SubjectForm::kScales, names),
+        std::move(choice),
         "a scalar factor of an operand is a factor of the product, and free in its epilogue",
         std::move(alternatives));
   }

@@ -194,16 +194,15 @@ class Recognizer {
 
   void Record(const AttentionMatch& match) {
     if (!match.refusal.empty()) {
-      return RecordRewrite(context_, kPass, "fusion",
-                           StrCat("Softmax ", Quote(graph_.nodes[match.pattern.softmax].name)),
-                           "kept apart", "only the exact dataflow of attention is one step",
+      return RecordRewrite(context_, kPass, DecisionKind::kFusion,
+                           About(graph_.nodes[match.pattern.softmax]), "kept apart",
+                           "only the exact dataflow of attention is one step",
                            {{"attention", match.refusal, -1}});
     }
-    std::string names;
-    for (int n : match.pattern.Nodes()) {
-      names += StrCat(names.empty() ? "" : ", ", Quote(graph_.nodes[n].name));
-    }
-    RecordRewrite(context_, kPass, "fusion", names, "attention",
+    schema::NodeNames names;
+    for (int n : match.pattern.Nodes()) names.push_back(graph_.nodes[n].name);
+    RecordRewrite(context_, kPass, DecisionKind::kFusion,
+                  schema::Subject::Of(SubjectForm::kNodes, std::move(names)), "attention",
                   "the nodes compute attention and nothing else reads their results");
   }
 

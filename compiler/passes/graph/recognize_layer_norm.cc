@@ -140,10 +140,10 @@ class Matcher {
   Uses uses_;
 };
 
-std::string Names(const ir::Graph& graph, const Match& m) {
-  std::string out;
-  for (int n : m.Nodes()) out += (out.empty() ? "" : ", ") + Quote(graph.nodes[n].name);
-  return out;
+schema::Subject SubjectOf(const ir::Graph& graph, const Match& m) {
+  schema::NodeNames names;
+  for (int n : m.Nodes()) names.push_back(graph.nodes[n].name);
+  return schema::Subject::Of(SubjectForm::kNodes, std::move(names));
 }
 
 void Replace(ir::Graph& graph, const Match& m, Forwarding& forward) {
@@ -168,12 +168,12 @@ Status RecognizeLayerNorm(ir::Graph& graph, PassContext& context) {
     if (!matcher.IsAnchor(static_cast<int>(n), m)) continue;
     const Status fits = matcher.Complete(m);
     if (!fits.ok()) {
-      RecordRewrite(context, kPass, "fusion", StrCat("Div ", Quote(graph.nodes[n].name)),
-                    "kept apart", "only the exact dataflow of a layer normalisation is one",
-                    {{"LayerNormalization", fits.message(), -1}});
+      RecordRewrite(context, kPass, DecisionKind::kFusion, About(graph.nodes[n]), "kept apart",
+                    "only the exact dataflow of a layer normalisation is one",
+                    {{"LayerNormalization", StrCat("pattern: ", fits.message()), -1}});
       continue;
     }
-    RecordRewrite(context, kPass, "fusion", Names(graph, m), "LayerNormalization",
+    RecordRewrite(context, kPass, DecisionKind::kFusion, SubjectOf(graph, m), "LayerNormalization",
                   "the nodes compute a layer normalisation and nothing else reads their results");
     Replace(graph, m, forward);
   }

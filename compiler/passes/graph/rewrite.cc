@@ -106,17 +106,15 @@ int Uses::Single(ir::ValueId v) const {
   return !is_output_[v] && users_[v].size() == 1 ? users_[v][0] : -1;
 }
 
-void RecordRewrite(PassContext& context, std::string_view pass, std::string_view kind,
-                   std::string subject, std::string choice, std::string_view rule,
+void RecordRewrite(PassContext& context, std::string_view pass, DecisionKind kind,
+                   schema::Subject subject, std::string choice, std::string rule,
                    std::vector<Alternative> alternatives) {
-  Decision decision;
-  decision.kind = kind;
-  decision.subject = std::move(subject);
+  Decision decision = context.About(kind, std::move(subject), pass);
   decision.choice = std::move(choice);
-  decision.reason = StrCat("rule: ", rule);
-  decision.pass = pass;
-  decision.alternatives = std::move(alternatives);
-  context.decisions->Record(std::move(decision));
+  decision.Because(Reason::kRule, std::move(rule)).alternatives = std::move(alternatives);
+  context.Record(std::move(decision));
 }
+
+schema::Subject About(const ir::Node& node) { return schema::Subject::Op(node.op, node.name); }
 
 }  // namespace aicf

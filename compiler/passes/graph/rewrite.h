@@ -69,8 +69,11 @@ class Uses {
 };
 
 /// Records a rewrite that is always an improvement.
-void RecordRewrite(PassContext& context, std::string_view pass, std::string_view kind,
-                   std::string subject, std::string choice, std::string_view rule,
+void RecordRewrite(PassContext& context, std::string_view pass, DecisionKind kind,
+                   schema::Subject subject, std::string choice, std::string rule,
                    std::vector<Alternative> alternatives = {});
+
+/// The subject of a decision about one node.
+schema::Subject About(const ir::Node& node);
 
 }  // namespace aicf

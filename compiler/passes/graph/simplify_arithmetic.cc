@@ -60,7 +60,7 @@ class Simplifier {
 
  private:
   void Visit(int n, ir::Node& node) {
-    const std::string subject = StrCat(node.op, " ", Quote(node.name));
+    const schema::Subject subject = About(node);
     if (IsNeutral(graph_, node) && forward_.Forward(n, node.outputs[0], node.inputs[0])) {
       return Record(subject, "removed", "its constant is neutral");
     }
@@ -68,7 +68,7 @@ class Simplifier {
     if (node.op == "Pow") Power(node, subject);
   }
 
-  void Reciprocal(ir::Node& node, const std::string& subject) {
+  void Reciprocal(ir::Node& node, const schema::Subject& subject) {
     const ir::Value& divisor = graph_.values[node.inputs[1]];
     if (!divisor.is_constant()) return;
     std::optional<ir::Tensor> reciprocal = ExactReciprocal(divisor.constant);
@@ -78,7 +78,7 @@ class Simplifier {
     Record(subject, "Mul", "the reciprocal of a power of two is exact");
   }
 
-  void Power(ir::Node& node, const std::string& subject) {
+  void Power(ir::Node& node, const schema::Subject& subject) {
     const std::optional<double> exponent = Uniform(graph_, node.inputs[1]);
     const ir::Value& base = graph_.values[node.inputs[0]];
     if (!exponent || !(base.shape == graph_.values[node.outputs[0]].shape)) return;
@@ -93,8 +93,9 @@ class Simplifier {
     }
   }
 
-  void Record(const std::string& subject, std::string choice, std::string_view rule) {
-    RecordRewrite(context_, "simplify-arithmetic", "fold", subject, std::move(choice), rule);
+  void Record(const schema::Subject& subject, std::string choice, std::string rule) {
+    RecordRewrite(context_, "simplify-arithmetic", DecisionKind::kFold, subject, std::move(choice),
+                  std::move(rule));
   }
 
   ir::Graph& graph_;

@@ -13,7 +13,7 @@ Status LowerBitCast(LowerContext& ctx, const ir::Node& node) {
   }
   x.view.dtype = to;
   ctx.EmitCopy(node, x, ctx.DefineLike(node.outputs[0], x),
-               "rule: the bits of one dtype become those of another");
+               "the bits of one dtype become those of another");
   return OkStatus();
 }
 

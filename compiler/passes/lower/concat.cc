@@ -48,7 +48,7 @@ Status LowerConcat(LowerContext& ctx, const ir::Node& node) {
     for (Piece& p : some) p.start[axis] -= window_start[axis];
     EmitPieces(ctx, node, some, {to.buffer, ir::WindowOf(to.view, window_start, extents)}, {});
   }
-  RecordCopy(ctx, node, StrCat("rule: concatenates ", pieces.size(), " pieces into one buffer"));
+  RecordCopy(ctx, node, StrCat("concatenates ", pieces.size(), " pieces into one buffer"));
   return OkStatus();
 }
 
@@ -79,7 +79,7 @@ Status LowerTile(LowerContext& ctx, const ir::Node& node) {
   }
   const ValueView to = ctx.DefineLike(out, x);
   ctx.EmitCopy(node, tiled, {to.buffer, *ir::Reshape(to.view, shape)},
-               "only-legal: a repeated axis longer than one has no stride");
+               "a repeated axis longer than one has no stride", Reason::kOnlyLegal);
   return OkStatus();
 }
 

@@ -94,19 +94,18 @@ ValueView LowerContext::DefineChannelsLast(const ir::Node& node, ir::ValueId id)
   if (!HasSpatialRank(value(id).shape)) return DefineDense(id);
   const Dims order = ir::ChannelsLastOrder(value(id).shape.rank());
   const ValueView made = DefineInOrder(id, order);
-  const std::string subject = StrCat("value '", value(id).name, "' [", node.name, "]");
+  schema::Subject subject =
+      schema::Subject::ValueOf(SubjectForm::kValue, value(id).name, {node.name});
   if (is_output_[id]) {
-    pass_.decisions->Record({"layout",
-                             subject,
-                             "row-major",
-                             "rule: the caller sees graph outputs row-major",
-                             "lower",
-                             -1,
-                             {{"channels-last", "the value is a graph output", -1}}});
+    Decision d = pass_.About(DecisionKind::kLayout, std::move(subject), "lower");
+    d.choice = "row-major";
+    d.Because(Reason::kRule, "the caller sees graph outputs row-major").alternatives = {
+        {"channels-last", "graph-output: the value is one, and callers see those row-major", -1}};
+    pass_.Record(std::move(d));
     return made;
   }
   group_of_[made.buffer] = groups_.size();
-  groups_.push_back({subject, order, {}});
+  groups_.push_back({std::move(subject), order, {}});
   return made;
 }
 
@@ -162,7 +161,7 @@ void LowerContext::Emit(const ir::Node& node, abi::Problem problem,
 }
 
 void LowerContext::EmitCopy(const ir::Node& node, const ValueView& from, const ValueView& to,
-                            std::string_view reason) {
+                            std::string_view why, Reason reason) {
   abi::Problem p;
   p.family = abi::Family::kCopy;
   p.attrs = abi::CopyAttrs{{Dims::Filled(to.view.shape.rank(), 0)}, false, 0};
@@ -170,13 +169,16 @@ void LowerContext::EmitCopy(const ir::Node& node, const ValueView& from, const V
   p.outputs = {to.view};
   p.core_inputs = 1;
   Emit(node, std::move(p), {from.buffer}, {to.buffer});
-  pass_.decisions->Record({"copy",
-                           StrCat("'", lowered_.buffers[to.buffer].name, "' [", node.name, "]"),
-                           "copy",
-                           std::string(reason),
-                           "lower",
-                           -1,
-                           {}});
+  RecordCopy(node, lowered_.buffers[to.buffer].name, std::string(why), reason);
+}
+
+void LowerContext::RecordCopy(const ir::Node& node, const std::string& written, std::string why,
+                              Reason reason) {
+  Decision d =
+      pass_.About(DecisionKind::kCopy,
+                  schema::Subject::ValueOf(SubjectForm::kWritten, written, {node.name}), "lower");
+  d.choice = "copy";
+  pass_.Record(d.Because(reason, std::move(why)));
 }
 
 void LowerContext::CopyToOutput(const ir::Node& node, ir::ValueId id) {
@@ -184,7 +186,7 @@ void LowerContext::CopyToOutput(const ir::Node& node, ir::ValueId id) {
   const ValueView made{AddBuffer({v.name, v.dtype, v.shape, schema::Role::kOutput, {}}),
                        abi::DenseView(v.dtype, v.shape)};
   EmitCopy(node, Get(id), made,
-           "rule: a graph output has its own row-major buffer, and the value is a view");
+           "a graph output has its own row-major buffer, and the value is a view");
   output_buffers_[id] = made.buffer;
 }
 
@@ -197,20 +199,18 @@ void LowerContext::FinishOutputs(const ir::Node& node) {
 
 void LowerContext::RecordLayouts() {
   for (const LayoutGroup& g : groups_) {
-    std::string reason =
-        "rule: a convolution reads and writes whole pixels, so channels are stored next to each "
+    std::string rule =
+        "a convolution reads and writes whole pixels, so channels are stored next to each "
         "other";
-    if (!g.followers.empty()) reason += StrCat("; followed by ", g.followers.size(), " values:");
+    if (!g.followers.empty()) rule += StrCat("; followed by ", g.followers.size(), " values:");
     for (size_t i = 0; i < g.followers.size(); ++i) {
-      reason += StrCat(i == 0 ? " '" : ", '", g.followers[i], "'");
+      rule += StrCat(i == 0 ? " '" : ", '", g.followers[i], "'");
     }
-    pass_.decisions->Record({"layout",
-                             g.subject,
-                             OrderName(g.order),
-                             std::move(reason),
-                             "lower",
-                             -1,
-                             {{"row-major", "would transpose at every convolution", -1}}});
+    Decision d = pass_.About(DecisionKind::kLayout, g.subject, "lower");
+    d.choice = OrderName(g.order);
+    d.Because(Reason::kRule, std::move(rule)).alternatives = {
+        {"row-major", "cost: it would transpose at every convolution", -1}};
+    pass_.Record(std::move(d));
   }
 }
 
@@ -231,7 +231,7 @@ void LowerContext::ExportCount(size_t output, const ir::DynamicExtent& extent) {
   ir::Node source;
   source.name = StrCat("output:", name);
   EmitCopy(source, {from.buffer, *ir::Reshape(from.view, {1})}, to,
-           "rule: the count of a graph output is read by the caller");
+           "the count of a graph output is read by the caller");
   lowered_.outputs.push_back(to.buffer);
 }
 

@@ -21,14 +21,8 @@ void EmitPieces(LowerContext& ctx, const ir::Node& node, const std::vector<Piece
   ctx.Emit(node, std::move(p), std::move(inputs), {to.buffer});
 }
 
-void RecordCopy(LowerContext& ctx, const ir::Node& node, std::string reason) {
-  ctx.pass().decisions->Record({"copy",
-                                StrCat("'", ctx.value(node.outputs[0]).name, "' [", node.name, "]"),
-                                "copy",
-                                std::move(reason),
-                                "lower",
-                                -1,
-                                {}});
+void RecordCopy(LowerContext& ctx, const ir::Node& node, std::string rule) {
+  ctx.RecordCopy(node, ctx.value(node.outputs[0]).name, std::move(rule));
 }
 
 }  // namespace aicf

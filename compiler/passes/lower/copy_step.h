@@ -24,6 +24,6 @@ void EmitPieces(LowerContext& ctx, const ir::Node& node, const std::vector<Piece
                 const ValueView& to, std::optional<double> fill);
 
 /// Records the "copy" decision of a node's first output.
-void RecordCopy(LowerContext& ctx, const ir::Node& node, std::string reason);
+void RecordCopy(LowerContext& ctx, const ir::Node& node, std::string rule);
 
 }  // namespace aicf

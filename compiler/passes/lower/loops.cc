@@ -18,7 +18,7 @@ Status LowerLoopBegin(LowerContext& ctx, const ir::Node& node) {
     const ValueView from = Repeated(ctx, node.inputs[i]);
     const ValueView state = ctx.DefineCarried(node.outputs[i]);
     if (i == 0) condition = state.buffer;
-    ctx.EmitCopy(node, from, state, "rule: a loop's state changes, so it has bytes of its own");
+    ctx.EmitCopy(node, from, state, "a loop's state changes, so it has bytes of its own");
   }
   ctx.OpenLoop(condition);
   return OkStatus();
@@ -33,7 +33,7 @@ Status LowerLoopEnd(LowerContext& ctx, const ir::Node& node) {
     if (ctx.IsCarried(from) && !SameView(from, ctx.Get(node.inputs[i]))) {
       const ir::Value& v = ctx.value(node.inputs[i]);
       const ValueView saved = ctx.Temp(StrCat(v.name, ".next"), v.dtype, v.shape);
-      ctx.EmitCopy(node, from, saved, "rule: the state it is taken from changes as well");
+      ctx.EmitCopy(node, from, saved, "the state it is taken from changes as well");
       from = saved;
     }
     next.push_back(from);
@@ -41,7 +41,7 @@ Status LowerLoopEnd(LowerContext& ctx, const ir::Node& node) {
   for (size_t i = 0; i < count; ++i) {
     const ValueView state = ctx.Get(node.inputs[i]);
     if (SameView(next[i], state)) continue;  // no trip changes it
-    ctx.EmitCopy(node, next[i], state, "rule: the next trip reads the loop's state");
+    ctx.EmitCopy(node, next[i], state, "the next trip reads the loop's state");
   }
   ctx.CloseLoop();
   for (size_t i = 0; i < count; ++i) ctx.Alias(node.outputs[i], ctx.Get(node.inputs[i]));

@@ -10,20 +10,18 @@ namespace {
 
 // A node that became no step: what it only moves is read in its place, by strides.
 void RecordNoStep(const ir::Graph& graph, const ir::Node& node, PassContext& context) {
-  Decision d;
-  d.kind = "copy";
-  d.subject = StrCat(node.op, " \"", node.name, "\"");
+  Decision d = context.About(DecisionKind::kCopy, schema::Subject::Op(node.op, node.name), "lower");
   d.choice = "view";
-  d.reason = "rule: strides over its operand's bytes express the result, so that nothing is moved";
-  d.pass = "lower";
+  d.Because(Reason::kRule,
+            "strides over its operand's bytes express the result, so that nothing is moved");
   const auto empty = [&](ir::ValueId v) {
     return v == ir::kNoValue || ElementCount(graph.values[v].shape) == 0;
   };
   if (std::ranges::all_of(node.outputs, empty)) {
     d.choice = "removed";
-    d.reason = "rule: its results have no elements";
+    d.Because(Reason::kRule, "its results have no elements");
   }
-  context.decisions->Record(std::move(d));
+  context.Record(std::move(d));
 }
 
 }  // namespace

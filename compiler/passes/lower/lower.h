@@ -67,7 +67,10 @@ class LowerContext {
             std::vector<ir::BufferId> outputs);
   /// Appends a copy of `from` to `to` (equal shapes) and records why it exists.
   void EmitCopy(const ir::Node& node, const ValueView& from, const ValueView& to,
-                std::string_view reason);
+                std::string_view why, Reason reason = Reason::kRule);
+  /// Records that a node's copy writes the named buffer, and why.
+  void RecordCopy(const ir::Node& node, const std::string& written, std::string why,
+                  Reason reason = Reason::kRule);
 
   /// Gives every graph output of the node its own buffer, by a copy where the value is a view.
   void FinishOutputs(const ir::Node& node);
@@ -77,7 +80,7 @@ class LowerContext {
 
  private:
   struct LayoutGroup {
-    std::string subject;
+    schema::Subject subject;
     Dims order;
     std::vector<std::string> followers;
   };

@@ -152,7 +152,7 @@ template <class Run>
 int CountDecisions(const Run& run, std::string_view choice) {
   int count = 0;
   for (const Decision& d : run.decisions.decisions()) {
-    count += d.kind == "copy" && d.choice == choice ? 1 : 0;
+    count += d.kind == DecisionKind::kCopy && d.choice == choice ? 1 : 0;
   }
   return count;
 }
@@ -186,8 +186,8 @@ TEST(LowerMovement, ACopyNamesTheStridesThatForcedIt) {
   ASSERT_TRUE(run.ok());
   ASSERT_EQ(run->decisions.decisions().size(), 2u);
   EXPECT_EQ(run->decisions.decisions()[0].choice, "view") << "the transposition";
-  EXPECT_EQ(run->decisions.decisions()[1].kind, "copy");
-  EXPECT_EQ(run->decisions.decisions()[1].reason,
+  EXPECT_EQ(run->decisions.decisions()[1].kind, DecisionKind::kCopy);
+  EXPECT_EQ(ReasonText(run->decisions.decisions()[1]),
             "only-legal: strides [1, 3] of 3x2 cannot be read as 6");
 }
 

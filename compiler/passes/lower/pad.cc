@@ -168,7 +168,7 @@ Status LowerPad(LowerContext& ctx, const ir::Node& node) {
   } else {
     EmitRuns(ctx, node, x, runs, to);
   }
-  RecordCopy(ctx, node, StrCat("rule: ", mode, " padding writes every element once"));
+  RecordCopy(ctx, node, StrCat(mode, " padding writes every element once"));
   return OkStatus();
 }
 

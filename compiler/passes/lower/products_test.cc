@@ -107,12 +107,12 @@ TEST(LowerLayout, ChannelsLastFlowsFromConvToConv) {
   EXPECT_EQ(steps[4].problem.family, abi::Family::kCopy);
   std::vector<Decision> layouts;
   for (const Decision& d : run->decisions.decisions()) {
-    if (d.kind == "layout") layouts.push_back(d);
+    if (d.kind == DecisionKind::kLayout) layouts.push_back(d);
   }
   ASSERT_EQ(layouts.size(), 2u);
   EXPECT_EQ(layouts[0].choice, "channels-last");
-  EXPECT_NE(layouts[0].reason.find("followed by 1 values: 'r'"), std::string::npos)
-      << layouts[0].reason;
+  EXPECT_NE(layouts[0].sentence.find("followed by 1 values: 'r'"), std::string::npos)
+      << layouts[0].sentence;
 }
 
 TEST(LowerLayout, GraphOutputsStayRowMajorAndSayWhy) {

@@ -4,8 +4,8 @@
 #include "base/float16.h"
 #include "compiler/ir/views.h"
 #include "compiler/passes/lower/lowerings.h"
-#include "compiler/passes/lower/products.h"
 #include "compiler/passes/lower/operand_expr.h"
+#include "compiler/passes/lower/products.h"
 #include "kernels/abi/recurrent.h"
 
 namespace aicf {
@@ -87,7 +87,7 @@ class RecurrentLowering {
       return {{x.buffer, *v}, s_.batch_first};
     }
     const ValueView dense = ctx_.Temp(StrCat(node_.name, " rows"), dtype_, x.view.shape);
-    ctx_.EmitCopy(node_, x, dense, "rule: a product reads the steps of all sequences as rows");
+    ctx_.EmitCopy(node_, x, dense, "a product reads the steps of all sequences as rows");
     return {{dense.buffer, *ir::Reshape(dense.view, rows)}, !s_.batch_first};
   }
 
@@ -99,7 +99,7 @@ class RecurrentLowering {
       return {w.buffer, ir::Permute(*v, {1, 0})};
     }
     const ValueView dense = ctx_.Temp(StrCat(node_.name, " weights"), dtype_, w.view.shape);
-    ctx_.EmitCopy(node_, w, dense, "rule: one product reads the weights of both directions");
+    ctx_.EmitCopy(node_, w, dense, "one product reads the weights of both directions");
     return {dense.buffer, ir::Permute(*ir::Reshape(dense.view, columns), {1, 0})};
   }
 
@@ -165,7 +165,7 @@ class RecurrentLowering {
                     part(0, both));
     if (both < width_) {
       ctx_.EmitCopy(node_, BiasWindow(both, width_ - both), part(both, width_ - both),
-                    "rule: the bias of all gates is one vector");
+                    "the bias of all gates is one vector");
     }
     return out;
   }

@@ -18,8 +18,8 @@ namespace {
 // used where the input's shape can be written in it.
 void CopyReshaped(LowerContext& ctx, const ir::Node& node, const ValueView& x) {
   const ir::Value& out = ctx.value(node.outputs[0]);
-  const std::string reason =
-      StrCat("only-legal: strides ", ToListString(x.view.strides), " of ", ToString(x.view.shape),
+  const std::string why =
+      StrCat("strides ", ToListString(x.view.strides), " of ", ToString(x.view.shape),
              " cannot be read as ", ToString(out.shape));
   ValueView to = ctx.Define(node.outputs[0]);
   std::optional<abi::View> written = ir::Reshape(to.view, x.view.shape);
@@ -27,7 +27,7 @@ void CopyReshaped(LowerContext& ctx, const ir::Node& node, const ValueView& x) {
     to = ctx.DefineDense(node.outputs[0]);
     written = ir::Reshape(to.view, x.view.shape);
   }
-  ctx.EmitCopy(node, x, {to.buffer, *written}, reason);
+  ctx.EmitCopy(node, x, {to.buffer, *written}, why, Reason::kOnlyLegal);
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ void CopyBlocks(LowerContext& ctx, const ir::Node& node, const ValueView& x,
   const ValueView to = ctx.DefineLike(out, x);
   // Splitting axes of the output is always a view.
   ctx.EmitCopy(node, {x.buffer, blocks}, {to.buffer, *ir::Reshape(to.view, blocks.shape)},
-               "only-legal: the blocks interleave, which no strides express");
+               "the blocks interleave, which no strides express", Reason::kOnlyLegal);
 }
 
 }  // namespace

@@ -35,10 +35,7 @@ std::vector<CopyPiece> PiecesOf(const ir::LoweredStep& step) {
 
 Decision CopyDecision(const PassContext& context, const ir::LoweredStep& copy,
                       std::string_view pass) {
-  Decision d{"copy", NamesOf(copy), "", "", std::string(pass), -1, {}};
-  d.entry = context.entry;
-  d.nodes = copy.sources;
-  return d;
+  return context.About(DecisionKind::kCopy, SubjectOf(copy), pass);
 }
 
 bool KeepByWish(PassContext& context, const Decision& decision) {
@@ -47,16 +44,16 @@ bool KeepByWish(PassContext& context, const Decision& decision) {
   if (wish == nullptr || wish->decision.choice != kKeptCopy) return false;
   Decision d = decision;
   d.choice = kKeptCopy;
-  d.reason = "policy";
+  d.Because(Reason::kPolicy);
   d.alternatives.push_back({"removed", StrCat("policy: ", wish->origin, " keeps it"), -1});
-  context.decisions->Record(std::move(d));
+  context.Record(std::move(d));
   return true;
 }
 
 Status RecordCopyDecision(PassContext& context, Decision decision) {
   if (decision.choice != kKeptCopy) decision.alternatives.push_back({kKeptCopy, "", -1});
   AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, decision, Wishes::kAnyOccurrence));
-  context.decisions->Record(std::move(decision));
+  context.Record(std::move(decision));
   return OkStatus();
 }
 

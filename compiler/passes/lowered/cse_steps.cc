@@ -24,7 +24,8 @@ std::string KeyOf(const ir::StepEditor& editor, int s) {
   // A step runs as often as its loop: one that runs more or less often stands in for none.
   key += StrCat(" loop ", step.loop);
   // A step that is skipped cannot stand in for one that is not.
-  for (const schema::Guard& g : step.guards) key += StrCat(g.expected ? " if %" : " unless %", g.buffer);
+  for (const schema::Guard& g : step.guards)
+    key += StrCat(g.expected ? " if %" : " unless %", g.buffer);
   return key;
 }
 
@@ -85,15 +86,12 @@ Status CseSteps(ir::Lowered& lowered, PassContext& context) {
     if (!OwnsOutputs(editor, s)) continue;
     const auto [first, inserted] = known.try_emplace(KeyOf(editor, s), s);
     if (inserted) continue;
-    const std::string names = NamesOf(editor.step(s));
+    schema::Subject subject = SubjectOf(editor.step(s));
     if (!Merge(editor, s, first->second)) continue;
-    context.decisions->Record({"fusion",
-                               names,
-                               StrCat("is ", NamesOf(editor.step(first->second))),
-                               "rule: an earlier step computes the same from the same operands",
-                               "cse-steps",
-                               -1,
-                               {}});
+    Decision d = context.About(DecisionKind::kFusion, std::move(subject), "cse-steps");
+    d.choice = StrCat("is ", NamesOf(editor.step(first->second)));
+    d.Because(Reason::kRule, "an earlier step computes the same from the same operands");
+    context.Record(std::move(d));
   }
   editor.Finish();
   return OkStatus();

@@ -12,13 +12,9 @@ Status DeadSteps(ir::Lowered& lowered, PassContext& context) {
                 editor.IsCondition(b);
     }
     if (needed) continue;
-    context.decisions->Record({"fusion",
-                               NamesOf(editor.step(s)),
-                               "removed",
-                               "rule: nothing reads its result",
-                               "dead-steps",
-                               -1,
-                               {}});
+    Decision d = context.About(DecisionKind::kFusion, SubjectOf(editor.step(s)), "dead-steps");
+    d.choice = "removed";
+    context.Record(d.Because(Reason::kRule, "nothing reads its result"));
     editor.Erase(s);
   }
   editor.Finish();

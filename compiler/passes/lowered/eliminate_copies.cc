@@ -58,7 +58,8 @@ Rewrite WriteThrough(const ir::StepEditor& editor, const PassContext& context,
     return {StrCat("role: '", source.name, "' is ", schema::RoleName(source.role)), {}};
   }
   if (editor.buffer(piece.to).role == schema::Role::kCarried) {
-    return {StrCat("loop: '", editor.buffer(piece.to).name, "' keeps its value up to the copy"), {}};
+    return {StrCat("loop: '", editor.buffer(piece.to).name, "' keeps its value up to the copy"),
+            {}};
   }
   const auto& copy_inputs = editor.step(copy).inputs;
   if (std::count(copy_inputs.begin(), copy_inputs.end(), piece.from) != 1) {
@@ -161,8 +162,11 @@ Status Eliminate(ir::StepEditor& editor, PassContext& context, int c) {
   }
   const auto removed = std::count(gone.begin(), gone.end(), true);
   d.choice = removed == 0 ? "copy" : StrCat("removed ", removed, " of ", pieces.size(), " pieces");
-  d.reason =
-      removed == 0 ? "only-legal" : "rule: producers write into the copy's buffer themselves";
+  if (removed == 0) {
+    d.Because(Reason::kOnlyLegal);
+  } else {
+    d.Because(Reason::kRule, "producers write into the copy's buffer themselves");
+  }
   AICF_RETURN_IF_ERROR(RecordCopyDecision(context, std::move(d)));
   if (removed == 0) return OkStatus();
   std::vector<ir::LoweredStep> rest = Remaining(copy, gone);

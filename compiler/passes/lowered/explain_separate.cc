@@ -7,7 +7,7 @@ namespace aicf {
 namespace {
 
 struct Why {
-  std::string_view kind;  // of the fusion that would have applied
+  DecisionKind kind;  // of the fusion that would have applied
   std::string refusal;
 };
 
@@ -21,34 +21,33 @@ Why Explain(const ir::StepEditor& editor, const PassContext& context, int p, int
   const ir::LoweredStep& consumer = editor.step(c);
   if (IsElementwise(consumer)) {
     if (IsElementwise(producer)) {
-      return {"fusion", OrDisabled(TryElementwise(editor, context, p, c), "fuse-elementwise")};
+      return {DecisionKind::kFusion,
+              OrDisabled(TryElementwise(editor, context, p, c), "fuse-elementwise")};
     }
     if (HasEpilogue(producer)) {
-      return {"epilogue", OrDisabled(TryEpilogue(editor, context, p, c), "fuse-epilogue")};
+      return {DecisionKind::kEpilogue,
+              OrDisabled(TryEpilogue(editor, context, p, c), "fuse-epilogue")};
     }
   }
   if (IsElementwise(producer) && HasPrologue(consumer)) {
-    return {"prologue", OrDisabled(TryPrologue(editor, context, p, c), "fuse-prologue")};
+    return {DecisionKind::kPrologue,
+            OrDisabled(TryPrologue(editor, context, p, c), "fuse-prologue")};
   }
-  return {"fusion", StrCat("family: ", abi::FamilyName(producer.problem.family), " into ",
-                           abi::FamilyName(consumer.problem.family), " has no place to go")};
+  return {DecisionKind::kFusion,
+          StrCat("family: ", abi::FamilyName(producer.problem.family), " into ",
+                 abi::FamilyName(consumer.problem.family), " has no place to go")};
 }
 
 // Records why two steps are not one. Errors: a wish to have them fused.
 Status Record(const ir::StepEditor& editor, PassContext& context, Occurrences& occurrences, int p,
               int c, Why why) {
-  Decision d{std::string(why.kind),
-             EdgeName(editor.step(p), editor.step(c)),
-             std::string(kSeparate),
-             "only-legal",
-             "explain-separate",
-             -1,
-             {{std::string(kFused), std::move(why.refusal), -1}}};
-  d.entry = context.entry;
-  d.nodes = editor.step(p).sources;
-  d.into = editor.step(c).sources;
+  Decision d =
+      context.About(why.kind, schema::Subject::Edge(editor.step(p).sources, editor.step(c).sources),
+                    "explain-separate");
+  d.choice = kSeparate;
+  d.Because(Reason::kOnlyLegal).alternatives = {{std::string(kFused), std::move(why.refusal), -1}};
   AICF_RETURN_IF_ERROR(CheckRefusals(context.wishes, d, occurrences.Next(IdentityOf(d))));
-  context.decisions->Record(std::move(d));
+  context.Record(std::move(d));
   return OkStatus();
 }
 
@@ -64,8 +63,9 @@ Status ExplainSeparate(ir::Lowered& lowered, PassContext& context) {
           Record(editor, context, occurrences, p, c, Explain(editor, context, p, c)));
     }
     if (c == 0 || std::ranges::find(producers, c - 1) != producers.end()) continue;
-    AICF_RETURN_IF_ERROR(Record(editor, context, occurrences, c - 1, c,
-                                {"fusion", "dataflow: no value goes from one to the other"}));
+    AICF_RETURN_IF_ERROR(
+        Record(editor, context, occurrences, c - 1, c,
+               {DecisionKind::kFusion, "dataflow: no value goes from one to the other"}));
   }
   return OkStatus();
 }

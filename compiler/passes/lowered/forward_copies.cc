@@ -49,7 +49,7 @@ Status Forward(ir::StepEditor& editor, PassContext& context, int c) {
   Decision d = CopyDecision(context, copy, "forward-copies");
   if (KeepByWish(context, d)) return OkStatus();
   d.choice = "removed";
-  d.reason = "rule: every reader reads the source directly";
+  d.Because(Reason::kRule, "every reader reads the source directly");
   std::vector<int> remaining;
   for (int r : std::vector<int>(editor.readers(b))) {
     Fusion through = ReadThrough(editor, c, r, copy, context.device);
@@ -65,7 +65,7 @@ Status Forward(ir::StepEditor& editor, PassContext& context, int c) {
     editor.Erase(c);
   } else {
     d.choice = "copy";
-    d.reason = "only-legal";
+    d.Because(Reason::kOnlyLegal);
   }
   return RecordCopyDecision(context, std::move(d));
 }

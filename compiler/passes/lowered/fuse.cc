@@ -4,14 +4,10 @@
 
 namespace aicf {
 
-std::string NamesOf(const ir::LoweredStep& step) {
-  std::string out = "[";
-  for (size_t i = 0; i < step.sources.size(); ++i) out += (i == 0 ? "" : ", ") + step.sources[i];
-  return out + "]";
-}
+std::string NamesOf(const ir::LoweredStep& step) { return schema::ToString(step.sources); }
 
-std::string EdgeName(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
-  return StrCat(NamesOf(producer), " -> ", NamesOf(consumer));
+schema::Subject SubjectOf(const ir::LoweredStep& step) {
+  return schema::Subject::Of(SubjectForm::kSources, step.sources);
 }
 
 bool IsElementwise(const ir::LoweredStep& step) {
@@ -93,26 +89,20 @@ std::vector<int> ProducersOf(const ir::StepEditor& editor, int s) {
 
 std::string RegisterReason(const ir::LoweredStep& producer) {
   const DType stored = producer.problem.outputs[0].dtype;
-  std::string reason = "rule: the value between them stays in a register";
+  std::string reason = "the value between them stays in a register";
   if (abi::ComputeDType(stored) != stored) {
     reason += StrCat(", unrounded: f32 instead of ", DTypeName(stored));
   }
   return reason;
 }
 
-void RecordFusion(PassContext& context, std::string_view kind, const ir::LoweredStep& producer,
-                  const ir::LoweredStep& consumer, std::string_view choice, std::string reason,
+void RecordFusion(PassContext& context, DecisionKind kind, const ir::LoweredStep& producer,
+                  const ir::LoweredStep& consumer, std::string_view choice, std::string rule,
                   std::string_view pass) {
-  Decision d{std::string(kind),
-             EdgeName(producer, consumer),
-             std::string(choice),
-             std::move(reason),
-             std::string(pass),
-             -1,
-             {{std::string(kSeparate), "", -1}}};
-  d.nodes = producer.sources;
-  d.into = consumer.sources;
-  context.decisions->Record(std::move(d));
+  Decision d = context.About(kind, schema::Subject::Edge(producer.sources, consumer.sources), pass);
+  d.choice = choice;
+  d.Because(Reason::kRule, std::move(rule)).alternatives = {{std::string(kSeparate), "", -1}};
+  context.Record(std::move(d));
 }
 
 }  // namespace aicf

@@ -20,8 +20,8 @@ struct Fusion {
 
 /// "[Conv_0, Relu_1]".
 std::string NamesOf(const ir::LoweredStep& step);
-/// "[Conv_0] -> [Relu_1]".
-std::string EdgeName(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
+/// What a decision about the step is about, as long as the step has no number.
+schema::Subject SubjectOf(const ir::LoweredStep& step);
 
 bool IsElementwise(const ir::LoweredStep& step);
 /// Families whose raw result passes through an epilogue (elementwise steps are their own).
@@ -30,8 +30,8 @@ bool HasEpilogue(const ir::LoweredStep& step);
 bool HasPrologue(const ir::LoweredStep& step);
 
 /// Conditions on the producer's side of every fusion: its buffer is a temporary that it alone
-/// writes, whole, neither --disable-fusion nor a wish keeps them apart, they run equally often, and what the
-/// producer reads is the same at the consumer. Empty when all hold.
+/// writes, whole, neither --disable-fusion nor a wish keeps them apart, they run equally often, and
+/// what the producer reads is the same at the consumer. Empty when all hold.
 std::string CheckProducer(const ir::StepEditor& editor, const PassContext& context, int producer,
                           int consumer);
 /// Condition: no step but the consumer reads the producer's buffer.
@@ -55,11 +55,11 @@ Fusion TryPrologue(const ir::StepEditor& editor, const PassContext& context, int
 /// Steps that produce an operand of step s, each once, in order of the operands.
 std::vector<int> ProducersOf(const ir::StepEditor& editor, int s);
 
-/// "rule: the value between them stays in a register", and in f32 where its buffer was narrower.
+/// "the value between them stays in a register", and in f32 where its buffer was narrower.
 std::string RegisterReason(const ir::LoweredStep& producer);
 /// Records that an edge was fused.
-void RecordFusion(PassContext& context, std::string_view kind, const ir::LoweredStep& producer,
-                  const ir::LoweredStep& consumer, std::string_view choice, std::string reason,
+void RecordFusion(PassContext& context, DecisionKind kind, const ir::LoweredStep& producer,
+                  const ir::LoweredStep& consumer, std::string_view choice, std::string rule,
                   std::string_view pass);
 
 }  // namespace aicf

@@ -55,10 +55,11 @@ void Duplicate(ir::StepEditor& editor, PassContext& context, int p) {
     fused.push_back(std::move(f.step));
   }
   for (size_t i = 0; i < readers.size(); ++i) {
-    RecordFusion(context, "fusion", producer, editor.step(readers[i]), "computed in each reader",
-                 StrCat("rule: recomputing reads no more than loading the result; ", readers.size(),
-                        " readers"),
-                 kPass);
+    RecordFusion(
+        context, DecisionKind::kFusion, producer, editor.step(readers[i]),
+        "computed in each reader",
+        StrCat("recomputing reads no more than loading the result; ", readers.size(), " readers"),
+        kPass);
     editor.Replace(readers[i], std::move(fused[i]));
   }
   editor.Erase(p);
@@ -72,8 +73,8 @@ void Absorb(ir::StepEditor& editor, PassContext& context, int c) {
       if (!IsElementwise(editor.step(p))) continue;
       Fusion fused = TryElementwise(editor, context, p, c);
       if (!fused.ok()) continue;
-      RecordFusion(context, "fusion", editor.step(p), editor.step(c), "one elementwise step",
-                   RegisterReason(editor.step(p)), kPass);
+      RecordFusion(context, DecisionKind::kFusion, editor.step(p), editor.step(c),
+                   "one elementwise step", RegisterReason(editor.step(p)), kPass);
       editor.Replace(c, std::move(fused.step));
       editor.Erase(p);
       changed = true;

@@ -17,7 +17,7 @@ Status FuseEpilogue(ir::Lowered& lowered, PassContext& context) {
       if (!HasEpilogue(editor.step(p))) continue;
       Fusion fused = TryEpilogue(editor, context, p, c);
       if (!fused.ok()) continue;
-      RecordFusion(context, "epilogue", editor.step(p), editor.step(c),
+      RecordFusion(context, DecisionKind::kEpilogue, editor.step(p), editor.step(c),
                    StrCat("epilogue of ", abi::FamilyName(editor.step(p).problem.family)),
                    RegisterReason(editor.step(p)), "fuse-epilogue");
       editor.Replace(c, std::move(fused.step));

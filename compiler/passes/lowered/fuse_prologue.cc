@@ -9,7 +9,7 @@ bool AbsorbOne(ir::StepEditor& editor, PassContext& context, int c) {
     if (!IsElementwise(editor.step(p))) continue;
     Fusion fused = TryPrologue(editor, context, p, c);
     if (!fused.ok()) continue;
-    RecordFusion(context, "prologue", editor.step(p), editor.step(c),
+    RecordFusion(context, DecisionKind::kPrologue, editor.step(p), editor.step(c),
                  StrCat("prologue of ", abi::FamilyName(editor.step(c).problem.family)),
                  RegisterReason(editor.step(p)), "fuse-prologue");
     editor.Replace(c, std::move(fused.step));

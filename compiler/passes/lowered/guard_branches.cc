@@ -1,9 +1,9 @@
 // Work that only one side of a selection needs is skipped where the other side is taken.
 //
-// A model's If reaches this level as both branches and a select with its condition. Walking from the
-// results backwards, a step whose every use lies on one side of selects with one condition needs to
-// run only where the condition has that value. Skipping is never needed for the result: what a
-// skipped step would have written is read by nothing but selects that take the other side.
+// A model's If reaches this level as both branches and a select with its condition. Walking from
+// the results backwards, a step whose every use lies on one side of selects with one condition
+// needs to run only where the condition has that value. Skipping is never needed for the result:
+// what a skipped step would have written is read by nothing but selects that take the other side.
 #include <algorithm>
 #include <optional>
 
@@ -129,11 +129,11 @@ Status GuardBranches(ir::Lowered& lowered, PassContext& context) {
     step.guards = guards[s];
     if (step.guards.empty()) continue;
     const schema::Guard& inner = step.guards.back();
-    context.decisions->Record(
-        {"guard", NamesOf(step),
-         StrCat(inner.expected ? "if '" : "unless '", lowered.buffers[inner.buffer].name, "'"),
-         "rule: every use is on one side of a select with this condition", "guard-branches", -1,
-         {}});
+    Decision d = context.About(DecisionKind::kGuard, SubjectOf(step), "guard-branches");
+    d.choice =
+        StrCat(inner.expected ? "if '" : "unless '", lowered.buffers[inner.buffer].name, "'");
+    d.Because(Reason::kRule, "every use is on one side of a select with this condition");
+    context.Record(std::move(d));
   }
   return OkStatus();
 }

@@ -26,24 +26,22 @@ void RewriteRoundings(ir::LoweredStep& step, PassContext& context, const Roundin
     if (!e->empty()) count += rewrite(*e, &note);
   }
   if (count == 0) return;
-  Decision d{"rounding", NamesOf(step), "", "", what.pass, -1, {}};
-  d.entry = context.entry;
-  d.nodes = step.sources;
+  Decision d = context.About(DecisionKind::kRounding, SubjectOf(step), what.pass);
   const std::string choice = StrCat(what.choice, ", ", count, " times");
   const Wish* wish = context.wishes == nullptr
                          ? nullptr
                          : context.wishes->Find(IdentityOf(d), OccurrenceOf(*context.decisions, d));
   if (wish != nullptr && wish->decision.choice == what.as_written) {
     d.choice = what.as_written;
-    d.reason = "policy";
+    d.Because(Reason::kPolicy);
     d.alternatives = {{choice, StrCat("policy: ", wish->origin, " keeps what the model says"), -1}};
   } else {
     step.problem = std::move(rewritten);
     d.choice = choice;
-    d.reason = StrCat("rule: ", what.reason, note);
+    d.Because(Reason::kRule, StrCat(what.reason, note));
     d.alternatives = {{what.as_written, "", -1}};
   }
-  context.decisions->Record(std::move(d));
+  context.Record(std::move(d));
 }
 
 abi::Expr WithoutDeadNodes(const abi::Expr& expr) {

@@ -68,7 +68,7 @@ TEST(Roundings, AQuotientBecomesAProductAndThenFma) {
 // Half a unit for rounding the product, and what rounding the reciprocal costs before that.
 TEST(Roundings, TheReasonHoldsTheBoundForTheDivisorAtHand) {
   const auto reason = [](double divisor) {
-    return Rewrite(divisor, nullptr).log.decisions()[0].reason;
+    return Rewrite(divisor, nullptr).log.decisions()[0].sentence;
   };
   EXPECT_NE(reason(4).find("off by at most 0.5 ULP"), std::string::npos) << reason(4);
   EXPECT_EQ(reason(6).find("off by at most 0.5 ULP"), std::string::npos) << reason(6);
@@ -101,7 +101,7 @@ TEST(Roundings, AWishKeepsWhatTheModelSays) {
     EXPECT_FALSE(Has(out.epilogue, ExprOp::kFma));
     ASSERT_GT(out.log.decisions().size(), kept);
     EXPECT_EQ(out.log.decisions()[kept].choice, written);
-    EXPECT_EQ(out.log.decisions()[kept].reason, "policy");
+    EXPECT_EQ(out.log.decisions()[kept].reason, Reason::kPolicy);
     EXPECT_TRUE(CheckHonoured(*wishes, out.log, {}).ok());
   }
 }

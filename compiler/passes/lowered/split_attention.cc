@@ -28,15 +28,12 @@ Taker TakerOf(const abi::Problem& problem, const abi::DeviceSpec& device) {
 }
 
 void Record(PassContext& context, const ir::LoweredStep& step, const Taker& taker, bool split) {
-  Decision d;
-  d.kind = "fusion";
-  d.subject = NamesOf(step);
+  Decision d = context.About(DecisionKind::kFusion, SubjectOf(step), kPass);
   d.choice = split ? "product, softmax, product" : "attention";
-  d.reason = split ? "rule: products and a softmax have faster kernels than the reference"
-                   : "rule: the scores are never stored";
-  d.pass = kPass;
+  d.Because(Reason::kRule, split ? "products and a softmax have faster kernels than the reference"
+                                 : "the scores are never stored");
   if (!taker.refusal.empty()) d.alternatives.push_back({"attention", taker.refusal, -1});
-  context.decisions->Record(std::move(d));
+  context.Record(std::move(d));
 }
 
 }  // namespace

@@ -45,15 +45,13 @@ bool HasStoredWeights(const ir::Lowered& lowered, const ir::LoweredStep& step) {
 }
 
 void Record(PassContext& context, const ir::LoweredStep& step, const std::string& name) {
-  Decision d{"layout",
-             StrCat("weights '", name, "' ", NamesOf(step)),
-             "output channels innermost",
-             "rule: neighbouring threads compute neighbouring output channels",
-             "store-weights",
-             -1,
-             {{"model order", "neighbouring threads would read far apart", -1}}};
-  d.nodes = step.sources;
-  context.decisions->Record(std::move(d));
+  Decision d = context.About(DecisionKind::kLayout,
+                             schema::Subject::ValueOf(SubjectForm::kWeights, name, step.sources),
+                             "store-weights");
+  d.choice = "output channels innermost";
+  d.Because(Reason::kRule, "neighbouring threads compute neighbouring output channels")
+      .alternatives = {{"model order", "cost: neighbouring threads would read far apart", -1}};
+  context.Record(std::move(d));
 }
 
 }  // namespace

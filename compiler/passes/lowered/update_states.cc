@@ -32,7 +32,7 @@ ir::LoweredStep CopyOf(const ir::Lowered& lowered, ir::BufferId from, ir::Buffer
   return {{StrCat("state:", lowered.buffers[to].name)}, std::move(p), {from}, {to}};
 }
 
-void Update(ir::Lowered& lowered, ir::LoweredState& state, DecisionLog& decisions) {
+void Update(ir::Lowered& lowered, ir::LoweredState& state, PassContext& context) {
   ir::LoweredBuffer next = lowered.buffers[state.present];
   next.role = schema::Role::kState;
   const ir::BufferId value = state.present;
@@ -45,22 +45,22 @@ void Update(ir::Lowered& lowered, ir::LoweredState& state, DecisionLog& decision
   lowered.buffers.push_back(std::move(next));
   if (*ElementCount(lowered.buffers[value].shape) == 0) return;  // nothing to copy
   ir::LoweredStep copy = CopyOf(lowered, value, state.present);
-  Decision d{"copy",
-             StrCat("'", lowered.buffers[state.present].name, "' [", copy.sources[0], "]"),
-             "copy",
-             "rule: a state changes at the end, unless its new value can be made in its place",
-             "update-states",
-             -1,
-             {}};
-  d.nodes = copy.sources;
-  decisions.Record(std::move(d));
+  Decision d =
+      context.About(DecisionKind::kCopy,
+                    schema::Subject::ValueOf(SubjectForm::kWritten,
+                                             lowered.buffers[state.present].name, copy.sources),
+                    "update-states");
+  d.choice = "copy";
+  d.Because(Reason::kRule,
+            "a state changes at the end, unless its new value can be made in its place");
+  context.Record(std::move(d));
   lowered.steps.push_back(std::move(copy));
 }
 
 }  // namespace
 
 Status UpdateStates(ir::Lowered& lowered, PassContext& context) {
-  for (ir::LoweredState& state : lowered.states) Update(lowered, state, *context.decisions);
+  for (ir::LoweredState& state : lowered.states) Update(lowered, state, context);
   return OkStatus();
 }
 

@@ -26,26 +26,29 @@ class LaunchChooser {
       schema::Step& step = p_.steps[s];
       const std::string refusal = Refuse(s, newest[step.stream]);
       newest[step.stream] = static_cast<int64_t>(s);
-      Decision d = OrderDecision(p_, s, "launch", "choose-launches", context_);
+      Decision d = OrderDecision(p_, s, DecisionKind::kLaunch, "choose-launches", context_);
       const int occurrence = occurrences.Next(IdentityOf(d));
       const Wish* wish = FindWish(context_, d, occurrence);
       const std::optional<bool> preferred =
           context_.policy == nullptr
               ? std::nullopt
               : context_.policy->ProgrammaticFor(step.problem.family, step.sources);
-      AICF_RETURN_IF_ERROR(CheckPreference(preferred, refusal, d.subject));
+      AICF_RETURN_IF_ERROR(CheckPreference(preferred, refusal, schema::ToString(d.subject)));
       const bool wanted =
           wish != nullptr ? wish->decision.choice == kProgrammatic : preferred.value_or(true);
       step.programmatic = refusal.empty() && wanted;
       d.choice = step.programmatic ? kProgrammatic : kFull;
-      d.reason = !refusal.empty() ? "only-legal"
-                                  : "rule: it can be made while the step before it still runs";
+      if (refusal.empty()) {
+        d.Because(Reason::kRule, "it can be made while the step before it still runs");
+      } else {
+        d.Because(Reason::kOnlyLegal);
+      }
       const bool asked = wish != nullptr ? wish->decision.choice == d.choice
                                          : preferred == step.programmatic && refusal.empty();
-      if (asked) d.reason = "policy";
+      if (asked) d.Because(Reason::kPolicy);
       d.alternatives.push_back({step.programmatic ? kFull : kProgrammatic, refusal, -1});
       AICF_RETURN_IF_ERROR(CheckRefusals(context_.wishes, d, occurrence));
-      context_.decisions->Record(std::move(d));
+      context_.Record(std::move(d));
     }
     return OkStatus();
   }
@@ -71,15 +74,18 @@ class LaunchChooser {
   // Why the step cannot be launched before `before`, the one before it on its stream, has finished.
   std::string Refuse(size_t s, int64_t before) const {
     const abi::KernelInfo* kernel = abi::FindKernel(p_.steps[s].kernel);
-    if (!kernel->waits_first) return StrCat("kernel ", kernel->key, " does not wait by itself");
-    if (before == kNone) return "it is the first step of its stream";
-    if (!p_.steps[s].waits.empty()) return "it also waits for a step of another stream";
-    if (Conditional(static_cast<int64_t>(s))) return "it may be skipped or repeated";
-    if (Conditional(before))
-      return StrCat("step ", before, " before it may be skipped or repeated");
+    if (!kernel->waits_first)
+      return StrCat("capability: kernel ", kernel->key, " does not wait by itself");
+    if (before == kNone) return "stream: it is the first step of its stream";
+    if (!p_.steps[s].waits.empty()) return "stream: it also waits for a step of another stream";
+    if (Conditional(static_cast<int64_t>(s))) return "guard: it may be skipped or repeated";
     const schema::Step& previous = p_.steps[static_cast<size_t>(before)];
+    const std::string name = schema::ToString(previous.sources);
+    if (Conditional(before))
+      return StrCat("guard: ", name, " before it may be skipped or repeated");
     if (IsOwnKernel(previous)) return "";
-    return StrCat("step ", before, " before it is a library's call, which may be several kernels");
+    return StrCat("capability: ", name,
+                  " before it is a library's call, which may be several kernels");
   }
 
   schema::Program& p_;

@@ -11,7 +11,7 @@
 namespace aicf {
 
 inline constexpr const char* kOneStream =
-    "an entry point that skips or repeats steps runs on one stream";
+    "loop: an entry point that skips or repeats steps runs on one stream";
 
 /// Whether the plan has a guard or a loop.
 bool SkipsOrRepeats(const schema::Program& program);
@@ -20,7 +20,7 @@ bool IsOwnKernel(const schema::Step& step);
 /// Microseconds of each step as its "kernel" decision has them: measured, else predicted; -1: none.
 std::vector<double> StepCosts(const schema::Program& program, const PassContext& context);
 /// A decision about a step without choice and reason.
-Decision OrderDecision(const schema::Program& program, size_t step, std::string_view kind,
+Decision OrderDecision(const schema::Program& program, size_t step, DecisionKind kind,
                        std::string_view pass, const PassContext& context);
 /// nullptr: none.
 const Wish* FindWish(const PassContext& context, const Decision& decision, int occurrence);

@@ -46,14 +46,16 @@ class StreamChooser {
 
   void PlaceGroup(const SideRuns& group) {
     const size_t runs = group.starts.size();
+    const uint32_t start = group.starts[0];
     for (size_t r = 0; r < runs; ++r) {
       const uint32_t first = group.starts[r];
       const uint32_t end = r + 1 < runs ? group.starts[r + 1] : group.end;
       for (uint32_t s = first; s < end; ++s) {
         p_.steps[s].stream = static_cast<uint32_t>(r);
-        reasons_[s] = StrCat("predicted: steps ", group.starts[0], " to ", group.end - 1, " are ",
-                             runs, " runs that fit on the device beside each other, which saves ",
-                             FormatDouble(group.saves_us), " us");
+        reasons_[s] =
+            StrCat(runs, " runs of steps from ", schema::ToString(p_.steps[start].sources),
+                   " on fit on the device beside each other, which saves ",
+                   FormatDouble(group.saves_us), " us");
       }
       // Nothing but the group runs at the same time as it.
       if (group.starts[0] > 0) edges_[first].push_back(group.starts[0] - 1);
@@ -64,37 +66,40 @@ class StreamChooser {
   Status Decide() {
     Occurrences occurrences;
     for (size_t s = 0; s < p_.steps.size(); ++s) {
-      Decision d = OrderDecision(p_, s, "stream", "choose-streams", context_);
+      Decision d = OrderDecision(p_, s, DecisionKind::kStream, "choose-streams", context_);
       const int occurrence = occurrences.Next(IdentityOf(d));
       const Wish* wish = FindWish(context_, d, occurrence);
       d.choice = std::to_string(p_.steps[s].stream);
-      d.reason = ReasonOf(s);
+      Explain(s, d);
       if (wish != nullptr && !one_stream_) {
         for (uint32_t k = 0; k < kChoices; ++k) {
           if (wish->decision.choice == std::to_string(k)) p_.steps[s].stream = k;
         }
         d.choice = std::to_string(p_.steps[s].stream);
-        if (d.choice == wish->decision.choice) d.reason = "policy";
+        if (d.choice == wish->decision.choice) d.Because(Reason::kPolicy);
       }
       for (uint32_t k = 0; k < kChoices; ++k) {
         if (std::to_string(k) == d.choice) continue;
         d.alternatives.push_back({std::to_string(k), one_stream_ ? kOneStream : "", -1});
       }
       AICF_RETURN_IF_ERROR(CheckRefusals(context_.wishes, d, occurrence));
-      context_.decisions->Record(std::move(d));
+      context_.Record(std::move(d));
     }
     return OkStatus();
   }
 
-  std::string ReasonOf(size_t s) const {
-    if (one_stream_) return "only-legal";
-    if (!reasons_[s].empty()) return reasons_[s];
-    const auto before = static_cast<uint32_t>(s) - 1;
-    if (s > 0 && std::ranges::find(needs_[s], before) != needs_[s].end()) {
-      return StrCat("rule: it needs step ", before, ", right before it");
+  void Explain(size_t s, Decision& d) const {
+    if (one_stream_) {
+      d.Because(Reason::kOnlyLegal);
+    } else if (!reasons_[s].empty()) {
+      d.Because(Reason::kPredicted, reasons_[s]);
+    } else if (s > 0 && std::ranges::find(needs_[s], s - 1) != needs_[s].end()) {
+      d.Because(Reason::kRule, StrCat("it needs ", schema::ToString(p_.steps[s - 1].sources),
+                                      ", right before it"));
+    } else {
+      d.Because(Reason::kPredicted, StrCat("no run of steps beside it saves more than the ",
+                                           FormatDouble(kForkJoinUs), " us of a fork and a join"));
     }
-    return StrCat("predicted: no run of steps beside it saves more than the ",
-                  FormatDouble(kForkJoinUs), " us of a fork and a join");
   }
 
   // Latest first, so that a wait covers what came before it on its stream.

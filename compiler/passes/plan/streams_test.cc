@@ -140,19 +140,18 @@ struct Planned {
   Result<schema::Contents> contents = Status(Code::kInternal, "not planned");
   DecisionLog decisions;
   const schema::Step& step(size_t s) const { return contents->program.steps[s]; }
-  const Decision* Find(std::string_view kind, int step) const {
+  const Decision* Find(DecisionKind kind, int step) const {
     for (const Decision& d : decisions.decisions()) {
-      if (d.kind == kind && d.step == step) return &d;
+      if (d.kind == kind && d.subject.step == step) return &d;
     }
     return nullptr;
   }
 };
 
-Wish WishFor(std::string kind, int step, std::string choice) {
+Wish WishFor(DecisionKind kind, int step, std::string choice) {
   Decision d;
-  d.kind = std::move(kind);
-  d.nodes = {StrCat("sum", step)};
-  d.subject = StrCat("step ", step, " [sum", step, "]");
+  d.kind = kind;
+  d.subject = schema::Subject::Step(step, {StrCat("sum", step)});
   d.choice = std::move(choice);
   return {d, 0, StrCat("--set step.", step)};
 }
@@ -191,18 +190,20 @@ TEST(ChooseStreams, BranchesRunBesideEachOther) {
     EXPECT_EQ(planned.step(s).stream, side ? 1u : 0u) << s;
     const bool programmatic = s != 0 && s != 6 && s != 11;
     EXPECT_EQ(planned.step(s).programmatic, programmatic) << s;
-    ASSERT_NE(planned.Find("stream", s), nullptr);
-    EXPECT_EQ(planned.Find("stream", s)->choice, side ? "1" : "0");
-    ASSERT_NE(planned.Find("launch", s), nullptr);
-    EXPECT_EQ(planned.Find("launch", s)->choice, programmatic ? "programmatic" : "full");
+    ASSERT_NE(planned.Find(DecisionKind::kStream, s), nullptr);
+    EXPECT_EQ(planned.Find(DecisionKind::kStream, s)->choice, side ? "1" : "0");
+    ASSERT_NE(planned.Find(DecisionKind::kLaunch, s), nullptr);
+    EXPECT_EQ(planned.Find(DecisionKind::kLaunch, s)->choice,
+              programmatic ? "programmatic" : "full");
   }
   EXPECT_EQ(planned.step(6).waits, (std::vector<uint32_t>{0}));
   EXPECT_EQ(planned.step(11).waits, (std::vector<uint32_t>{10}));
-  EXPECT_NE(
-      planned.Find("stream", 7)->reason.find("2 runs that fit on the device beside each other"),
-      std::string::npos);
-  EXPECT_EQ(planned.Find("stream", 11)->reason, "rule: it needs step 10, right before it");
-  EXPECT_EQ(planned.Find("launch", 11)->alternatives[0].refusal,
+  EXPECT_NE(planned.Find(DecisionKind::kStream, 7)
+                ->reason.find("2 runs that fit on the device beside each other"),
+            std::string::npos);
+  EXPECT_EQ(planned.Find(DecisionKind::kStream, 11)->reason,
+            "rule: it needs step 10, right before it");
+  EXPECT_EQ(planned.Find(DecisionKind::kLaunch, 11)->alternatives[0].refusal,
             "it also waits for a step of another stream");
 }
 
@@ -219,12 +220,12 @@ TEST(ChooseStreams, ConcurrentValuesShareNoBytes) {
 TEST(ChooseStreams, NothingIsOverwrittenThatAnotherStreamMayRead) {
   const Planned planned = Plan(Branches());
   ASSERT_TRUE(planned.contents.ok());
-  const Decision* d = planned.Find("in-place", 6);
+  const Decision* d = planned.Find(DecisionKind::kInPlace, 6);
   ASSERT_NE(d, nullptr);
   EXPECT_EQ(d->choice, "own buffer");
   EXPECT_EQ(d->alternatives.at(0).refusal, "may still be read by step 1 on stream 0");
   const Planned serial = Plan(Branches(), {}, {"choose-streams"});
-  EXPECT_NE(serial.Find("in-place", 6)->choice, "own buffer");
+  EXPECT_NE(serial.Find(DecisionKind::kInPlace, 6)->choice, "own buffer");
 }
 
 TEST(ChooseStreams, DisabledPassesDecideNothing) {
@@ -235,23 +236,24 @@ TEST(ChooseStreams, DisabledPassesDecideNothing) {
     EXPECT_TRUE(s.waits.empty());
     EXPECT_FALSE(s.programmatic);
   }
-  EXPECT_EQ(planned.Find("stream", 0), nullptr);
-  EXPECT_EQ(planned.Find("launch", 0), nullptr);
+  EXPECT_EQ(planned.Find(DecisionKind::kStream, 0), nullptr);
+  EXPECT_EQ(planned.Find(DecisionKind::kLaunch, 0), nullptr);
   const Planned cpu = Plan(Branches(), {}, {}, "cpu:baseline");
   ASSERT_TRUE(cpu.contents.ok()) << cpu.contents.status().ToString();
-  EXPECT_EQ(cpu.Find("stream", 0), nullptr);
+  EXPECT_EQ(cpu.Find(DecisionKind::kStream, 0), nullptr);
 }
 
 TEST(ChooseStreams, WishesComeTrueOrAreErrors) {
-  const Planned moved = Plan(Branches(), {WishFor("stream", 7, "2"), WishFor("launch", 3, "full")});
+  const Planned moved = Plan(Branches(), {WishFor(DecisionKind::kStream, 7, "2"),
+                                          WishFor(DecisionKind::kLaunch, 3, "full")});
   ASSERT_TRUE(moved.contents.ok()) << moved.contents.status().ToString();
   EXPECT_EQ(moved.step(7).stream, 2u);
   EXPECT_EQ(moved.step(7).waits, (std::vector<uint32_t>{6}));
   EXPECT_EQ(moved.step(8).waits, (std::vector<uint32_t>{7}));
-  EXPECT_EQ(moved.Find("stream", 7)->reason, "policy");
+  EXPECT_EQ(moved.Find(DecisionKind::kStream, 7)->reason, "policy");
   EXPECT_FALSE(moved.step(3).programmatic);
-  EXPECT_EQ(moved.Find("launch", 3)->reason, "policy");
-  const Planned refused = Plan(Branches(), {WishFor("launch", 0, "programmatic")});
+  EXPECT_EQ(moved.Find(DecisionKind::kLaunch, 3)->reason, "policy");
+  const Planned refused = Plan(Branches(), {WishFor(DecisionKind::kLaunch, 0, "programmatic")});
   EXPECT_EQ(refused.contents.status().code(), Code::kUnsupported);
   EXPECT_NE(refused.contents.status().message().find("it is the first step of its stream"),
             std::string::npos);
@@ -262,9 +264,9 @@ TEST(ChooseLaunches, ThePolicyIsAsked) {
                             *Policy::Parse("elementwise=full,node:sum2=programmatic"));
   ASSERT_TRUE(full.contents.ok());
   for (int s = 0; s < 12; ++s) EXPECT_EQ(full.step(s).programmatic, s == 2) << s;
-  EXPECT_EQ(full.Find("launch", 1)->reason, "policy");
-  EXPECT_EQ(full.Find("launch", 2)->reason, "policy");
-  EXPECT_EQ(full.Find("launch", 0)->reason, "only-legal");
+  EXPECT_EQ(full.Find(DecisionKind::kLaunch, 1)->reason, "policy");
+  EXPECT_EQ(full.Find(DecisionKind::kLaunch, 2)->reason, "policy");
+  EXPECT_EQ(full.Find(DecisionKind::kLaunch, 0)->reason, "only-legal");
   const Policy first = *Policy::Parse("node:sum0=programmatic");
   EXPECT_TRUE(Plan(Branches(), {}, {}, "cuda:sm_90a", first).contents.ok());
   EXPECT_EQ(
@@ -289,10 +291,11 @@ TEST(ChooseStreams, WhereStepsAreSkipped) {
     EXPECT_EQ(planned.step(s).stream, 0u);
     EXPECT_EQ(planned.step(s).programmatic, s != 0 && s != 4 && s != 5) << s;
   }
-  EXPECT_EQ(planned.Find("launch", 4)->alternatives[0].refusal, "it may be skipped or repeated");
-  EXPECT_EQ(planned.Find("launch", 5)->alternatives[0].refusal,
+  EXPECT_EQ(planned.Find(DecisionKind::kLaunch, 4)->alternatives[0].refusal,
+            "it may be skipped or repeated");
+  EXPECT_EQ(planned.Find(DecisionKind::kLaunch, 5)->alternatives[0].refusal,
             "step 4 before it may be skipped or repeated");
-  EXPECT_EQ(Plan(lowered, {WishFor("stream", 6, "1")}).contents.status().code(),
+  EXPECT_EQ(Plan(lowered, {WishFor(DecisionKind::kStream, 6, "1")}).contents.status().code(),
             Code::kUnsupported);
 }
 
@@ -310,13 +313,13 @@ TEST(ChooseStreams, RandomWishesAreVerified) {
                      other = values[random() % values.size()];
       const bool output = s + 1 == steps || random() % 6 == 0;
       values.push_back(b.Sum(one, other, output ? schema::Role::kOutput : schema::Role::kTemp));
-      wishes.push_back(WishFor("stream", s, std::to_string(random() % 4)));
+      wishes.push_back(WishFor(DecisionKind::kStream, s, std::to_string(random() % 4)));
     }
     const ir::Lowered lowered = b.Finish();
     const Planned planned = Plan(lowered, wishes);
     ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
     for (int s = 0; s < steps; ++s) {
-      ASSERT_EQ(planned.Find("stream", s)->choice, wishes[s].decision.choice);
+      ASSERT_EQ(planned.Find(DecisionKind::kStream, s)->choice, wishes[s].decision.choice);
     }
     ASSERT_EQ(schema::ToString(Plan(lowered, wishes).contents->program),
               schema::ToString(planned.contents->program));

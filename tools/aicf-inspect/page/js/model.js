@@ -130,26 +130,16 @@ function roofUs(device, step) {
   return peak > 0 ? Math.max(step.bytes / device.bytes_per_us, step.flop / peak) : undefined;
 }
 
-// Names in brackets, "[a, b] -> [c]", or in quotes, as older artifacts name what a decision is about.
-function namesIn(subject) {
-  const names = [];
-  for (const [, list] of subject.matchAll(/\[([^\]]*)\]/g)) names.push(...list.split(', '));
-  for (const [, name] of subject.matchAll(/"([^"]*)"/g)) names.push(name);
-  return names;
-}
-
 function decisionOf(raw, index, byId, bySource) {
   const subject = asText(raw.subject);
-  const numbered = /^step (\d+) /.exec(subject);
-  const number = Number.isInteger(raw.step) ? raw.step : numbered ? Number(numbered[1]) : -1;
-  const nodes = Array.isArray(raw.nodes) || Array.isArray(raw.into)
-    ? [...(raw.nodes || []), ...(raw.into || [])].map(asText) : namesIn(subject);
+  const nodes = [...(raw.nodes || []), ...(raw.into || [])].map(asText);
   const listed = Array.isArray(raw.alternatives) ? raw.alternatives : [];
   const alternatives = listed.filter((a) => a && typeof a === 'object');
   const decision = {
-    raw, index, subject, about: subject.replace(/^step \d+ /, ''), alternatives, nodes,
+    raw, index, subject, alternatives, nodes,
+    about: raw.step === undefined ? subject : subject.replace(`step ${raw.step} `, ''),
     kind: asText(raw.kind) || 'other', choice: asText(raw.choice), reason: asText(raw.reason),
-    pass: asText(raw.pass), ownStep: byId.get(number),
+    pass: asText(raw.pass), ownStep: byId.get(raw.step),
   };
   const about = decision.ownStep ? [decision.ownStep] : new Set(nodes.flatMap((n) => bySource.get(n) || []));
   decision.steps = [...about];
