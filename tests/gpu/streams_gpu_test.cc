@@ -60,9 +60,8 @@ Wishes StreamWishes(const ir::Lowered& lowered, const Order& order) {
   Wishes wishes;
   for (size_t s = 0; s < lowered.steps.size(); ++s) {
     Decision d;
-    d.kind = "stream";
-    d.nodes = lowered.steps[s].sources;
-    d.subject = StrCat("step ", s, " [", d.nodes[0], "]");
+    d.kind = DecisionKind::kStream;
+    d.subject = schema::Subject::Step(static_cast<int>(s), lowered.steps[s].sources);
     d.choice = std::to_string(random() % order.streams);
     wishes.Add({d, 0, "the test"});
   }
