@@ -38,7 +38,6 @@ struct CompileOptions : PlanOptions {
   /// An If whose branch cannot run with the bound shapes gives NaN where a run takes it; false:
   /// such a model is refused.
   bool nan_branches = false;
-  RunnerOptions passes;
   std::set<std::string, std::less<>> no_fusion;
   /// Edits by decision, from an artifact that was made with some; those below are added.
   Wishes wishes;

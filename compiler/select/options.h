@@ -8,6 +8,7 @@
 #include "compiler/costs/cost_source.h"
 #include "compiler/costs/library_algorithms.h"
 #include "compiler/edit/policy.h"
+#include "compiler/passes/pass.h"
 
 namespace aicf {
 
@@ -15,6 +16,7 @@ struct PlanOptions {
   Policy policy;
   bool policy_strict = false;
   bool deterministic = false;  ///< only kernels that declare it
+  RunnerOptions passes;        ///< of all stages; planning runs those on the plan
   /// Asked for library kernels that the policy names; not owned. nullptr: they are refused.
   LibraryAlgorithms* library_algorithms = nullptr;
   /// Measured and predicted costs (compiler/costs/cached_costs.h, tune/tuner.h); not owned.

@@ -183,7 +183,7 @@ TEST_P(DecoderTest, TheDecisionsSaySo) {
   int in_place = 0;
   for (const Decision& d : compiled_.decisions.decisions()) {
     if (d.pass != "update-states-in-place") continue;
-    EXPECT_EQ(d.choice, "made in the state's place") << d.subject;
+    EXPECT_EQ(d.choice, "made in the state's place") << ToString(d.subject);
     ++in_place;
   }
   EXPECT_EQ(in_place, 2 * 2 * Decoder::kLayers) << "of every cache in every entry point";

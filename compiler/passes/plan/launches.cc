@@ -60,7 +60,7 @@ class LaunchChooser {
   Status CheckPreference(std::optional<bool> preferred, const std::string& refusal,
                          const std::string& subject) const {
     if (!preferred.value_or(false) || refusal.empty()) return OkStatus();
-    const std::string failure = StrCat("the policy asks for a programmatic launch, but ", refusal);
+    const std::string failure = StrCat("the policy asks for a programmatic launch; ", refusal);
     if (context_.policy_strict) return Error(Code::kUnsupported, subject, ": ", failure);
     Log(LogLevel::kWarning, StrCat(subject, ": ", failure));
     return OkStatus();

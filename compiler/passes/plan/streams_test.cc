@@ -198,13 +198,12 @@ TEST(ChooseStreams, BranchesRunBesideEachOther) {
   }
   EXPECT_EQ(planned.step(6).waits, (std::vector<uint32_t>{0}));
   EXPECT_EQ(planned.step(11).waits, (std::vector<uint32_t>{10}));
-  EXPECT_NE(planned.Find(DecisionKind::kStream, 7)
-                ->reason.find("2 runs that fit on the device beside each other"),
+  EXPECT_NE(planned.Find(DecisionKind::kStream, 7)->sentence.find("2 runs of steps from "),
             std::string::npos);
-  EXPECT_EQ(planned.Find(DecisionKind::kStream, 11)->reason,
-            "rule: it needs step 10, right before it");
+  EXPECT_EQ(ReasonText(*planned.Find(DecisionKind::kStream, 11)),
+            "rule: it needs [sum10], right before it");
   EXPECT_EQ(planned.Find(DecisionKind::kLaunch, 11)->alternatives[0].refusal,
-            "it also waits for a step of another stream");
+            "stream: it also waits for a step of another stream");
 }
 
 // Two values that are live at once on two streams take bytes of their own, though the steps that
@@ -223,7 +222,7 @@ TEST(ChooseStreams, NothingIsOverwrittenThatAnotherStreamMayRead) {
   const Decision* d = planned.Find(DecisionKind::kInPlace, 6);
   ASSERT_NE(d, nullptr);
   EXPECT_EQ(d->choice, "own buffer");
-  EXPECT_EQ(d->alternatives.at(0).refusal, "may still be read by step 1 on stream 0");
+  EXPECT_EQ(d->alternatives.at(0).refusal, "stream: it may still be read by [sum1] on stream 0");
   const Planned serial = Plan(Branches(), {}, {"choose-streams"});
   EXPECT_NE(serial.Find(DecisionKind::kInPlace, 6)->choice, "own buffer");
 }
@@ -250,9 +249,9 @@ TEST(ChooseStreams, WishesComeTrueOrAreErrors) {
   EXPECT_EQ(moved.step(7).stream, 2u);
   EXPECT_EQ(moved.step(7).waits, (std::vector<uint32_t>{6}));
   EXPECT_EQ(moved.step(8).waits, (std::vector<uint32_t>{7}));
-  EXPECT_EQ(moved.Find(DecisionKind::kStream, 7)->reason, "policy");
+  EXPECT_EQ(moved.Find(DecisionKind::kStream, 7)->reason, Reason::kPolicy);
   EXPECT_FALSE(moved.step(3).programmatic);
-  EXPECT_EQ(moved.Find(DecisionKind::kLaunch, 3)->reason, "policy");
+  EXPECT_EQ(moved.Find(DecisionKind::kLaunch, 3)->reason, Reason::kPolicy);
   const Planned refused = Plan(Branches(), {WishFor(DecisionKind::kLaunch, 0, "programmatic")});
   EXPECT_EQ(refused.contents.status().code(), Code::kUnsupported);
   EXPECT_NE(refused.contents.status().message().find("it is the first step of its stream"),
@@ -264,15 +263,15 @@ TEST(ChooseLaunches, ThePolicyIsAsked) {
                             *Policy::Parse("elementwise=full,node:sum2=programmatic"));
   ASSERT_TRUE(full.contents.ok());
   for (int s = 0; s < 12; ++s) EXPECT_EQ(full.step(s).programmatic, s == 2) << s;
-  EXPECT_EQ(full.Find(DecisionKind::kLaunch, 1)->reason, "policy");
-  EXPECT_EQ(full.Find(DecisionKind::kLaunch, 2)->reason, "policy");
-  EXPECT_EQ(full.Find(DecisionKind::kLaunch, 0)->reason, "only-legal");
+  EXPECT_EQ(full.Find(DecisionKind::kLaunch, 1)->reason, Reason::kPolicy);
+  EXPECT_EQ(full.Find(DecisionKind::kLaunch, 2)->reason, Reason::kPolicy);
+  EXPECT_EQ(full.Find(DecisionKind::kLaunch, 0)->reason, Reason::kOnlyLegal);
   const Policy first = *Policy::Parse("node:sum0=programmatic");
   EXPECT_TRUE(Plan(Branches(), {}, {}, "cuda:sm_90a", first).contents.ok());
   EXPECT_EQ(
       Plan(Branches(), {}, {}, "cuda:sm_90a", first, true).contents.status().message(),
-      "pass choose-launches: step 0 [sum0]: the policy asks for a programmatic launch, but it is "
-      "the first step of its stream");
+      "pass choose-launches: step 0 [sum0]: the policy asks for a programmatic launch; stream: "
+      "it is the first step of its stream");
 }
 
 // A plan that skips steps keeps to one stream and says so.
@@ -292,9 +291,9 @@ TEST(ChooseStreams, WhereStepsAreSkipped) {
     EXPECT_EQ(planned.step(s).programmatic, s != 0 && s != 4 && s != 5) << s;
   }
   EXPECT_EQ(planned.Find(DecisionKind::kLaunch, 4)->alternatives[0].refusal,
-            "it may be skipped or repeated");
+            "guard: it may be skipped or repeated");
   EXPECT_EQ(planned.Find(DecisionKind::kLaunch, 5)->alternatives[0].refusal,
-            "step 4 before it may be skipped or repeated");
+            "guard: [sum4] before it may be skipped or repeated");
   EXPECT_EQ(Plan(lowered, {WishFor(DecisionKind::kStream, 6, "1")}).contents.status().code(),
             Code::kUnsupported);
 }
