@@ -55,11 +55,11 @@ std::string LaunchText(const schema::Step& step) {
   return out;
 }
 
-// "stream 1, waits for steps 3, 5".
+// "stream 1, waits for step 3 and step 5".
 std::string OrderText(const schema::Step& step) {
   std::string out = StrCat("stream ", step.stream);
   for (uint32_t earlier : step.waits) {
-    out += StrCat(earlier == step.waits[0] ? ", waits for steps " : ", ", earlier);
+    out += StrCat(earlier == step.waits[0] ? ", waits for step " : " and step ", earlier);
   }
   return out;
 }
