@@ -101,7 +101,6 @@ int64_t WidthOf(const KernelOption& option, const Problem& p) {
   if (parameters["piece"] != 0) return parameters["piece"];
   return std::max(parameters["vector"], int64_t{DomainWidth(*option.kernel, p)});
 }
-}
 
 std::string OperandName(const Problem& p, size_t operand) {
   const size_t inputs = p.inputs.size();
