@@ -32,7 +32,7 @@ std::vector<Share> SharesOf(Family family) {
               {50, 1, {.math = reduced}},
               {20, 1, {.whole_numbers = false, .math = reduced}}};
     case Family::kAttention:
-      return {{60, 1, {}}, {60, 1, {.math = reduced}}, {20, 1, {.whole_numbers = false}}};
+      return {{220, 1, {}}, {220, 1, {.math = reduced}}, {60, 1, {.whole_numbers = false}}};
     case Family::kReduce:
     case Family::kNormalize:
       return {{80, 1, {}}, {30, 1, {.whole_numbers = false, .max_elements = 60000}}};
