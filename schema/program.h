@@ -87,12 +87,12 @@ struct Step {
   std::string symbol;  ///< cuda.* only: == InstanceSymbol(kernel, problem, variant)
   std::vector<uint8_t> algorithm;  ///< library kernels: the recorded algorithm, opaque
   uint64_t library_version = 0;    ///< library kernels: version the algorithm was recorded with
-  // Order on a GPU; elsewhere the three are at their defaults and steps run one after the other. The
-  // order of steps in the program is one that these edges allow, so that it may always be taken.
-  uint32_t stream = 0;          ///< below kMaxStreams: steps of one stream run in their order
-  std::vector<uint32_t> waits;  ///< ascending: earlier steps, of other streams, that must have finished
-  /// The launch may take place before the step before this one on the stream has finished: the kernel
-  /// itself waits for that one's end (abi::KernelInfo::waits_first).
+  // Order on a GPU; elsewhere the three are at their defaults. The order of the steps in the program
+  // is one that these edges allow, so that it may always be taken.
+  uint32_t stream = 0;          ///< below kMaxStreams; steps of one stream run in their order
+  std::vector<uint32_t> waits;  ///< earlier steps of other streams that finish first; ascending
+  /// The launch may take place before the step before this one on the stream has finished: the
+  /// kernel itself waits for that one's end (abi::KernelInfo::waits_first).
   bool programmatic = false;
 };
 

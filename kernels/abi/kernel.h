@@ -58,9 +58,9 @@ struct KernelInfo {
   bool deterministic;  ///< same inputs give the same bits on the same device
   std::string_view
       source;  ///< kCuda: device file under kernels/cuda/, e.g. "conv/implicit_gemm.cuh"
-  /// kCuda: before a thread of the kernel touches memory, it waits until the kernel before it on the
-  /// stream has finished and all that one wrote can be seen (griddepcontrol.wait). Only such a kernel
-  /// may be launched programmatically, that is, before the one before it has finished.
+  /// kCuda: before a thread of the kernel touches memory, it waits until the kernel before it on
+  /// the stream has finished and all that one wrote can be seen (griddepcontrol.wait). Only such a
+  /// kernel may be launched programmatically, that is, before the one before it has finished.
   bool waits_first;
 
   /// Names and ranges of its parameters, in their order; empty: its variants are not told apart.
