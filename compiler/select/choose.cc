@@ -267,8 +267,8 @@ Result<Pick> ByWish(const std::vector<Rated>& rated, const Wish& wish, const std
   for (const Rated& r : rated) {
     if (r.kernel->key != wish.decision.choice) continue;
     if (r.refusal.empty()) return CheapestOf(rated, r);
-    return Error(Code::kUnsupported, wish.origin, ": ", subject, ": ", r.kernel->key, " ",
-                 r.refusal);
+    return Error(Code::kUnsupported, wish.origin, ": ", subject, ": ", r.kernel->key, ": ",
+                 NamedRefusal(r));
   }
   return Error(Code::kInvalidArgument, wish.origin, ": ", subject, ": there is no kernel ",
                wish.decision.choice, " for this target");

@@ -151,7 +151,8 @@ Status ReadOptions(const Json& json, Provenance& out) {
   reader.Read("target", o.target);
   reader.Read("math", math);
   reader.Read("deterministic", o.deterministic);
-  reader.Read("nan_branches", o.nan_branches);
+  // Absent where it was not asked for.
+  if (json.contains("nan_branches")) reader.Read("nan_branches", o.nan_branches);
   reader.Read("policy", policy);
   reader.Read("policy_strict", o.policy_strict);
   reader.Read("disabled_passes", o.passes.disabled);
@@ -206,7 +207,7 @@ std::string WriteProvenance(const Provenance& provenance, const schema::Program&
   j["values"] = Json::object();
   for (const auto& [name, value] : provenance.values) j["values"][name] = value;
   j["deterministic"] = o.deterministic;
-  j["nan_branches"] = o.nan_branches;
+  if (o.nan_branches) j["nan_branches"] = true;
   j["policy"] = o.policy.Clauses();
   j["policy_strict"] = o.policy_strict;
   j["disabled_passes"] = o.passes.disabled;
