@@ -16,7 +16,7 @@ constexpr const char* kFull = "full";
 class LaunchChooser {
  public:
   LaunchChooser(schema::Program& program, const schema::LoopTree& loops, PassContext& context)
-      : p_(program), loops_(loops), context_(context) {}
+      : p_(program), loops_(loops), context_(context), mean_us_(MeanCost(program, context)) {}
 
   Status Run() {
     Occurrences occurrences;
@@ -35,14 +35,10 @@ class LaunchChooser {
               : context_.policy->ProgrammaticFor(step.problem.family, step.sources);
       AICF_RETURN_IF_ERROR(CheckPreference(preferred, refusal, schema::ToString(d.subject)));
       const bool wanted =
-          wish != nullptr ? wish->decision.choice == kProgrammatic : preferred.value_or(true);
+          wish != nullptr ? wish->decision.choice == kProgrammatic : preferred.value_or(mean_us_ <= kShortStepUs);
       step.programmatic = refusal.empty() && wanted;
       d.choice = step.programmatic ? kProgrammatic : kFull;
-      if (refusal.empty()) {
-        d.Because(Reason::kRule, "it can be made while the step before it still runs");
-      } else {
-        d.Because(Reason::kOnlyLegal);
-      }
+      Explain(refusal, d);
       const bool asked = wish != nullptr ? wish->decision.choice == d.choice
                                          : preferred == step.programmatic && refusal.empty();
       if (asked) d.Because(Reason::kPolicy);
@@ -55,6 +51,30 @@ class LaunchChooser {
 
  private:
   static constexpr int64_t kNone = -1;
+
+  // Of the steps whose time is known.
+  static double MeanCost(const schema::Program& program, const PassContext& context) {
+    double sum = 0;
+    int known = 0;
+    for (const double us : StepCosts(program, context)) {
+      if (us < 0) continue;
+      sum += us;
+      ++known;
+    }
+    return known == 0 ? 0 : sum / known;
+  }
+
+  void Explain(const std::string& refusal, Decision& d) const {
+    if (!refusal.empty()) {
+      d.Because(Reason::kOnlyLegal);
+    } else {
+      const bool pays = mean_us_ <= kShortStepUs;
+      d.Because(Reason::kPredicted,
+                StrCat("steps take ", FormatDouble(mean_us_), " us on average, and launching early ",
+                       pays ? "pays up to " : "costs more than it saves beyond ",
+                       FormatDouble(kShortStepUs), " us"));
+    }
+  }
 
   // A preference that cannot be honoured.
   Status CheckPreference(std::optional<bool> preferred, const std::string& refusal,
@@ -91,6 +111,7 @@ class LaunchChooser {
   schema::Program& p_;
   const schema::LoopTree& loops_;
   PassContext& context_;
+  const double mean_us_;
 };
 
 }  // namespace

@@ -18,10 +18,17 @@ namespace aicf {
 /// do not nest.
 Status ChooseStreams(schema::Program& program, PassContext& context);
 
-/// Sets Step::programmatic wherever the verifier allows it (schema/verify.h, rule 3). Records one
-/// "launch" decision per step with the condition that failed. REQUIRES: streams are chosen.
+/// Sets Step::programmatic wherever the verifier allows it (schema/verify.h, rule 3), in an entry
+/// point of short steps: see kShortStepUs. Records one "launch" decision per step with the condition
+/// that failed. REQUIRES: streams are chosen.
 /// Errors: kUnsupported for a wish that is refused; kBadArtifact when loops do not nest.
 Status ChooseLaunches(schema::Program& program, PassContext& context);
+
+/// Up to this mean time of an entry point's steps (as predicted or measured one by one, launch
+/// included) programmatic launches make it faster; beyond it, the blocks that wait already beside a
+/// long step cost more than the launch that is saved. From 13 models on an H200
+/// (bench/results/h200_launches.md).
+inline constexpr double kShortStepUs = 5.6;
 
 /// A fork and its join in a captured graph, in microseconds: two edges across streams, and two
 /// launches that cannot be programmatic. An estimate on the safe side.

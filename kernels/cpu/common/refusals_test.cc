@@ -86,7 +86,8 @@ TEST(CpuRefusals, OfScatters) {
                     p.inputs[0].dtype = p.inputs[2].dtype = p.outputs[0].dtype = DType::kF16;
                   }}});
   ExpectRefused("cpu.scatter.rows", rows,
-                {{"the rows of the updates", Input(2, {DType::kF32, {4, 3}, {6, 2}, 0})}});
+                {{"needs the output dense", Input(0, loose)},
+                 {"needs the output dense", Output(0, loose)}});
   EXPECT_NE(Refused("cpu.scatter.rows", elements).find("this kind of target"), std::string::npos);
   EXPECT_NE(Refused("cpu.scatter.elements", rows).find("this kind of target"), std::string::npos);
 }
