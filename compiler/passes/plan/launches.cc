@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 
 #include "base/log.h"
+#include "base/scanner.h"
 #include "compiler/passes/plan/order_decisions.h"
 #include "compiler/passes/plan/streams.h"
 #include "schema/loop_tree.h"
@@ -34,8 +36,8 @@ class LaunchChooser {
               ? std::nullopt
               : context_.policy->ProgrammaticFor(step.problem.family, step.sources);
       AICF_RETURN_IF_ERROR(CheckPreference(preferred, refusal, schema::ToString(d.subject)));
-      const bool wanted =
-          wish != nullptr ? wish->decision.choice == kProgrammatic : preferred.value_or(mean_us_ <= kShortStepUs);
+      const bool wanted = wish != nullptr ? wish->decision.choice == kProgrammatic
+                                          : preferred.value_or(mean_us_ <= kShortStepUs);
       step.programmatic = refusal.empty() && wanted;
       d.choice = step.programmatic ? kProgrammatic : kFull;
       Explain(refusal, d);
@@ -70,7 +72,8 @@ class LaunchChooser {
     } else {
       const bool pays = mean_us_ <= kShortStepUs;
       d.Because(Reason::kPredicted,
-                StrCat("steps take ", FormatDouble(mean_us_), " us on average, and launching early ",
+                StrCat("steps take ", FormatDouble(std::round(mean_us_ * 100) / 100),
+                       " us on average, and launching early ",
                        pays ? "pays up to " : "costs more than it saves beyond ",
                        FormatDouble(kShortStepUs), " us"));
     }
