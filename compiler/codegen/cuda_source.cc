@@ -115,7 +115,7 @@ class SourceWriter {
  private:
   void Constants() {
     out_ += LaunchConstants(variant_.launch);
-    out_ += ParameterConstants(variant_.parameters);
+    out_ += ParameterConstants(abi::Completed(variant_.parameters, kernel_.parameters));
     out_ += Constant("int", "kMath", static_cast<int>(p_.math));
     out_ += Constant("int", "kInputs", static_cast<int64_t>(p_.inputs.size()));
     out_ += Constant("int", "kOutputs", static_cast<int64_t>(p_.outputs.size()));

@@ -42,7 +42,9 @@ int64_t Parameters::operator[](std::string_view name) const {
 bool Parameters::Has(std::string_view name) const { return Find(list_, name) != nullptr; }
 
 std::string CheckParameters(const Parameters& parameters, std::span<const ParameterRange> ranges) {
-  if (parameters.size() != ranges.size()) {
+  size_t least = ranges.size();
+  while (least > 0 && ranges[least - 1].absent) --least;
+  if (parameters.size() < least || parameters.size() > ranges.size()) {
     return StrCat("takes ", ranges.size(), " parameters, here are ", parameters.size());
   }
   size_t i = 0;
@@ -57,6 +59,14 @@ std::string CheckParameters(const Parameters& parameters, std::span<const Parame
     }
   }
   return {};
+}
+
+Parameters Completed(const Parameters& parameters, std::span<const ParameterRange> ranges) {
+  std::vector<Parameter> list(parameters.begin(), parameters.end());
+  for (const ParameterRange& range : ranges.subspan(list.size())) {
+    list.push_back({std::string(range.name), range.absent.value_or(0)});
+  }
+  return Parameters(std::move(list));
 }
 
 std::string ToString(const Parameters& parameters) {

@@ -52,15 +52,23 @@ class Parameters {
 
 /// A name that a kernel's sets have, and the values that it may take at all. Which of them are
 /// legal for a problem is the kernel's own check.
+///
+/// A kernel that gains a parameter lists it last and says in `absent` what a set without the name
+/// means, so that artifacts made before stay legal; sets made now have all names.
 struct ParameterRange {
   std::string_view name;
   int64_t least = 0;
   int64_t most = 0;
+  std::optional<int64_t> absent = std::nullopt;
 };
 
-/// Empty, or one sentence: the set does not have exactly the names of `ranges` in their order, or a
-/// value is outside of its range.
+/// Empty, or one sentence: the set does not have exactly the names of `ranges` in their order (the
+/// last ones may be missing where they mean something then), or a value is outside of its range.
 std::string CheckParameters(const Parameters& parameters, std::span<const ParameterRange> ranges);
+
+/// The set with every name of `ranges`: what is missing gets the value that its absence means.
+/// REQUIRES: CheckParameters accepts the set.
+Parameters Completed(const Parameters& parameters, std::span<const ParameterRange> ranges);
 
 /// "tile_m=128,tile_n=64"; empty for an empty set. One word without blanks, and parses back.
 std::string ToString(const Parameters& parameters);

@@ -40,6 +40,20 @@ TEST(Parameters, ASetHasExactlyTheNamesOfItsRanges) {
             "takes blocks from 1 to 9, here is 10");
 }
 
+TEST(Parameters, SetsFromBeforeAKernelGainedOneAreCompleted) {
+  constexpr ParameterRange kRanges[] = {
+      {"threads", 32, 1024}, {"blocks", 1, 9, 1}, {"split", 0, 4, 2}};
+  EXPECT_EQ(CheckParameters({{"threads", 32}}, kRanges), "");
+  EXPECT_EQ(CheckParameters({{"threads", 32}, {"blocks", 2}}, kRanges), "");
+  EXPECT_EQ(CheckParameters({}, kRanges), "takes 3 parameters, here are 0");
+  EXPECT_EQ(CheckParameters({{"threads", 32}, {"split", 2}}, kRanges),
+            "takes parameter blocks at place 2, here is split");
+  EXPECT_EQ(Completed({{"threads", 32}}, kRanges),
+            (Parameters{{"threads", 32}, {"blocks", 1}, {"split", 2}}));
+  EXPECT_EQ(Completed({{"threads", 32}, {"blocks", 7}}, kRanges),
+            (Parameters{{"threads", 32}, {"blocks", 7}, {"split", 2}}));
+}
+
 TEST(Parameters, ConstantsAreNamedAfterThem) {
   EXPECT_EQ(ConstantName("tile_m"), "kTileM");
   EXPECT_EQ(ConstantName("threads"), "kThreads");

@@ -39,18 +39,26 @@ std::string AttentionTensorHost::Refusal(const Problem& p, const abi::DeviceSpec
 
 std::string AttentionTensorHost::Refuse(const Problem& p, const abi::Parameters& c,
                                         const abi::DeviceSpec& d) {
+  const int64_t warps = c["warps"] * KeyWarps(c);
+  if (warps > kMaxBlockWarps) {
+    return StrCat("needs ", warps, " warps, a block has at most ", kMaxBlockWarps);
+  }
   return RefuseLaunch(Launch(p, c), Tiles(abi::AttentionShapeOf(p), c["warps"] * kWarpRows), d);
 }
 
 abi::LaunchConfig AttentionTensorHost::Launch(const Problem& p, const abi::Parameters& c) {
   const abi::AttentionShape s = abi::AttentionShapeOf(p);
   const bool word = p.math == MathMode::kTf32;
-  const int64_t rows = c["warps"] * kWarpRows, step = word ? 32 : 64, pad = word ? 4 : 8;
+  const int64_t rows = c["warps"] * kWarpRows, keys = Step(p) * KeyWarps(c), pad = word ? 4 : 8;
   const int64_t head = CeilDiv(s.head, 16) * 16 + pad, value = CeilDiv(s.value_head, 16) * 16 + pad;
+  // In the end all groups but the first leave their rows' sums, maximum and total in the same
+  // place.
+  const int64_t tiles = ((rows + keys) * head + keys * value) * (word ? 4 : 2);
+  const int64_t sums =
+      (KeyWarps(c) - 1) * c["warps"] * 32 * (CeilDiv(s.value_head, 16) * 8 + 4) * 4;
   abi::LaunchConfig l = Launch1d(Tiles(s, rows), 32);
-  l.block[1] = static_cast<uint32_t>(c["warps"]);
-  l.dynamic_shared_bytes =
-      static_cast<uint32_t>(((rows + step) * head + step * value) * (word ? 4 : 2));
+  l.block[1] = static_cast<uint32_t>(c["warps"] * KeyWarps(c));
+  l.dynamic_shared_bytes = static_cast<uint32_t>(std::max(tiles, sums));
   return l;
 }
 

@@ -25,12 +25,20 @@ struct AttentionHostBase : CudaHostBase {
                                   const abi::DeviceSpec& device);
 };
 
-/// attention/tensor.cuh: a warp keeps 16 rows.
+/// attention/tensor.cuh: a warp keeps 16 rows; as many groups of `warps` as key_warps says share the
+/// keys of those rows.
 struct AttentionTensorHost : AttentionHostBase {
   static constexpr std::string_view kKey = "cuda.attention.tensor";
   static constexpr std::string_view kSource = "attention/tensor.cuh";
   static constexpr int64_t kWarpRows = 16;
-  static constexpr abi::ParameterRange kParameters[] = {{"warps", 1, 8}};
+  static constexpr int64_t kMaxBlockWarps = 16;
+  static constexpr abi::ParameterRange kParameters[] = {{"warps", 1, 8}, {"key_warps", 1, 8, 1}};
+
+  static int64_t KeyWarps(const abi::Parameters& c) {
+    return c.Has("key_warps") ? c["key_warps"] : 1;
+  }
+  /// Keys of one turn of a warp.
+  static int64_t Step(const abi::Problem& p) { return p.math == abi::MathMode::kTf32 ? 32 : 64; }
 
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,

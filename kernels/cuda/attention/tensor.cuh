@@ -1,7 +1,9 @@
 // cuda.attention.tensor: both products on tensor cores (mma.sync) in tf32, f16 or bf16 by kMath. A
-// warp has 16 rows; the block's warps share blocks of kStep keys in shared memory. Scores, weights,
-// sums and the output stay in the warp's fragments; the next keys load while the weights meet their
-// values.
+// warp has 16 rows; kWarps of them share blocks of keys in shared memory. Scores, weights, sums and
+// the output stay in the warp's fragments; the next keys load while the weights meet their values,
+// and the next values while the next scores are made. Where tiles of rows are too few to fill the
+// device, kKeyWarps groups of warps take the same rows with kStep keys each of every block of keys,
+// and the first group adds up in the end, always in the same order.
 #pragma once
 
 #include "attention/keys.cuh"
@@ -12,8 +14,9 @@ namespace aicf {
 constexpr bool kWord = kMath == kTf32;  ///< elements of a tile are 32 bits wide
 
 constexpr int kThreads = kBlockX * kBlockY;
-constexpr int kRows = 16 * kBlockY;
-constexpr int kStep = kWord ? 32 : 64;
+constexpr int kRows = 16 * kWarps;
+constexpr int kStep = kWord ? 32 : 64;  ///< keys of a warp's turn
+constexpr int kKeyStep = kStep * kKeyWarps;
 constexpr int kDepth = kWord ? 8 : 16;  ///< of one product of fragments
 // Pitches that put the rows which one instruction reads into different banks.
 constexpr int kPad = kWord ? 4 : 8;
@@ -185,6 +188,42 @@ struct WarpRows {
     }
   }
 
+  /// Numbers of a lane that another group's rows are added from.
+  static constexpr int kSaved = kValueTiles * 4 + 4;
+
+  AICF_DEVICE void Save(float* to, int lane) const {
+#pragma unroll
+    for (int n = 0; n < kValueTiles; ++n) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) to[(n * 4 + e) * 32 + lane] = sum[n][e];
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      to[(kValueTiles * 4 + half) * 32 + lane] = max[half];
+      to[(kValueTiles * 4 + 2 + half) * 32 + lane] = total[half];
+    }
+  }
+
+  /// Adds what another group saved of the same rows: both sides shrink to the larger maximum.
+  AICF_DEVICE void Add(const float* from, int lane) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float other = from[(kValueTiles * 4 + half) * 32 + lane];
+      const float most = other > max[half] ? other : max[half];
+      const float base = most == NoScore() ? 0.0f : most;
+      const float mine = ExpF32(max[half] - base), theirs = ExpF32(other - base);
+      max[half] = most;
+      total[half] = total[half] * mine + from[(kValueTiles * 4 + 2 + half) * 32 + lane] * theirs;
+#pragma unroll
+      for (int n = 0; n < kValueTiles; ++n) {
+#pragma unroll
+        for (int e = half * 2; e < half * 2 + 2; ++e) {
+          sum[n][e] = sum[n][e] * mine + from[(n * 4 + e) * 32 + lane] * theirs;
+        }
+      }
+    }
+  }
+
   AICF_DEVICE void Store(const Args& args, const Tile& tile, int row, int lane) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -209,13 +248,26 @@ struct WarpRows {
   }
 };
 
+/// The first group's rows become those of all groups.
+AICF_DEVICE void AddGroups(WarpRows& rows, float* saved, int warp, int group, int lane) {
+  const auto place = [&](int g) {
+    return saved + ((g - 1) * kWarps + warp) * WarpRows::kSaved * 32;
+  };
+  __syncthreads();  // nobody reads keys and values any more
+  if (group > 0) rows.Save(place(group), lane);
+  __syncthreads();
+  if (group > 0) return;
+  for (int g = 1; g < kKeyWarps; ++g) rows.Add(place(g), lane);
+}
+
 AICF_DEVICE void Kernel(const Args& args) {
   if constexpr (kNoRows) return;
   tile_t* query = reinterpret_cast<tile_t*>(DynamicShared());
   tile_t* keys = query + kRows * kHeadPitch;
-  tile_t* values = keys + kStep * kHeadPitch;
-  __shared__ bool present[2][kStep];
-  const int lane = threadIdx.x, row = threadIdx.y * 16;
+  tile_t* values = keys + kKeyStep * kHeadPitch;
+  __shared__ bool present[2][kKeyStep];
+  const int lane = threadIdx.x, warp = threadIdx.y % kWarps, group = threadIdx.y / kWarps;
+  const int row = warp * 16, key = group * kStep;
   const Tile tile(kRows);
   const Request request(args, tile.b);
   const i64 last = tile.first + kRows < kAllRows ? tile.first + kRows : kAllRows;
@@ -227,14 +279,26 @@ AICF_DEVICE void Kernel(const Args& args) {
         *at = tile.Holds(r) ? tile.Offset<In0>(r) : 0;
         return tile.Holds(r);
       });
+  // Both commit a group of copies, an empty one where no keys are left.
   const auto load_keys = [&](int first, bool* found) {
-    LoadRows<In1, tile_t, kThreads, kHead, kHeadWidth, kHeadPitch>(
-        args, 1, kStep, keys, [&](int r, index_t* at) {
-          return first + r < end && KeyOffset<In1>(args, tile.b, tile.g, first + r, at);
-        });
-    for (int r = ThreadInBlock(); r < kStep; r += kThreads) {
-      index_t at = 0;
-      found[r] = first + r < end && KeyOffset<In1>(args, tile.b, tile.g, first + r, &at);
+    if (first < end) {
+      LoadRows<In1, tile_t, kThreads, kHead, kHeadWidth, kHeadPitch>(
+          args, 1, kKeyStep, keys, [&](int r, index_t* at) {
+            return first + r < end && KeyOffset<In1>(args, tile.b, tile.g, first + r, at);
+          });
+      for (int r = ThreadInBlock(); r < kKeyStep; r += kThreads) {
+        index_t at = 0;
+        found[r] = first + r < end && KeyOffset<In1>(args, tile.b, tile.g, first + r, &at);
+      }
+    }
+    CopyCommit();
+  };
+  const auto load_values = [&](int first) {
+    if (first < end) {
+      LoadRows<In2, tile_t, kThreads, kValueHead, kValueWidth, kValuePitch>(
+          args, 2, kKeyStep, values, [&](int r, index_t* at) {
+            return first + r < end && KeyOffset<In2>(args, tile.b, tile.g, first + r, at);
+          });
     }
     CopyCommit();
   };
@@ -244,28 +308,26 @@ AICF_DEVICE void Kernel(const Args& args) {
     rows.max[half] = NoScore();
     rows.place[half].Set(tile, request, row + lane / 4 + half * 8);
   }
-  if (begin < end) load_keys(begin, present[0]);
+  load_keys(begin, present[0]);
+  load_values(begin);
   int turn = 0;
-  for (int first = begin; first < end; first += kStep, turn ^= 1) {
-    CopyWait<0>();
-    __syncthreads();  // the keys are there; nobody reads the last values any more
-    LoadRows<In2, tile_t, kThreads, kValueHead, kValueWidth, kValuePitch>(
-        args, 2, kStep, values, [&](int r, index_t* at) {
-          return first + r < end && KeyOffset<In2>(args, tile.b, tile.g, first + r, at);
-        });
-    CopyCommit();
-    rows.Multiply(query + row * kHeadPitch, keys, lane);
+  for (int first = begin; first < end; first += kKeyStep, turn ^= 1) {
+    CopyWait<1>();
+    __syncthreads();  // the keys are there
+    rows.Multiply(query + row * kHeadPitch, keys + key * kHeadPitch, lane);
     __syncthreads();  // nobody reads the keys any more
-    if (first + kStep < end) {
-      load_keys(first + kStep, present[turn ^ 1]);
-    } else {
-      CopyCommit();
-    }
-    rows.Score(args, tile.b, first, present[turn], lane);
+    load_keys(first + kKeyStep, present[turn ^ 1]);
+    rows.Score(args, tile.b, first + key, present[turn] + key, lane);
     rows.Soften();
     CopyWait<1>();
     __syncthreads();  // the values are there
-    rows.AddValues(values, lane);
+    rows.AddValues(values + key * kValuePitch, lane);
+    __syncthreads();  // nobody reads the values any more
+    load_values(first + kKeyStep);
+  }
+  if constexpr (kKeyWarps > 1) {
+    AddGroups(rows, reinterpret_cast<float*>(query), warp, group, lane);
+    if (group > 0) return;
   }
   rows.Store(args, tile, row, lane);
 }
