@@ -183,7 +183,7 @@ TEST(Decision, ABadLineIsNamedWithWhatWasExpected) {
   const std::string good = R"({"kind":"fold","subject":"s","choice":"c"})";
   const struct {
     const char *line, *says;
-  } kBad[] = {
+  } kRefused[] = {
       {"{", "no JSON"},
       {"[]", "no JSON object"},
       {"{}", "'kind'"},
@@ -198,7 +198,7 @@ TEST(Decision, ABadLineIsNamedWithWhatWasExpected) {
       {R"({"kind":"fold","subject":"s","choice":"c","alternatives":[{}]})", "an alternative"},
       {R"({"kind":"kernel","subject":"step 2 [a]","choice":"c","step":3})", "another step"},
   };
-  for (const auto& bad : kBad) {
+  for (const auto& bad : kRefused) {
     const std::string lines = StrCat(good, "\n\n", bad.line, "\n", good);
     const Status status = ParseDecisionLines(lines).status();
     EXPECT_EQ(status.code(), Code::kInvalidArgument) << bad.line;

@@ -16,13 +16,13 @@
 namespace aicf::schema {
 namespace {
 
-constexpr size_t kAlignment = 64;
+constexpr size_t kSectionAlignment = 64;
 constexpr uint32_t kMaxDepth = 8;
 // A table holds at least its vtable offset and one field, so without sharing there are no more.
 constexpr size_t kMinTableBytes = 8;
 
 template <class... Pieces>
-Status Bad(const Pieces&... pieces) {
+Status BadProgram(const Pieces&... pieces) {
   return Error(Code::kBadArtifact, "program section: ", pieces...);
 }
 
@@ -37,7 +37,7 @@ class Decoder {
 
   template <class... Pieces>
   void Fail(const Pieces&... pieces) {
-    if (status_.ok()) status_ = Bad(pieces...);
+    if (status_.ok()) status_ = BadProgram(pieces...);
   }
 
   // Charges `count` elements against the buffer's size: no object is visited twice.
@@ -336,11 +336,11 @@ struct Free {
 Result<Program> DecodeProgram(std::span<const std::byte> bytes) {
   // Before the verifier exists: its constructor asserts on buffers of 2 GiB.
   if (bytes.size() > kMaxProgramBytes) {
-    return Bad(bytes.size(), " bytes, limit ", kMaxProgramBytes);
+    return BadProgram(bytes.size(), " bytes, limit ", kMaxProgramBytes);
   }
-  if (reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment != 0) {
-    const size_t capacity = (bytes.size() / kAlignment + 1) * kAlignment;
-    std::unique_ptr<void, Free> copy(std::aligned_alloc(kAlignment, capacity));
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % kSectionAlignment != 0) {
+    const size_t capacity = (bytes.size() / kSectionAlignment + 1) * kSectionAlignment;
+    std::unique_ptr<void, Free> copy(std::aligned_alloc(kSectionAlignment, capacity));
     if (copy == nullptr) return Error(Code::kResource, "no memory for ", capacity, " bytes");
     std::memcpy(copy.get(), bytes.data(), bytes.size());
     return DecodeProgram({static_cast<const std::byte*>(copy.get()), bytes.size()});
@@ -350,7 +350,7 @@ Result<Program> DecodeProgram(std::span<const std::byte> bytes) {
   options.max_tables = static_cast<uint32_t>(bytes.size() / kMinTableBytes);
   const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
   flatbuffers::Verifier verifier(data, bytes.size(), options);
-  if (!fb::VerifyProgramBuffer(verifier)) return Bad("not a well-formed FlatBuffer");
+  if (!fb::VerifyProgramBuffer(verifier)) return BadProgram("not a well-formed FlatBuffer");
   return Decode(*fb::GetProgram(data), bytes.size());
 }
 

@@ -2,10 +2,9 @@
 // wrongly.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "schema/codec.h"
 #include "schema/testing.h"
+#include "schema/testing_faults.h"
 #include "schema/verify.h"
 
 namespace aicf::schema {
@@ -34,36 +33,20 @@ TEST(Entries, RoundTrip) {
   }
 }
 
-struct Fault {
-  std::string_view name;
-  std::function<void(Program&)> edit;
-  std::string_view sentence;
-};
-
-void ExpectRefused(const std::vector<Fault>& faults) {
-  for (const Fault& fault : faults) {
-    SCOPED_TRACE(fault.name);
-    Program p = EntriesProgram();
-    fault.edit(p);
-    const Status status = VerifyProgram(p);
-    EXPECT_EQ(status.code(), Code::kBadArtifact);
-    EXPECT_NE(status.message().find(fault.sentence), std::string::npos) << status.ToString();
-  }
-}
-
 TEST(Entries, RangesCutTheSteps) {
-  ExpectRefused({
+  const Fault kFaults[] = {
       {"overlap", [](Program& p) { p.entry_points[1].first_step = 1; }, "starts at 2"},
       {"gap", [](Program& p) { p.entry_points[0].step_count = 1; }, "starts at 1"},
       {"a step of none", [](Program& p) { p.entry_points[1].step_count = 1; },
        "1 steps belong to no entry point"},
       {"beyond the end", [](Program& p) { p.entry_points[1].step_count = 3; }, "within 4"},
       {"a name twice", [](Program& p) { p.entry_points[1].name = "large"; }, "repeated name"},
-  });
+  };
+  ExpectFaults(EntriesProgram(), kFaults);
 }
 
 TEST(Entries, EachIsProvenByItself) {
-  ExpectRefused({
+  const Fault kFaults[] = {
       {"another's input",
        [](Program& p) {
          p.steps[2].inputs[0] = 0;
@@ -78,12 +61,13 @@ TEST(Entries, EachIsProvenByItself) {
        },
        "output buffer 3"},
       {"two of its own share bytes", [](Program& p) { p.buffers[6].offset = 0; }, "overlap"},
-  });
+  };
+  ExpectFaults(EntriesProgram(), kFaults);
 }
 
 TEST(Paddings, FaultsAreRefused) {
   const auto padding = [](Program& p) -> Padding& { return p.entry_points[0].paddings[0]; };
-  ExpectRefused({
+  const Fault kFaults[] = {
       {"input", [&](Program& p) { padding(p).inputs[1].input = 2; }, "padding of input 2 of 2"},
       {"axis", [&](Program& p) { padding(p).inputs[0].axis = 2; }, "axis 2 outside rank 2"},
       {"extents apart", [&](Program& p) { padding(p).inputs[1].axis = 0; }, "of extent 6"},
@@ -121,7 +105,8 @@ TEST(Paddings, FaultsAreRefused) {
       {"more than there is", [&](Program& p) { padding(p).outputs[1].factor = 5; },
        "12 positions loses 5 for each of 3"},
       {"far more", [&](Program& p) { padding(p).outputs[1].factor = ~uint32_t{0}; }, "loses"},
-  });
+  };
+  ExpectFaults(EntriesProgram(), kFaults);
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 // Outputs whose extent a run decides: round trips, and every way to describe them wrongly.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "schema/codec.h"
 #include "schema/testing.h"
+#include "schema/testing_faults.h"
 #include "schema/verify.h"
 
 namespace aicf::schema {
@@ -54,11 +53,6 @@ TEST(OutputExtents, RoundTrip) {
 }
 
 TEST(OutputExtents, FaultsAreRefused) {
-  struct Fault {
-    std::string_view name;
-    std::function<void(Program&)> edit;
-    std::string_view sentence;
-  };
   const auto extents = [](Program& p) -> std::vector<OutputExtent>& {
     return p.entry_points[0].extents;
   };
@@ -88,14 +82,7 @@ TEST(OutputExtents, FaultsAreRefused) {
        },
        "expected one i64"},
   };
-  for (const Fault& fault : kFaults) {
-    SCOPED_TRACE(fault.name);
-    Program p = CountedProgram();
-    fault.edit(p);
-    const Status status = VerifyProgram(p);
-    EXPECT_EQ(status.code(), Code::kBadArtifact);
-    EXPECT_NE(status.message().find(fault.sentence), std::string::npos) << status.ToString();
-  }
+  ExpectFaults(CountedProgram(), kFaults);
 }
 
 // Two counts, one of which no output names.
@@ -104,10 +91,7 @@ TEST(OutputExtents, ACountThatNothingNamesIsRefused) {
   std::vector<OutputExtent>& extents = p.entry_points[0].extents;
   std::swap(p.entry_points[0].outputs[1], p.entry_points[0].outputs[2]);
   extents = {{0, 0, 1}};
-  const Status status = VerifyProgram(p);
-  EXPECT_EQ(status.code(), Code::kBadArtifact);
-  EXPECT_NE(status.message().find("behind the counts, but is none"), std::string::npos)
-      << status.ToString();
+  ExpectRefused(p, "behind the counts, but is none");
 }
 
 }  // namespace

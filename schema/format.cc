@@ -13,7 +13,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "headers are read by memcpy");
 
 template <class... Pieces>
-Status Bad(const Pieces&... pieces) {
+Status BadHeader(const Pieces&... pieces) {
   return Error(Code::kBadArtifact, "header: ", pieces...);
 }
 
@@ -41,9 +41,9 @@ Status CheckFixedFields(const RawHeader& h, uint64_t file_bytes) {
     return Error(Code::kUnsupported, "header: kernel contract version ", h.kernel_abi,
                  ", this build has ", abi::kKernelAbiVersion);
   }
-  if (h.reserved != 0) return Bad("a reserved field is not zero");
+  if (h.reserved != 0) return BadHeader("a reserved field is not zero");
   if (h.file_bytes != file_bytes) {
-    return Bad("the file has ", file_bytes, " bytes, the header says ", h.file_bytes);
+    return BadHeader("the file has ", file_bytes, " bytes, the header says ", h.file_bytes);
   }
   if (file_bytes > kMaxFileBytes) {
     return Error(Code::kResource, "the file has ", file_bytes, " bytes, limit ", kMaxFileBytes);
@@ -55,17 +55,19 @@ Status CheckFixedFields(const RawHeader& h, uint64_t file_bytes) {
 Status CheckSection(const RawSection& s, bool newer_minor, uint32_t previous_kind, uint64_t& end,
                     uint64_t file_bytes) {
   const uint32_t last_known = static_cast<uint32_t>(SectionKind::kProvenance);
-  if (s.kind == 0 || (s.kind > last_known && !newer_minor)) return Bad("unknown section ", s.kind);
-  if (s.kind <= previous_kind) return Bad("section ", s.kind, " is out of order");
-  if (s.reserved != 0) return Bad("section ", s.kind, ": a reserved field is not zero");
-  if (s.bytes == 0) return Bad("section ", s.kind, " is empty");
+  if (s.kind == 0 || (s.kind > last_known && !newer_minor))
+    return BadHeader("unknown section ", s.kind);
+  if (s.kind <= previous_kind) return BadHeader("section ", s.kind, " is out of order");
+  if (s.reserved != 0) return BadHeader("section ", s.kind, ": a reserved field is not zero");
+  if (s.bytes == 0) return BadHeader("section ", s.kind, " is empty");
   uint64_t begin = 0;
   if (!CheckedAlignUp(end, SectionAlignment(static_cast<SectionKind>(s.kind)), &begin) ||
       s.offset != begin) {
-    return Bad("section ", s.kind, " is at ", s.offset, ", expected ", begin);
+    return BadHeader("section ", s.kind, " is at ", s.offset, ", expected ", begin);
   }
   if (!InRange(s.offset, s.bytes, file_bytes)) {
-    return Bad("section ", s.kind, " of ", s.bytes, " bytes at ", s.offset, " leaves the file");
+    return BadHeader("section ", s.kind, " of ", s.bytes, " bytes at ", s.offset,
+                     " leaves the file");
   }
   end = s.offset + s.bytes;
   return OkStatus();
@@ -87,26 +89,26 @@ uint64_t SectionAlignment(SectionKind kind) { return kind == SectionKind::kWeigh
 
 Result<size_t> HeaderBytes(std::span<const std::byte> first) {
   if (first.size() < sizeof(RawHeader)) {
-    return Bad("the file has ", first.size(), " bytes, too short for an artifact");
+    return BadHeader("the file has ", first.size(), " bytes, too short for an artifact");
   }
   const auto h = ReadAt<RawHeader>(first, 0);
-  if (std::memcmp(h.magic, kMagic, sizeof kMagic) != 0) return Bad("not an aicf artifact");
+  if (std::memcmp(h.magic, kMagic, sizeof kMagic) != 0) return BadHeader("not an aicf artifact");
   // Before everything else: another major version may lay out all that follows differently.
   if (h.major != kFormatMajor) {
     return Error(Code::kUnsupported, "header: format version ", h.major, ".", h.minor,
                  ", this build reads ", kFormatMajor, ".x");
   }
   if (h.section_count == 0 || h.section_count > kMaxSections) {
-    return Bad(h.section_count, " sections, allowed 1 to ", kMaxSections);
+    return BadHeader(h.section_count, " sections, allowed 1 to ", kMaxSections);
   }
   return sizeof(RawHeader) + h.section_count * sizeof(RawSection);
 }
 
 Result<HeaderInfo> ParseHeader(std::span<const std::byte> prefix, uint64_t file_bytes) {
   AICF_ASSIGN_OR_RETURN(const size_t bytes, HeaderBytes(prefix));
-  if (prefix.size() != bytes) return Bad("the file ends inside its section table");
+  if (prefix.size() != bytes) return BadHeader("the file ends inside its section table");
   const auto h = ReadAt<RawHeader>(prefix, 0);
-  if (HeaderHash(prefix) != Hash128{h.hash_low, h.hash_high}) return Bad("hash mismatch");
+  if (HeaderHash(prefix) != Hash128{h.hash_low, h.hash_high}) return BadHeader("hash mismatch");
   AICF_RETURN_IF_ERROR(CheckFixedFields(h, file_bytes));
   HeaderInfo info{h.major, h.minor, h.file_bytes, h.peak_device_bytes, {}, h.required_features};
   uint64_t end = bytes;
@@ -118,11 +120,13 @@ Result<HeaderInfo> ParseHeader(std::span<const std::byte> prefix, uint64_t file_
     info.sections.push_back(
         {static_cast<SectionKind>(s.kind), s.offset, s.bytes, {s.hash_low, s.hash_high}});
   }
-  if (end != file_bytes) return Bad("the last section ends at ", end, " of ", file_bytes, " bytes");
+  if (end != file_bytes)
+    return BadHeader("the last section ends at ", end, " of ", file_bytes, " bytes");
   const HeaderInfo::Section& program = info.sections[0];
-  if (program.kind != SectionKind::kProgram) return Bad("the first section is not the program");
+  if (program.kind != SectionKind::kProgram)
+    return BadHeader("the first section is not the program");
   if (program.bytes > kMaxProgramBytes) {
-    return Bad("the program has ", program.bytes, " bytes, limit ", kMaxProgramBytes);
+    return BadHeader("the program has ", program.bytes, " bytes, limit ", kMaxProgramBytes);
   }
   return info;
 }

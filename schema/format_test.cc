@@ -22,7 +22,7 @@ Status StatusOf(std::span<const std::byte> file, bool with_optional = true) {
   return Artifact::Parse(file, with_optional).status();
 }
 
-void ExpectRefused(std::span<const std::byte> file, Code code, std::string_view sentence) {
+void ExpectFileRefused(std::span<const std::byte> file, Code code, std::string_view sentence) {
   const Status status = StatusOf(file);
   EXPECT_EQ(status.code(), code) << status.ToString();
   EXPECT_NE(status.message().find(sentence), std::string::npos) << status.ToString();
@@ -84,7 +84,7 @@ TEST(FormatTest, OptionalSectionsAreKeptOnlyOnRequestAndAlwaysHashed) {
   for (const HeaderInfo::Section& s : (*full)->header().sections) {
     if (s.kind == SectionKind::kDecisions) file[s.offset] ^= std::byte{1};
   }
-  ExpectRefused(file, Code::kBadArtifact, "decisions section: hash mismatch");
+  ExpectFileRefused(file, Code::kBadArtifact, "decisions section: hash mismatch");
   EXPECT_EQ(StatusOf(file, false).ToString(), StatusOf(file, true).ToString());
 }
 
@@ -99,7 +99,7 @@ TEST(FormatTest, TruncationAtEveryByteIsRefused) {
 TEST(FormatTest, ExtraBytesAreRefused) {
   auto file = SmallFile();
   file.push_back(std::byte{});
-  ExpectRefused(file, Code::kBadArtifact, "the header says");
+  ExpectFileRefused(file, Code::kBadArtifact, "the header says");
 }
 
 TEST(FormatTest, EveryFlippedBitIsRefused) {
@@ -190,7 +190,7 @@ TEST(FormatTest, HeaderFaults) {
     SCOPED_TRACE(fault.name);
     const auto edited = Edited(file, fault.edit);
     ASSERT_EQ(edited.size(), size);
-    ExpectRefused(edited, fault.code, fault.sentence);
+    ExpectFileRefused(edited, fault.code, fault.sentence);
   }
 }
 
@@ -242,7 +242,7 @@ TEST(FormatTest, SectionHashesBindSectionsToTheHeader) {
   const HeaderInfo::Section& weights = (*header)->header().sections[1];
   ASSERT_EQ(weights.kind, SectionKind::kWeights);
   std::copy_n(theirs->begin() + weights.offset, weights.bytes, mixed.begin() + weights.offset);
-  ExpectRefused(mixed, Code::kBadArtifact, "weights section: hash mismatch");
+  ExpectFileRefused(mixed, Code::kBadArtifact, "weights section: hash mismatch");
 }
 
 TEST(FormatTest, PaddingMustBeZeroEvenWhenSealed) {
@@ -252,7 +252,7 @@ TEST(FormatTest, PaddingMustBeZeroEvenWhenSealed) {
   const HeaderInfo::Section& weights = (*header)->header().sections[1];
   file[weights.offset - 1] = std::byte{1};
   Reseal(file);
-  ExpectRefused(file, Code::kBadArtifact, "padding");
+  ExpectFileRefused(file, Code::kBadArtifact, "padding");
 }
 
 TEST(FormatTest, TextSectionsMustBeText) {
@@ -262,7 +262,7 @@ TEST(FormatTest, TextSectionsMustBeText) {
     ASSERT_TRUE(header.ok());
     file[(*header)->header().sections.back().offset] = static_cast<std::byte>(bad);
     Reseal(file);
-    ExpectRefused(file, Code::kBadArtifact, "provenance section: not UTF-8");
+    ExpectFileRefused(file, Code::kBadArtifact, "provenance section: not UTF-8");
   }
 }
 

@@ -11,7 +11,7 @@ namespace aicf::schema {
 namespace {
 
 constexpr uint32_t kVersion = 1;
-constexpr size_t kAlignment = 8;
+constexpr size_t kItemAlignment = 8;
 constexpr uint32_t kMaxTensors = 1u << 20;
 constexpr uint32_t kMaxNameBytes = 1u << 16;
 
@@ -25,7 +25,7 @@ class Writer {
     const auto* first = static_cast<const std::byte*>(data);
     out_.insert(out_.end(), first, first + bytes);
   }
-  void Pad() { out_.resize((out_.size() + kAlignment - 1) / kAlignment * kAlignment); }
+  void Pad() { out_.resize((out_.size() + kItemAlignment - 1) / kItemAlignment * kItemAlignment); }
   std::vector<std::byte> Take() { return std::move(out_); }
 
  private:
@@ -80,7 +80,7 @@ class Reader {
     return taken;
   }
   void SkipPadding() {
-    const auto gap = Take((kAlignment - at_ % kAlignment) % kAlignment);
+    const auto gap = Take((kItemAlignment - at_ % kItemAlignment) % kItemAlignment);
     if (std::ranges::any_of(gap, [](std::byte b) { return b != std::byte{0}; })) failed_ = true;
   }
   void Fail() { failed_ = true; }

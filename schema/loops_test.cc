@@ -1,11 +1,10 @@
 // Loops: round trips, and every way to describe them wrongly.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "schema/codec.h"
 #include "schema/loop_tree.h"
 #include "schema/testing.h"
+#include "schema/testing_faults.h"
 #include "schema/verify.h"
 
 namespace aicf::schema {
@@ -68,23 +67,6 @@ TEST(Loops, RoundTrip) {
   EXPECT_EQ(parsed->entry_points[0].loops, p.entry_points[0].loops);
 }
 
-struct Fault {
-  std::string_view name;
-  std::function<void(Program&)> edit;
-  std::string_view sentence;
-};
-
-void ExpectRefused(Program (*make)(), std::span<const Fault> faults) {
-  for (const Fault& fault : faults) {
-    SCOPED_TRACE(fault.name);
-    Program p = make();
-    fault.edit(p);
-    const Status status = VerifyProgram(p);
-    EXPECT_EQ(status.code(), Code::kBadArtifact);
-    EXPECT_NE(status.message().find(fault.sentence), std::string::npos) << status.ToString();
-  }
-}
-
 TEST(Loops, FaultyRangesAreRefused) {
   const Fault kFaults[] = {
       {"past the end", [](Program& p) { LoopsIn(p)[0].step_count = 6; }, "leave the entry point"},
@@ -114,7 +96,7 @@ TEST(Loops, FaultyRangesAreRefused) {
        },
        "overlap"},
   };
-  ExpectRefused(LoopProgram, kFaults);
+  ExpectFaults(LoopProgram(), kFaults);
 }
 
 TEST(Loops, BeforeTheEntryPointAreRefused) {
@@ -154,7 +136,7 @@ TEST(Loops, FaultyConditionsAreRefused) {
       {"never written in the loop", [](Program& p) { LoopsIn(p)[0].step_count = 3; },
        "no step of it writes its condition"},
   };
-  ExpectRefused(LoopProgram, kFaults);
+  ExpectFaults(LoopProgram(), kFaults);
 }
 
 TEST(Loops, FaultyStatesAreRefused) {
@@ -204,7 +186,7 @@ TEST(Loops, FaultyStatesAreRefused) {
        },
        "may make no trip"},
   };
-  ExpectRefused(LoopProgram, kFaults);
+  ExpectFaults(LoopProgram(), kFaults);
 }
 
 // x is read in every trip; half dies within its trip; what is live around the loop is live in it.
@@ -242,7 +224,7 @@ TEST(Loops, FaultyPlacesAreRefused) {
        },
        "overlap"},
   };
-  ExpectRefused(LoopProgram, kFaults);
+  ExpectFaults(LoopProgram(), kFaults);
   // The same places are fine without a loop, or within one trip.
   Program p = LoopProgram();
   p.buffers[kHalf].storage = Storage::kAlias;

@@ -2,10 +2,9 @@
 // breaks it alone.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "schema/artifact.h"
 #include "schema/testing.h"
+#include "schema/testing_faults.h"
 #include "schema/verify.h"
 
 namespace aicf::schema {
@@ -13,33 +12,6 @@ namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
 using abi::ExprOp;
-
-struct Fault {
-  std::string_view name;
-  std::function<void(Program&)> edit;
-  std::string_view sentence;
-};
-
-void ExpectAccepted(const Program& p) {
-  const Status status = VerifyProgram(p);
-  EXPECT_TRUE(status.ok()) << status.ToString() << "\n" << ToString(p);
-}
-
-void ExpectRefused(const Program& p, std::string_view sentence) {
-  const Status status = VerifyProgram(p);
-  EXPECT_EQ(status.code(), Code::kBadArtifact) << status.ToString() << "\n" << ToString(p);
-  EXPECT_NE(status.message().find(sentence), std::string::npos) << status.ToString();
-}
-
-void ExpectFaults(const std::function<Program()>& make, std::span<const Fault> faults) {
-  ExpectAccepted(make());
-  for (const Fault& fault : faults) {
-    SCOPED_TRACE(fault.name);
-    Program p = make();
-    fault.edit(p);
-    ExpectRefused(p, fault.sentence);
-  }
-}
 
 abi::View Part(int64_t first, int64_t count) { return {DType::kF32, {count}, {1}, first}; }
 
@@ -95,7 +67,7 @@ TEST(StateTest, AStateIsReadFirstAndUpdatedInPlace) {
       {"listed as an output", [](Program& p) { p.entry_points[0].outputs.push_back(2); },
        "a state is listed as an output"},
   };
-  ExpectFaults(Counter, kFaults);
+  ExpectFaults(Counter(), kFaults);
 }
 
 TEST(StateTest, AnUpdateHasTheStatesDType) {
@@ -129,7 +101,7 @@ TEST(StateTest, StatesStayApartAndHaveNames) {
        "states buffer 1 \"one\" and buffer 2 \"two\" overlap"},
       {"one name", [](Program& p) { p.buffers[2].name = "one"; }, "empty or repeated state name"},
   };
-  ExpectFaults(make, kFaults);
+  ExpectFaults(make(), kFaults);
 }
 
 // A cache of 4 rows: rows 0 and 1 change in one step, rows 2 and 3 of the old value are read after
@@ -155,7 +127,7 @@ TEST(StateTest, PartsOfAStateMayChangeWhileOthersAreRead) {
       {"a write that reaches a row read later",
        [](Program& p) { p.steps[0].problem.outputs[0].offset = 1; }, "reads the old value"},
   };
-  ExpectFaults(make, kFaults);
+  ExpectFaults(make(), kFaults);
 }
 
 // Rows chosen by data: cache' = cache with `rows` at `index`, then y = exp(cache').
@@ -185,7 +157,7 @@ TEST(StateTest, AScatterInPlaceMayReachEveryRow) {
        },
        "touches bytes up to 224"},
   };
-  ExpectFaults(make, kFaults);
+  ExpectFaults(make(), kFaults);
 }
 
 // Two updates one after the other: h' = x + h, h'' = x + h'.
@@ -216,7 +188,7 @@ TEST(StateTest, VersionsFollowEachOther) {
        },
        "both write elements of buffer 2 \"h.1\""},
   };
-  ExpectFaults(make, kFaults);
+  ExpectFaults(make(), kFaults);
 }
 
 TEST(StateTest, ALoopWouldReadWhatItsLastTripHasOverwritten) {
@@ -317,7 +289,7 @@ TEST(StateTest, MetasAreListedApartAndLieTogether) {
       {"overwritten by a temp", [](Program& p) { p.buffers[3].offset = p.buffers[1].offset; },
        "overlap while both are live"},
   };
-  ExpectFaults(Metas, kFaults);
+  ExpectFaults(Metas(), kFaults);
 }
 
 TEST(StateTest, TravelsInAFileWithItsFeatureAndItsMemory) {

@@ -12,6 +12,7 @@
 #include "schema/lifetimes.h"
 #include "schema/step_order.h"
 #include "schema/testing.h"
+#include "schema/testing_faults.h"
 #include "schema/verify.h"
 
 namespace aicf::schema {
@@ -19,33 +20,6 @@ namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
 using abi::ExprOp;
-
-struct Fault {
-  std::string_view name;
-  std::function<void(Program&)> edit;
-  std::string_view sentence;
-};
-
-void ExpectAccepted(const Program& p) {
-  const Status status = VerifyProgram(p);
-  EXPECT_TRUE(status.ok()) << status.ToString() << "\n" << ToString(p);
-}
-
-void ExpectRefused(const Program& p, std::string_view sentence) {
-  const Status status = VerifyProgram(p);
-  EXPECT_EQ(status.code(), Code::kBadArtifact) << status.ToString() << "\n" << ToString(p);
-  EXPECT_NE(status.message().find(sentence), std::string::npos) << status.ToString();
-}
-
-void ExpectFaults(const std::function<Program()>& make, std::span<const Fault> faults) {
-  ExpectAccepted(make());
-  for (const Fault& fault : faults) {
-    SCOPED_TRACE(fault.name);
-    Program p = make();
-    fault.edit(p);
-    ExpectRefused(p, fault.sentence);
-  }
-}
 
 // A diamond: 0: a = -x; 1: b = exp a; 2: c = -b; 3 (stream 1): d = |a|; 4: y = c + d.
 // Buffers: 0 x, 1 a, 2 b, 3 c, 4 d, 5 y.
@@ -154,7 +128,7 @@ TEST(Streams, WaitsNameEarlierStepsOfOtherStreams) {
        },
        "on the target cpu:baseline"},
   };
-  ExpectFaults(Diamond, kFaults);
+  ExpectFaults(Diamond(), kFaults);
 }
 
 TEST(Streams, WaitsStayInTheirEntryPoint) {
@@ -181,7 +155,7 @@ TEST(Streams, ProgrammaticLaunches) {
       {"a join", [](Program& p) { p.steps[4].programmatic = true; },
        "that also waits for a step of another stream"},
   };
-  ExpectFaults(Diamond, kFaults);
+  ExpectFaults(Diamond(), kFaults);
 }
 
 // y = x * w; z = -y.
@@ -220,11 +194,11 @@ TEST(Streams, AProgrammaticLaunchIsBetweenOwnKernels) {
       {"after a library's call", [](Program& p) { p.steps[2].programmatic = true; },
        "which is no kernel of aicf's own"},
   };
-  ExpectFaults(LibraryProgram, kFaults);
+  ExpectFaults(LibraryProgram(), kFaults);
 }
 
 // 0: c = x > 0; 1: if c, a = -x; 2: b = exp x; 3: d = -b; y of b and d.
-Program Guarded() {
+Program GuardedStreams() {
   ProgramBuilder b;
   const uint32_t x = b.Input("x", {1});
   const uint32_t c = b.Temp({1}, DType::kBool);
@@ -252,7 +226,7 @@ TEST(Streams, WhereStepsAreSkipped) {
       {"after a skipped step", [](Program& p) { p.steps[2].programmatic = true; },
        "which may be skipped or repeated"},
   };
-  ExpectFaults(Guarded, kFaults);
+  ExpectFaults(GuardedStreams(), kFaults);
 }
 
 // Each edge of the diamond is needed.
@@ -269,7 +243,7 @@ TEST(Races, EveryEdgeIsNeeded) {
        },
        "neither waits for the other"},
   };
-  ExpectFaults(Diamond, kFaults);
+  ExpectFaults(Diamond(), kFaults);
 }
 
 // d over b: b is dead when d is written, in the program's order, but not on its stream.

@@ -60,7 +60,7 @@ class Editable {
   std::vector<std::byte> bytes_;
 };
 
-void ExpectRefused(const Status& status, std::string_view sentence) {
+void ExpectBadArtifact(const Status& status, std::string_view sentence) {
   EXPECT_EQ(status.code(), Code::kBadArtifact) << status.ToString();
   EXPECT_NE(status.message().find(sentence), std::string::npos) << status.ToString();
 }
@@ -92,7 +92,7 @@ TEST(StructureTest, E1BuffersAboveTheLimitNeverReachTheVerifier) {
   void* region =
       ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ASSERT_NE(region, MAP_FAILED);
-  ExpectRefused(DecodeProgram({static_cast<const std::byte*>(region), size}).status(), "limit");
+  ExpectBadArtifact(DecodeProgram({static_cast<const std::byte*>(region), size}).status(), "limit");
   ::munmap(region, size);
 }
 
@@ -106,7 +106,7 @@ TEST(StructureTest, E2MisalignedVectorsAreRefused) {
   const size_t misaligned = e.Append(raw, 0);
   e.Point(e.FieldAt(view, fb::View::VT_SHAPE), misaligned);
   EXPECT_TRUE(PassesTheVerifier(e.bytes())) << "then this check of ours is no longer needed";
-  ExpectRefused(e.Decode(), "misaligned");
+  ExpectBadArtifact(e.Decode(), "misaligned");
 }
 
 TEST(StructureTest, E4ASizePrefixIsNotAccepted) {
@@ -115,7 +115,7 @@ TEST(StructureTest, E4ASizePrefixIsNotAccepted) {
   const uint32_t lie = 8;
   std::memcpy(prefixed.data(), &lie, sizeof lie);
   prefixed.insert(prefixed.end(), plain.begin(), plain.end());
-  ExpectRefused(DecodeProgram(prefixed).status(), "well-formed");
+  ExpectBadArtifact(DecodeProgram(prefixed).status(), "well-formed");
 }
 
 TEST(StructureTest, E5EveryEnumerationIsChecked) {
@@ -171,7 +171,7 @@ TEST(StructureTest, E5EveryEnumerationIsChecked) {
     ASSERT_NE(at, 0u);
     e.Put(at, uint8_t{250});
     EXPECT_TRUE(PassesTheVerifier(e.bytes()));
-    ExpectRefused(e.Decode(), field.sentence);
+    ExpectBadArtifact(e.Decode(), field.sentence);
   }
 }
 
@@ -180,7 +180,7 @@ TEST(StructureTest, E5AttributesAreChecked) {
   // The pooling step's attributes start with its kind.
   const auto* ints = e.root().steps()->Get(1)->problem()->attr_ints();
   e.Put(e.PositionOf(ints->Data()), int64_t{3});
-  ExpectRefused(e.Decode(), "pool step: attribute 'kind'");
+  ExpectBadArtifact(e.Decode(), "pool step: attribute 'kind'");
 }
 
 TEST(StructureTest, E7RequiredFieldsMustBePresent) {
@@ -192,7 +192,7 @@ TEST(StructureTest, E7RequiredFieldsMustBePresent) {
     const size_t table = e.PositionOf(&e.root());
     const size_t vtable = table - e.Get<int32_t>(table);
     e.Put(vtable + field, uint16_t{0});
-    ExpectRefused(e.Decode(), "well-formed");
+    ExpectBadArtifact(e.Decode(), "well-formed");
   }
 }
 
@@ -211,7 +211,7 @@ TEST(StructureTest, E8TableCountsAreBounded) {
   for (uint32_t i = 0; i < kMany; ++i) e.Point(list + 4 + 4 * i, table);
   e.Point(list_field, list);
   EXPECT_TRUE(PassesTheVerifier(e.bytes()));
-  ExpectRefused(e.Decode(), "well-formed");
+  ExpectBadArtifact(e.Decode(), "well-formed");
 }
 
 TEST(StructureTest, E9SharedObjectsDoNotMultiply) {
@@ -232,7 +232,7 @@ TEST(StructureTest, E9SharedObjectsDoNotMultiply) {
   for (uint32_t i = 0; i < kMany; ++i) e.Point(list + 4 + 4 * i, table_at);
   e.Point(field, list);
   EXPECT_TRUE(PassesTheVerifier(e.bytes()));
-  ExpectRefused(e.Decode(), "shared");
+  ExpectBadArtifact(e.Decode(), "shared");
 }
 
 TEST(StructureTest, E11StringsAreText) {
@@ -240,18 +240,18 @@ TEST(StructureTest, E11StringsAreText) {
   const struct {
     std::string text;
     std::string_view sentence;
-  } kBad[] = {
+  } kRefused[] = {
       {std::string("a\0b", 3), "NUL"},
       {"\xff", "not UTF-8"},
       {"\xed\xa0\x80", "not UTF-8"},
       {std::string(kMaxStringBytes + 1, 'a'), "limit"},
   };
-  for (const auto& bad : kBad) {
+  for (const auto& bad : kRefused) {
     for (std::string* field :
          {&p.target, &p.buffers[0].name, &p.steps[0].kernel, &p.steps[0].sources[0],
           &p.steps[0].symbol, &p.entry_points[0].name}) {
       const std::string kept = std::exchange(*field, bad.text);
-      ExpectRefused(DecodeProgram(*EncodeProgram(p)).status(), bad.sentence);
+      ExpectBadArtifact(DecodeProgram(*EncodeProgram(p)).status(), bad.sentence);
       *field = kept;
     }
   }
@@ -285,7 +285,7 @@ TEST(StructureTest, E12RootsAndVtablesThatLeadAnywhere) {
 TEST(StructureTest, WrongIdentifiersAreRefused) {
   Editable e;
   e.Put(4, uint8_t{'a'});
-  ExpectRefused(e.Decode(), "well-formed");
+  ExpectBadArtifact(e.Decode(), "well-formed");
 }
 
 TEST(StructureTest, RanksAreBounded) {
@@ -293,7 +293,7 @@ TEST(StructureTest, RanksAreBounded) {
   const fb::View* view = e.root().steps()->Get(0)->problem()->inputs()->Get(0);
   const size_t field = e.FieldAt(view, fb::View::VT_STRIDES);
   e.Point(field, e.Append(VectorOf(std::vector<int64_t>(9, 1)), 4));
-  ExpectRefused(e.Decode(), "rank 9, limit 8");
+  ExpectBadArtifact(e.Decode(), "rank 9, limit 8");
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <functional>
 
 #include "schema/sections.h"
 #include "schema/testing.h"
+#include "schema/testing_faults.h"
 #include "schema/testing_time.h"
 #include "schema/verify.h"
 #include "schema/verify_internal.h"
@@ -15,24 +15,6 @@ namespace aicf::schema {
 namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
-
-struct Fault {
-  std::string_view name;
-  std::function<void(Program&)> edit;
-  std::string_view sentence;
-};
-
-void ExpectRefused(const Program& valid, std::span<const Fault> faults) {
-  ASSERT_TRUE(VerifyProgram(valid).ok()) << VerifyProgram(valid).ToString();
-  for (const Fault& fault : faults) {
-    SCOPED_TRACE(fault.name);
-    Program p = valid;
-    fault.edit(p);
-    const Status status = VerifyProgram(p);
-    EXPECT_EQ(status.code(), Code::kBadArtifact) << status.ToString();
-    EXPECT_NE(status.message().find(fault.sentence), std::string::npos) << status.ToString();
-  }
-}
 
 TEST(VerifyDeviceTest, LaunchesSymbolsAndImages) {
   const Fault kFaults[] = {
@@ -79,7 +61,7 @@ TEST(VerifyDeviceTest, LaunchesSymbolsAndImages) {
       {"a CPU kernel on a GPU", [](Program& p) { p.steps[0].kernel = "cpu.elementwise.ref"; },
        "backend"},
   };
-  ExpectRefused(DeviceProgram(), kFaults);
+  ExpectFaults(DeviceProgram(), kFaults);
 }
 
 // A plan without any device code is for the CPU reference; everything else about it is proven.
@@ -93,7 +75,7 @@ TEST(VerifyDeviceTest, PlansWithoutDeviceCode) {
       {"grid", [](Program& p) { p.steps[0].launch.grid[0] += 1; },
        "does not follow from its parameters"},
   };
-  ExpectRefused(plan, kFaults);
+  ExpectFaults(plan, kFaults);
 }
 
 TEST(VerifyDeviceTest, EveryFamilyHasADeviceKernelThatVerifies) {
@@ -228,7 +210,7 @@ TEST(VerifyDeviceTest, PackedInputs) {
        },
        "input 1: f32, but buffer 1 \"w\" is u8"},
   };
-  ExpectRefused(PackedProgram(), kFaults);
+  ExpectFaults(PackedProgram(), kFaults);
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 // Guards and library steps, and every way to describe them wrongly.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "schema/testing.h"
+#include "schema/testing_faults.h"
 #include "schema/verify.h"
 
 namespace aicf::schema {
@@ -11,25 +10,9 @@ namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
 
-struct Fault {
-  std::function<void(Program&)> edit;
-  std::string_view sentence;
-};
-
-void ExpectRefused(const Program& valid, const std::vector<Fault>& faults) {
-  ASSERT_TRUE(VerifyProgram(valid).ok()) << VerifyProgram(valid).ToString();
-  for (const Fault& fault : faults) {
-    Program p = valid;
-    fault.edit(p);
-    const Status status = VerifyProgram(p);
-    EXPECT_EQ(status.code(), Code::kBadArtifact) << fault.sentence;
-    EXPECT_NE(status.message().find(fault.sentence), std::string::npos) << status.ToString();
-  }
-}
-
 // going = !flag; y = -x where flag is true and going is false.
 // Buffers: 0 flag, 1 x, 2 fixed, 3 going, 4 y.
-Program Guarded() {
+Program GuardedProgram() {
   ProgramBuilder b;
   const uint32_t flag = b.Input("flag", {1}, DType::kBool);
   const uint32_t x = b.Input("x", {8});
@@ -42,19 +25,20 @@ Program Guarded() {
 }
 
 TEST(VerifyGuards, FaultsAreRefused) {
-  ExpectRefused(Guarded(),
-                {
-                    {[](Program& p) { p.steps[1].guards[0].buffer = 99; }, "guard 99 of 5"},
-                    {[](Program& p) { p.steps[1].guards[0].buffer = 1; }, "expected one bool"},
-                    {[](Program& p) { p.steps[1].guards[0].buffer = 2; },
-                     "expected one bool that is no constant"},
-                    {[](Program& p) {
-                       p.steps[1].guards.assign(kMaxGuards + 1, {0, true});
-                     },
-                     "33 guards, limit 32"},
-                    {[](Program& p) { std::swap(p.steps[0], p.steps[1]); },
-                     "reads buffer 3 \"%3\" too early"},
-                });
+  const Fault kFaults[] = {
+      {"no buffer", [](Program& p) { p.steps[1].guards[0].buffer = 99; }, "guard 99 of 5"},
+      {"no bool", [](Program& p) { p.steps[1].guards[0].buffer = 1; }, "expected one bool"},
+      {"a constant", [](Program& p) { p.steps[1].guards[0].buffer = 2; },
+       "expected one bool that is no constant"},
+      {"too many",
+       [](Program& p) {
+         p.steps[1].guards.assign(kMaxGuards + 1, {0, true});
+       },
+       "33 guards, limit 32"},
+      {"not known yet", [](Program& p) { std::swap(p.steps[0], p.steps[1]); },
+       "reads buffer 3 \"%3\" too early"},
+  };
+  ExpectFaults(GuardedProgram(), kFaults);
 }
 
 // Two bools, and a byte that is none.
@@ -66,9 +50,11 @@ TEST(VerifyGuards, AGuardIsOneBool) {
   const uint32_t x = b.Input("x", {8});
   const uint32_t y = b.Output("y", {8});
   b.AddStep(Elementwise(abi::ExprOp::kNeg), {x}, {y}).guards = {{flag, true}};
-  ExpectRefused(b.Finish(),
-                {{[&](Program& p) { p.steps[0].guards[0].buffer = pair; }, "of 2 bytes"},
-                 {[&](Program& p) { p.steps[0].guards[0].buffer = byte; }, "of u8"}});
+  const Fault kFaults[] = {
+      {"two bools", [&](Program& p) { p.steps[0].guards[0].buffer = pair; }, "of 2 bytes"},
+      {"a byte", [&](Program& p) { p.steps[0].guards[0].buffer = byte; }, "of u8"},
+  };
+  ExpectFaults(b.Finish(), kFaults);
 }
 
 TEST(VerifyLibrary, AStepRecordsItsAlgorithm) {
@@ -92,10 +78,11 @@ TEST(VerifyLibrary, AStepRecordsItsAlgorithm) {
     p.arena_bytes =
         std::max(p.arena_bytes, RoundUp(buffer.offset + buffer.bytes, kBufferAlignment));
   }
-  ExpectRefused(p, {
-                       {[](Program& q) { q.steps[0].algorithm.clear(); }, "without algorithm"},
-                       {[](Program& q) { q.steps[0].library_version = 0; }, "without algorithm"},
-                   });
+  const Fault kFaults[] = {
+      {"no algorithm", [](Program& q) { q.steps[0].algorithm.clear(); }, "without algorithm"},
+      {"no version", [](Program& q) { q.steps[0].library_version = 0; }, "without algorithm"},
+  };
+  ExpectFaults(p, kFaults);
 }
 
 }  // namespace

@@ -9,11 +9,11 @@
 namespace aicf::schema {
 namespace {
 
-using Names = std::set<std::string_view>;
+using NameSet = std::set<std::string_view>;
 
 // One list of an entry point's interface: indices, roles, names that `taken` does not hold.
 Status CheckInterface(const Program& p, const std::vector<uint32_t>& list, Role expected,
-                      Names& taken) {
+                      NameSet& taken) {
   const std::string_view what = RoleName(expected);
   for (uint32_t index : list) {
     if (index >= p.buffers.size()) {
@@ -33,7 +33,7 @@ Status CheckInterface(const Program& p, const std::vector<uint32_t>& list, Role 
 
 // What the caller writes has names of its own, and so has what he reads.
 Status CheckInterfaces(const Program& p, const EntryPoint& e) {
-  Names written, read;
+  NameSet written, read;
   AICF_RETURN_IF_ERROR(CheckInterface(p, e.inputs, Role::kInput, written));
   AICF_RETURN_IF_ERROR(CheckInterface(p, e.metas, Role::kMeta, written));
   return CheckInterface(p, e.outputs, Role::kOutput, read);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "schema/testing.h"
+#include "schema/testing_faults.h"
 #include "schema/verify.h"
 #include "schema/verify_internal.h"
 
@@ -15,16 +16,6 @@ namespace aicf::schema {
 namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
-
-void ExpectRefused(const Program& p, std::string_view sentence) {
-  const Status status = VerifyProgram(p);
-  EXPECT_EQ(status.code(), Code::kBadArtifact) << status.ToString();
-  EXPECT_NE(status.message().find(sentence), std::string::npos) << status.ToString();
-}
-
-void ExpectAccepted(const Program& p) {
-  EXPECT_TRUE(VerifyProgram(p).ok()) << VerifyProgram(p).ToString() << "\n" << ToString(p);
-}
 
 // neg, then one more op per entry of `ops`; every value has its own bytes.
 Program Chain(const std::vector<abi::ExprOp>& ops) {

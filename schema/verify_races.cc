@@ -20,19 +20,19 @@ namespace {
 
 // Pairs of accesses that are looked at; a model's are a few for each operand.
 constexpr uint64_t kMaxPairs = uint64_t{1} << 26;
-constexpr uint32_t kWorkspace = std::numeric_limits<uint32_t>::max();
+constexpr uint32_t kNoBuffer = std::numeric_limits<uint32_t>::max();
 
-struct Access {
+struct TimedAccess {
   uint32_t step;
   bool write;
   bool dense;             // touches every byte of its range
-  uint32_t buffer;        // kWorkspace: none
+  uint32_t buffer;        // kNoBuffer: none
   const abi::View* view;  // nullptr: all of it
 };
 
 struct Segment {
   uint64_t end;
-  std::vector<Access> accesses;
+  std::vector<TimedAccess> accesses;
 };
 using Segments = std::map<uint64_t, Segment>;  // by first byte; without gaps where touched
 
@@ -65,7 +65,7 @@ class RaceVerifier {
       if (step.workspace_bytes == 0) continue;
       AICF_RETURN_IF_ERROR(Add(arena_, step.workspace_offset,
                                step.workspace_offset + step.workspace_bytes,
-                               {s, true, true, kWorkspace, nullptr}));
+                               {s, true, true, kNoBuffer, nullptr}));
     }
     return OkStatus();
   }
@@ -101,25 +101,25 @@ class RaceVerifier {
     }
   }
 
-  Status Add(Segments& all, uint64_t begin, uint64_t end, const Access& fresh) {
+  Status Add(Segments& all, uint64_t begin, uint64_t end, const TimedAccess& fresh) {
     SplitAt(all, begin);
     SplitAt(all, end);
     FillGaps(all, begin, end);
     for (auto it = all.find(begin); it != all.end() && it->first < end; ++it) {
-      std::vector<Access>& known = it->second.accesses;
-      for (const Access& old : known) {
+      std::vector<TimedAccess>& known = it->second.accesses;
+      for (const TimedAccess& old : known) {
         if (++pairs_ > kMaxPairs) {
           return Error(Code::kResource, "too many accesses to bytes that several streams share");
         }
         AICF_RETURN_IF_ERROR(Compare(old, fresh, it->first));
       }
-      std::erase_if(known, [&](const Access& old) { return Covers(fresh, old); });
+      std::erase_if(known, [&](const TimedAccess& old) { return Covers(fresh, old); });
       known.push_back(fresh);
     }
     return OkStatus();
   }
 
-  Status Compare(const Access& old, const Access& fresh, uint64_t byte) {
+  Status Compare(const TimedAccess& old, const TimedAccess& fresh, uint64_t byte) {
     if (old.step == fresh.step || (!old.write && !fresh.write)) return OkStatus();
     if (order_->Before(old.step, fresh.step) || Apart(old, fresh)) return OkStatus();
     return Error(Code::kBadArtifact, DescribeStep(p_, old.step), old.write ? " writes " : " reads ",
@@ -129,14 +129,14 @@ class RaceVerifier {
   }
 
   // Whether who comes after `fresh` also comes after `old`, or has nothing to do with it.
-  bool Covers(const Access& fresh, const Access& old) const {
+  bool Covers(const TimedAccess& fresh, const TimedAccess& old) const {
     if (!fresh.dense) return false;
     if (fresh.write) return old.step == fresh.step || order_->Before(old.step, fresh.step);
     return !old.write && (old.step == fresh.step || order_->Before(old.step, fresh.step));
   }
 
   // Of one buffer, or of two in place of each other: whether the views share no element.
-  bool Apart(const Access& a, const Access& b) {
+  bool Apart(const TimedAccess& a, const TimedAccess& b) {
     if (a.view == nullptr || b.view == nullptr) return false;
     if (c_.placements[a.buffer].root != c_.placements[b.buffer].root) return false;
     const Buffer& one = p_.buffers[a.buffer];
@@ -149,8 +149,8 @@ class RaceVerifier {
     return prover_.Disjoint(elements, views);
   }
 
-  std::string Name(const Access& a) const {
-    return a.buffer == kWorkspace ? "its workspace" : Describe(p_, a.buffer);
+  std::string Name(const TimedAccess& a) const {
+    return a.buffer == kNoBuffer ? "its workspace" : Describe(p_, a.buffer);
   }
 
   const VerifyContext& c_;

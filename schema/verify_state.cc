@@ -18,9 +18,9 @@ namespace aicf::schema {
 namespace {
 
 // Pairs of accesses to one state that are looked at; a model's are a few thousand.
-constexpr uint64_t kMaxPairs = uint64_t{1} << 26;
+constexpr uint64_t kMaxStatePairs = uint64_t{1} << 26;
 
-struct Access {
+struct StateAccess {
   uint32_t step;
   uint32_t buffer;
   uint32_t version;  // updates before this value, in the order of the replay
@@ -29,7 +29,7 @@ struct Access {
 };
 
 struct Accesses {
-  std::vector<Access> reads, writes;
+  std::vector<StateAccess> reads, writes;
 };
 
 class StateVerifier {
@@ -103,7 +103,8 @@ class StateVerifier {
 
   std::map<uint32_t, Accesses> Collect(const EntryPoint& e) const {
     std::map<uint32_t, Accesses> states;
-    const auto access = [&](uint32_t s, uint32_t b, size_t k, const abi::View& view) -> Access {
+    const auto access = [&](uint32_t s, uint32_t b, size_t k,
+                            const abi::View& view) -> StateAccess {
       return {s, b, versions_[b], k, view};
     };
     for (uint32_t s = e.first_step; s < e.first_step + e.step_count; ++s) {
@@ -131,13 +132,13 @@ class StateVerifier {
   Status Entry(const EntryPoint& e) {
     for (const auto& [state, all] : Collect(e)) {
       pairs_ += all.writes.size() * (all.reads.size() + all.writes.size());
-      if (pairs_ > kMaxPairs) {
+      if (pairs_ > kMaxStatePairs) {
         return Error(Code::kResource, "state ", Describe(p_, state), " has too many accesses");
       }
       AICF_RETURN_IF_ERROR(CheckOneLine(all));
-      for (const Access& w : all.writes) {
-        for (const Access& r : all.reads) AICF_RETURN_IF_ERROR(CheckRead(r, w));
-        for (const Access& other : all.writes) AICF_RETURN_IF_ERROR(CheckWrites(other, w));
+      for (const StateAccess& w : all.writes) {
+        for (const StateAccess& r : all.reads) AICF_RETURN_IF_ERROR(CheckRead(r, w));
+        for (const StateAccess& other : all.writes) AICF_RETURN_IF_ERROR(CheckWrites(other, w));
       }
     }
     return OkStatus();
@@ -146,8 +147,8 @@ class StateVerifier {
   // Two updates of one value would each overwrite what the other one keeps.
   Status CheckOneLine(const Accesses& all) const {
     std::map<uint32_t, uint32_t> buffer_of;
-    for (const std::vector<Access>* list : {&all.reads, &all.writes}) {
-      for (const Access& a : *list) {
+    for (const std::vector<StateAccess>* list : {&all.reads, &all.writes}) {
+      for (const StateAccess& a : *list) {
         const auto [known, fresh] = buffer_of.emplace(a.version, a.buffer);
         if (fresh || known->second == a.buffer) continue;
         return Error(Code::kBadArtifact, Describe(p_, known->second), " and ",
@@ -158,7 +159,7 @@ class StateVerifier {
   }
 
   // In a loop, a later trip of the first step comes after the second one.
-  bool OnceBefore(const Access& a, const Access& b) const {
+  bool OnceBefore(const StateAccess& a, const StateAccess& b) const {
     return a.step < b.step && !(InLoop(a.step) && SameLoop(a.step, b.step));
   }
   bool InLoop(uint32_t step) const { return loops_->InnermostOf(step) != LoopTree::kNone; }
@@ -170,18 +171,18 @@ class StateVerifier {
     return false;
   }
 
-  bool InPlace(const Access& r, const Access& w) const {
+  bool InPlace(const StateAccess& r, const StateAccess& w) const {
     const Step& step = p_.steps[w.step];
     return r.step == w.step && w.operand == 0 && r.operand < step.inputs.size() &&
            !InLoop(w.step) && MayOverwrite(*c_.kernels[w.step], step.problem, r.operand);
   }
 
-  bool Apart(const Access& a, const Access& b) {
+  bool Apart(const StateAccess& a, const StateAccess& b) {
     const abi::View* views[] = {&a.view, &b.view};
     return prover_.Disjoint(*ElementCount(p_.buffers[a.buffer].shape), views);
   }
 
-  Status CheckRead(const Access& r, const Access& w) {
+  Status CheckRead(const StateAccess& r, const StateAccess& w) {
     if (r.version < w.version) {
       if (OnceBefore(r, w) || InPlace(r, w) || Apart(r, w)) return OkStatus();
       return Error(Code::kBadArtifact, DescribeStep(p_, r.step), " reads the old value of ",
@@ -193,7 +194,7 @@ class StateVerifier {
                  " too early: ", DescribeStep(p_, w.step), " writes ", Describe(p_, w.buffer));
   }
 
-  Status CheckWrites(const Access& a, const Access& b) {
+  Status CheckWrites(const StateAccess& a, const StateAccess& b) {
     if (a.version > b.version) return OkStatus();  // the pair is met the other way round, too
     if (a.version == b.version) {
       if (a.step == b.step || Apart(a, b)) return OkStatus();  // one step's: see VerifyOrder

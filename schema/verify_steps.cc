@@ -12,11 +12,6 @@ namespace {
 
 using abi::Backend;
 
-template <class... Pieces>
-Status Bad(const Pieces&... pieces) {
-  return Error(Code::kBadArtifact, pieces...);
-}
-
 // Product of the extents that are not zero, so that 0 x 2^62 is no loophole.
 bool IsModest(const abi::View& v) {
   int64_t count = 1;
@@ -50,13 +45,16 @@ Result<const abi::KernelInfo*> CheckKernel(const abi::DeviceSpec& device, const 
     return Error(Code::kUnsupported, "unknown kernel ", Quote(s.kernel));
   }
   if (kernel == nullptr) {
-    return Bad("the kernel is not of the family ", abi::FamilyName(s.problem.family));
+    return Error(Code::kBadArtifact, "the kernel is not of the family ",
+                 abi::FamilyName(s.problem.family));
   }
   if ((kernel->backend == Backend::kCpu) != (device.backend == Backend::kCpu)) {
-    return Bad("the kernel's backend is not that of the target ", device.name);
+    return Error(Code::kBadArtifact, "the kernel's backend is not that of the target ",
+                 device.name);
   }
   const std::string refusal = abi::CheckVariant(*kernel, s.problem, VariantOf(s), device);
-  if (!refusal.empty()) return Bad("the kernel does not run its problem so: ", refusal);
+  if (!refusal.empty())
+    return Error(Code::kBadArtifact, "the kernel does not run its problem so: ", refusal);
   return kernel;
 }
 
@@ -67,9 +65,9 @@ Status CheckPacked(const Program& p, const Step& s, size_t k, uint64_t packed_by
   if (b.role == Role::kConstant && b.dtype == DType::kU8 && b.bytes == packed_bytes) {
     return OkStatus();
   }
-  return Bad("packed input ", k, ": ", Describe(p, s.inputs[k]), " is a ", RoleName(b.role), " of ",
-             b.bytes, " bytes of ", DTypeName(b.dtype), ", expected a constant of ", packed_bytes,
-             " bytes of u8");
+  return Error(Code::kBadArtifact, "packed input ", k, ": ", Describe(p, s.inputs[k]), " is a ",
+               RoleName(b.role), " of ", b.bytes, " bytes of ", DTypeName(b.dtype),
+               ", expected a constant of ", packed_bytes, " bytes of u8");
 }
 
 // A copy may read the bits of a buffer as another dtype of the same size: that is BitCast.
@@ -78,23 +76,25 @@ Status CheckView(const Program& p, std::string_view what, size_t k, uint32_t buf
   const Buffer& b = p.buffers[buffer];
   const bool recast = copies && DTypeBytes(b.dtype) == DTypeBytes(view.dtype);
   if (b.dtype != view.dtype && !recast) {
-    return Bad(what, " ", k, ": ", DTypeName(view.dtype), ", but ", Describe(p, buffer), " is ",
-               DTypeName(b.dtype));
+    return Error(Code::kBadArtifact, what, " ", k, ": ", DTypeName(view.dtype), ", but ",
+                 Describe(p, buffer), " is ", DTypeName(b.dtype));
   }
   AICF_ASSIGN_OR_RETURN(const abi::Extent extent, abi::ExtentOf(view));
   if (static_cast<uint64_t>(extent.end) <= b.bytes) return OkStatus();
-  return Bad(what, " ", k, ": touches bytes up to ", extent.end, " of ", Describe(p, buffer),
-             " with ", b.bytes);
+  return Error(Code::kBadArtifact, what, " ", k, ": touches bytes up to ", extent.end, " of ",
+               Describe(p, buffer), " with ", b.bytes);
 }
 
 Status CheckOperandCounts(const Program& p, const Step& s) {
   if (s.inputs.size() != s.problem.inputs.size() || s.outputs.size() != s.problem.outputs.size()) {
-    return Bad(s.inputs.size(), " inputs and ", s.outputs.size(), " outputs, the problem has ",
-               s.problem.inputs.size(), " and ", s.problem.outputs.size());
+    return Error(Code::kBadArtifact, s.inputs.size(), " inputs and ", s.outputs.size(),
+                 " outputs, the problem has ", s.problem.inputs.size(), " and ",
+                 s.problem.outputs.size());
   }
   for (const std::vector<uint32_t>* list : {&s.inputs, &s.outputs}) {
     for (uint32_t buffer : *list) {
-      if (buffer >= p.buffers.size()) return Bad("buffer ", buffer, " of ", p.buffers.size());
+      if (buffer >= p.buffers.size())
+        return Error(Code::kBadArtifact, "buffer ", buffer, " of ", p.buffers.size());
     }
   }
   return OkStatus();
@@ -110,12 +110,13 @@ Status CheckOperands(const Program& p, const Step& s, const abi::KernelInfo& ker
                                      s.problem.family == abi::Family::kCopy));
       continue;
     }
-    if (k >= 32) return Bad("input ", k, " cannot be packed");
+    if (k >= 32) return Error(Code::kBadArtifact, "input ", k, " cannot be packed");
     packed_mask |= uint32_t{1} << k;
     AICF_RETURN_IF_ERROR(CheckPacked(p, s, k, packed));
   }
   if (s.packed_inputs != packed_mask) {
-    return Bad("packed inputs ", s.packed_inputs, ", the kernel packs ", packed_mask);
+    return Error(Code::kBadArtifact, "packed inputs ", s.packed_inputs, ", the kernel packs ",
+                 packed_mask);
   }
   for (size_t k = 0; k < s.outputs.size(); ++k) {
     AICF_RETURN_IF_ERROR(CheckView(p, "output", k, s.outputs[k], s.problem.outputs[k]));
@@ -125,29 +126,29 @@ Status CheckOperands(const Program& p, const Step& s, const abi::KernelInfo& ker
 
 Status CheckWorkspace(const VerifyContext& c, const Step& s) {
   if (s.workspace_offset % kBufferAlignment != 0) {
-    return Bad("workspace offset ", s.workspace_offset, " is not a multiple of ", kBufferAlignment);
+    return Error(Code::kBadArtifact, "workspace offset ", s.workspace_offset,
+                 " is not a multiple of ", kBufferAlignment);
   }
   if (InRange(s.workspace_offset, s.workspace_bytes, c.program.arena_bytes)) return OkStatus();
-  return Bad("workspace of ", s.workspace_bytes, " bytes at ", s.workspace_offset,
-             " leaves the arena of ", c.program.arena_bytes);
+  return Error(Code::kBadArtifact, "workspace of ", s.workspace_bytes, " bytes at ",
+               s.workspace_offset, " leaves the arena of ", c.program.arena_bytes);
 }
-
-std::string Text(const uint32_t (&v)[3]) { return StrCat(v[0], "x", v[1], "x", v[2]); }
 
 // The architecture's limits guard against a defect of the kernel's own check, which comes first.
 Status CheckDeviceLaunch(const VerifyContext& c, const Step& s, const abi::KernelInfo& kernel) {
   AICF_RETURN_IF_ERROR(CheckLaunchLimits(s.launch, c.device));
   if (s.inputs.size() + s.outputs.size() + 1 > abi::kMaxDevicePointers) {
-    return Bad(s.inputs.size() + s.outputs.size(), " operands, limit ",
-               abi::kMaxDevicePointers - 1);
+    return Error(Code::kBadArtifact, s.inputs.size() + s.outputs.size(), " operands, limit ",
+                 abi::kMaxDevicePointers - 1);
   }
   // A plan without any device code executes on the CPU reference only.
   const bool plan_only = c.program.images.empty() && s.image == -1;
   if (!plan_only && (s.image < 0 || static_cast<size_t>(s.image) >= c.program.images.size())) {
-    return Bad("image ", s.image, " of ", c.program.images.size());
+    return Error(Code::kBadArtifact, "image ", s.image, " of ", c.program.images.size());
   }
   if (s.symbol != abi::InstanceSymbol(kernel.key, s.problem, VariantOf(s))) {
-    return Bad("symbol ", Quote(s.symbol), " is not the instance of this problem and variant");
+    return Error(Code::kBadArtifact, "symbol ", Quote(s.symbol),
+                 " is not the instance of this problem and variant");
   }
   return OkStatus();
 }
@@ -157,27 +158,30 @@ Status CheckBackendFields(const VerifyContext& c, const Step& s, const abi::Kern
   if (kernel.backend == Backend::kCuda) {
     AICF_RETURN_IF_ERROR(CheckDeviceLaunch(c, s, kernel));
   } else if (s.image != -1 || !s.symbol.empty()) {
-    return Bad("image or symbol on a kernel that is not cuda.*");
+    return Error(Code::kBadArtifact, "image or symbol on a kernel that is not cuda.*");
   }
   if (kernel.backend == Backend::kLibrary && (s.algorithm.empty() || s.library_version == 0)) {
-    return Bad("a library's kernel without algorithm or library version");
+    return Error(Code::kBadArtifact, "a library's kernel without algorithm or library version");
   }
   if (kernel.backend != Backend::kLibrary && (!s.algorithm.empty() || s.library_version != 0)) {
-    return Bad("an algorithm on a kernel that is no library's");
+    return Error(Code::kBadArtifact, "an algorithm on a kernel that is no library's");
   }
   return OkStatus();
 }
 
 Status CheckGuards(const Program& p, const Step& s) {
   for (const Guard& g : s.guards) {
-    if (g.buffer >= p.buffers.size()) return Bad("guard ", g.buffer, " of ", p.buffers.size());
+    if (g.buffer >= p.buffers.size())
+      return Error(Code::kBadArtifact, "guard ", g.buffer, " of ", p.buffers.size());
     const Buffer& b = p.buffers[g.buffer];
     if (b.dtype != DType::kBool || b.bytes != 1 || b.role == Role::kConstant) {
-      return Bad("guard ", Describe(p, g.buffer), " is a ", RoleName(b.role), " of ", b.bytes,
-                 " bytes of ", DTypeName(b.dtype), ", expected one bool that is no constant");
+      return Error(Code::kBadArtifact, "guard ", Describe(p, g.buffer), " is a ", RoleName(b.role),
+                   " of ", b.bytes, " bytes of ", DTypeName(b.dtype),
+                   ", expected one bool that is no constant");
     }
   }
-  if (s.guards.size() > kMaxGuards) return Bad(s.guards.size(), " guards, limit ", kMaxGuards);
+  if (s.guards.size() > kMaxGuards)
+    return Error(Code::kBadArtifact, s.guards.size(), " guards, limit ", kMaxGuards);
   return OkStatus();
 }
 
@@ -190,8 +194,8 @@ Status CheckGuardImage(const Program& p, const abi::DeviceSpec& device) {
   const bool needed = (guarded || loops) && device.backend == Backend::kCuda && !p.images.empty();
   const bool present = p.guard_image >= 0 && static_cast<size_t>(p.guard_image) < p.images.size();
   if (needed ? present : p.guard_image == -1) return OkStatus();
-  return Bad("guard image ", p.guard_image, " of ", p.images.size(),
-             needed ? "" : " in a program without guards and loops on a device");
+  return Error(Code::kBadArtifact, "guard image ", p.guard_image, " of ", p.images.size(),
+               needed ? "" : " in a program without guards and loops on a device");
 }
 
 Result<const abi::KernelInfo*> CheckStep(const VerifyContext& c, const Step& s) {
@@ -215,18 +219,25 @@ Status CheckLaunchLimits(const abi::LaunchConfig& l, const abi::DeviceSpec& devi
   uint64_t threads = 1;
   uint64_t cluster = 1;
   for (int d = 0; d < 3; ++d) {
-    if (l.grid[d] < 1 || l.grid[d] > kMaxGrid[d]) return Bad("grid ", Text(l.grid));
-    if (l.block[d] < 1 || l.block[d] > kMaxBlock[d]) return Bad("block ", Text(l.block));
+    if (l.grid[d] < 1 || l.grid[d] > kMaxGrid[d])
+      return Error(Code::kBadArtifact, "grid ", abi::ExtentText(l.grid));
+    if (l.block[d] < 1 || l.block[d] > kMaxBlock[d])
+      return Error(Code::kBadArtifact, "block ", abi::ExtentText(l.block));
     if (l.cluster[d] < 1 || l.cluster[d] > kMaxCluster || l.grid[d] % l.cluster[d] != 0) {
-      return Bad("cluster ", Text(l.cluster), " in grid ", Text(l.grid));
+      return Error(Code::kBadArtifact, "cluster ", abi::ExtentText(l.cluster), " in grid ",
+                   abi::ExtentText(l.grid));
     }
     threads *= l.block[d];
     cluster *= l.cluster[d];
   }
-  if (threads > kMaxThreads) return Bad("block ", Text(l.block), " above ", kMaxThreads);
-  if (cluster > kMaxCluster) return Bad("cluster ", Text(l.cluster), " above ", kMaxCluster);
+  if (threads > kMaxThreads)
+    return Error(Code::kBadArtifact, "block ", abi::ExtentText(l.block), " above ", kMaxThreads);
+  if (cluster > kMaxCluster)
+    return Error(Code::kBadArtifact, "cluster ", abi::ExtentText(l.cluster), " above ",
+                 kMaxCluster);
   if (l.dynamic_shared_bytes > static_cast<uint64_t>(device.max_shared_bytes)) {
-    return Bad(l.dynamic_shared_bytes, " bytes of shared memory, limit ", device.max_shared_bytes);
+    return Error(Code::kBadArtifact, l.dynamic_shared_bytes, " bytes of shared memory, limit ",
+                 device.max_shared_bytes);
   }
   return OkStatus();
 }

@@ -16,11 +16,6 @@
 namespace aicf::schema {
 namespace {
 
-template <class... Pieces>
-Status Bad(const Pieces&... pieces) {
-  return Error(Code::kBadArtifact, pieces...);
-}
-
 class StreamVerifier {
  public:
   explicit StreamVerifier(const VerifyContext& c) : c_(c), p_(c.program) {}
@@ -52,14 +47,16 @@ class StreamVerifier {
 
   Status CheckStep(uint32_t s, int64_t (&newest)[kMaxStreams]) const {
     const Step& step = p_.steps[s];
-    if (step.stream >= kMaxStreams) return Bad("stream ", step.stream, " of ", kMaxStreams);
+    if (step.stream >= kMaxStreams)
+      return Error(Code::kBadArtifact, "stream ", step.stream, " of ", kMaxStreams);
     const bool ordered = step.stream != 0 || !step.waits.empty() || step.programmatic;
     if (ordered && c_.device.backend != abi::Backend::kCuda) {
-      return Bad("a stream, a wait or a programmatic launch on the target ", c_.device.name);
+      return Error(Code::kBadArtifact, "a stream, a wait or a programmatic launch on the target ",
+                   c_.device.name);
     }
     if (step.stream != 0 && one_stream_) {
-      return Bad("stream ", step.stream,
-                 " in an entry point that skips or repeats steps, which runs on one stream");
+      return Error(Code::kBadArtifact, "stream ", step.stream,
+                   " in an entry point that skips or repeats steps, which runs on one stream");
     }
     AICF_RETURN_IF_ERROR(CheckWaits(s));
     if (step.programmatic) AICF_RETURN_IF_ERROR(CheckProgrammatic(s, newest[step.stream]));
@@ -74,12 +71,15 @@ class StreamVerifier {
     for (size_t i = 0; i < step.waits.size(); ++i) {
       const uint32_t w = step.waits[i];
       if (w < entry_->first_step || w >= s) {
-        return Bad("waits for step ", w, ", expected an earlier one of its entry point");
+        return Error(Code::kBadArtifact, "waits for step ", w,
+                     ", expected an earlier one of its entry point");
       }
-      if (i > 0 && w <= step.waits[i - 1]) return Bad("its waits do not ascend");
+      if (i > 0 && w <= step.waits[i - 1])
+        return Error(Code::kBadArtifact, "its waits do not ascend");
       const uint32_t stream = p_.steps[w].stream;
-      if (stream == step.stream) return Bad("waits for step ", w, " of its own stream ", stream);
-      if (named[stream]) return Bad("waits for two steps of stream ", stream);
+      if (stream == step.stream)
+        return Error(Code::kBadArtifact, "waits for step ", w, " of its own stream ", stream);
+      if (named[stream]) return Error(Code::kBadArtifact, "waits for two steps of stream ", stream);
       named[stream] = true;
     }
     return OkStatus();
@@ -92,7 +92,9 @@ class StreamVerifier {
   }
 
   Status CheckProgrammatic(uint32_t s, int64_t before) const {
-    const auto refuse = [](const auto&... why) { return Bad("a programmatic launch ", why...); };
+    const auto refuse = [](const auto&... why) {
+      return Error(Code::kBadArtifact, "a programmatic launch ", why...);
+    };
     if (!c_.kernels[s]->waits_first) {
       return refuse("of a kernel that does not wait for the one before it");
     }

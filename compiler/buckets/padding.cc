@@ -74,7 +74,7 @@ Shapes OutputShapes(const ir::Graph& graph) {
   return shapes;
 }
 
-std::string Positions(int64_t n) { return StrCat(n, n == 1 ? " position" : " positions"); }
+std::string PositionsText(int64_t n) { return StrCat(n, n == 1 ? " position" : " positions"); }
 
 class Prover {
  public:
@@ -220,7 +220,7 @@ class Prover {
                                 schema::Subject::Extent(open.label, open.extent), "prove-paddings");
     if (proven) {
       const uint64_t min = paddings_.back().min;
-      d.choice = StrCat("padding, for ", Positions(static_cast<int64_t>(min)), " or more");
+      d.choice = StrCat("padding, for ", PositionsText(static_cast<int64_t>(min)), " or more");
       d.Because(Reason::kRule, "no output that is kept depends on what is padded");
       if (min > 1) {
         d.alternatives.push_back(

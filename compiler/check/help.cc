@@ -3,7 +3,7 @@
 namespace aicf {
 namespace {
 
-struct Row {
+struct StageHelp {
   std::string_view op;       // "*": any; "domain.*"; "*.*": any of another domain than ONNX's
   std::string_view problem;  // a part of it
   std::string_view help;
@@ -12,7 +12,7 @@ struct Row {
 constexpr std::string_view kStrings = "tokenise before the model and pass numbers";
 
 // The first that fits.
-constexpr Row kRows[] = {
+constexpr StageHelp kStageHelp[] = {
     {"*", "element type STRING", kStrings},
     {"*", "a constant of strings", kStrings},
     {"*", "works on strings", kStrings},
@@ -63,7 +63,7 @@ bool Fits(std::string_view pattern, std::string_view op) {
 }  // namespace
 
 std::string_view HelpAgainst(std::string_view op, std::string_view problem) {
-  for (const Row& row : kRows) {
+  for (const StageHelp& row : kStageHelp) {
     if (Fits(row.op, op) && problem.find(row.problem) != std::string_view::npos) return row.help;
   }
   return {};

@@ -26,11 +26,12 @@ std::string Hex(uint64_t bits, const char* suffix) {
   return text;
 }
 
-std::string Name(uint16_t node) { return StrCat("t", static_cast<int>(node)); }
+std::string LocalName(uint16_t node) { return StrCat("t", static_cast<int>(node)); }
 
 std::string Call(const ExprNode& n) {
   std::string text = StrCat("Op", kFunctions[static_cast<int>(n.op)].substr(1), "(");
-  for (int a = 0; a < abi::ExprOpArity(n.op); ++a) text += (a == 0 ? "" : ", ") + Name(n.args[a]);
+  for (int a = 0; a < abi::ExprOpArity(n.op); ++a)
+    text += (a == 0 ? "" : ", ") + LocalName(n.args[a]);
   return text + ")";
 }
 
@@ -44,9 +45,9 @@ std::string ValueText(const ExprNode& n, const std::function<std::string(int)>& 
     case ExprOp::kIndex:
       return coordinate(static_cast<int>(n.imm));
     case ExprOp::kCast:
-      return StrCat("OpCast<", ComputeTypeName(n.dtype), ">(", Name(n.args[0]), ")");
+      return StrCat("OpCast<", ComputeTypeName(n.dtype), ">(", LocalName(n.args[0]), ")");
     case ExprOp::kSelect:
-      return StrCat(Name(n.args[0]), " ? ", Name(n.args[1]), " : ", Name(n.args[2]));
+      return StrCat(LocalName(n.args[0]), " ? ", LocalName(n.args[1]), " : ", LocalName(n.args[2]));
     default:
       return Call(n);
   }
@@ -87,8 +88,9 @@ std::string ExprStatements(const Expr& expr, std::string_view indent,
   std::string text;
   for (size_t i = 0; i < expr.nodes.size(); ++i) {
     const ExprNode& n = expr.nodes[i];
-    text += StrCat(indent, "const ", ComputeTypeName(n.dtype), " ", Name(static_cast<uint16_t>(i)),
-                   " = ", ValueText(n, input, coordinate), ";\n");
+    text +=
+        StrCat(indent, "const ", ComputeTypeName(n.dtype), " ", LocalName(static_cast<uint16_t>(i)),
+               " = ", ValueText(n, input, coordinate), ";\n");
   }
   return text;
 }

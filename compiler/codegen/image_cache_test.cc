@@ -22,12 +22,12 @@ std::vector<std::byte> Bytes(size_t n, int seed) {
   return bytes;
 }
 
-class ImageCacheTest : public testing::Test {
+class ImageCacheTest : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = fs::temp_directory_path() /
               StrCat("aicf-cache-test-", static_cast<int64_t>(getpid()), "-",
-                     testing::UnitTest::GetInstance()->current_test_info()->name());
+                     ::testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(folder_);
   }
   void TearDown() override { fs::remove_all(folder_); }

@@ -26,7 +26,7 @@ abi::Problem Doubled(int64_t elements) {
   return p;
 }
 
-class ImagesTest : public testing::Test {
+class ImagesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ =

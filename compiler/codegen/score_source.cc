@@ -12,13 +12,13 @@ std::string OperandName(std::string_view name, int operand) {
                 " = ", operand, ";\n");
 }
 
-constexpr std::string_view kCoordinates[] = {"b", "h", "i", "j"};
+constexpr std::string_view kScoreAxes[] = {"b", "h", "i", "j"};
 
 std::string LoadText(const abi::View& view, int operand, int input) {
   const std::string in = StrCat("In", operand);
   std::string at = StrCat(in, "::kOffset");
   for (int axis = 0; axis < 4; ++axis) {
-    at += StrCat(" + ", kCoordinates[axis], " * ", in, "::stride(", axis, ")");
+    at += StrCat(" + ", kScoreAxes[axis], " * ", in, "::stride(", axis, ")");
   }
   return StrCat("    const ", ComputeTypeName(view.dtype), " x", input,
                 " = Widen(static_cast<const ", in, "::S*>(args.in[", operand, "])[", at, "]);\n");
@@ -40,7 +40,7 @@ std::string ScoreSource(const abi::Problem& p) {
   }
   out += ExprStatements(
       p.score, "    ", [](int k) { return k == 0 ? std::string("product") : StrCat("x", k); },
-      [](int axis) { return StrCat("static_cast<i64>(", kCoordinates[axis], ")"); });
+      [](int axis) { return StrCat("static_cast<i64>(", kScoreAxes[axis], ")"); });
   const std::string result =
       p.score.empty() ? "product" : StrCat("t", static_cast<int>(p.score.results[0]));
   return out + StrCat("    return ", result, ";\n  }\n};\n");

@@ -14,10 +14,6 @@ std::string NamesOf(const std::vector<DeviceId>& devices) {
   return names.empty() ? "none" : names;
 }
 
-bool IsLibrary(const KernelOption& option) {
-  return option.kernel->backend == abi::Backend::kLibrary;
-}
-
 }  // namespace
 
 Result<std::optional<DeviceId>> ChooseDevice(const TimingCache& cache, const std::string& name,
@@ -79,10 +75,11 @@ Status CachedCosts::CheckMisses(std::span<const CostQuestion> questions) const {
   int misses = 0;
   std::string named;
   for (const CostQuestion& q : questions) {
-    if (!q.open || std::ranges::count_if(q.options, std::not_fn(IsLibrary)) < 2) continue;
+    if (!q.open || std::ranges::count_if(q.options, std::not_fn(&KernelOption::IsLibrary)) < 2)
+      continue;
     const std::string hash = HashOf(*q.problem);
     const bool hit = std::ranges::any_of(q.options, [&](const KernelOption& o) {
-      return !IsLibrary(o) && id_ && cache_.Find(*id_, hash, o.Name()) != nullptr;
+      return !o.IsLibrary() && id_ && cache_.Find(*id_, hash, o.Name()) != nullptr;
     });
     if (hit) continue;
     if (++misses > kNamed) continue;

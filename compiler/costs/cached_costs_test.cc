@@ -11,9 +11,9 @@
 namespace aicf::tune {
 namespace {
 
+using testing::kH200;
 using testing::Product;
 
-const DeviceId kH200{"cuda:sm_90a", "NVIDIA H200"};
 constexpr std::string_view kOdd = "cuda.gemm.tiled_128x128";  // nobody's prediction for these sizes
 
 /// y = (x * x) * x of n by n matrices.

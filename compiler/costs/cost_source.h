@@ -20,6 +20,8 @@ struct KernelOption {
   const abi::KernelInfo* kernel = nullptr;
   abi::Candidate candidate;
 
+  bool IsLibrary() const { return kernel->backend == abi::Backend::kLibrary; }
+
   /// What timing caches and messages call it.
   std::string Name() const { return abi::VariantName(kernel->key, candidate.variant.parameters); }
 };

@@ -11,6 +11,7 @@ namespace aicf::tune {
 namespace {
 
 using testing::Kernel;
+using testing::kH200;
 using testing::Noise;
 using testing::Product;
 
@@ -75,8 +76,6 @@ TEST(FitTable, AKernelWithoutARowTakesItsFamilys) {
   EXPECT_EQ(FamilyRow("cublaslt.matmul"), "cublaslt.matmul.*");
 }
 
-const DeviceId kId{"cuda:sm_90a", "NVIDIA H200"};
-
 // Times of two kernels that are `slow` and `fast` times their prediction.
 TimingCache Measured(double slow, double fast) {
   TimingCache cache;
@@ -85,7 +84,7 @@ TimingCache Measured(double slow, double fast) {
     for (const auto& [key, factor] :
          {std::pair("cuda.gemm.tiled_64x64", slow), {"cuda.gemm.tiled_32x32", fast}}) {
       const KernelOption option = testing::Option(p, key);
-      cache.Put(kId, p, option.Name(), {factor * option.candidate.cost_us, 0.1, 15, "v", {}});
+      cache.Put(kH200, p, option.Name(), {factor * option.candidate.cost_us, 0.1, 15, "v", {}});
     }
   }
   return cache;
@@ -94,9 +93,9 @@ TimingCache Measured(double slow, double fast) {
 TEST(FitCosts, FittedPredictionsAreBetter) {
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
   const TimingCache cache = Measured(4, 0.5);
-  const FitTable table = FitCosts(cache, kId, device);
-  const FitQuality before = Judge(FitTable(), cache, kId, device);
-  const FitQuality after = Judge(table, cache, kId, device);
+  const FitTable table = FitCosts(cache, kH200, device);
+  const FitQuality before = Judge(FitTable(), cache, kH200, device);
+  const FitQuality after = Judge(table, cache, kH200, device);
   EXPECT_EQ(before.times, 20);
   EXPECT_EQ(before.problems, 10);
   EXPECT_GT(before.median_error, 0.5);
@@ -118,15 +117,15 @@ TEST(FitCosts, WhatThisBuildDoesNotUnderstandIsLeftOut) {
   text.replace(first, 15, "cuda.gemm.later");
   const auto parsed = TimingCache::Parse(text);
   ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
-  const FitTable table = FitCosts(*parsed, kId, device);
+  const FitTable table = FitCosts(*parsed, kH200, device);
   EXPECT_EQ(table.Find("cuda.gemm.tiled_64x64", abi::MathMode::kFp32)->samples, 9);
   EXPECT_FALSE(table.rows().contains({"cuda.gemm.later", "fp32"}));
 }
 
 TEST(FitCosts, TheDefinitionHoldsEveryRow) {
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
-  const FitTable table = FitCosts(Measured(2, 3), kId, device);
-  const std::string text = DefinitionText(table, kId, device);
+  const FitTable table = FitCosts(Measured(2, 3), kH200, device);
+  const std::string text = DefinitionText(table, kH200, device);
   EXPECT_NE(text.find("// Measured on: NVIDIA H200\n"), std::string::npos) << text;
   EXPECT_NE(text.find("AICF_FITTED_COST(\"cuda:sm_90a\", \"cuda.gemm.tiled_32x32\", \"fp32\", "),
             std::string::npos)

@@ -11,9 +11,9 @@
 namespace aicf::tune {
 namespace {
 
+using testing::kH200;
 using testing::Product;
 
-const DeviceId kH200{"cuda:sm_90a", "NVIDIA H200"};
 const DeviceId kCpu{"cpu", "A \"quoted\" CPU, 2 threads"};
 
 TimingCache Sample() {

@@ -12,7 +12,7 @@ using Subject = PolicyClause::Subject;
 
 constexpr std::string_view kNodePrefix = "node:", kStepPrefix = "step.";
 
-constexpr std::string_view kProgrammatic = "programmatic", kFull = "full";
+constexpr std::string_view kProgrammaticValue = "programmatic", kFullValue = "full";
 
 bool NamesKernel(const PolicyClause& c) { return !c.math && !c.programmatic; }
 
@@ -54,7 +54,8 @@ Result<PolicyClause> ReadClause(std::string_view text) {
   }
   if (clause.name.empty()) return BadClause(text);
   clause.math = abi::ParseMathMode(value);
-  if (value == kProgrammatic || value == kFull) clause.programmatic = value == kProgrammatic;
+  if (value == kProgrammaticValue || value == kFullValue)
+    clause.programmatic = value == kProgrammaticValue;
   if (NamesKernel(clause)) clause.kernel = value;
   return clause;
 }
@@ -161,16 +162,16 @@ std::optional<abi::MathMode> Policy::MathFor(abi::Family family,
 
 std::optional<bool> Policy::ProgrammaticFor(abi::Family family,
                                             const std::vector<std::string>& sources) const {
-  const PolicyClause* c =
-      Find(clauses_, family, sources,
-           [](const PolicyClause& clause) { return clause.programmatic.has_value(); });
+  const PolicyClause* c = Find(clauses_, family, sources, [](const PolicyClause& clause) {
+    return clause.programmatic.has_value();
+  });
   return c == nullptr ? std::nullopt : c->programmatic;
 }
 
 std::vector<std::string> Policy::Clauses() const {
   const auto value = [](const PolicyClause& c) -> std::string_view {
     if (c.math) return abi::MathModeName(*c.math);
-    if (c.programmatic) return *c.programmatic ? kProgrammatic : kFull;
+    if (c.programmatic) return *c.programmatic ? kProgrammaticValue : kFullValue;
     return c.kernel;
   };
   std::vector<std::string> out;

@@ -96,18 +96,18 @@ Result<Wish> MakeWish(const Decision& decided, int occurrence, std::string choic
   return wish;
 }
 
-struct Place {
+struct LogPlace {
   const Decision* decision;
   int occurrence;
 };
 
-std::multimap<std::string, Place> IndexOf(const DecisionLog& log) {
-  std::multimap<std::string, Place> index;
+std::multimap<std::string, LogPlace> IndexOf(const DecisionLog& log) {
+  std::multimap<std::string, LogPlace> index;
   Occurrences occurrences;
   std::map<std::string, int> by_key;
   for (const Decision& d : log.decisions()) {
     index.emplace(StrCat(QuestionOf(d), "\n", by_key[QuestionOf(d)]++),
-                  Place{&d, occurrences.Next(IdentityOf(d))});
+                  LogPlace{&d, occurrences.Next(IdentityOf(d))});
   }
   return index;
 }
@@ -115,7 +115,7 @@ std::multimap<std::string, Place> IndexOf(const DecisionLog& log) {
 }  // namespace
 
 Result<Wishes> FindEdits(const DecisionLog& decided, const DecisionLog& edited) {
-  const std::multimap<std::string, Place> index = IndexOf(decided);
+  const std::multimap<std::string, LogPlace> index = IndexOf(decided);
   Wishes wishes;
   std::map<std::string, int> by_key;
   Occurrences occurrences;
@@ -198,7 +198,7 @@ std::string WholeChoice(const Decision& d, std::string_view part) {
 Result<Wish> ParseSet(std::string_view text, const DecisionLog& decided) {
   AICF_ASSIGN_OR_RETURN(const SetText set, SplitSet(text));
   const std::string origin = StrCat("--set ", text);
-  std::vector<Place> found;
+  std::vector<LogPlace> found;
   Occurrences occurrences;
   for (const Decision& d : decided.decisions()) {
     const int occurrence = occurrences.Next(IdentityOf(d));
@@ -209,24 +209,24 @@ Result<Wish> ParseSet(std::string_view text, const DecisionLog& decided) {
                  " decision of ", set.subject);
   }
   // Of a node that was, say, folded and then fused, what can be edited is meant.
-  const auto fixed = [](const Place& p) { return !IsEditable(*p.decision); };
+  const auto fixed = [](const LogPlace& p) { return !IsEditable(*p.decision); };
   if (!std::ranges::all_of(found, fixed)) std::erase_if(found, fixed);
   // Two passes may look at one copy: meant is the one that could choose otherwise.
-  const auto as_first = [&](const Place& p) {
+  const auto as_first = [&](const LogPlace& p) {
     return IdentityOf(*p.decision) == IdentityOf(*found[0].decision);
   };
   if (found.size() > 1 && std::ranges::all_of(found, as_first)) {
-    const auto changes = [&](const Place& p) {
+    const auto changes = [&](const LogPlace& p) {
       const std::string choice = WholeChoice(*p.decision, set.choice);
       return choice != p.decision->choice && Lists(*p.decision, choice);
     };
     if (std::ranges::count_if(found, changes) == 1) {
-      std::erase_if(found, [&](const Place& p) { return !changes(p); });
+      std::erase_if(found, [&](const LogPlace& p) { return !changes(p); });
     }
   }
   if (found.size() > 1) {
     std::string list;
-    for (const Place& p : found)
+    for (const LogPlace& p : found)
       list += StrCat(list.empty() ? "" : "; ", ToString(p.decision->subject));
     return Error(Code::kInvalidArgument, origin, ": ", found.size(), " ", KindName(set.kind),
                  " decisions speak of ", set.subject, ": ", list);

@@ -11,7 +11,7 @@
 namespace aicf {
 namespace {
 
-class Merger {
+class PlanMerger {
  public:
   Status Add(const NamedPlan& plan) {
     const schema::Program& from = plan.contents.program;
@@ -153,7 +153,7 @@ Result<schema::Contents> MergePlans(std::vector<NamedPlan> plans) {
     plans[0].contents.program.entry_points[0].name = plans[0].name;
     return std::move(plans[0].contents);
   }
-  Merger merger;
+  PlanMerger merger;
   for (const NamedPlan& plan : plans) {
     AICF_RETURN_IF_ERROR(merger.Add(plan).WithContext(StrCat("entry point '", plan.name, "'")));
   }

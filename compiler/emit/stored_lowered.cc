@@ -50,16 +50,16 @@ class Constants {
   std::map<std::string, Bytes, std::less<>> by_hash_;
 };
 
-struct Part {
+struct StoredEntry {
   std::string entry;
   std::string_view text;
 };
 
 /// The text after each line `entry "NAME"`; all of it without one.
-Result<std::vector<Part>> SplitEntries(std::string_view text) {
+Result<std::vector<StoredEntry>> SplitEntries(std::string_view text) {
   constexpr std::string_view kMark = "entry ";
-  if (!text.starts_with(kMark)) return std::vector<Part>{{"", text}};
-  std::vector<Part> parts;
+  if (!text.starts_with(kMark)) return std::vector<StoredEntry>{{"", text}};
+  std::vector<StoredEntry> parts;
   while (!text.empty()) {
     Scanner line(text);
     AICF_RETURN_IF_ERROR(line.Expect("entry"));
@@ -90,7 +90,7 @@ Result<std::vector<StoredLowered>> ReadLowered(
   constants.AddPlanned(artifact->program(), artifact->weights());
   const auto parts = SplitEntries(text);
   AICF_RETURN_IF_ERROR(AsBad(parts.status()));
-  for (const Part& part : *parts) {
+  for (const StoredEntry& part : *parts) {
     auto lowered =
         ir::ParseLowered(part.text, [&](DType dtype, const Dims& shape, std::string_view hash) {
           return constants.Find(dtype, shape, hash);

@@ -10,12 +10,12 @@ namespace {
 
 using onnx::AttributeProto;
 
-struct Row {
+struct AttributeDefault {
   std::string_view op;
   std::string_view attributes;
 };
 
-constexpr Row kRows[] = {
+constexpr AttributeDefault kAttributeDefaults[] = {
 #define AICF_ATTRS(op, attributes) {#op, attributes},
 #include "compiler/import/onnx_attributes.def"
 #undef AICF_ATTRS
@@ -23,8 +23,8 @@ constexpr Row kRows[] = {
 
 // The kind letters that an op's attribute may have; empty when the op has no such attribute.
 std::string_view KindsOf(std::string_view op, std::string_view name) {
-  const auto row = std::ranges::find(kRows, op, &Row::op);
-  if (row == std::end(kRows)) return {};
+  const auto row = std::ranges::find(kAttributeDefaults, op, &AttributeDefault::op);
+  if (row == std::end(kAttributeDefaults)) return {};
   std::string_view rest = row->attributes;
   while (!rest.empty()) {
     const std::string_view entry = rest.substr(0, rest.find(' '));

@@ -63,10 +63,9 @@ constexpr Field kFields[] = {
     {Type::kTypeProto, 9, Type::kTypeInner},  {Type::kTypeInner, 1, Type::kTypeProto},
     {Type::kTypeInner, 2, Type::kShape},      {Type::kShape, 1, Type::kFlat},
     {Type::kFunction, 7, Type::kNode},        {Type::kFunction, 9, Type::kFlat},
-    {Type::kFunction, 11, Type::kAttribute},
-    {Type::kTraining, 1, Type::kGraph},       {Type::kTraining, 2, Type::kGraph},
-    {Type::kTraining, 3, Type::kFlat},        {Type::kTraining, 4, Type::kFlat},
-    {Type::kAnnotation, 2, Type::kFlat},
+    {Type::kFunction, 11, Type::kAttribute},  {Type::kTraining, 1, Type::kGraph},
+    {Type::kTraining, 2, Type::kGraph},       {Type::kTraining, 3, Type::kFlat},
+    {Type::kTraining, 4, Type::kFlat},        {Type::kAnnotation, 2, Type::kFlat},
 };
 
 Type TypeOfField(Type parent, int number) {
@@ -76,7 +75,7 @@ Type TypeOfField(Type parent, int number) {
   return Type::kText;
 }
 
-constexpr int kMaxDepth = 100;
+constexpr int kMaxMessageDepth = 100;
 // What one parsed element takes, pointer and allocator included. Upper bounds for protobuf 3.21.
 constexpr uint64_t kMessageBytes = 256;
 constexpr uint64_t kStringBytes = 64;
@@ -90,7 +89,7 @@ class Walk {
 
   // One message of `type` up to the current limit; false when malformed or over budget.
   bool Message(Type type, int depth) {
-    if (depth > kMaxDepth) return false;
+    if (depth > kMaxMessageDepth) return false;
     while (const uint32_t tag = in_.ReadTag()) {
       const bool delimited = (tag & 7) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
       const bool ok = delimited ? Delimited(TypeOfField(type, static_cast<int>(tag >> 3)), depth)

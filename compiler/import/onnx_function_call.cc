@@ -2,6 +2,7 @@
 
 #include "base/scanner.h"
 #include "compiler/import/onnx_functions.h"
+#include "compiler/import/onnx_types.h"
 
 namespace aicf {
 namespace {
@@ -10,12 +11,6 @@ using onnx::AttributeProto;
 using onnx::FunctionProto;
 using onnx::GraphProto;
 using onnx::NodeProto;
-using NodeList = google::protobuf::RepeatedPtrField<NodeProto>;
-
-template <class... Pieces>
-Status Bad(const Pieces&... pieces) {
-  return Error(Code::kBadModel, pieces...);
-}
 
 }  // namespace
 
@@ -87,13 +82,15 @@ Status FunctionCall::Make(NodeList& out) {
 Status FunctionCall::BindSignature() {
   if (call_.input_size() > function_.input_size() ||
       call_.output_size() > function_.output_size()) {
-    return Bad("has ", call_.input_size(), " inputs and ", call_.output_size(),
-               " outputs, the function ", function_.input_size(), " and ", function_.output_size());
+    return Error(Code::kBadModel, "has ", call_.input_size(), " inputs and ", call_.output_size(),
+                 " outputs, the function ", function_.input_size(), " and ",
+                 function_.output_size());
   }
   for (int i = 0; i < function_.input_size(); ++i) {
     const bool given = i < call_.input_size();
     const bool added = top_.names.emplace(function_.input(i), given ? call_.input(i) : "").second;
-    if (!added) return Bad("the function has two inputs ", Quote(function_.input(i)));
+    if (!added)
+      return Error(Code::kBadModel, "the function has two inputs ", Quote(function_.input(i)));
   }
   for (int i = 0; i < call_.output_size(); ++i) {
     if (!call_.output(i).empty()) results_.emplace(function_.output(i), call_.output(i));
@@ -108,7 +105,8 @@ Status FunctionCall::ForwardOutputs(NodeList& out) {
     if (call_.output(i).empty()) continue;
     const std::string* source = top_.Find(function_.output(i));
     if (source == nullptr || source->empty()) {
-      return Bad("the function does not make its output ", Quote(function_.output(i)));
+      return Error(Code::kBadModel, "the function does not make its output ",
+                   Quote(function_.output(i)));
     }
     if (*source == call_.output(i)) continue;
     NodeProto& node = *out.Add();
@@ -124,7 +122,8 @@ Status FunctionCall::Define(std::string& name, Scope& scope) {
   const auto result = &scope == &top_ ? results_.find(name) : results_.end();
   const std::string fresh =
       result != results_.end() ? result->second : names_.Fresh(StrCat(prefix_, "/", name));
-  if (!scope.names.emplace(name, fresh).second) return Bad("makes ", Quote(name), " again");
+  if (!scope.names.emplace(name, fresh).second)
+    return Error(Code::kBadModel, "makes ", Quote(name), " again");
   name = fresh;
   return OkStatus();
 }
@@ -133,7 +132,8 @@ Status FunctionCall::Resolve(std::string& name, const Scope& scope) {
   if (name.empty()) return OkStatus();
   const std::string* known = scope.Find(name);
   if (known == nullptr) {
-    return Bad("reads ", Quote(name), ", which nothing before it in the function makes");
+    return Error(Code::kBadModel, "reads ", Quote(name),
+                 ", which nothing before it in the function makes");
   }
   name = *known;
   return OkStatus();
@@ -202,7 +202,7 @@ Result<const AttributeProto*> FunctionCall::Given(const std::string& name) {
   }
   if (found == nullptr) return found;
   if (!found->ref_attr_name().empty()) {
-    return Bad("attribute ", Quote(name), ": refers to a function's attribute");
+    return Error(Code::kBadModel, "attribute ", Quote(name), ": refers to a function's attribute");
   }
   // Its names would be the caller's, not the function's.
   if (found->has_g() || found->graphs_size() > 0) {

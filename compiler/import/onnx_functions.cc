@@ -9,6 +9,7 @@
 
 #include "base/scanner.h"
 #include "compiler/import/onnx_check.h"
+#include "compiler/import/onnx_types.h"
 
 namespace aicf {
 namespace {
@@ -41,8 +42,6 @@ std::string Overload(const std::string& unknown, int number) {
 }
 
 std::string PlainDomain(const std::string& domain) { return IsDefaultDomain(domain) ? "" : domain; }
-
-using NodeList = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
 void ForEachNode(const NodeList& nodes, const std::function<void(const onnx::NodeProto&)>& visit) {
   for (const onnx::NodeProto& node : nodes) {

@@ -14,6 +14,7 @@ namespace aicf {
 namespace {
 
 using testing::AddAttribute;
+using testing::Floats;
 using testing::ModelBuilder;
 using testing::Names;
 using testing::SetFloat;
@@ -73,8 +74,8 @@ void Refer(onnx::NodeProto& node, const std::string& name, const std::string& to
   AddAttribute(node, name, type).set_ref_attr_name(to);
 }
 
-std::vector<double> Evaluate(const ModelBuilder& model, const std::vector<ir::Tensor>& inputs,
-                             const std::map<std::string, ir::Tensor, std::less<>>& bound = {}) {
+std::vector<double> OutputValues(const ModelBuilder& model, const std::vector<ir::Tensor>& inputs,
+                                 const std::map<std::string, ir::Tensor, std::less<>>& bound = {}) {
   DecisionLog log;
   PassContext context;
   context.decisions = &log;
@@ -103,10 +104,6 @@ std::vector<double> Evaluate(const ModelBuilder& model, const std::vector<ir::Te
     for (int64_t i = 0; i < t.count(); ++i) out.push_back(t.FloatAt(i));
   }
   return out;
-}
-
-ir::Tensor Floats(const Dims& shape, const std::vector<float>& values) {
-  return ir::Tensor::FromValues<float>(DType::kF32, shape, std::span<const float>(values));
 }
 
 void ExpectValues(const std::vector<double>& found, const std::vector<double>& expected) {
@@ -153,7 +150,7 @@ TEST(OnnxFunctions, CallsNestAndTakeAttributesOrDefaults) {
     const double y = Act(Act(x, 0.5), 0.25);
     expected.push_back(Act(Act(y, 0.5), 0.5));
   }
-  ExpectValues(Evaluate(m, {Floats({2, 3}, kX)}), expected);
+  ExpectValues(OutputValues(m, {Floats({2, 3}, kX)}), expected);
 }
 
 // An attribute that is neither given nor has a default is the op's own default.
@@ -178,7 +175,7 @@ TEST(OnnxFunctions, AbsentInputsAndOutputs) {
   Call(m, "f", {"x", "one"}, {"bottom", ""});
   m.Output("top");
   m.Output("bottom");
-  ExpectValues(Evaluate(m, {Floats({2, 3}, kX)}), {-2, -1, 0, 1, 1, 1, 1, 1, 1, 1, 2, 3});
+  ExpectValues(OutputValues(m, {Floats({2, 3}, kX)}), {-2, -1, 0, 1, 1, 1, 1, 1, 1, 1, 2, 3});
 }
 
 // Before opset 13 Softmax works on all axes from its axis on.
@@ -205,7 +202,7 @@ TEST(OnnxFunctions, AFunctionHasItsOwnOpset) {
   for (int i = 0; i < 6; ++i) {
     expected.push_back(std::exp(kX[i]) / (std::exp(kX[i]) + std::exp(kX[(i + 3) % 6])));
   }
-  ExpectValues(Evaluate(m, {Floats({1, 2, 3}, kX)}), expected);
+  ExpectValues(OutputValues(m, {Floats({1, 2, 3}, kX)}), expected);
 }
 
 // then: x * k, where k is the function's constant; else: exp of a call inside of the branch.
@@ -242,8 +239,8 @@ TEST(OnnxFunctions, SubgraphsReadTheFunctionsValues) {
     const ir::Tensor condition = ir::Tensor::FromValues<uint8_t>(DType::kBool, {}, {{byte}});
     std::vector<double> expected;
     for (double x : kX) expected.push_back((when ? 3 * x : Act(x, 0.5)) + 100);
-    ExpectValues(Evaluate(m, {Floats({2, 3}, kX), condition}), expected);
-    ExpectValues(Evaluate(m, {Floats({2, 3}, kX)}, {{"c", condition}}), expected);
+    ExpectValues(OutputValues(m, {Floats({2, 3}, kX), condition}), expected);
+    ExpectValues(OutputValues(m, {Floats({2, 3}, kX)}, {{"c", condition}}), expected);
   }
 }
 
@@ -258,7 +255,7 @@ TEST(OnnxFunctions, NamesOfTheModelStayTheirs) {
   std::vector<double> expected;
   for (double x : kX) expected.push_back(Act(x, 0.5));
   for (double x : kX) expected.push_back(2 * std::exp(x));
-  const std::vector<double> found = Evaluate(m, {Floats({2, 3}, kX)});
+  const std::vector<double> found = OutputValues(m, {Floats({2, 3}, kX)});
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-4) << i;
 }
@@ -271,7 +268,7 @@ TEST(OnnxFunctions, ResultsMayBeInputsOrEachOther) {
   for (const char* name : {"y", "z", "w"}) m.Output(name);
   std::vector<double> expected(kX.begin(), kX.end());
   for (int i = 0; i < 12; ++i) expected.push_back(-kX[i % 6]);
-  ExpectValues(Evaluate(m, {Floats({2, 3}, kX)}), expected);
+  ExpectValues(OutputValues(m, {Floats({2, 3}, kX)}), expected);
 }
 
 TEST(OnnxFunctions, OverloadsTellFunctionsApart) {
@@ -287,7 +284,7 @@ TEST(OnnxFunctions, OverloadsTellFunctionsApart) {
           "\x42\x03"
           "Abs");
   m.Output("y");
-  ExpectValues(Evaluate(m, {Floats({2, 3}, kX)}), {2, 1, 0, 1, 2, 3});
+  ExpectValues(OutputValues(m, {Floats({2, 3}, kX)}), {2, 1, 0, 1, 2, 3});
 }
 
 TEST(OnnxFunctions, AFunctionStandsBeforeAnOpOfItsName) {
@@ -297,7 +294,7 @@ TEST(OnnxFunctions, AFunctionStandsBeforeAnOpOfItsName) {
   f.Node("Neg", {"a"}, {"r"});
   m.Node("Relu", {"x"}, {"y"});
   m.Output("y");
-  ExpectValues(Evaluate(m, {Floats({2, 3}, kX)}), {2, 1, 0, -1, -2, -3});
+  ExpectValues(OutputValues(m, {Floats({2, 3}, kX)}), {2, 1, 0, -1, -2, -3});
 }
 
 TEST(OnnxFunctions, CallsThatDoNotFit) {

@@ -13,20 +13,15 @@
 namespace aicf {
 namespace {
 
-template <class... Pieces>
-Status Bad(const Pieces&... pieces) {
-  return Error(Code::kBadModel, pieces...);
-}
-
 /// Subgraphs inside subgraphs; exporters nest two or three.
-constexpr int kMaxDepth = 32;
+constexpr int kMaxSubgraphDepth = 32;
 
 }  // namespace
 
 Result<ir::ValueId> OnnxGraphImporter::AddValue(ir::Value value) {
   const ir::ValueId id = static_cast<ir::ValueId>(graph_.values.size());
   if (!names_.emplace(value.name, id).second) {
-    return Bad("the name ", Quote(value.name), " is given to two values");
+    return Error(Code::kBadModel, "the name ", Quote(value.name), " is given to two values");
   }
   return graph_.AddValue(std::move(value));
 }
@@ -81,7 +76,7 @@ Status OnnxGraphImporter::AddInitializer(const onnx::TensorProto& proto) {
 Status OnnxGraphImporter::AddInitializers() {
   using enum ImportGap::Where;
   for (const onnx::TensorProto& t : proto_.initializer()) {
-    if (t.name().empty()) return Bad("an initializer has no name");
+    if (t.name().empty()) return Error(Code::kBadModel, "an initializer has no name");
     AICF_RETURN_IF_ERROR(NoteGap(kInitializer, t.name(), AddInitializer(t)));
   }
   for (const auto& t : proto_.sparse_initializer()) {
@@ -101,12 +96,13 @@ Status OnnxGraphImporter::CheckInitialized(const onnx::ValueInfoProto& info,
     agrees = declared.shape[i] < 0 || declared.shape[i] == constant.shape[i];
   }
   if (agrees) return OkStatus();
-  return Bad("is declared as ", DTypeName(declared.dtype), " ", ToListString(declared.shape),
-             " but initialized as ", DTypeName(constant.dtype), " ", ToListString(constant.shape));
+  return Error(Code::kBadModel, "is declared as ", DTypeName(declared.dtype), " ",
+               ToListString(declared.shape), " but initialized as ", DTypeName(constant.dtype), " ",
+               ToListString(constant.shape));
 }
 
 Status OnnxGraphImporter::AddInput(const onnx::ValueInfoProto& info) {
-  if (info.name().empty()) return Bad("has no name");
+  if (info.name().empty()) return Error(Code::kBadModel, "has no name");
   const auto known = names_.find(info.name());
   // Before IR version 4 every initializer is listed among the inputs too.
   if (known != names_.end() && graph_.values[known->second].is_constant()) {
@@ -137,9 +133,9 @@ Status OnnxGraphImporter::FindProducers() {
       if (name.empty()) continue;
       const auto [it, added] = producers_.emplace(name, i);
       if (added) continue;
-      return Bad("value ", Quote(name), " is produced by node ",
-                 Quote(NodeName(proto_.node(it->second))), " and by node ",
-                 Quote(NodeName(proto_.node(i))));
+      return Error(Code::kBadModel, "value ", Quote(name), " is produced by node ",
+                   Quote(NodeName(proto_.node(it->second))), " and by node ",
+                   Quote(NodeName(proto_.node(i))));
     }
   }
   CollectReads(proto_, depth_);
@@ -152,7 +148,7 @@ void OnnxGraphImporter::CollectReads(const onnx::GraphProto& graph, int depth) {
   for (const onnx::NodeProto& node : graph.node()) {
     for (const std::string& name : node.input()) read_.insert(name);
     for (const onnx::AttributeProto& a : node.attribute()) {
-      if (a.has_g() && depth < kMaxDepth) CollectReads(a.g(), depth + 1);
+      if (a.has_g() && depth < kMaxSubgraphDepth) CollectReads(a.g(), depth + 1);
     }
   }
 }
@@ -176,12 +172,12 @@ Result<ir::ValueId> OnnxGraphImporter::Lookup(const std::string& name,
   if (id != ir::kNoValue) return id;
   const auto producer = producers_.find(name);
   if (producer == producers_.end()) {
-    return Bad("reads ", Quote(name), ", which nothing produces");
+    return Error(Code::kBadModel, "reads ", Quote(name), ", which nothing produces");
   }
   const onnx::NodeProto& node = proto_.node(producer->second);
-  if (&node == user) return Bad("reads its own output ", Quote(name));
-  return Bad("reads ", Quote(name), " before node ", Quote(NodeName(node)),
-             " produces it (nodes must be in topological order, without cycles)");
+  if (&node == user) return Error(Code::kBadModel, "reads its own output ", Quote(name));
+  return Error(Code::kBadModel, "reads ", Quote(name), " before node ", Quote(NodeName(node)),
+               " produces it (nodes must be in topological order, without cycles)");
 }
 
 Status OnnxGraphImporter::BindInputs(const onnx::NodeProto& proto, ir::Node& node) {
@@ -196,7 +192,8 @@ Status OnnxGraphImporter::BindInputs(const onnx::NodeProto& proto, ir::Node& nod
 }
 
 Result<ir::Body> OnnxGraphImporter::ImportBody(const onnx::AttributeProto& attribute) {
-  if (depth_ >= kMaxDepth) return Error(Code::kUnsupported, "nests more than ", kMaxDepth, " deep");
+  if (depth_ >= kMaxSubgraphDepth)
+    return Error(Code::kUnsupported, "nests more than ", kMaxSubgraphDepth, " deep");
   OnnxGraphImporter importer(attribute.g(), shared_, this);
   AICF_ASSIGN_OR_RETURN(ir::Graph graph, importer.Run());
   ir::Body body;
@@ -210,16 +207,16 @@ Result<ir::Body> OnnxGraphImporter::ImportBody(const onnx::AttributeProto& attri
 Status OnnxGraphImporter::ImportBodies(const onnx::NodeProto& proto, ir::Node& node) {
   for (const onnx::AttributeProto& a : proto.attribute()) {
     if (!IsBodyAttribute(node.op, a.name())) continue;
-    if (!a.has_g()) return Bad("attribute ", Quote(a.name()), " holds no graph");
+    if (!a.has_g()) return Error(Code::kBadModel, "attribute ", Quote(a.name()), " holds no graph");
     if (node.FindBody(a.name()) != nullptr) {
-      return Bad("attribute ", Quote(a.name()), " is given twice");
+      return Error(Code::kBadModel, "attribute ", Quote(a.name()), " is given twice");
     }
     auto body = ImportBody(a);
     if (!body.ok()) return body.status().WithContext(StrCat("attribute ", Quote(a.name())));
     node.bodies.push_back(*std::move(body));
   }
   for (const std::string_view attribute : BodyAttributes(node.op)) {
-    if (node.FindBody(attribute) == nullptr) return Bad("has no ", attribute);
+    if (node.FindBody(attribute) == nullptr) return Error(Code::kBadModel, "has no ", attribute);
   }
   return OkStatus();
 }
@@ -234,7 +231,7 @@ Status OnnxGraphImporter::BindOutputs(const onnx::NodeProto& proto, ir::Node& no
     }
     node.outputs.push_back(id);
   }
-  if (node.outputs.empty()) return Bad("has no outputs");
+  if (node.outputs.empty()) return Error(Code::kBadModel, "has no outputs");
   return OkStatus();
 }
 
@@ -251,8 +248,9 @@ Status OnnxGraphImporter::CheckNodeSupported(const onnx::NodeProto& node) const 
 
 Status OnnxGraphImporter::ImportConstant(const onnx::NodeProto& proto, ir::Node& node) {
   if (node.attrs.size() != 1 || !node.inputs.empty() || node.outputs.size() != 1) {
-    return Bad("a Constant has ", node.attrs.size(), " attributes, ", node.inputs.size(),
-               " inputs and ", node.outputs.size(), " outputs, expected 1, 0 and 1");
+    return Error(Code::kBadModel, "a Constant has ", node.attrs.size(), " attributes, ",
+                 node.inputs.size(), " inputs and ", node.outputs.size(),
+                 " outputs, expected 1, 0 and 1");
   }
   const ir::AttrValue& given = node.attrs.begin()->second;
   ir::Tensor tensor;
@@ -272,7 +270,7 @@ Status OnnxGraphImporter::ImportConstant(const onnx::NodeProto& proto, ir::Node&
   }
   if (!tensor.has_data()) return Error(Code::kUnsupported, "a constant of strings");
   if (node.outputs[0] == ir::kNoValue)
-    return Bad("output ", Quote(proto.output(0)), " has no name");
+    return Error(Code::kBadModel, "output ", Quote(proto.output(0)), " has no name");
   ir::Value& value = graph_.values[node.outputs[0]];
   value.dtype = tensor.dtype();
   value.shape = tensor.shape();
@@ -320,13 +318,14 @@ Status OnnxGraphImporter::AddNode(int index) {
 }
 
 Status OnnxGraphImporter::AddOutputs() {
-  if (proto_.output_size() == 0) return Bad("the graph has no outputs");
+  if (proto_.output_size() == 0) return Error(Code::kBadModel, "the graph has no outputs");
   std::unordered_set<std::string> seen;
   for (const auto& info : proto_.output()) {
     AICF_ASSIGN_OR_RETURN(const ir::ValueId id, Capture(info.name()));
-    if (id == ir::kNoValue) return Bad("output ", Quote(info.name()), " is produced by nothing");
+    if (id == ir::kNoValue)
+      return Error(Code::kBadModel, "output ", Quote(info.name()), " is produced by nothing");
     if (parent_ == nullptr && !seen.insert(info.name()).second)
-      return Bad("output ", Quote(info.name()), " is listed twice");
+      return Error(Code::kBadModel, "output ", Quote(info.name()), " is listed twice");
     graph_.outputs.push_back(id);
     if (parent_ != nullptr) continue;
     AICF_RETURN_IF_ERROR(

@@ -7,6 +7,7 @@
 #include "compiler/import/onnx_function_call.h"
 #include "compiler/import/onnx_functions.h"
 #include "compiler/import/onnx_rewrites.h"
+#include "compiler/import/onnx_types.h"
 
 namespace aicf {
 namespace {
@@ -14,13 +15,7 @@ namespace {
 using onnx::AttributeProto;
 using onnx::FunctionProto;
 using onnx::NodeProto;
-using NodeList = google::protobuf::RepeatedPtrField<NodeProto>;
 using Nodes = std::vector<std::unique_ptr<NodeProto>>;
-
-template <class... Pieces>
-Status Bad(const Pieces&... pieces) {
-  return Error(Code::kBadModel, pieces...);
-}
 
 // Nodes move by pointer, which the opsets of functions are keyed by.
 Nodes Take(NodeList& list) {
@@ -37,7 +32,7 @@ Result<int64_t> OpsetOf(const FunctionProto& f, int64_t fallback) {
                  " of the ONNX operators, expected ", kMinOpset, " to ", kMaxOpset);
   }
   if (!UsesDefaultDomain(f.node())) return fallback;
-  return Bad("it imports no version of the ONNX operators that it uses");
+  return Error(Code::kBadModel, "it imports no version of the ONNX operators that it uses");
 }
 
 class Inliner {

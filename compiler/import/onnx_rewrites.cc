@@ -9,13 +9,13 @@
 namespace aicf {
 namespace {
 
-struct Row {
+struct RewriteRow {
   std::string_view op;
   Status (*rewrite)(NodeRewrite&);
 };
 
 // Ops without a row are the same in every opset.
-constexpr Row kRewrites[] = {
+constexpr RewriteRow kRewrites[] = {
     {"Add", OldBroadcast},
     {"And", OldBroadcast},
     {"BatchNormalization", BatchNormForms},
@@ -75,8 +75,8 @@ constexpr Row kRewrites[] = {
     {"com.microsoft.QuantizeLinear", QuantizeForms},
 };
 
-const Row* FindRewrite(std::string_view op) {
-  for (const Row& row : kRewrites) {
+const RewriteRow* FindRewrite(std::string_view op) {
+  for (const RewriteRow& row : kRewrites) {
     if (row.op == op) return &row;
   }
   return nullptr;
@@ -158,10 +158,10 @@ bool CanImport(const std::string& op) {
 std::vector<std::string> ImportableOps() {
   // Forms that importing and expansion make for themselves.
   static constexpr std::string_view kInternal[] = {"BatchNormalizationTraining",
-                                                   "LayerNormalizationStatistics",
-                                                   "MaxPoolIndices", "ResizeGeneral"};
+                                                   "LayerNormalizationStatistics", "MaxPoolIndices",
+                                                   "ResizeGeneral"};
   std::set<std::string> ops = {"Constant"};
-  for (const Row& row : kRewrites) ops.emplace(row.op);
+  for (const RewriteRow& row : kRewrites) ops.emplace(row.op);
   for (const ir::OpInfo& op : ir::AllOps()) ops.emplace(op.name);
   for (std::string_view op : kInternal) ops.erase(std::string(op));
   std::erase_if(ops, [](const std::string& op) { return op.starts_with("aicf."); });
@@ -169,7 +169,7 @@ std::vector<std::string> ImportableOps() {
 }
 
 Status RewriteToNewest(NodeRewrite& r) {
-  if (const Row* row = FindRewrite(r.node.op)) AICF_RETURN_IF_ERROR(row->rewrite(r));
+  if (const RewriteRow* row = FindRewrite(r.node.op)) AICF_RETURN_IF_ERROR(row->rewrite(r));
   while (!r.node.inputs.empty() && r.node.inputs.back() == ir::kNoValue) r.node.inputs.pop_back();
   if (r.node.op == ir::kCastLike) {
     AICF_RETURN_IF_ERROR(CheckInputs(r.node, 2, 2));

@@ -11,12 +11,12 @@
 namespace aicf {
 namespace {
 
-struct Row {
+struct Gap {
   std::string_view op;
   std::string_view reason;
 };
 
-constexpr Row kRows[] = {
+constexpr Gap kGaps[] = {
 #define AICF_EXCLUDED(op, reason) {op, reason},
 #include "compiler/import/onnx_exclusions.def"
 #undef AICF_EXCLUDED
@@ -55,7 +55,7 @@ std::string List(const std::set<std::string>& ops) {
 }  // namespace
 
 std::string_view WhyExcluded(std::string_view op) {
-  for (const Row& row : kRows) {
+  for (const Gap& row : kGaps) {
     const bool all = row.op.ends_with(".*");
     if (all ? op.starts_with(row.op.substr(0, row.op.size() - 1)) : op == row.op) return row.reason;
   }
@@ -86,7 +86,7 @@ std::string OnnxSupportMarkdown() {
         StrCat("\n## ", domain.empty() ? "ONNX" : domain, " (", ops.size(), " ops)\n\n", List(ops));
   }
   out += "\n## Left out\n\n| op | why |\n|---|---|\n";
-  for (const Row& row : kRows) out += StrCat("| `", row.op, "` | ", row.reason, " |\n");
+  for (const Gap& row : kGaps) out += StrCat("| `", row.op, "` | ", row.reason, " |\n");
   return out;
 }
 

@@ -8,6 +8,8 @@
 
 namespace aicf {
 
+using NodeList = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+
 /// A value's dtype and the extents that the model declares; -1 for those left open. Errors:
 /// kBadModel; kUnsupported for what is no tensor of a known element type.
 Result<ir::Value> DeclaredValue(const onnx::ValueInfoProto& info);

@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,10 @@ inline void SetString(onnx::NodeProto& node, const std::string& name, const std:
 inline void SetInts(onnx::NodeProto& node, const std::string& name, const Extents& v) {
   onnx::AttributeProto& a = AddAttribute(node, name, onnx::AttributeProto::INTS);
   for (int64_t i : v) a.add_ints(i);
+}
+
+inline ir::Tensor Floats(const Dims& shape, const std::vector<float>& values) {
+  return ir::Tensor::FromValues<float>(DType::kF32, shape, std::span<const float>(values));
 }
 
 /// Collects a model; every method adds one thing and returns it for changes.

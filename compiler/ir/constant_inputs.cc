@@ -6,7 +6,7 @@
 namespace aicf::ir {
 namespace {
 
-struct Row {
+struct ConstantRow {
   std::string_view op;
   uint32_t inputs;  // bit i: input i
 };
@@ -18,7 +18,7 @@ constexpr uint32_t Inputs(std::initializer_list<int> list) {
 }
 
 // Ops without a row take every input at run time.
-constexpr Row kRows[] = {
+constexpr ConstantRow kConstantInputs[] = {
     {"AffineGrid", Inputs({1})},
     {"BlackmanWindow", Inputs({0})},
     {"CenterCropPad", Inputs({1})},
@@ -108,8 +108,8 @@ std::vector<bool> NeededValues(const Graph& graph, std::vector<bool> needed) {
 }  // namespace
 
 bool NeedsConstant(const Node& node, size_t i) {
-  const auto row = std::ranges::find(kRows, node.op, &Row::op);
-  return row != std::end(kRows) && i < 32 && (row->inputs >> i & 1) != 0;
+  const auto row = std::ranges::find(kConstantInputs, node.op, &ConstantRow::op);
+  return row != std::end(kConstantInputs) && i < 32 && (row->inputs >> i & 1) != 0;
 }
 
 std::vector<ValueId> InputsToBind(const Graph& graph) {

@@ -28,29 +28,29 @@ struct Use {
   const Dims& Out(size_t i = 0) const { return graph.values[node.outputs[i]].shape; }
   int64_t extent() const { return In()[axis]; }
 };
-using Axis = std::optional<int>;
-using Rule = Axis (*)(const Use&);
+using MaybeAxis = std::optional<int>;
+using Rule = MaybeAxis (*)(const Use&);
 
-Axis Same(const Use& u) { return u.axis; }
+MaybeAxis Same(const Use& u) { return u.axis; }
 
 // Aligned at the right; the result must not be longer than the counted operand.
-Axis Broadcast(const Use& u) {
+MaybeAxis Broadcast(const Use& u) {
   const int axis = u.axis + u.Out().rank() - u.In().rank();
-  return axis >= 0 && u.Out()[axis] == u.extent() ? Axis(axis) : std::nullopt;
+  return axis >= 0 && u.Out()[axis] == u.extent() ? MaybeAxis(axis) : std::nullopt;
 }
 
-Axis Transposed(const Use& u) {
+MaybeAxis Transposed(const Use& u) {
   const Result<Dims> perm = ResolvePerm(u.graph, u.node);
   if (!perm.ok()) return std::nullopt;
   const auto at = std::find(perm->begin(), perm->end(), u.axis);
-  return at == perm->end() ? std::nullopt : Axis(static_cast<int>(at - perm->begin()));
+  return at == perm->end() ? std::nullopt : MaybeAxis(static_cast<int>(at - perm->begin()));
 }
 
 // The axis stays one of the result's: the same extent after as many elements.
-Axis Reshaped(const Use& u) {
+MaybeAxis Reshaped(const Use& u) {
   int64_t before = 1;
   for (int d = 0; d < u.axis; ++d) before *= u.In()[d];
-  Axis found;
+  MaybeAxis found;
   int64_t prefix = 1;
   for (int d = 0; d < u.Out().rank(); ++d) {
     if (prefix == before && u.Out()[d] == u.extent()) {
@@ -62,7 +62,7 @@ Axis Reshaped(const Use& u) {
   return found;
 }
 
-Axis Squeezed(const Use& u) {
+MaybeAxis Squeezed(const Use& u) {
   const Result<Dims> axes = ResolveAxes(u.graph, u.node);
   if (!axes.ok() || std::find(axes->begin(), axes->end(), u.axis) != axes->end()) {
     return std::nullopt;
@@ -72,7 +72,7 @@ Axis Squeezed(const Use& u) {
   return axis;
 }
 
-Axis Unsqueezed(const Use& u) {
+MaybeAxis Unsqueezed(const Use& u) {
   const Result<Dims> axes = ResolveAxes(u.graph, u.node);
   if (!axes.ok()) return std::nullopt;
   int axis = u.axis;
@@ -81,7 +81,7 @@ Axis Unsqueezed(const Use& u) {
 }
 
 // Indices may be counted anywhere; data along the axes that are not gathered.
-Axis Gathered(const Use& u) {
+MaybeAxis Gathered(const Use& u) {
   const Result<int> axis = NormalizeAxis(u.node.Int("axis", 0), u.Shape(0).rank());
   if (!axis.ok()) return std::nullopt;
   if (u.input == 1) return *axis + u.axis;
@@ -89,37 +89,37 @@ Axis Gathered(const Use& u) {
   return u.axis < *axis ? u.axis : u.axis + u.Shape(1).rank() - 1;
 }
 
-Axis GatheredElements(const Use& u) { return u.input == 1 ? Axis(u.axis) : std::nullopt; }
+MaybeAxis GatheredElements(const Use& u) { return u.input == 1 ? MaybeAxis(u.axis) : std::nullopt; }
 
-Axis GatheredPoints(const Use& u) {
+MaybeAxis GatheredPoints(const Use& u) {
   const bool tuple = u.axis == u.In().rank() - 1;
-  return u.input == 1 && !tuple && u.axis >= u.node.Int("batch_dims", 0) ? Axis(u.axis)
+  return u.input == 1 && !tuple && u.axis >= u.node.Int("batch_dims", 0) ? MaybeAxis(u.axis)
                                                                          : std::nullopt;
 }
 
 // A window over all positions, in their order.
-Axis Sliced(const Use& u) {
+MaybeAxis Sliced(const Use& u) {
   const Result<SliceSpec> spec = ResolveSlice(u.graph, u.node);
   const bool whole = u.input == 0 && spec.ok() && spec->starts[u.axis] == 0 &&
                      spec->steps[u.axis] == 1 && spec->extents[u.axis] == u.extent();
-  return whole ? Axis(u.axis) : std::nullopt;
+  return whole ? MaybeAxis(u.axis) : std::nullopt;
 }
 
 // Every part is counted alike (Visit compares them), and they are put beside each other.
-Axis Concatenated(const Use& u) {
+MaybeAxis Concatenated(const Use& u) {
   const Result<int> axis = NormalizeAxis(u.node.Int("axis", 0), u.In().rank());
-  return axis.ok() && *axis != u.axis ? Axis(u.axis) : std::nullopt;
+  return axis.ok() && *axis != u.axis ? MaybeAxis(u.axis) : std::nullopt;
 }
 
 // The attribute `axis` names the axis that is mixed; the others stay. `fallback`: its default.
-Axis AcrossAxis(const Use& u, int64_t fallback) {
+MaybeAxis AcrossAxis(const Use& u, int64_t fallback) {
   const Result<int> axis = NormalizeAxis(u.node.Int("axis", fallback), u.In().rank());
-  return u.input == 0 && axis.ok() && *axis != u.axis ? Axis(u.axis) : std::nullopt;
+  return u.input == 0 && axis.ok() && *axis != u.axis ? MaybeAxis(u.axis) : std::nullopt;
 }
-Axis AcrossLast(const Use& u) { return AcrossAxis(u, -1); }
-Axis AcrossFirst(const Use& u) { return AcrossAxis(u, 0); }
+MaybeAxis AcrossLast(const Use& u) { return AcrossAxis(u, -1); }
+MaybeAxis AcrossFirst(const Use& u) { return AcrossAxis(u, 0); }
 
-Axis Reduced(const Use& u, const Dims& axes) {
+MaybeAxis Reduced(const Use& u, const Dims& axes) {
   if (u.input != 0 || std::find(axes.begin(), axes.end(), u.axis) != axes.end()) {
     return std::nullopt;
   }
@@ -129,25 +129,25 @@ Axis Reduced(const Use& u, const Dims& axes) {
   }
   return axis;
 }
-Axis ReducedAxes(const Use& u) {
+MaybeAxis ReducedAxes(const Use& u) {
   const Result<Dims> axes = ResolveAxes(u.graph, u.node);
   return axes.ok() ? Reduced(u, *axes) : std::nullopt;
 }
-Axis ReducedArg(const Use& u) {
+MaybeAxis ReducedArg(const Use& u) {
   const Result<int> axis = NormalizeAxis(u.node.Int("axis", 0), u.In().rank());
   return axis.ok() ? Reduced(u, {*axis}) : std::nullopt;
 }
 
 // Sums over what came before: positions beyond the count change none within it.
-Axis Scanned(const Use& u) {
+MaybeAxis Scanned(const Use& u) {
   const Result<int> axis = ResolveScanAxis(u.graph, u.node);
   if (u.input != 0 || !axis.ok()) return std::nullopt;
   const bool reverse = u.node.Int("reverse", 0) != 0;
-  return *axis != u.axis || !reverse ? Axis(u.axis) : std::nullopt;
+  return *axis != u.axis || !reverse ? MaybeAxis(u.axis) : std::nullopt;
 }
 
 // Rows of A, columns of B, or the batch of one of them.
-Axis Multiplied(const Use& u) {
+MaybeAxis Multiplied(const Use& u) {
   const int rank = u.In().rank();
   if (rank == 1) return std::nullopt;
   const int summed = u.input == 0 ? rank - 1 : rank - 2;
@@ -155,29 +155,29 @@ Axis Multiplied(const Use& u) {
   return Broadcast(u);
 }
 
-Axis GemmRows(const Use& u) {
+MaybeAxis GemmRows(const Use& u) {
   const bool rows = u.input == 0 && u.axis == 0 && u.node.Int("transA", 0) == 0;
-  return rows ? Axis(0) : std::nullopt;
+  return rows ? MaybeAxis(0) : std::nullopt;
 }
 
 // Normalises over all axes from `axis` on.
-Axis BeforeAxis(const Use& u) {
+MaybeAxis BeforeAxis(const Use& u) {
   const Result<int> axis = NormalizeAxis(u.node.Int("axis", -1), u.In().rank());
-  return u.input == 0 && axis.ok() && u.axis < *axis ? Axis(u.axis) : std::nullopt;
+  return u.input == 0 && axis.ok() && u.axis < *axis ? MaybeAxis(u.axis) : std::nullopt;
 }
 
-Axis Batch(const Use& u) { return u.input == 0 && u.axis == 0 ? Axis(0) : std::nullopt; }
+MaybeAxis Batch(const Use& u) { return u.input == 0 && u.axis == 0 ? MaybeAxis(0) : std::nullopt; }
 
 // Requests, and rows of queries. Score operands are aligned with them at the right.
-Axis Attended(const Use& u) {
+MaybeAxis Attended(const Use& u) {
   const bool operand = u.input >= kAttentionOperands;
   const int axis = operand ? u.axis + 4 - u.In().rank() : u.axis;
   const bool rows = axis == 2 && (u.input == kAttentionQ || operand);
-  return (axis == 0 || rows) && u.Out()[axis] == u.extent() ? Axis(axis) : std::nullopt;
+  return (axis == 0 || rows) && u.Out()[axis] == u.extent() ? MaybeAxis(axis) : std::nullopt;
 }
 
 // Boxes and their batch indices: one result each.
-Axis PerBox(const Use& u) { return u.input > 0 && u.axis == 0 ? Axis(0) : std::nullopt; }
+MaybeAxis PerBox(const Use& u) { return u.input > 0 && u.axis == 0 ? MaybeAxis(0) : std::nullopt; }
 
 /// Whether an input that is not counted goes with a result that is; here Use::axis is the result's.
 using Partner = bool (*)(const Use&);
@@ -199,16 +199,16 @@ bool RepeatsScores(const Use& u) {
 bool IsMap(const Use& u) { return u.input == 0; }
 bool Never(const Use&) { return false; }
 
-struct Row {
+struct OpRule {
   std::string_view op;
   Rule rule;
   Partner partner = nullptr;  ///< nullptr: other inputs do not matter
 };
 
-constexpr Row kElementwise = {"", Broadcast, Repeats};
+constexpr OpRule kElementwise = {"", Broadcast, Repeats};
 
 // Elementwise ops need no row. An op without one is refused.
-constexpr Row kRows[] = {
+constexpr OpRule kOpRules[] = {
     {kAttention, Attended, RepeatsScores},
     {"ArgMax", ReducedArg},
     {"ArgMin", ReducedArg},
@@ -255,12 +255,12 @@ constexpr Row kRows[] = {
     {"Unsqueeze", Unsqueezed},
 };
 
-const Row* FindRow(const Node& node) {
+const OpRule* FindOpRule(const Node& node) {
   const OpInfo* op = FindOp(node.op);
   if (op != nullptr && op->lower == LowerElementwise) return &kElementwise;
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
-                                 [&](const Row& r) { return r.op == node.op; });
-  return row == std::end(kRows) ? nullptr : row;
+  const auto* row = std::find_if(std::begin(kOpRules), std::end(kOpRules),
+                                 [&](const OpRule& r) { return r.op == node.op; });
+  return row == std::end(kOpRules) ? nullptr : row;
 }
 
 Status Refused(const Graph& graph, const Node& node, ValueId value, const DynamicExtent& extent) {
@@ -283,13 +283,13 @@ Status DynamicExtents::Visit(const Graph& graph, const Node& node) {
   if (node.op == kCounted) {
     out = DynamicExtent{static_cast<int>(node.Int("axis", 0)), node.inputs[1]};
   }
-  const Row* row = FindRow(node);
+  const OpRule* row = FindOpRule(node);
   ValueId counted = kNoValue;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const DynamicExtent* in = node.inputs[i] == kNoValue ? nullptr : Of(node.inputs[i]);
     if (in == nullptr) continue;
     counted = node.inputs[i];
-    const Axis axis = row == nullptr ? std::nullopt : row->rule({graph, node, i, in->axis});
+    const MaybeAxis axis = row == nullptr ? std::nullopt : row->rule({graph, node, i, in->axis});
     if (!axis || (out && *out != DynamicExtent{*axis, in->count})) {
       return Refused(graph, node, counted, *in);
     }

@@ -10,14 +10,9 @@
 namespace aicf::ir {
 namespace {
 
-template <class... Pieces>
-Status Broken(const Pieces&... pieces) {
-  return Error(Code::kInternal, "graph: ", pieces...);
-}
-
-class Verifier {
+class GraphVerifier {
  public:
-  explicit Verifier(const Graph& graph) : g_(graph), defined_(graph.values.size(), false) {}
+  explicit GraphVerifier(const Graph& graph) : g_(graph), defined_(graph.values.size(), false) {}
 
   Status Run() {
     AICF_RETURN_IF_ERROR(CheckValues());
@@ -36,10 +31,10 @@ class Verifier {
     std::unordered_set<std::string_view> names;
     for (size_t i = 0; i < g_.values.size(); ++i) {
       const Value& v = g_.values[i];
-      if (v.name.empty()) return Broken("value ", i, " has no name");
-      if (!names.insert(v.name).second) return Broken("two values are named ", Quote(v.name));
+      if (v.name.empty()) return BrokenGraph("value ", i, " has no name");
+      if (!names.insert(v.name).second) return BrokenGraph("two values are named ", Quote(v.name));
       if (v.shape_known && !ElementCount(v.shape)) {
-        return Broken(Quote(v.name), " has the impossible shape ", ToListString(v.shape));
+        return BrokenGraph(Quote(v.name), " has the impossible shape ", ToListString(v.shape));
       }
       if (!v.is_constant()) continue;
       defined_[i] = true;
@@ -51,33 +46,34 @@ class Verifier {
   Status CheckConstant(const Value& v) {
     const Tensor& t = v.constant;
     if (t.dtype() != v.dtype || !(t.shape() == v.shape) || !v.shape_known) {
-      return Broken("constant ", Quote(v.name), " and its data differ in dtype or shape");
+      return BrokenGraph("constant ", Quote(v.name), " and its data differ in dtype or shape");
     }
     const int64_t bytes = t.count() * DTypeBytes(t.dtype());
     if (static_cast<int64_t>(t.bytes().size()) == bytes) return OkStatus();
-    return Broken("constant ", Quote(v.name), " has ", t.bytes().size(), " bytes, expected ",
-                  bytes);
+    return BrokenGraph("constant ", Quote(v.name), " has ", t.bytes().size(), " bytes, expected ",
+                       bytes);
   }
 
   Status Define(ValueId v, std::string_view by) {
-    if (!InRange(v)) return Broken(by, " is value ", v, " of ", g_.values.size());
-    if (defined_[v]) return Broken(Quote(g_.values[v].name), " is defined again by ", by);
+    if (!InRange(v)) return BrokenGraph(by, " is value ", v, " of ", g_.values.size());
+    if (defined_[v]) return BrokenGraph(Quote(g_.values[v].name), " is defined again by ", by);
     defined_[v] = true;
     return OkStatus();
   }
 
   Status CheckNode(const Node& node) {
     const OpInfo* op = FindOp(node.op);
-    if (op == nullptr) return Broken("the op is not in ops.def");
+    if (op == nullptr) return BrokenGraph("the op is not in ops.def");
     const int inputs = static_cast<int>(node.inputs.size());
     const int outputs = static_cast<int>(node.outputs.size());
     if (inputs < op->min_inputs || (op->max_inputs >= 0 && inputs > op->max_inputs)) {
-      return Broken("has ", inputs, " inputs");
+      return BrokenGraph("has ", inputs, " inputs");
     }
     if (outputs == 0 || (op->outputs >= 0 && outputs != op->outputs)) {
-      return Broken("has ", outputs, " outputs");
+      return BrokenGraph("has ", outputs, " outputs");
     }
-    if (inputs > 0 && node.inputs.back() == kNoValue) return Broken("its last input is absent");
+    if (inputs > 0 && node.inputs.back() == kNoValue)
+      return BrokenGraph("its last input is absent");
     for (int i = 0; i < inputs; ++i) AICF_RETURN_IF_ERROR(CheckInput(*op, node.inputs[i], i));
     for (ValueId v : node.outputs) {
       if (v != kNoValue) AICF_RETURN_IF_ERROR(Define(v, "a node"));
@@ -88,20 +84,21 @@ class Verifier {
   Status CheckInput(const OpInfo& op, ValueId v, int i) {
     if (v == kNoValue) {
       const bool optional = op.max_inputs >= 0 && i >= op.min_inputs;
-      return optional ? OkStatus() : Broken("input ", i, " is absent");
+      return optional ? OkStatus() : BrokenGraph("input ", i, " is absent");
     }
-    if (!InRange(v)) return Broken("input ", i, " is value ", v, " of ", g_.values.size());
-    if (!defined_[v]) return Broken(Quote(g_.values[v].name), " is used before it is defined");
+    if (!InRange(v)) return BrokenGraph("input ", i, " is value ", v, " of ", g_.values.size());
+    if (!defined_[v]) return BrokenGraph(Quote(g_.values[v].name), " is used before it is defined");
     return OkStatus();
   }
 
   Status CheckOutputs() {
     std::unordered_set<ValueId> seen;
     for (ValueId v : g_.outputs) {
-      if (!InRange(v)) return Broken("an output is value ", v, " of ", g_.values.size());
-      if (!defined_[v]) return Broken("output ", Quote(g_.values[v].name), " is never produced");
+      if (!InRange(v)) return BrokenGraph("an output is value ", v, " of ", g_.values.size());
+      if (!defined_[v])
+        return BrokenGraph("output ", Quote(g_.values[v].name), " is never produced");
       if (!seen.insert(v).second)
-        return Broken("output ", Quote(g_.values[v].name), " is repeated");
+        return BrokenGraph("output ", Quote(g_.values[v].name), " is repeated");
     }
     return OkStatus();
   }
@@ -123,15 +120,15 @@ Status CheckInferred(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     if (!ShapesKnown(graph, node.inputs) || !ShapesKnown(graph, node.outputs)) continue;
     const Status status = InferNode(again, node);
-    if (!status.ok()) return Broken(status.message());
+    if (!status.ok()) return BrokenGraph(status.message());
     for (ValueId v : node.outputs) {
       if (v == kNoValue) continue;
       const Value& has = graph.values[v];
       const Value& expected = again.values[v];
       if (has.dtype == expected.dtype && has.shape == expected.shape) continue;
-      return Broken(Quote(has.name), " is ", DTypeName(has.dtype), " ", ToString(has.shape),
-                    ", but ", node.op, " gives ", DTypeName(expected.dtype), " ",
-                    ToString(expected.shape));
+      return BrokenGraph(Quote(has.name), " is ", DTypeName(has.dtype), " ", ToString(has.shape),
+                         ", but ", node.op, " gives ", DTypeName(expected.dtype), " ",
+                         ToString(expected.shape));
     }
   }
   return OkStatus();
@@ -140,7 +137,7 @@ Status CheckInferred(const Graph& graph) {
 }  // namespace
 
 Status Verify(const Graph& graph) {
-  AICF_RETURN_IF_ERROR(Verifier(graph).Run());
+  AICF_RETURN_IF_ERROR(GraphVerifier(graph).Run());
   AICF_RETURN_IF_ERROR(CheckLoops(graph));
   return CheckInferred(graph);
 }

@@ -18,22 +18,22 @@ constexpr char kText[] =
     "  output %y\n"
     "}\n";
 
-Graph Good() {
+Graph ValidGraph() {
   auto graph = ParseGraph(kText);
   EXPECT_TRUE(graph.ok()) << graph.status().ToString();
   return *std::move(graph);
 }
 
-struct Case {
+struct Damage {
   const char* name;
   std::function<void(Graph&)> damage;
   const char* expected;
 };
 
-TEST(GraphVerify, AcceptsTheGraphThatTheCasesDamage) { EXPECT_TRUE(Verify(Good()).ok()); }
+TEST(GraphVerify, AcceptsTheGraphThatTheCasesDamage) { EXPECT_TRUE(Verify(ValidGraph()).ok()); }
 
 TEST(GraphVerify, NamesTheBrokenRule) {
-  const Case cases[] = {
+  const Damage cases[] = {
       {"unnamed value", [](Graph& g) { g.values[1].name = ""; }, "has no name"},
       {"equal names", [](Graph& g) { g.values[2].name = "x"; }, "two values are named \"x\""},
       {"negative extent",
@@ -117,8 +117,8 @@ TEST(GraphVerify, NamesTheBrokenRule) {
        },
        "but Clip gives f32 2x3"},
   };
-  for (const Case& c : cases) {
-    Graph graph = Good();
+  for (const Damage& c : cases) {
+    Graph graph = ValidGraph();
     c.damage(graph);
     const Status status = Verify(graph);
     ASSERT_FALSE(status.ok()) << c.name;
@@ -129,7 +129,7 @@ TEST(GraphVerify, NamesTheBrokenRule) {
 }
 
 TEST(GraphVerify, ChecksShapesOnlyWhereTheyAreKnown) {
-  Graph graph = Good();
+  Graph graph = ValidGraph();
   graph.values[0].shape = {-1, 3};
   graph.values[0].shape_known = false;
   graph.values[2].shape_known = graph.values[3].shape_known = false;
@@ -137,7 +137,7 @@ TEST(GraphVerify, ChecksShapesOnlyWhereTheyAreKnown) {
 }
 
 TEST(Graph, UniqueNameSkipsTakenNames) {
-  Graph graph = Good();
+  Graph graph = ValidGraph();
   EXPECT_EQ(graph.UniqueName("z"), "z");
   EXPECT_EQ(graph.UniqueName("x"), "x.1");
   Value taken;
@@ -147,7 +147,7 @@ TEST(Graph, UniqueNameSkipsTakenNames) {
 }
 
 TEST(Graph, ProducersAndUsers) {
-  const Graph graph = Good();
+  const Graph graph = ValidGraph();
   EXPECT_EQ(ProducerOf(graph), (std::vector<int>{-1, -1, 0, 1}));
   const auto users = UsersOf(graph);
   EXPECT_EQ(users[0], std::vector<int>{0});

@@ -10,11 +10,6 @@ namespace {
 
 constexpr int64_t kOutside = -1;
 
-template <class... Pieces>
-Status Broken(const Pieces&... pieces) {
-  return Error(Code::kInternal, "graph: ", pieces...);
-}
-
 class Checker {
  public:
   explicit Checker(const Graph& graph) : g_(graph), made_in_(graph.values.size(), kOutside) {}
@@ -24,7 +19,8 @@ class Checker {
       const Status status = Check(node);
       if (!status.ok()) return status.WithContext(StrCat(node.op, " ", Quote(node.name)));
     }
-    if (!open_.empty()) return Broken("loop ", open_.back()->Int("id", kOutside), " has no end");
+    if (!open_.empty())
+      return BrokenGraph("loop ", open_.back()->Int("id", kOutside), " has no end");
     for (ValueId v : g_.outputs) AICF_RETURN_IF_ERROR(CheckVisible(v));
     return OkStatus();
   }
@@ -37,7 +33,7 @@ class Checker {
     for (const Node* begin : open_) {
       if (begin->Int("id", kOutside) == made_in_[v]) return OkStatus();
     }
-    return Broken(Quote(g_.values[v].name), " is used outside loop ", made_in_[v]);
+    return BrokenGraph(Quote(g_.values[v].name), " is used outside loop ", made_in_[v]);
   }
 
   Status Check(const Node& node) {
@@ -52,17 +48,19 @@ class Checker {
 
   Status Open(const Node& node) {
     const int64_t id = node.Int("id", kOutside);
-    if (id < 0 || !ids_.insert(id).second) return Broken("loop id ", id, " is not one of its own");
+    if (id < 0 || !ids_.insert(id).second)
+      return BrokenGraph("loop id ", id, " is not one of its own");
     open_.push_back(&node);
     return OkStatus();
   }
 
   Status Close(const Node& node) {
-    if (open_.empty() || Here() != node.Int("id", kOutside)) return Broken("ends no open loop");
+    if (open_.empty() || Here() != node.Int("id", kOutside))
+      return BrokenGraph("ends no open loop");
     const std::vector<ValueId>& state = open_.back()->outputs;
     if (node.inputs.size() != 2 * state.size() ||
         !std::equal(state.begin(), state.end(), node.inputs.begin())) {
-      return Broken("does not start with the state of its loop");
+      return BrokenGraph("does not start with the state of its loop");
     }
     open_.pop_back();
     return OkStatus();

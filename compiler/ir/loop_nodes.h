@@ -25,6 +25,12 @@ inline constexpr std::string_view kLoopEnd = "aicf.LoopEnd";
 /// -1 outside. REQUIRES: CheckLoops holds.
 std::vector<int64_t> LoopIds(const Graph& graph);
 
+/// What Verify(graph) and CheckLoops return for a graph that breaks a rule.
+template <class... Pieces>
+Status BrokenGraph(const Pieces&... pieces) {
+  return Error(Code::kInternal, "graph: ", pieces...);
+}
+
 /// Begins and ends match, and no value leaves its loop. REQUIRES: ids in range, topological order.
 /// Errors: kInternal.
 Status CheckLoops(const Graph& graph);

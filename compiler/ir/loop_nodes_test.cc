@@ -32,7 +32,7 @@ constexpr char kGraph[] =
     "  output %y\n"
     "}\n";
 
-Graph Good() {
+Graph ValidLoop() {
   auto graph = ParseGraph(kGraph);
   EXPECT_TRUE(graph.ok()) << graph.status().ToString();
   return *std::move(graph);
@@ -46,7 +46,7 @@ ValueId Named(const Graph& graph, std::string_view name) {
 }
 
 TEST(LoopNodes, AreAcceptedAndKnown) {
-  const Graph graph = Good();
+  const Graph graph = ValidLoop();
   EXPECT_TRUE(Verify(graph).ok()) << Verify(graph).ToString();
   EXPECT_EQ(LoopIds(graph), (std::vector<int64_t>{4, 4, 4, 4, 4, 4, 4, -1, -1}));
   EXPECT_EQ(ToString(graph), kGraph);
@@ -83,7 +83,7 @@ TEST(LoopNodes, NameTheBrokenRule) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
-    Graph graph = Good();
+    Graph graph = ValidLoop();
     c.damage(graph);
     const Status status = Verify(graph);
     EXPECT_EQ(status.code(), Code::kInternal);
@@ -93,7 +93,7 @@ TEST(LoopNodes, NameTheBrokenRule) {
 
 // A node of the loop stands in for none outside, and an end for no other.
 TEST(LoopNodes, KeepTheirValuesWhenEqualNodesBecomeOne) {
-  Graph graph = Good();
+  Graph graph = ValidLoop();
   DecisionLog log;
   PassContext context;
   context.decisions = &log;
@@ -106,7 +106,7 @@ Lowered Steps() {
   DecisionLog log;
   PassContext context;
   context.decisions = &log;
-  auto lowered = LowerGraph(Good(), context);
+  auto lowered = LowerGraph(ValidLoop(), context);
   EXPECT_TRUE(lowered.ok()) << lowered.status().ToString();
   return *std::move(lowered);
 }

@@ -1,5 +1,5 @@
-/// ir::Lowered: kernel-shaped steps of the families in kernels/abi/family.def, with explicit layouts
-/// (strided views of buffers). No kernel is named, no byte is placed.
+/// ir::Lowered: kernel-shaped steps of the families in kernels/abi/family.def, with explicit
+/// layouts (strided views of buffers). No kernel is named, no byte is placed.
 #pragma once
 
 #include <string>
@@ -17,17 +17,20 @@ using BufferId = uint32_t;
 struct LoweredBuffer {
   std::string name;
   DType dtype = DType::kF32;
-  Dims shape;                    ///< dense; what the caller sees for inputs and outputs
+  Dims shape;  ///< dense; what the caller sees for inputs and outputs
   schema::Role role = schema::Role::kTemp;
-  Tensor constant;               ///< role kConstant: its data, dense in `shape`
+  Tensor constant;  ///< role kConstant: its data, dense in `shape`
 };
+
+/// "f32 [2, 3]": what two buffers of one state have in common.
+std::string TypeText(const LoweredBuffer& buffer);
 
 inline constexpr int32_t kNoLoop = -1;  ///< runs once
 
 struct LoweredStep {
   std::vector<std::string> sources;  ///< source node names, in order of absorption
   abi::Problem problem;
-  std::vector<BufferId> inputs;      ///< buffer of problem.inputs[k]
+  std::vector<BufferId> inputs;  ///< buffer of problem.inputs[k]
   std::vector<BufferId> outputs;
   std::vector<schema::Guard> guards = {};  ///< as in schema::Step; buffers are BufferIds
   int32_t loop = kNoLoop;                  ///< the innermost loop that repeats it
@@ -48,21 +51,21 @@ struct LoweredState {
   BufferId present = 0;
 };
 
-/// Steps are in execution order; buffers not referenced by a step, input or output list are dropped.
-/// A temp or output buffer may be written by several steps, each its own disjoint part (concatenation);
-/// it is read only after the last of them. The steps of a loop, and of those inside it, follow each
-/// other. A carried buffer is written in full in front of its loop and changes inside: a read of it
-/// means what the last write before it left. What a loop writes is not read outside, unless it is
-/// carried: the loop may make no trip.
+/// Steps are in execution order; buffers not referenced by a step, input or output list are
+/// dropped. A temp or output buffer may be written by several steps, each its own disjoint part
+/// (concatenation); it is read only after the last of them. The steps of a loop, and of those
+/// inside it, follow each other. A carried buffer is written in full in front of its loop and
+/// changes inside: a read of it means what the last write before it left. What a loop writes is not
+/// read outside, unless it is carried: the loop may make no trip.
 struct Lowered {
   std::string name;
   std::vector<LoweredBuffer> buffers;
   std::vector<LoweredStep> steps;
-  std::vector<BufferId> inputs;                     ///< role kInput, or kMeta
-  std::vector<BufferId> outputs;                    ///< the graph's, then counts of `extents`
-  std::vector<schema::OutputExtent> extents = {};   ///< as in schema::EntryPoint
+  std::vector<BufferId> inputs;                    ///< role kInput, or kMeta
+  std::vector<BufferId> outputs;                   ///< the graph's, then counts of `extents`
+  std::vector<schema::OutputExtent> extents = {};  ///< as in schema::EntryPoint
   std::vector<LoweredLoop> loops = {};
-  std::vector<LoweredState> states = {};            ///< named by their past buffer
+  std::vector<LoweredState> states = {};  ///< named by their past buffer
 };
 
 /// ValidateProblem for every step, extents inside buffers, definition before use, roles respected,

@@ -11,11 +11,6 @@ namespace {
 
 using schema::LoopTree;
 
-template <class... Pieces>
-Status Bad(const Pieces&... pieces) {
-  return Error(Code::kInternal, pieces...);
-}
-
 class Walk {
  public:
   Walk(const Lowered& lowered, const LoopTree& loops)
@@ -29,12 +24,13 @@ class Walk {
         AICF_RETURN_IF_ERROR(Read(ranges[next].condition, loops_.ParentOf(static_cast<int>(next))));
       }
       const Status status = Step(s);
-      if (!status.ok()) return Bad("step ", s, ": ", status.message());
+      if (!status.ok()) return Error(Code::kInternal, "step ", s, ": ", status.message());
     }
     for (BufferId b : l_.outputs) AICF_RETURN_IF_ERROR(CheckReach(b, LoopTree::kNone));
     for (const schema::Loop& loop : ranges) {
       if (Changes(loop)) continue;
-      return Bad("no step of a loop writes its condition '", l_.buffers[loop.condition].name, "'");
+      return Error(Code::kInternal, "no step of a loop writes its condition '",
+                   l_.buffers[loop.condition].name, "'");
     }
     return OkStatus();
   }
@@ -59,7 +55,8 @@ class Walk {
 
   Status CheckReach(BufferId b, int loop) const {
     if (loops_.Contains(states_[b].home, loop)) return OkStatus();
-    return Bad("'", l_.buffers[b].name, "' is used outside the loop that writes it");
+    return Error(Code::kInternal, "'", l_.buffers[b].name,
+                 "' is used outside the loop that writes it");
   }
 
   bool Whole(BufferId b) {
@@ -71,7 +68,7 @@ class Walk {
   Status Read(BufferId b, int loop) {
     AICF_RETURN_IF_ERROR(CheckReach(b, loop));
     if (!IsCarried(b) || Whole(b)) return OkStatus();
-    return Bad("reads '", l_.buffers[b].name, "' before it is written in full");
+    return Error(Code::kInternal, "reads '", l_.buffers[b].name, "' before it is written in full");
   }
 
   Status Write(BufferId b, const abi::View& view, int loop) {
@@ -90,7 +87,8 @@ class Walk {
       return OkStatus();
     }
     if (Whole(b)) return OkStatus();
-    return Bad("changes '", l_.buffers[b].name, "' before it is written in full");
+    return Error(Code::kInternal, "changes '", l_.buffers[b].name,
+                 "' before it is written in full");
   }
 
   Status Step(size_t s) {

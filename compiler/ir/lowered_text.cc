@@ -107,7 +107,8 @@ Result<std::vector<std::string>> ParseSources(Scanner& in) {
 Result<LoweredLoop> ParseLoop(Scanner& in, size_t buffers, size_t loops) {
   LoweredLoop loop;
   AICF_ASSIGN_OR_RETURN(const int64_t number, in.Int());
-  if (number != static_cast<int64_t>(loops)) return in.Fail(StrCat("the definition of loop ", loops));
+  if (number != static_cast<int64_t>(loops))
+    return in.Fail(StrCat("the definition of loop ", loops));
   AICF_RETURN_IF_ERROR(in.Expect("while"));
   AICF_ASSIGN_OR_RETURN(loop.condition, ParseId(in, buffers));
   if (!in.Accept("in")) return loop;
@@ -187,8 +188,8 @@ Result<Lowered> ParseLowered(std::string_view text, const ConstantResolver& reso
     AICF_ASSIGN_OR_RETURN(const int64_t axis, in.Int());
     AICF_RETURN_IF_ERROR(in.Expect("count"));
     AICF_ASSIGN_OR_RETURN(const int64_t count, in.Int());
-    lowered.extents.push_back({static_cast<uint32_t>(output), static_cast<uint32_t>(axis),
-                               static_cast<uint32_t>(count)});
+    lowered.extents.push_back(
+        {static_cast<uint32_t>(output), static_cast<uint32_t>(axis), static_cast<uint32_t>(count)});
   }
   while (in.Accept("state")) {
     LoweredState state;
@@ -208,6 +209,10 @@ Result<Lowered> ParseLowered(std::string_view text, const ConstantResolver& reso
   }
   if (!in.AtEnd()) return in.Fail("a step or the end");
   return lowered;
+}
+
+std::string TypeText(const LoweredBuffer& b) {
+  return StrCat(DTypeName(b.dtype), " ", ToString(b.shape));
 }
 
 }  // namespace aicf::ir

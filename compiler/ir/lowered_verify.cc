@@ -10,14 +10,9 @@
 namespace aicf::ir {
 namespace {
 
-template <class... Pieces>
-Status Bad(const Pieces&... pieces) {
-  return Error(Code::kInternal, pieces...);
-}
-
-class Verifier {
+class LoweredVerifier {
  public:
-  explicit Verifier(const Lowered& lowered) : l_(lowered), state_(lowered.buffers.size()) {}
+  explicit LoweredVerifier(const Lowered& lowered) : l_(lowered), state_(lowered.buffers.size()) {}
 
   Status Run() {
     AICF_RETURN_IF_ERROR(CheckBuffers());
@@ -33,10 +28,12 @@ class Verifier {
     AICF_RETURN_IF_ERROR(CheckOrder());
     AICF_RETURN_IF_ERROR(CheckLoops());
     for (BufferId b : l_.outputs) {
-      if (!Complete(b)) return Bad("output '", l_.buffers[b].name, "' is not written in full");
+      if (!Complete(b))
+        return Error(Code::kInternal, "output '", l_.buffers[b].name, "' is not written in full");
     }
     for (BufferId b : presents_) {
-      if (!Complete(b)) return Bad("state '", l_.buffers[b].name, "' is not written in full");
+      if (!Complete(b))
+        return Error(Code::kInternal, "state '", l_.buffers[b].name, "' is not written in full");
     }
     return OkStatus();
   }
@@ -53,16 +50,17 @@ class Verifier {
   Status CheckBuffers() {
     for (const LoweredBuffer& b : l_.buffers) {
       const std::optional<int64_t> count = ElementCount(b.shape);
-      if (!IsValid(b.dtype) || !count) return Bad("buffer '", b.name, "' has an illegal type");
+      if (!IsValid(b.dtype) || !count)
+        return Error(Code::kInternal, "buffer '", b.name, "' has an illegal type");
       const bool constant = b.role == schema::Role::kConstant;
       if (constant != b.constant.has_data()) {
-        return Bad("buffer '", b.name, "' is ",
-                   constant ? "a constant without data" : "not constant but has data");
+        return Error(Code::kInternal, "buffer '", b.name, "' is ",
+                     constant ? "a constant without data" : "not constant but has data");
       }
       const auto bytes = static_cast<uint64_t>(*count * DTypeBytes(b.dtype));
       if (constant && (b.constant.dtype() != b.dtype || b.constant.bytes().size() != bytes)) {
-        return Bad("constant '", b.name, "' holds ", b.constant.bytes().size(), " bytes, expected ",
-                   bytes);
+        return Error(Code::kInternal, "constant '", b.name, "' holds ", b.constant.bytes().size(),
+                     " bytes, expected ", bytes);
       }
     }
     return OkStatus();
@@ -72,16 +70,17 @@ class Verifier {
     const std::string_view what = schema::RoleName(*roles.begin());
     std::vector<bool> seen(l_.buffers.size(), false);
     for (BufferId b : ids) {
-      if (b >= l_.buffers.size()) return Bad(what, " %", b, " does not exist");
-      if (seen[b]) return Bad(what, " '", l_.buffers[b].name, "' is listed twice");
+      if (b >= l_.buffers.size()) return Error(Code::kInternal, what, " %", b, " does not exist");
+      if (seen[b])
+        return Error(Code::kInternal, what, " '", l_.buffers[b].name, "' is listed twice");
       if (!roles.contains(l_.buffers[b].role))
-        return Bad(what, " '", l_.buffers[b].name, "' has another role");
+        return Error(Code::kInternal, what, " '", l_.buffers[b].name, "' has another role");
       seen[b] = true;
     }
     for (size_t b = 0; b < l_.buffers.size(); ++b) {
       if (roles.contains(l_.buffers[b].role) && !seen[b]) {
-        return Bad("buffer '", l_.buffers[b].name, "' has role ",
-                   schema::RoleName(l_.buffers[b].role), " but is not listed");
+        return Error(Code::kInternal, "buffer '", l_.buffers[b].name, "' has role ",
+                     schema::RoleName(l_.buffers[b].role), " but is not listed");
       }
     }
     return OkStatus();
@@ -89,31 +88,32 @@ class Verifier {
 
   Status CheckLoops() {
     for (const LoweredLoop& l : l_.loops) {
-      if (l.condition >= l_.buffers.size()) return Bad("condition %", l.condition);
+      if (l.condition >= l_.buffers.size())
+        return Error(Code::kInternal, "condition %", l.condition);
       const LoweredBuffer& b = l_.buffers[l.condition];
       if (b.dtype == DType::kBool && CountOf(l.condition) == 1 &&
           b.role == schema::Role::kCarried) {
         continue;
       }
-      return Bad("condition '", b.name, "' is no carried bool of one element");
+      return Error(Code::kInternal, "condition '", b.name, "' is no carried bool of one element");
     }
     const Result<schema::LoopTree> loops = LoopsOf(l_);
-    if (!loops.ok()) return Bad(loops.status().message());
+    if (!loops.ok()) return Error(Code::kInternal, loops.status().message());
     return CheckCarried(l_, *loops);
   }
 
   Status CheckExtents() {
     for (const schema::OutputExtent& x : l_.extents) {
       if (x.output >= l_.outputs.size() || x.count >= l_.outputs.size()) {
-        return Bad("an extent names outputs ", x.output, " and ", x.count, " of ",
-                   l_.outputs.size());
+        return Error(Code::kInternal, "an extent names outputs ", x.output, " and ", x.count,
+                     " of ", l_.outputs.size());
       }
       const LoweredBuffer& output = l_.buffers[l_.outputs[x.output]];
       const LoweredBuffer& count = l_.buffers[l_.outputs[x.count]];
       if (x.axis >= static_cast<uint32_t>(output.shape.rank()) || count.dtype != DType::kI64 ||
           ElementCount(count.shape) != 1) {
-        return Bad("output '", output.name, "' ends along axis ", x.axis, " where '", count.name,
-                   "' says");
+        return Error(Code::kInternal, "output '", output.name, "' ends along axis ", x.axis,
+                     " where '", count.name, "' says");
       }
     }
     return OkStatus();
@@ -121,17 +121,17 @@ class Verifier {
 
   // A copy may read the bits of a buffer as another dtype of the same size: that is BitCast.
   Status CheckOperand(BufferId b, const abi::View& v, bool copies = false) {
-    if (b >= l_.buffers.size()) return Bad("buffer %", b, " does not exist");
+    if (b >= l_.buffers.size()) return Error(Code::kInternal, "buffer %", b, " does not exist");
     const LoweredBuffer& buffer = l_.buffers[b];
     const bool recast = copies && DTypeBytes(v.dtype) == DTypeBytes(buffer.dtype);
     if (v.dtype != buffer.dtype && !recast) {
-      return Bad("views '", buffer.name, "' (", DTypeName(buffer.dtype), ") as ",
-                 DTypeName(v.dtype));
+      return Error(Code::kInternal, "views '", buffer.name, "' (", DTypeName(buffer.dtype), ") as ",
+                   DTypeName(v.dtype));
     }
     AICF_ASSIGN_OR_RETURN(const abi::Extent extent, abi::ExtentOf(v));
     if (extent.end > CountOf(b) * DTypeBytes(buffer.dtype)) {
-      return Bad("reaches byte ", extent.end, " of '", buffer.name, "', which has ",
-                 CountOf(b) * DTypeBytes(buffer.dtype));
+      return Error(Code::kInternal, "reaches byte ", extent.end, " of '", buffer.name,
+                   "', which has ", CountOf(b) * DTypeBytes(buffer.dtype));
     }
     return OkStatus();
   }
@@ -141,16 +141,18 @@ class Verifier {
     AICF_RETURN_IF_ERROR(abi::ValidateProblem(step.problem));
     if (step.inputs.size() != step.problem.inputs.size() ||
         step.outputs.size() != step.problem.outputs.size()) {
-      return Bad("operands and views differ in number");
+      return Error(Code::kInternal, "operands and views differ in number");
     }
     for (size_t k = 0; k < step.inputs.size(); ++k) {
       AICF_RETURN_IF_ERROR(CheckOperand(step.inputs[k], step.problem.inputs[k],
                                         step.problem.family == abi::Family::kCopy));
     }
     for (const schema::Guard& g : step.guards) {
-      if (g.buffer >= l_.buffers.size()) return Bad("guard %", g.buffer, " does not exist");
+      if (g.buffer >= l_.buffers.size())
+        return Error(Code::kInternal, "guard %", g.buffer, " does not exist");
       if (l_.buffers[g.buffer].dtype != DType::kBool || CountOf(g.buffer) != 1) {
-        return Bad("guard '", l_.buffers[g.buffer].name, "' is no bool of one element");
+        return Error(Code::kInternal, "guard '", l_.buffers[g.buffer].name,
+                     "' is no bool of one element");
       }
     }
     for (size_t k = 0; k < step.outputs.size(); ++k) {
@@ -159,7 +161,8 @@ class Verifier {
       const schema::Role role = l_.buffers[b].role;
       if (role == schema::Role::kCarried) continue;  // see CheckCarried
       if (!IsMade(b)) {
-        return Bad("writes '", l_.buffers[b].name, "', which is ", schema::RoleName(role));
+        return Error(Code::kInternal, "writes '", l_.buffers[b].name, "', which is ",
+                     schema::RoleName(role));
       }
       state_[b].writes.push_back(step.problem.outputs[k]);
       state_[b].last_writer = s;
@@ -190,7 +193,8 @@ class Verifier {
         if (!IsMade(b)) continue;
         const bool late = !state_[b].writes.empty() && state_[b].last_writer >= s;
         if (late || !Complete(b)) {
-          return Bad("step ", s, " reads '", buffer.name, "' before it is written in full");
+          return Error(Code::kInternal, "step ", s, " reads '", buffer.name,
+                       "' before it is written in full");
         }
       }
     }
@@ -204,6 +208,6 @@ class Verifier {
 
 }  // namespace
 
-Status Verify(const Lowered& lowered) { return Verifier(lowered).Run(); }
+Status Verify(const Lowered& lowered) { return LoweredVerifier(lowered).Run(); }
 
 }  // namespace aicf::ir

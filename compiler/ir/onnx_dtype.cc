@@ -5,13 +5,13 @@
 namespace aicf {
 namespace {
 
-struct Row {
+struct TypeRow {
   std::string_view name;
   std::optional<DType> dtype;
 };
 
 // The position is ONNX's number.
-constexpr Row kTypes[] = {
+constexpr TypeRow kTypes[] = {
     {"UNDEFINED", {}},
     {"FLOAT", DType::kF32},
     {"UINT8", DType::kU8},

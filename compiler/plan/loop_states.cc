@@ -9,7 +9,7 @@
 namespace aicf {
 namespace {
 
-constexpr std::string_view kPass = "change-states-in-place";
+constexpr std::string_view kChangeStatesInPlace = "change-states-in-place";
 
 using schema::LoopTree;
 using schema::Role;
@@ -131,8 +131,9 @@ Result<std::vector<bool>> ChangeStatesInPlace(schema::Program& program, PassCont
     const std::string state = program.buffers[program.steps[s].outputs[0]].name;
     const std::string refusal = rewriter.Remove(s);
     gone[s] = refusal.empty();
-    Decision d = context.About(DecisionKind::kInPlace,
-                               schema::Subject::Named(SubjectForm::kLoopState, state), kPass);
+    Decision d =
+        context.About(DecisionKind::kInPlace,
+                      schema::Subject::Named(SubjectForm::kLoopState, state), kChangeStatesInPlace);
     if (gone[s]) {
       d.choice = "changed by the step that makes its next value";
       d.Because(Reason::kRule, "nothing needs the old value any more");
@@ -195,7 +196,8 @@ Status ExplainNeighbours(const schema::Program& program, const std::vector<bool>
     const std::vector<std::string>& from = program.steps[edge.first].sources;
     const std::vector<std::string>& to = program.steps[edge.second].sources;
     if (explained[{from, to}]-- > 0) continue;
-    Decision d = context.About(DecisionKind::kFusion, schema::Subject::Edge(from, to), kPass);
+    Decision d =
+        context.About(DecisionKind::kFusion, schema::Subject::Edge(from, to), kChangeStatesInPlace);
     d.choice = kSeparate;
     d.Because(Reason::kOnlyLegal);
     const bool data = !buffer.empty();

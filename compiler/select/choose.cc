@@ -34,10 +34,6 @@ struct Pick {
   const Option* option = nullptr;
 };
 
-bool RunsOn(const abi::KernelInfo& kernel, const abi::DeviceSpec& device) {
-  return (kernel.backend == abi::Backend::kCpu) == (device.backend == abi::Backend::kCpu);
-}
-
 bool IsNamed(const abi::KernelInfo& kernel, std::string_view preferred) {
   return kernel.key.find(preferred) != std::string_view::npos;
 }

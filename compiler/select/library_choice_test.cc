@@ -54,7 +54,7 @@ ir::Lowered TwoProducts(const Dims& last_strides = {8, 1}) {
   return lowered;
 }
 
-struct Planned {
+struct LibraryPlan {
   Result<schema::Contents> contents;
   DecisionLog decisions;
 };
@@ -69,9 +69,9 @@ CompileOptions OptionsFor(LibraryAlgorithms* library) {
   return options;
 }
 
-Planned Plan(const CompileOptions& options, const ir::Lowered& lowered = TwoProducts()) {
+LibraryPlan Plan(const CompileOptions& options, const ir::Lowered& lowered = TwoProducts()) {
   EXPECT_TRUE(ir::Verify(lowered).ok()) << ir::Verify(lowered).ToString();
-  Planned planned{Status(Code::kInternal, "not planned"), {}};
+  LibraryPlan planned{Status(Code::kInternal, "not planned"), {}};
   PassContext context;
   context.device = *abi::FindDevice(options.target);
   context.decisions = &planned.decisions;
@@ -81,7 +81,7 @@ Planned Plan(const CompileOptions& options, const ir::Lowered& lowered = TwoProd
 
 TEST(LibraryChoice, ThePolicyChoosesAndThePlanRecordsTheAlgorithm) {
   MadeUpLibrary library;
-  const Planned planned = Plan(OptionsFor(&library));
+  const LibraryPlan planned = Plan(OptionsFor(&library));
   ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
   EXPECT_EQ(library.asked, 2);
   ASSERT_EQ(planned.contents->program.steps.size(), 2u);
@@ -99,7 +99,7 @@ TEST(LibraryChoice, ThePolicyChoosesAndThePlanRecordsTheAlgorithm) {
 
 TEST(LibraryChoice, TheDecisionNamesLibraryVersionAndAlgorithm) {
   MadeUpLibrary library;
-  const Planned planned = Plan(OptionsFor(&library));
+  const LibraryPlan planned = Plan(OptionsFor(&library));
   const std::vector<Decision>& decisions = planned.decisions.decisions();
   ASSERT_GE(decisions.size(), 4u);
   EXPECT_EQ(decisions[0].kind, DecisionKind::kKernel);
@@ -114,7 +114,7 @@ TEST(LibraryChoice, EqualCompilationsGiveEqualVerifiedBytes) {
   MadeUpLibrary library;
   std::vector<std::byte> first;
   for (int round = 0; round < 2; ++round) {
-    const Planned planned = Plan(OptionsFor(&library));
+    const LibraryPlan planned = Plan(OptionsFor(&library));
     ASSERT_TRUE(planned.contents.ok());
     const auto bytes = schema::Serialize(*planned.contents);
     ASSERT_TRUE(bytes.ok()) << bytes.status().ToString();
@@ -126,7 +126,7 @@ TEST(LibraryChoice, EqualCompilationsGiveEqualVerifiedBytes) {
 
 /// The error of a compilation whose strict policy cannot be honoured.
 std::string RefusalOf(const CompileOptions& options, const ir::Lowered& lowered = TwoProducts()) {
-  const Planned planned = Plan(options, lowered);
+  const LibraryPlan planned = Plan(options, lowered);
   EXPECT_EQ(planned.contents.status().code(), Code::kUnsupported);
   return planned.contents.status().message();
 }
@@ -152,14 +152,14 @@ TEST(LibraryChoice, WithoutAPolicyTheLibraryIsNotAsked) {
   MadeUpLibrary library;
   CompileOptions options = OptionsFor(&library);
   options.policy = *Policy::Parse("gemm=no such kernel");
-  const Planned planned = Plan(options);
+  const LibraryPlan planned = Plan(options);
   EXPECT_FALSE(planned.contents.ok());
   EXPECT_EQ(library.asked, 0);
 }
 
 TEST(LibraryChoice, TheVerifierWantsAnAlgorithmOnALibraryStep) {
   MadeUpLibrary library;
-  const Planned planned = Plan(OptionsFor(&library));
+  const LibraryPlan planned = Plan(OptionsFor(&library));
   ASSERT_TRUE(planned.contents.ok());
   const auto refused = [&](auto change) {
     schema::Contents damaged = *planned.contents;

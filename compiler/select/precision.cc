@@ -10,7 +10,8 @@ namespace {
 
 using abi::MathMode;
 
-constexpr MathMode kModes[] = {MathMode::kFp32, MathMode::kTf32, MathMode::kFp16, MathMode::kBf16};
+constexpr MathMode kMathModes[] = {MathMode::kFp32, MathMode::kTf32, MathMode::kFp16,
+                                   MathMode::kBf16};
 
 abi::Problem WithMath(const abi::Problem& problem, MathMode math) {
   abi::Problem out = problem;
@@ -108,7 +109,7 @@ void RecordPrecision(const ir::LoweredStep& step, Decision d, const abi::KernelI
                      Reason kernel_reason, PassContext& context) {
   const MathMode used = UsedMath(chosen, step.problem, context.device);
   d.choice = abi::MathModeName(used);
-  for (MathMode mode : kModes) {
+  for (MathMode mode : kMathModes) {
     if (mode != used) d.alternatives.push_back(InMode(step, mode, context.device));
   }
   Explain(step, used, kernel_reason, d);

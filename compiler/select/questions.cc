@@ -7,10 +7,6 @@
 namespace aicf {
 namespace {
 
-bool RunsOn(const abi::KernelInfo& kernel, const abi::DeviceSpec& device) {
-  return (kernel.backend == abi::Backend::kCpu) == (device.backend == abi::Backend::kCpu);
-}
-
 // A kernel with its own weight layout needs the weights at compile time.
 std::string RefusePacking(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
                           const ir::LoweredStep& step) {

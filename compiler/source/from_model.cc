@@ -39,10 +39,6 @@ Result<SourceEntry> LowerEntry(const ir::Graph& model, const CompileOptions& opt
   return entry;
 }
 
-std::string TypeOf(const ir::LoweredBuffer& b) {
-  return StrCat(DTypeName(b.dtype), " ", ToString(b.shape));
-}
-
 const ir::LoweredBuffer* FindState(const ir::Lowered& lowered, std::string_view name) {
   for (const ir::LoweredState& s : lowered.states) {
     if (lowered.buffers[s.past].name == name) return &lowered.buffers[s.past];
@@ -57,9 +53,9 @@ Status CheckStatesAgree(const Source& source) {
       const ir::LoweredBuffer& state = one.lowered.buffers[s.past];
       for (const SourceEntry& other : source.entries) {
         const ir::LoweredBuffer* same = FindState(other.lowered, state.name);
-        const std::string found = same == nullptr ? "no state" : TypeOf(*same);
-        if (found == TypeOf(state)) continue;
-        return Error(Code::kInvalidArgument, "state '", state.name, "' is ", TypeOf(state),
+        const std::string found = same == nullptr ? "no state" : ir::TypeText(*same);
+        if (found == ir::TypeText(state)) continue;
+        return Error(Code::kInvalidArgument, "state '", state.name, "' is ", ir::TypeText(state),
                      " in bucket '", one.name, "' and ", found, " in bucket '", other.name,
                      "': all entry points share it, so its shape must not depend on the bucket");
       }

@@ -9,11 +9,7 @@
 namespace aicf {
 namespace {
 
-constexpr std::string_view kPass = "mark-states";
-
-std::string TypeOf(const ir::LoweredBuffer& b) {
-  return StrCat(DTypeName(b.dtype), " ", ToString(b.shape));
-}
+constexpr std::string_view kMarkStates = "mark-states";
 
 bool SameType(const ir::LoweredBuffer& a, const ir::LoweredBuffer& b) {
   return a.dtype == b.dtype && a.shape == b.shape;
@@ -78,8 +74,9 @@ class Marker {
       return Error(Code::kInvalidArgument, "'", l_.buffers[b].name, "' is of two states");
     }
     if (!SameType(in, out)) {
-      return Error(Code::kInvalidArgument, "input '", in.name, "' is ", TypeOf(in), " and output '",
-                   out.name, "' is ", TypeOf(out), "; a state has one dtype and one shape");
+      return Error(Code::kInvalidArgument, "input '", in.name, "' is ", ir::TypeText(in),
+                   " and output '", out.name, "' is ", ir::TypeText(out),
+                   "; a state has one dtype and one shape");
     }
     if (!IsFixed(present)) {
       return Error(Code::kInvalidArgument, "output '", out.name,
@@ -119,7 +116,7 @@ class Marker {
         context_.About(DecisionKind::kState,
                        schema::Subject::Named(SubjectForm::kStatePair, l_.buffers[past].name,
                                               l_.buffers[present].name),
-                       kPass);
+                       kMarkStates);
     d.choice = choice;
     d.Because(reason, std::move(sentence)).alternatives = {std::move(other)};
     context_.Record(std::move(d));

@@ -7,11 +7,11 @@ namespace aicf {
 namespace {
 
 // New positions; nothing for those that leave the list.
-using Positions = std::vector<std::optional<uint32_t>>;
+using Renumbered = std::vector<std::optional<uint32_t>>;
 
 template <class Leaves>
-Positions Renumber(const std::vector<ir::BufferId>& list, Leaves leaves) {
-  Positions out;
+Renumbered Renumber(const std::vector<ir::BufferId>& list, Leaves leaves) {
+  Renumbered out;
   uint32_t next = 0;
   for (ir::BufferId b : list) {
     out.push_back(leaves(b) ? std::nullopt : std::optional(next));
@@ -21,8 +21,8 @@ Positions Renumber(const std::vector<ir::BufferId>& list, Leaves leaves) {
 }
 
 // The name of the first of the padding's tensors that leaves; empty when none does.
-std::string FirstLeaving(const schema::Padding& p, const ir::Lowered& l, const Positions& inputs,
-                         const Positions& outputs) {
+std::string FirstLeaving(const schema::Padding& p, const ir::Lowered& l, const Renumbered& inputs,
+                         const Renumbered& outputs) {
   for (const schema::PaddedInput& i : p.inputs) {
     if (!inputs[i.input]) return l.buffers[l.inputs[i.input]].name;
   }
@@ -37,12 +37,12 @@ std::string FirstLeaving(const schema::Padding& p, const ir::Lowered& l, const P
 std::vector<schema::Padding> PaddingsBesideStates(const std::vector<schema::Padding>& paddings,
                                                   const ir::Lowered& lowered,
                                                   PassContext& context) {
-  const Positions inputs = Renumber(lowered.inputs, [&](ir::BufferId b) {
+  const Renumbered inputs = Renumber(lowered.inputs, [&](ir::BufferId b) {
     const auto past = [b](const ir::LoweredState& s) { return s.past == b; };
     return lowered.buffers[b].role == schema::Role::kMeta ||
            std::ranges::any_of(lowered.states, past);
   });
-  const Positions outputs = Renumber(lowered.outputs, [&](ir::BufferId b) {
+  const Renumbered outputs = Renumber(lowered.outputs, [&](ir::BufferId b) {
     return std::ranges::any_of(lowered.states,
                                [b](const ir::LoweredState& s) { return s.present == b; });
   });

@@ -14,6 +14,8 @@
 
 namespace aicf::tune::testing {
 
+inline const DeviceId kH200{"cuda:sm_90a", "NVIDIA H200"};
+
 /// [m, k] x [k, n] in f32.
 inline abi::Problem Product(int64_t m, int64_t n, int64_t k) {
   abi::Problem p;

@@ -10,10 +10,6 @@
 namespace aicf::tune {
 namespace {
 
-bool IsLibrary(const KernelOption& option) {
-  return option.kernel->backend == abi::Backend::kLibrary;
-}
-
 /// What is worth measuring of one question: the own options that the prediction does not rule out,
 /// and the library's beside them.
 void SelectOptions(const CostQuestion& question, const std::vector<KernelCost>& costs,
@@ -21,7 +17,7 @@ void SelectOptions(const CostQuestion& question, const std::vector<KernelCost>& 
   std::vector<size_t> own;
   std::vector<double> predicted;
   for (size_t k = 0; k < question.options.size(); ++k) {
-    if (IsLibrary(question.options[k])) continue;
+    if (question.options[k].IsLibrary()) continue;
     own.push_back(k);
     predicted.push_back(costs[k].predicted_us);
   }
@@ -29,7 +25,7 @@ void SelectOptions(const CostQuestion& question, const std::vector<KernelCost>& 
   for (size_t i : WorthMeasuring(predicted)) worth[own[i]] = true;
   for (size_t k = 0; k < question.options.size(); ++k) {
     const KernelOption& option = question.options[k];
-    if ((worth[k] || IsLibrary(option)) && !measurer.VersionOf(*option.kernel).empty()) {
+    if ((worth[k] || option.IsLibrary()) && !measurer.VersionOf(*option.kernel).empty()) {
       out->options.push_back(option);
     }
   }
@@ -42,7 +38,7 @@ bool IsKnown(const TuneProblem& p, const TimingCache& cache, const DeviceId& id,
   return std::ranges::all_of(p.options, [&](const KernelOption& o) {
     const Timing* timing = cache.Find(id, p.hash, o.Name());
     // A library that had no algorithm when the others were measured has none now.
-    if (timing == nullptr) return IsLibrary(o);
+    if (timing == nullptr) return o.IsLibrary();
     return timing->version == measurer.VersionOf(*o.kernel);
   });
 }
@@ -158,7 +154,7 @@ Status Tuner::MeasureOne(const TuneProblem& problem, Bench& bench) {
   std::vector<size_t> option_of;
   for (size_t k = 0; k < problem.options.size(); ++k) {
     if (!bench.Refusal(k).empty()) continue;
-    runners.push_back({IsLibrary(problem.options[k])});
+    runners.push_back({problem.options[k].IsLibrary()});
     option_of.push_back(k);
   }
   // No problem takes more than four times its share of what is left, counted half by its weight and
@@ -178,7 +174,7 @@ Status Tuner::MeasureOne(const TuneProblem& problem, Bench& bench) {
     if (lap.count == 0) continue;
     const KernelOption& option = problem.options[option_of[r]];
     Timing timing{lap.median_us, lap.spread_us, lap.count, measurer_.VersionOf(*option.kernel), {}};
-    if (IsLibrary(option)) timing.algorithm = bench.Algorithm(option_of[r]);
+    if (option.IsLibrary()) timing.algorithm = bench.Algorithm(option_of[r]);
     measured_.Put(*id_, *problem.problem, option.Name(), std::move(timing));
     measured = true;
   }

@@ -11,7 +11,7 @@ using testing::FakeMachine;
 using testing::Kernel;
 using testing::Product;
 
-const DeviceId kId{"cuda:sm_90a", "Fake machine"};
+const DeviceId kMachine{"cuda:sm_90a", "Fake machine"};
 
 /// Products of several sizes with three own kernels and the library's.
 class TunerTest : public ::testing::Test {
@@ -60,11 +60,11 @@ TEST_F(TunerTest, MeasuresEverythingWithoutABudget) {
   EXPECT_NEAR(costs[2].measured_us, 7.1, 0.3);
   EXPECT_GT(costs[2].predicted_us, 0);
   EXPECT_GT(costs[1].measured_us, 90);
-  const Timing* library = saved_.Find(kId, Hash(0), "cublaslt.matmul");
+  const Timing* library = saved_.Find(kMachine, Hash(0), "cublaslt.matmul");
   ASSERT_NE(library, nullptr);
   EXPECT_EQ(library->algorithm.bytes, machine_.algorithm.bytes);
   EXPECT_EQ(library->version, "cublaslt-130100");
-  EXPECT_EQ(saved_.Find(kId, Hash(0), Name(0, "cuda.gemm.tiled_64x64"))->version, "fake-1");
+  EXPECT_EQ(saved_.Find(kMachine, Hash(0), Name(0, "cuda.gemm.tiled_64x64"))->version, "fake-1");
   EXPECT_EQ(tuner.AlgorithmOf(*questions_[0].problem, *Kernel("cublaslt.matmul"), device_)->bytes,
             machine_.algorithm.bytes);
 }
@@ -119,7 +119,7 @@ TEST_F(TunerTest, WhatIsKnownIsNotMeasuredAgain) {
   machine_.version = "fake-2";
   ASSERT_TRUE(Make(saved_).Prepare(questions_, device_).ok());
   EXPECT_GT(machine_.samples, samples);
-  EXPECT_EQ(saved_.Find(kId, Hash(0), Name(0, "cuda.gemm.tiled_64x64"))->version, "fake-2");
+  EXPECT_EQ(saved_.Find(kMachine, Hash(0), Name(0, "cuda.gemm.tiled_64x64"))->version, "fake-2");
 }
 
 TEST_F(TunerTest, AProblemOfManyStepsIsMeasuredOnce) {
@@ -144,7 +144,7 @@ TEST_F(TunerTest, HopelessPredictionsAreNotMeasured) {
   }
   for (const KernelOption& o : questions_[0].options) {
     const bool worth = !is_own(o) || o.candidate.cost_us <= 6 * best + 5;
-    EXPECT_EQ(saved_.Find(kId, Hash(0), o.Name()) != nullptr, worth) << o.Name();
+    EXPECT_EQ(saved_.Find(kMachine, Hash(0), o.Name()) != nullptr, worth) << o.Name();
   }
 }
 
@@ -157,7 +157,7 @@ TEST_F(TunerTest, InterruptedItKeepsWhatItHas) {
   EXPECT_GE(tuner.problems_left(), 1);
   EXPECT_FALSE(saved_.empty());
   EXPECT_EQ(saved_.ToText(), tuner.measured().ToText());
-  ASSERT_NE(saved_.Find(kId, Hash(1), Name(1, "cuda.gemm.tiled_128x128")), nullptr);
+  ASSERT_NE(saved_.Find(kMachine, Hash(1), Name(1, "cuda.gemm.tiled_128x128")), nullptr);
   // The compilation goes on with predictions for the rest.
   EXPECT_LT(tuner.CostsOf(questions_[0], device_)[1].measured_us, 0);
   EXPECT_GT(tuner.CostsOf(questions_[0], device_)[1].predicted_us, 0);

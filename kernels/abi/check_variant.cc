@@ -3,15 +3,13 @@
 namespace aicf::abi {
 namespace {
 
-std::string Text(const uint32_t (&v)[3]) { return StrCat(v[0], "x", v[1], "x", v[2]); }
-
 std::string CheckLaunch(const LaunchConfig& recorded, const LaunchConfig& own) {
   if (recorded == own) return {};
-  return StrCat("launch of grid ", Text(recorded.grid), ", block ", Text(recorded.block),
-                ", cluster ", Text(recorded.cluster), " and ", recorded.dynamic_shared_bytes,
-                " bytes does not follow from its parameters: grid ", Text(own.grid), ", block ",
-                Text(own.block), ", cluster ", Text(own.cluster), " and ", own.dynamic_shared_bytes,
-                " bytes");
+  return StrCat("launch of grid ", ExtentText(recorded.grid), ", block ",
+                ExtentText(recorded.block), ", cluster ", ExtentText(recorded.cluster), " and ",
+                recorded.dynamic_shared_bytes, " bytes does not follow from its parameters: grid ",
+                ExtentText(own.grid), ", block ", ExtentText(own.block), ", cluster ",
+                ExtentText(own.cluster), " and ", own.dynamic_shared_bytes, " bytes");
 }
 
 std::string CheckTensorMaps(const Problem& problem, const std::vector<TensorMap>& recorded,

@@ -14,7 +14,7 @@ const DeviceSpec& Device() {
   return device;
 }
 
-Problem Product() {
+Problem Fp16Product() {
   Problem p = ProblemOf(Family::kGemm, GemmAttrs{}, 2,
                         {DenseView(DType::kF16, {256, 64}), DenseView(DType::kF16, {64, 128})},
                         {DenseView(DType::kF16, {256, 128})});
@@ -39,25 +39,26 @@ TEST(CheckVariant, AWorkspaceMayBeLargerNotSmaller) {
 TEST(CheckVariant, ALibrarysWorkspaceIsBounded) {
   const KernelInfo& kernel = *FindKernel("cublaslt.matmul");
   Variant v;
-  v.workspace_bytes = kernel.workspace_bytes(Product(), Device());
-  EXPECT_EQ(CheckVariant(kernel, Product(), v, Device()), "");
+  v.workspace_bytes = kernel.workspace_bytes(Fp16Product(), Device());
+  EXPECT_EQ(CheckVariant(kernel, Fp16Product(), v, Device()), "");
   v.workspace_bytes += 1;
-  EXPECT_NE(CheckVariant(kernel, Product(), v, Device()).find("the library may use"),
+  EXPECT_NE(CheckVariant(kernel, Fp16Product(), v, Device()).find("the library may use"),
             std::string::npos);
 }
 
 // A host function that gives an illegal map is found by the map's own rules.
 TEST(CheckVariant, ItsOwnTensorMapsAreChecked) {
   KernelInfo kernel = *FindKernel("cuda.gemm.hopper");
-  const Parameters parameters = BestCandidate(kernel, Product(), Device())->variant.parameters;
-  EXPECT_EQ(CheckVariant(kernel, Product(), kernel.variant(Product(), parameters), Device()), "");
+  const Parameters parameters = BestCandidate(kernel, Fp16Product(), Device())->variant.parameters;
+  EXPECT_EQ(
+      CheckVariant(kernel, Fp16Product(), kernel.variant(Fp16Product(), parameters), Device()), "");
   kernel.variant = [](const Problem& p, const Parameters& c) {
     Variant v = FindKernel("cuda.gemm.hopper")->variant(p, c);
     v.tensor_maps[1].extents[0] += 8;
     return v;
   };
-  const Variant v = kernel.variant(Product(), parameters);
-  EXPECT_NE(CheckVariant(kernel, Product(), v, Device()).find("tensor map 1: it spans bytes"),
+  const Variant v = kernel.variant(Fp16Product(), parameters);
+  EXPECT_NE(CheckVariant(kernel, Fp16Product(), v, Device()).find("tensor map 1: it spans bytes"),
             std::string::npos);
 }
 

@@ -98,6 +98,12 @@ const KernelInfo* FindKernel(std::string_view key);
 /// "cpu.<family>.ref".
 std::string ReferenceKey(Family family);
 
+/// Whether a kernel's backend is the device's: CPU kernels on a CPU, CUDA's and libraries' on a
+/// GPU.
+inline bool RunsOn(const KernelInfo& kernel, const DeviceSpec& device) {
+  return (kernel.backend == Backend::kCpu) == (device.backend == Backend::kCpu);
+}
+
 /// Whether a step may record this variant: empty, or one sentence saying what is illegal about it.
 /// The kernel supports the problem, takes these parameters, and launch, workspace and tensor maps
 /// are what follows from them (a workspace may be larger; a library's is at most what it may use).

@@ -7,7 +7,7 @@
 namespace aicf::abi {
 namespace {
 
-constexpr int64_t kMaxExtent = int64_t{1} << 32;
+constexpr int64_t kMaxMapExtent = int64_t{1} << 32;
 constexpr int64_t kMaxStrideBytes = int64_t{1} << 40;
 constexpr int64_t kMaxBox = 256;
 constexpr int64_t kMaxStep = 8;
@@ -31,7 +31,7 @@ int64_t SpanOf(Swizzle swizzle) {
 }
 
 std::string CheckAxis(const TensorMap& map, size_t axis, int64_t element) {
-  if (map.extents[axis] < 1 || map.extents[axis] > kMaxExtent) {
+  if (map.extents[axis] < 1 || map.extents[axis] > kMaxMapExtent) {
     return StrCat("extent ", map.extents[axis], " of axis ", axis, " is not in 1 to 2^32");
   }
   if (map.box[axis] < 1 || map.box[axis] > kMaxBox) {

@@ -8,7 +8,7 @@ namespace aicf::abi {
 namespace {
 
 /// A product of bf16 matrices whose A is 70 rows of 96 elements, 128 apart.
-Problem Product() {
+Problem StridedProduct() {
   Problem p;
   p.family = Family::kGemm;
   p.attrs = GemmAttrs{};
@@ -21,10 +21,10 @@ Problem Product() {
 TensorMap MapOfA() { return {0, {96, 70}, {1, 128}, {64, 64}, {1, 1}, 16, Swizzle::k128}; }
 
 TEST(TensorMap, ABoxOfTheOperandIsLegal) {
-  EXPECT_EQ(CheckTensorMap(MapOfA(), Product()), "");
+  EXPECT_EQ(CheckTensorMap(MapOfA(), StridedProduct()), "");
   EXPECT_EQ(BoxBytes(MapOfA(), DType::kBF16), 64 * 64 * 2);
   TensorMap output = {2, {64, 70}, {1, 64}, {32, 8}, {1, 1}, 0, Swizzle::k128};
-  EXPECT_EQ(CheckTensorMap(output, Product()), "");
+  EXPECT_EQ(CheckTensorMap(output, StridedProduct()), "");
 }
 
 TEST(TensorMap, WhatTheEngineOrTheOperandDoesNotAllowIsRefused) {
@@ -76,13 +76,13 @@ TEST(TensorMap, WhatTheEngineOrTheOperandDoesNotAllowIsRefused) {
   for (const Fault& fault : faults) {
     TensorMap m = MapOfA();
     fault.edit(m);
-    const std::string refusal = CheckTensorMap(m, Product());
+    const std::string refusal = CheckTensorMap(m, StridedProduct());
     EXPECT_NE(refusal.find(fault.sentence), std::string::npos) << fault.sentence << ": " << refusal;
   }
 }
 
 TEST(TensorMap, OperandsThatTheEngineDoesNotMoveAreRefused) {
-  Problem p = Product();
+  Problem p = StridedProduct();
   p.inputs[0].dtype = DType::kI16;
   TensorMap m = MapOfA();
   EXPECT_EQ(CheckTensorMap(m, p), "");
@@ -94,7 +94,7 @@ TEST(TensorMap, OperandsThatTheEngineDoesNotMoveAreRefused) {
 
 // Sums and products that wrap would be within the operand, or legal strides.
 TEST(TensorMap, NothingWraps) {
-  Problem p = Product();
+  Problem p = StridedProduct();
   p.inputs[0] = DenseView(DType::kF32, {1024});
   const TensorMap stride = {0, {4, 2},        {1, (int64_t{1} << 62) + 4}, {4, 2}, {1, 1},
                             0, Swizzle::kNone};
@@ -109,7 +109,7 @@ TEST(TensorMap, NothingWraps) {
 
 // The last of 2^63 bytes: one more would be no number.
 TEST(TensorMap, TheEndOfTheLastElementIsANumber) {
-  Problem p = Product();
+  Problem p = StridedProduct();
   p.inputs[0] = DenseView(DType::kU8, {128});
   const TensorMap m = {0,
                        {16, int64_t{1} << 30, int64_t{1} << 29},

@@ -8,7 +8,7 @@
 namespace aicf::abi {
 namespace {
 
-constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 1;
+constexpr int64_t kMaxAttentionExtent = (int64_t{1} << 31) - 1;
 
 Status CheckAttributes(const Problem& p, const AttentionAttrs& a) {
   if (a.rows >= RowOrigin::kCount) return Bad(p, "unknown row origin");
@@ -34,7 +34,8 @@ Status CheckCounts(const Problem& p, const AttentionAttrs& a) {
     const View& v = p.inputs[static_cast<size_t>(i)];
     if (v.shape.rank() != 4) return Bad(p, "q, k and v have rank 4");
     for (int64_t extent : v.shape) {
-      if (extent > kMaxExtent) return Bad(p, "extent ", extent, " above ", kMaxExtent);
+      if (extent > kMaxAttentionExtent)
+        return Bad(p, "extent ", extent, " above ", kMaxAttentionExtent);
     }
   }
   if (a.pages) {
@@ -42,7 +43,7 @@ Status CheckCounts(const Problem& p, const AttentionAttrs& a) {
     if (table.dtype != DType::kI32) return Bad(p, "the page table is not i32");
     if (table.shape.rank() != 2) return Bad(p, "the page table has rank 2");
     int64_t keys = 0;
-    if (!CheckedMul(table.shape[1], p.inputs[1].shape[2], &keys) || keys > kMaxExtent) {
+    if (!CheckedMul(table.shape[1], p.inputs[1].shape[2], &keys) || keys > kMaxAttentionExtent) {
       return Bad(p, "the pages hold too many keys");
     }
     if (p.inputs[1].shape[2] < 1) return Bad(p, "a page holds no key");

@@ -23,5 +23,10 @@ inline Status CheckSameShape(const Problem& p, const View& v, const Dims& shape,
 /// once per row of family.def, in a file validate_*.cc.
 template <Family F>
 Status CheckRules(const Problem& p);
+#define AICF_FAMILY(id, text, attrs, core, slots) \
+  template <>                                     \
+  Status CheckRules<Family::id>(const Problem& p);
+#include "kernels/abi/family.def"
+#undef AICF_FAMILY
 
 }  // namespace aicf::abi

@@ -6,11 +6,9 @@
 namespace aicf::abi {
 namespace {
 
-std::string Text(const uint32_t (&v)[3]) { return StrCat(v[0], "x", v[1], "x", v[2]); }
-
 std::string Text(const LaunchConfig& l) {
-  return StrCat("grid ", Text(l.grid), " block ", Text(l.block), " cluster ", Text(l.cluster),
-                " shared ", l.dynamic_shared_bytes);
+  return StrCat("grid ", ExtentText(l.grid), " block ", ExtentText(l.block), " cluster ",
+                ExtentText(l.cluster), " shared ", l.dynamic_shared_bytes);
 }
 
 std::string Text(const std::vector<int64_t>& list) {
@@ -26,6 +24,10 @@ std::string Text(const TensorMap& m) {
 }
 
 }  // namespace
+
+std::string ExtentText(const uint32_t (&extent)[3]) {
+  return StrCat(extent[0], "x", extent[1], "x", extent[2]);
+}
 
 std::string VariantName(std::string_view kernel_key, const Parameters& parameters) {
   if (parameters.empty()) return std::string(kernel_key);

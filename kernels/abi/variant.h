@@ -22,6 +22,9 @@ struct LaunchConfig {
   friend bool operator==(const LaunchConfig&, const LaunchConfig&) = default;
 };
 
+/// "2x1x1".
+std::string ExtentText(const uint32_t (&extent)[3]);
+
 struct Variant {
   Parameters parameters;
   LaunchConfig launch;                 ///< cuda.* only; default elsewhere

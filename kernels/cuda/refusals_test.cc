@@ -47,13 +47,14 @@ std::string Refused(std::string_view key, const Problem& p, const Edits& edits) 
   return kernel.refuse(p, Parameters(list), Device());
 }
 
-struct Fault {
+struct ParameterFault {
   std::string_view sentence;
   Edits edits;
 };
 
-void ExpectRefused(std::string_view key, const Problem& p, const std::vector<Fault>& faults) {
-  for (const Fault& fault : faults) {
+void ExpectParametersRefused(std::string_view key, const Problem& p,
+                             const std::vector<ParameterFault>& faults) {
+  for (const ParameterFault& fault : faults) {
     const std::string found = Refused(key, p, fault.edits);
     EXPECT_NE(found.find(fault.sentence), std::string::npos)
         << key << ", expected: " << fault.sentence << "\nfound: " << found;
@@ -77,28 +78,28 @@ Problem OfElements(int64_t count) {
 }
 
 TEST(CudaRefusals, OfThreadsAndBlocks) {
-  const std::vector<Fault> strides = {
+  const std::vector<ParameterFault> strides = {
       {"threads in multiples of 32, here is 100", {{"threads", 100}}},
       {"elements at once", {{"blocks", kMany}}}};
-  ExpectRefused("cuda.elementwise.map", OfElements(4096), strides);
-  ExpectRefused("cuda.elementwise.map", OfElements(4096),
-                {{"vector as a power of two, here is 3", {{"vector", 3}}}});
+  ExpectParametersRefused("cuda.elementwise.map", OfElements(4096), strides);
+  ExpectParametersRefused("cuda.elementwise.map", OfElements(4096),
+                          {{"vector as a power of two, here is 3", {{"vector", 3}}}});
   const Problem fill =
       ProblemOf(Family::kCopy, CopyAttrs{{Dims{0}}, true, 0}, 1, {F32({4})}, {F32({9})});
-  ExpectRefused("cuda.copy.fill", fill, strides);
+  ExpectParametersRefused("cuda.copy.fill", fill, strides);
   const Problem scan = ProblemOf(Family::kScan, ScanAttrs{ScanKind::kSum, 1, false, false}, 1,
                                  {F32({2, 99})}, {F32({2, 99})});
-  ExpectRefused("cuda.scan.block", scan, strides);
-  ExpectRefused("cuda.scan.lines", scan, strides);
+  ExpectParametersRefused("cuda.scan.block", scan, strides);
+  ExpectParametersRefused("cuda.scan.lines", scan, strides);
   const Problem topk =
       ProblemOf(Family::kTopK, TopKAttrs{1, 2, true}, 1, {F32({2, 9})}, {F32({2, 2}), I64({2, 2})});
-  ExpectRefused("cuda.topk.select", topk, strides);
+  ExpectParametersRefused("cuda.topk.select", topk, strides);
   const Problem scatter =
       ProblemOf(Family::kScatter, ScatterAttrs{ScatterKind::kPoints, ScatterReduction::kNone, 0}, 3,
                 {F32({9, 5}), I64({4, 1}), F32({4, 5})}, {F32({9, 5})});
-  ExpectRefused("cuda.scatter.owners", scatter, strides);
-  ExpectRefused("cuda.scatter.owners", scatter,
-                {{"takes at most 268435456 shares", {{"shares", kMany}}}});
+  ExpectParametersRefused("cuda.scatter.owners", scatter, strides);
+  ExpectParametersRefused("cuda.scatter.owners", scatter,
+                          {{"takes at most 268435456 shares", {{"shares", kMany}}}});
   ExpectUnsupported("cuda.scatter.lines", scatter, "walks lines of single elements");
 }
 
@@ -109,19 +110,20 @@ TEST(CudaRefusals, OfNms) {
         {Repeated({1, count, 4}), Repeated({1, 2, count}), I64({1}), F32({1}), F32({1})},
         {I64({9, 3}), I64({1})});
   };
-  ExpectRefused("cuda.nms.greedy", boxes(6), {{"threads in multiples of 32", {{"threads", 33}}}});
+  ExpectParametersRefused("cuda.nms.greedy", boxes(6),
+                          {{"threads in multiples of 32", {{"threads", 33}}}});
   ExpectUnsupported("cuda.nms.greedy", boxes(kMany), "less than 2^30 boxes");
 }
 
 TEST(CudaRefusals, OfCopies) {
   const Problem whole = ProblemOf(Family::kCopy, CopyAttrs{{Dims{0, 0}}, false, 0}, 1,
                                   {View{DType::kF32, {64, 48}, {1, 64}, 0}}, {F32({64, 48})});
-  ExpectRefused("cuda.copy.pieces", whole,
-                {{"threads in multiples of 32", {{"threads", 33}}},
-                 {"vector as a power of two", {{"vector", 3}}}});
-  ExpectRefused("cuda.copy.transpose", whole,
-                {{"tile_rows as a power of two", {{"tile_rows", 3}}},
-                 {"elements at once", {{"blocks", kMany}}}});
+  ExpectParametersRefused("cuda.copy.pieces", whole,
+                          {{"threads in multiples of 32", {{"threads", 33}}},
+                           {"vector as a power of two", {{"vector", 3}}}});
+  ExpectParametersRefused("cuda.copy.transpose", whole,
+                          {{"tile_rows as a power of two", {{"tile_rows", 3}}},
+                           {"elements at once", {{"blocks", kMany}}}});
   Problem p = whole;
   p.outputs = {F32({64, 50})};
   p.attrs = CopyAttrs{{Dims{0, 0}}, true, 0};
@@ -156,18 +158,19 @@ TEST(CudaRefusals, OfRows) {
   const Problem softmax =
       ProblemOf(Family::kNormalize, NormalizeAttrs{NormalizeKind::kSoftmax, {1}, 0}, 1,
                 {F32({64, 96})}, {F32({64, 96})});
-  ExpectRefused(
+  ExpectParametersRefused(
       "cuda.normalize.rows", softmax,
       {{"in multiples of 32 up to 1024, here are 3", {{"lanes", 1}, {"rows_per_block", 3}}},
        {"in multiples of 32 up to 1024, here are 2048", {{"lanes", 64}, {"rows_per_block", 32}}},
        {"lanes as a power of two", {{"lanes", 96}, {"rows_per_block", 1}}},
        {"elements at once", {{"blocks", kMany}}}});
-  ExpectRefused("cuda.normalize.columns", softmax, {{"elements at once", {{"blocks", kMany}}}});
+  ExpectParametersRefused("cuda.normalize.columns", softmax,
+                          {{"elements at once", {{"blocks", kMany}}}});
   const Problem sum = ProblemOf(Family::kReduce, ReduceAttrs{ReduceKind::kSum, {1}, false}, 1,
                                 {F32({64, 96})}, {F32({64, 1})});
   const Edits one = {{"lanes", 32}, {"results_per_block", 1}, {"cluster", 2}, {"blocks", 4}};
   EXPECT_EQ(Refused("cuda.reduce.rows", sum, one), "");
-  ExpectRefused(
+  ExpectParametersRefused(
       "cuda.reduce.rows", sum,
       {{"in multiples of 32 up to 1024, here are 3", {{"lanes", 1}, {"results_per_block", 3}}},
        {"in multiples of 32 up to 1024, here are 2048", {{"lanes", 64}, {"results_per_block", 32}}},
@@ -177,9 +180,9 @@ TEST(CudaRefusals, OfRows) {
        {"no whole clusters",
         {{"lanes", 32}, {"results_per_block", 1}, {"cluster", 2}, {"blocks", 5}}},
        {"elements at once", {{"blocks", kMany}}}});
-  ExpectRefused("cuda.reduce.columns", sum,
-                {{"no whole clusters", {{"cluster", 2}, {"blocks", 5}}},
-                 {"elements at once", {{"cluster", 1}, {"blocks", kMany}}}});
+  ExpectParametersRefused("cuda.reduce.columns", sum,
+                          {{"no whole clusters", {{"cluster", 2}, {"blocks", 5}}},
+                           {"elements at once", {{"cluster", 1}, {"blocks", kMany}}}});
 }
 
 Problem Attention(const Dims& q, int64_t keys, int64_t value, DType dtype, MathMode math) {
@@ -210,11 +213,11 @@ TEST(CudaRefusals, OfAttention) {
   ExpectUnsupported(tensor, Attention(q, 5, 8, DType::kBF16, kFp16), "would narrow bf16");
   ExpectUnsupported(tensor, Attention(q, 5, 8, DType::kF16, kBf16), "would narrow f16");
   const Problem wide = Attention({1, 1, 99, 256}, 5, 256, DType::kF32, kTf32);
-  ExpectRefused("cuda.attention.general", wide,
-                {{"tile_rows in multiples of 8", {{"tile_rows", 12}}}});
+  ExpectParametersRefused("cuda.attention.general", wide,
+                          {{"tile_rows in multiples of 8", {{"tile_rows", 12}}}});
   const Problem doubles = Attention({1, 1, 99, 256}, 5, 256, DType::kF64, kFp32);
-  ExpectRefused("cuda.attention.general", doubles,
-                {{"bytes of shared memory", {{"tile_rows", 64}}}});
+  ExpectParametersRefused("cuda.attention.general", doubles,
+                          {{"bytes of shared memory", {{"tile_rows", 64}}}});
   Problem many = f16({1, 1, 4, 8}, 8);
   const Dims heads = {int64_t{1} << 16, int64_t{1} << 16, 4, 8};
   for (View& v : many.inputs) v = Repeated(heads, DType::kF16);
@@ -239,13 +242,15 @@ TEST(CudaRefusals, OfRecurrentLayers) {
         {F32({5, 1, batch, hidden}), F32({1, batch, hidden})});
   };
   const char* key = "cuda.recurrent.cluster";
-  ExpectRefused(key, layer(2, 6),
-                {{"a cluster of a power of two", {{"cluster", 3}}},
-                 {"a cluster of a power of two", {{"cluster", 8}}},
-                 {"in parts of up to 8 rows, here are 3", {{"clusters", 3}}},
-                 {"threads in multiples of 32", {{"threads", 33}}}});
-  ExpectRefused(key, layer(32, 6), {{"in parts of up to 8 rows, here are 1", {{"clusters", 1}}}});
-  ExpectRefused(key, layer(1, 512), {{"bytes of shared memory", {{"cluster", 1}, {"storage", 2}}}});
+  ExpectParametersRefused(key, layer(2, 6),
+                          {{"a cluster of a power of two", {{"cluster", 3}}},
+                           {"a cluster of a power of two", {{"cluster", 8}}},
+                           {"in parts of up to 8 rows, here are 3", {{"clusters", 3}}},
+                           {"threads in multiples of 32", {{"threads", 33}}}});
+  ExpectParametersRefused(key, layer(32, 6),
+                          {{"in parts of up to 8 rows, here are 1", {{"clusters", 1}}}});
+  ExpectParametersRefused(key, layer(1, 512),
+                          {{"bytes of shared memory", {{"cluster", 1}, {"storage", 2}}}});
 }
 
 Problem Depthwise(const Dims& x, const Dims& w, const Dims& y, ConvAttrs attrs) {
@@ -259,11 +264,11 @@ TEST(CudaRefusals, OfDepthwiseConvolutions) {
   const char* key = "cuda.conv.depthwise";
   const ConvAttrs plain = {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 8, false};
   const Problem valid = Depthwise({1, 8, 9, 9}, {8, 1, 3, 3}, {1, 8, 9, 9}, plain);
-  ExpectRefused(key, valid,
-                {{"a piece of a power of two up to 4", {{"piece", 3}}},
-                 {"a piece of a power of two up to 4", {{"piece", 8}}},
-                 {"threads in multiples of 32", {{"threads", 33}}},
-                 {"elements at once", {{"blocks", kMany}}}});
+  ExpectParametersRefused(key, valid,
+                          {{"a piece of a power of two up to 4", {{"piece", 3}}},
+                           {"a piece of a power of two up to 4", {{"piece", 8}}},
+                           {"threads in multiples of 32", {{"threads", 33}}},
+                           {"elements at once", {{"blocks", kMany}}}});
   Problem p = valid;
   std::get<ConvAttrs>(p.attrs).transposed = true;
   ExpectUnsupported(key, p, "transposed");
@@ -333,10 +338,11 @@ TEST(CudaRefusals, OfFewRows) {
                     "too many columns");
   ExpectUnsupported(key, Gemm(Repeated({batch, 1, 8}), Repeated({batch, 8, 2}), F32({batch, 1, 2})),
                     "too many columns");
-  ExpectRefused(key, Gemm(8, 64, 64),
-                {{"a piece of a power of two up to 4", {{"piece", 3}}},
-                 {"a piece of a power of two up to 4", {{"piece", 8}}},
-                 {"static shared memory", {{"along_n", 1}, {"piece", 4}, {"warps", 32}}}});
+  ExpectParametersRefused(
+      key, Gemm(8, 64, 64),
+      {{"a piece of a power of two up to 4", {{"piece", 3}}},
+       {"a piece of a power of two up to 4", {{"piece", 8}}},
+       {"static shared memory", {{"along_n", 1}, {"piece", 4}, {"warps", 32}}}});
   const Problem many =
       Gemm(Repeated({int64_t{1} << 20, 1, 8}), Repeated({int64_t{1} << 20, 8, 1 << 20}),
            F32({int64_t{1} << 20, 1, 1 << 20}));
@@ -357,7 +363,7 @@ TEST(CudaRefusals, OfTiles) {
   const char* key = "cuda.gemm.tiled";
   const Problem p = Gemm(256, 256, 256);
   EXPECT_EQ(Refused(key, p, base), "");
-  ExpectRefused(
+  ExpectParametersRefused(
       key, p,
       {{"parts do not divide the tile", with({{"thread_m", 5}})},
        {"parts do not divide the tile", with({{"thread_n", 12}})},
@@ -404,10 +410,10 @@ TEST(CudaRefusals, OfTensorCores) {
   };
   const Problem p = Gemm(256, 256, 256, DType::kF16, kFp16);
   EXPECT_EQ(Refused(key, p, base), "");
-  ExpectRefused(key, p,
-                {{"no whole number of fragments", with({{"tile_m", 80}, {"warp_m", 20}})},
-                 {"no whole number of fragments", with({{"tile_n", 72}, {"warp_n", 36}})},
-                 {"no whole number of fragments", with({{"tile_k", 24}})}});
+  ExpectParametersRefused(key, p,
+                          {{"no whole number of fragments", with({{"tile_m", 80}, {"warp_m", 20}})},
+                           {"no whole number of fragments", with({{"tile_n", 72}, {"warp_n", 36}})},
+                           {"no whole number of fragments", with({{"tile_k", 24}})}});
 }
 
 TEST(CudaRefusals, OfTheHopperProduct) {
@@ -422,23 +428,24 @@ TEST(CudaRefusals, OfTheHopperProduct) {
     return edits;
   };
   EXPECT_EQ(Refused(key, p, base), "");
-  ExpectRefused(key, p,
-                {{"takes 128 bytes along k, not 32", with({{"tile_k", 32}})},
-                 {"40 columns", with({{"tile_n", 40}})},
-                 {"taking turns needs two", with({{"ping_pong", 1}, {"consumers", 1}})},
-                 {"no whole parts of 64", with({{"tile_m", 64}})},
-                 {"sums of a thread", with({{"tile_m", 256}, {"tile_n", 256}})},
-                 {"a cluster of no whole rows", with({{"cluster", 2}, {"cluster_m", 4}})},
-                 {"a cluster in both directions", with({{"cluster", 4}, {"cluster_m", 2}})},
-                 {"no whole clusters", with({{"cluster", 2}, {"blocks", 5}})},
-                 {"vector as a power of two", with({{"vector", 3}})},
-                 {"operand 1 is fetched in parts of 64, not 32", with({{"tile_n", 32}})},
-                 {"3 blocks share no 64 x 64 tile",
-                  with({{"tile_n", 64}, {"cluster", 3}, {"cluster_m", 3}, {"blocks", 6}})},
-                 {"15 blocks share no 128 rows", with({{"cluster", 15}, {"blocks", 15}})},
-                 {"32 blocks share no 128 rows", with({{"cluster", 32}, {"blocks", 32}})},
-                 {"1 blocks share no 512 rows", with({{"tile_m", 512}, {"tile_n", 64}})},
-                 {"bytes of shared memory", with({{"stages", 12}})}});
+  ExpectParametersRefused(
+      key, p,
+      {{"takes 128 bytes along k, not 32", with({{"tile_k", 32}})},
+       {"40 columns", with({{"tile_n", 40}})},
+       {"taking turns needs two", with({{"ping_pong", 1}, {"consumers", 1}})},
+       {"no whole parts of 64", with({{"tile_m", 64}})},
+       {"sums of a thread", with({{"tile_m", 256}, {"tile_n", 256}})},
+       {"a cluster of no whole rows", with({{"cluster", 2}, {"cluster_m", 4}})},
+       {"a cluster in both directions", with({{"cluster", 4}, {"cluster_m", 2}})},
+       {"no whole clusters", with({{"cluster", 2}, {"blocks", 5}})},
+       {"vector as a power of two", with({{"vector", 3}})},
+       {"operand 1 is fetched in parts of 64, not 32", with({{"tile_n", 32}})},
+       {"3 blocks share no 64 x 64 tile",
+        with({{"tile_n", 64}, {"cluster", 3}, {"cluster_m", 3}, {"blocks", 6}})},
+       {"15 blocks share no 128 rows", with({{"cluster", 15}, {"blocks", 15}})},
+       {"32 blocks share no 128 rows", with({{"cluster", 32}, {"blocks", 32}})},
+       {"1 blocks share no 512 rows", with({{"tile_m", 512}, {"tile_n", 64}})},
+       {"bytes of shared memory", with({{"stages", 12}})}});
   ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF64, kTf32), "in fp16 and f32 in tf32 only");
   ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF32, kFp16), "in fp16 and f32 in tf32 only");
   for (const Dims& s : {Dims{0, 64, 64}, Dims{64, 0, 64}, Dims{64, 64, 0}}) {

@@ -13,19 +13,19 @@ constexpr const char* kLibrary = "libcublasLt.so.13";
 constexpr const char* kUsualPlace = "/usr/local/cuda/lib64/libcublasLt.so.13";
 constexpr int kAllocationFailed = 3;  // CUBLAS_STATUS_ALLOC_FAILED
 
-struct Symbol {
+struct LibrarySymbol {
   const char* name;
   void** slot;
 };
 
-Status Resolve(void* library, CublasLtApi& api) {
-  const Symbol symbols[] = {
+Status ResolveLibrary(void* library, CublasLtApi& api) {
+  const LibrarySymbol symbols[] = {
 #define AICF_CUBLASLT_FN(name, symbol, result, params) \
   {symbol, reinterpret_cast<void**>(&api.name)},
 #include "runtime/cuda/cublaslt_functions.def"
 #undef AICF_CUBLASLT_FN
   };
-  for (const Symbol& symbol : symbols) {
+  for (const LibrarySymbol& symbol : symbols) {
     *symbol.slot = dlsym(library, symbol.name);
     if (*symbol.slot == nullptr) return Error(Code::kDevice, kLibrary, " lacks ", symbol.name);
   }
@@ -50,7 +50,7 @@ Result<std::unique_ptr<CublasLt>> CublasLt::Open(std::shared_ptr<const Device> d
   }
   std::unique_ptr<CublasLt> lt(new CublasLt);
   lt->library_ = library;
-  AICF_RETURN_IF_ERROR(Resolve(library, lt->api_));
+  AICF_RETURN_IF_ERROR(ResolveLibrary(library, lt->api_));
   lt->device_ = std::move(device);
   AICF_CUBLASLT_CHECK(*lt, "creating a cuBLASLt handle", lt->api_.Create(&lt->handle_));
   return lt;

@@ -10,18 +10,18 @@ constexpr std::string_view kStillWorks =
     "on "
     "the reference kernels";
 
-struct Symbol {
+struct DriverSymbol {
   const char* name;
   void** slot;
 };
 
-Status Resolve(void* library, DriverApi& api) {
-  const Symbol symbols[] = {
+Status ResolveDriver(void* library, DriverApi& api) {
+  const DriverSymbol symbols[] = {
 #define AICF_CUDA_FN(name, symbol, params) {symbol, reinterpret_cast<void**>(&api.name)},
 #include "runtime/cuda/driver_functions.def"
 #undef AICF_CUDA_FN
   };
-  for (const Symbol& symbol : symbols) {
+  for (const DriverSymbol& symbol : symbols) {
     *symbol.slot = dlsym(library, symbol.name);
     if (*symbol.slot != nullptr) continue;
     int version = 0;
@@ -56,7 +56,7 @@ Result<std::unique_ptr<Driver>> Driver::Open(const char* library) {
                  kStillWorks);
   }
   DriverApi api;
-  const Status resolved = Resolve(handle, api);
+  const Status resolved = ResolveDriver(handle, api);
   auto driver = std::make_unique<Driver>(api);
   const Status ready = resolved.ok() ? Initialise(*driver) : resolved;
   // A driver that started is never closed: its threads may outlive every handle.

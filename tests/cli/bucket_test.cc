@@ -1,17 +1,14 @@
 // Several entry points through the tools: compiled, inspected, and chosen by what is loaded.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "compiler/ir/text.h"
 #include "schema/program.h"
 #include "schema/verify.h"
+#include "tests/cli/json.h"
 #include "tests/cli/tiny_models.h"
 
 namespace aicf::testing {
 namespace {
-
-using Json = nlohmann::json;
 
 // TinyModel over any number of rows, which do not know of each other.
 std::string OpenModel(const TempDir& dir) {

@@ -1,32 +1,12 @@
 /// A model whose output's shape depends on its data, through all three tools.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "tests/cli/json.h"
 #include "tests/cli/tiny_models.h"
 #include "tests/cli/tool.h"
 
 namespace aicf::testing {
 namespace {
-
-using Json = nlohmann::json;
-
-void AddNode(onnx::GraphProto& graph, const std::string& op, const std::vector<std::string>& inputs,
-             const std::string& output) {
-  onnx::NodeProto& node = *graph.add_node();
-  node.set_op_type(op);
-  node.set_name(op + "_node");
-  for (const std::string& input : inputs) node.add_input(input);
-  node.add_output(output);
-}
-
-void AddValue(onnx::ValueInfoProto& value, const std::string& name, int type,
-              const std::vector<int64_t>& shape) {
-  value.set_name(name);
-  auto& tensor = *value.mutable_type()->mutable_tensor_type();
-  tensor.set_elem_type(type);
-  for (int64_t e : shape) tensor.mutable_shape()->add_dim()->set_dim_value(e);
-}
 
 /// at = NonZero(x), and values[k] = the k-th of those elements.
 std::string PutNonZeroModel(const TempDir& dir) {
@@ -35,10 +15,10 @@ std::string PutNonZeroModel(const TempDir& dir) {
   model.add_opset_import()->set_version(18);
   onnx::GraphProto& graph = *model.mutable_graph();
   graph.set_name("nonzero");
-  AddValue(*graph.add_input(), "x", onnx::TensorProto::FLOAT, {2, 3});
-  AddNode(graph, "NonZero", {"x"}, "at");
-  AddNode(graph, "Transpose", {"at"}, "points");
-  AddNode(graph, "GatherND", {"x", "points"}, "values");
+  SetTensorInfo(*graph.add_input(), "x", {2, 3});
+  AddNode(graph, "NonZero", {"x"}, {"at"});
+  AddNode(graph, "Transpose", {"at"}, {"points"});
+  AddNode(graph, "GatherND", {"x", "points"}, {"values"});
   graph.add_output()->set_name("at");
   graph.add_output()->set_name("values");
   for (onnx::ValueInfoProto& v : *graph.mutable_output()) {

@@ -2,31 +2,28 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/cli/json.h"
 #include "tests/cli/tiny_models.h"
 #include "tests/cli/tool.h"
 
 namespace aicf::testing {
 namespace {
 
-using Json = nlohmann::json;
 namespace fs = std::filesystem;
-
-const std::vector<float> kInput = {0.5f, -1, 2, 0.25f, 1.5f, 0.75f, -0.5f, 3};
 
 class EndToEnd : public ::testing::Test {
  protected:
   void SetUp() override {
     artifact_ = PutArtifact(dir_);
     double y[6], h[6];
-    TinyReference(kInput.data(), y, h);
-    PutNpy(dir_ / "x.npy", "(2, 4)", kInput);
+    TinyReference(kTinyInput.data(), y, h);
+    PutNpy(dir_ / "x.npy", "(2, 4)", kTinyInput);
     PutNpy(dir_ / "y.npy", "(2, 3)", std::vector<float>(y, y + 6));
     PutNpy(dir_ / "h.npy", "(2, 3)", std::vector<float>(h, h + 6));
   }
-  /// aicf-run on kInput without a measurement.
+  /// aicf-run on kTinyInput without a measurement.
   ToolResult Run(std::vector<std::string> args, const std::string& artifact = "") {
     args.insert(args.begin(), artifact.empty() ? artifact_ : artifact);
     args.insert(args.end(), {"--load-inputs=x:" + (dir_ / "x.npy"), "--duration=0", "--warm-up=0"});
@@ -60,7 +57,7 @@ TEST_F(EndToEnd, AWrongReferenceFailsTheCheck) {
 }
 
 TEST_F(EndToEnd, WrongTensorsAreUsageErrors) {
-  PutNpy(dir_ / "flat.npy", "(8,)", kInput);
+  PutNpy(dir_ / "flat.npy", "(8,)", kTinyInput);
   ExpectFailure("aicf-run",
                 RunTool("aicf-run", {artifact_, "--load-inputs=x:" + (dir_ / "flat.npy")}), 2,
                 "expected f32 2x4");

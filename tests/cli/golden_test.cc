@@ -1,8 +1,7 @@
 /// Samples in an artifact: aicf-compile --golden, aicf-run --verify=golden.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "tests/cli/json.h"
 #include "tests/cli/small_cnn.h"
 #include "tests/cli/tiny_models.h"
 #include "tests/cli/tool.h"
@@ -10,16 +9,12 @@
 namespace aicf::testing {
 namespace {
 
-using Json = nlohmann::json;
-
-const std::vector<float> kInput = {0.5f, -1, 2, 0.25f, 1.5f, 0.75f, -0.5f, 3};
-
 class Golden : public ::testing::Test {
  protected:
   void SetUp() override {
     double y[6], h[6];
-    TinyReference(kInput.data(), y, h);
-    PutNpy(dir_ / "x.npy", "(2, 4)", kInput);
+    TinyReference(kTinyInput.data(), y, h);
+    PutNpy(dir_ / "x.npy", "(2, 4)", kTinyInput);
     PutNpy(dir_ / "y.npy", "(2, 3)", std::vector<float>(y, y + 6));
     PutNpy(dir_ / "h.npy", "(2, 3)", std::vector<float>(h, h + 6));
   }
@@ -121,7 +116,7 @@ TEST_F(Golden, BucketsAreChosenByShape) {
 
 TEST_F(Golden, FaultsAreUsageErrors) {
   const std::string model = PutModel(dir_, "tiny");
-  PutNpy(dir_ / "flat.npy", "(8,)", kInput);
+  PutNpy(dir_ / "flat.npy", "(8,)", kTinyInput);
   const auto refused = [&](const std::vector<std::string>& flags, int code, const char* part) {
     std::vector<std::string> args = {model, "-o", dir_ / "out.aicf"};
     args.insert(args.end(), flags.begin(), flags.end());

@@ -1,8 +1,7 @@
 /// aicf-inspect's questions: what became of this node, what lies where, what differs.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "tests/cli/json.h"
 #include "tests/cli/tiny_models.h"
 #include "tests/cli/tool.h"
 #include "tools/common/text.h"
@@ -10,7 +9,6 @@
 namespace aicf::testing {
 namespace {
 
-using Json = nlohmann::json;
 using Args = std::vector<std::string>;
 
 // TinyModel with a factor that is computed from constants, and a Reshape that changes nothing.

@@ -2,23 +2,14 @@
 /// browser (tests/html).
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "schema/artifact.h"
 #include "schema/testing.h"
+#include "tests/cli/json.h"
 #include "tests/cli/tiny_models.h"
 #include "tests/cli/tool.h"
 
 namespace aicf::testing {
 namespace {
-
-using Json = nlohmann::json;
-
-size_t CountOf(const std::string& text, const std::string& part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
 
 /// The object that the page carries.
 Json DataOf(const std::string& page) {

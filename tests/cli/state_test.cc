@@ -1,22 +1,12 @@
 // A streaming model through all three tools: the hint, --state, --load-state, --export-state.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "tests/cli/json.h"
 #include "tests/cli/tiny_models.h"
 #include "tests/cli/tool.h"
 
 namespace aicf::testing {
 namespace {
-
-using Json = nlohmann::json;
-
-void AddValue(onnx::ValueInfoProto& value, const std::string& name) {
-  value.set_name(name);
-  auto& tensor = *value.mutable_type()->mutable_tensor_type();
-  tensor.set_elem_type(onnx::TensorProto::FLOAT);
-  tensor.mutable_shape()->add_dim()->set_dim_value(4);
-}
 
 /// total' = total + x; y = -total'.
 std::string PutTotalModel(const TempDir& dir) {
@@ -25,8 +15,8 @@ std::string PutTotalModel(const TempDir& dir) {
   model.add_opset_import()->set_version(18);
   onnx::GraphProto& graph = *model.mutable_graph();
   graph.set_name("total");
-  AddValue(*graph.add_input(), "x");
-  AddValue(*graph.add_input(), "total_in");
+  SetTensorInfo(*graph.add_input(), "x", {4});
+  SetTensorInfo(*graph.add_input(), "total_in", {4});
   onnx::NodeProto& add = *graph.add_node();
   add.set_op_type("Add");
   add.set_name("add");
@@ -38,7 +28,7 @@ std::string PutTotalModel(const TempDir& dir) {
   neg.set_name("neg");
   neg.add_input("total_out");
   neg.add_output("y");
-  for (const char* output : {"total_out", "y"}) AddValue(*graph.add_output(), output);
+  for (const char* output : {"total_out", "y"}) SetTensorInfo(*graph.add_output(), output, {4});
   const std::string path = dir / "total.onnx";
   PutFile(path, model.SerializeAsString());
   return path;

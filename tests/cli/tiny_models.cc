@@ -13,24 +13,6 @@ constexpr float kWeights[4][3] = {
     {1, -2, 0.5f}, {0.25f, 1, -1}, {-0.5f, 0.75f, 2}, {1.5f, -1, 0.125f}};
 constexpr float kBias[3] = {0.1f, -0.2f, 0.3f};
 
-void AddTensorInfo(onnx::ValueInfoProto* info, const std::string& name,
-                   const std::vector<int64_t>& shape) {
-  info->set_name(name);
-  auto* type = info->mutable_type()->mutable_tensor_type();
-  type->set_elem_type(onnx::TensorProto::FLOAT);
-  type->mutable_shape();
-  for (const int64_t d : shape) type->mutable_shape()->add_dim()->set_dim_value(d);
-}
-
-void AddNode(onnx::GraphProto* graph, const std::string& op, const std::vector<std::string>& inputs,
-             const std::string& output) {
-  onnx::NodeProto* node = graph->add_node();
-  node->set_op_type(op);
-  node->set_name("node_" + output);
-  for (const std::string& input : inputs) node->add_input(input);
-  node->add_output(output);
-}
-
 void AddInitializer(onnx::GraphProto* graph, const std::string& name,
                     const std::vector<int64_t>& shape, const float* values, size_t count) {
   onnx::TensorProto* tensor = graph->add_initializer();
@@ -42,13 +24,33 @@ void AddInitializer(onnx::GraphProto* graph, const std::string& name,
 
 }  // namespace
 
+onnx::NodeProto& AddNode(onnx::GraphProto& graph, const std::string& op,
+                         const std::vector<std::string>& inputs,
+                         const std::vector<std::string>& outputs) {
+  onnx::NodeProto& node = *graph.add_node();
+  node.set_op_type(op);
+  node.set_name("node_" + outputs.front());
+  for (const std::string& input : inputs) node.add_input(input);
+  for (const std::string& output : outputs) node.add_output(output);
+  return node;
+}
+
+void SetTensorInfo(onnx::ValueInfoProto& info, const std::string& name,
+                   const std::vector<int64_t>& shape) {
+  info.set_name(name);
+  auto& tensor = *info.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(onnx::TensorProto::FLOAT);
+  tensor.mutable_shape();
+  for (const int64_t extent : shape) tensor.mutable_shape()->add_dim()->set_dim_value(extent);
+}
+
 onnx::ModelProto TinyModel() {
   onnx::ModelProto model;
   model.set_ir_version(8);
   model.add_opset_import()->set_version(13);
   onnx::GraphProto* graph = model.mutable_graph();
   graph->set_name("tiny");
-  AddTensorInfo(graph->add_input(), "x", {2, 4});
+  SetTensorInfo(*graph->add_input(), "x", {2, 4});
   AddInitializer(graph, "w", {4, 3}, &kWeights[0][0], 12);
   AddInitializer(graph, "b", {3}, kBias, 3);
   const float two = 2;
@@ -58,15 +60,15 @@ onnx::ModelProto TinyModel() {
   axes->set_data_type(onnx::TensorProto::INT64);
   axes->add_dims(1);
   axes->add_int64_data(1);
-  AddNode(graph, "MatMul", {"x", "w"}, "product");
-  AddNode(graph, "Add", {"product", "b"}, "biased");
-  AddNode(graph, "Relu", {"biased"}, "active");
-  AddNode(graph, "Softmax", {"active"}, "y");
-  AddNode(graph, "ReduceSum", {"x", "axes"}, "x_sum");
-  AddNode(graph, "Mul", {"active", "two"}, "doubled");
-  AddNode(graph, "Sub", {"doubled", "x_sum"}, "h");
-  AddTensorInfo(graph->add_output(), "y", {2, 3});
-  AddTensorInfo(graph->add_output(), "h", {2, 3});
+  AddNode(*graph, "MatMul", {"x", "w"}, {"product"});
+  AddNode(*graph, "Add", {"product", "b"}, {"biased"});
+  AddNode(*graph, "Relu", {"biased"}, {"active"});
+  AddNode(*graph, "Softmax", {"active"}, {"y"});
+  AddNode(*graph, "ReduceSum", {"x", "axes"}, {"x_sum"});
+  AddNode(*graph, "Mul", {"active", "two"}, {"doubled"});
+  AddNode(*graph, "Sub", {"doubled", "x_sum"}, {"h"});
+  SetTensorInfo(*graph->add_output(), "y", {2, 3});
+  SetTensorInfo(*graph->add_output(), "h", {2, 3});
   return model;
 }
 

@@ -3,15 +3,28 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "onnx/onnx.pb.h"
 #include "tests/cli/tool.h"
 
 namespace aicf::testing {
 
+/// Appends a node, named "node_" and its first output.
+onnx::NodeProto& AddNode(onnx::GraphProto& graph, const std::string& op,
+                         const std::vector<std::string>& inputs,
+                         const std::vector<std::string>& outputs);
+
+/// Describes an input or output of float32.
+void SetTensorInfo(onnx::ValueInfoProto& info, const std::string& name,
+                   const std::vector<int64_t>& shape);
+
 /// y[2,3] = softmax(relu(x[2,4] * w + b)) and, as a second output, h = relu(...) * 2 - x_sum, where
 /// x_sum is the sum of x over its columns: a product, a fused chain, a reduction, a normalisation.
 onnx::ModelProto TinyModel();
+
+/// Values for x.
+inline const std::vector<float> kTinyInput = {0.5f, -1, 2, 0.25f, 1.5f, 0.75f, -0.5f, 3};
 
 /// What TinyModel computes, in double precision. x has 8 elements, y and h have 6.
 void TinyReference(const float* x, double* y, double* h);

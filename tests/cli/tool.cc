@@ -144,6 +144,12 @@ std::string GetFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+size_t CountOf(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
 void ExpectFailure(const std::string& tool, const ToolResult& result, int exit_code,
                    const std::string& part) {
   EXPECT_EQ(result.signal, 0) << result.err;

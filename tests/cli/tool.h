@@ -49,6 +49,8 @@ class TempDir {
 
 void PutFile(const std::string& path, const std::string& bytes);
 std::string GetFile(const std::string& path);
+/// How often `part` is found in `text`.
+size_t CountOf(const std::string& text, const std::string& part);
 
 /// The program failed in the one legal way: this exit code, exactly one line on stderr that starts
 /// with its name and the code's class and holds `part`, no control bytes, no signal.

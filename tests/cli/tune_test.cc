@@ -23,12 +23,6 @@ TimingCache ReadCache(const std::string& path) {
   return cache.ok() ? *std::move(cache) : TimingCache();
 }
 
-int CountOf(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
-  return count;
-}
-
 TEST(Tune, ACompileFromItsCacheIsMeasuredAndTheSameEveryTime) {
   const TempDir dir;
   const std::string model = PutModel(dir, "tiny");

@@ -1,16 +1,13 @@
 /// aicf-run --verify: right kernels pass, a planted wrong one is found at its step.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "tests/cli/json.h"
 #include "tests/cli/small_cnn.h"
 #include "tests/cli/tiny_models.h"
 #include "tests/cli/tool.h"
 
 namespace aicf::testing {
 namespace {
-
-using Json = nlohmann::json;
 
 class Verify : public ::testing::Test {
  protected:

@@ -74,4 +74,11 @@ class CaseMaker {
   abi::Problem& p_ = case_.problem;
 };
 
+// Declared before any use, which would otherwise make them from the template.
+#define AICF_FAMILY(id, text, attrs, core, slots) \
+  template <>                                     \
+  void CaseMaker::Fresh<abi::Family::id>();
+#include "kernels/abi/family.def"
+#undef AICF_FAMILY
+
 }  // namespace aicf::conformance

@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 
 #include "kernels/abi/kernel.h"
 #include "kernels/cpu/functions.h"
+#include "tests/conformance/aligned_memory.h"
 #include "tests/conformance/cases.h"
 #include "tests/conformance/compare.h"
 
@@ -16,28 +16,17 @@ namespace {
 using abi::Family;
 using abi::KernelInfo;
 
-struct FreeAligned {
-  void operator()(void* p) const { std::free(p); }
-};
-using Memory = std::unique_ptr<void, FreeAligned>;
-
-Memory Copied(const std::vector<std::byte>& bytes) {
-  Memory memory(std::aligned_alloc(256, (bytes.size() + 511) / 256 * 256));
-  std::memcpy(memory.get(), bytes.data(), bytes.size());
-  return memory;
-}
-
 // Inputs that the variant packs are handed over packed.
 Buffers RunVariant(const KernelInfo& kernel, const Case& c) {
-  std::vector<Memory> memory;
+  std::vector<AlignedMemory> memory;
   std::vector<void*> addresses;
   for (size_t k = 0; k < c.buffers.size(); ++k) {
     const bool input = k < c.problem.inputs.size() && kernel.packed_bytes != nullptr;
     const uint64_t packed = input ? kernel.packed_bytes(c.problem, static_cast<int>(k)) : 0;
-    memory.push_back(Copied(c.buffers[k]));
+    memory.push_back(AlignedCopy(c.buffers[k]));
     if (packed > 0) {
-      Memory unpacked = std::move(memory.back());
-      memory.back() = Copied(std::vector<std::byte>(packed));
+      AlignedMemory unpacked = std::move(memory.back());
+      memory.back() = AlignedCopy(std::vector<std::byte>(packed));
       kernel.pack(c.problem, static_cast<int>(k), unpacked.get(), memory.back().get());
     }
     addresses.push_back(memory.back().get());

@@ -12,6 +12,7 @@
 
 #include "compiler/codegen/cuda_source.h"
 #include "kernels/cuda/embedded.h"
+#include "tests/conformance/aligned_memory.h"
 #include "tests/conformance/emulated_block.h"
 
 namespace aicf::conformance {
@@ -139,6 +140,21 @@ Status EmulatedKernel::Run(const std::vector<void*>& buffers) {
   for (std::thread& t : threads) t.join();
   return finished ? OkStatus()
                   : Error(Code::kInternal, "threads of a block wait for each other forever");
+}
+
+Result<Buffers> EmulatedBuffers(const abi::KernelInfo& kernel, const Case& c,
+                                const abi::Variant& variant) {
+  AICF_ASSIGN_OR_RETURN(auto emulated, EmulatedKernel::Make(kernel, c.problem, variant));
+  std::vector<AlignedMemory> memory;
+  std::vector<void*> addresses;
+  for (const auto& b : c.buffers) {
+    memory.push_back(AlignedCopy(b));
+    addresses.push_back(memory.back().get());
+  }
+  AICF_RETURN_IF_ERROR(emulated->Run(addresses));
+  Buffers got = c.buffers;
+  for (size_t i = 0; i < got.size(); ++i) std::memcpy(got[i].data(), addresses[i], got[i].size());
+  return got;
 }
 
 }  // namespace aicf::conformance

@@ -9,6 +9,8 @@
 
 #include "base/status.h"
 #include "kernels/abi/kernel.h"
+#include "tests/conformance/cases.h"
+#include "tests/conformance/compare.h"
 
 namespace aicf::conformance {
 
@@ -34,5 +36,9 @@ class EmulatedKernel {
   void* set_ = nullptr;
   abi::Variant variant_;
 };
+
+/// The case's buffers after the kernel ran on a copy of them. Errors: those of EmulatedKernel.
+Result<Buffers> EmulatedBuffers(const abi::KernelInfo& kernel, const Case& c,
+                                const abi::Variant& variant);
 
 }  // namespace aicf::conformance

@@ -29,25 +29,8 @@ using abi::MathMode;
 
 bool HasCompiler() { return std::system("c++ --version > /dev/null 2>&1") == 0; }
 
-struct FreeAligned {
-  void operator()(void* p) const { std::free(p); }
-};
-
-// Runs one variant on copies of the case's buffers at 256-byte boundaries.
 Result<Buffers> Emulate(const KernelOption& option, const Case& c) {
-  AICF_ASSIGN_OR_RETURN(auto emulated,
-                        EmulatedKernel::Make(*option.kernel, c.problem, option.candidate.variant));
-  std::vector<std::unique_ptr<void, FreeAligned>> memory;
-  std::vector<void*> addresses;
-  for (const auto& b : c.buffers) {
-    memory.emplace_back(std::aligned_alloc(256, (b.size() + 511) / 256 * 256));
-    std::memcpy(memory.back().get(), b.data(), b.size());
-    addresses.push_back(memory.back().get());
-  }
-  AICF_RETURN_IF_ERROR(emulated->Run(addresses));
-  Buffers got = c.buffers;
-  for (size_t i = 0; i < got.size(); ++i) std::memcpy(got[i].data(), addresses[i], got[i].size());
-  return got;
+  return EmulatedBuffers(*option.kernel, c, option.candidate.variant);
 }
 
 // What the emulator can run: it has no bulk tensor copy engine.

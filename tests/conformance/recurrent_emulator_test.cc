@@ -3,8 +3,6 @@
 // workspace.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 
 #include "kernels/abi/choice.h"
@@ -15,25 +13,6 @@
 
 namespace aicf::conformance {
 namespace {
-
-struct FreeAligned {
-  void operator()(void* p) const { std::free(p); }
-};
-
-Result<Buffers> Emulate(const abi::KernelInfo& kernel, const Case& c, const abi::Variant& variant) {
-  AICF_ASSIGN_OR_RETURN(auto emulated, EmulatedKernel::Make(kernel, c.problem, variant));
-  std::vector<std::unique_ptr<void, FreeAligned>> memory;
-  std::vector<void*> addresses;
-  for (const auto& b : c.buffers) {
-    memory.emplace_back(std::aligned_alloc(256, (b.size() + 511) / 256 * 256));
-    std::memcpy(memory.back().get(), b.data(), b.size());
-    addresses.push_back(memory.back().get());
-  }
-  AICF_RETURN_IF_ERROR(emulated->Run(addresses));
-  Buffers got = c.buffers;
-  for (size_t i = 0; i < got.size(); ++i) std::memcpy(got[i].data(), addresses[i], got[i].size());
-  return got;
-}
 
 struct Placement {
   const char* name;
@@ -70,7 +49,7 @@ void CheckPlacement(abi::CellKind cell, const Placement& want) {
     if (!variant) continue;
     EXPECT_EQ(variant->launch.dynamic_shared_bytes > 0, want.in_shared);
     EXPECT_EQ(variant->workspace_bytes > 0, !want.in_shared);
-    const Result<Buffers> got = Emulate(kernel, c, *variant);
+    const Result<Buffers> got = EmulatedBuffers(kernel, c, *variant);
     ASSERT_TRUE(got.ok()) << c.name << "\n" << got.status().ToString();
     EXPECT_EQ(Difference(c, *got, RunReference(c)), "") << want.name << "\n" << c.name;
     return;

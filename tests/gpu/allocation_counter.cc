@@ -13,20 +13,20 @@ namespace aicf::gpu {
 namespace {
 
 thread_local bool counting = false;
-thread_local uint64_t allocations = 0;
+thread_local uint64_t allocation_count = 0;
 
 [[maybe_unused]] void Count() {
-  if (counting) ++allocations;
+  if (counting) ++allocation_count;
 }
 
 }  // namespace
 
 AllocationCounter::AllocationCounter() {
-  allocations = 0;
+  allocation_count = 0;
   counting = true;
 }
 AllocationCounter::~AllocationCounter() { counting = false; }
-uint64_t AllocationCounter::count() const { return allocations; }
+uint64_t AllocationCounter::count() const { return allocation_count; }
 
 }  // namespace aicf::gpu
 

@@ -11,11 +11,10 @@
 namespace aicf::gpu {
 namespace {
 
-constexpr int64_t kRows = 64;
-constexpr int64_t kCols = 96;
-
 class GpuConcurrency : public GpuTest {
  protected:
+  static constexpr int64_t kRows = 64, kCols = 96;
+
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;

@@ -8,15 +8,15 @@
 namespace aicf::gpu {
 namespace {
 
-constexpr int64_t kDepth = 96;
-constexpr int64_t kCols = 160;
+constexpr int64_t kLayerDepth = 96;
+constexpr int64_t kLayerCols = 160;
 
 /// y = relu(x * w + b) for 64 rows, which may be padded, and for 16.
 Result<std::shared_ptr<const Program>> TwoSizes() {
   std::vector<NamedPlan> plans;
   for (const int64_t rows : {64, 16}) {
     AICF_ASSIGN_OR_RETURN(schema::Contents contents,
-                          CompileToContents(DenseLayer(rows, kDepth, kCols)));
+                          CompileToContents(DenseLayer(rows, kLayerDepth, kLayerCols)));
     plans.push_back({StrCat("rows", rows), std::move(contents)});
   }
   plans[0].contents.program.entry_points[0].paddings = {{1, {{0, 0}}, {{0, 0, 1}}}};
@@ -26,15 +26,15 @@ Result<std::shared_ptr<const Program>> TwoSizes() {
 }
 
 std::vector<float> RunRows(Session& session, int64_t rows, unsigned seed) {
-  const InputShape shape{"x", {rows, kDepth}};
+  const InputShape shape{"x", {rows, kLayerDepth}};
   const Status selected = session.SelectShapes({&shape, 1});
   EXPECT_TRUE(selected.ok()) << selected.ToString();
-  const std::vector<float> x = RandomValues(rows * kDepth, seed);
-  EXPECT_TRUE(session.SetInput("x", TensorOf(x, {rows, kDepth})).ok());
+  const std::vector<float> x = RandomValues(rows * kLayerDepth, seed);
+  EXPECT_TRUE(session.SetInput("x", TensorOf(x, {rows, kLayerDepth})).ok());
   EXPECT_TRUE(session.Run().ok());
   EXPECT_TRUE(session.Wait().ok());
-  std::vector<float> y(static_cast<size_t>(rows * kCols));
-  const Status got = session.GetOutput("y", TensorInto(y, {rows, kCols}));
+  std::vector<float> y(static_cast<size_t>(rows * kLayerCols));
+  const Status got = session.GetOutput("y", TensorInto(y, {rows, kLayerCols}));
   EXPECT_TRUE(got.ok()) << got.ToString();
   return y;
 }
@@ -81,7 +81,8 @@ TEST_F(GpuEntries, EverySelectionAgreesWithTheReferenceKernels) {
 TEST_F(GpuEntries, ChangingTheEntryPointAllocatesNothing) {
   const auto session = Create();
   ASSERT_NE(session, nullptr);
-  const InputShape shapes[] = {{"x", {64, kDepth}}, {"x", {16, kDepth}}, {"x", {7, kDepth}}};
+  const InputShape shapes[] = {
+      {"x", {64, kLayerDepth}}, {"x", {16, kLayerDepth}}, {"x", {7, kLayerDepth}}};
   for (const InputShape& shape : shapes) ASSERT_TRUE(session->SelectShapes({&shape, 1}).ok());
   const cuda::Counters& counters = driver().counters();
   const uint64_t launches = counters.graph_launches(), allocations = counters.allocations();

@@ -13,11 +13,10 @@
 namespace aicf::gpu {
 namespace {
 
-constexpr int64_t kRows = 256;
-constexpr int64_t kCols = 384;
-
 class GpuSession : public GpuTest {
  protected:
+  static constexpr int64_t kRows = 256, kCols = 384;
+
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;

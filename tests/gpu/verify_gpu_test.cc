@@ -17,7 +17,7 @@ namespace {
 
 using tools::StepsReport;
 
-constexpr int64_t kRows = 37, kCols = 96;
+constexpr int64_t kVerifiedRows = 37, kVerifiedCols = 96;
 constexpr uint32_t kSumStep = 4;  // of MixedProgram: add, sin, gemm, softmax, sum, mul
 
 std::vector<std::byte> BytesOf(const std::vector<float>& values) {
@@ -27,7 +27,8 @@ std::vector<std::byte> BytesOf(const std::vector<float>& values) {
 
 /// MixedProgram whose sums over rows are maxima on the device.
 Result<schema::Contents> PlantedProgram() {
-  AICF_ASSIGN_OR_RETURN(schema::Contents contents, CompileToContents(MixedProgram(kRows, kCols)));
+  AICF_ASSIGN_OR_RETURN(schema::Contents contents,
+                        CompileToContents(MixedProgram(kVerifiedRows, kVerifiedCols)));
   abi::Problem wrong = contents.program.steps[kSumStep].problem;
   auto attrs = wrong.as<abi::ReduceAttrs>();
   attrs.kind = abi::ReduceKind::kMax;
@@ -54,7 +55,7 @@ TEST(WrongImage, NoCheckOfAFileFindsIt) {
   for (const schema::Step& other : planted->program.steps) {
     EXPECT_TRUE(&other == &step || other.image != step.image) << "the image is the step's alone";
   }
-  const auto right = CompileToContents(MixedProgram(kRows, kCols));
+  const auto right = CompileToContents(MixedProgram(kVerifiedRows, kVerifiedCols));
   ASSERT_TRUE(right.ok());
   EXPECT_NE(planted->program.images[static_cast<size_t>(step.image)].hash,
             right->program.images[static_cast<size_t>(step.image)].hash);
@@ -66,9 +67,9 @@ TEST(WrongImage, NoCheckOfAFileFindsIt) {
 class GpuVerify : public GpuTest {};
 
 TEST_F(GpuVerify, RightDeviceCodePasses) {
-  const auto contents = CompileToContents(MixedProgram(kRows, kCols));
+  const auto contents = CompileToContents(MixedProgram(kVerifiedRows, kVerifiedCols));
   ASSERT_TRUE(contents.ok()) << contents.status().ToString();
-  const auto report = Verify(*contents, {BytesOf(RandomValues(kRows * kCols, 8))});
+  const auto report = Verify(*contents, {BytesOf(RandomValues(kVerifiedRows * kVerifiedCols, 8))});
   ASSERT_TRUE(report.ok()) << report.status().ToString();
   EXPECT_TRUE(report->pass);
   EXPECT_NE(report->device, "cpu");
@@ -83,12 +84,12 @@ TEST_F(GpuVerify, RightDeviceCodePasses) {
 TEST_F(GpuVerify, WrongDeviceCodeIsFoundAtItsStep) {
   const auto contents = PlantedProgram();
   ASSERT_TRUE(contents.ok()) << contents.status().ToString();
-  const auto report = Verify(*contents, {BytesOf(RandomValues(kRows * kCols, 8))});
+  const auto report = Verify(*contents, {BytesOf(RandomValues(kVerifiedRows * kVerifiedCols, 8))});
   ASSERT_TRUE(report.ok()) << report.status().ToString();
   EXPECT_FALSE(report->pass);
   EXPECT_EQ(report->first_failed, kSumStep);
   for (const tools::StepCheck& s : report->steps) EXPECT_EQ(s.pass, s.step != kSumStep) << s.step;
-  EXPECT_GT(report->steps[kSumStep].comparison.mismatches, kRows / 2);
+  EXPECT_GT(report->steps[kSumStep].comparison.mismatches, kVerifiedRows / 2);
   EXPECT_GT(report->outputs[0].comparison.relative_l2, 1e-2) << "and it matters";
 }
 
@@ -115,9 +116,9 @@ TEST_F(GpuVerify, LoopsAndGuardsFollowTheDevicesValues) {
 
 // The drift is that of a replay: stepping computes what the graph computes.
 TEST_F(GpuVerify, SteppingGivesTheReplaysBits) {
-  const auto program = CompileLowered(MixedProgram(kRows, kCols));
+  const auto program = CompileLowered(MixedProgram(kVerifiedRows, kVerifiedCols));
   ASSERT_TRUE(program.ok());
-  const std::vector<float> x = RandomValues(kRows * kCols, 9);
+  const std::vector<float> x = RandomValues(kVerifiedRows * kVerifiedCols, 9);
   const auto session = Session::Create(*program, {});
   ASSERT_TRUE(session.ok()) << session.status().ToString();
   const std::vector<float> replayed = RunOnce(**session, **program, x);

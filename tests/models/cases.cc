@@ -39,4 +39,11 @@ std::vector<ModelCase> FetchedCases() {
   return {one("rec", {1, 3, 48, 320}), one("det", {1, 3, 640, 640}), one("cls", {1, 3, 48, 192})};
 }
 
+std::vector<ModelCase> AllCases() {
+  std::vector<ModelCase> cases = LoadCases();
+  const std::vector<ModelCase> fetched = FetchedCases();
+  cases.insert(cases.end(), fetched.begin(), fetched.end());
+  return cases;
+}
+
 }  // namespace aicf::testing

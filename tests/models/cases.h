@@ -1,6 +1,9 @@
 /// The real models with reference inputs and outputs, listed in $AICF_TEST_MODELS/manifest.json.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <cctype>
 #include <string>
 #include <vector>
 
@@ -29,5 +32,18 @@ std::vector<ModelCase> LoadCases();
 /// The text detector, classifier and recogniser that scripts/test.sh fetches, at the shapes of the
 /// collection's cases; without files. Empty when AICF_PPOCR_MODELS is unset.
 std::vector<ModelCase> FetchedCases();
+
+/// Those of LoadCases, then those of FetchedCases.
+std::vector<ModelCase> AllCases();
+
+/// What a test of a case is called: the case's name in letters, digits and underscores.
+struct CaseName {
+  template <class Case>
+  std::string operator()(const ::testing::TestParamInfo<Case>& info) const {
+    std::string name = info.param.name;
+    for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+    return name;
+  }
+};
 
 }  // namespace aicf::testing

@@ -39,11 +39,9 @@ void AddExports(std::vector<AuditCase>& cases) {
   cases.insert(cases.end(), found.begin(), found.end());
 }
 
-std::vector<AuditCase> AllCases() {
+std::vector<AuditCase> AuditCases() {
   std::vector<AuditCase> cases;
-  std::vector<ModelCase> models = LoadCases();
-  for (const ModelCase& c : FetchedCases()) models.push_back(c);
-  for (const ModelCase& c : models) {
+  for (const ModelCase& c : AllCases()) {
     AuditCase one{c.name, c.model, {}};
     for (const CaseTensor& t : c.inputs) one.shapes[t.name] = t.shape;
     cases.push_back(std::move(one));
@@ -116,18 +114,12 @@ TEST_P(ModelDecisions, AnswerEveryQuestion) {
   }
 }
 
-std::string NameOf(const ::testing::TestParamInfo<AuditCase>& info) {
-  std::string name = info.param.name;
-  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Real, ModelDecisions, ::testing::ValuesIn(AllCases()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Real, ModelDecisions, ::testing::ValuesIn(AuditCases()), CaseName());
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ModelDecisions);
 
 // The steps of the second entry point are numbered from the program's start.
 TEST(Decisions, OfBucketsAnswerForEachOfThem) {
-  for (const AuditCase& c : AllCases()) {
+  for (const AuditCase& c : AuditCases()) {
     if (c.name != "ppocrv4_rec_320") continue;
     CompileOptions options;
     options.buckets = {{"narrow", {{"x", {1, 3, 48, 160}}}}, {"wide", {{"x", {2, 3, 48, 320}}}}};
@@ -142,7 +134,7 @@ TEST(Decisions, OfBucketsAnswerForEachOfThem) {
 
 // Without any one of the decisions that the rules ask for, the audit says so.
 TEST(Decisions, AreMissedWhenTheyAreGone) {
-  for (const AuditCase& c : AllCases()) {
+  for (const AuditCase& c : AuditCases()) {
     if (c.name != "mnist_cntk") continue;
     auto options = OptionsFor(c);
     ASSERT_TRUE(options.ok());
@@ -173,9 +165,9 @@ TEST(Decisions, AreMissedWhenTheyAreGone) {
 }
 
 TEST(Decisions, AreAuditedWhereThereAreModels) {
-  if (AllCases().empty()) GTEST_SKIP() << "neither AICF_TEST_MODELS nor AICF_PPOCR_MODELS is set";
+  if (AuditCases().empty()) GTEST_SKIP() << "neither AICF_TEST_MODELS nor AICF_PPOCR_MODELS is set";
   const bool collection = !LoadCases().empty(), fetched = !FetchedCases().empty();
-  EXPECT_GE(AllCases().size(), LoadCases().size() + (fetched ? 3 : 0));
+  EXPECT_GE(AuditCases().size(), LoadCases().size() + (fetched ? 3 : 0));
   EXPECT_TRUE(collection || fetched);
 }
 

@@ -92,14 +92,8 @@ TEST_P(GpuModels, Fp32) { Check("cuda:sm_90a", "cuda:0", abi::MathMode::kFp32); 
 TEST_P(GpuModels, Tf32) { Check("cuda:sm_90a", "cuda:0", abi::MathMode::kTf32); }
 TEST_P(GpuModels, Fp16) { Check("cuda:sm_90a", "cuda:0", abi::MathMode::kFp16); }
 
-std::string NameOf(const ::testing::TestParamInfo<ModelCase>& info) {
-  std::string name = info.param.name;
-  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Real, Models, ::testing::ValuesIn(LoadCases()), NameOf);
-INSTANTIATE_TEST_SUITE_P(Real, GpuModels, ::testing::ValuesIn(LoadCases()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Real, Models, ::testing::ValuesIn(LoadCases()), CaseName());
+INSTANTIATE_TEST_SUITE_P(Real, GpuModels, ::testing::ValuesIn(LoadCases()), CaseName());
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Models);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuModels);
 

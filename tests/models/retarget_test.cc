@@ -47,21 +47,8 @@ TEST_P(Retarget, CpuToCudaAndBackIsWhatTheModelGives) {
   EXPECT_EQ(*back, *cpu);
 }
 
-std::vector<ModelCase> AllCases() {
-  std::vector<ModelCase> cases = LoadCases();
-  const std::vector<ModelCase> fetched = FetchedCases();
-  cases.insert(cases.end(), fetched.begin(), fetched.end());
-  return cases;
-}
-
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Retarget);
-INSTANTIATE_TEST_SUITE_P(Real, Retarget, ::testing::ValuesIn(AllCases()), [](const auto& c) {
-  std::string name = c.param.name;
-  for (char& letter : name) {
-    if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
-  }
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Real, Retarget, ::testing::ValuesIn(AllCases()), CaseName());
 
 }  // namespace
 }  // namespace aicf::testing

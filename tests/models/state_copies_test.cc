@@ -13,8 +13,6 @@
 namespace aicf::testing {
 namespace {
 
-constexpr int kChunks = 100;
-
 /// Copies that a driver was asked for, captured ones included, and graph launches.
 struct Calls {
   uint64_t up = 0, down = 0, across = 0, launches = 0;

@@ -7,8 +7,6 @@
 namespace aicf::testing {
 namespace {
 
-constexpr int kChunks = 100;
-
 class StateTest : public ::testing::TestWithParam<StreamingModel> {
  protected:
   void Check(const std::string& target, const std::string& device) {

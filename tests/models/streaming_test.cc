@@ -7,12 +7,11 @@
 #include <cstring>
 #include <random>
 
-#include "tests/models/run.h"
+#include "tests/models/streams.h"
 
 namespace aicf::testing {
 namespace {
 
-constexpr int kChunks = 100;
 constexpr double kTolerance = 1e-4;
 
 /// One session and the state it carries.
@@ -56,7 +55,7 @@ Status RunChunk(Stream& stream, const std::vector<float>& chunk, int64_t rate) {
 }
 
 /// A voice-like chunk: gliding harmonics that come and go, and noise.
-std::vector<float> ChunkAt(int index, int64_t samples, std::mt19937& rng) {
+std::vector<float> VoiceAt(int index, int64_t samples, std::mt19937& rng) {
   std::normal_distribution<float> noise(0, 0.01f);
   std::vector<float> chunk(static_cast<size_t>(samples));
   const double loud = 0.5 * (1 + std::sin(index * 0.17));
@@ -89,7 +88,7 @@ void ExpectTogether(const ModelCase& c, Stream& fast, Stream& reference) {
   std::mt19937 rng(17);
   std::vector<float> first_state;
   for (int i = 0; i < kChunks; ++i) {
-    const std::vector<float> chunk = ChunkAt(i, c.inputs[0].shape[1], rng);
+    const std::vector<float> chunk = VoiceAt(i, c.inputs[0].shape[1], rng);
     const Status a = RunChunk(fast, chunk, 16000), b = RunChunk(reference, chunk, 16000);
     ASSERT_TRUE(a.ok() && b.ok()) << a.ToString() << b.ToString();
     ASSERT_LE(Worst(fast.probability, reference.probability), kTolerance) << "chunk " << i;
@@ -123,11 +122,11 @@ TEST_P(GpuStreaming, DeviceAndReferenceKernelsStayTogether) {
   Check("cuda:sm_90a", "cuda:0");
 }
 
-std::string NameOf(const ::testing::TestParamInfo<const char*>& info) { return info.param; }
+std::string ModelName(const ::testing::TestParamInfo<const char*>& info) { return info.param; }
 
 const auto kStreams = ::testing::Values("silero_op18_ifless", "silero_v6", "silero_v6_512");
-INSTANTIATE_TEST_SUITE_P(Real, Streaming, kStreams, NameOf);
-INSTANTIATE_TEST_SUITE_P(Real, GpuStreaming, kStreams, NameOf);
+INSTANTIATE_TEST_SUITE_P(Real, Streaming, kStreams, ModelName);
+INSTANTIATE_TEST_SUITE_P(Real, GpuStreaming, kStreams, ModelName);
 
 }  // namespace
 }  // namespace aicf::testing

@@ -28,6 +28,9 @@ inline std::string StreamName(const ::testing::TestParamInfo<StreamingModel>& in
   return info.param.name;
 }
 
+/// How many chunks a test feeds to a stream.
+inline constexpr int kChunks = 100;
+
 using Bytes = std::vector<std::byte>;
 using Tensors = std::map<std::string, Bytes>;  ///< by name
 

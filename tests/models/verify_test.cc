@@ -123,14 +123,9 @@ TEST_P(VerifyModels, EveryStepOnThisCpu) { Verify("cpu", abi::MathMode::kFp32, "
 TEST_P(GpuVerifyModels, EveryStepInFp32) { Verify("cuda:sm_90a", abi::MathMode::kFp32, "cuda:0"); }
 TEST_P(GpuVerifyModels, EveryStepInFp16) { Verify("cuda:sm_90a", abi::MathMode::kFp16, "cuda:0"); }
 
-std::string NameOf(const ::testing::TestParamInfo<ModelCase>& info) {
-  std::string name = info.param.name;
-  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Real, VerifyModels, ::testing::ValuesIn(CasesToVerify()), NameOf);
-INSTANTIATE_TEST_SUITE_P(GpuReal, GpuVerifyModels, ::testing::ValuesIn(CasesToVerify()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Real, VerifyModels, ::testing::ValuesIn(CasesToVerify()), CaseName());
+INSTANTIATE_TEST_SUITE_P(GpuReal, GpuVerifyModels, ::testing::ValuesIn(CasesToVerify()),
+                         CaseName());
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(VerifyModels);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuVerifyModels);
 

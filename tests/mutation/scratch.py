@@ -67,12 +67,28 @@ class Scratch:
             else:
                 words += [flag, value]
         src = os.path.join(self.folder, "src")
-        words[words.index("-c") + 1] = os.path.join(src, path) if path in self.rewritten else source
+        words[words.index("-c") + 1] = self.source_of(path, source, out)
         at = words.index(f"-I{self.root}")
         words[at:at] = [f"-I{src}"]
         words += ["-MD", "-include", os.path.join(HERE, "mutant.h"), "-Wno-return-type"]
         subprocess.run(words, cwd=self.build, check=True)
         return out
+
+    def source_of(self, path, source, out):
+        """The file to compile: rewritten, or one that includes rewritten ones in place of the build's (sources
+        that are compiled together are named by a file of #include lines in the build folder)."""
+        if path in self.rewritten:
+            return os.path.join(self.folder, "src", path)
+        if not source.startswith(self.build):
+            return source
+        with open(source) as f:
+            text = f.read()
+        for one in self.rewritten:
+            text = text.replace(f'"{os.path.join(self.root, one)}"', f'"{os.path.join(self.folder, "src", one)}"')
+        together = os.path.splitext(out)[0] + ".cc"
+        with open(together, "w") as f:
+            f.write(text)
+        return together
 
     def is_fresh(self, out):
         if not os.path.exists(out + ".d"):

@@ -44,15 +44,15 @@ ir::Tensor Resolve(DType dtype, const Dims& shape, std::string_view hash) {
 }
 
 // Either IR, so that one runner serves the passes of both stages.
-struct Program {
+struct AnyProgram {
   std::optional<ir::Graph> graph;
   std::optional<ir::Lowered> lowered;
 
   std::string Text() const { return graph ? ToString(*graph) : ToString(*lowered); }
 };
 
-Result<Program> Parse(const std::string& text) {
-  Program p;
+Result<AnyProgram> Parse(const std::string& text) {
+  AnyProgram p;
   if (text.starts_with("graph")) {
     AICF_ASSIGN_OR_RETURN(p.graph, ir::ParseGraph(text, Resolve));
     AICF_RETURN_IF_ERROR(Verify(*p.graph));
@@ -63,7 +63,7 @@ Result<Program> Parse(const std::string& text) {
   return p;
 }
 
-Status RunPass(const std::string& name, Program& program, PassContext& context) {
+Status RunPass(const std::string& name, AnyProgram& program, PassContext& context) {
   for (const PassInfo& pass : AllPasses()) {
     if (pass.name != name) continue;
     if (program.graph && pass.run_graph != nullptr) {
@@ -90,7 +90,7 @@ void ListStatesLast(ir::Lowered& lowered) {
   }
 }
 
-Result<std::vector<ir::Tensor>> Execute(const Program& program, PassContext& context) {
+Result<std::vector<ir::Tensor>> Execute(const AnyProgram& program, PassContext& context) {
   ir::Lowered lowered;
   if (program.graph) {
     AICF_ASSIGN_OR_RETURN(lowered, LowerGraph(*program.graph, context));
@@ -129,7 +129,7 @@ std::string Format(const Decision& d) {
   return out;
 }
 
-void ExpectSameValues(const GoldenCase& c, const Program& before, const Program& after,
+void ExpectSameValues(const GoldenCase& c, const AnyProgram& before, const AnyProgram& after,
                       PassContext context) {
   DecisionLog ignored;
   context.decisions = &ignored;
@@ -149,9 +149,9 @@ void ExpectSameValues(const GoldenCase& c, const Program& before, const Program&
 }
 
 void RunCase(const GoldenCase& c) {
-  const Result<Program> before = Parse(c.input);
+  const Result<AnyProgram> before = Parse(c.input);
   ASSERT_TRUE(before.ok()) << "input: " << before.status().ToString();
-  Program after = *before;
+  AnyProgram after = *before;
   DecisionLog log;
   PassContext context;
   context.device.name = "";
@@ -173,7 +173,7 @@ void RunCase(const GoldenCase& c) {
   }
   std::string want = before->Text();
   if (c.expect != "same") {
-    const Result<Program> expected = Parse(c.expect);
+    const Result<AnyProgram> expected = Parse(c.expect);
     ASSERT_TRUE(expected.ok()) << "expect: " << expected.status().ToString() << "\nfound:\n"
                                << after.Text();
     want = expected->Text();

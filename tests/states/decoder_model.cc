@@ -8,8 +8,6 @@
 namespace aicf::states {
 namespace {
 
-constexpr int64_t kHead = Decoder::kHead, kCache = Decoder::kCache;
-
 using testing::Names;
 
 class Writer {
@@ -101,15 +99,15 @@ class Writer {
     const std::string at = Op("Cast", {positions_}, {{"to", onnx::TensorProto::FLOAT}});
     std::vector<float> frequencies;
     for (double f : RotaryFrequencies()) frequencies.push_back(static_cast<float>(f));
-    const std::string angles =
-        Op("Mul", {Op("Unsqueeze", {at, Ints64({1})}), Floats({1, kHead / 2}, frequencies)});
+    const std::string angles = Op(
+        "Mul", {Op("Unsqueeze", {at, Ints64({1})}), Floats({1, Decoder::kHead / 2}, frequencies)});
     const std::string both = Op("Concat", {angles, angles}, {{"axis", -1}});
     cos_ = Op("Cos", {both});
     sin_ = Op("Sin", {both});
     if (form_ != CacheForm::kTensorScatter) AddMask();
   }
   testing::Extents PositionsShape() const {
-    if (form_ == CacheForm::kGroupQuery) return {1, kCache};
+    if (form_ == CacheForm::kGroupQuery) return {1, Decoder::kCache};
     return form_ == CacheForm::kTensorScatter ? testing::Extents{1} : testing::Extents{-1};
   }
   std::string Scalar(int64_t value) {
@@ -117,21 +115,21 @@ class Writer {
     m_.Ints(name, {}, {value});
     return name;
   }
-  // [S, kHead / 2] for all positions.
+  // [S, Decoder::kHead / 2] for all positions.
   void AddTables() {
     std::vector<float> cos, sin;
-    for (int64_t i = 0; i < kCache; ++i) {
+    for (int64_t i = 0; i < Decoder::kCache; ++i) {
       for (double f : RotaryFrequencies()) {
         cos.push_back(static_cast<float>(std::cos(static_cast<double>(i) * f)));
         sin.push_back(static_cast<float>(std::sin(static_cast<double>(i) * f)));
       }
     }
-    cos_ = Floats({kCache, kHead / 2}, cos);
-    sin_ = Floats({kCache, kHead / 2}, sin);
+    cos_ = Floats({Decoder::kCache, Decoder::kHead / 2}, cos);
+    sin_ = Floats({Decoder::kCache, Decoder::kHead / 2}, sin);
   }
   // Key j is visible to the row at position p when j <= p.
   void AddMask() {
-    testing::Extents all(kCache);
+    testing::Extents all(Decoder::kCache);
     std::iota(all.begin(), all.end(), 0);
     const std::string rows = Op("Unsqueeze", {positions_, Ints64({1})});
     const std::string visible = Op("LessOrEqual", {Ints64(all), rows});
@@ -155,17 +153,17 @@ class Writer {
   Ends CacheOf(int64_t layer, const std::string& what) {
     const Ends ends{StrCat("past_key_values.", layer, ".", what),
                     StrCat("present.", layer, ".", what)};
-    m_.Input(ends.past, {1, Decoder::kGroups, kCache, kHead});
+    m_.Input(ends.past, {1, Decoder::kGroups, Decoder::kCache, Decoder::kHead});
     presents_.push_back(ends.present);
     return ends;
   }
   std::string Heads(const std::string& x, int64_t count) {
-    return Transpose(Op("Reshape", {x, Ints64({1, -1, count, kHead})}), {0, 2, 1, 3});
+    return Transpose(Op("Reshape", {x, Ints64({1, -1, count, Decoder::kHead})}), {0, 2, 1, 3});
   }
   std::string Rotated(const std::string& x) {
-    const std::string axis = Ints64({3}), half = Ints64({kHead / 2});
+    const std::string axis = Ints64({3}), half = Ints64({Decoder::kHead / 2});
     const std::string low = Op("Slice", {x, Ints64({0}), half, axis});
-    const std::string high = Op("Slice", {x, half, Ints64({kHead}), axis});
+    const std::string high = Op("Slice", {x, half, Ints64({Decoder::kHead}), axis});
     const std::string crossed = Op("Concat", {Op("Neg", {high}), low}, {{"axis", -1}});
     return Op("Add", {Op("Mul", {x, cos_}), Op("Mul", {crossed, sin_})});
   }
@@ -189,9 +187,10 @@ class Writer {
   }
   std::string Repeated(const std::string& x) {
     constexpr int64_t kGroups = Decoder::kGroups, kEach = Decoder::kHeads / kGroups;
-    const std::string wide = Op(
-        "Expand", {Op("Unsqueeze", {x, Ints64({2})}), Ints64({1, kGroups, kEach, kCache, kHead})});
-    return Op("Reshape", {wide, Ints64({1, Decoder::kHeads, kCache, kHead})});
+    const std::string wide =
+        Op("Expand", {Op("Unsqueeze", {x, Ints64({2})}),
+                      Ints64({1, kGroups, kEach, Decoder::kCache, Decoder::kHead})});
+    return Op("Reshape", {wide, Ints64({1, Decoder::kHeads, Decoder::kCache, Decoder::kHead})});
   }
   std::string Attended(const std::string& y, int64_t layer) {
     const std::string in = StrCat(layer, ".");
@@ -204,11 +203,12 @@ class Writer {
       out = Op("Attention", {q, keys, values, "", "", "", lengths_}, {{"is_causal", 1}});
     } else {
       const std::string product = Op("MatMul", {q, Transpose(Repeated(keys), {0, 1, 3, 2})});
-      const std::string scale = Number(static_cast<float>(1 / std::sqrt(double{kHead})));
+      const std::string scale = Number(static_cast<float>(1 / std::sqrt(double{Decoder::kHead})));
       const std::string scores = Op("Add", {Op("Mul", {product, scale}), mask_});
       out = Op("MatMul", {Op("Softmax", {scores}, {{"axis", -1}}), Repeated(values)});
     }
-    return Op("Reshape", {Transpose(out, {0, 2, 1, 3}), Ints64({1, -1, Decoder::kHeads * kHead})});
+    return Op("Reshape",
+              {Transpose(out, {0, 2, 1, 3}), Ints64({1, -1, Decoder::kHeads * Decoder::kHead})});
   }
   std::string GroupQuery(const std::string& y, int64_t layer) {
     const std::string in = StrCat(layer, ".");
@@ -273,14 +273,14 @@ Result<std::vector<float>> Decode(Session& session, CacheForm form, const std::s
   const auto rows = static_cast<int64_t>(tokens.size());
   std::vector<int64_t> positions{first};
   if (form == CacheForm::kGroupQuery) {
-    positions.assign(kCache, 0);
+    positions.assign(Decoder::kCache, 0);
     std::fill_n(positions.begin(), first + rows, 1);
   } else if (form != CacheForm::kTensorScatter) {
     positions.resize(tokens.size());
     std::iota(positions.begin(), positions.end(), first);
   }
   Dims shape{static_cast<int64_t>(positions.size())};
-  if (form == CacheForm::kGroupQuery) shape = {1, kCache};
+  if (form == CacheForm::kGroupQuery) shape = {1, Decoder::kCache};
   AICF_RETURN_IF_ERROR(session.SetMeta(PositionsOf(form), TensorOf(positions, shape)));
   AICF_RETURN_IF_ERROR(session.SetInput("input_ids", TensorOf(tokens, {1, rows})));
   AICF_RETURN_IF_ERROR(session.Run());

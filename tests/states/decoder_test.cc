@@ -6,10 +6,9 @@
 #include <array>
 #include <cmath>
 
-#include "compiler/codegen/nvrtc.h"
-#include "runtime/cuda/driver.h"
 #include "tests/states/decoder_model.h"
 #include "tests/states/decoder_reference.h"
+#include "tests/states/gpu_driver.h"
 
 namespace aicf::states {
 namespace {
@@ -203,10 +202,8 @@ TEST_P(DecoderTest, AShorterPromptIsFilledUp) {
 class GpuDecoderTest : public DecoderTest {
  protected:
   void SetUp() override {
-    const auto driver = cuda::Driver::Get();
+    const auto driver = GpuDriver();
     if (!driver.ok()) GTEST_SKIP() << driver.status().message();
-    const auto nvrtc = Nvrtc::Open();
-    if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
     driver_ = *driver;
     DecoderTest::SetUp();
   }

@@ -10,10 +10,6 @@
 namespace aicf::states {
 namespace {
 
-constexpr int64_t kRequests = Paged::kRequests, kHeads = Paged::kHeads, kGroups = Paged::kGroups;
-constexpr int64_t kHead = Paged::kHead, kPage = Paged::kPage, kPool = Paged::kPool;
-constexpr int64_t kTable = Paged::kTable;
-
 std::string Strides(const Dims& shape) {
   return ToListString(abi::DenseView(DType::kF32, shape).strides);
 }
@@ -28,29 +24,31 @@ std::string Declare(int id, const char* role, const char* name, const char* dtyp
 // Rows of the pool by page and row, so that a pair of indices names one: the pool with its heads
 // and rows exchanged.
 std::string PoolByRow() {
-  const Dims strides{kGroups * kPage * kHead, kHead, kPage * kHead, 1};
-  return StrCat("f32 ", ToString(Dims{kPool, kPage, kGroups, kHead}), " ", ToListString(strides),
-                "+0");
+  const Dims strides{Paged::kGroups * Paged::kPage * Paged::kHead, Paged::kHead,
+                     Paged::kPage * Paged::kHead, 1};
+  return StrCat("f32 ", ToString(Dims{Paged::kPool, Paged::kPage, Paged::kGroups, Paged::kHead}),
+                " ", ToListString(strides), "+0");
 }
 
 std::string ScatterStep(int64_t rows, const char* name, int past, int update, int present) {
   return StrCat("step [\"", name, "\"] (%", past, ", %5, %", update, ") -> (%", present,
                 ") : scatter math=fp32 kind=1 reduction=0 axis=0 core=3 in(", PoolByRow(), ", ",
-                Dense("i64", {kRequests, rows, 2}), ", ",
-                Dense("f32", {kRequests, rows, kGroups, kHead}), ") out(", PoolByRow(),
-                ") pro id epi id\n");
+                Dense("i64", {Paged::kRequests, rows, 2}), ", ",
+                Dense("f32", {Paged::kRequests, rows, Paged::kGroups, Paged::kHead}), ") out(",
+                PoolByRow(), ") pro id epi id\n");
 }
 
 std::string LayerText(int64_t rows) {
-  const Dims pool{kPool, kGroups, kPage, kHead}, q{kRequests, kHeads, rows, kHead};
-  const Dims now{kRequests, rows, kGroups, kHead};
+  const Dims pool{Paged::kPool, Paged::kGroups, Paged::kPage, Paged::kHead},
+      q{Paged::kRequests, Paged::kHeads, rows, Paged::kHead};
+  const Dims now{Paged::kRequests, rows, Paged::kGroups, Paged::kHead};
   std::string text = "lowered \"paged\"\n";
   text += Declare(0, "input", "keys", "f32", pool) + Declare(1, "input", "values", "f32", pool);
   text += Declare(2, "input", "q", "f32", q);
   text += Declare(3, "input", "k", "f32", now) + Declare(4, "input", "v", "f32", now);
-  text += Declare(5, "meta", "slots", "i64", {kRequests, rows, 2});
-  text += Declare(6, "meta", "table", "i32", {kRequests, kTable});
-  text += Declare(7, "meta", "lengths", "i32", {kRequests});
+  text += Declare(5, "meta", "slots", "i64", {Paged::kRequests, rows, 2});
+  text += Declare(6, "meta", "table", "i32", {Paged::kRequests, Paged::kTable});
+  text += Declare(7, "meta", "lengths", "i32", {Paged::kRequests});
   text += Declare(8, "output", "keys_next", "f32", pool);
   text += Declare(9, "output", "values_next", "f32", pool);
   text += Declare(10, "output", "y", "f32", q);
@@ -58,13 +56,13 @@ std::string LayerText(int64_t rows) {
   text += "state %0 %8\nstate %1 %9\n";
   text += ScatterStep(rows, "store_keys", 0, 3, 8) + ScatterStep(rows, "store_values", 1, 4, 9);
   char scale[32];
-  std::snprintf(scale, sizeof scale, "%a", 1 / std::sqrt(double{kHead}));
-  text +=
-      StrCat("step [\"attend\"] (%2, %8, %9, %7, %6) -> (%10) : attention math=fp32 scale=", scale,
-             " lengths=1 pages=1 rows=1 offset=0 window_left=-1 window_right=0 core=5 ", "in(",
-             Dense("f32", q), ", ", Dense("f32", pool), ", ", Dense("f32", pool), ", ",
-             Dense("i32", {kRequests}), ", ", Dense("i32", {kRequests, kTable}), ") out(",
-             Dense("f32", q), ") pro id epi id score id\n");
+  std::snprintf(scale, sizeof scale, "%a", 1 / std::sqrt(double{Paged::kHead}));
+  text += StrCat(
+      "step [\"attend\"] (%2, %8, %9, %7, %6) -> (%10) : attention math=fp32 scale=", scale,
+      " lengths=1 pages=1 rows=1 offset=0 window_left=-1 window_right=0 core=5 ", "in(",
+      Dense("f32", q), ", ", Dense("f32", pool), ", ", Dense("f32", pool), ", ",
+      Dense("i32", {Paged::kRequests}), ", ", Dense("i32", {Paged::kRequests, Paged::kTable}),
+      ") out(", Dense("f32", q), ") pro id epi id score id\n");
   return text;
 }
 

@@ -5,12 +5,6 @@
 namespace aicf::tools {
 namespace {
 
-std::string Line(std::string_view key, const std::string& value) {
-  return StrCat("  ", key, std::string(key.size() < 12 ? 12 - key.size() : 1, ' '), value, "\n");
-}
-
-std::string Extent(const uint32_t (&e)[3]) { return StrCat(e[0], "x", e[1], "x", e[2]); }
-
 std::string OperandTable(const schema::Program& program, const schema::Step& step) {
   Table table({{"operand"},
                {"buffer"},
@@ -47,8 +41,8 @@ std::string EntryOf(const schema::Program& program, uint32_t step) {
 }
 
 std::string LaunchText(const schema::Step& step) {
-  std::string out =
-      StrCat("grid ", Extent(step.launch.grid), ", block ", Extent(step.launch.block));
+  std::string out = StrCat("grid ", abi::ExtentText(step.launch.grid), ", block ",
+                           abi::ExtentText(step.launch.block));
   if (step.launch.dynamic_shared_bytes > 0) {
     out += StrCat(", shared ", FormatBytes(step.launch.dynamic_shared_bytes));
   }
@@ -73,31 +67,34 @@ std::string StepText(const schema::Artifact& artifact, uint32_t index,
   const abi::Problem& problem = step.problem;
   const std::string entry = EntryOf(program, index);
   std::string out = StrCat("Step ", index, " of ", program.steps.size(), "\n");
-  if (program.entry_points.size() > 1) out += Line("entry", Escape(entry));
-  out += Line("kernel", Escape(step.kernel));
-  if (!step.parameters.empty()) out += Line("parameters", abi::ToString(step.parameters));
-  out += Line("family", std::string(abi::FamilyName(problem.family)));
-  out += Line("sources", Escape(Join(step.sources, " + ")));
-  out += Line("arithmetic", StrCat(FormatNumber(abi::FlopCount(problem) / 1e6), " MFLOP, ",
-                                   FormatBytes(static_cast<uint64_t>(abi::ByteCount(problem))),
-                                   " moved, math ", abi::MathModeName(problem.math)));
+  if (program.entry_points.size() > 1) out += KeyLine(12, "entry", Escape(entry));
+  out += KeyLine(12, "kernel", Escape(step.kernel));
+  if (!step.parameters.empty()) out += KeyLine(12, "parameters", abi::ToString(step.parameters));
+  out += KeyLine(12, "family", std::string(abi::FamilyName(problem.family)));
+  out += KeyLine(12, "sources", Escape(Join(step.sources, " + ")));
+  out += KeyLine(12, "arithmetic",
+                 StrCat(FormatNumber(abi::FlopCount(problem) / 1e6), " MFLOP, ",
+                        FormatBytes(static_cast<uint64_t>(abi::ByteCount(problem))),
+                        " moved, math ", abi::MathModeName(problem.math)));
   if (step.workspace_bytes > 0) {
-    out += Line("workspace",
-                StrCat(FormatBytes(step.workspace_bytes), " at arena +", step.workspace_offset));
+    out += KeyLine(12, "workspace",
+                   StrCat(FormatBytes(step.workspace_bytes), " at arena +", step.workspace_offset));
   }
   if (step.image >= 0) {
-    out += Line("launch", StrCat(LaunchText(step), step.programmatic ? ", programmatic" : ""));
-    out += Line("symbol", StrCat(Escape(step.symbol), " in image ", step.image));
+    out +=
+        KeyLine(12, "launch", StrCat(LaunchText(step), step.programmatic ? ", programmatic" : ""));
+    out += KeyLine(12, "symbol", StrCat(Escape(step.symbol), " in image ", step.image));
   }
-  if (step.stream != 0 || !step.waits.empty()) out += Line("order", OrderText(step));
+  if (step.stream != 0 || !step.waits.empty()) out += KeyLine(12, "order", OrderText(step));
   if (!step.algorithm.empty()) {
-    out += Line("algorithm", StrCat(step.algorithm.size(), " bytes, recorded with library version ",
-                                    step.library_version));
+    out += KeyLine(12, "algorithm",
+                   StrCat(step.algorithm.size(), " bytes, recorded with library version ",
+                          step.library_version));
   }
-  if (!problem.prologue.empty()) out += Line("prologue", ToString(problem.prologue));
-  if (!problem.epilogue.empty()) out += Line("epilogue", ToString(problem.epilogue));
-  if (!problem.score.empty()) out += Line("score", ToString(problem.score));
-  out += Line("problem", ToString(problem));
+  if (!problem.prologue.empty()) out += KeyLine(12, "prologue", ToString(problem.prologue));
+  if (!problem.epilogue.empty()) out += KeyLine(12, "epilogue", ToString(problem.epilogue));
+  if (!problem.score.empty()) out += KeyLine(12, "score", ToString(problem.score));
+  out += KeyLine(12, "problem", ToString(problem));
   out += "\n" + OperandTable(program, step) + "\nDecisions\n";
   std::vector<const Decision*> shown;
   for (const Decision& decision : decisions.decisions) {

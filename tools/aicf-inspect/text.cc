@@ -11,10 +11,6 @@ namespace {
 
 using enum Table::Align;
 
-std::string Line(std::string_view key, const std::string& value) {
-  return StrCat("  ", key, std::string(key.size() < 14 ? 14 - key.size() : 1, ' '), value, "\n");
-}
-
 std::string ProvenanceLines(std::string_view text) {
   const Json provenance = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!provenance.is_object() || provenance.empty()) return "";
@@ -84,15 +80,18 @@ std::string HeaderText(const schema::Artifact& artifact) {
   const schema::HeaderInfo& header = artifact.header();
   const schema::Program& program = artifact.program();
   std::string out = "Header\n";
-  out += Line("format", StrCat(header.major, ".", header.minor));
-  out += Line("target", StrCat(Escape(program.target), ", math ", abi::MathModeName(program.math)));
-  out += Line("file", FormatBytes(header.file_bytes));
-  out += Line("peak memory", FormatBytes(header.peak_device_bytes) +
-                                 (program.state_bytes == 0 ? "  arena and weights"
-                                                           : "  arena, weights and state"));
+  out += KeyLine(14, "format", StrCat(header.major, ".", header.minor));
+  out += KeyLine(14, "target",
+                 StrCat(Escape(program.target), ", math ", abi::MathModeName(program.math)));
+  out += KeyLine(14, "file", FormatBytes(header.file_bytes));
+  out += KeyLine(
+      14, "peak memory",
+      FormatBytes(header.peak_device_bytes) +
+          (program.state_bytes == 0 ? "  arena and weights" : "  arena, weights and state"));
   if (!program.images.empty()) {
-    out += Line("images", StrCat(program.images.size(), " for ", Escape(program.images[0].arch),
-                                 ", ", Escape(program.images[0].compiler)));
+    out += KeyLine(14, "images",
+                   StrCat(program.images.size(), " for ", Escape(program.images[0].arch), ", ",
+                          Escape(program.images[0].compiler)));
   }
   out += "\n" + SectionTable(header);
   return out + ProvenanceLines(artifact.text(schema::SectionKind::kProvenance)) + "\n";
@@ -134,7 +133,8 @@ namespace {
 
 /// What the entry points share, and which steps give each state its next value; empty without.
 std::string StatesText(const schema::Program& program) {
-  Table table({{"state"}, {"dtype"}, {"shape"}, {"bytes", kRight}, {"offset", kRight}, {"changed by"}});
+  Table table(
+      {{"state"}, {"dtype"}, {"shape"}, {"bytes", kRight}, {"offset", kRight}, {"changed by"}});
   bool any = false;
   for (uint32_t b = 0; b < program.buffers.size(); ++b) {
     const schema::Buffer& state = program.buffers[b];
@@ -200,9 +200,9 @@ std::string MemoryText(const schema::Artifact& artifact) {
   }
   for (const schema::Buffer& b : program.buffers) in_place += b.storage == Storage::kAlias;
   std::string out = "Memory\n";
-  out +=
-      Line("weights", StrCat(FormatBytes(program.weights_bytes), " in ",
-                             CountWhere(program, Storage::kWeights, Role::kConstant), " buffers"));
+  out += KeyLine(14, "weights",
+                 StrCat(FormatBytes(program.weights_bytes), " in ",
+                        CountWhere(program, Storage::kWeights, Role::kConstant), " buffers"));
   std::string arena = FormatBytes(program.arena_bytes);
   if (program.arena_lower_bound > 0) {
     arena += StrCat(", ",
@@ -210,13 +210,14 @@ std::string MemoryText(const schema::Artifact& artifact) {
                                  static_cast<double>(program.arena_lower_bound)),
                     " x the lower bound of ", FormatBytes(program.arena_lower_bound));
   }
-  out += Line("arena", arena);
-  out += Line("temporaries", StrCat(CountWhere(program, Storage::kArena, Role::kTemp),
-                                    " with memory of their own, ", in_place, " buffers in place"));
+  out += KeyLine(14, "arena", arena);
+  out += KeyLine(14, "temporaries",
+                 StrCat(CountWhere(program, Storage::kArena, Role::kTemp),
+                        " with memory of their own, ", in_place, " buffers in place"));
   if (program.state_bytes > 0) {
-    out += Line("state", FormatBytes(program.state_bytes) + " of each session");
+    out += KeyLine(14, "state", FormatBytes(program.state_bytes) + " of each session");
   }
-  out += Line("workspace", StrCat(FormatBytes(workspace), " at most in one step"));
+  out += KeyLine(14, "workspace", StrCat(FormatBytes(workspace), " at most in one step"));
   return out + "\n";
 }
 

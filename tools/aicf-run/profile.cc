@@ -11,9 +11,7 @@
 namespace aicf::tools {
 namespace {
 
-std::string GridText(const uint32_t (&extent)[3]) {
-  return StrCat(extent[0], "x", extent[1], "x", extent[2]);
-}
+using Json = nlohmann::ordered_json;
 
 /// Least time the device needs for a step: the larger of moving its bytes and doing its arithmetic.
 double LimitMs(const abi::DeviceSpec& device, const abi::Problem& problem, double bytes,
@@ -62,8 +60,8 @@ Result<std::vector<StepRow>> ProfileSteps(Session& session, const Program& progr
     row.kernel = reference ? abi::ReferenceKey(step.problem.family) : step.kernel;
     row.sources = step.sources;
     if (on_cuda && step.image >= 0) {
-      row.grid = GridText(step.launch.grid);
-      row.block = GridText(step.launch.block);
+      row.grid = abi::ExtentText(step.launch.grid);
+      row.block = abi::ExtentText(step.launch.block);
     }
     row.ms = p.median_us / 1000;
     row.bytes = abi::ByteCount(step.problem);
@@ -101,7 +99,6 @@ std::string ProfileTable(const std::vector<StepRow>& rows, double replay_ms) {
 
 std::string ProfileTrace(const std::vector<StepRow>& rows, const std::string& device,
                          double replay_ms) {
-  using Json = nlohmann::ordered_json;
   auto events = Json::array();
   events.push_back(
       {{"name", "process_name"}, {"ph", "M"}, {"pid", 1}, {"args", {{"name", "aicf"}}}});

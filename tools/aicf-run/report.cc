@@ -24,10 +24,6 @@ uint64_t PeakRssBytes() {
   return 0;
 }
 
-std::string Line(std::string_view key, const std::string& value) {
-  return StrCat("  ", key, std::string(key.size() < 10 ? 10 - key.size() : 1, ' '), value, "\n");
-}
-
 std::string DeviceText(const Report& report) {
   std::string text = Escape(report.device);
   if (!report.on_cuda)
@@ -86,17 +82,21 @@ std::string MemoryText(const Report& report) {
   const schema::Program& plan = report.program->artifact().program();
   const MemoryReport& m = report.memory;
   std::string out = "=== Memory ===\n";
-  out += Line("weights", FormatBytes(m.weights_bytes) + "  shared by the sessions of a program");
+  out += KeyLine(10, "weights",
+                 FormatBytes(m.weights_bytes) + "  shared by the sessions of a program");
   std::string bound = "planned " + FormatBytes(plan.arena_bytes);
   if (plan.arena_lower_bound > 0) {
     const double ratio = static_cast<double>(plan.arena_bytes) / plan.arena_lower_bound;
     bound += StrCat(", ", FormatNumber(ratio), " x the lower bound");
   }
-  out += Line("arena", StrCat(FormatBytes(m.arena_bytes), "  ", bound));
-  if (m.state_bytes > 0) out += Line("state", FormatBytes(m.state_bytes) + "  of each session");
-  if (m.staging_bytes > 0) out += Line("staging", FormatBytes(m.staging_bytes) + "  pinned host");
-  out += Line("total", FormatBytes(m.total_device_bytes));
-  out += Line("peak RSS", FormatBytes(PeakRssBytes()) + "  of this process, the tool included");
+  out += KeyLine(10, "arena", StrCat(FormatBytes(m.arena_bytes), "  ", bound));
+  if (m.state_bytes > 0)
+    out += KeyLine(10, "state", FormatBytes(m.state_bytes) + "  of each session");
+  if (m.staging_bytes > 0)
+    out += KeyLine(10, "staging", FormatBytes(m.staging_bytes) + "  pinned host");
+  out += KeyLine(10, "total", FormatBytes(m.total_device_bytes));
+  out +=
+      KeyLine(10, "peak RSS", FormatBytes(PeakRssBytes()) + "  of this process, the tool included");
   return out + "\n";
 }
 
@@ -151,14 +151,16 @@ Json ProfileJson(const Report& report) {
 std::string HeadText(const Report& report) {
   const Program& program = *report.program;
   std::string out = Escape(report.options->artifact) + "\n\n";
-  out += Line("target", StrCat(program.target(), ", ", EntryOf(report).step_count, " steps",
-                               EntryText(report)));
-  out += Line("device", DeviceText(report));
-  out += Line("memory", StrCat(FormatBytes(report.memory.total_device_bytes), " (weights ",
-                               FormatBytes(report.memory.weights_bytes), ", arena ",
-                               FormatBytes(report.memory.arena_bytes), StateText(report), ")"));
-  out += Line("load", FormatNumber(report.load_ms) + " ms");
-  out += Line("first", FormatNumber(report.first_ms) + " ms");
+  out += KeyLine(
+      10, "target",
+      StrCat(program.target(), ", ", EntryOf(report).step_count, " steps", EntryText(report)));
+  out += KeyLine(10, "device", DeviceText(report));
+  out += KeyLine(10, "memory",
+                 StrCat(FormatBytes(report.memory.total_device_bytes), " (weights ",
+                        FormatBytes(report.memory.weights_bytes), ", arena ",
+                        FormatBytes(report.memory.arena_bytes), StateText(report), ")"));
+  out += KeyLine(10, "load", FormatNumber(report.load_ms) + " ms");
+  out += KeyLine(10, "first", FormatNumber(report.first_ms) + " ms");
   return out + "\n" + TensorTable(report) + "\n";
 }
 
@@ -204,9 +206,8 @@ std::string JsonText(const Report& report) {
   out["entry"] = EntryOf(report).name;
   out["steps"] = EntryOf(report).step_count;
   for (const InputSource& state : report.selection->states) {
-    out["states"].push_back(Json{{"name", state.info.name},
-                                 {"bytes", state.info.bytes},
-                                 {"begins_with", state.origin}});
+    out["states"].push_back(Json{
+        {"name", state.info.name}, {"bytes", state.info.bytes}, {"begins_with", state.origin}});
   }
   if (!report.checks.empty()) {
     out["pass"] = AllPass(report.checks);

@@ -19,10 +19,6 @@ std::string SourcesOf(const Program& program, uint32_t step) {
   return Escape(Join(PlanOf(program).steps[step].sources, ", "));
 }
 
-std::string Line(std::string_view key, const std::string& value) {
-  return StrCat("  ", key, std::string(key.size() < 10 ? 10 - key.size() : 1, ' '), value, "\n");
-}
-
 /// Failed first, then by what the step adds to the error, relative to its norm.
 std::vector<const StepCheck*> ByError(const StepsReport& report, size_t most) {
   std::vector<const StepCheck*> steps;
@@ -143,8 +139,8 @@ std::string Dump(const Json& json) {
 }
 
 std::string HeadText(const RunOptions& options, const Program& program, const std::string& device) {
-  return StrCat(Escape(options.artifact), "\n\n", Line("target", program.target()),
-                Line("device", Escape(device)));
+  return StrCat(Escape(options.artifact), "\n\n", KeyLine(10, "target", program.target()),
+                KeyLine(10, "device", Escape(device)));
 }
 
 bool AllPass(const std::vector<SampleCheck>& samples) {
@@ -163,8 +159,9 @@ std::string StepsText(const RunOptions& options, const Program& program, size_t 
                       const StepsReport& report) {
   const StepCounts counts = CountSteps(report);
   std::string out = HeadText(options, program, report.device);
-  if (program.entries().size() > 1) out += Line("entry", Escape(program.entries()[entry].name));
-  out += Line("steps", CountText(counts)) + "\n";
+  if (program.entries().size() > 1)
+    out += KeyLine(10, "entry", Escape(program.entries()[entry].name));
+  out += KeyLine(10, "steps", CountText(counts)) + "\n";
   const size_t rows = options.verbose ? report.steps.size() : kWorstSteps;
   auto steps = ByError(report, rows);
   if (options.verbose) std::ranges::sort(steps, {}, &StepCheck::step);

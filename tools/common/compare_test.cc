@@ -7,18 +7,16 @@
 #include <vector>
 
 #include "base/float16.h"
+#include "tools/common/testing.h"
 
 namespace aicf::tools {
 namespace {
 
-template <class T>
-TensorView View(DType dtype, const std::vector<T>& values) {
-  return {dtype, std::as_bytes(std::span(values))};
-}
+using testing::ViewOf;
 
 Comparison CompareFloats(const std::vector<float>& got, const std::vector<float>& expected,
                          const Tolerance& tolerance) {
-  return Compare(View(DType::kF32, got), View(DType::kF32, expected), tolerance);
+  return Compare(ViewOf(DType::kF32, got), ViewOf(DType::kF32, expected), tolerance);
 }
 
 TEST(Compare, EqualTensorsPassEveryTolerance) {
@@ -65,11 +63,11 @@ TEST(Compare, NormsMeasureTheWholeTensor) {
 
 TEST(Compare, RootMeanSquareLeavesOutWhatIsNoNumber) {
   const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
-  EXPECT_NEAR(RootMeanSquare(View(DType::kF32, std::vector<float>{3, -4, nan, inf})),
+  EXPECT_NEAR(RootMeanSquare(ViewOf(DType::kF32, std::vector<float>{3, -4, nan, inf})),
               std::sqrt(12.5), 1e-12);
-  EXPECT_EQ(RootMeanSquare(View(DType::kF32, std::vector<float>{nan})), 0);
-  EXPECT_EQ(RootMeanSquare(View(DType::kF32, std::vector<float>{})), 0);
-  EXPECT_EQ(RootMeanSquare(View(DType::kI8, std::vector<int8_t>{-2, 2})), 2);
+  EXPECT_EQ(RootMeanSquare(ViewOf(DType::kF32, std::vector<float>{nan})), 0);
+  EXPECT_EQ(RootMeanSquare(ViewOf(DType::kF32, std::vector<float>{})), 0);
+  EXPECT_EQ(RootMeanSquare(ViewOf(DType::kI8, std::vector<int8_t>{-2, 2})), 2);
 }
 
 TEST(Compare, SpecialValuesMustMatchEachOther) {
@@ -85,7 +83,8 @@ TEST(Compare, SpecialValuesMustMatchEachOther) {
 TEST(Compare, IntegersAreExactBeyondDoubles) {
   const int64_t big = (int64_t{1} << 60) + 1;
   const std::vector<int64_t> got = {big}, expected = {big - 1};
-  const Comparison c = Compare(View(DType::kI64, got), View(DType::kI64, expected), {0, {}, {}});
+  const Comparison c =
+      Compare(ViewOf(DType::kI64, got), ViewOf(DType::kI64, expected), {0, {}, {}});
   EXPECT_FALSE(c.pass);
   EXPECT_EQ(c.max_abs_error, 1);
 }
@@ -93,9 +92,9 @@ TEST(Compare, IntegersAreExactBeyondDoubles) {
 TEST(Compare, HalvesAgainstFloats) {
   const std::vector<uint16_t> half = {F32ToF16(1.5f), F32ToF16(-2.f)};
   const std::vector<float> expected = {1.5f, -2.f};
-  EXPECT_TRUE(Compare(View(DType::kF16, half), View(DType::kF32, expected), {0, 0, 0}).pass);
+  EXPECT_TRUE(Compare(ViewOf(DType::kF16, half), ViewOf(DType::kF32, expected), {0, 0, 0}).pass);
   const std::vector<uint16_t> brain = {F32ToBF16(1.5f), F32ToBF16(-2.f)};
-  EXPECT_TRUE(Compare(View(DType::kBF16, brain), View(DType::kF32, expected), {0, 0, 0}).pass);
+  EXPECT_TRUE(Compare(ViewOf(DType::kBF16, brain), ViewOf(DType::kF32, expected), {0, 0, 0}).pass);
 }
 
 TEST(Compare, NothingToCompareIsEqual) { EXPECT_TRUE(CompareFloats({}, {}, {0, 0, 0}).pass); }

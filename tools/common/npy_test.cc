@@ -8,7 +8,7 @@
 namespace aicf::tools {
 namespace {
 
-std::vector<std::byte> Bytes(std::string_view text) {
+std::vector<std::byte> BytesOf(std::string_view text) {
   const auto raw = std::as_bytes(std::span(text));
   return {raw.begin(), raw.end()};
 }
@@ -22,7 +22,7 @@ std::vector<std::byte> File(std::string header, std::string_view data, char vers
   text += static_cast<char>(header.size() & 0xff);
   text += static_cast<char>(header.size() >> 8);
   if (version > 1) text += std::string(2, '\0');
-  return Bytes(text + header + std::string(data));
+  return BytesOf(text + header + std::string(data));
 }
 
 std::string Header(std::string_view descr, std::string_view shape, bool fortran = false) {
@@ -70,7 +70,7 @@ TEST(Npy, FortranOrderBecomesRowMajor) {
   // Columns of [[1 2 3] [4 5 6]] one after another.
   const auto array = ParseNpy(File(Header("|u1", "(2, 3)", true), "\1\4\2\5\3\6"));
   ASSERT_TRUE(array.ok());
-  EXPECT_EQ(array->data, Bytes("\1\2\3\4\5\6"));
+  EXPECT_EQ(array->data, BytesOf("\1\2\3\4\5\6"));
   // Three axes: element [i, j, k] is at i + 2 * (j + 3 * k).
   std::string data(24, '\0');
   for (int i = 0; i < 2; ++i) {
@@ -95,7 +95,7 @@ TEST(Npy, HostileFilesAreRefused) {
   const std::string eight(8, '\0');
   const BadFile cases[] = {
       {"empty", {}, Code::kInvalidArgument},
-      {"a PNG", Bytes("\x89PNG\r\n\x1a\n0000"), Code::kInvalidArgument},
+      {"a PNG", BytesOf("\x89PNG\r\n\x1a\n0000"), Code::kInvalidArgument},
       {"version 9", File(good, eight, 9), Code::kUnsupported},
       {"short data", File(good, "1234567"), Code::kInvalidArgument},
       {"trailing data", File(good, eight + "x"), Code::kInvalidArgument},
@@ -133,7 +133,7 @@ TEST(Npy, HostileFilesAreRefused) {
 
 TEST(Npy, TruncationAtEveryByteIsRefused) {
   const std::vector<std::byte> file =
-      SerializeNpy(DType::kF32, Dims{2, 2}, Bytes("0123456789abcdef"));
+      SerializeNpy(DType::kF32, Dims{2, 2}, BytesOf("0123456789abcdef"));
   for (size_t n = 0; n < file.size(); ++n) {
     EXPECT_FALSE(ParseNpy(std::span(file).first(n)).ok()) << n;
   }
@@ -141,7 +141,8 @@ TEST(Npy, TruncationAtEveryByteIsRefused) {
 }
 
 TEST(Npy, EveryFlippedBitOfTheHeaderGivesAnErrorOrAWholeArray) {
-  const std::vector<std::byte> file = SerializeNpy(DType::kI32, Dims{4}, Bytes("0123456789abcdef"));
+  const std::vector<std::byte> file =
+      SerializeNpy(DType::kI32, Dims{4}, BytesOf("0123456789abcdef"));
   for (size_t bit = 0; bit < (file.size() - 16) * 8; ++bit) {
     std::vector<std::byte> broken = file;
     broken[bit / 8] ^= std::byte{1} << (bit % 8);

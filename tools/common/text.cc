@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/status.h"
+
 namespace aicf::tools {
 namespace {
 
@@ -161,6 +163,11 @@ size_t EditDistance(std::string_view a, std::string_view b) {
     }
   }
   return row[b.size()];
+}
+
+std::string KeyLine(size_t width, std::string_view key, std::string_view value) {
+  const size_t gap = key.size() < width ? width - key.size() : 1;
+  return StrCat("  ", key, std::string(gap, ' '), value, "\n");
 }
 
 }  // namespace aicf::tools

@@ -23,6 +23,9 @@ std::string Join(const std::vector<std::string>& pieces, std::string_view separa
 /// Pieces of `text` between separators; an empty text has one empty piece.
 std::vector<std::string> Split(std::string_view text, char separator);
 
+/// "  key       value" and a newline; values of keys shorter than `width` stand in one column.
+std::string KeyLine(size_t width, std::string_view key, std::string_view value);
+
 /// Columns to the first terminal cell they need, cells escaped by the caller. The last column is
 /// not padded, so that lines have no trailing blanks.
 class Table {

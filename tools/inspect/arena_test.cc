@@ -27,7 +27,7 @@ ChartStyle Small() {
 }
 
 // x | t, overwritten by sum | y, each 128 floats, and one step's workspace.
-schema::Program Program() {
+schema::Program SumProgram() {
   ProgramBuilder b;
   const uint32_t x = b.Input("x", {128});
   const uint32_t t = b.Temp({128});
@@ -43,7 +43,7 @@ schema::Program Program() {
 }
 
 TEST(Arena, ChartOfASmallProgram) {
-  EXPECT_EQ(Draw(Program(), Small()),
+  EXPECT_EQ(Draw(SumProgram(), Small()),
             "Arena of entry point main: 2.00 KiB, at least 1.75 KiB (live at step 1)\n"
             "  a column is 1 step, a row 512 B; the last column is after the last step\n"
             "\n"
@@ -66,11 +66,11 @@ TEST(Arena, ChartOfASmallProgram) {
 TEST(Arena, UnicodeWhereItIsRead) {
   ChartStyle style = Small();
   style.ascii = false;
-  const std::string text = Draw(Program(), style);
+  const std::string text = Draw(SumProgram(), style);
   EXPECT_NE(text.find("·"), std::string::npos);
   EXPECT_NE(text.find("█"), std::string::npos);
   EXPECT_EQ(text.find('#'), std::string::npos);
-  for (const char c : Draw(Program(), Small())) EXPECT_LT(static_cast<unsigned char>(c), 0x80);
+  for (const char c : Draw(SumProgram(), Small())) EXPECT_LT(static_cast<unsigned char>(c), 0x80);
 }
 
 TEST(Arena, ManyStepsShareColumnsAndLinesStayInTheWidth) {
@@ -108,7 +108,7 @@ TEST(Arena, AnEmptyOneSaysSo) {
 }
 
 TEST(Arena, JsonHoldsEveryLifetime) {
-  const schema::Program p = Program();
+  const schema::Program p = SumProgram();
   const Json out = ArenaJson(p, 0, *ViewArena(p, 0));
   EXPECT_EQ(out.at("peak_step"), 1);
   EXPECT_EQ(out.at("peak_bytes"), 1792);

@@ -32,7 +32,7 @@ std::string StepText(const Decision& a, const Decision& b) {
 }
 
 // "predicted, 2.500 us"; the refusal of what was not chosen where there is no more to say.
-std::string GroundsText(const Decision& d) {
+std::string DiffGrounds(const Decision& d) {
   std::string out = Escape(ReasonText(d));
   const std::string cost = CostText(d.cost_us, d.measured_us);
   if (!cost.empty()) out += (out.empty() ? "" : ", ") + cost;
@@ -50,7 +50,7 @@ std::string KindText(const Decision& d) {
 
 std::string SideText(char side, const Decision& d) {
   return Wrap(StrCat("            ", std::string(1, side), "  "), "               ",
-              StrCat(Escape(d.choice), "  (", GroundsText(d), ")"));
+              StrCat(Escape(d.choice), "  (", DiffGrounds(d), ")"));
 }
 
 // "B: 3.2 us less (0.55 x)"; empty unless both are known.
@@ -153,7 +153,7 @@ class Writer {
     for (size_t i : only) {
       out += Wrap(KindText(all[i]), "            ",
                   StrCat(SubjectText(all[i]), StepText(all[i], all[i]), " -> ",
-                         Escape(all[i].choice), "  (", GroundsText(all[i]), ")"));
+                         Escape(all[i].choice), "  (", DiffGrounds(all[i]), ")"));
     }
     return out;
   }

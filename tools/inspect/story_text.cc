@@ -24,7 +24,7 @@ std::string Below(std::string_view text) {
   return Wrap(indent, indent + "  ", text);
 }
 
-std::string GroundsText(const Decision& d) {
+std::string StoryGrounds(const Decision& d) {
   std::string out = Escape(ReasonText(d));
   const std::string cost = CostText(d.cost_us, d.measured_us);
   if (!cost.empty()) out += (out.empty() ? "" : ", ") + cost;
@@ -95,7 +95,7 @@ class Teller {
     // The subject, not the names: it says what they were ("Conv "a"").
     std::string out = Labelled(Escape(d.pass.empty() ? KindName(d.kind) : d.pass),
                                StrCat(Escape(ToString(d.subject)), " -> ", Escape(d.choice)));
-    const std::string reason = GroundsText(d);
+    const std::string reason = StoryGrounds(d);
     if (!reason.empty()) out += Below(reason);
     return out + AlternativesText(d.alternatives);
   }
@@ -105,7 +105,7 @@ class Teller {
         StrCat("[", ShortList(d.subject.nodes), "] -> [", ShortList(d.subject.into), "]");
     if (d.choice != "separate") {
       return Labelled(StrCat("fused, ", KindName(d.kind)), StrCat(edge, ": ", Escape(d.choice))) +
-             Below(GroundsText(d));
+             Below(StoryGrounds(d));
     }
     std::string out = Labelled("not fused", edge);
     for (const Alternative& a : d.alternatives) {
@@ -159,13 +159,13 @@ class Teller {
   static std::string StepDecisionText(const Decision& d) {
     const bool named = d.subject.form == schema::SubjectForm::kStepOutput;
     const std::string of = named ? StrCat("output '", Escape(d.subject.value), "': ") : "";
-    return Labelled(KindName(d.kind), StrCat(of, Escape(d.choice), "  (", GroundsText(d), ")")) +
+    return Labelled(KindName(d.kind), StrCat(of, Escape(d.choice), "  (", StoryGrounds(d), ")")) +
            AlternativesText(d.alternatives);
   }
 
   // Legal alternatives first, cheapest first, then why the others were refused.
   static std::string KernelText(const Decision& d) {
-    std::string out = Labelled("kernel", StrCat(Escape(d.choice), "  (", GroundsText(d), ")"));
+    std::string out = Labelled("kernel", StrCat(Escape(d.choice), "  (", StoryGrounds(d), ")"));
     std::vector<Alternative> all = d.alternatives;
     const auto time = [](const Alternative& a) {
       return a.measured_us >= 0 ? a.measured_us : a.cost_us >= 0 ? a.cost_us : 1e300;

@@ -7,6 +7,7 @@
 
 #include "kernels/abi/kernel.h"
 #include "schema/testing.h"
+#include "tools/common/testing.h"
 #include "tools/verify/product_bounds.h"
 
 namespace aicf::tools {
@@ -18,6 +19,7 @@ using abi::MathMode;
 using abi::Problem;
 using schema::testing::Core;
 using schema::testing::Elementwise;
+using testing::ViewOf;
 
 Problem Gemm(int64_t rows, int64_t depth, int64_t columns, DType dtype = DType::kF32) {
   Problem p = Core(Family::kGemm, abi::GemmAttrs{}, 2);
@@ -108,16 +110,11 @@ TEST(Judge, GathersTheViewOnly) {
   EXPECT_EQ(gather({2, 2, 2}, {6, 2, 1}, 1), (std::vector<float>{1, 2, 3, 4, 7, 8, 9, 10}));
 }
 
-template <class T>
-TensorView View(DType dtype, const std::vector<T>& values) {
-  return {dtype, std::as_bytes(std::span(values))};
-}
-
 TEST(Judge, ErrorsAreMeasuredByTheElementAndTheNorm) {
   const StepTolerance own{1e-3, false};
   const std::vector<float> want = {0, 0, 0, 2};  // a root mean square of 1
   const auto pass = [&](const std::vector<float>& got) {
-    return Judge(View(DType::kF32, got), View(DType::kF32, want), own, {}).pass;
+    return Judge(ViewOf(DType::kF32, got), ViewOf(DType::kF32, want), own, {}).pass;
   };
   EXPECT_TRUE(pass({0.00099f, 0, 0, 2}));
   EXPECT_FALSE(pass({0.00101f, 0, 0, 2}));
@@ -129,9 +126,9 @@ TEST(Judge, ErrorsAreMeasuredByTheElementAndTheNorm) {
 TEST(Judge, ExactMeansExact) {
   const StepTolerance own{0, true};
   const std::vector<int32_t> want = {1, 2, 3}, near = {1, 2, 4};
-  EXPECT_TRUE(Judge(View(DType::kI32, want), View(DType::kI32, want), own, {}).pass);
-  EXPECT_FALSE(Judge(View(DType::kI32, near), View(DType::kI32, want), own, {}).pass);
-  EXPECT_TRUE(Judge(View(DType::kI32, near), View(DType::kI32, want), own, {1.0, {}, {}}).pass);
+  EXPECT_TRUE(Judge(ViewOf(DType::kI32, want), ViewOf(DType::kI32, want), own, {}).pass);
+  EXPECT_FALSE(Judge(ViewOf(DType::kI32, near), ViewOf(DType::kI32, want), own, {}).pass);
+  EXPECT_TRUE(Judge(ViewOf(DType::kI32, near), ViewOf(DType::kI32, want), own, {1.0, {}, {}}).pass);
 }
 
 TEST(Judge, AFewQuantisedElementsMayRoundTheOtherWay) {
@@ -140,7 +137,7 @@ TEST(Judge, AFewQuantisedElementsMayRoundTheOtherWay) {
   const auto pass = [&](int count, int8_t value) {
     std::vector<int8_t> got = want;
     for (int i = 0; i < count; ++i) got[static_cast<size_t>(i) * 7] = value;
-    return Judge(View(DType::kI8, got), View(DType::kI8, want), own, {}).pass;
+    return Judge(ViewOf(DType::kI8, got), ViewOf(DType::kI8, want), own, {}).pass;
   };
   EXPECT_TRUE(pass(10, 6));
   EXPECT_TRUE(pass(10, 4));
@@ -224,7 +221,7 @@ TEST(ProductBounds, MakeRoomForCancellationAndNoMore) {
   const StepTolerance own{1e-6, false};
   const std::vector<float> want = {1, 1}, low = {0.9f, 1}, high = {1.1f, 1};
   const auto pass = [&](const std::vector<float>& got) {
-    const auto v = [](const std::vector<float>& values) { return View(DType::kF32, values); };
+    const auto v = [](const std::vector<float>& values) { return ViewOf(DType::kF32, values); };
     const Judgement failed = Judge(v(got), v(want), own, {});
     EXPECT_FALSE(failed.pass);
     return JudgeWithin(v(got), v(want), v(low), v(high), own, failed).pass;

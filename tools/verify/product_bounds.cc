@@ -14,8 +14,6 @@ namespace {
 
 using abi::Family;
 using abi::Problem;
-using Bytes = std::vector<std::byte>;
-
 /// Clears the sign of every element.
 Bytes Absolute(const std::byte* from, size_t bytes, DType dtype) {
   Bytes out(from, from + bytes);

@@ -19,9 +19,11 @@
 
 namespace aicf::tools {
 
+using Bytes = std::vector<std::byte>;
+
 struct ProductBounds {
   /// By output, dense: the epilogue's results at both ends.
-  std::vector<std::vector<std::byte>> low, high;
+  std::vector<Bytes> low, high;
 };
 
 /// Runs the reference kernels of a gemm or conv of floats, or of a sum or mean of floats, three

@@ -10,8 +10,6 @@
 namespace aicf::tools {
 namespace {
 
-using Bytes = std::vector<std::byte>;
-
 class Comparer {
  public:
   Comparer(const schema::Program& program, size_t entry, const Executors& executors,

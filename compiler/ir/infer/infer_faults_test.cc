@@ -9,15 +9,15 @@ namespace {
 
 using testing::Infer;
 
-struct Case {
+struct InferFault {
   const char* inputs;
   const char* node;
   const char* expected;  ///< a part of "class message"
   int outputs = 1;
 };
 
-void Check(std::initializer_list<Case> cases) {
-  for (const Case& c : cases) {
+void ExpectRefused(std::initializer_list<InferFault> cases) {
+  for (const InferFault& c : cases) {
     const std::string found = Infer(c.inputs, c.node, c.outputs);
     const std::string code = std::string(c.expected).substr(0, std::string(c.expected).find(' '));
     EXPECT_TRUE(found.starts_with(code + " ")) << c.node << ": " << found;
@@ -27,7 +27,7 @@ void Check(std::initializer_list<Case> cases) {
 }
 
 TEST(InferFaults, Elementwise) {
-  Check({
+  ExpectRefused({
       {"input %x: f32[2] input %y: f32[3]", "Add(%x, %y)",
        "bad-model shapes 2 and 3 do not broadcast"},
       {"input %x: f32[2] input %y: f16[2]", "Add(%x, %y)",
@@ -45,7 +45,7 @@ TEST(InferFaults, Elementwise) {
 }
 
 TEST(InferFaults, Views) {
-  Check({
+  ExpectRefused({
       {"input %x: f32[4] const %s: i64[2] = [-1, -1]", "Reshape(%x, %s)", "bad-model -1 twice"},
       {"input %x: f32[4] const %s: i64[1] = [-2]", "Reshape(%x, %s)", "bad-model shape holds -2"},
       {"input %x: f32[4] const %s: i64[2] = [3, -1]", "Reshape(%x, %s)",
@@ -106,7 +106,7 @@ TEST(InferFaults, Views) {
 }
 
 TEST(InferFaults, SliceAndPad) {
-  Check({
+  ExpectRefused({
       {"input %x: f32[4] const %i: i64[1] = [0]", "Slice(%x, %i, %i, %i, %i)",
        "bad-model steps holds 0"},
       {"input %x: f32[4] const %i: i64[1] = [0] const %j: i64[2] = [0, 1]", "Slice(%x, %i, %j)",
@@ -140,7 +140,7 @@ TEST(InferFaults, SliceAndPad) {
 
 TEST(InferFaults, Windows) {
   const char* x = "input %x: f32[1x4x8x8] input %w: f32[4x4x3x3]";
-  Check({
+  ExpectRefused({
       {x, "Conv(%x, %w) {strides=[0, 1]}", "bad-model strides holds 0"},
       {x, "Conv(%x, %w) {strides=[-1, 1]}", "bad-model strides holds -1"},
       {x, "Conv(%x, %w) {strides=[1]}", "bad-model strides has 1 entries"},
@@ -185,7 +185,7 @@ TEST(InferFaults, Windows) {
 }
 
 TEST(InferFaults, ProductsAndReductions) {
-  Check({
+  ExpectRefused({
       {"input %a: f32[2x3] input %b: f32[4x5]", "Gemm(%a, %b)", "bad-model inner extents 3 and 4"},
       {"input %a: f32[2x3x1] input %b: f32[3x5]", "Gemm(%a, %b)",
        "bad-model expected two matrices"},
@@ -204,7 +204,7 @@ TEST(InferFaults, ProductsAndReductions) {
 }
 
 TEST(InferFaults, NormalizationsAndIndexing) {
-  Check({
+  ExpectRefused({
       {"input %x: f32[1x2x3] input %p: f32[3]", "BatchNormalization(%x, %p, %p, %p, %p)",
        "bad-model input 1 has shape 3, expected 2"},
       {"input %x: f32[1x2] input %p: f32[2]", "InstanceNormalization(%x, %p, %p)",
@@ -250,7 +250,7 @@ TEST(InferFaults, NormalizationsAndIndexing) {
 }
 
 TEST(InferFaults, ShapesAndRanges) {
-  Check({
+  ExpectRefused({
       {"const %s: i64[1] = [-1]", "ConstantOfShape(%s)", "bad-model impossible shape [-1]"},
       {"const %s: i64[2] = [4294967296, 4294967296]", "ConstantOfShape(%s)",
        "bad-model impossible shape"},

@@ -11,19 +11,21 @@ namespace {
 
 using testing::Infer;
 
-struct Case {
+struct InferCase {
   const char* inputs;
   const char* node;
   const char* expected;
   int outputs = 1;
 };
 
-void Check(std::initializer_list<Case> cases) {
-  for (const Case& c : cases) EXPECT_EQ(Infer(c.inputs, c.node, c.outputs), c.expected) << c.node;
+void ExpectInferred(std::initializer_list<InferCase> cases) {
+  for (const InferCase& c : cases) {
+    EXPECT_EQ(Infer(c.inputs, c.node, c.outputs), c.expected) << c.node;
+  }
 }
 
 TEST(Infer, Elementwise) {
-  Check({
+  ExpectInferred({
       {"input %x: f16[2x3]", "Exp(%x)", "f16 2x3"},
       {"input %x: f32[2x1x3] input %y: f32[4x1]", "Add(%x, %y)", "f32 2x4x3"},
       {"input %x: i32[0x3] input %y: i32[1x3]", "Mul(%x, %y)", "i32 0x3"},
@@ -40,7 +42,7 @@ TEST(Infer, Elementwise) {
 }
 
 TEST(Infer, Views) {
-  Check({
+  ExpectInferred({
       {"input %x: f32[2x3x4] const %s: i64[3] = [0, -1, 2]", "Reshape(%x, %s)", "f32 2x6x2"},
       {"input %x: f32[0x3] const %s: i64[2] = [3, 0]", "Reshape(%x, %s) {allowzero=1}", "f32 3x0"},
       {"input %x: f32[0x3] const %s: i64[2] = [0, -1]", "Reshape(%x, %s)", "f32 0x0"},
@@ -66,7 +68,7 @@ TEST(Infer, Views) {
 }
 
 TEST(Infer, ShapesAndRanges) {
-  Check({
+  ExpectInferred({
       {"input %x: f32[2x3x4]", "Shape(%x)", "i64 3"},
       {"input %x: f32[2x3x4]", "Shape(%x) {start=-2}", "i64 2"},
       {"input %x: f32[2x3x4]", "Shape(%x) {end=-5, start=1}", "i64 0"},
@@ -83,7 +85,7 @@ TEST(Infer, ShapesAndRanges) {
 }
 
 TEST(Infer, Products) {
-  Check({
+  ExpectInferred({
       {"input %x: f32[3x4] input %w: f32[5x4]", "Gemm(%x, %w) {transB=1}", "f32 3x5"},
       {"input %x: f32[4x3] input %w: f32[4x5] input %c: f32[5]", "Gemm(%x, %w, %c) {transA=1}",
        "f32 3x5"},
@@ -96,7 +98,7 @@ TEST(Infer, Products) {
 }
 
 TEST(Infer, WindowsOfConvolutions) {
-  Check({
+  ExpectInferred({
       {"input %x: f32[1x4x9x9] input %w: f32[6x2x3x3] input %b: f32[6]",
        "Conv(%x, %w, %b) {group=2, pads=[1, 0, 1, 2], strides=[2, 3]}", "f32 1x6x5x3"},
       {"input %x: f32[2x3x10] input %w: f32[4x3x3]", "Conv(%x, %w) {dilations=[2]}", "f32 2x4x6"},
@@ -118,7 +120,7 @@ TEST(Infer, WindowsOfConvolutions) {
 }
 
 TEST(Infer, WindowsOfPools) {
-  Check({
+  ExpectInferred({
       {"input %x: f32[1x2x32x32]",
        "MaxPool(%x) {kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]}", "f32 1x2x16x16"},
       {"input %x: f32[1x1x4x4]", "MaxPool(%x) {ceil_mode=1, kernel_shape=[3, 3], strides=[2, 2]}",
@@ -133,7 +135,7 @@ TEST(Infer, WindowsOfPools) {
 }
 
 TEST(Infer, Reductions) {
-  Check({
+  ExpectInferred({
       {"input %x: f32[2x3x4] const %a: i64[2] = [-1, 0]", "ReduceSum(%x, %a)", "f32 1x3x1"},
       {"input %x: f32[2x3x4] const %a: i64[2] = [0, 2]", "ReduceMax(%x, %a) {keepdims=0}", "f32 3"},
       {"input %x: f32[2x3]", "ReduceMean(%x) {keepdims=0}", "f32 scalar"},
@@ -146,7 +148,7 @@ TEST(Infer, Reductions) {
 }
 
 TEST(Infer, NormalizationsAndIndexing) {
-  Check({
+  ExpectInferred({
       {"input %x: f32[1x2x3] input %p: f32[2]", "BatchNormalization(%x, %p, %p, %p, %p)",
        "f32 1x2x3"},
       {"input %x: f32[1x2x3] input %p: f32[2]", "InstanceNormalization(%x, %p, %p)", "f32 1x2x3"},

@@ -10,13 +10,13 @@ namespace {
 
 using testing::PrefixRefusal;
 
-struct Case {
+struct PrefixCase {
   std::string body;
   std::string refusal = "";  ///< part of the sentence; empty: proven
 };
 
 // With inputs x [@, 3, 4] and image [@, 2, 6, 6], and result y.
-void Expect(const Case& c, int64_t large = 6, int64_t small = 4) {
+void Expect(const PrefixCase& c, int64_t large = 6, int64_t small = 4) {
   const std::string body =
       "input %x: f32[@x3x4]\ninput %image: f32[@x2x6x6]\n" + c.body + "\noutput %y";
   const std::string found = PrefixRefusal(body, large, small);
@@ -28,7 +28,7 @@ void Expect(const Case& c, int64_t large = 6, int64_t small = 4) {
 }
 
 TEST(Prefix, PositionsApartArePrefixes) {
-  for (const Case& c : std::vector<Case>{
+  for (const PrefixCase& c : std::vector<PrefixCase>{
            {"%y: f32 = Relu(%x) \"n\""},
            {"const %w: f32[4] = [1, 2, 3, 4]\n%y: f32 = Add(%x, %w) \"n\""},
            {"%a: f32 = Exp(%x) \"a\"\n%y: f32 = Sub(%a, %x) \"n\""},
@@ -55,7 +55,7 @@ TEST(Prefix, PositionsApartArePrefixes) {
 }
 
 TEST(Prefix, AxesThatAreWholeMayMix) {
-  for (const Case& c : std::vector<Case>{
+  for (const PrefixCase& c : std::vector<PrefixCase>{
            {"%y: f32 = Softmax(%x) {axis=-1} \"n\""},
            {"const %a: i64[2] = [1, 2]\n%y: f32 = ReduceMean(%x, %a) {keepdims=0} \"n\""},
            {"%y: i64 = ArgMax(%x) {axis=1} \"n\""},
@@ -87,7 +87,7 @@ TEST(Prefix, AxesThatAreWholeMayMix) {
 
 TEST(Prefix, AxesThatArePaddedMayNot) {
   for (
-      const Case& c : std::vector<Case>{
+      const PrefixCase& c : std::vector<PrefixCase>{
           {"%y: f32 = Softmax(%x) {axis=0} \"bad\"", "normalises over axis 0 of its input 0"},
           {"%y: f32 = ReduceSum(%x) \"bad\"", "ReduceSum node \"bad\": it reduces axis 0"},
           {"%y: i64 = ArgMin(%x) {axis=0} \"n\"", "searches axis 0"},

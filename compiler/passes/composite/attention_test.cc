@@ -14,7 +14,7 @@ using testing::ToArray;
 
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
-struct Form {
+struct AttentionForm {
   int64_t batch, groups, share, rows, keys, past, size, value_size;
   bool rank3, causal;
   int mask;  // 0 none, 1 bool, 2 float
@@ -29,12 +29,13 @@ struct Form {
   int64_t total() const { return past + keys; }
 };
 
-Form RandomForm(std::mt19937& rng) {
+AttentionForm RandomAttentionForm(std::mt19937& rng) {
   auto pick = [&](int64_t low, int64_t high) {
     return low + static_cast<int64_t>(rng() % static_cast<uint64_t>(high - low + 1));
   };
-  Form f{pick(1, 2), pick(1, 3), pick(1, 3), pick(1, 4), pick(1, 5), 0, pick(1, 4), pick(1, 5),
-         false,      false,      0,          {},         0,          0, 0,          false};
+  AttentionForm f{pick(1, 2), pick(1, 3), pick(1, 3), pick(1, 4), pick(1, 5), 0,
+                  pick(1, 4), pick(1, 5), false,      false,      0,          {},
+                  0,          0,          0,          false};
   f.rank3 = pick(0, 1) != 0;
   f.causal = pick(0, 1) != 0;
   f.lengths = pick(0, 3) == 0;
@@ -61,7 +62,7 @@ struct Inputs {
   ir::Tensor q, k, v, mask, past_k, past_v, lengths;
 };
 
-Inputs MakeInputs(const Form& f, DType dtype, uint32_t seed) {
+Inputs MakeInputs(const AttentionForm& f, DType dtype, uint32_t seed) {
   auto shape = [&](int64_t heads, int64_t length, int64_t size) {
     return f.rank3 ? Dims{f.batch, length, heads * size} : Dims{f.batch, heads, length, size};
   };
@@ -77,12 +78,12 @@ Inputs MakeInputs(const Form& f, DType dtype, uint32_t seed) {
   return in;
 }
 
-struct Expected {
+struct ExpectedAttention {
   Array y, present_k, present_v, scores;
 };
 
 // The bias of one score; minus infinity where it is masked out.
-double BiasAt(const Form& f, const Inputs& in, const Dims& at) {
+double BiasAt(const AttentionForm& f, const Inputs& in, const Dims& at) {
   double bias = 0;
   if (f.mask != 0) {
     const Array mask = ToArray(in.mask);
@@ -102,9 +103,9 @@ double BiasAt(const Form& f, const Inputs& in, const Dims& at) {
   return f.causal && at[3] > position ? kMinusInfinity : bias;
 }
 
-Expected Reference(const Form& f, const Inputs& in) {
+ExpectedAttention Reference(const AttentionForm& f, const Inputs& in) {
   const Array q = testing::HeadsOf(ToArray(in.q), f.heads());
-  Expected e;
+  ExpectedAttention e;
   e.present_k = testing::Appended(ToArray(in.past_k), testing::HeadsOf(ToArray(in.k), f.groups));
   e.present_v = testing::Appended(ToArray(in.past_v), testing::HeadsOf(ToArray(in.v), f.groups));
   const Dims shape{f.batch, f.heads(), f.rows, f.total()};
@@ -138,7 +139,7 @@ Expected Reference(const Form& f, const Inputs& in) {
   return e;
 }
 
-CompositeCase CaseOf(const Form& f, const Inputs& in, bool constant_mask) {
+CompositeCase CaseOf(const AttentionForm& f, const Inputs& in, bool constant_mask) {
   CompositeCase c("Attention");
   c.Input("q", in.q).Input("k", in.k).Input("v", in.v);
   f.mask != 0 ? c.Input("mask", in.mask, constant_mask) : c.Absent();
@@ -158,12 +159,12 @@ int64_t CountOps(const ir::Graph& graph, std::string_view op) {
   return std::ranges::count(graph.nodes, op, &ir::Node::op);
 }
 
-void ExpectAttention(const Form& f, DType dtype, uint32_t seed, double tolerance) {
+void ExpectAttention(const AttentionForm& f, DType dtype, uint32_t seed, double tolerance) {
   const Inputs in = MakeInputs(f, dtype, seed);
   const CompositeCase c = CaseOf(f, in, seed % 2 == 0);
   const auto run = c.Run();
   ASSERT_TRUE(run.ok()) << run.status().ToString() << "\n" << c.Text();
-  const Expected want = Reference(f, in);
+  const ExpectedAttention want = Reference(f, in);
   testing::ExpectClose(run->outputs[0], want.y, tolerance, tolerance, c.Text());
   testing::ExpectClose(run->outputs[1], want.present_k, 0, 0, c.Text());
   testing::ExpectClose(run->outputs[2], want.present_v, 0, 0, c.Text());
@@ -175,7 +176,7 @@ void ExpectAttention(const Form& f, DType dtype, uint32_t seed, double tolerance
 TEST(Attention, RandomForms) {
   std::mt19937 rng(20240531);
   for (uint32_t i = 0; i < 150; ++i) {
-    const Form f = RandomForm(rng);
+    const AttentionForm f = RandomAttentionForm(rng);
     ExpectAttention(f, i % 3 == 0 ? DType::kF64 : DType::kF32, 100 * i + i % 2, 2e-5);
     if (HasFatalFailure()) return;
   }
@@ -184,7 +185,7 @@ TEST(Attention, RandomForms) {
 TEST(Attention, HalfPrecision) {
   std::mt19937 rng(7);
   for (uint32_t i = 0; i < 20; ++i) {
-    Form f = RandomForm(rng);
+    AttentionForm f = RandomAttentionForm(rng);
     f.softcap = 0;
     ExpectAttention(f, DType::kF16, 100 * i, 8e-3);
     if (HasFatalFailure()) return;

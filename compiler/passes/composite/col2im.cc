@@ -15,19 +15,14 @@ struct Blocks {
   int64_t block_size = 1;
 };
 
-std::vector<int64_t> Attribute(const ir::Node& node, std::string_view key, size_t n,
-                               int64_t value) {
-  return node.Has(key) ? node.Ints(key) : std::vector<int64_t>(n, value);
-}
-
 Result<Blocks> ReadBlocks(const Composer& c) {
   Blocks b;
   AICF_ASSIGN_OR_RETURN(const auto image, ir::ConstantInts(c.graph(), c.node(), 1, "image_shape"));
   AICF_ASSIGN_OR_RETURN(const auto block, ir::ConstantInts(c.graph(), c.node(), 2, "block_shape"));
   const size_t n = image ? image->size() : 0;
-  b.strides = Attribute(c.node(), "strides", n, 1);
-  b.dilations = Attribute(c.node(), "dilations", n, 1);
-  b.pads = Attribute(c.node(), "pads", 2 * n, 0);
+  b.strides = IntsOr(c.node(), "strides", n, 1);
+  b.dilations = IntsOr(c.node(), "dilations", n, 1);
+  b.pads = IntsOr(c.node(), "pads", 2 * n, 0);
   if (n == 0 || !block || block->size() != n || b.strides.size() != n || b.dilations.size() != n ||
       b.pads.size() != 2 * n) {
     return Error(Code::kBadModel, "shapes and attributes do not agree on the number of axes");
@@ -55,7 +50,7 @@ Result<Blocks> ReadBlocks(const Composer& c) {
 }
 
 // Where each element of each block lies in the padded image: [block_size * blocks], row-major.
-std::vector<int64_t> Positions(const Blocks& b) {
+std::vector<int64_t> BlockPositions(const Blocks& b) {
   std::vector<int64_t> positions = {0};
   const auto append = [&positions](int64_t count, int64_t scale) {
     std::vector<int64_t> next;
@@ -76,7 +71,7 @@ std::vector<int64_t> Positions(const Blocks& b) {
 // Exact in every integer type, which a sum by way of floats is not.
 Status ScatterBlocks(Composer& c, const Blocks& b, int64_t channels) {
   const int n = static_cast<int>(b.image.size());
-  const std::vector<int64_t> positions = Positions(b);
+  const std::vector<int64_t> positions = BlockPositions(b);
   const int64_t batch = c.Shape(c.In(0))[0], each = static_cast<int64_t>(positions.size());
   Dims padded{batch, channels};
   int64_t area = 1;

@@ -7,12 +7,12 @@
 namespace aicf {
 namespace {
 
-struct Row {
+struct Expansion {
   std::string_view op;
   ExpandComposite expand;
 };
 
-constexpr Row kRows[] = {
+constexpr Expansion kExpansions[] = {
 #define AICF_COMPOSITE(op, expand) {#op, expand},
 #include "compiler/passes/composite/composites.def"
 #undef AICF_COMPOSITE
@@ -21,8 +21,8 @@ constexpr Row kRows[] = {
 }  // namespace
 
 ExpandComposite FindComposite(std::string_view op) {
-  const Row* row = std::ranges::find(kRows, op, &Row::op);
-  return row != std::end(kRows) ? row->expand : nullptr;
+  const Expansion* row = std::ranges::find(kExpansions, op, &Expansion::op);
+  return row != std::end(kExpansions) ? row->expand : nullptr;
 }
 
 }  // namespace aicf

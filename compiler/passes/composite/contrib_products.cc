@@ -23,7 +23,7 @@ ir::ValueId Matrix(Composer& c, ir::ValueId v, bool transposed, bool batch) {
 
 bool Flag(const Composer& c, std::string_view name) { return c.node().Int(name, 0) != 0; }
 
-ir::ValueId Product(Composer& c) {
+ir::ValueId PlainProduct(Composer& c) {
   const ir::ValueId a = Matrix(c, c.In(0), Flag(c, "transA"), Flag(c, "transBatchA"));
   const ir::ValueId b = Matrix(c, c.In(1), Flag(c, "transB"), Flag(c, "transBatchB"));
   return c.Scaled(c.MatMul(a, b), c.node().Float("alpha", 1));
@@ -56,14 +56,14 @@ std::vector<ir::ValueId> Present(const Composer& c, size_t count) {
 }  // namespace
 
 Status ExpandFusedMatMul(Composer& c) {
-  c.Output(0, Product(c));
+  c.Output(0, PlainProduct(c));
   return c.status();
 }
 
 Status ExpandFusedMatMulActivation(Composer& c) {
   const std::string name = c.node().Str("activation", "");
   if (name == "Softmax") return Error(Code::kUnsupported, "activation \"Softmax\"");
-  c.Output(0, Activate(c, Product(c), name, NamedParameters(c)));
+  c.Output(0, Activate(c, PlainProduct(c), name, NamedParameters(c)));
   return c.status();
 }
 

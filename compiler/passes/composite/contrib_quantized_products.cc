@@ -6,12 +6,13 @@
 namespace aicf {
 namespace {
 
-struct Factor {
+struct QuantizedOperand {
   ir::ValueId codes, scale, zero;
 };
 
 // The exact sums a * b of the codes, times both scales, plus a bias.
-ir::ValueId ScaledProduct(Composer& c, const Factor& a, const Factor& b, ir::ValueId bias) {
+ir::ValueId ScaledProduct(Composer& c, const QuantizedOperand& a, const QuantizedOperand& b,
+                          ir::ValueId bias) {
   // A zero point after an absent one has to keep its place.
   const ir::ValueId a_zero = a.zero == ir::kNoValue ? Number(c, 0, c.Type(a.codes)) : a.zero;
   std::vector<ir::ValueId> inputs = {a.codes, b.codes, a_zero};

@@ -13,9 +13,7 @@ using testing::ToArray;
 
 void ExpectOutput(const CompositeCase& c, const Array& want, double tolerance = 1e-5,
                   size_t output = 0) {
-  const auto run = c.Run();
-  ASSERT_TRUE(run.ok()) << run.status().ToString() << c.Text();
-  testing::ExpectClose(run->outputs[output], want, tolerance, tolerance, c.Text());
+  testing::ExpectRun(c, want, output, tolerance, tolerance);
 }
 
 double Gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }

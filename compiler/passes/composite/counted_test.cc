@@ -10,17 +10,9 @@ namespace {
 
 using testing::Array;
 using testing::CompositeCase;
+using testing::Pick;
+using testing::RandomShape;
 using testing::RunResult;
-
-int64_t Pick(std::mt19937& rng, int64_t low, int64_t high) {
-  return low + static_cast<int64_t>(rng() % static_cast<uint64_t>(high - low + 1));
-}
-
-Dims RandomShape(std::mt19937& rng, int least, int most) {
-  Dims shape;
-  for (int64_t k = Pick(rng, least, most); k > 0; --k) shape.push_back(Pick(rng, 1, 4));
-  return shape;
-}
 
 /// Whole numbers in [low, high]: few of them, so that many are equal.
 ir::Tensor Whole(std::mt19937& rng, DType dtype, const Dims& shape, int64_t low, int64_t high) {
@@ -64,7 +56,7 @@ TEST(NonZero, EveryForm) {
   const DType dtypes[] = {DType::kF32, DType::kI64, DType::kBool, DType::kF16, DType::kU8};
   for (int i = 0; i < 40; ++i) {
     const ir::Tensor x =
-        Whole(rng, dtypes[i % 5], RandomShape(rng, 1, 4), 0, Pick(rng, 0, 3) == 0 ? 0 : 2);
+        Whole(rng, dtypes[i % 5], RandomShape(rng, 1, 4, 4), 0, Pick(rng, 0, 3) == 0 ? 0 : 2);
     const bool constant = i % 7 == 0;
     CompositeCase c("NonZero");
     c.Input("x", x, constant).Output("y");
@@ -79,7 +71,7 @@ TEST(NonZero, EveryForm) {
 TEST(Compress, EveryForm) {
   std::mt19937 rng(2);
   for (int i = 0; i < 40; ++i) {
-    const Dims shape = RandomShape(rng, 1, 3);
+    const Dims shape = RandomShape(rng, 1, 3, 4);
     const bool flat = Pick(rng, 0, 2) == 0;
     const int axis = static_cast<int>(Pick(rng, 0, shape.rank() - 1));
     const int64_t length = flat ? *ElementCount(shape) : shape[axis];
@@ -148,7 +140,7 @@ TEST(Unique, EveryForm) {
   std::mt19937 rng(3);
   const DType dtypes[] = {DType::kF32, DType::kI64, DType::kBool, DType::kI8, DType::kF16};
   for (int i = 0; i < 60; ++i) {
-    const Dims shape = RandomShape(rng, 1, 3);
+    const Dims shape = RandomShape(rng, 1, 3, 4);
     const bool flat = Pick(rng, 0, 1) == 0, sorted = Pick(rng, 0, 1) == 0;
     const ir::Tensor x =
         Whole(rng, dtypes[i % 5], shape, dtypes[i % 5] == DType::kBool ? 0 : -2, 1);

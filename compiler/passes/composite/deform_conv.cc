@@ -15,11 +15,6 @@ struct DeformSpec {
   int64_t taps() const { return kernel[0] * kernel[1]; }
 };
 
-std::vector<int64_t> Attribute(const ir::Node& node, std::string_view key, size_t n,
-                               int64_t value) {
-  return node.Has(key) ? node.Ints(key) : std::vector<int64_t>(n, value);
-}
-
 Status CheckOperands(const Composer& c, const DeformSpec& s) {
   const Dims w = c.Shape(c.In(1)), offset = c.Shape(c.In(2));
   const Dims out = {s.out[0], s.out[1]};
@@ -48,9 +43,9 @@ Result<DeformSpec> ReadSpec(const Composer& c) {
     return Error(Code::kUnsupported, "x of rank ", x.rank(), ", only two spatial axes are");
   }
   const ir::Node& node = c.node();
-  const auto strides = Attribute(node, "strides", 2, 1);
-  const auto dilations = Attribute(node, "dilations", 2, 1);
-  const auto pads = Attribute(node, "pads", 4, 0);
+  const auto strides = IntsOr(node, "strides", 2, 1);
+  const auto dilations = IntsOr(node, "dilations", 2, 1);
+  const auto pads = IntsOr(node, "pads", 4, 0);
   if (strides.size() != 2 || dilations.size() != 2 || pads.size() != 4) {
     return Error(Code::kBadModel, "strides, dilations or pads do not fit two spatial axes");
   }

@@ -9,13 +9,9 @@ namespace {
 using testing::Array;
 using testing::CompositeCase;
 
-int64_t Pick(std::mt19937& rng, int64_t low, int64_t high) {
-  return low + static_cast<int64_t>(rng() % static_cast<uint64_t>(high - low + 1));
-}
-
 std::string List(std::initializer_list<int64_t> values) { return ToListString(Dims(values)); }
 
-struct Form {
+struct DeformConvForm {
   int64_t batch, group, offset_group, inner, outer;  // channels = group * inner
   int64_t height, width, kh, kw, stride[2], dilation[2], pad[4];
   bool bias, mask;
@@ -27,8 +23,8 @@ struct Form {
   }
 };
 
-Form RandomForm(std::mt19937& rng) {
-  Form f{};
+DeformConvForm RandomDeformConvForm(std::mt19937& rng) {
+  DeformConvForm f{};
   f.batch = Pick(rng, 1, 2);
   f.group = Pick(rng, 1, 2);
   f.inner = Pick(rng, 1, 2);
@@ -66,8 +62,8 @@ double At(const Array& image, int64_t n, int64_t c, double y, double x) {
   return sum;
 }
 
-Array Expected(const Form& f, const Array& x, const Array& w, const Array& offset,
-               const Array& bias, const Array& mask) {
+Array ExpectedDeformConv(const DeformConvForm& f, const Array& x, const Array& w,
+                         const Array& offset, const Array& bias, const Array& mask) {
   const int64_t share = f.channels() / f.offset_group, maps = f.group * f.outer;
   return testing::Generate({f.batch, maps, f.Out(0), f.Out(1)}, [&](const Dims& at) {
     double sum = f.bias ? bias[{at[1]}] : 0;
@@ -92,7 +88,7 @@ Array Expected(const Form& f, const Array& x, const Array& w, const Array& offse
 TEST(DeformConv, EveryForm) {
   std::mt19937 rng(1);
   for (uint32_t i = 0; i < 40; ++i) {
-    const Form f = RandomForm(rng);
+    const DeformConvForm f = RandomDeformConvForm(rng);
     const int64_t taps = f.offset_group * f.kh * f.kw;
     const ir::Tensor x =
         testing::Random(DType::kF32, {f.batch, f.channels(), f.height, f.width}, i * 5);
@@ -117,8 +113,8 @@ TEST(DeformConv, EveryForm) {
     ASSERT_TRUE(run.ok()) << run.status().ToString() << c.Text();
     testing::ExpectClose(
         run->outputs[0],
-        Expected(f, testing::ToArray(x), testing::ToArray(w), testing::ToArray(offset),
-                 testing::ToArray(bias), testing::ToArray(mask)),
+        ExpectedDeformConv(f, testing::ToArray(x), testing::ToArray(w), testing::ToArray(offset),
+                           testing::ToArray(bias), testing::ToArray(mask)),
         1e-4, 1e-4, c.Text());
   }
 }

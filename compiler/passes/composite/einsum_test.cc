@@ -9,13 +9,13 @@ using testing::Array;
 using testing::CompositeCase;
 
 // Extents by letter; the axes of an ellipsis are the last of `wide`, which broadcast.
-struct Extents {
+struct LabelExtents {
   std::map<int, int64_t> of;
   int64_t operator[](int label) const { return of.at(label); }
 };
 
 Array Reference(const EinsumEquation& e, const std::vector<Array>& operands,
-                const Extents& extents) {
+                const LabelExtents& extents) {
   std::vector<int> labels;
   Dims space, result;
   for (const auto& [label, extent] : extents.of) {
@@ -52,7 +52,7 @@ void Check(const std::string& equation, const std::vector<Dims>& shapes,
   CompositeCase c("Einsum");
   const double low = KindOf(dtype) == DTypeKind::kUnsigned ? 0 : -3;
   std::vector<Array> operands;
-  Extents extents;
+  LabelExtents extents;
   for (size_t k = 0; k < shapes.size(); ++k) {
     const ir::Tensor t = testing::Random(dtype, shapes[k], static_cast<uint32_t>(k + 1), low, 3);
     operands.push_back(testing::ToArray(t));

@@ -47,7 +47,7 @@ ModelBuilder FlexModel() {
   return m;
 }
 
-Result<Array> Evaluate(const ModelBuilder& model, const std::vector<ir::Tensor>& feeds) {
+Result<Array> FirstOutput(const ModelBuilder& model, const std::vector<ir::Tensor>& feeds) {
   AICF_ASSIGN_OR_RETURN(ir::Graph graph, model.Import());
   DecisionLog log;
   PassContext context;
@@ -63,7 +63,7 @@ TEST(FlexAttention, AppliesTheModelsGraphs) {
   const ir::Tensor q = Random(DType::kF32, {2, 4, 3, 5}, 1),
                    k = Random(DType::kF32, {2, 2, 6, 5}, 2),
                    v = Random(DType::kF32, {2, 2, 6, 7}, 3), bias = Random(DType::kF32, {3, 6}, 4);
-  const auto got = Evaluate(FlexModel(), {q, k, v, bias});
+  const auto got = FirstOutput(FlexModel(), {q, k, v, bias});
   ASSERT_TRUE(got.ok()) << got.status().ToString();
   const Array a = ToArray(q), b = ToArray(k), w = ToArray(v), extra = ToArray(bias);
   Array want({2, 4, 3, 7});
@@ -90,7 +90,7 @@ TEST(FlexAttention, AModificationKeepsTheShape) {
   auto& node = *body.mutable_node(0);
   node.set_op_type("ReduceMax");
   node.mutable_input()->RemoveLast();
-  const auto got = Evaluate(m, {});
+  const auto got = FirstOutput(m, {});
   ASSERT_FALSE(got.ok());
   EXPECT_EQ(got.status().code(), Code::kBadModel) << got.status().ToString();
 }

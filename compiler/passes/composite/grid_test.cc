@@ -7,16 +7,12 @@ namespace {
 
 using testing::Array;
 using testing::CompositeCase;
+using testing::ExpectRun;
 using testing::ForEach;
 using testing::Generate;
+using testing::ListText;
 using testing::Random;
 using testing::ToArray;
-
-void ExpectRun(const CompositeCase& c, const Array& want, size_t output = 0, double rtol = 0) {
-  const auto run = c.Run();
-  ASSERT_TRUE(run.ok()) << run.status().ToString() << c.Text();
-  testing::ExpectClose(run->outputs[output], want, rtol, rtol, c.Text());
-}
 
 TEST(CenterCropPad, EveryMix) {
   for (const Dims& to : {Dims{5, 4}, Dims{2, 9}, Dims{8, 3}, Dims{6, 7}, Dims{0, 8}}) {
@@ -37,12 +33,6 @@ TEST(CenterCropPad, EveryMix) {
                 return inside ? a[at] : 0;
               }));
   }
-}
-
-std::string List(const std::vector<int64_t>& v) {
-  std::string out;
-  for (int64_t i : v) out += StrCat(out.empty() ? "" : ", ", i);
-  return StrCat("[", out, "]");
 }
 
 TEST(Col2Im, BlocksAreSummedWhereTheyOverlap) {
@@ -78,10 +68,10 @@ TEST(Col2Im, BlocksAreSummedWhereTheyOverlap) {
     CompositeCase c("Col2Im");
     c.Input("x", x).Input("image", testing::Ints({f.image[0], f.image[1]}), true);
     c.Input("block", testing::Ints({f.block[0], f.block[1]}), true);
-    c.Attr("strides", List({f.stride[0], f.stride[1]}));
-    c.Attr("dilations", List({f.dilation[0], f.dilation[1]}));
-    c.Attr("pads", List({f.pad[0], f.pad[1], f.pad[2], f.pad[3]})).Output("y");
-    ExpectRun(c, want, 0, 1e-5);
+    c.Attr("strides", ListText({f.stride[0], f.stride[1]}));
+    c.Attr("dilations", ListText({f.dilation[0], f.dilation[1]}));
+    c.Attr("pads", ListText({f.pad[0], f.pad[1], f.pad[2], f.pad[3]})).Output("y");
+    ExpectRun(c, want, 0, 1e-5, 1e-5);
   }
 }
 
@@ -112,7 +102,7 @@ TEST(AffineGrid, BothRanksAndAlignments) {
                      }
                      return sum;
                    }),
-          0, 1e-5);
+          0, 1e-5, 1e-5);
     }
   }
 }
@@ -163,9 +153,9 @@ TEST(MaxPoolIndices, EveryForm) {
       // Few values, so that equal ones are common.
       Array a = ToArray(Random(DType::kI32, shape, 3, dtype == DType::kU8 ? 0 : -3, 3));
       CompositeCase c("MaxPoolIndices");
-      c.Input("x", testing::ToTensor(a, dtype)).Attr("kernel_shape", List(p.kernel));
-      c.Attr("strides", List(p.strides)).Attr("dilations", List(p.dilations));
-      c.Attr("pads", List(p.pads)).Attr("ceil_mode", p.ceil ? "1" : "0");
+      c.Input("x", testing::ToTensor(a, dtype)).Attr("kernel_shape", ListText(p.kernel));
+      c.Attr("strides", ListText(p.strides)).Attr("dilations", ListText(p.dilations));
+      c.Attr("pads", ListText(p.pads)).Attr("ceil_mode", p.ceil ? "1" : "0");
       c.Attr("storage_order", p.column_major ? "1" : "0").Output("y").Output("i");
       const auto run = c.Run();
       ASSERT_TRUE(run.ok()) << run.status().ToString() << c.Text();
@@ -268,7 +258,7 @@ TEST(ResizeGeneral, CropsOfSeveralAxes) {
                        }
                        return value;
                      }),
-            0, 1e-5);
+            0, 1e-5, 1e-5);
 }
 
 }  // namespace

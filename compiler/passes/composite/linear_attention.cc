@@ -16,14 +16,14 @@ enum Input : size_t { kQuery, kKey, kValue, kPast, kDecay, kBeta };
 // artifacts of many thousand steps, for which the op has chunked forms that are not built here.
 constexpr int64_t kMaxUnrolled = 512;
 
-struct Form {
+struct Recipe {
   bool gated = false, delta = false;
   int64_t heads = 0, groups = 0;
   Dims q, k, v;  ///< [B, T, H * D] each
 };
 
-Result<Form> ReadForm(const Composer& c) {
-  Form f;
+Result<Recipe> ReadRecipe(const Composer& c) {
+  Recipe f;
   const std::string rule = c.node().Str("update_rule", "gated_delta");
   f.gated = rule == "gated" || rule == "gated_delta";
   f.delta = rule == "delta" || rule == "gated_delta";
@@ -50,7 +50,7 @@ Result<Form> ReadForm(const Composer& c) {
 // One walk over the sequence. Everything is in f32 or wider: errors of a state add up.
 class Recurrence {
  public:
-  Recurrence(Composer& c, const Form& form, DType dtype) : c_(c), form_(form) {
+  Recurrence(Composer& c, const Recipe& form, DType dtype) : c_(c), form_(form) {
     auto heads = [&](size_t input, int64_t count) {
       return SplitHeads(c, c.Cast(c.In(input), dtype), count);
     };
@@ -82,7 +82,7 @@ class Recurrence {
   ir::ValueId Column(ir::ValueId x, int64_t t) { return c_.Transpose(Row(x, t), {0, 1, 3, 2}); }
 
   Composer& c_;
-  const Form& form_;
+  const Recipe& form_;
   ir::ValueId q_, k_, v_;
   ir::ValueId decay_ = ir::kNoValue, beta_ = ir::kNoValue;
 };
@@ -116,7 +116,7 @@ Walked InOneGo(Composer& c, const Recurrence& r, ir::ValueId state, int64_t leng
 }  // namespace
 
 Status ExpandLinearAttention(Composer& c) {
-  AICF_ASSIGN_OR_RETURN(const Form form, ReadForm(c));
+  AICF_ASSIGN_OR_RETURN(const Recipe form, ReadRecipe(c));
   const int64_t length = form.q[1];
   const bool whole = !form.gated && !form.delta;
   if (!whole && length > kMaxUnrolled) {

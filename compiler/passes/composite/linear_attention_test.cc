@@ -9,7 +9,7 @@ using testing::CompositeCase;
 using testing::Random;
 using testing::ToArray;
 
-struct Form {
+struct LinearAttentionForm {
   std::string rule;
   int64_t batch, groups, share, length, size, value_size;
   bool past, decay_per_head, beta_shared;
@@ -21,8 +21,8 @@ struct Result2 {
   Array y, state;
 };
 
-Result2 Reference(const Form& f, const Array& q, const Array& k, const Array& v, Array state,
-                  const Array& decay, const Array& beta) {
+Result2 Reference(const LinearAttentionForm& f, const Array& q, const Array& k, const Array& v,
+                  Array state, const Array& decay, const Array& beta) {
   Array y({f.batch, f.groups * f.share, f.length, f.value_size});
   for (int64_t b = 0; b < f.batch; ++b) {
     for (int64_t g = 0; g < f.groups; ++g) {
@@ -51,7 +51,7 @@ Result2 Reference(const Form& f, const Array& q, const Array& k, const Array& v,
   return {testing::Merged(y), state};
 }
 
-void ExpectRule(const Form& f, uint32_t seed) {
+void ExpectRule(const LinearAttentionForm& f, uint32_t seed) {
   auto random = [&](int64_t width, double low = -1, double high = 1) {
     return Random(DType::kF32, {f.batch, f.length, width}, seed++, low, high);
   };

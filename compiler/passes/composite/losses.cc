@@ -33,7 +33,7 @@ ir::ValueId TargetHits(Composer& c, int64_t classes) {
 }
 
 // Sum over the classes of what the target hits.
-ir::ValueId Pick(Composer& c, ir::ValueId hits, ir::ValueId values) {
+ir::ValueId PickHits(Composer& c, ir::ValueId hits, ir::ValueId values) {
   const ir::ValueId zero = Number(c, 0, c.Type(values));
   return Reduce(c, "ReduceSum", c.Op("Where", {hits, values, zero}), {1}, false);
 }
@@ -54,12 +54,12 @@ Result<ir::ValueId> LogLoss(Composer& c, ir::ValueId log_probabilities) {
   const ir::ValueId weights =
       c.Has(2) ? c.Reshape(c.Cast(c.In(2), dtype), AlongAxis(shape.rank(), 1, shape[1]))
                : Number(c, 1, dtype);
-  const ir::ValueId loss = Pick(c, hits, c.Op("Neg", {c.Mul(log_probabilities, weights)}));
+  const ir::ValueId loss = PickHits(c, hits, c.Op("Neg", {c.Mul(log_probabilities, weights)}));
   if (reduction == "none") return loss;
   if (reduction == "sum") return Total(c, loss);
   const bool all_count = !c.Has(2) && !c.node().Has("ignore_index");
   if (all_count) return Reduce(c, "ReduceMean", loss, AxesFrom(0, shape.rank() - 1), false);
-  return c.Op("Div", {Total(c, loss), Total(c, Pick(c, hits, weights))});
+  return c.Op("Div", {Total(c, loss), Total(c, PickHits(c, hits, weights))});
 }
 
 }  // namespace

@@ -9,21 +9,17 @@ using testing::CompositeCase;
 using testing::Random;
 using testing::ToArray;
 
-struct Form {
+struct LossForm {
   Dims scores;
   std::string reduction;
   bool weights, ignores;
 };
 
-Form FormOf(int i) {
+LossForm FormOf(int i) {
   const Dims shapes[] = {{3, 5}, {1, 1}, {2, 4, 3}, {2, 3, 2, 4}, {4, 2, 1, 3, 2}};
   const char* reductions[] = {"mean", "sum", "none"};
   return {shapes[i % 5], reductions[i / 5 % 3], i % 2 == 1, i / 3 % 2 == 1};
 }
-
-struct Expected {
-  Array loss, log_probabilities;
-};
 
 double LogSum(const Array& scores, Dims at) {
   double most = -INFINITY, sum = 0;
@@ -37,7 +33,7 @@ Array LogSoftmax(const Array& scores) {
                            [&](const Dims& at) { return scores[at] - LogSum(scores, at); });
 }
 
-Array Loss(const Form& f, const Array& logs, const Array& target, const Array& weights,
+Array Loss(const LossForm& f, const Array& logs, const Array& target, const Array& weights,
            double ignored) {
   Array each(target.shape);
   double sum = 0, total = 0;
@@ -59,7 +55,7 @@ Array Loss(const Form& f, const Array& logs, const Array& target, const Array& w
 
 void Check(const std::string& op, bool softmax) {
   for (int i = 0; i < 30; ++i) {
-    const Form f = FormOf(i);
+    const LossForm f = FormOf(i);
     const auto seed = static_cast<uint32_t>(100 * i);
     const ir::Tensor scores = Random(DType::kF32, f.scores, seed);
     Dims targets = f.scores;

@@ -7,13 +7,14 @@
 namespace aicf {
 namespace {
 
-struct Blocks {
+struct WeightBlocks {
   int64_t n, k, bits, size, count;  ///< weights [n, k]; `count` blocks of `size` along k
 };
 
-Result<Blocks> BlocksOf(const Composer& c) {
+Result<WeightBlocks> BlocksOf(const Composer& c) {
   const ir::Node& node = c.node();
-  Blocks b{node.Int("N", 0), node.Int("K", 0), node.Int("bits", 4), node.Int("block_size", 0), 0};
+  WeightBlocks b{node.Int("N", 0), node.Int("K", 0), node.Int("bits", 4), node.Int("block_size", 0),
+                 0};
   if (b.bits != 2 && b.bits != 4 && b.bits != 8) {
     return Error(Code::kUnsupported, "weights of ", b.bits, " bits, supported are 2, 4 and 8");
   }
@@ -46,7 +47,7 @@ ir::ValueId Unpacked(Composer& c, ir::ValueId packed, int64_t bits) {
 }
 
 // One value per block, as [n, count, 1] of dtype f32; zero points of u8 are packed by row.
-Result<ir::ValueId> ZeroPoints(Composer& c, const Blocks& b) {
+Result<ir::ValueId> ZeroPoints(Composer& c, const WeightBlocks& b) {
   const double middle = static_cast<double>(int64_t{1} << (b.bits - 1));
   if (!c.Has(3)) return c.Scalar(middle, DType::kF32);
   ir::ValueId zero = c.In(3);
@@ -65,7 +66,7 @@ Result<ir::ValueId> ZeroPoints(Composer& c, const Blocks& b) {
 
 // Inputs: a, packed b, scales, zero points, group indices, bias.
 Status ExpandMatMulNBits(Composer& c) {
-  AICF_ASSIGN_OR_RETURN(const Blocks b, BlocksOf(c));
+  AICF_ASSIGN_OR_RETURN(const WeightBlocks b, BlocksOf(c));
   if (c.Has(4)) return Error(Code::kUnsupported, "group indices (g_idx)");
   const int64_t blob = b.size * b.bits / 8;
   if (c.Type(c.In(1)) != DType::kU8 || ElementCount(c.Shape(c.In(1))) != b.n * b.count * blob) {

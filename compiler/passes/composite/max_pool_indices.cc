@@ -9,7 +9,7 @@ namespace {
 // Where the taps of each window along spatial axis d read, [out, kernel]. A tap outside the input
 // stands for the window's first one inside, which comes earlier or is the same element, so that it
 // never wins a maximum of its own.
-std::vector<int64_t> Positions(const ir::Window& window, int d, int64_t extent) {
+std::vector<int64_t> WindowPositions(const ir::Window& window, int d, int64_t extent) {
   std::vector<int64_t> positions;
   for (int64_t w = 0; w < window.output[d]; ++w) {
     const int64_t origin = w * window.strides[d] - window.pads_begin[d];
@@ -26,7 +26,7 @@ std::vector<int64_t> Positions(const ir::Window& window, int d, int64_t extent) 
   return positions;
 }
 
-using Table = std::vector<std::vector<int64_t>>;  // Positions of each spatial axis
+using Table = std::vector<std::vector<int64_t>>;  // WindowPositions of each spatial axis
 
 // [N, C, out.., kernel..]: every window of x.
 ir::ValueId Windows(Composer& c, const ir::Window& window, const Table& positions) {
@@ -96,7 +96,7 @@ Status ExpandMaxPoolIndices(Composer& c) {
   flat.push_back(taps);
   Table positions;
   for (int d = 0; d < window.kernel.rank(); ++d) {
-    positions.push_back(Positions(window, d, shape[d + 2]));
+    positions.push_back(WindowPositions(window, d, shape[d + 2]));
   }
   const ir::ValueId best = c.Op("ArgMax", {c.Reshape(Windows(c, window, positions), flat)},
                                 {{"axis", int64_t{out.rank()}}, {"keepdims", int64_t{0}}});

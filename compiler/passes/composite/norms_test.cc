@@ -36,10 +36,8 @@ Statistics Of(const Array& x, const Dims& at, const std::vector<int>& axes) {
   return {mean, variance};
 }
 
-void ExpectRun(const CompositeCase& c, const Array& want, size_t output = 0) {
-  const auto run = c.Run();
-  ASSERT_TRUE(run.ok()) << run.status().ToString() << c.Text();
-  testing::ExpectClose(run->outputs[output], want, 2e-5, 2e-6, c.Text());
+void ExpectNorm(const CompositeCase& c, const Array& want, size_t output = 0) {
+  testing::ExpectRun(c, want, output, 2e-5, 2e-6);
 }
 
 TEST(Norms, LayerNormalizationGivesItsStatistics) {
@@ -56,8 +54,8 @@ TEST(Norms, LayerNormalizationGivesItsStatistics) {
       axes.push_back(i);
       kept[i] = 1;
     }
-    ExpectRun(c, Generate(kept, [&](const Dims& at) { return Of(a, at, axes).mean; }), 1);
-    ExpectRun(
+    ExpectNorm(c, Generate(kept, [&](const Dims& at) { return Of(a, at, axes).mean; }), 1);
+    ExpectNorm(
         c,
         Generate(kept,
                  [&](const Dims& at) { return 1 / std::sqrt(Of(a, at, axes).variance + 1e-5); }),
@@ -74,10 +72,10 @@ TEST(Norms, MeanVarianceNormalization) {
     CompositeCase c("MeanVarianceNormalization");
     c.Input("x", x).Output("y");
     if (!text.empty()) c.Attr("axes", text);
-    ExpectRun(c, Generate(a.shape, [&](const Dims& at) {
-                const Statistics s = Of(a, at, axes);
-                return (a[at] - s.mean) / (std::sqrt(s.variance) + 1e-9);
-              }));
+    ExpectNorm(c, Generate(a.shape, [&](const Dims& at) {
+                 const Statistics s = Of(a, at, axes);
+                 return (a[at] - s.mean) / (std::sqrt(s.variance) + 1e-9);
+               }));
   }
 }
 
@@ -103,14 +101,14 @@ TEST(Norms, GroupNormalizationOfBothForms) {
         CompositeCase c("GroupNormalization");
         c.Input("x", x).Input("s", scale).Input("b", bias).Attr("num_groups", StrCat(groups));
         c.Attr("epsilon", "0.01").Output("y");
-        ExpectRun(c, Generate(shape, [&](const Dims& at) {
-                    const int64_t group = at[1] / (6 / groups);
-                    Dims inside{at[0], group, at[1] % (6 / groups)};
-                    for (int i = 2; i < at.rank(); ++i) inside.push_back(at[i]);
-                    const Statistics m = Of(wide, inside, axes);
-                    const int64_t p = per_channel ? at[1] : group;
-                    return (a[at] - m.mean) / std::sqrt(m.variance + 0.01) * s[{p}] + b[{p}];
-                  }));
+        ExpectNorm(c, Generate(shape, [&](const Dims& at) {
+                     const int64_t group = at[1] / (6 / groups);
+                     Dims inside{at[0], group, at[1] % (6 / groups)};
+                     for (int i = 2; i < at.rank(); ++i) inside.push_back(at[i]);
+                     const Statistics m = Of(wide, inside, axes);
+                     const int64_t p = per_channel ? at[1] : group;
+                     return (a[at] - m.mean) / std::sqrt(m.variance + 0.01) * s[{p}] + b[{p}];
+                   }));
       }
     }
   }
@@ -129,7 +127,7 @@ TEST(Norms, LpNormalizationKeepsZeros) {
           .Attr("p", StrCat(p))
           .Attr("axis", StrCat(axis));
       c.Output("y");
-      ExpectRun(
+      ExpectNorm(
           c, Generate(a.shape, [&](const Dims& at) {
             const double mean = Mean(a.shape, at, {at_axis},
                                      [&](const Dims& i) { return std::pow(std::abs(a[i]), p); });
@@ -148,17 +146,17 @@ TEST(Norms, LocalResponse) {
       CompositeCase c("LRN");
       c.Input("x", x).Attr("size", StrCat(size)).Attr("alpha", "0.3").Attr("beta", "0.6");
       c.Attr("bias", "1.5").Output("y");
-      ExpectRun(c, Generate(shape, [&](const Dims& at) {
-                  double sum = 0;
-                  const int64_t first = at[1] - (size - 1) / 2;
-                  for (int64_t k = first; k < first + size; ++k) {
-                    if (k < 0 || k >= shape[1]) continue;
-                    Dims i = at;
-                    i[1] = k;
-                    sum += a[i] * a[i];
-                  }
-                  return a[at] / std::pow(1.5 + 0.3 / static_cast<double>(size) * sum, 0.6);
-                }));
+      ExpectNorm(c, Generate(shape, [&](const Dims& at) {
+                   double sum = 0;
+                   const int64_t first = at[1] - (size - 1) / 2;
+                   for (int64_t k = first; k < first + size; ++k) {
+                     if (k < 0 || k >= shape[1]) continue;
+                     Dims i = at;
+                     i[1] = k;
+                     sum += a[i] * a[i];
+                   }
+                   return a[at] / std::pow(1.5 + 0.3 / static_cast<double>(size) * sum, 0.6);
+                 }));
     }
   }
 }
@@ -180,23 +178,23 @@ TEST(Norms, BatchNormalizationTrains) {
       at[1] = channel;
       return Of(a, at, axes);
     };
-    ExpectRun(c, Generate(shape, [&](const Dims& at) {
-                const Statistics m = of_channel(at[1]);
-                return (a[at] - m.mean) / std::sqrt(m.variance + 1e-5) * value(0, at[1]) +
-                       value(1, at[1]);
-              }));
-    ExpectRun(c,
-              Generate({3},
-                       [&](const Dims& at) {
-                         return 0.75 * value(2, at[0]) + 0.25 * of_channel(at[0]).mean;
-                       }),
-              1);
-    ExpectRun(c,
-              Generate({3},
-                       [&](const Dims& at) {
-                         return 0.75 * value(3, at[0]) + 0.25 * of_channel(at[0]).variance;
-                       }),
-              2);
+    ExpectNorm(c, Generate(shape, [&](const Dims& at) {
+                 const Statistics m = of_channel(at[1]);
+                 return (a[at] - m.mean) / std::sqrt(m.variance + 1e-5) * value(0, at[1]) +
+                        value(1, at[1]);
+               }));
+    ExpectNorm(c,
+               Generate({3},
+                        [&](const Dims& at) {
+                          return 0.75 * value(2, at[0]) + 0.25 * of_channel(at[0]).mean;
+                        }),
+               1);
+    ExpectNorm(c,
+               Generate({3},
+                        [&](const Dims& at) {
+                          return 0.75 * value(3, at[0]) + 0.25 * of_channel(at[0]).variance;
+                        }),
+               2);
   }
 }
 

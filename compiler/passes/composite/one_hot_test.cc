@@ -6,15 +6,10 @@ namespace {
 
 using testing::Array;
 using testing::CompositeCase;
+using testing::ExpectRun;
 using testing::Generate;
 using testing::Random;
 using testing::ToArray;
-
-void ExpectRun(const CompositeCase& c, const Array& want, size_t output = 0) {
-  const auto run = c.Run();
-  ASSERT_TRUE(run.ok()) << run.status().ToString() << c.Text();
-  testing::ExpectClose(run->outputs[output], want, 0, 0, c.Text());
-}
 
 TEST(OneHot, EveryAxisAndNegativeIndices) {
   uint32_t seed = 1;

@@ -79,4 +79,8 @@ Result<int64_t> ConstantInt(const Composer& c, size_t input, std::string_view wh
   return static_cast<int64_t>(value);
 }
 
+std::vector<int64_t> IntsOr(const ir::Node& node, std::string_view key, size_t n, int64_t value) {
+  return node.Has(key) ? node.Ints(key) : std::vector<int64_t>(n, value);
+}
+
 }  // namespace aicf

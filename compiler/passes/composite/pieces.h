@@ -8,6 +8,9 @@
 
 namespace aicf {
 
+/// Elements of a constant that an expansion computes: filters, windows, matrices of a transform.
+inline constexpr int64_t kMaxTableElements = int64_t{1} << 26;
+
 /// f16 and bf16 as f32, so that intermediate results are not rounded; everything else as it is.
 ir::ValueId Wide(Composer& c, ir::ValueId v);
 
@@ -30,6 +33,9 @@ std::vector<int64_t> AxesFrom(int64_t first, int rank);
 
 /// bool, true where v is one of 0, 1, .. along a new axis of `count`: one-hot of indices.
 ir::ValueId Hits(Composer& c, ir::ValueId indices, int axis, int64_t count);
+
+/// An attribute of integers; where it is absent, `n` times `value`.
+std::vector<int64_t> IntsOr(const ir::Node& node, std::string_view key, size_t n, int64_t value);
 
 /// The scalar of a constant input of any number dtype. Errors: kUnsupported naming `what` when it
 /// is computed at run time; kBadModel when it is no scalar.

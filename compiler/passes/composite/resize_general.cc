@@ -11,20 +11,18 @@
 namespace aicf {
 namespace {
 
-constexpr int64_t kMaxElements = int64_t{1} << 26;
-
 template <class E>
-struct Name {
+struct NamedMode {
   std::string_view text;
   E value;
 };
 
-constexpr Name<abi::ResizeMode> kModes[] = {{"nearest", abi::ResizeMode::kNearest},
-                                            {"linear", abi::ResizeMode::kLinear},
-                                            {"cubic", abi::ResizeMode::kCubic}};
+constexpr NamedMode<abi::ResizeMode> kResizeModes[] = {{"nearest", abi::ResizeMode::kNearest},
+                                                       {"linear", abi::ResizeMode::kLinear},
+                                                       {"cubic", abi::ResizeMode::kCubic}};
 
 // tf_crop_and_resize has its own coordinates.
-constexpr Name<abi::CoordinateMode> kCoordinates[] = {
+constexpr NamedMode<abi::CoordinateMode> kCoordinateModes[] = {
     {"half_pixel", abi::CoordinateMode::kHalfPixel},
     {"pytorch_half_pixel", abi::CoordinateMode::kPytorchHalfPixel},
     {"align_corners", abi::CoordinateMode::kAlignCorners},
@@ -33,7 +31,7 @@ constexpr Name<abi::CoordinateMode> kCoordinates[] = {
     {"tf_half_pixel_for_nn", abi::CoordinateMode::kTfHalfPixelForNN},
     {"tf_crop_and_resize", abi::CoordinateMode::kHalfPixel}};
 
-constexpr Name<abi::NearestMode> kNearest[] = {
+constexpr NamedMode<abi::NearestMode> kNearestModes[] = {
     {"round_prefer_floor", abi::NearestMode::kRoundPreferFloor},
     {"round_prefer_ceil", abi::NearestMode::kRoundPreferCeil},
     {"floor", abi::NearestMode::kFloor},
@@ -41,9 +39,9 @@ constexpr Name<abi::NearestMode> kNearest[] = {
 
 template <class E, size_t N>
 Status Read(const ir::Node& node, std::string_view key, std::string_view fallback,
-            const Name<E> (&names)[N], E* out) {
+            const NamedMode<E> (&names)[N], E* out) {
   const std::string text = node.Str(key, fallback);
-  const auto* name = std::ranges::find(names, text, &Name<E>::text);
+  const auto* name = std::ranges::find(names, text, &NamedMode<E>::text);
   if (name == std::end(names)) return Error(Code::kBadModel, key, " is '", text, "'");
   *out = name->value;
   return OkStatus();
@@ -51,11 +49,11 @@ Status Read(const ir::Node& node, std::string_view key, std::string_view fallbac
 
 // What all axes share.
 Status ReadAttributes(const ir::Node& node, AxisResize* axis) {
-  AICF_RETURN_IF_ERROR(Read(node, "mode", "nearest", kModes, &axis->attrs.mode));
-  AICF_RETURN_IF_ERROR(Read(node, "coordinate_transformation_mode", "half_pixel", kCoordinates,
+  AICF_RETURN_IF_ERROR(Read(node, "mode", "nearest", kResizeModes, &axis->attrs.mode));
+  AICF_RETURN_IF_ERROR(Read(node, "coordinate_transformation_mode", "half_pixel", kCoordinateModes,
                             &axis->attrs.coordinates));
   AICF_RETURN_IF_ERROR(
-      Read(node, "nearest_mode", "round_prefer_floor", kNearest, &axis->attrs.nearest));
+      Read(node, "nearest_mode", "round_prefer_floor", kNearestModes, &axis->attrs.nearest));
   axis->attrs.cubic_a = node.Float("cubic_coeff_a", -0.75);
   axis->attrs.exclude_outside = node.Int("exclude_outside", 0) != 0;
   axis->antialias = node.Int("antialias", 0) != 0;
@@ -106,7 +104,8 @@ Result<std::vector<AxisResize>> ReadAxes(const Composer& c) {
       a.out = static_cast<int64_t>(
           std::floor(static_cast<double>(a.in) * (a.roi_end - a.roi_begin) * a.attrs.scales[0]));
     }
-    if (a.out < 0 || a.out > kMaxElements || a.in > kMaxElements || (a.in == 0 && a.out != 0)) {
+    if (a.out < 0 || a.out > kMaxTableElements || a.in > kMaxTableElements ||
+        (a.in == 0 && a.out != 0)) {
       return Error(Code::kBadModel, "axis ", d, " goes from ", a.in, " to ", a.out);
     }
   }
@@ -125,7 +124,7 @@ ir::ValueId Apply(Composer& c, ir::ValueId x, int axis, const AxisResize& a,
     for (const Taps& t : taps) reads.push_back(t.index[0]);
     return c.Op("Gather", {x, c.Ints(reads)}, {{"axis", int64_t{axis}}});
   }
-  if (a.in * a.out > kMaxElements) {
+  if (a.in * a.out > kMaxTableElements) {
     c.Fail(Error(Code::kUnsupported, "axis ", axis, " from ", a.in, " to ", a.out,
                  ": its matrix would be too large"));
     return ir::kNoValue;

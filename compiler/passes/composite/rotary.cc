@@ -11,11 +11,6 @@
 namespace aicf {
 namespace {
 
-template <class... Pieces>
-Status Bad(const Pieces&... pieces) {
-  return Error(Code::kBadModel, pieces...);
-}
-
 // (a, b) -> (a cos - b sin, b cos + a sin) as x * cos + (-1, 1) * swapped(x) * sin: one elementwise
 // step, since the swapped pair is a view of x that walks one axis backwards.
 ir::ValueId RotateWhole(Composer& c, ir::ValueId x, ir::ValueId cos, ir::ValueId sin,
@@ -44,9 +39,9 @@ Status CheckTables(const Composer& c, ir::ValueId x, ir::ValueId cos, ir::ValueI
   const bool fits = s.rank() == 4 && t.rank() == 3 && t == c.Shape(sin) &&
                     (t[0] == 1 || t[0] == s[0]) && t[1] == s[2] && t[2] * 2 <= s[3];
   if (fits) return OkStatus();
-  return Bad("cosines ", ToString(t), " and sines ", ToString(c.Shape(sin)),
-             " do not fit an input of shape ", ToString(s),
-             " (as batch, heads, sequence, head size)");
+  return Error(Code::kBadModel, "cosines ", ToString(t), " and sines ", ToString(c.Shape(sin)),
+               " do not fit an input of shape ", ToString(s),
+               " (as batch, heads, sequence, head size)");
 }
 
 }  // namespace
@@ -64,7 +59,7 @@ ir::ValueId Rotate(Composer& c, ir::ValueId x, ir::ValueId cos, ir::ValueId sin,
 Status ExpandRotaryEmbedding(Composer& c) {
   const Dims given = c.Shape(c.In(0));
   if (given.rank() != 3 && given.rank() != 4) {
-    return Bad("its input has rank ", given.rank(), ", expected 3 or 4");
+    return Error(Code::kBadModel, "its input has rank ", given.rank(), ", expected 3 or 4");
   }
   const ir::ValueId x = SplitHeads(c, c.In(0), c.node().Int("num_heads", 0));
   AICF_RETURN_IF_ERROR(c.status());
@@ -77,8 +72,8 @@ Status ExpandRotaryEmbedding(Composer& c) {
   const int64_t rotary = c.node().Int("rotary_embedding_dim", 0);
   const int64_t expected = rotary > 0 ? rotary : c.Shape(x)[3];
   if (c.Shape(cos).rank() == 0 || c.Shape(cos).back() * 2 != expected) {
-    return Bad("cosines of shape ", ToString(c.Shape(cos)), " do not rotate ", expected,
-               " elements of a head");
+    return Error(Code::kBadModel, "cosines of shape ", ToString(c.Shape(cos)), " do not rotate ",
+                 expected, " elements of a head");
   }
   const ir::ValueId y = Rotate(c, x, cos, sin, c.node().Int("interleaved", 0) != 0);
   c.Output(0, given.rank() == 3 ? MergeHeads(c, y) : y);
@@ -88,7 +83,7 @@ Status ExpandRotaryEmbedding(Composer& c) {
 namespace {
 
 // com.microsoft: positions come before the tables, and may be one offset for all.
-ir::ValueId Positions(Composer& c, int64_t batch, int64_t length) {
+ir::ValueId PositionRows(Composer& c, int64_t batch, int64_t length) {
   const ir::ValueId given = c.In(1);
   if (ElementCount(c.Shape(given)) != 1 || batch * length == 1) {
     return c.Reshape(given, {batch, length});
@@ -110,11 +105,11 @@ Status ExpandContribRotaryEmbedding(Composer& c) {
   if (c.node().Float("scale", 1) != 1) return Error(Code::kUnsupported, "attribute 'scale'");
   const Dims given = c.Shape(c.In(0));
   if (given.rank() != 3 && given.rank() != 4) {
-    return Bad("its input has rank ", given.rank(), ", expected 3 or 4");
+    return Error(Code::kBadModel, "its input has rank ", given.rank(), ", expected 3 or 4");
   }
   const ir::ValueId x = SplitHeads(c, c.In(0), HeadsOf(c, given));
   AICF_RETURN_IF_ERROR(c.status());
-  const ir::ValueId positions = Positions(c, c.Shape(x)[0], c.Shape(x)[2]);
+  const ir::ValueId positions = PositionRows(c, c.Shape(x)[0], c.Shape(x)[2]);
   const ir::ValueId cos = c.Op("Gather", {c.In(2), positions});
   const ir::ValueId sin = c.Op("Gather", {c.In(3), positions});
   const ir::ValueId y = Rotate(c, x, cos, sin, c.node().Int("interleaved", 0) != 0);

@@ -9,7 +9,7 @@ using testing::CompositeCase;
 using testing::Random;
 using testing::ToArray;
 
-struct Form {
+struct RotaryForm {
   int64_t batch, heads, rows, size, rotary;
   bool rank3, interleaved, positions;
 };
@@ -17,7 +17,8 @@ struct Form {
 // cos and sin at (batch, row, pair).
 using Table = std::function<double(const Array&, int64_t, int64_t, int64_t)>;
 
-Array Rotated(const Form& f, const Array& x, const Array& cos, const Array& sin, const Table& at) {
+Array Rotated(const RotaryForm& f, const Array& x, const Array& cos, const Array& sin,
+              const Table& at) {
   const int64_t half = f.rotary / 2;
   return testing::Generate(x.shape, [&](const Dims& i) {
     if (i[3] >= f.rotary) return x[i];
@@ -34,7 +35,7 @@ Array Rotated(const Form& f, const Array& x, const Array& cos, const Array& sin,
 TEST(RotaryEmbedding, EveryForm) {
   uint32_t seed = 1;
   for (int bits = 0; bits < 16; ++bits) {
-    Form f{2, 3, 4, 8, 8, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
+    RotaryForm f{2, 3, 4, 8, 8, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
     if ((bits & 8) != 0) f.rotary = 6;
     const Dims shape =
         f.rank3 ? Dims{f.batch, f.rows, f.heads * f.size} : Dims{f.batch, f.heads, f.rows, f.size};

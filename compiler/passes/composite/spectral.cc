@@ -10,8 +10,6 @@ namespace aicf {
 namespace {
 
 // Elements of the largest matrix that an artifact should carry.
-constexpr int64_t kMaxElements = int64_t{1} << 26;
-
 // A transform of one axis: `in` samples of one or two components (real, imaginary) to `out`
 // samples.
 struct Transform {
@@ -54,9 +52,9 @@ std::vector<double> Matrix(const Transform& t) {
 }
 
 Status CheckSize(const Transform& t) {
-  const bool fits = t.length >= 1 && t.in >= 0 && t.out >= 0 && t.in < kMaxElements &&
-                    t.out < kMaxElements &&
-                    t.in * 2 <= kMaxElements / std::max<int64_t>(2 * t.out, 1);
+  const bool fits = t.length >= 1 && t.in >= 0 && t.out >= 0 && t.in < kMaxTableElements &&
+                    t.out < kMaxTableElements &&
+                    t.in * 2 <= kMaxTableElements / std::max<int64_t>(2 * t.out, 1);
   if (fits) return OkStatus();
   return Error(Code::kUnsupported, "a transform of length ", t.length,
                ": its matrix would be too large");

@@ -37,14 +37,14 @@ Complex Sum(const Array& x, const Dims& at, int axis, int64_t n, bool inverse, i
   return inverse ? sum / static_cast<double>(n) : sum;
 }
 
-struct Form {
+struct DftForm {
   Dims shape;
   int axis;
   int64_t length;  // 0: not given
   bool inverse, onesided;
 };
 
-Array Reference(const Form& f, const Array& x) {
+Array Reference(const DftForm& f, const Array& x) {
   const int64_t n = f.length > 0 ? f.length : x.shape[f.axis];
   Dims out = x.shape;
   out[f.axis] = f.onesided ? n / 2 + 1 : n;
@@ -57,15 +57,16 @@ Array Reference(const Form& f, const Array& x) {
 
 TEST(Dft, EveryForm) {
   uint32_t seed = 1;
-  const Form forms[] = {{{1, 8, 1}, 1, 0, false, false},       {{1, 8, 2}, 1, 0, false, false},
-                        {{2, 7, 1}, 1, 0, false, true},        {{2, 7, 2}, 1, 0, true, false},
-                        {{3, 5, 4, 1}, 0, 0, false, true},     {{3, 5, 4, 2}, 2, 0, false, false},
-                        {{2, 6, 1}, 1, 9, false, false},       {{2, 6, 1}, 1, 4, false, true},
-                        {{2, 6, 2}, 1, 4, true, false},        {{2, 6, 2}, 1, 11, true, false},
-                        {{1, 1, 1}, 1, 0, false, false},       {{4, 64, 1}, 1, 0, false, true},
-                        {{2, 3, 2, 5, 2}, 3, 0, false, false}, {{5, 1}, 0, 0, false, true},
-                        {{0, 4, 1}, 1, 0, false, false}};
-  for (const Form& f : forms) {
+  const DftForm forms[] = {
+      {{1, 8, 1}, 1, 0, false, false},       {{1, 8, 2}, 1, 0, false, false},
+      {{2, 7, 1}, 1, 0, false, true},        {{2, 7, 2}, 1, 0, true, false},
+      {{3, 5, 4, 1}, 0, 0, false, true},     {{3, 5, 4, 2}, 2, 0, false, false},
+      {{2, 6, 1}, 1, 9, false, false},       {{2, 6, 1}, 1, 4, false, true},
+      {{2, 6, 2}, 1, 4, true, false},        {{2, 6, 2}, 1, 11, true, false},
+      {{1, 1, 1}, 1, 0, false, false},       {{4, 64, 1}, 1, 0, false, true},
+      {{2, 3, 2, 5, 2}, 3, 0, false, false}, {{5, 1}, 0, 0, false, true},
+      {{0, 4, 1}, 1, 0, false, false}};
+  for (const DftForm& f : forms) {
     for (bool negative : {false, true}) {
       const ir::Tensor x = Random(DType::kF32, f.shape, seed++);
       CompositeCase c("DFT");

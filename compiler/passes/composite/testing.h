@@ -9,6 +9,13 @@
 
 namespace aicf::testing {
 
+/// A list attribute of a node in the text form: "[1, 2]".
+inline std::string ListText(const std::vector<int64_t>& values) {
+  std::string out;
+  for (int64_t v : values) out += StrCat(out.empty() ? "" : ", ", v);
+  return StrCat("[", out, "]");
+}
+
 /// A node of one op under construction, as text with its inputs.
 class CompositeCase {
  public:
@@ -16,8 +23,8 @@ class CompositeCase {
 
   /// Appends an input; a constant one is known when the graph is expanded.
   CompositeCase& Input(const std::string& name, ir::Tensor tensor, bool constant = false) {
-    declared_ += StrCat("input %", name, ": ", DTypeName(tensor.dtype()), "[",
-                        tensor.shape().empty() ? "" : ToString(tensor.shape()), "]\n");
+    declared_ +=
+        StrCat("input %", name, ": ", DTypeName(tensor.dtype()), ShapeText(tensor.shape()), "\n");
     operands_ += StrCat(operands_.empty() ? "" : ", ", "%", name);
     (constant ? constants_ : feeds_).emplace(name, std::move(tensor));
     return *this;
@@ -70,6 +77,14 @@ class CompositeCase {
   int named_ = 0;
   std::map<std::string, ir::Tensor, std::less<>> feeds_, constants_;
 };
+
+/// Runs the case and compares one of its outputs with what is wanted, exactly by default.
+inline void ExpectRun(const CompositeCase& c, const Array& want, size_t output = 0, double rtol = 0,
+                      double atol = 0) {
+  const auto run = c.Run();
+  ASSERT_TRUE(run.ok()) << run.status().ToString() << c.Text();
+  ExpectClose(run->outputs[output], want, rtol, atol, c.Text());
+}
 
 /// The error of a case that must be refused.
 inline Status Refusal(const CompositeCase& c) {

@@ -10,8 +10,6 @@
 namespace aicf {
 namespace {
 
-constexpr int64_t kMaxElements = int64_t{1} << 26;
-
 Result<DType> OutputType(const Composer& c) {
   return c.node().Has("output_datatype") ? DTypeOfOnnx(c.node().Int("output_datatype", 1))
                                          : Result<DType>(DType::kF32);
@@ -22,7 +20,7 @@ Result<DType> OutputType(const Composer& c) {
 Status CosineWindow(Composer& c, const std::vector<double>& a) {
   AICF_ASSIGN_OR_RETURN(const int64_t size, ConstantInt(c, 0, "size"));
   AICF_ASSIGN_OR_RETURN(const DType dtype, OutputType(c));
-  if (size < 0 || size > kMaxElements) return Error(Code::kBadModel, "size is ", size);
+  if (size < 0 || size > kMaxTableElements) return Error(Code::kBadModel, "size is ", size);
   const bool periodic = c.node().Int("periodic", 1) != 0;
   const double period = static_cast<double>(periodic ? size : std::max<int64_t>(size - 1, 1));
   std::vector<double> values;
@@ -100,9 +98,9 @@ Status ExpandMelWeightMatrix(Composer& c) {
   AICF_ASSIGN_OR_RETURN(bank.upper, ConstantNumber(c, 4, "upper_edge_hertz"));
   AICF_ASSIGN_OR_RETURN(const DType dtype, OutputType(c));
   const bool sensible = bank.bands >= 1 && bank.dft_length >= 1 && bank.sample_rate >= 1 &&
-                        bank.bands <= kMaxElements && bank.dft_length <= kMaxElements &&
+                        bank.bands <= kMaxTableElements && bank.dft_length <= kMaxTableElements &&
                         bank.lower >= 0 && bank.upper >= bank.lower && bank.upper <= 1e12;
-  if (!sensible || bank.bins() * bank.bands > kMaxElements) {
+  if (!sensible || bank.bins() * bank.bands > kMaxTableElements) {
     return Error(Code::kBadModel, bank.bands, " bands of a DFT of ", bank.dft_length,
                  " at sample rate ", bank.sample_rate, " from ", bank.lower, " to ", bank.upper);
   }

@@ -9,7 +9,7 @@ namespace {
 using Shapes = std::map<std::string, Dims, std::less<>>;
 
 // Inputs x [N, 3], y [N, M], z of any rank, f [2].
-ir::Graph Model() {
+ir::Graph SymbolicModel() {
   auto graph = ir::ParseGraph(
       "graph \"g\" { input %x: f32[?x3] input %y: f32[?x?] input %z: f32 input %f: f32[2] output "
       "%x }");
@@ -20,7 +20,7 @@ ir::Graph Model() {
 }
 
 TEST(BindShapes, GivesEveryInputItsShape) {
-  ir::Graph graph = Model();
+  ir::Graph graph = SymbolicModel();
   const Status status = BindShapes(graph, Shapes{{"y", {4, 5}}, {"z", {7}}});
   ASSERT_TRUE(status.ok()) << status.ToString();
   // The symbol N came in through y.
@@ -31,7 +31,7 @@ TEST(BindShapes, GivesEveryInputItsShape) {
 }
 
 TEST(BindShapes, AcceptsScalarsAndEmptyTensors) {
-  ir::Graph graph = Model();
+  ir::Graph graph = SymbolicModel();
   ASSERT_TRUE(BindShapes(graph, Shapes{{"y", {0, 5}}, {"z", {}}, {"f", {2}}}).ok());
   EXPECT_EQ(graph.values[0].shape, (Dims{0, 3}));
   EXPECT_TRUE(graph.values[2].shape_known);
@@ -64,7 +64,7 @@ TEST(BindShapes, NamesWhatIsWrong) {
       {{}, Code::kUnsupported, "input \"x\" is [\"N\", 3]"},
   };
   for (const auto& c : cases) {
-    ir::Graph graph = Model();
+    ir::Graph graph = SymbolicModel();
     const Status status = BindShapes(graph, c.shapes);
     ASSERT_FALSE(status.ok()) << c.expected;
     EXPECT_EQ(status.code(), c.code) << status.ToString();
@@ -73,7 +73,7 @@ TEST(BindShapes, NamesWhatIsWrong) {
 }
 
 TEST(BindShapes, ASymbolMayMakeAShapeTooLarge) {
-  ir::Graph graph = Model();
+  ir::Graph graph = SymbolicModel();
   const Status status = BindShapes(graph, Shapes{{"y", {int64_t{1} << 62, 0}}, {"z", {}}});
   EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.ToString();
   EXPECT_NE(status.message().find("input \"x\" has the impossible shape"), std::string::npos);

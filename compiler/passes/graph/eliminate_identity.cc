@@ -38,11 +38,11 @@ bool HasOneInput(const Graph&, const Node& node) { return node.inputs.size() == 
 bool HasOneOutput(const Graph&, const Node& node) { return node.outputs.size() == 1; }
 
 // Every op that can be a no-op. All of them also need an output like the input.
-struct Row {
+struct Identity {
   std::string_view op;
   bool (*does_nothing)(const Graph&, const Node&);
 };
-constexpr Row kRows[] = {
+constexpr Identity kIdentities[] = {
     {"Cast", Always},       {"Concat", HasOneInput},
     {"Expand", Always},     {"Flatten", Always},
     {"Identity", Always},   {"Max", HasOneInput},
@@ -55,8 +55,8 @@ constexpr Row kRows[] = {
 };
 
 bool DoesNothing(const Graph& graph, const Node& node) {
-  const auto row = std::ranges::find(kRows, node.op, &Row::op);
-  if (row == std::end(kRows) || node.outputs[0] == ir::kNoValue) return false;
+  const auto row = std::ranges::find(kIdentities, node.op, &Identity::op);
+  if (row == std::end(kIdentities) || node.outputs[0] == ir::kNoValue) return false;
   const ir::Value& in = graph.values[node.inputs[0]];
   const ir::Value& out = graph.values[node.outputs[0]];
   return in.dtype == out.dtype && in.shape == out.shape && row->does_nothing(graph, node);

@@ -11,6 +11,7 @@ namespace aicf {
 namespace {
 
 using testing::Extents;
+using testing::Floats;
 using testing::ModelBuilder;
 using testing::Names;
 
@@ -31,23 +32,20 @@ onnx::GraphProto& AddBody(onnx::NodeProto& node, const std::string& attribute, c
   return *a.mutable_g();
 }
 
-ir::Tensor Floats(const Dims& shape, const std::vector<float>& v) {
-  return ir::Tensor::FromValues<float>(DType::kF32, shape, std::span<const float>(v));
-}
 ir::Tensor Flag(bool v) {
   const uint8_t byte = v ? 1 : 0;
   return ir::Tensor::FromValues<uint8_t>(DType::kBool, {}, std::span(&byte, 1));
 }
 
-struct Outcome {
+struct Evaluation {
   Status status;
   std::vector<std::vector<double>> outputs;
   int nodes = 0;
 };
 
-Outcome Evaluate(const ModelBuilder& model, const std::vector<ir::Tensor>& feeds,
-                 bool nan_branches = false) {
-  Outcome out;
+Evaluation Evaluate(const ModelBuilder& model, const std::vector<ir::Tensor>& feeds,
+                    bool nan_branches = false) {
+  Evaluation out;
   auto graph = model.Import();
   out.status = graph.status();
   if (!out.status.ok()) return out;
@@ -78,7 +76,7 @@ Outcome Evaluate(const ModelBuilder& model, const std::vector<ir::Tensor>& feeds
 using Rows = std::vector<std::vector<double>>;
 
 // y = c ? x + x : -x, the branches reading x from outside.
-ModelBuilder Branches() {
+ModelBuilder BranchModel() {
   ModelBuilder model;
   model.Input("x", {2});
   onnx::NodeProto& node = model.Node("If", {"c"}, {"y"}, "choice");
@@ -89,20 +87,20 @@ ModelBuilder Branches() {
 }
 
 TEST(Expand, AnIfWithAConstantConditionLeavesOneBranch) {
-  ModelBuilder model = Branches();
+  ModelBuilder model = BranchModel();
   onnx::TensorProto& c = model.Tensor("c", {}, onnx::TensorProto::BOOL);
   c.add_int32_data(0);
-  const Outcome r = Evaluate(model, {Floats({2}, {1, 2})});
+  const Evaluation r = Evaluate(model, {Floats({2}, {1, 2})});
   ASSERT_TRUE(r.status.ok()) << r.status.ToString();
   EXPECT_EQ(r.outputs, (Rows{{-1, -2}}));
   EXPECT_EQ(r.nodes, 2);  // Neg and what binds the output's name
 }
 
 TEST(Expand, AnIfAtRunTimeSelects) {
-  ModelBuilder model = Branches();
+  ModelBuilder model = BranchModel();
   model.Input("c", {}, onnx::TensorProto::BOOL);
   for (bool c : {false, true}) {
-    const Outcome r = Evaluate(model, {Floats({2}, {1, 2}), Flag(c)});
+    const Evaluation r = Evaluate(model, {Floats({2}, {1, 2}), Flag(c)});
     ASSERT_TRUE(r.status.ok()) << r.status.ToString();
     EXPECT_EQ(r.outputs, c ? (Rows{{2, 4}}) : (Rows{{-1, -2}}));
   }
@@ -122,7 +120,7 @@ ModelBuilder ImpossibleElse() {
 }
 
 TEST(Expand, ABranchThatCannotRunIsRefused) {
-  const Outcome refused = Evaluate(ImpossibleElse(), {Floats({2}, {1, 2}), Flag(true)});
+  const Evaluation refused = Evaluate(ImpossibleElse(), {Floats({2}, {1, 2}), Flag(true)});
   EXPECT_EQ(refused.status.code(), Code::kUnsupported);
   for (const char* part :
        {"choice", "else_branch cannot run", "--bind", "--impossible-branches=nan"}) {
@@ -131,10 +129,10 @@ TEST(Expand, ABranchThatCannotRunIsRefused) {
 }
 
 TEST(Expand, ABranchThatCannotRunGivesNanWhereThatIsAskedFor) {
-  const Outcome yes = Evaluate(ImpossibleElse(), {Floats({2}, {1, 2}), Flag(true)}, true);
+  const Evaluation yes = Evaluate(ImpossibleElse(), {Floats({2}, {1, 2}), Flag(true)}, true);
   ASSERT_TRUE(yes.status.ok()) << yes.status.ToString();
   EXPECT_EQ(yes.outputs, (Rows{{1, 2}}));
-  const Outcome no = Evaluate(ImpossibleElse(), {Floats({2}, {1, 2}), Flag(false)}, true);
+  const Evaluation no = Evaluate(ImpossibleElse(), {Floats({2}, {1, 2}), Flag(false)}, true);
   ASSERT_TRUE(no.status.ok()) << no.status.ToString();
   ASSERT_EQ(no.outputs.size(), 1u);
   ASSERT_EQ(no.outputs[0].size(), 2u);
@@ -149,7 +147,7 @@ TEST(Expand, BranchesOfDifferentShapesAtRunTimeAreRefused) {
   AddNode(AddBody(node, "then_branch", {}, {"t"}), "ReduceMax", {"x"}, {"t"});
   AddNode(AddBody(node, "else_branch", {}, {"e"}), "Neg", {"x"}, {"e"});
   model.Output("y");
-  const Outcome r = Evaluate(model, {Flag(true), Floats({2}, {1, 2})});
+  const Evaluation r = Evaluate(model, {Flag(true), Floats({2}, {1, 2})});
   EXPECT_EQ(r.status.code(), Code::kUnsupported);
   EXPECT_NE(r.status.message().find("choice"), std::string::npos);
   EXPECT_NE(r.status.message().find("--bind"), std::string::npos);
@@ -177,7 +175,7 @@ ModelBuilder Doubling(bool limited) {
 }
 
 TEST(Expand, ALoopWithAKnownTripCountIsUnrolled) {
-  const Outcome r = Evaluate(Doubling(false), {Floats({2}, {1, 3})});
+  const Evaluation r = Evaluate(Doubling(false), {Floats({2}, {1, 3})});
   ASSERT_TRUE(r.status.ok()) << r.status.ToString();
   EXPECT_EQ(r.outputs, (Rows{{8, 24}, {1, 3, 2, 6, 4, 12}}));
 }
@@ -185,7 +183,7 @@ TEST(Expand, ALoopWithAKnownTripCountIsUnrolled) {
 TEST(Expand, ALoopThatMayEndEarlyKeepsItsLastValues) {
   for (int64_t limit : {0, 1, 2, 3, 9}) {
     const ir::Tensor bound = ir::Tensor::FromValues<int64_t>(DType::kI64, {}, {{limit}});
-    const Outcome r = Evaluate(Doubling(true), {Floats({2}, {1, 3}), bound});
+    const Evaluation r = Evaluate(Doubling(true), {Floats({2}, {1, 3}), bound});
     ASSERT_TRUE(r.status.ok()) << r.status.ToString();
     const double times = limit <= 1 ? 2 : limit == 2 ? 4 : 8;
     EXPECT_EQ(r.outputs, (Rows{{times, 3 * times}})) << limit;
@@ -205,7 +203,7 @@ TEST(Expand, AScanRunsOverItsAxisInBothDirections) {
     AddNode(body, "Identity", {"s_out"}, {"y_out"});
     model.Output("s");
     model.Output("y");
-    const Outcome r = Evaluate(model, {Floats({2}, {0, 0}), Floats({3, 2}, {1, 2, 3, 4, 5, 6})});
+    const Evaluation r = Evaluate(model, {Floats({2}, {0, 0}), Floats({3, 2}, {1, 2, 3, 4, 5, 6})});
     ASSERT_TRUE(r.status.ok()) << r.status.ToString();
     EXPECT_EQ(r.outputs, reverse ? (Rows{{9, 12}, {5, 6, 8, 10, 9, 12}})
                                  : (Rows{{9, 12}, {1, 2, 4, 6, 9, 12}}));
@@ -227,7 +225,7 @@ TEST(Expand, SequencesDisappear) {
   model.Output("y");
   model.Output("n");
   model.Output("halves");
-  const Outcome r = Evaluate(model, {Floats({4}, {1, 2, 3, 4})});
+  const Evaluation r = Evaluate(model, {Floats({4}, {1, 2, 3, 4})});
   ASSERT_TRUE(r.status.ok()) << r.status.ToString();
   EXPECT_EQ(r.outputs, (Rows{{-1, -2, -3, -4}, {3}, {1, 2}, {3, 4}}));
 }
@@ -240,12 +238,12 @@ TEST(Expand, AnEndlessLoopIsRefused) {
   onnx::GraphProto& body = AddBody(node, "body", {"i", "go_in", "v_in"}, {"go_in", "v_out"});
   AddNode(body, "Neg", {"v_in"}, {"v_out"});
   model.Output("v");
-  const Outcome r = Evaluate(model, {Flag(true), Floats({2}, {1, 2})});
+  const Evaluation r = Evaluate(model, {Flag(true), Floats({2}, {1, 2})});
   EXPECT_EQ(r.status.code(), Code::kUnsupported);
 }
 
 TEST(Expand, ABodyCannotReadTheNodesOwnOutput) {
-  ModelBuilder model = Branches();
+  ModelBuilder model = BranchModel();
   model.Input("c", {}, onnx::TensorProto::BOOL);
   model.graph().mutable_node(0)->mutable_attribute(0)->mutable_g()->mutable_node(0)->set_input(0,
                                                                                                "y");

@@ -5,7 +5,7 @@
 namespace aicf {
 namespace {
 
-constexpr std::string_view kPass = "fold-batch-norm";
+constexpr std::string_view kFoldBatchNorm = "fold-batch-norm";
 
 class BatchNormFolder {
  public:
@@ -56,7 +56,7 @@ class BatchNormFolder {
       }
       product.outputs[0] = node.outputs[0];
       forward_.Drop(n);
-      RecordRewrite(context_, kPass, DecisionKind::kFold, About(node),
+      RecordRewrite(context_, kFoldBatchNorm, DecisionKind::kFold, About(node),
                     StrCat("weights and bias of ", product.op, " ", Quote(product.name)),
                     "a scale and a shift per channel cost nothing inside the weights");
     }
@@ -81,7 +81,7 @@ class BatchNormFolder {
         it != refusals_.end()
             ? it->second
             : "product: its input is not the result of a product that it alone reads";
-    RecordRewrite(context_, kPass, DecisionKind::kFold, About(node), "kept",
+    RecordRewrite(context_, kFoldBatchNorm, DecisionKind::kFold, About(node), "kept",
                   "only a product's own weights can take it", {{"folded into weights", why, -1}});
   }
 

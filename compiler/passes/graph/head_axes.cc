@@ -3,7 +3,7 @@
 namespace aicf {
 namespace {
 
-int64_t Product(const Dims& d, int from, int to) {
+int64_t ExtentOf(const Dims& d, int from, int to) {
   int64_t product = 1;
   for (int i = from; i < to; ++i) product *= d[i];
   return product;
@@ -41,10 +41,10 @@ std::optional<Dims> Undivided(const Dims& axes, const Dims& own, int rows, const
 
 std::optional<Dims> OwnHeads(const Dims& axes, const Dims& own, const HeadAxes& to) {
   for (int rows = 0; rows <= axes.rank(); ++rows) {
-    if (Product(axes, rows, axes.rank()) != to.rows) continue;
-    if (Product(axes, 0, rows) != to.batch * to.heads) continue;
+    if (ExtentOf(axes, rows, axes.rank()) != to.rows) continue;
+    if (ExtentOf(axes, 0, rows) != to.batch * to.heads) continue;
     for (int heads = 0; heads <= rows; ++heads) {
-      if (Product(axes, 0, heads) != to.batch) continue;
+      if (ExtentOf(axes, 0, heads) != to.batch) continue;
       const auto batch = Joined(axes, own, 0, heads, false);
       const auto head = Joined(axes, own, heads, rows, true);
       const auto row = Joined(axes, own, rows, axes.rank(), false);

@@ -11,10 +11,10 @@
 namespace aicf {
 namespace {
 
-constexpr std::string_view kPass = "merge-products";
+constexpr std::string_view kMergeProducts = "merge-products";
 
 // MatMul(x, weights) [+ bias]; `result` is the value that the model reads.
-struct Product {
+struct MergedProduct {
   int matmul = -1;
   int add = -1;  ///< -1 without a bias
   ir::ValueId x = ir::kNoValue, weights = ir::kNoValue, bias = ir::kNoValue;
@@ -47,13 +47,13 @@ ir::Tensor SideBySide(const std::vector<const ir::Tensor*>& parts, int64_t rows)
   return ir::Tensor::Own(dtype, shape, std::move(bytes));
 }
 
-class Merger {
+class ProductMerger {
  public:
-  Merger(ir::Graph& graph, PassContext& context)
+  ProductMerger(ir::Graph& graph, PassContext& context)
       : graph_(graph), context_(context), make_(graph), uses_(graph) {}
 
   void Run() {
-    std::map<std::pair<ir::ValueId, bool>, std::vector<Product>> groups;
+    std::map<std::pair<ir::ValueId, bool>, std::vector<MergedProduct>> groups;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (const auto p = ProductAt(static_cast<int>(n))) groups[{p->x, p->add >= 0}].push_back(*p);
     }
@@ -64,10 +64,10 @@ class Merger {
   }
 
  private:
-  std::optional<Product> ProductAt(int n) const {
+  std::optional<MergedProduct> ProductAt(int n) const {
     const ir::Node& node = graph_.nodes[n];
     if (node.op != "MatMul") return std::nullopt;
-    Product p{n, -1, node.inputs[0], node.inputs[1], ir::kNoValue, node.outputs[0]};
+    MergedProduct p{n, -1, node.inputs[0], node.inputs[1], ir::kNoValue, node.outputs[0]};
     const ir::Value& w = graph_.values[p.weights];
     if (!w.is_constant() || w.shape.rank() != 2 || w.constant.count() == 0 ||
         graph_.values[p.x].is_constant() || graph_.values[p.x].shape.rank() < 2) {
@@ -89,12 +89,12 @@ class Merger {
     return p;
   }
 
-  void Merge(const std::vector<Product>& group) {
+  void Merge(const std::vector<MergedProduct>& group) {
     std::vector<const ir::Tensor*> weights, biases;
     std::vector<int64_t> widths;
     schema::NodeNames names;
     int64_t width = 0;
-    for (const Product& p : group) {
+    for (const MergedProduct& p : group) {
       weights.push_back(&graph_.values[p.weights].constant);
       if (p.add >= 0) biases.push_back(&graph_.values[p.bias].constant);
       widths.push_back(weights.back()->shape()[1]);
@@ -104,15 +104,15 @@ class Merger {
     const ir::Tensor wide = SideBySide(weights, weights[0]->shape()[0]);
     const ir::Tensor bias = biases.empty() ? ir::Tensor() : SideBySide(biases, 1);
     Rewrite(group, wide, bias, widths, width);
-    RecordRewrite(context_, kPass, DecisionKind::kFusion,
+    RecordRewrite(context_, kMergeProducts, DecisionKind::kFusion,
                   schema::Subject::Of(SubjectForm::kNodes, std::move(names)), "one MatMul",
                   "products of one value with constant matrices are one product, and nothing reads "
                   "their results elementwise");
   }
 
-  void Rewrite(const std::vector<Product>& group, const ir::Tensor& weights, const ir::Tensor& bias,
-               const std::vector<int64_t>& widths, int64_t width) {
-    const Product& first = group[0];
+  void Rewrite(const std::vector<MergedProduct>& group, const ir::Tensor& weights,
+               const ir::Tensor& bias, const std::vector<int64_t>& widths, int64_t width) {
+    const MergedProduct& first = group[0];
     const std::string base = graph_.values[first.result].name;
     const DType dtype = graph_.values[first.result].dtype;
     Dims shape = graph_.values[first.result].shape;
@@ -137,7 +137,7 @@ class Merger {
       all = sum;
     }
     std::vector<ir::ValueId> results;
-    for (const Product& p : group) {
+    for (const MergedProduct& p : group) {
       results.push_back(p.result);
       instead_[p.matmul];
       if (p.add >= 0) instead_[p.add];
@@ -169,7 +169,7 @@ class Merger {
 }  // namespace
 
 Status MergeProducts(ir::Graph& graph, PassContext& context) {
-  Merger(graph, context).Run();
+  ProductMerger(graph, context).Run();
   return OkStatus();
 }
 

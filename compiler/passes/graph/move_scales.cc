@@ -12,7 +12,7 @@
 namespace aicf {
 namespace {
 
-constexpr std::string_view kPass = "move-scales";
+constexpr std::string_view kMoveScales = "move-scales";
 
 class Mover {
  public:
@@ -119,8 +119,8 @@ class Mover {
   void Record(const schema::NodeNames& names, std::string choice,
               std::vector<Alternative> alternatives) {
     RecordRewrite(
-        context_, kPass, DecisionKind::kFold, schema::Subject::Of(SubjectForm::kScales, names),
-        std::move(choice),
+        context_, kMoveScales, DecisionKind::kFold,
+        schema::Subject::Of(SubjectForm::kScales, names), std::move(choice),
         "a scalar factor of an operand is a factor of the product, and free in its epilogue",
         std::move(alternatives));
   }

@@ -12,7 +12,7 @@
 namespace aicf {
 namespace {
 
-constexpr std::string_view kPass = "recognize-attention";
+constexpr std::string_view kRecognizeAttention = "recognize-attention";
 
 Dims LeadingAxes(const Dims& d) { return Dims(d.span().first(static_cast<size_t>(d.rank()) - 1)); }
 
@@ -194,14 +194,14 @@ class Recognizer {
 
   void Record(const AttentionMatch& match) {
     if (!match.refusal.empty()) {
-      return RecordRewrite(context_, kPass, DecisionKind::kFusion,
+      return RecordRewrite(context_, kRecognizeAttention, DecisionKind::kFusion,
                            About(graph_.nodes[match.pattern.softmax]), "kept apart",
                            "only the exact dataflow of attention is one step",
                            {{"attention", match.refusal, -1}});
     }
     schema::NodeNames names;
     for (int n : match.pattern.Nodes()) names.push_back(graph_.nodes[n].name);
-    RecordRewrite(context_, kPass, DecisionKind::kFusion,
+    RecordRewrite(context_, kRecognizeAttention, DecisionKind::kFusion,
                   schema::Subject::Of(SubjectForm::kNodes, std::move(names)), "attention",
                   "the nodes compute attention and nothing else reads their results");
   }

@@ -9,7 +9,7 @@
 namespace aicf {
 namespace {
 
-constexpr std::string_view kPass = "recognize-layer-norm";
+constexpr std::string_view kRecognizeLayerNorm = "recognize-layer-norm";
 
 // Nodes of one match, by index.
 struct Match {
@@ -168,12 +168,13 @@ Status RecognizeLayerNorm(ir::Graph& graph, PassContext& context) {
     if (!matcher.IsAnchor(static_cast<int>(n), m)) continue;
     const Status fits = matcher.Complete(m);
     if (!fits.ok()) {
-      RecordRewrite(context, kPass, DecisionKind::kFusion, About(graph.nodes[n]), "kept apart",
-                    "only the exact dataflow of a layer normalisation is one",
+      RecordRewrite(context, kRecognizeLayerNorm, DecisionKind::kFusion, About(graph.nodes[n]),
+                    "kept apart", "only the exact dataflow of a layer normalisation is one",
                     {{"LayerNormalization", StrCat("pattern: ", fits.message()), -1}});
       continue;
     }
-    RecordRewrite(context, kPass, DecisionKind::kFusion, SubjectOf(graph, m), "LayerNormalization",
+    RecordRewrite(context, kRecognizeLayerNorm, DecisionKind::kFusion, SubjectOf(graph, m),
+                  "LayerNormalization",
                   "the nodes compute a layer normalisation and nothing else reads their results");
     Replace(graph, m, forward);
   }

@@ -39,12 +39,12 @@ uint16_t BuildRelu(const ElementwiseArgs& a) {
 
 uint16_t BuildWhere(const ElementwiseArgs& a) { return a.b.Select(a.in[0], a.in[1], a.in[2]); }
 
-struct Row {
+struct Formula {
   std::string_view op;
   BuildElementwise build;
 };
 
-constexpr Row kRows[] = {
+constexpr Formula kFormulas[] = {
     {"Abs", Unary<ExprOp::kAbs>},
     {"Acos", Unary<ExprOp::kAcos>},
     {"Acosh", Unary<ExprOp::kAcosh>},
@@ -119,7 +119,7 @@ constexpr Row kRows[] = {
 }  // namespace
 
 BuildElementwise FindElementwise(std::string_view op) {
-  for (const Row& row : kRows) {
+  for (const Formula& row : kFormulas) {
     if (row.op == op) return row.build;
   }
   return nullptr;

@@ -9,16 +9,8 @@ namespace aicf {
 namespace {
 
 using testing::Array;
-
-int64_t Pick(std::mt19937& rng, int64_t low, int64_t high) {
-  return low + static_cast<int64_t>(rng() % static_cast<uint64_t>(high - low + 1));
-}
-
-Dims RandomShape(std::mt19937& rng, int least, int most) {
-  Dims shape;
-  for (int64_t k = Pick(rng, least, most); k > 0; --k) shape.push_back(Pick(rng, 1, 5));
-  return shape;
-}
+using testing::Pick;
+using testing::RandomShape;
 
 Array Whole(std::mt19937& rng, const Dims& shape, int64_t low, int64_t high) {
   Array a(shape);
@@ -27,7 +19,7 @@ Array Whole(std::mt19937& rng, const Dims& shape, int64_t low, int64_t high) {
 }
 
 std::string Type(DType dtype, const Dims& shape) {
-  return StrCat(DTypeName(dtype), "[", shape.empty() ? "" : ToString(shape), "]");
+  return StrCat(DTypeName(dtype), testing::ShapeText(shape));
 }
 
 DType IndexType(std::mt19937& rng) { return Pick(rng, 0, 1) == 0 ? DType::kI64 : DType::kI32; }
@@ -67,7 +59,7 @@ double Combined(std::string_view reduction, double old, double update) {
 TEST(GatherElementsOp, EveryForm) {
   std::mt19937 rng(1);
   for (int i = 0; i < 30; ++i) {
-    const Dims shape = RandomShape(rng, 1, 4);
+    const Dims shape = RandomShape(rng, 1, 4, 5);
     const int axis = static_cast<int>(Pick(rng, 0, shape.rank() - 1));
     Dims index_shape = shape;
     for (int d = 0; d < shape.rank(); ++d) index_shape[d] = Pick(rng, 1, d == axis ? 6 : shape[d]);
@@ -91,7 +83,7 @@ TEST(GatherElementsOp, EveryForm) {
 TEST(GatherNDOp, EveryForm) {
   std::mt19937 rng(2);
   for (int i = 0; i < 30; ++i) {
-    const Dims shape = RandomShape(rng, 1, 4);
+    const Dims shape = RandomShape(rng, 1, 4, 5);
     const int batch = static_cast<int>(Pick(rng, 0, shape.rank() - 1));
     const int n = static_cast<int>(Pick(rng, 1, shape.rank() - batch));
     Dims index_shape, out;
@@ -129,7 +121,7 @@ TEST(GatherNDOp, EveryForm) {
 TEST(ScatterElementsOp, EveryForm) {
   std::mt19937 rng(3);
   for (int i = 0; i < 40; ++i) {
-    const Dims shape = RandomShape(rng, 1, 3);
+    const Dims shape = RandomShape(rng, 1, 3, 5);
     const int axis = static_cast<int>(Pick(rng, 0, shape.rank() - 1));
     Dims index_shape = shape;
     for (int d = 0; d < shape.rank(); ++d) index_shape[d] = Pick(rng, 1, d == axis ? 6 : shape[d]);
@@ -162,7 +154,7 @@ TEST(ScatterElementsOp, EveryForm) {
 TEST(ScatterNDOp, EveryForm) {
   std::mt19937 rng(4);
   for (int i = 0; i < 40; ++i) {
-    const Dims shape = RandomShape(rng, 1, 3);
+    const Dims shape = RandomShape(rng, 1, 3, 5);
     const int n = static_cast<int>(Pick(rng, 1, shape.rank()));
     Dims index_shape, update_shape;
     for (int64_t k = Pick(rng, 0, 2); k > 0; --k) index_shape.push_back(Pick(rng, 1, 5));
@@ -203,7 +195,7 @@ TEST(CumulativeOps, EveryForm) {
   for (int i = 0; i < 60; ++i) {
     const bool product = i % 2 == 0, exclusive = Pick(rng, 0, 1) == 0,
                reverse = Pick(rng, 0, 1) == 0;
-    const Dims shape = RandomShape(rng, 1, 3);
+    const Dims shape = RandomShape(rng, 1, 3, 5);
     const int axis = static_cast<int>(Pick(rng, 0, shape.rank() - 1));
     const Array data = Whole(rng, shape, -2, 2);
     const Array want = testing::Generate(shape, [&](const Dims& at) {

@@ -8,6 +8,7 @@ namespace {
 using testing::Array;
 using testing::Random;
 using testing::RunGraph;
+using testing::ShapeText;
 using testing::ToArray;
 
 struct ConvCase {
@@ -35,9 +36,7 @@ Array Convolve(const Array& x, const Array& w, const std::vector<double>& bias, 
   });
 }
 
-std::string Shape(const Dims& d) { return "[" + ToString(d) + "]"; }
-
-std::string Attrs(const ConvCase& c) {
+std::string ConvAttrs(const ConvCase& c) {
   return StrCat("{group=", c.group, ", strides=[", c.stride, ", ", c.stride, "], dilations=[",
                 c.dilation, ", ", c.dilation, "], pads=[", c.pad_begin, ", ", c.pad_begin, ", ",
                 c.pad_end, ", ", c.pad_end, "]}");
@@ -55,9 +54,9 @@ TEST(LowerConv, MatchesTheSumOnBothTargets) {
     const ir::Tensor x = Random(DType::kF32, c.x, seed++), w = Random(DType::kF32, c.w, seed++);
     const ir::Tensor b = Random(DType::kF32, {c.w[0]}, seed++);
     const Array want = Convolve(ToArray(x), ToArray(w), ToArray(b).data, c);
-    const std::string text = StrCat("graph \"g\" { input %x: f32", Shape(c.x), " input %w: f32",
-                                    Shape(c.w), " input %b: f32[", c.w[0],
-                                    "] %y: f32 = Conv(%x, %w, %b) ", Attrs(c), " output %y }");
+    const std::string text = StrCat("graph \"g\" { input %x: f32", ShapeText(c.x), " input %w: f32",
+                                    ShapeText(c.w), " input %b: f32[", c.w[0],
+                                    "] %y: f32 = Conv(%x, %w, %b) ", ConvAttrs(c), " output %y }");
     for (const char* device : {"cpu:baseline", "cuda:sm_90a"}) {
       testing::ExpectGraph(text, {{"x", x}}, want, 1e-5, 1e-5,
                            {.constants = {{"w", w}, {"b", b}}, .device = device});
@@ -168,8 +167,8 @@ TEST(LowerMatMul, BatchesBroadcastAndFold) {
   uint32_t seed = 70;
   for (const Case& c : cases) {
     const ir::Tensor a = Random(DType::kF32, c.a, seed++), b = Random(DType::kF32, c.b, seed++);
-    const std::string text = StrCat("graph \"g\" { input %a: f32", Shape(c.a), " input %b: f32",
-                                    Shape(c.b), " %y: f32 = MatMul(%a, %b) output %y }");
+    const std::string text = StrCat("graph \"g\" { input %a: f32", ShapeText(c.a), " input %b: f32",
+                                    ShapeText(c.b), " %y: f32 = MatMul(%a, %b) output %y }");
     testing::ExpectGraph(text, {{"a", a}, {"b", b}}, Multiply(ToArray(a), ToArray(b), c.y), 1e-5,
                          1e-5);
     const auto run = RunGraph(text, {{"a", a}, {"b", b}});
@@ -225,12 +224,13 @@ TEST(LowerGemm, AlphaBetaTransposesAndTheBroadcastAddend) {
           }
           return 0.5 * sum + 2.0 * z.Broadcast(i);
         });
-        const std::string extents = shape.empty() ? "[]" : Shape(shape);
-        testing::ExpectGraph(StrCat("graph \"g\" { input %a: f32", Shape(a.shape()),
-                                    " input %b: f32", Shape(b.shape()), " input %c: f32", extents,
-                                    " %y: f32 = Gemm(%a, %b, %c) {alpha=0.5, beta=2.0, transA=", ta,
-                                    ", transB=", tb, "} output %y }"),
-                             {{"a", a}, {"b", b}}, want, 1e-5, 1e-5, {.constants = {{"c", c}}});
+        const std::string extents = ShapeText(shape);
+        testing::ExpectGraph(
+            StrCat("graph \"g\" { input %a: f32", ShapeText(a.shape()), " input %b: f32",
+                   ShapeText(b.shape()), " input %c: f32", extents,
+                   " %y: f32 = Gemm(%a, %b, %c) {alpha=0.5, beta=2.0, transA=", ta, ", transB=", tb,
+                   "} output %y }"),
+            {{"a", a}, {"b", b}}, want, 1e-5, 1e-5, {.constants = {{"c", c}}});
       }
     }
   }

@@ -13,7 +13,7 @@ using abi::ExprOp;
 
 // A range of the quantised axis in which scales repeat regularly: `count` blocks of `length`
 // elements.
-struct Part {
+struct Block {
   int axis = 0;
   int64_t first_block = 0, count = 0, length = 0;
   int64_t first = 0;   ///< element of the axis
@@ -52,10 +52,10 @@ struct Part {
   }
 };
 
-std::vector<Part> PartsOf(const ir::QuantizeSpec& spec, const Dims& x) {
+std::vector<Block> BlocksOf(const ir::QuantizeSpec& spec, const Dims& x) {
   const int64_t extent = x.rank() > 0 ? x[spec.axis] : 1;
   const int64_t whole = spec.block > 0 ? extent / spec.block : 0;
-  std::vector<Part> parts;
+  std::vector<Block> parts;
   if (whole > 0) {
     const bool split = whole > 1 && spec.block > 1;
     parts.push_back({spec.axis, 0, whole, spec.block, 0, split});
@@ -76,7 +76,7 @@ class Quantizer {
     const ValueView in = ctx_.Get(node_.inputs[0]);
     const ValueView out = ctx_.DefineLike(node_.outputs[0], in);
     if (spec.block == 0) return Emit(in, out, nullptr);
-    for (const Part& part : PartsOf(spec, x.shape)) {
+    for (const Block& part : BlocksOf(spec, x.shape)) {
       if (part.split && x.shape.rank() == kMaxRank) {
         return Error(Code::kUnsupported, "blocks of a tensor of rank ", kMaxRank);
       }
@@ -87,7 +87,7 @@ class Quantizer {
   }
 
  private:
-  Status Emit(const ValueView& in, const ValueView& out, const Part* part) {
+  Status Emit(const ValueView& in, const ValueView& out, const Block* part) {
     OperandExpr expr(0);
     const uint16_t x = expr.Load(in);
     const uint16_t scale = Parameter(expr, 1, out.view.shape, part);
@@ -110,7 +110,7 @@ class Quantizer {
     return false;
   }
 
-  uint16_t Parameter(OperandExpr& expr, size_t input, const Dims& domain, const Part* part) {
+  uint16_t Parameter(OperandExpr& expr, size_t input, const Dims& domain, const Block* part) {
     const ir::Value& v = ctx_.value(node_.inputs[input]);
     if (ElementCount(v.shape) == 1) {
       if (v.is_constant()) return LoadValue(ctx_, expr, node_.inputs[input], domain);

@@ -8,6 +8,7 @@ namespace {
 using testing::Array;
 using testing::Random;
 using testing::RunGraph;
+using testing::ShapeText;
 using testing::ToArray;
 using testing::ToTensor;
 
@@ -27,10 +28,8 @@ Range RangeOf(DType d) {
   return {-std::exp2(bits - 1), std::exp2(bits - 1) - 1};
 }
 
-std::string Shape(const Dims& d) { return "[" + (d.rank() == 0 ? "" : ToString(d)) + "]"; }
-
 std::string Input(std::string_view name, DType dtype, const Dims& shape) {
-  return StrCat(" input %", name, ": ", DTypeName(dtype), Shape(shape));
+  return StrCat(" input %", name, ": ", DTypeName(dtype), ShapeText(shape));
 }
 
 // One Cast of a vector.

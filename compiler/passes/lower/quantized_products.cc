@@ -31,10 +31,10 @@ Place PlaceOf(const MatMulViews& views, bool rows) {
 }
 
 // One product under construction.
-class Product {
+class IntegerProduct {
  public:
   // row_parameters: an epilogue operand differs between rows.
-  Product(LowerContext& ctx, const ir::Node& node, const Operands& in, bool row_parameters)
+  IntegerProduct(LowerContext& ctx, const ir::Node& node, const Operands& in, bool row_parameters)
       : ctx_(ctx), node_(node), in_(in), expr_(1) {
     right_ = WithoutZeroPoint(ctx, node, in.b, in.b_zero, ShapeOf(in.b_zero, false));
     // sum (a - z) b = sum a b - z sum b, where the last sum is known: no step touches a before.
@@ -50,7 +50,7 @@ class Product {
     problem_.attrs = abi::GemmAttrs{};
     problem_.inputs = {views_.left, views_.right};
   }
-  Product(const Product&) = delete;
+  IntegerProduct(const IntegerProduct&) = delete;
 
   OperandExpr& expr() { return expr_; }
   const MatMulViews& views() const { return views_; }
@@ -94,7 +94,8 @@ class Product {
 }  // namespace
 
 Status LowerMatMulInteger(LowerContext& ctx, const ir::Node& node) {
-  Product product(ctx, node, {node.inputs[0], node.input(2), node.inputs[1], node.input(3)}, false);
+  IntegerProduct product(ctx, node, {node.inputs[0], node.input(2), node.inputs[1], node.input(3)},
+                         false);
   product.Emit(product.Sums());
   return OkStatus();
 }
@@ -103,7 +104,7 @@ Status LowerMatMulInteger(LowerContext& ctx, const ir::Node& node) {
 Status LowerQLinearMatMul(LowerContext& ctx, const ir::Node& node) {
   const auto& in = node.inputs;
   const bool by_row = ElementCount(ctx.value(in[1]).shape) != 1;
-  Product product(ctx, node, {in[0], in[2], in[3], in[5]}, by_row);
+  IntegerProduct product(ctx, node, {in[0], in[2], in[3], in[5]}, by_row);
   const ScaledProduct scales{in[1], in[4], in[6], PlaceOf(product.views(), true),
                              PlaceOf(product.views(), false)};
   OperandExpr& expr = product.expr();

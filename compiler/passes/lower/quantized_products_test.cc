@@ -195,20 +195,21 @@ TEST(QLinearMatMul, MultipliesFloat8) {
              "", want);
 }
 
-struct ConvCase {
+struct QuantizedConvCase {
   Dims x, w;
   int64_t group, stride, pad;
   bool per_channel;
 };
 
-const ConvCase kConvs[] = {
+const QuantizedConvCase kConvs[] = {
     {{2, 3, 7, 6}, {4, 3, 3, 3}, 1, 1, 1, true},
     {{1, 4, 8, 8}, {6, 2, 3, 3}, 2, 2, 0, false},
     {{1, 5, 6, 7}, {5, 1, 3, 3}, 5, 1, 2, true},
     {{1, 6, 4, 4}, {3, 6, 1, 1}, 1, 1, 0, true},
 };
 
-Array ConvSums(const Array& x, const Array& w, double xz, const Array& wz, const ConvCase& c) {
+Array ConvSums(const Array& x, const Array& w, double xz, const Array& wz,
+               const QuantizedConvCase& c) {
   const auto extent = [&](int d) { return (x.shape[d] + 2 * c.pad - w.shape[d]) / c.stride + 1; };
   const int64_t per_group = w.shape[0] / c.group;
   return testing::Generate({x.shape[0], w.shape[0], extent(2), extent(3)}, [&](const Dims& at) {
@@ -224,28 +225,28 @@ Array ConvSums(const Array& x, const Array& w, double xz, const Array& wz, const
   });
 }
 
-std::string Attrs(const ConvCase& c) {
+std::string QuantizedConvAttrs(const QuantizedConvCase& c) {
   return StrCat("group=", c.group, ", strides=[", c.stride, ", ", c.stride, "], pads=[", c.pad,
                 ", ", c.pad, ", ", c.pad, ", ", c.pad, "]");
 }
 
 TEST(ConvInteger, PaddingIsTheZeroPoint) {
   uint32_t seed = 300;
-  for (const ConvCase& c : kConvs) {
+  for (const QuantizedConvCase& c : kConvs) {
     for (DType right : {DType::kU8, DType::kI8}) {
       const ir::Tensor x = Codes(DType::kU8, c.x, seed++), w = Codes(right, c.w, seed++);
       const ir::Tensor xz = Codes(DType::kU8, {}, seed++);
       const ir::Tensor wz = Codes(right, c.per_channel ? Dims{c.w[0]} : Dims{}, seed++);
       const Array want = ConvSums(ToArray(x), ToArray(w), ToArray(xz).data[0], ToArray(wz), c);
-      ExpectNode("ConvInteger", DType::kI32, {{"x", x}, {"w", w}, {"xz", xz}, {"wz", wz}}, Attrs(c),
-                 want);
+      ExpectNode("ConvInteger", DType::kI32, {{"x", x}, {"w", w}, {"xz", xz}, {"wz", wz}},
+                 QuantizedConvAttrs(c), want);
     }
   }
 }
 
 TEST(QLinearConv, ScalesPerChannelAndAddsTheBiasToTheSums) {
   uint32_t seed = 400;
-  for (const ConvCase& c : kConvs) {
+  for (const QuantizedConvCase& c : kConvs) {
     const DType dtype = seed % 2 == 0 ? DType::kU8 : DType::kI8;
     const Dims parameter = c.per_channel ? Dims{c.w[0]} : Dims{};
     const ir::Tensor x = Codes(dtype, c.x, seed++), w = Codes(DType::kI8, c.w, seed++);
@@ -275,7 +276,7 @@ TEST(QLinearConv, ScalesPerChannelAndAddsTheBiasToTheSums) {
                 {"ys", ys},
                 {"yz", yz},
                 {"bias", bias}},
-               Attrs(c), want);
+               QuantizedConvAttrs(c), want);
   }
 }
 

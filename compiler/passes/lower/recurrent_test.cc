@@ -12,8 +12,10 @@ using testing::Random;
 using testing::ToArray;
 using Rng = std::mt19937;
 
-int Pick(Rng& rng, int low, int high) { return std::uniform_int_distribution<int>(low, high)(rng); }
-bool OneIn(Rng& rng, int n) { return Pick(rng, 1, n) == 1; }
+int UniformInt(Rng& rng, int low, int high) {
+  return std::uniform_int_distribution<int>(low, high)(rng);
+}
+bool OneIn(Rng& rng, int n) { return UniformInt(rng, 1, n) == 1; }
 
 /// An activation as the model writes it, with what is expected of it.
 struct Function {
@@ -41,7 +43,7 @@ const std::vector<Function>& Functions() {
   return all;
 }
 
-struct Model {
+struct RecurrentModel {
   std::string op;
   int gates = 1, functions_each = 1, directions = 1;
   int64_t T = 1, B = 1, I = 1, H = 1;
@@ -76,7 +78,7 @@ struct Outputs {
 };
 
 /// One sequence of one direction, by the equations of the operators' documentation.
-void RunSequence(const Model& m, int64_t d, int64_t b, Outputs& out) {
+void RunSequence(const RecurrentModel& m, int64_t d, int64_t b, Outputs& out) {
   const int64_t H = m.H, GH = m.gates * H;
   std::vector<double> h(H), c(H), next(H), r(H), z(H);
   for (int64_t j = 0; j < H; ++j) {
@@ -139,7 +141,7 @@ void RunSequence(const Model& m, int64_t d, int64_t b, Outputs& out) {
   }
 }
 
-Outputs Expected(const Model& m) {
+Outputs ExpectedOutputs(const RecurrentModel& m) {
   const int64_t D = m.directions;
   Outputs out;
   out.y = Array(m.batch_first ? Dims{m.B, m.T, D, m.H} : Dims{m.T, D, m.B, m.H});
@@ -152,13 +154,13 @@ Outputs Expected(const Model& m) {
 
 /// The graph's text, its inputs, and which of them are constants.
 struct Built {
-  Model m;
+  RecurrentModel m;
   std::string inputs_text, call, attributes;
   std::map<std::string, ir::Tensor> feeds, constants;
   bool constant_weights = false;
 };
 
-std::string ListText(const std::vector<double>& values) {
+std::string FloatListText(const std::vector<double>& values) {
   std::string out;
   for (double v : values) out += StrCat(out.empty() ? "" : ", ", std::to_string(v));
   return StrCat("[", out, "]");
@@ -166,7 +168,7 @@ std::string ListText(const std::vector<double>& values) {
 
 /// Names the functions, gives some of them parameters of the lists, and keeps what they took.
 void AddFunctions(Rng& rng, Built& b) {
-  Model& m = b.m;
+  RecurrentModel& m = b.m;
   const auto& all = Functions();
   if (OneIn(rng, 3)) {
     for (int i = 0; i < m.directions * m.functions_each; ++i) {
@@ -180,17 +182,18 @@ void AddFunctions(Rng& rng, Built& b) {
   const bool some = OneIn(rng, 2);
   bool more_alphas = some, more_betas = some;  // the lists may end early
   for (int i = 0; i < m.directions * m.functions_each; ++i) {
-    Function f = all[static_cast<size_t>(Pick(rng, 0, static_cast<int>(all.size()) - 1))];
+    Function f = all[static_cast<size_t>(UniformInt(rng, 0, static_cast<int>(all.size()) - 1))];
     names += StrCat(names.empty() ? "" : ", ", "\"", f.name, "\"");
     more_alphas = more_alphas && !OneIn(rng, 5);
     more_betas = more_betas && !OneIn(rng, 5);
-    if (f.alphas > 0 && more_alphas) alphas.push_back(f.alpha = Pick(rng, 1, 13) / 16.0 + 0.01);
-    if (f.betas > 0 && more_betas) betas.push_back(f.beta = Pick(rng, 1, 7) / 16.0 + 0.01);
+    if (f.alphas > 0 && more_alphas)
+      alphas.push_back(f.alpha = UniformInt(rng, 1, 13) / 16.0 + 0.01);
+    if (f.betas > 0 && more_betas) betas.push_back(f.beta = UniformInt(rng, 1, 7) / 16.0 + 0.01);
     m.functions.push_back(f);
   }
   b.attributes += StrCat(", activations=[", names, "]");
-  if (!alphas.empty()) b.attributes += StrCat(", activation_alpha=", ListText(alphas));
-  if (!betas.empty()) b.attributes += StrCat(", activation_beta=", ListText(betas));
+  if (!alphas.empty()) b.attributes += StrCat(", activation_alpha=", FloatListText(alphas));
+  if (!betas.empty()) b.attributes += StrCat(", activation_beta=", FloatListText(betas));
 }
 
 /// One operand of the call; absent ones are "_".
@@ -225,17 +228,18 @@ void AddOperand(Rng& rng, Built& b, const std::string& name, bool present, const
 
 Built RandomModel(Rng& rng) {
   Built b;
-  Model& m = b.m;
-  const int kind = Pick(rng, 0, 2);
+  RecurrentModel& m = b.m;
+  const int kind = UniformInt(rng, 0, 2);
   m.op = kind == 0 ? "RNN" : kind == 1 ? "GRU" : "LSTM";
   m.gates = kind == 0 ? 1 : kind == 1 ? 3 : 4;
   m.functions_each = kind + 1;
-  const int direction = Pick(rng, 0, 2);
+  const int direction = UniformInt(rng, 0, 2);
   m.directions = direction == 2 ? 2 : 1;
   m.reverse = direction == 1;
   constexpr const char* kDirections[] = {"forward", "reverse", "bidirectional"};
   m.batch_first = OneIn(rng, 2);
-  m.T = Pick(rng, 1, 4), m.B = Pick(rng, 1, 3), m.I = Pick(rng, 1, 5), m.H = Pick(rng, 1, 6);
+  m.T = UniformInt(rng, 1, 4), m.B = UniformInt(rng, 1, 3), m.I = UniformInt(rng, 1, 5),
+  m.H = UniformInt(rng, 1, 6);
   if (OneIn(rng, 20)) m.T = 0;
   b.attributes = StrCat("direction=\"", kDirections[direction], "\"");
   if (OneIn(rng, 2)) b.attributes += StrCat(", hidden_size=", m.H);
@@ -266,10 +270,10 @@ Built RandomModel(Rng& rng) {
 
 /// Runs the model with some of its outputs; they are compared in order.
 void CheckModel(Rng& rng, const Built& b) {
-  const Outputs want = Expected(b.m);
+  const Outputs want = ExpectedOutputs(b.m);
   std::string outputs, results;
   std::vector<const Array*> wanted;
-  const int count = b.m.op == "LSTM" ? 3 : 2, only = Pick(rng, 0, count);
+  const int count = b.m.op == "LSTM" ? 3 : 2, only = UniformInt(rng, 0, count);
   for (int i = 0; i < count; ++i) {
     const bool used = only == count || only == i;
     outputs += StrCat(i == 0 ? "" : ", ", used ? StrCat("%y", i, ": f32") : "_");
@@ -323,14 +327,14 @@ TEST(LowerRecurrent, HalfPrecision) {
   const std::string text =
       "graph \"g\" { input %x: f16[3x1x4] input %w: f16[1x20x4] input %r: f16[1x20x5] "
       "(%y: f16, _, _) = LSTM(%x, %w, %r) output %y }";
-  Model m;
+  RecurrentModel m;
   m.op = "LSTM", m.gates = 4, m.functions_each = 3, m.T = 3, m.I = 4, m.H = 5;
   m.functions = {Functions()[1], Functions()[0], Functions()[0]};
   std::map<std::string, ir::Tensor> feeds = {{"x", Random(DType::kF16, {3, 1, 4}, 1)},
                                              {"w", Random(DType::kF16, {1, 20, 4}, 2)},
                                              {"r", Random(DType::kF16, {1, 20, 5}, 3)}};
   for (const auto& [name, t] : feeds) m.in.emplace(name, ToArray(t));
-  testing::ExpectGraph(text, feeds, Expected(m).y, 4e-3, 4e-3);
+  testing::ExpectGraph(text, feeds, ExpectedOutputs(m).y, 4e-3, 4e-3);
 }
 
 }  // namespace

@@ -15,14 +15,14 @@ using abi::ReduceKind;
 enum class Before : uint8_t { kNothing, kAbs, kSquare };
 enum class After : uint8_t { kNothing, kSqrt, kLog };
 
-struct Row {
+struct Reduction {
   std::string_view op;
   ReduceKind kind;
   Before before;
   After after;
 };
 
-constexpr Row kRows[] = {
+constexpr Reduction kReductions[] = {
     {"ReduceL1", ReduceKind::kSum, Before::kAbs, After::kNothing},
     {"ReduceL2", ReduceKind::kSum, Before::kSquare, After::kSqrt},
     {"ReduceLogSum", ReduceKind::kSum, Before::kNothing, After::kLog},
@@ -75,9 +75,10 @@ uint16_t ApplyAfter(ExprBuilder& b, After after, uint16_t acc) {
 }  // namespace
 
 Status LowerReduce(LowerContext& ctx, const ir::Node& node) {
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
-                                 [&](const Row& r) { return r.op == node.op; });
-  if (row == std::end(kRows)) return Error(Code::kInternal, "no reduction is called ", node.op);
+  const auto* row = std::find_if(std::begin(kReductions), std::end(kReductions),
+                                 [&](const Reduction& r) { return r.op == node.op; });
+  if (row == std::end(kReductions))
+    return Error(Code::kInternal, "no reduction is called ", node.op);
   const ValueView x = ctx.Get(node.inputs[0]);
   AICF_ASSIGN_OR_RETURN(const Dims axes, ir::ResolveAxes(ctx.graph(), node));
   abi::Problem p = ReduceProblem(x, row->kind, axes);

@@ -41,7 +41,8 @@ bool AreConstant(LowerContext& ctx, const ScaledProduct& p) {
   return IsOne(ctx, p.left) || IsOne(ctx, p.right);
 }
 
-uint16_t Factor(LowerContext& ctx, OperandExpr& expr, const ScaledProduct& p, const Dims& domain) {
+uint16_t ScaleFactor(LowerContext& ctx, OperandExpr& expr, const ScaledProduct& p,
+                     const Dims& domain) {
   abi::ExprBuilder& b = expr.builder();
   if (AreConstant(ctx, p)) {
     const ir::Tensor factors = ConstantFactors(ctx, p);
@@ -80,7 +81,7 @@ uint16_t LoadParameter(LowerContext& ctx, OperandExpr& expr, ir::ValueId id, con
 uint16_t Scaled(LowerContext& ctx, OperandExpr& expr, const ScaledProduct& product, uint16_t sums,
                 const Dims& domain) {
   abi::ExprBuilder& b = expr.builder();
-  const uint16_t factor = Factor(ctx, expr, product, domain);
+  const uint16_t factor = ScaleFactor(ctx, expr, product, domain);
   return b.Binary(ExprOp::kMul, b.Cast(sums, DType::kF32), factor);
 }
 

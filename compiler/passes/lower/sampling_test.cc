@@ -9,10 +9,7 @@ namespace aicf {
 namespace {
 
 using testing::Array;
-
-int64_t Pick(std::mt19937& rng, int64_t low, int64_t high) {
-  return low + static_cast<int64_t>(rng() % static_cast<uint64_t>(high - low + 1));
-}
+using testing::Pick;
 
 /// Steps of an eighth: coordinates and corners that every rounding keeps.
 Array Eighths(std::mt19937& rng, const Dims& shape, int64_t low, int64_t high) {

@@ -104,9 +104,26 @@ inline ir::Tensor Random(DType dtype, const Dims& shape, uint32_t seed, double l
   return ToTensor(a, dtype);
 }
 
+/// A whole number from low to high, both included.
+inline int64_t Pick(std::mt19937& rng, int64_t low, int64_t high) {
+  return low + static_cast<int64_t>(rng() % static_cast<uint64_t>(high - low + 1));
+}
+
+/// `least` to `most` axes of 1 to `largest` elements.
+inline Dims RandomShape(std::mt19937& rng, int least, int most, int64_t largest) {
+  Dims shape;
+  for (int64_t k = Pick(rng, least, most); k > 0; --k) shape.push_back(Pick(rng, 1, largest));
+  return shape;
+}
+
 inline ir::Tensor Ints(const std::vector<int64_t>& values) {
   return ir::Tensor::FromValues<int64_t>(DType::kI64, {static_cast<int64_t>(values.size())},
                                          values);
+}
+
+/// A shape in the text form: "[2x3]", and "[]" for a scalar.
+inline std::string ShapeText(const Dims& shape) {
+  return StrCat("[", shape.empty() ? "" : ToString(shape), "]");
 }
 
 /// Attributes of a node in the text form; nothing when there are none.

@@ -9,7 +9,7 @@
 namespace aicf {
 namespace {
 
-constexpr std::string_view kPass = "eliminate-copies";
+constexpr std::string_view kEliminateCopies = "eliminate-copies";
 
 // All steps that change when a producer writes straight into a piece's window.
 struct Rewrite {
@@ -145,7 +145,7 @@ std::vector<ir::LoweredStep> Remaining(const ir::LoweredStep& copy, const std::v
 
 Status Eliminate(ir::StepEditor& editor, PassContext& context, int c) {
   const ir::LoweredStep copy = editor.step(c);
-  Decision d = CopyDecision(context, copy, kPass);
+  Decision d = CopyDecision(context, copy, kEliminateCopies);
   if (KeepByWish(context, d)) return OkStatus();
   const std::vector<CopyPiece> pieces = PiecesOf(copy);
   std::vector<bool> gone(pieces.size(), false);

@@ -20,7 +20,7 @@ std::vector<int> UseCounts(const Expr& expr) {
 }
 
 // Makes fma of every add whose operand is a product used nowhere else; returns how many.
-int Form(Expr& expr, std::string*) {
+int FormFmaIn(Expr& expr, std::string*) {
   const std::vector<int> uses = UseCounts(expr);
   int formed = 0;
   for (ExprNode& n : expr.nodes) {
@@ -42,7 +42,7 @@ int Form(Expr& expr, std::string*) {
 Status FormFma(ir::Lowered& lowered, PassContext& context) {
   const RoundingRewrite fma = {"form-fma", "fma", "mul, add",
                                "one rounding instead of two, the same on every backend"};
-  for (ir::LoweredStep& step : lowered.steps) RewriteRoundings(step, context, fma, Form);
+  for (ir::LoweredStep& step : lowered.steps) RewriteRoundings(step, context, fma, FormFmaIn);
   return OkStatus();
 }
 

@@ -55,7 +55,7 @@ double UnitsOff(float c) {
 }
 
 // Makes products of quotients by constants; returns how many.
-int Form(Expr& expr, std::string* note) {
+int FormReciprocalsIn(Expr& expr, std::string* note) {
   if (std::ranges::any_of(expr.nodes, IsDiscontinuous)) return 0;
   Expr out;
   std::vector<uint16_t> now;  // by old node
@@ -99,7 +99,7 @@ Status FormReciprocals(ir::Lowered& lowered, PassContext& context) {
   for (ir::LoweredStep& step : lowered.steps) {
     const abi::Family family = step.problem.family;
     if (family != abi::Family::kGemm && family != abi::Family::kConv) continue;
-    RewriteRoundings(step, context, reciprocals, Form);
+    RewriteRoundings(step, context, reciprocals, FormReciprocalsIn);
   }
   return OkStatus();
 }

@@ -7,7 +7,7 @@
 namespace aicf {
 namespace {
 
-constexpr std::string_view kPass = "fuse-elementwise";
+constexpr std::string_view kFuseElementwise = "fuse-elementwise";
 
 // Expressions up to this cost are computed again by every reader rather than stored and loaded.
 constexpr double kCheapFlops = 8;
@@ -59,7 +59,7 @@ void Duplicate(ir::StepEditor& editor, PassContext& context, int p) {
         context, DecisionKind::kFusion, producer, editor.step(readers[i]),
         "computed in each reader",
         StrCat("recomputing reads no more than loading the result; ", readers.size(), " readers"),
-        kPass);
+        kFuseElementwise);
     editor.Replace(readers[i], std::move(fused[i]));
   }
   editor.Erase(p);
@@ -74,7 +74,7 @@ void Absorb(ir::StepEditor& editor, PassContext& context, int c) {
       Fusion fused = TryElementwise(editor, context, p, c);
       if (!fused.ok()) continue;
       RecordFusion(context, DecisionKind::kFusion, editor.step(p), editor.step(c),
-                   "one elementwise step", RegisterReason(editor.step(p)), kPass);
+                   "one elementwise step", RegisterReason(editor.step(p)), kFuseElementwise);
       editor.Replace(c, std::move(fused.step));
       editor.Erase(p);
       changed = true;

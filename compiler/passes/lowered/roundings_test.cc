@@ -35,13 +35,13 @@ ir::Lowered Product(double divisor) {
   return lowered;
 }
 
-struct Outcome {
+struct RewriteResult {
   DecisionLog log;
   abi::Expr epilogue;
 };
 
-Outcome Rewrite(double divisor, const Wishes* wishes) {
-  Outcome out;
+RewriteResult Rewrite(double divisor, const Wishes* wishes) {
+  RewriteResult out;
   ir::Lowered lowered = Product(divisor);
   PassContext context;
   context.decisions = &out.log;
@@ -57,7 +57,7 @@ bool Has(const abi::Expr& expr, ExprOp op) {
 }
 
 TEST(Roundings, AQuotientBecomesAProductAndThenFma) {
-  const Outcome out = Rewrite(6, nullptr);
+  const RewriteResult out = Rewrite(6, nullptr);
   EXPECT_FALSE(Has(out.epilogue, ExprOp::kDiv));
   EXPECT_TRUE(Has(out.epilogue, ExprOp::kFma));
   ASSERT_EQ(out.log.decisions().size(), 2u);
@@ -89,14 +89,14 @@ TEST(Roundings, TheReasonHoldsTheBoundForTheDivisorAtHand) {
 }
 
 TEST(Roundings, AWishKeepsWhatTheModelSays) {
-  const Outcome natural = Rewrite(6, nullptr);
+  const RewriteResult natural = Rewrite(6, nullptr);
   for (const size_t kept : {0u, 1u}) {
     DecisionLog edited = natural.log;
     const std::string written = kept == 0 ? "div" : "mul, add";
     edited.mutable_decisions()[kept].choice = written;
     const Result<Wishes> wishes = FindEdits(natural.log, edited);
     ASSERT_TRUE(wishes.ok()) << wishes.status().ToString();
-    const Outcome out = Rewrite(6, &*wishes);
+    const RewriteResult out = Rewrite(6, &*wishes);
     EXPECT_EQ(Has(out.epilogue, ExprOp::kDiv), kept == 0);
     EXPECT_FALSE(Has(out.epilogue, ExprOp::kFma));
     ASSERT_GT(out.log.decisions().size(), kept);
@@ -107,7 +107,7 @@ TEST(Roundings, AWishKeepsWhatTheModelSays) {
 }
 
 TEST(Roundings, OneIsNamedByItsNodeAndWhatItGoesBackTo) {
-  const Outcome natural = Rewrite(6, nullptr);
+  const RewriteResult natural = Rewrite(6, nullptr);
   const Result<Wish> wish = ParseSet("node:div.rounding=div", natural.log);
   ASSERT_TRUE(wish.ok()) << wish.status().ToString();
   EXPECT_EQ(wish->occurrence, 0);

@@ -6,7 +6,7 @@
 namespace aicf {
 namespace {
 
-constexpr std::string_view kPass = "split-attention";
+constexpr std::string_view kSplitAttention = "split-attention";
 
 // Kernels of the family on the device but for the reference: the first that takes the step, or why
 // the last, which asks least of the device, does not.
@@ -28,7 +28,7 @@ Taker TakerOf(const abi::Problem& problem, const abi::DeviceSpec& device) {
 }
 
 void Record(PassContext& context, const ir::LoweredStep& step, const Taker& taker, bool split) {
-  Decision d = context.About(DecisionKind::kFusion, SubjectOf(step), kPass);
+  Decision d = context.About(DecisionKind::kFusion, SubjectOf(step), kSplitAttention);
   d.choice = split ? "product, softmax, product" : "attention";
   d.Because(Reason::kRule, split ? "products and a softmax have faster kernels than the reference"
                                  : "the scores are never stored");

@@ -12,8 +12,8 @@
 namespace aicf {
 namespace {
 
-constexpr const char* kProgrammatic = "programmatic";
-constexpr const char* kFull = "full";
+constexpr const char* kProgrammaticEdge = "programmatic";
+constexpr const char* kFullEdge = "full";
 
 class LaunchChooser {
  public:
@@ -36,15 +36,15 @@ class LaunchChooser {
               ? std::nullopt
               : context_.policy->ProgrammaticFor(step.problem.family, step.sources);
       AICF_RETURN_IF_ERROR(CheckPreference(preferred, refusal, schema::ToString(d.subject)));
-      const bool wanted = wish != nullptr ? wish->decision.choice == kProgrammatic
+      const bool wanted = wish != nullptr ? wish->decision.choice == kProgrammaticEdge
                                           : preferred.value_or(mean_us_ <= kShortStepUs);
       step.programmatic = refusal.empty() && wanted;
-      d.choice = step.programmatic ? kProgrammatic : kFull;
+      d.choice = step.programmatic ? kProgrammaticEdge : kFullEdge;
       Explain(refusal, d);
       const bool asked = wish != nullptr ? wish->decision.choice == d.choice
                                          : preferred == step.programmatic && refusal.empty();
       if (asked) d.Because(Reason::kPolicy);
-      d.alternatives.push_back({step.programmatic ? kFull : kProgrammatic, refusal, -1});
+      d.alternatives.push_back({step.programmatic ? kFullEdge : kProgrammaticEdge, refusal, -1});
       AICF_RETURN_IF_ERROR(CheckRefusals(context_.wishes, d, occurrence));
       context_.Record(std::move(d));
     }

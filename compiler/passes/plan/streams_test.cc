@@ -125,7 +125,7 @@ class SumBuilder {
 
 // Step 0, two branches of five steps (1 to 5 and 6 to 10), and their sum. Branches add x at each
 // step.
-ir::Lowered Branches() {
+ir::Lowered TwoBranches() {
   SumBuilder b;
   const uint32_t x = b.Add(schema::Role::kInput);
   const uint32_t start = b.Sum(x, x);
@@ -136,7 +136,7 @@ ir::Lowered Branches() {
   return b.Finish();
 }
 
-struct Planned {
+struct StreamPlan {
   Result<schema::Contents> contents = Status(Code::kInternal, "not planned");
   DecisionLog decisions;
   const schema::Step& step(size_t s) const { return contents->program.steps[s]; }
@@ -156,10 +156,10 @@ Wish WishFor(DecisionKind kind, int step, std::string choice) {
   return {d, 0, StrCat("--set step.", step)};
 }
 
-Planned Plan(const ir::Lowered& lowered, const std::vector<Wish>& wanted = {},
-             std::set<std::string, std::less<>> disabled = {},
-             const std::string& target = "cuda:sm_90a", const Policy& policy = {},
-             bool strict = false) {
+StreamPlan Plan(const ir::Lowered& lowered, const std::vector<Wish>& wanted = {},
+                std::set<std::string, std::less<>> disabled = {},
+                const std::string& target = "cuda:sm_90a", const Policy& policy = {},
+                bool strict = false) {
   EXPECT_TRUE(ir::Verify(lowered).ok()) << ir::Verify(lowered).ToString();
   CompileOptions options;
   options.target = target;
@@ -167,7 +167,7 @@ Planned Plan(const ir::Lowered& lowered, const std::vector<Wish>& wanted = {},
   options.passes.disabled = std::move(disabled);
   Wishes wishes;
   for (const Wish& w : wanted) wishes.Add(w);
-  Planned planned;
+  StreamPlan planned;
   PassContext context;
   context.device = *abi::FindDevice(target);
   context.decisions = &planned.decisions;
@@ -183,7 +183,7 @@ Planned Plan(const ir::Lowered& lowered, const std::vector<Wish>& wanted = {},
 }
 
 TEST(ChooseStreams, BranchesRunBesideEachOther) {
-  const Planned planned = Plan(Branches());
+  const StreamPlan planned = Plan(TwoBranches());
   ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
   for (int s = 0; s < 12; ++s) {
     const bool side = s >= 6 && s <= 10;
@@ -209,26 +209,26 @@ TEST(ChooseStreams, BranchesRunBesideEachOther) {
 // Two values that are live at once on two streams take bytes of their own, though the steps that
 // use them lie apart in the program.
 TEST(ChooseStreams, ConcurrentValuesShareNoBytes) {
-  const Planned beside = Plan(Branches());
-  const Planned serial = Plan(Branches(), {}, {"choose-streams"});
+  const StreamPlan beside = Plan(TwoBranches());
+  const StreamPlan serial = Plan(TwoBranches(), {}, {"choose-streams"});
   ASSERT_TRUE(beside.contents.ok() && serial.contents.ok());
   EXPECT_GT(beside.contents->program.arena_bytes, serial.contents->program.arena_bytes);
 }
 
 // The left branch reads the start while the right one would overwrite it.
 TEST(ChooseStreams, NothingIsOverwrittenThatAnotherStreamMayRead) {
-  const Planned planned = Plan(Branches());
+  const StreamPlan planned = Plan(TwoBranches());
   ASSERT_TRUE(planned.contents.ok());
   const Decision* d = planned.Find(DecisionKind::kInPlace, 6);
   ASSERT_NE(d, nullptr);
   EXPECT_EQ(d->choice, "own buffer");
   EXPECT_EQ(d->alternatives.at(0).refusal, "stream: it may still be read by [sum1] on stream 0");
-  const Planned serial = Plan(Branches(), {}, {"choose-streams"});
+  const StreamPlan serial = Plan(TwoBranches(), {}, {"choose-streams"});
   EXPECT_NE(serial.Find(DecisionKind::kInPlace, 6)->choice, "own buffer");
 }
 
 TEST(ChooseStreams, DisabledPassesDecideNothing) {
-  const Planned planned = Plan(Branches(), {}, {"choose-streams", "choose-launches"});
+  const StreamPlan planned = Plan(TwoBranches(), {}, {"choose-streams", "choose-launches"});
   ASSERT_TRUE(planned.contents.ok());
   for (const schema::Step& s : planned.contents->program.steps) {
     EXPECT_EQ(s.stream, 0u);
@@ -237,14 +237,14 @@ TEST(ChooseStreams, DisabledPassesDecideNothing) {
   }
   EXPECT_EQ(planned.Find(DecisionKind::kStream, 0), nullptr);
   EXPECT_EQ(planned.Find(DecisionKind::kLaunch, 0), nullptr);
-  const Planned cpu = Plan(Branches(), {}, {}, "cpu:baseline");
+  const StreamPlan cpu = Plan(TwoBranches(), {}, {}, "cpu:baseline");
   ASSERT_TRUE(cpu.contents.ok()) << cpu.contents.status().ToString();
   EXPECT_EQ(cpu.Find(DecisionKind::kStream, 0), nullptr);
 }
 
 TEST(ChooseStreams, WishesComeTrueOrAreErrors) {
-  const Planned moved = Plan(Branches(), {WishFor(DecisionKind::kStream, 7, "2"),
-                                          WishFor(DecisionKind::kLaunch, 3, "full")});
+  const StreamPlan moved = Plan(TwoBranches(), {WishFor(DecisionKind::kStream, 7, "2"),
+                                                WishFor(DecisionKind::kLaunch, 3, "full")});
   ASSERT_TRUE(moved.contents.ok()) << moved.contents.status().ToString();
   EXPECT_EQ(moved.step(7).stream, 2u);
   EXPECT_EQ(moved.step(7).waits, (std::vector<uint32_t>{6}));
@@ -252,31 +252,32 @@ TEST(ChooseStreams, WishesComeTrueOrAreErrors) {
   EXPECT_EQ(moved.Find(DecisionKind::kStream, 7)->reason, Reason::kPolicy);
   EXPECT_FALSE(moved.step(3).programmatic);
   EXPECT_EQ(moved.Find(DecisionKind::kLaunch, 3)->reason, Reason::kPolicy);
-  const Planned refused = Plan(Branches(), {WishFor(DecisionKind::kLaunch, 0, "programmatic")});
+  const StreamPlan refused =
+      Plan(TwoBranches(), {WishFor(DecisionKind::kLaunch, 0, "programmatic")});
   EXPECT_EQ(refused.contents.status().code(), Code::kUnsupported);
   EXPECT_NE(refused.contents.status().message().find("it is the first step of its stream"),
             std::string::npos);
 }
 
 TEST(ChooseLaunches, ThePolicyIsAsked) {
-  const Planned full = Plan(Branches(), {}, {}, "cuda:sm_90a",
-                            *Policy::Parse("elementwise=full,node:sum2=programmatic"));
+  const StreamPlan full = Plan(TwoBranches(), {}, {}, "cuda:sm_90a",
+                               *Policy::Parse("elementwise=full,node:sum2=programmatic"));
   ASSERT_TRUE(full.contents.ok());
   for (int s = 0; s < 12; ++s) EXPECT_EQ(full.step(s).programmatic, s == 2) << s;
   EXPECT_EQ(full.Find(DecisionKind::kLaunch, 1)->reason, Reason::kPolicy);
   EXPECT_EQ(full.Find(DecisionKind::kLaunch, 2)->reason, Reason::kPolicy);
   EXPECT_EQ(full.Find(DecisionKind::kLaunch, 0)->reason, Reason::kOnlyLegal);
   const Policy first = *Policy::Parse("node:sum0=programmatic");
-  EXPECT_TRUE(Plan(Branches(), {}, {}, "cuda:sm_90a", first).contents.ok());
+  EXPECT_TRUE(Plan(TwoBranches(), {}, {}, "cuda:sm_90a", first).contents.ok());
   EXPECT_EQ(
-      Plan(Branches(), {}, {}, "cuda:sm_90a", first, true).contents.status().message(),
+      Plan(TwoBranches(), {}, {}, "cuda:sm_90a", first, true).contents.status().message(),
       "pass choose-launches: step 0 [sum0]: the policy asks for a programmatic launch; stream: "
       "it is the first step of its stream");
 }
 
 // A plan that skips steps keeps to one stream and says so.
 TEST(ChooseStreams, WhereStepsAreSkipped) {
-  ir::Lowered lowered = Branches();
+  ir::Lowered lowered = TwoBranches();
   ir::LoweredBuffer flag;
   flag.name = "flag";
   flag.dtype = DType::kBool;
@@ -284,7 +285,7 @@ TEST(ChooseStreams, WhereStepsAreSkipped) {
   lowered.inputs.push_back(static_cast<uint32_t>(lowered.buffers.size()));
   lowered.steps[4].guards = {{static_cast<uint32_t>(lowered.buffers.size()), true}};
   lowered.buffers.push_back(std::move(flag));
-  const Planned planned = Plan(lowered);
+  const StreamPlan planned = Plan(lowered);
   ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
   for (int s = 0; s < 12; ++s) {
     EXPECT_EQ(planned.step(s).stream, 0u);
@@ -315,7 +316,7 @@ TEST(ChooseStreams, RandomWishesAreVerified) {
       wishes.push_back(WishFor(DecisionKind::kStream, s, std::to_string(random() % 4)));
     }
     const ir::Lowered lowered = b.Finish();
-    const Planned planned = Plan(lowered, wishes);
+    const StreamPlan planned = Plan(lowered, wishes);
     ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
     for (int s = 0; s < steps; ++s) {
       ASSERT_EQ(planned.Find(DecisionKind::kStream, s)->choice, wishes[s].decision.choice);

@@ -6,7 +6,7 @@ namespace aicf::cpu {
 namespace {
 
 /// Splits `shape` along one axis into pieces, with holes when there is a fill.
-TestStep RandomStep(Random& random) {
+TestStep RandomCopyStep(Random& random) {
   TestStep step;
   abi::Problem& p = step.problem;
   p.family = abi::Family::kCopy;
@@ -45,7 +45,7 @@ TestStep RandomStep(Random& random) {
 }
 
 /// What the attributes say, point by point of the output.
-double Expected(const TestStep& step, const int64_t* at) {
+double ExpectedCopy(const TestStep& step, const int64_t* at) {
   const auto& attrs = step.problem.as<abi::CopyAttrs>();
   for (size_t p = 0; p < attrs.starts.size(); ++p) {
     const Dims& shape = step.problem.inputs[p].shape;
@@ -64,13 +64,13 @@ TEST(Copy, VariantsMatchTheReferenceAndTheDefinition) {
   Random random(1);
   int ran = 0;
   for (int i = 0; i < 1200 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random);
+    TestStep step = RandomCopyStep(random);
     step.Prepare(random);
     if (HasFatalFailure()) return;
     ran += CompareVariants(step, 0, 0);
     const std::vector<TestBuffer> out = RunVariant(CpuVariants(abi::Family::kCopy).back(), step);
     ForEachIndex(step.problem.outputs[0].shape, [&](const int64_t* at) {
-      ASSERT_EQ(out[0].At(at), Expected(step, at)) << abi::ToString(step.problem);
+      ASSERT_EQ(out[0].At(at), ExpectedCopy(step, at)) << abi::ToString(step.problem);
     });
   }
   EXPECT_GE(ran, 1200);

@@ -9,7 +9,7 @@ using abi::ExprOp;
 
 DType AnyDType(Random& random) { return static_cast<DType>(Pick(random, 0, kDTypeCount - 1)); }
 
-TestStep RandomStep(Random& random) {
+TestStep RandomElementwiseStep(Random& random) {
   TestStep step;
   abi::Problem& p = step.problem;
   p.family = abi::Family::kElementwise;
@@ -41,7 +41,7 @@ TEST(Elementwise, VariantsGiveTheReferencesBits) {
   Random random(1);
   int ran = 0;
   for (int i = 0; i < 900 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random);
+    TestStep step = RandomElementwiseStep(random);
     step.Prepare(random);
     if (HasFatalFailure()) return;
     ran += CompareVariants(step, 0, 0);
@@ -83,7 +83,7 @@ TEST(Elementwise, InPlaceIsTheSameAsApart) {
   Random random(3);
   int checked = 0;
   for (int i = 0; i < 600 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random);
+    TestStep step = RandomElementwiseStep(random);
     if (step.problem.inputs.empty()) continue;
     // Give one input the output's view.
     const abi::View& out = step.problem.outputs[0];

@@ -15,23 +15,23 @@ namespace {
 using abi::ExprOp;
 
 /// A value as its dtype stores it.
-struct Stored {
+struct StoredValue {
   DType dtype;
   alignas(8) unsigned char bytes[8] = {};
 };
 
-Stored Make(DType dtype, double value) {
-  Stored s{dtype, {}};
+StoredValue Make(DType dtype, double value) {
+  StoredValue s{dtype, {}};
   StoreScalar(s.bytes, dtype, ScalarFromDouble(value, abi::ComputeDType(dtype)));
   return s;
 }
-Stored MakeInt(DType dtype, int64_t value) {
-  Stored s{dtype, {}};
+StoredValue MakeInt(DType dtype, int64_t value) {
+  StoredValue s{dtype, {}};
   StoreScalar(s.bytes, dtype, IntScalar(value));
   return s;
 }
 
-std::string Text(const Stored& s) {
+std::string Text(const StoredValue& s) {
   const Scalar v = LoadScalar(s.bytes, s.dtype);
   const std::string value = IsFloat(s.dtype)         ? std::to_string(v.f)
                             : s.dtype == DType::kU64 ? std::to_string(static_cast<uint64_t>(v.i))
@@ -39,7 +39,7 @@ std::string Text(const Stored& s) {
   return StrCat(DTypeName(s.dtype), " ", value);
 }
 
-bool Same(const Stored& a, const Stored& b) {
+bool Same(const StoredValue& a, const StoredValue& b) {
   const Scalar x = LoadScalar(a.bytes, a.dtype);
   const Scalar y = LoadScalar(b.bytes, b.dtype);
   if (!IsFloat(a.dtype)) return x.i == y.i;
@@ -47,7 +47,7 @@ bool Same(const Stored& a, const Stored& b) {
 }
 
 /// Evaluates one operator everywhere and compares.
-void Expect(ExprOp op, const std::vector<Stored>& args, const Stored& expected) {
+void Expect(ExprOp op, const std::vector<StoredValue>& args, const StoredValue& expected) {
   abi::Expr expr;
   abi::ExprNode node{op, abi::ComputeDType(expected.dtype), {0, 0, 0}, 0};
   std::vector<Scalar> scalars;
@@ -62,12 +62,12 @@ void Expect(ExprOp op, const std::vector<Stored>& args, const Stored& expected) 
   expr.results = {static_cast<uint16_t>(expr.nodes.size())};
   expr.nodes.push_back(node);
   std::vector<DType> dtypes;
-  for (const Stored& a : args) dtypes.push_back(a.dtype);
+  for (const StoredValue& a : args) dtypes.push_back(a.dtype);
   ASSERT_TRUE(abi::ValidateExpr(expr, dtypes, 0).ok()) << abi::ToString(expr);
 
   Scalar result;
   EvalScalar(expr, scalars.data(), nullptr, &result);
-  Stored got{expected.dtype, {}};
+  StoredValue got{expected.dtype, {}};
   StoreScalar(got.bytes, got.dtype, result);
   EXPECT_TRUE(Same(got, expected))
       << abi::ToString(expr) << ": " << Text(got) << ", expected " << Text(expected);
@@ -157,7 +157,7 @@ TEST(ScalarEval, IntegerArithmeticWrapsAndNeverTraps) {
 }
 
 TEST(ScalarEval, BoolsAreZeroOrOne) {
-  Stored seven{kBool, {7}};  // any byte but 0 is true
+  StoredValue seven{kBool, {7}};  // any byte but 0 is true
   Expect(ExprOp::kNot, {seven}, MakeInt(kBool, 0));
   Expect(ExprOp::kAnd, {seven, MakeInt(kBool, 1)}, MakeInt(kBool, 1));
   Expect(ExprOp::kXor, {seven, MakeInt(kBool, 1)}, MakeInt(kBool, 0));

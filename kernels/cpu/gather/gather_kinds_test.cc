@@ -1,15 +1,10 @@
 // kElements and kPoints against plain loops.
 #include <gtest/gtest.h>
 
-#include "kernels/cpu/common/test_step.h"
+#include "kernels/cpu/common/test_indices.h"
 
 namespace aicf::cpu {
 namespace {
-
-DType IndexType(Random& random) {
-  constexpr DType kTypes[] = {DType::kI64, DType::kI32, DType::kI64, DType::kI8};
-  return kTypes[Pick(random, 0, 3)];
-}
 
 TestStep ElementsStep(Random& random) {
   TestStep step;
@@ -24,7 +19,7 @@ TestStep ElementsStep(Random& random) {
     index[d] = d == axis ? Pick(random, 0, 12) : Pick(random, 0, data[d]);
   p.attrs = abi::GatherAttrs{axis, abi::GatherKind::kElements, 0};
   p.inputs = {RandomView(random, dtype, data, Chance(random, 20)),
-              RandomView(random, IndexType(random), index, true)};
+              RandomView(random, RandomIndexType(random), index, true)};
   p.core_inputs = 2;
   p.outputs = {RandomView(random, dtype, index, false)};
   return step;
@@ -47,7 +42,7 @@ TestStep PointsStep(Random& random) {
   for (int d = static_cast<int>(batch + n); d < rank; ++d) out.push_back(data[d]);
   p.attrs = abi::GatherAttrs{0, abi::GatherKind::kPoints, batch};
   p.inputs = {RandomView(random, dtype, data, Chance(random, 20)),
-              RandomView(random, IndexType(random), index, true)};
+              RandomView(random, RandomIndexType(random), index, true)};
   p.core_inputs = 2;
   p.outputs = {RandomView(random, dtype, out, false)};
   return step;
@@ -55,14 +50,6 @@ TestStep PointsStep(Random& random) {
 
 /// What an index out of range reads: the number whose bits are zero.
 double Nothing(DType dtype) { return dtype == DType::kF8E8M0 ? 0x1p-127 : 0; }
-
-void FillIndices(Random& random, TestStep& step) {
-  int64_t longest = 1;
-  for (int64_t e : step.problem.inputs[0].shape) longest = std::max(longest, e);
-  for (int64_t k = 0; k < step.input(1).elements(); ++k) {
-    step.input(1).Set(k, static_cast<double>(Pick(random, -longest, longest)));
-  }
-}
 
 TEST(GatherElements, VariantsMatchTheReferenceAndTheDefinition) {
   Random random(11);

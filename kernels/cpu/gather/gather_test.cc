@@ -5,7 +5,7 @@
 namespace aicf::cpu {
 namespace {
 
-TestStep RandomStep(Random& random) {
+TestStep RandomGatherStep(Random& random) {
   TestStep step;
   abi::Problem& p = step.problem;
   p.family = abi::Family::kGather;
@@ -31,7 +31,7 @@ TEST(Gather, VariantsMatchTheReferenceAndTheDefinition) {
   Random random(1);
   int ran = 0;
   for (int i = 0; i < 800 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random);
+    TestStep step = RandomGatherStep(random);
     step.Prepare(random);
     if (HasFatalFailure()) return;
     abi::Problem& p = step.problem;

@@ -27,7 +27,7 @@ TestStep MakeStep(Random& random, const Extents& e, bool center) {
   return step;
 }
 
-TestStep RandomStep(Random& random) {
+TestStep RandomNmsStep(Random& random) {
   Extents e{Pick(random, 0, 2), Pick(random, 1, 3), Pick(random, 0, 30), 0};
   e.rows = e.batches * e.classes * Pick(random, 0, std::max<int64_t>(1, e.boxes));
   return MakeStep(random, e, Chance(random, 50));
@@ -72,7 +72,7 @@ double Overlap(const Box& a, const Box& b) {
 }
 
 /// Rows (batch, class, box) by sorting all candidates once.
-std::vector<std::array<int64_t, 3>> Expected(TestStep& step) {
+std::vector<std::array<int64_t, 3>> ExpectedSelection(TestStep& step) {
   const abi::Problem& p = step.problem;
   const Dims& scores = p.inputs[1].shape;
   const auto value = [&](size_t k) {
@@ -112,14 +112,14 @@ TEST(Nms, VariantsMatchTheReferenceAndTheDefinition) {
   int ran = 0;
   int64_t selected = 0;
   for (int i = 0; i < 400 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random);
+    TestStep step = RandomNmsStep(random);
     step.Prepare(random);
     if (HasFatalFailure()) return;
     FillOperands(random, step);
     ran += CompareVariants(step, 0, 0);
     const abi::Problem& p = step.problem;
     const std::vector<TestBuffer> out = RunVariant(CpuVariants(p.family).back(), step);
-    const auto want = Expected(step);
+    const auto want = ExpectedSelection(step);
     const int64_t zero[kMaxRank] = {};
     ASSERT_EQ(out[1].At(zero), static_cast<double>(want.size())) << abi::ToString(p);
     selected += static_cast<int64_t>(want.size());
@@ -141,7 +141,7 @@ TEST(Nms, VariantsMatchTheReferenceAndTheDefinition) {
 TEST(Nms, VariantsAgreeOnWildValues) {
   Random random(62);
   for (int i = 0; i < 100; ++i) {
-    TestStep step = RandomStep(random);
+    TestStep step = RandomNmsStep(random);
     step.Prepare(random);
     FillOperands(random, step);
     const double wild[] = {NAN, INFINITY, -INFINITY, 0, -0.0};

@@ -8,7 +8,7 @@ namespace {
 using abi::ExprOp;
 using abi::NormalizeKind;
 
-TestStep RandomStep(Random& random) {
+TestStep RandomNormalizeStep(Random& random) {
   TestStep step;
   abi::Problem& p = step.problem;
   p.family = abi::Family::kNormalize;
@@ -85,7 +85,7 @@ TEST(Normalize, VariantsMatchTheReferenceAndTheFormula) {
   Random random(1);
   int ran = 0;
   for (int i = 0; i < 500 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random);
+    TestStep step = RandomNormalizeStep(random);
     step.Prepare(random);
     if (HasFatalFailure()) return;
     const double tolerance = step.problem.outputs[0].dtype == DType::kF16 ? 2e-3 : 4e-6;
@@ -108,7 +108,7 @@ TEST(Normalize, InPlaceIsTheSameAsApart) {
   Random random(2);
   int checked = 0;
   for (int i = 0; i < 300 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random);
+    TestStep step = RandomNormalizeStep(random);
     abi::Problem& p = step.problem;
     const size_t input = Chance(random, 70) ? 0 : p.inputs.size() - 1;
     if (p.inputs[input].dtype != p.outputs[0].dtype) continue;

@@ -22,7 +22,7 @@ abi::View SpatialView(Random& random, DType dtype, const Dims& shape) {
   return view;
 }
 
-TestStep RandomStep(Random& random) {
+TestStep RandomPoolStep(Random& random) {
   TestStep step;
   abi::Problem& p = step.problem;
   p.family = abi::Family::kPool;
@@ -67,7 +67,7 @@ TestStep RandomStep(Random& random) {
 }
 
 /// One output from the definition, in double.
-double Expected(const TestStep& step, const int64_t* at) {
+double ExpectedPool(const TestStep& step, const int64_t* at) {
   const auto& a = step.problem.as<abi::PoolAttrs>();
   const Dims& in = step.problem.inputs[0].shape;
   double best = -INFINITY, sum = 0;
@@ -98,7 +98,7 @@ TEST(Pool, VariantsMatchTheReferenceAndTheFormula) {
   Random random(1);
   int ran = 0;
   for (int i = 0; i < 700 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random);
+    TestStep step = RandomPoolStep(random);
     step.Prepare(random);
     if (HasFatalFailure()) return;
     const DType dtype = step.problem.outputs[0].dtype;
@@ -107,7 +107,7 @@ TEST(Pool, VariantsMatchTheReferenceAndTheFormula) {
     if (dtype == DType::kI32) continue;
     const std::vector<TestBuffer> out = RunVariant(CpuVariants(abi::Family::kPool).back(), step);
     ForEachIndex(step.problem.outputs[0].shape, [&](const int64_t* at) {
-      const double exact = Expected(step, at);
+      const double exact = ExpectedPool(step, at);
       const double got = out[0].At(at);
       const bool near = got == exact || (std::isnan(got) && std::isnan(exact)) ||
                         std::fabs(got - exact) <= tolerance * (std::fabs(exact) + 1);

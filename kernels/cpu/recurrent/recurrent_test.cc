@@ -130,10 +130,10 @@ double Activated(const abi::RecurrentAttrs& a, int64_t at, double x) {
 }
 
 /// Outputs as plain arrays: Y, Y_h, Y_c.
-using Expected = std::vector<std::vector<double>>;
+using ExpectedOutputs = std::vector<std::vector<double>>;
 
 /// The equations of the operators, one unit at a time.
-Expected Plain(const KernelCase& c) {
+ExpectedOutputs Plain(const KernelCase& c) {
   const abi::Problem& p = c.problem;
   const auto& a = p.as<abi::RecurrentAttrs>();
   const abi::RecurrentShape s = abi::RecurrentShapeOf(p);
@@ -141,9 +141,9 @@ Expected Plain(const KernelCase& c) {
   const auto in = [&](int k, const Dims& at) {
     return At(c, c.buffers, static_cast<size_t>(k), at);
   };
-  Expected out = {std::vector<double>(static_cast<size_t>(T * D * B * H), 0.0),
-                  std::vector<double>(static_cast<size_t>(D * B * H), 0.0),
-                  std::vector<double>(static_cast<size_t>(D * B * H), 0.0)};
+  ExpectedOutputs out = {std::vector<double>(static_cast<size_t>(T * D * B * H), 0.0),
+                         std::vector<double>(static_cast<size_t>(D * B * H), 0.0),
+                         std::vector<double>(static_cast<size_t>(D * B * H), 0.0)};
   for (int64_t d = 0; d < D; ++d) {
     const bool backwards = a.direction == abi::Direction::kReverse || d == 1;
     const auto f = [&](int which, double x, bool clipped = true) {
@@ -205,7 +205,7 @@ Expected Plain(const KernelCase& c) {
 }
 
 /// Stores the expectation in buffers laid out as the outputs.
-Buffers Stored(const KernelCase& c, const Expected& want) {
+Buffers StoredOutputs(const KernelCase& c, const ExpectedOutputs& want) {
   const size_t inputs = c.problem.inputs.size();
   Buffers out;
   for (size_t r = 0; r < c.problem.outputs.size(); ++r) {
@@ -229,7 +229,7 @@ Buffers Stored(const KernelCase& c, const Expected& want) {
 int CheckCase(const KernelCase& c, double tolerance) {
   const Status valid = abi::ValidateProblem(c.problem);
   EXPECT_TRUE(valid.ok()) << valid.ToString();
-  const Buffers want = Stored(c, Plain(c));
+  const Buffers want = StoredOutputs(c, Plain(c));
   int ran = 0;
   for (const abi::KernelInfo& k : abi::KernelsOf(abi::Family::kRecurrent)) {
     if (k.backend != abi::Backend::kCpu) continue;

@@ -19,7 +19,7 @@ Dims ShapeForRank(Random& random, int rank) {
   return RandomShape(random, rank, Chance(random, 20) ? 24 : 9);
 }
 
-TestStep RandomStep(Random& random, DType dtype) {
+TestStep RandomReduceStep(Random& random, DType dtype) {
   TestStep step;
   abi::Problem& p = step.problem;
   p.family = abi::Family::kReduce;
@@ -47,7 +47,7 @@ TestStep RandomStep(Random& random, DType dtype) {
 }
 
 /// The reduction as a plain sum (or search) in double over one output's elements.
-double Expected(const TestStep& step, const int64_t* out_at) {
+double ExpectedReduction(const TestStep& step, const int64_t* out_at) {
   const auto& attrs = step.problem.as<abi::ReduceAttrs>();
   Dims inner = Dims::Filled(step.problem.inputs[0].shape.rank(), 1);
   for (int64_t axis : attrs.axes) {
@@ -93,7 +93,7 @@ TEST(Reduce, VariantsMatchTheReferenceAndTheFormula) {
     const DType dtype = Chance(random, 80)   ? DType::kF32
                         : Chance(random, 50) ? DType::kF64
                                              : DType::kF16;
-    TestStep step = RandomStep(random, dtype);
+    TestStep step = RandomReduceStep(random, dtype);
     step.Prepare(random);
     if (HasFatalFailure()) return;
     // The data are multiples of 1/16: sums are exact until rounded, and terms cancel.
@@ -102,7 +102,7 @@ TEST(Reduce, VariantsMatchTheReferenceAndTheFormula) {
     const bool prod = step.problem.as<abi::ReduceAttrs>().kind == ReduceKind::kProd;
     const std::vector<TestBuffer> out = RunVariant(CpuVariants(abi::Family::kReduce).back(), step);
     ForEachIndex(step.problem.outputs[0].shape, [&](const int64_t* at) {
-      const double exact = Expected(step, at);
+      const double exact = ExpectedReduction(step, at);
       const double got = out[0].At(at);
       if (std::isnan(exact) || (prod && !(std::fabs(exact) < 60000))) return;
       const bool near = got == exact || std::fabs(got - exact) <= half * (std::fabs(exact) + 1);
@@ -115,7 +115,7 @@ TEST(Reduce, VariantsMatchTheReferenceAndTheFormula) {
 TEST(Reduce, IntegersAreExact) {
   Random random(2);
   for (int i = 0; i < 300 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random, Chance(random, 50) ? DType::kI64 : DType::kI32);
+    TestStep step = RandomReduceStep(random, Chance(random, 50) ? DType::kI64 : DType::kI32);
     const ReduceKind kind = step.problem.as<abi::ReduceAttrs>().kind;
     if (kind == ReduceKind::kProd || kind == ReduceKind::kMean) continue;
     step.Prepare(random);
@@ -123,7 +123,7 @@ TEST(Reduce, IntegersAreExact) {
     CompareVariants(step, 0, 0);
     const std::vector<TestBuffer> out = RunVariant(CpuVariants(abi::Family::kReduce).back(), step);
     ForEachIndex(step.problem.outputs[0].shape, [&](const int64_t* at) {
-      const double exact = Expected(step, at);
+      const double exact = ExpectedReduction(step, at);
       if (std::isinf(exact)) return;  // an extreme of nothing: the dtype's own
       ASSERT_EQ(out[0].At(at), exact) << abi::ToString(step.problem);
     });
@@ -135,7 +135,7 @@ TEST(Reduce, ProloguesAndEpilogues) {
   Random random(3);
   int ran = 0;
   for (int i = 0; i < 400 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random, Chance(random, 70) ? DType::kF32 : DType::kF16);
+    TestStep step = RandomReduceStep(random, Chance(random, 70) ? DType::kF32 : DType::kF16);
     abi::Problem& p = step.problem;
     auto attrs = p.as<abi::ReduceAttrs>();
     if (IsArg(attrs.kind)) continue;

@@ -23,7 +23,7 @@ abi::View ChannelsLast(DType dtype, const Dims& shape) {
   return view;
 }
 
-TestStep RandomStep(Random& random) {
+TestStep RandomResizeStep(Random& random) {
   TestStep step;
   abi::Problem& p = step.problem;
   p.family = abi::Family::kResize;
@@ -75,7 +75,7 @@ TEST(Resize, VariantsMatchTheReference) {
   Random random(1);
   int ran = 0;
   for (int i = 0; i < 600 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random);
+    TestStep step = RandomResizeStep(random);
     step.Prepare(random);
     if (HasFatalFailure()) return;
     const double tolerance = step.problem.outputs[0].dtype == DType::kF16 ? 0x1p-9 : 4e-6;

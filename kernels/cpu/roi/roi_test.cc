@@ -7,7 +7,7 @@ namespace {
 
 using abi::RoiKind;
 
-TestStep RandomStep(Random& random, bool plain) {
+TestStep RandomRoiStep(Random& random, bool plain) {
   TestStep step;
   abi::Problem& p = step.problem;
   p.family = abi::Family::kRoi;
@@ -133,7 +133,7 @@ TEST(Roi, VariantsMatchTheReferenceAndTheDefinition) {
   Random random(51);
   int ran = 0, checked = 0;
   for (int i = 0; i < 600 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random, i % 2 == 0);
+    TestStep step = RandomRoiStep(random, i % 2 == 0);
     step.Prepare(random);
     if (HasFatalFailure()) return;
     FillBoxes(random, step);
@@ -168,7 +168,7 @@ TEST(Roi, VariantsMatchTheReferenceAndTheDefinition) {
 TEST(Roi, WildBoxesEnd) {
   Random random(52);
   for (int i = 0; i < 20; ++i) {
-    TestStep step = RandomStep(random, true);
+    TestStep step = RandomRoiStep(random, true);
     step.Prepare(random);
     FillBoxes(random, step);
     const double wild[] = {NAN, INFINITY, -INFINITY, 1e30};

@@ -8,7 +8,7 @@ namespace {
 using abi::ResizeMode;
 using abi::SamplePadding;
 
-TestStep RandomStep(Random& random, bool plain) {
+TestStep RandomSampleStep(Random& random, bool plain) {
   TestStep step;
   abi::Problem& p = step.problem;
   p.family = abi::Family::kSample;
@@ -84,7 +84,7 @@ std::vector<std::pair<int64_t, double>> Taps(const abi::SampleAttrs& a, int64_t 
   return taps;
 }
 
-double Expected(TestStep& step, const int64_t* at) {
+double ExpectedSample(TestStep& step, const int64_t* at) {
   const abi::Problem& p = step.problem;
   const Dims& x = p.inputs[0].shape;
   const int spatial = x.rank() - 2;
@@ -114,7 +114,7 @@ void CheckAgainstDefinition(TestStep& step) {
   const DType dtype = p.inputs[0].dtype;
   const double tolerance = dtype == DType::kBF16 ? 1e-2 : dtype == DType::kF16 ? 2e-3 : 1e-5;
   ForEachIndex(p.outputs[0].shape, [&](const int64_t* at) {
-    const double want = Expected(step, at), got = out[0].At(at);
+    const double want = ExpectedSample(step, at), got = out[0].At(at);
     if (std::isnan(want) && std::isnan(got)) return;
     ASSERT_NEAR(got, want, tolerance * (1 + std::fabs(want))) << abi::ToString(p);
   });
@@ -124,7 +124,7 @@ TEST(Sample, VariantsMatchTheReferenceAndTheDefinition) {
   Random random(41);
   int ran = 0;
   for (int i = 0; i < 500 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random, i % 2 == 0);
+    TestStep step = RandomSampleStep(random, i % 2 == 0);
     step.Prepare(random);
     if (HasFatalFailure()) return;
     FillGrid(random, step);
@@ -138,7 +138,7 @@ TEST(Sample, VariantsMatchTheReferenceAndTheDefinition) {
 TEST(Sample, WildCoordinatesStayInside) {
   Random random(42);
   for (int i = 0; i < 200; ++i) {
-    TestStep step = RandomStep(random, true);
+    TestStep step = RandomSampleStep(random, true);
     step.Prepare(random);
     const double wild[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 3e9, -3e9};
     for (int64_t k = 0; k < step.input(1).elements(); ++k) {

@@ -5,7 +5,7 @@
 namespace aicf::cpu {
 namespace {
 
-TestStep RandomStep(Random& random) {
+TestStep RandomScanStep(Random& random) {
   TestStep step;
   abi::Problem& p = step.problem;
   p.family = abi::Family::kScan;
@@ -29,7 +29,7 @@ TestStep RandomStep(Random& random) {
 }
 
 /// A product stays in range when its factors are 1 or -1 with a rare 2.
-void KeepSmall(Random& random, TestStep& step) {
+void KeepProductsSmall(Random& random, TestStep& step) {
   if (step.problem.as<abi::ScanAttrs>().kind != abi::ScanKind::kProd) return;
   TestBuffer& b = step.input(0);
   const bool is_unsigned = KindOf(b.view.dtype) == DTypeKind::kUnsigned;
@@ -53,10 +53,10 @@ TEST(Scan, VariantsMatchTheReferenceAndTheDefinition) {
   Random random(31);
   int ran = 0;
   for (int i = 0; i < 800 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random);
+    TestStep step = RandomScanStep(random);
     step.Prepare(random);
     if (HasFatalFailure()) return;
-    KeepSmall(random, step);
+    KeepProductsSmall(random, step);
     ran += CompareVariants(step, 1e-5, 1e-5);
     const abi::Problem& p = step.problem;
     const auto& a = p.as<abi::ScanAttrs>();
@@ -86,7 +86,7 @@ TEST(Scan, RunsInPlace) {
   Random random(32);
   int ran = 0;
   for (int i = 0; i < 300 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random);
+    TestStep step = RandomScanStep(random);
     step.problem.inputs[0] = step.problem.outputs[0];
     step.Prepare(random);
     if (HasFatalFailure()) return;

@@ -1,17 +1,12 @@
 #include <gtest/gtest.h>
 
-#include "kernels/cpu/common/test_step.h"
+#include "kernels/cpu/common/test_indices.h"
 
 namespace aicf::cpu {
 namespace {
 
 using abi::ScatterKind;
 using abi::ScatterReduction;
-
-DType IndexType(Random& random) {
-  constexpr DType kTypes[] = {DType::kI64, DType::kI32, DType::kI64, DType::kI8};
-  return kTypes[Pick(random, 0, 3)];
-}
 
 abi::ScatterAttrs RandomAttrs(Random& random, ScatterKind kind) {
   abi::ScatterAttrs a;
@@ -32,13 +27,13 @@ void Finish(Random& random, abi::Problem& p, const Dims& data, const Dims& index
             const Dims& updates) {
   const DType dtype = DataType(random, p.as<abi::ScatterAttrs>().reduction);
   p.inputs = {RandomView(random, dtype, data, Chance(random, 10)),
-              RandomView(random, IndexType(random), index, true),
+              RandomView(random, RandomIndexType(random), index, true),
               RandomView(random, dtype, updates, Chance(random, 20))};
   p.core_inputs = 3;
   p.outputs = {RandomView(random, dtype, data, false)};
 }
 
-TestStep RandomStep(Random& random) {
+TestStep RandomScatterStep(Random& random) {
   TestStep step;
   abi::Problem& p = step.problem;
   p.family = abi::Family::kScatter;
@@ -81,7 +76,7 @@ double Combined(ScatterReduction reduction, double old, double update) {
 }
 
 /// The definition, on the output's own buffer, so that every step is stored in the dtype.
-TestBuffer Expected(TestStep step) {
+TestBuffer ExpectedScatter(TestStep step) {
   const abi::Problem& p = step.problem;
   const auto& a = p.as<abi::ScatterAttrs>();
   TestBuffer out = step.output(0);
@@ -115,16 +110,8 @@ TestBuffer Expected(TestStep step) {
   return out;
 }
 
-void FillIndices(Random& random, TestStep& step) {
-  int64_t longest = 1;
-  for (int64_t e : step.problem.inputs[0].shape) longest = std::max(longest, e);
-  for (int64_t k = 0; k < step.input(1).elements(); ++k) {
-    step.input(1).Set(k, static_cast<double>(Pick(random, -longest, longest)));
-  }
-}
-
 /// Products of many wide integers leave the range in which Set truncates as the dtype wraps.
-void KeepSmall(Random& random, TestStep& step) {
+void KeepIntegersSmall(Random& random, TestStep& step) {
   for (size_t k : {size_t{0}, size_t{2}}) {
     TestBuffer& b = step.input(k);
     const bool is_unsigned = KindOf(b.view.dtype) == DTypeKind::kUnsigned;
@@ -140,15 +127,16 @@ TEST(Scatter, VariantsMatchTheReferenceAndTheDefinition) {
   Random random(21);
   int ran = 0;
   for (int i = 0; i < 1500 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random);
+    TestStep step = RandomScatterStep(random);
     step.Prepare(random);
     if (HasFatalFailure()) return;
     FillIndices(random, step);
-    KeepSmall(random, step);
+    KeepIntegersSmall(random, step);
     ran += CompareVariants(step, 0, 0);
     const std::vector<TestBuffer> got = RunVariant(CpuVariants(step.problem.family).back(), step);
     // One rounding per update on both sides; a product of f32 formed in double rounds once more.
-    ASSERT_TRUE(NearBuffers({Expected(step)}, got, 1e-6, 1e-6)) << abi::ToString(step.problem);
+    ASSERT_TRUE(NearBuffers({ExpectedScatter(step)}, got, 1e-6, 1e-6))
+        << abi::ToString(step.problem);
   }
   EXPECT_GE(ran, 200);
 }
@@ -157,7 +145,7 @@ TEST(Scatter, RunsInPlaceOfTheData) {
   Random random(22);
   int ran = 0;
   for (int i = 0; i < 600 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random);
+    TestStep step = RandomScatterStep(random);
     step.problem.inputs[0] = step.problem.outputs[0];
     step.Prepare(random);
     if (HasFatalFailure()) return;

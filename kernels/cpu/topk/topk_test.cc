@@ -5,7 +5,7 @@
 namespace aicf::cpu {
 namespace {
 
-TestStep RandomStep(Random& random) {
+TestStep RandomTopKStep(Random& random) {
   TestStep step;
   abi::Problem& p = step.problem;
   p.family = abi::Family::kTopK;
@@ -48,7 +48,7 @@ TEST(TopK, VariantsMatchTheReferenceAndTheDefinition) {
   Random random(1);
   int ran = 0;
   for (int i = 0; i < 500 && !HasFailure(); ++i) {
-    TestStep step = RandomStep(random);
+    TestStep step = RandomTopKStep(random);
     step.Prepare(random);
     if (HasFatalFailure()) return;
     const abi::Problem& p = step.problem;

@@ -15,7 +15,7 @@ struct HopperRow {
   int64_t m, n, stages, cluster_m, cluster, consumers, group_m, swap, turns;
 };
 
-constexpr HopperRow kRows[] = {
+constexpr HopperRow kHopperRows[] = {
 #define AICF_HOPPER_TILE(...) {__VA_ARGS__},
 #include "kernels/cuda/gemm/hopper.def"
 #undef AICF_HOPPER_TILE
@@ -75,7 +75,7 @@ std::vector<abi::Candidate> CandidatesFor<GemmHopperHost>(const abi::Problem& p,
   // A block stores whole tiles however few blocks there are: vectors are never narrowed for more.
   const int64_t vector = PreferredVector(GemmHopperHost::kKey, p, 0);
   std::vector<abi::Candidate> all;
-  for (const HopperRow& row : kRows) {
+  for (const HopperRow& row : kHopperRows) {
     const int64_t blocks = BlocksFor(row, s, d.sm_count);
     const abi::Parameters parameters = ParametersOf(row, tile_k, vector, blocks);
     if (!GemmHopperHost::Refuse(p, parameters, d).empty()) continue;

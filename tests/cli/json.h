@@ -1,0 +1,10 @@
+/// JSON, which the programs write.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+namespace aicf::testing {
+
+using Json = nlohmann::json;
+
+}  // namespace aicf::testing
