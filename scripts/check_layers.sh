@@ -17,7 +17,7 @@ declare -A may=(
   [python]="base kernels schema compiler runtime tools aicf python nanobind"
 )
 # A folder of compiler/ may include itself and what stands before it here.
-compiler_order=(ir edit import passes states buckets codegen costs select plan tune emit options stages
+compiler_order=(decisions ir edit import passes states buckets codegen costs select plan tune emit options stages
                 source check)
 failed=0
 
@@ -50,7 +50,6 @@ for path in compiler/*/; do
     [ "$rest" = "$include" ] && continue
     case $rest in
       */*) other=${place[${rest%%/*}]:-99} ;;
-      decisions.h) other=-1 ;;
       *) other=99 ;;
     esac
     if [ "$other" -gt "${place[$folder]}" ]; then

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/decisions.h"
+#include "compiler/decisions/decisions.h"
 
 namespace aicf {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compiler/buckets/buckets.h"
-#include "compiler/decisions.h"
+#include "compiler/decisions/decisions.h"
 #include "compiler/edit/wishes.h"
 #include "compiler/emit/golden.h"
 #include "compiler/ir/tensor.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/decisions.h"
+#include "compiler/decisions/decisions.h"
 #include "compiler/edit/policy.h"
 #include "compiler/edit/wishes.h"
 #include "compiler/ir/graph.h"

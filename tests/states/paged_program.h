@@ -6,7 +6,7 @@
 #include <string>
 
 #include "aicf/aicf.h"
-#include "compiler/decisions.h"
+#include "compiler/decisions/decisions.h"
 #include "schema/artifact.h"
 
 namespace aicf::states {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/decisions.h"
+#include "compiler/decisions/decisions.h"
 #include "compiler/edit/policy.h"
 
 namespace aicf::tools {

@@ -1,4 +1,4 @@
-#include "compiler/decisions.h"
+#include "compiler/decisions/decisions.h"
 
 namespace aicf {
 

@@ -1,5 +1,5 @@
 // The log's numbers when the plan loses steps.
-#include "compiler/decisions.h"
+#include "compiler/decisions/decisions.h"
 
 #include <gtest/gtest.h>
 
