@@ -91,8 +91,6 @@ int FormReciprocalsIn(Expr& expr, std::string* note) {
 }  // namespace
 
 Status FormReciprocals(ir::Lowered& lowered, PassContext& context) {
-  // A GPU has divisions to spare beside the memory that an epilogue waits for.
-  if (context.device.backend != abi::Backend::kCpu) return OkStatus();
   const RoundingRewrite reciprocals = {
       "form-reciprocals", "reciprocal", "div",
       "a sum of products is rounded anyway, and a product takes a tenth of a quotient's time"};

@@ -36,9 +36,11 @@ class Rows {
 
   AICF_INLINE void Run(float* out, int64_t out_stride) {
     const float* tile = call_.tile + row_ * kVectors * kLanes;
-    v_.Each([&](Vec, int r, int j) { return Load(tile + (r * kVectors + j) * kLanes); });
-    for (int s = 0; s < call_.epilogue->step_count; ++s) Apply(call_.epilogue->steps[s]);
-    v_.Each([&](Vec v, int r, int j) {
+    // A variable of its own: in an object whose other members are pointed to it would be in memory.
+    Values values;
+    values.Each([&](Vec, int r, int j) { return Load(tile + (r * kVectors + j) * kLanes); });
+    for (int s = 0; s < call_.epilogue->step_count; ++s) Apply(call_.epilogue->steps[s], values);
+    values.Each([&](Vec v, int r, int j) {
       float* p = out + (row_ + r) * out_stride + j * kLanes;
       j + 1 < kVectors ? Store(p, v) : StoreMasked(p, last_, v);
       return v;
@@ -46,53 +48,56 @@ class Rows {
   }
 
  private:
-  AICF_INLINE void Apply(const ChainStep& step) {
+  using Values = Block<kRows, kVectors>;
+
+  AICF_INLINE void Apply(const ChainStep& step, Values& values) {
     const Vec a = Broadcast(step.a), b = Broadcast(step.b);
     const Vec lo = Broadcast(step.lo), hi = Broadcast(step.hi);
     switch (step.op) {
       case ChainOp::kSave:
-        return v_.Each([&](Vec v, int r, int j) {
+        return values.Each([&](Vec v, int r, int j) {
           Store(SavedAt(r, j), v);
           return v;
         });
       case ChainOp::kSwap:
-        return v_.Each([&](Vec v, int r, int j) {
+        return values.Each([&](Vec v, int r, int j) {
           const Vec saved = Load(SavedAt(r, j));
           Store(SavedAt(r, j), v);
           return saved;
         });
       case ChainOp::kLinear:
-        return v_.Each([&](Vec v, int, int) { return Fma(v, a, b); });
+        return values.Each([&](Vec v, int, int) { return Fma(v, a, b); });
       case ChainOp::kFma:
-        return v_.Each([&](Vec v, int, int) { return FmaRoundedOnce(v, a, b); });
+        return values.Each([&](Vec v, int, int) { return FmaRoundedOnce(v, a, b); });
       case ChainOp::kDivide:
-        return v_.Each([&](Vec v, int, int) { return v / a; });
+        return values.Each([&](Vec v, int, int) { return v / a; });
       case ChainOp::kClamp:
-        return v_.Each([&](Vec v, int, int) { return Min(hi, Max(lo, v)); });
+        return values.Each([&](Vec v, int, int) { return Min(hi, Max(lo, v)); });
       case ChainOp::kGate:
-        return v_.Each(
-            [&](Vec v, int, int) { return v * Min(hi, Max(lo, FmaRoundedOnce(v, a, b))); });
+        return values.Each([&, scale = Broadcast(step.x.number)](Vec v, int, int) {
+          return v * Min(hi, Max(lo, FmaRoundedOnce(v, a, b))) * scale;
+        });
       case ChainOp::kSigmoid:
-        return v_.Each([&](Vec v, int, int) { return Fma(Sigmoid(Fma(v, a, b)), lo, hi); });
+        return values.Each([&](Vec v, int, int) { return Fma(Sigmoid(Fma(v, a, b)), lo, hi); });
       case ChainOp::kSilu:
-        return v_.Each([&](Vec v, int, int) { return v * Sigmoid(v); });
+        return values.Each([&](Vec v, int, int) { return v * Sigmoid(v); });
       case ChainOp::kTanh:
-        return v_.Each([&](Vec v, int, int) { return Fma(Tanh(Fma(v, a, b)), lo, hi); });
+        return values.Each([&](Vec v, int, int) { return Fma(Tanh(Fma(v, a, b)), lo, hi); });
       case ChainOp::kErf:
-        return v_.Each([&](Vec v, int, int) { return Fma(Erf(Fma(v, a, b)), lo, hi); });
+        return values.Each([&](Vec v, int, int) { return Fma(Erf(Fma(v, a, b)), lo, hi); });
       case ChainOp::kRoundF16:
-        return v_.Each([&](Vec v, int, int) { return RoundToHalf(v); });
+        return values.Each([&](Vec v, int, int) { return RoundToHalf(v); });
       case ChainOp::kMulSwapped:
-        return v_.Each([&](Vec v, int r, int j) { return v * Fma(Load(SavedAt(r, j)), a, b); });
+        return values.Each([&](Vec v, int r, int j) { return v * Fma(Load(SavedAt(r, j)), a, b); });
       case ChainOp::kAdd:
-        return EachWith(SourceOf(step.x, x_), [](Vec v, Vec x) { return v + x; });
+        return EachWith(values, SourceOf(step.x, x_), [](Vec v, Vec x) { return v + x; });
       case ChainOp::kMul:
-        return EachWith(SourceOf(step.x, x_), [](Vec v, Vec x) { return v * x; });
+        return EachWith(values, SourceOf(step.x, x_), [](Vec v, Vec x) { return v * x; });
       case ChainOp::kFmaValue:
-        return EachWith(SourceOf(step.x, x_), SourceOf(step.y, y_),
+        return EachWith(values, SourceOf(step.x, x_), SourceOf(step.y, y_),
                         [](Vec v, Vec x, Vec y) { return FmaRoundedOnce(v, x, y); });
       case ChainOp::kFmaSum:
-        return EachWith(SourceOf(step.x, x_), SourceOf(step.y, y_),
+        return EachWith(values, SourceOf(step.x, x_), SourceOf(step.y, y_),
                         [](Vec v, Vec x, Vec y) { return FmaRoundedOnce(x, y, v); });
     }
   }
@@ -125,27 +130,26 @@ class Rows {
   }
 
   template <class F>
-  AICF_INLINE void EachWith(const Source& x, const F& f) {
+  AICF_INLINE void EachWith(Values& values, const Source& x, const F& f) {
     if (x.ends_with_tile) {
-      v_.Each([&](Vec v, int r, int j) { return f(v, InTile(x, r, j)); });
+      values.Each([&](Vec v, int r, int j) { return f(v, InTile(x, r, j)); });
     } else {
-      v_.Each([&](Vec v, int r, int j) { return f(v, Whole(x, r, j)); });
+      values.Each([&](Vec v, int r, int j) { return f(v, Whole(x, r, j)); });
     }
   }
   // What a masked load leaves out is not stored, so the mask does for both.
   template <class F>
-  AICF_INLINE void EachWith(const Source& x, const Source& y, const F& f) {
+  AICF_INLINE void EachWith(Values& values, const Source& x, const Source& y, const F& f) {
     if (x.ends_with_tile || y.ends_with_tile) {
-      v_.Each([&](Vec v, int r, int j) { return f(v, InTile(x, r, j), InTile(y, r, j)); });
+      values.Each([&](Vec v, int r, int j) { return f(v, InTile(x, r, j), InTile(y, r, j)); });
     } else {
-      v_.Each([&](Vec v, int r, int j) { return f(v, Whole(x, r, j), Whole(y, r, j)); });
+      values.Each([&](Vec v, int r, int j) { return f(v, Whole(x, r, j), Whole(y, r, j)); });
     }
   }
 
   const ChainCall& call_;
   const int row_;
   const Mask last_;
-  Block<kRows, kVectors> v_;
   alignas(64) float saved_[kRows * kVectors * kLanes];
   alignas(64) float x_[kLanes], y_[kLanes];
 };

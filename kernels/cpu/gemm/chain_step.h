@@ -27,8 +27,8 @@ enum class ChainOp : uint8_t {
   kMul,       ///< v * x
   kFmaValue,  ///< v * x + y, rounded once
   kFmaSum,    ///< x * y + v, rounded once
-  kGate,      ///< kSave, kFma, kClamp and kMul by s in one step: hard swish
-  kSilu,      ///< kSave, kSigmoid and kMul by s in one step
+  kGate,  ///< kSave, kFma, kClamp, kMul by s and a product with x.number in one step: hard swish
+  kSilu,  ///< kSave, kSigmoid and kMul by s in one step
   kMulSwapped,  ///< (s * a + b) * v: kSwap, kLinear and kMul by s in one step
 };
 

@@ -74,7 +74,11 @@ int JoinableAt(const ChainSteps& steps, int at, ChainStep* joined) {
   joined->op = ChainOp::kGate;
   joined->lo = s[2].lo;
   joined->hi = s[2].hi;
-  return 4;
+  const bool scaled =
+      left > 4 && s[4].op == ChainOp::kLinear && s[4].b == 0 && std::signbit(s[4].b);
+  joined->x = ChainOperand{};
+  joined->x.number = scaled ? s[4].a : kUnitScale;
+  return scaled ? 5 : 4;
 }
 
 bool IsFunction(ChainOp op) {
