@@ -92,6 +92,7 @@ def trace(programs, folder):
     for program in programs:
         notes = os.path.join(folder, os.path.basename(program) + ".trace")
         tests = [PROGRAMS[os.path.basename(program)]]
+        open(notes, "w").close()  # a program in which nothing refuses writes none
         code, text = run(program, tests, 1800, AICF_MUTANT_TRACE=notes)
         if code != 0:
             sys.exit(f"{program} fails with every check in place:\n{text[-2000:]}")
