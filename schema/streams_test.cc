@@ -381,6 +381,32 @@ bool HasRace(const Program& p) {
   return false;
 }
 
+// kPieces steps read one element each, which cuts the input into as many pieces; then as many read
+// all of it. In one stream nothing has to be compared; in two, each reader meets those of the other
+// in every piece.
+TEST(Races, MoreAccessesThanAreComparedAreRefused) {
+  constexpr int64_t kPieces = 6000;
+  ProgramBuilder b;
+  const uint32_t x = b.Input("x", {kPieces}), element = b.Input("element", {1});
+  for (int64_t i = 0; i < kPieces; ++i) {
+    b.AddStep(Elementwise(ExprOp::kNeg), {element}, {b.Temp({1})});
+  }
+  for (int64_t i = 0; i < kPieces; ++i) {
+    b.AddStep(Elementwise(ExprOp::kNeg), {x},
+              {i == 0 ? b.Output("y", {kPieces}) : b.Temp({kPieces})});
+  }
+  Program p = b.Finish();
+  for (int64_t i = 0; i < kPieces; ++i) {
+    Step& step = p.steps[static_cast<size_t>(i)];
+    step.inputs = {x};
+    step.problem.inputs[0].offset = i;
+  }
+  p = OnDevice(p);
+  ExpectAccepted(p);
+  for (size_t s = 0; s < p.steps.size(); s += 2) p.steps[s].stream = 1;
+  ExpectRefused(p, "too many accesses to bytes that several streams share", Code::kResource);
+}
+
 TEST(Races, RandomProgramsAgainstAllPairs) {
   int races = 0, sound = 0;
   for (unsigned seed = 0; seed < 1000; ++seed) {

@@ -213,6 +213,9 @@ TEST(CudaRefusals, OfAttention) {
   ExpectUnsupported(tensor, Attention(q, 5, 8, DType::kBF16, kFp16), "would narrow bf16");
   ExpectUnsupported(tensor, Attention(q, 5, 8, DType::kF16, kBf16), "would narrow f16");
   const Problem wide = Attention({1, 1, 99, 256}, 5, 256, DType::kF32, kTf32);
+  ExpectParametersRefused(
+      tensor, Attention({1, 1, 99, 16}, 5, 16, DType::kF32, kTf32),
+      {{"needs 20 warps, a block has at most 16", {{"warps", 5}, {"key_warps", 4}}}});
   ExpectParametersRefused("cuda.attention.general", wide,
                           {{"tile_rows in multiples of 8", {{"tile_rows", 12}}}});
   const Problem doubles = Attention({1, 1, 99, 256}, 5, 256, DType::kF64, kFp32);
