@@ -211,6 +211,38 @@ aicf_code WithSession(aicf_session handle, FunctionRef<Status(Session&)> f) {
   });
 }
 
+/// Copies the caller's tensor in or out. Tensor: ConstTensor or MutableTensor.
+template <class Tensor, class Data>
+aicf_code MoveTensor(aicf_session handle, Status (Session::*move)(std::string_view, const Tensor&),
+                     const char* name, const char* dtype, const int64_t* shape, int32_t rank,
+                     Data* data, uint64_t bytes) {
+  return WithSession(handle, [&](Session& s) -> Status {
+    AICF_ASSIGN_OR_RETURN(const Tensor tensor,
+                          ReadTensor<Tensor>(name, dtype, shape, rank, data, bytes));
+    return (s.*move)(name, tensor);
+  });
+}
+
+aicf_code ShapeOf(aicf_session handle, Result<Dims> (Session::*shape_of)(std::string_view),
+                  const char* name, int64_t* shape, int32_t* rank) {
+  return WithSession(handle, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
+    AICF_RETURN_IF_ERROR(NotNull(shape, "the shape's address"));
+    AICF_RETURN_IF_ERROR(NotNull(rank, "the rank's address"));
+    return CopyShape((s.*shape_of)(name), shape, rank);
+  });
+}
+
+aicf_code PointerOf(aicf_session handle, Result<void*> (Session::*pointer_of)(std::string_view),
+                    const char* name, void** pointer) {
+  return WithSession(handle, [&](Session& s) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
+    AICF_RETURN_IF_ERROR(NotNull(pointer, "the pointer's address"));
+    AICF_ASSIGN_OR_RETURN(*pointer, (s.*pointer_of)(name));
+    return OkStatus();
+  });
+}
+
 /// Calls f(program) when the handle and the result's address are good.
 aicf_code WithProgram(aicf_program handle, const void* out, FunctionRef<Status(const Program&)> f) {
   return Call([&]() -> Status {
@@ -420,72 +452,37 @@ aicf_code aicf_session_selected_entry(aicf_session session, uint32_t* entry) {
 
 aicf_code aicf_session_input_shape(aicf_session session, const char* name, int64_t shape[8],
                                    int32_t* rank) {
-  return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
-    AICF_RETURN_IF_ERROR(NotNull(shape, "the shape's address"));
-    AICF_RETURN_IF_ERROR(NotNull(rank, "the rank's address"));
-    return aicf::CopyShape(s.InputShapeOf(name), shape, rank);
-  });
+  return aicf::ShapeOf(session, &Session::InputShapeOf, name, shape, rank);
 }
 
 aicf_code aicf_session_set_input(aicf_session session, const char* name, const char* dtype,
                                  const int64_t* shape, int32_t rank, const void* data,
                                  uint64_t bytes) {
-  return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_ASSIGN_OR_RETURN(
-        const aicf::ConstTensor tensor,
-        aicf::ReadTensor<aicf::ConstTensor>(name, dtype, shape, rank, data, bytes));
-    return s.SetInput(name, tensor);
-  });
+  return aicf::MoveTensor(session, &Session::SetInput, name, dtype, shape, rank, data, bytes);
 }
 
 aicf_code aicf_session_get_output(aicf_session session, const char* name, const char* dtype,
                                   const int64_t* shape, int32_t rank, void* data, uint64_t bytes) {
-  return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_ASSIGN_OR_RETURN(
-        const aicf::MutableTensor tensor,
-        aicf::ReadTensor<aicf::MutableTensor>(name, dtype, shape, rank, data, bytes));
-    return s.GetOutput(name, tensor);
-  });
+  return aicf::MoveTensor(session, &Session::GetOutput, name, dtype, shape, rank, data, bytes);
 }
 
 aicf_code aicf_session_output_shape(aicf_session session, const char* name, int64_t shape[8],
                                     int32_t* rank) {
-  return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
-    AICF_RETURN_IF_ERROR(NotNull(shape, "the shape's address"));
-    AICF_RETURN_IF_ERROR(NotNull(rank, "the rank's address"));
-    return aicf::CopyShape(s.OutputShape(name), shape, rank);
-  });
+  return aicf::ShapeOf(session, &Session::OutputShape, name, shape, rank);
 }
 
 aicf_code aicf_session_input_pointer(aicf_session session, const char* name, void** pointer) {
-  return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
-    AICF_RETURN_IF_ERROR(NotNull(pointer, "the pointer's address"));
-    AICF_ASSIGN_OR_RETURN(*pointer, s.InputPointer(name));
-    return OkStatus();
-  });
+  return aicf::PointerOf(session, &Session::InputPointer, name, pointer);
 }
 
 aicf_code aicf_session_output_pointer(aicf_session session, const char* name, void** pointer) {
-  return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
-    AICF_RETURN_IF_ERROR(NotNull(pointer, "the pointer's address"));
-    AICF_ASSIGN_OR_RETURN(*pointer, s.OutputPointer(name));
-    return OkStatus();
-  });
+  return aicf::PointerOf(session, &Session::OutputPointer, name, pointer);
 }
 
 aicf_code aicf_session_set_meta(aicf_session session, const char* name, const char* dtype,
                                 const int64_t* shape, int32_t rank, const void* data,
                                 uint64_t bytes) {
-  return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_ASSIGN_OR_RETURN(
-        const aicf::ConstTensor tensor,
-        aicf::ReadTensor<aicf::ConstTensor>(name, dtype, shape, rank, data, bytes));
-    return s.SetMeta(name, tensor);
-  });
+  return aicf::MoveTensor(session, &Session::SetMeta, name, dtype, shape, rank, data, bytes);
 }
 
 aicf_code aicf_session_reset_states(aicf_session session) {
@@ -495,43 +492,23 @@ aicf_code aicf_session_reset_states(aicf_session session) {
 aicf_code aicf_session_seed_state(aicf_session session, const char* name, const char* dtype,
                                   const int64_t* shape, int32_t rank, const void* data,
                                   uint64_t bytes) {
-  return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_ASSIGN_OR_RETURN(
-        const aicf::ConstTensor tensor,
-        aicf::ReadTensor<aicf::ConstTensor>(name, dtype, shape, rank, data, bytes));
-    return s.SeedState(name, tensor);
-  });
+  return aicf::MoveTensor(session, &Session::SeedState, name, dtype, shape, rank, data, bytes);
 }
 
 aicf_code aicf_session_export_state(aicf_session session, const char* name, const char* dtype,
                                     const int64_t* shape, int32_t rank, void* data,
                                     uint64_t bytes) {
-  return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_ASSIGN_OR_RETURN(
-        const aicf::MutableTensor tensor,
-        aicf::ReadTensor<aicf::MutableTensor>(name, dtype, shape, rank, data, bytes));
-    return s.ExportState(name, tensor);
-  });
+  return aicf::MoveTensor(session, &Session::ExportState, name, dtype, shape, rank, data, bytes);
 }
 
 aicf_code aicf_session_import_state(aicf_session session, const char* name, const char* dtype,
                                     const int64_t* shape, int32_t rank, const void* data,
                                     uint64_t bytes) {
-  return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_ASSIGN_OR_RETURN(
-        const aicf::ConstTensor tensor,
-        aicf::ReadTensor<aicf::ConstTensor>(name, dtype, shape, rank, data, bytes));
-    return s.ImportState(name, tensor);
-  });
+  return aicf::MoveTensor(session, &Session::ImportState, name, dtype, shape, rank, data, bytes);
 }
 
 aicf_code aicf_session_state_pointer(aicf_session session, const char* name, void** pointer) {
-  return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_RETURN_IF_ERROR(NotNull(name, "the name"));
-    AICF_RETURN_IF_ERROR(NotNull(pointer, "the pointer's address"));
-    AICF_ASSIGN_OR_RETURN(*pointer, s.StatePointer(name));
-    return OkStatus();
-  });
+  return aicf::PointerOf(session, &Session::StatePointer, name, pointer);
 }
 
 aicf_code aicf_session_fork(aicf_session session, aicf_session* fork) {
