@@ -61,17 +61,19 @@ std::vector<KernelOption> VariantsOf(const Case& c, const abi::DeviceSpec& devic
 
 std::vector<KernelCase> GpuRandomCases(Family family, const abi::DeviceSpec& device) {
   std::vector<KernelCase> cases;
-  std::map<std::string, int> met;  // by row of candidates
+  std::map<std::string, int> met;  // by row of candidates, and by variant
   for (const Share& share : SharesOf(family)) {
     for (uint64_t seed = 1000; seed < 1000 + share.seeds; ++seed) {
       const Case c = RandomCase(family, seed, share.options);
       // The least met of those that take the case: a kernel that refuses much must not be missed.
       std::vector<KernelOption> fit = VariantsOf(c, device, 1000, 0);
-      std::ranges::stable_sort(fit, {},
-                               [&](const KernelOption& o) { return met[o.candidate.row]; });
+      std::ranges::stable_sort(fit, {}, [&](const KernelOption& o) {
+        return std::pair(met[o.candidate.row], met[o.Name()]);
+      });
       fit.resize(std::min(fit.size(), share.variants));
       for (KernelOption& o : fit) {
         ++met[o.candidate.row];
+        ++met[o.Name()];
         cases.push_back({std::move(o), c});
       }
     }

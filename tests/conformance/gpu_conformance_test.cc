@@ -36,6 +36,14 @@ TEST_P(GivenCases, MeetEveryKernelOfTheFamily) {
   }
 }
 
+TEST(RandomAttention, MeetsEveryNumberOfGroupsThatShareKeys) {
+  std::set<int64_t> met;
+  for (const KernelCase& c : GpuRandomCases(abi::Family::kAttention, *abi::FindDevice("cuda"))) {
+    met.insert(c.option.candidate.variant.parameters["key_warps"]);
+  }
+  EXPECT_EQ(met, (std::set<int64_t>{0, 1, 2, 4, 8}));  // 0: the kernel without them
+}
+
 class GpuConformance : public Conformance {
  protected:
   void SetUp() override {
@@ -64,9 +72,7 @@ class GpuConformance : public Conformance {
 
 TEST_P(GpuConformance, RandomCases) { Run(GpuRandomCases(family(), runner_->device()), {}); }
 
-TEST_P(GpuConformance, EveryOperandInEveryLayout) {
-  Run(LayoutCases(family()), {});
-}
+TEST_P(GpuConformance, EveryOperandInEveryLayout) { Run(LayoutCases(family()), {}); }
 
 INSTANTIATE_TEST_SUITE_P(Families, GivenCases, testing::Range(0, abi::kFamilyCount), FamilyOf);
 INSTANTIATE_TEST_SUITE_P(GpuFamilies, GpuConformance, testing::Range(0, abi::kFamilyCount),
