@@ -1,10 +1,12 @@
 // Every family's variants on the GPU against the reference kernels.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "tests/conformance/gpu_cases.h"
 #include "tests/conformance/gpu_jobs.h"
+#include "tests/conformance/packed.h"
 
 namespace aicf::conformance {
 namespace {
@@ -36,6 +38,15 @@ TEST_P(GivenCases, MeetEveryKernelOfTheFamily) {
   }
 }
 
+TEST(GivenPackedCases, AreAmongTheOthers) {
+  const auto packed = [](const std::vector<KernelCase>& cases) {
+    return std::ranges::count_if(
+        cases, [](const KernelCase& c) { return Packs(c.option, c.item.problem); });
+  };
+  EXPECT_GE(packed(GpuRandomCases(Family::kGemm, *abi::FindDevice("cuda"))), 7);  // each tile
+  EXPECT_GE(packed(LayoutCases(Family::kGemm)), 3);
+}
+
 class GpuConformance : public Conformance {
  protected:
   void SetUp() override {
@@ -64,9 +75,7 @@ class GpuConformance : public Conformance {
 
 TEST_P(GpuConformance, RandomCases) { Run(GpuRandomCases(family(), runner_->device()), {}); }
 
-TEST_P(GpuConformance, EveryOperandInEveryLayout) {
-  Run(LayoutCases(family()), {});
-}
+TEST_P(GpuConformance, EveryOperandInEveryLayout) { Run(LayoutCases(family()), {}); }
 
 INSTANTIATE_TEST_SUITE_P(Families, GivenCases, testing::Range(0, abi::kFamilyCount), FamilyOf);
 INSTANTIATE_TEST_SUITE_P(GpuFamilies, GpuConformance, testing::Range(0, abi::kFamilyCount),
