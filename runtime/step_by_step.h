@@ -1,10 +1,10 @@
 /// One entry point executed a step at a time, with every buffer open to be read and written between
 /// steps: what verification needs and a session, which replays a whole graph, does not offer.
 ///
-/// An executor here owns an arena and states of its own, zeroed, beside whatever sessions the program
-/// has. It runs the very code that a session runs: on CUDA the same functions with the same launches
-/// (one by one, not captured), on the CPU the same argument blocks. Which steps run, and how often, is
-/// WalkSteps' matter.
+/// An executor here owns an arena and states of its own, zeroed, beside whatever sessions the
+/// program has. It runs the very code that a session runs: on CUDA the same functions with the same
+/// launches (one by one, not captured), on the CPU the same argument blocks. Which steps run, and
+/// how often, is WalkSteps' matter.
 ///
 /// Thread safety: one thread at a time.
 #pragma once
@@ -47,7 +47,8 @@ class StepByStep {
 Result<std::unique_ptr<StepByStep>> MakeStepByStep(std::shared_ptr<const Program> program,
                                                    size_t entry, const SessionOptions& options);
 
-/// The unpacked data of a step's packed operand; see StepTable::Kernels.
+/// What a step's packed operand was before it was packed, for reference kernels; see
+/// StepTable::Kernels.
 struct UnpackedInput {
   uint32_t step = 0;  ///< of the program
   uint32_t input = 0;
@@ -55,9 +56,10 @@ struct UnpackedInput {
 };
 
 /// Every step on the reference kernel of its family, in an arena laid out as the program says. The
-/// reference forms products exactly and adds them in f64, whatever math mode a step names.
-/// Errors: kUnsupported for a packed operand that `unpacked` lacks, or in a library without CPU
-/// kernels; kResource.
+/// reference forms products exactly and adds them in f64, whatever math mode a step names. A packed
+/// operand that `unpacked` lacks is unpacked from the plan's bytes, which gives the values that the
+/// step's own kernel reads (abi::PackedLayout::recovery).
+/// Errors: kUnsupported in a library without CPU kernels; kResource.
 Result<std::unique_ptr<StepByStep>> MakeReferenceSteps(std::shared_ptr<const Program> program,
                                                        size_t entry, int threads,
                                                        std::span<const UnpackedInput> unpacked);

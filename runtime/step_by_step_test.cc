@@ -125,31 +125,36 @@ TEST(StepByStep, TheWalkEndsWithTheVisitorsError) {
   EXPECT_EQ(visits, 2);
 }
 
-TEST(StepByStep, TheReferenceNeedsPackedOperandsUnpacked) {
+TEST(StepByStep, TheReferenceUnpacksPackedOperands) {
   schema::Contents contents = schema::testing::ContentsOf(schema::testing::PackedProgram());
   const schema::Step& step = contents.program.steps[0];
   std::vector<float> w(40 * 24);
   for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i % 7) - 3;
   abi::FindKernel(step.kernel)
-      ->pack(step.problem, 1, w.data(),
+      ->pack(step.problem, {}, 1, w.data(),
              contents.weights.data() + contents.program.buffers[step.inputs[1]].offset);
   const auto program = MakeProgram(contents);
   ASSERT_NE(program, nullptr);
-  const Status refused = MakeReferenceSteps(program, 0, 1, {}).status();
-  EXPECT_EQ(refused.code(), Code::kUnsupported);
-  EXPECT_NE(refused.message().find("operand 1 is packed"), std::string::npos);
-
   const UnpackedInput unpacked{0, 1, reinterpret_cast<const std::byte*>(w.data())};
-  const auto own = Make(program, false), reference = Make(program, true, {&unpacked, 1});
-  ASSERT_TRUE(own != nullptr && reference != nullptr);
+  std::vector<float> twice = w;
+  for (float& v : twice) v *= 2;
+  const UnpackedInput other{0, 1, reinterpret_cast<const std::byte*>(twice.data())};
+  const auto own = Make(program, false), given = Make(program, true, {&unpacked, 1});
+  const auto itself = Make(program, true), doubled = Make(program, true, {&other, 1});
+  ASSERT_TRUE(own != nullptr && given != nullptr && itself != nullptr && doubled != nullptr);
   const std::vector<float> x = RandomInput(5 * 40, 9);
-  for (StepByStep* steps : {own.get(), reference.get()}) {
+  for (StepByStep* steps : {own.get(), given.get(), itself.get(), doubled.get()}) {
     WriteAll(*steps, 0, x.data());
     ASSERT_TRUE(steps->RunStep(0).ok());
   }
   const auto a = ReadAs<float>(*own, PlanOf(program), 2);
-  const auto b = ReadAs<float>(*reference, PlanOf(program), 2);
-  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-4 * (1 + std::fabs(b[i])));
+  const auto b = ReadAs<float>(*given, PlanOf(program), 2);
+  const auto d = ReadAs<float>(*doubled, PlanOf(program), 2);
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_NEAR(a[i], b[i], 1e-4 * (1 + std::fabs(b[i])));
+    EXPECT_NEAR(2 * b[i], d[i], 1e-4 * (1 + std::fabs(d[i]))) << "what is given counts";
+  }
+  EXPECT_EQ(ReadAs<float>(*itself, PlanOf(program), 2), b);
 }
 
 TEST(StepByStep, WhatCannotBeIsRefused) {

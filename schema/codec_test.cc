@@ -16,7 +16,8 @@ namespace {
 using namespace testing;  // NOLINT(google-build-using-namespace)
 
 std::vector<Program> ValidPrograms() {
-  return {AddProgram(), ChainProgram(), ConcatProgram(), FamiliesProgram(), AttentionProgram()};
+  return {AddProgram(),      ChainProgram(),     ConcatProgram(),
+          FamiliesProgram(), AttentionProgram(), PackedProgram()};
 }
 
 // Every field at a value that is not its default; it need not verify.
@@ -31,6 +32,7 @@ Program OddProgram() {
   p.state_bytes = 4096;
   p.buffers[2].role = Role::kMeta;
   p.buffers[3].shape = {0, 5};
+  p.buffers[3].origin = {"a \"layout\"", {~0ull, 5}};
   Step& s = p.steps[0];
   s.sources = {"a", "", "c d"};
   s.problem.math = abi::MathMode::kTf32;

@@ -252,6 +252,9 @@ Buffer DecodeBuffer(Decoder& d, const fb::Buffer& b) {
   buffer.bytes = b.bytes();
   buffer.offset = b.offset();
   buffer.alias_of = b.alias_of();
+  if (const fb::PackedOrigin* origin = b.origin(); origin != nullptr && d.Charge(16, 1)) {
+    buffer.origin = {d.Text(*origin->layout()), {origin->hash()->low(), origin->hash()->high()}};
+  }
   return buffer;
 }
 

@@ -107,11 +107,17 @@ Offset<fb::Step> EncodeStep(FlatBufferBuilder& b, const Step& s) {
                         s.stream, waits, s.programmatic);
 }
 
+Offset<fb::PackedOrigin> EncodeOrigin(FlatBufferBuilder& b, const PackedOrigin& origin) {
+  const fb::Hash128 hash(origin.hash.low, origin.hash.high);
+  return fb::CreatePackedOrigin(b, b.CreateString(origin.layout), &hash);
+}
+
 Offset<fb::Buffer> EncodeBuffer(FlatBufferBuilder& b, const Buffer& buffer) {
   const auto name = b.CreateString(buffer.name);
   const auto shape = EncodeDims(b, buffer.shape);
+  const auto origin = buffer.origin ? EncodeOrigin(b, *buffer.origin) : 0;
   return fb::CreateBuffer(b, name, Byte(buffer.dtype), Byte(buffer.role), Byte(buffer.storage),
-                          shape, buffer.bytes, buffer.offset, buffer.alias_of);
+                          shape, buffer.bytes, buffer.offset, buffer.alias_of, origin);
 }
 
 Offset<fb::Image> EncodeImage(FlatBufferBuilder& b, const Image& image) {
@@ -157,7 +163,10 @@ Offset<fb::Metadata> EncodeMetadata(FlatBufferBuilder& b,
 // An upper bound that is cheap to form: past 2 GiB the builder asserts, so it must not get there.
 uint64_t SizeBound(const Program& p) {
   uint64_t bytes = 4096 + p.target.size();
-  for (const Buffer& b : p.buffers) bytes += 256 + b.name.size();
+  for (const Buffer& b : p.buffers) {
+    bytes += 256 + b.name.size();
+    if (b.origin) bytes += 64 + b.origin->layout.size();
+  }
   for (const EntryPoint& e : p.entry_points) {
     bytes += 256 + e.name.size() + 4 * (e.inputs.size() + e.outputs.size()) + 12 * e.extents.size();
     bytes += 12 * e.loops.size() + 4 * e.metas.size();

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +47,16 @@ enum class Storage : uint8_t {
 /// Every arena, weights and state offset is a multiple of this.
 inline constexpr uint64_t kBufferAlignment = 256;
 
+/// What a constant in a kernel's own layout was before it was packed. With the problem of the step
+/// that reads it, whose view describes the unpacked constant, anyone can unpack it.
+struct PackedOrigin {
+  std::string layout;  ///< abi::PackedLayout::name
+  /// Of all bytes of the constant that the compiler packed. The lowered program in the artifact
+  /// holds that constant too, unless a pass made it.
+  Hash128 hash;
+  friend bool operator==(const PackedOrigin&, const PackedOrigin&) = default;
+};
+
 struct Buffer {
   std::string name;  ///< the source model's tensor name, or "%N" for values the compiler made
   DType dtype = DType::kF32;
@@ -55,6 +66,8 @@ struct Buffer {
   Storage storage = Storage::kArena;
   uint64_t offset = 0;
   uint32_t alias_of = 0;  ///< kAlias only
+  /// Packed constants only. An artifact made before it was recorded has none.
+  std::optional<PackedOrigin> origin = std::nullopt;
 };
 
 inline constexpr uint64_t kMaxGuards = 32;  ///< of one step: branches inside branches
@@ -87,8 +100,8 @@ struct Step {
   std::string symbol;  ///< cuda.* only: == InstanceSymbol(kernel, problem, variant)
   std::vector<uint8_t> algorithm;  ///< library kernels: the recorded algorithm, opaque
   uint64_t library_version = 0;    ///< library kernels: version the algorithm was recorded with
-  // Order on a GPU; elsewhere the three are at their defaults. The order of the steps in the program
-  // is one that these edges allow, so that it may always be taken.
+  // Order on a GPU; elsewhere the three are at their defaults. The order of the steps in the
+  // program is one that these edges allow, so that it may always be taken.
   uint32_t stream = 0;          ///< below kMaxStreams; steps of one stream run in their order
   std::vector<uint32_t> waits;  ///< earlier steps of other streams that finish first; ascending
   /// The launch may take place before the step before this one on the stream has finished: the

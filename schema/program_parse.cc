@@ -73,23 +73,6 @@ Status ReadPlace(Scanner& in, Buffer& b) {
   return ReadField(in, "+", b.offset);
 }
 
-Result<Buffer> ReadBuffer(Scanner& in, size_t index) {
-  Buffer b;
-  size_t number = 0;
-  AICF_RETURN_IF_ERROR(ReadField(in, "%", number));
-  if (number != index) return in.Fail(StrCat("buffer %", index));
-  AICF_RETURN_IF_ERROR(ReadText(in, b.name));
-  AICF_ASSIGN_OR_RETURN(const std::string_view dtype_name, in.Word());
-  const std::optional<DType> dtype = ParseDType(dtype_name);
-  if (!dtype) return in.Fail("a dtype");
-  b.dtype = *dtype;
-  AICF_ASSIGN_OR_RETURN(b.shape, in.Shape());
-  AICF_ASSIGN_OR_RETURN(b.role, ReadRole(in));
-  AICF_RETURN_IF_ERROR(ReadPlace(in, b));
-  AICF_RETURN_IF_ERROR(ReadInt(in, b.bytes));
-  return b;
-}
-
 // Two hex digits a byte.
 bool ParseHex(std::string_view text, std::vector<uint8_t>& out) {
   if (text.size() % 2 != 0) return false;
@@ -114,6 +97,28 @@ Result<Hash128> ReadHash(Scanner& in) {
     hash.low = hash.low << 8 | bytes[8 + i];
   }
   return hash;
+}
+
+Result<Buffer> ReadBuffer(Scanner& in, size_t index) {
+  Buffer b;
+  size_t number = 0;
+  AICF_RETURN_IF_ERROR(ReadField(in, "%", number));
+  if (number != index) return in.Fail(StrCat("buffer %", index));
+  AICF_RETURN_IF_ERROR(ReadText(in, b.name));
+  AICF_ASSIGN_OR_RETURN(const std::string_view dtype_name, in.Word());
+  const std::optional<DType> dtype = ParseDType(dtype_name);
+  if (!dtype) return in.Fail("a dtype");
+  b.dtype = *dtype;
+  AICF_ASSIGN_OR_RETURN(b.shape, in.Shape());
+  AICF_ASSIGN_OR_RETURN(b.role, ReadRole(in));
+  AICF_RETURN_IF_ERROR(ReadPlace(in, b));
+  AICF_RETURN_IF_ERROR(ReadInt(in, b.bytes));
+  if (in.Accept("origin")) {
+    PackedOrigin& origin = b.origin.emplace();
+    AICF_RETURN_IF_ERROR(ReadText(in, origin.layout));
+    AICF_ASSIGN_OR_RETURN(origin.hash, ReadHash(in));
+  }
+  return b;
 }
 
 Result<Image> ReadImage(Scanner& in) {

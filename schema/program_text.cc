@@ -2,6 +2,7 @@
 //   program target="cpu:avx512" math=fp32 arena=512 lower=256 weights=64
 //   buffer %0 "x" f32 1x3 input arena+0 12
 //   buffer %2 "%2" f32 1x3 temp alias %1 12
+//   buffer %3 "w packed" u8 96 constant weights+0 96 origin "cpu.gemm.panels4" x<hash>
 //   image "sm_90a" "nvrtc 13.0" x<hash> +0 4096
 //   step "cpu.elementwise.ref" from["relu_1"] in[%0] out[%2] packed=0 work=0+0 { <problem> }
 //   buffer %3 "h" f32 1x3 state state+0 12      and, in its place, "h_next" ... state alias %3 12
@@ -34,13 +35,15 @@ std::string Names(const std::vector<std::string>& names) {
 std::string Triple(const uint32_t (&v)[3]) { return StrCat(v[0], ",", v[1], ",", v[2]); }
 
 std::string ToText(const Buffer& b, size_t index) {
-  static constexpr std::string_view kPlaces[] = {"arena+", "weights+", "alias %",
-                                                "state+"};
+  static constexpr std::string_view kPlaces[] = {"arena+", "weights+", "alias %", "state+"};
   const std::string place =
       StrCat(kPlaces[static_cast<int>(b.storage)],
              b.storage == Storage::kAlias ? std::to_string(b.alias_of) : Signed(b.offset));
+  const std::string origin =
+      b.origin ? StrCat(" origin ", Quote(b.origin->layout), " x", ToHex(b.origin->hash)) : "";
   return StrCat("buffer %", index, " ", Quote(b.name), " ", DTypeName(b.dtype), " ",
-                ToString(b.shape), " ", RoleName(b.role), " ", place, " ", Signed(b.bytes), "\n");
+                ToString(b.shape), " ", RoleName(b.role), " ", place, " ", Signed(b.bytes), origin,
+                "\n");
 }
 
 std::string ToText(const Image& i) {
@@ -68,7 +71,8 @@ std::string MapText(const abi::TensorMap& m) {
   return StrCat(" map ", m.operand, " extents=", ListText(m.extents),
                 " strides=", ListText(m.strides), " box=", ListText(m.box),
                 " steps=", ListText(m.steps), " +", m.offset,
-                " swizzle=", static_cast<int>(m.swizzle), " fill=", static_cast<int>(m.fill), m.tf32 ? " tf32" : "");
+                " swizzle=", static_cast<int>(m.swizzle), " fill=", static_cast<int>(m.fill),
+                m.tf32 ? " tf32" : "");
 }
 
 std::string BackendText(const Step& s) {

@@ -329,7 +329,10 @@ inline Program DeviceProgram() {
   return OnDevice(b.Finish());
 }
 
-/// y = x * w with w in the kernel's own layout.
+/// Hash that PackedProgram records: of no constant that exists.
+inline constexpr Hash128 kPackedHash = {0x0123456789abcdefull, 0xfedcba9876543210ull};
+
+/// y = x * w with w in the kernel's own layout, which is recorded.
 inline Program PackedProgram() {
   ProgramBuilder b;
   abi::Problem gemm = Core(abi::Family::kGemm, abi::GemmAttrs{}, 2);
@@ -337,14 +340,16 @@ inline Program PackedProgram() {
   gemm.outputs = {abi::DenseView(DType::kF32, {5, 24})};
   const abi::KernelInfo* kernel = abi::FindKernel("cpu.gemm.packed_baseline");
   const uint32_t x = b.Input("x", {5, 40});
-  const uint32_t w =
-      b.Constant("w", {static_cast<int64_t>(kernel->packed_bytes(gemm, 1))}, DType::kU8);
+  const abi::PackedLayout layout = *kernel->packed(gemm, {}, 1);
+  const uint32_t w = b.Constant("w", {static_cast<int64_t>(layout.bytes)}, DType::kU8);
   const uint32_t y = b.Output("y", {5, 24});
   Step& s = b.AddStep(gemm, {x, w}, {y});
   s.kernel = kernel->key;
   s.workspace_bytes = kernel->workspace_bytes(s.problem, *abi::FindDevice("cpu:baseline"));
   s.packed_inputs = 2;
-  return b.Finish();
+  Program p = b.Finish();
+  p.buffers[w].origin = {std::string(layout.name), kPackedHash};
+  return p;
 }
 
 /// The program with matching weights and small text sections.

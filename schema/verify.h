@@ -32,18 +32,20 @@ inline constexpr int64_t kMaxViewElements = int64_t{1} << 40;
 ///  3. every step: ValidateProblem; kernel known and of a backend the target has; supports() is
 ///  empty;
 ///     operand counts and dtypes; each view's extent inside its buffer (packed inputs:
-///     packed_bytes); workspace equal to the kernel's own query (a library's: at most that) and
-///     inside the arena; launch equal to the kernel's own and within device limits; symbol equal to
-///     InstanceSymbol; image index in range, or -1 on every step of a program without images (a
-///     plan for the CPU reference; a GPU refuses it); guards one bool each, read on the device by
-///     the guard image; algorithm and library version on library kernels, and only there; streams:
-///     below kMaxStreams; a step waits for earlier steps of its entry point on other streams, at
-///     most one of each; where steps are skipped or repeated there is one stream. A launch is
-///     programmatic only where its kernel waits for the one before it (KernelInfo::waits_first),
-///     that one is the stream's step before it in this entry point and a kernel of aicf's own, the
-///     step waits for no other stream, and neither of the two is skipped or repeated. Then a
-///     stream's earlier steps have all finished before the kernel touches memory (verify_streams.cc
-///     says why). All three fields are at their defaults where the target is no GPU;
+///     the bytes of the kernel's layout, and the layout that the buffer's origin names; a buffer
+///     with an origin is read so by some step, and otherwise by none); workspace equal to the
+///     kernel's own query (a library's: at most that) and inside the arena; launch equal to the
+///     kernel's own and within device limits; symbol equal to InstanceSymbol; image index in range,
+///     or -1 on every step of a program without images (a plan for the CPU reference; a GPU refuses
+///     it); guards one bool each, read on the device by the guard image; algorithm and library
+///     version on library kernels, and only there; streams: below kMaxStreams; a step waits for
+///     earlier steps of its entry point on other streams, at most one of each; where steps are
+///     skipped or repeated there is one stream. A launch is programmatic only where its kernel
+///     waits for the one before it (KernelInfo::waits_first), that one is the stream's step before
+///     it in this entry point and a kernel of aicf's own, the step waits for no other stream, and
+///     neither of the two is skipped or repeated. Then a stream's earlier steps have all finished
+///     before the kernel touches memory (verify_streams.cc says why). All three fields are at their
+///     defaults where the target is no GPU;
 ///  4. order: no step writes an input, meta or constant, or reads an input or meta that the entry
 ///  point does not
 ///     list; no step reads a temp or output that earlier steps did not write in full, each element

@@ -207,10 +207,67 @@ TEST(VerifyDeviceTest, PackedInputs) {
        [](Program& p) {
          p.steps[0].kernel = "cpu.gemm.ref";
          p.steps[0].packed_inputs = 0;
+         p.buffers[1].origin.reset();
        },
        "input 1: f32, but buffer 1 \"w\" is u8"},
   };
   ExpectFaults(PackedProgram(), kFaults);
+  Program unrecorded = PackedProgram();
+  unrecorded.buffers[1].origin.reset();
+  EXPECT_TRUE(VerifyProgram(unrecorded).ok()) << "as artifacts were before origins were recorded";
+}
+
+// Adds "w again", which lies where the packed constant does, and gives its number.
+uint32_t AddAlias(Program& p) {
+  Buffer alias = p.buffers[1];
+  alias.name = "w again";
+  alias.storage = Storage::kAlias;
+  alias.offset = 0;
+  alias.alias_of = 1;
+  alias.origin.reset();
+  p.buffers.push_back(alias);
+  return static_cast<uint32_t>(p.buffers.size() - 1);
+}
+
+TEST(VerifyDeviceTest, OriginsOfPackedInputs) {
+  const Fault kFaults[] = {
+      {"the layout of another kernel",
+       [](Program& p) { p.buffers[1].origin->layout = "cpu.gemm.panels16"; },
+       "has the layout \"cpu.gemm.panels16\", the kernel reads \"cpu.gemm.panels4\""},
+      {"the same through an alias",
+       [](Program& p) {
+         p.buffers[1].origin->layout = "cpu.gemm.panels16";
+         p.steps[0].inputs[1] = AddAlias(p);
+       },
+       "\"w again\" has the layout \"cpu.gemm.panels16\""},
+      {"a kernel that reads the bytes as they are",
+       [](Program& p) {
+         p.steps[0].kernel = "cpu.gemm.ref";
+         p.steps[0].packed_inputs = 0;
+       },
+       "the kernel reads it as it is"},
+      {"of a buffer that is no constant",
+       [](Program& p) {
+         p.buffers[0].origin = {"cpu.gemm.panels4", {}};
+       },
+       "the kernel reads it as it is"},
+      {"of a buffer that no step reads",
+       [](Program& p) {
+         p.buffers[2].origin = {"cpu.gemm.panels4", {}};
+       },
+       "which no step reads"},
+      {"of an alias",
+       [](Program& p) {
+         const uint32_t alias = AddAlias(p);
+         p.buffers[alias].origin = p.buffers[1].origin;
+         p.steps[0].inputs[1] = alias;
+       },
+       "which no step reads"},
+  };
+  ExpectFaults(PackedProgram(), kFaults);
+  Program aliased = PackedProgram();
+  aliased.steps[0].inputs[1] = AddAlias(aliased);
+  EXPECT_TRUE(VerifyProgram(aliased).ok()) << VerifyProgram(aliased).ToString();
 }
 
 }  // namespace

@@ -59,15 +59,28 @@ Result<const abi::KernelInfo*> CheckKernel(const abi::DeviceSpec& device, const 
 }
 
 // A packed input: the buffer holds the kernel's own layout, so bytes are checked instead of the
-// view.
-Status CheckPacked(const Program& p, const Step& s, size_t k, uint64_t packed_bytes) {
+// view, and the name of the layout where it is recorded.
+Status CheckPacked(const Program& p, const Step& s, size_t k, const abi::PackedLayout& layout) {
   const Buffer& b = p.buffers[s.inputs[k]];
-  if (b.role == Role::kConstant && b.dtype == DType::kU8 && b.bytes == packed_bytes) {
-    return OkStatus();
+  if (b.role != Role::kConstant || b.dtype != DType::kU8 || b.bytes != layout.bytes) {
+    return Error(Code::kBadArtifact, "packed input ", k, ": ", Describe(p, s.inputs[k]), " is a ",
+                 RoleName(b.role), " of ", b.bytes, " bytes of ", DTypeName(b.dtype),
+                 ", expected a constant of ", layout.bytes, " bytes of u8");
   }
-  return Error(Code::kBadArtifact, "packed input ", k, ": ", Describe(p, s.inputs[k]), " is a ",
-               RoleName(b.role), " of ", b.bytes, " bytes of ", DTypeName(b.dtype),
-               ", expected a constant of ", packed_bytes, " bytes of u8");
+  const std::optional<PackedOrigin>& origin = p.buffers[RootOf(p, s.inputs[k])].origin;
+  if (!origin || origin->layout == layout.name) return OkStatus();
+  return Error(Code::kBadArtifact, "packed input ", k, ": ", Describe(p, s.inputs[k]),
+               " has the layout ", Quote(origin->layout), ", the kernel reads ",
+               Quote(layout.name));
+}
+
+// Whoever reads packed bytes as elements would take one layout for another.
+Status CheckUnpacked(const Program& p, const Step& s, size_t k) {
+  const Buffer& root = p.buffers[RootOf(p, s.inputs[k])];
+  if (!root.origin) return OkStatus();
+  return Error(Code::kBadArtifact, "input ", k, ": ", Describe(p, s.inputs[k]),
+               " is packed in the layout ", Quote(root.origin->layout),
+               ", the kernel reads it as it is");
 }
 
 // A copy may read the bits of a buffer as another dtype of the same size: that is BitCast.
@@ -104,15 +117,16 @@ Status CheckOperands(const Program& p, const Step& s, const abi::KernelInfo& ker
   AICF_RETURN_IF_ERROR(CheckOperandCounts(p, s));
   uint32_t packed_mask = 0;
   for (size_t k = 0; k < s.inputs.size(); ++k) {
-    const uint64_t packed = abi::PackedBytes(kernel, s.problem, k);
-    if (packed == 0) {
+    const auto layout = abi::LayoutOf(kernel, s.problem, s.parameters, k);
+    if (!layout) {
+      AICF_RETURN_IF_ERROR(CheckUnpacked(p, s, k));
       AICF_RETURN_IF_ERROR(CheckView(p, "input", k, s.inputs[k], s.problem.inputs[k],
                                      s.problem.family == abi::Family::kCopy));
       continue;
     }
     if (k >= 32) return Error(Code::kBadArtifact, "input ", k, " cannot be packed");
     packed_mask |= uint32_t{1} << k;
-    AICF_RETURN_IF_ERROR(CheckPacked(p, s, k, packed));
+    AICF_RETURN_IF_ERROR(CheckPacked(p, s, k, *layout));
   }
   if (s.packed_inputs != packed_mask) {
     return Error(Code::kBadArtifact, "packed inputs ", s.packed_inputs, ", the kernel packs ",
@@ -242,6 +256,27 @@ Status CheckLaunchLimits(const abi::LaunchConfig& l, const abi::DeviceSpec& devi
   return OkStatus();
 }
 
+namespace {
+
+// What an origin says is proven where a step reads the buffer, or one in its place, in its kernel's
+// own layout. Where none does, nothing is.
+Status CheckOrigins(const Program& p) {
+  std::vector<bool> packed(p.buffers.size(), false);
+  for (const Step& s : p.steps) {
+    for (size_t k = 0; k < s.inputs.size() && k < 32; ++k) {
+      if ((s.packed_inputs >> k & 1) != 0) packed[RootOf(p, s.inputs[k])] = true;
+    }
+  }
+  for (uint32_t i = 0; i < p.buffers.size(); ++i) {
+    if (!p.buffers[i].origin || packed[i]) continue;
+    return Error(Code::kBadArtifact, Describe(p, i), ": has the layout ",
+                 Quote(p.buffers[i].origin->layout), ", which no step reads");
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 Status VerifySteps(VerifyContext& context) {
   const Program& p = context.program;
   context.kernels.reserve(p.steps.size());
@@ -250,6 +285,7 @@ Status VerifySteps(VerifyContext& context) {
     if (!kernel.ok()) return kernel.status().WithContext(DescribeStep(p, i));
     context.kernels.push_back(*kernel);
   }
+  AICF_RETURN_IF_ERROR(CheckOrigins(p));
   return CheckGuardImage(p, context.device);
 }
 

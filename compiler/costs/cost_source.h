@@ -22,8 +22,11 @@ struct KernelOption {
 
   bool IsLibrary() const { return kernel->backend == abi::Backend::kLibrary; }
 
-  /// What timing caches and messages call it.
-  std::string Name() const { return abi::VariantName(kernel->key, candidate.variant.parameters); }
+  /// What timing caches and messages call it: a kernel that gains a parameter keeps its times.
+  std::string Name() const {
+    return abi::VariantName(kernel->key,
+                            abi::Shortened(candidate.variant.parameters, kernel->parameters));
+  }
 };
 
 /// One step whose kernel is to be chosen. The pointers outlive the call.

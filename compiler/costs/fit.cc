@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "compiler/costs/cost_source.h"
 #include "compiler/costs/statistics.h"
 
 namespace aicf::tune {
@@ -81,8 +82,8 @@ class OptionsByName {
       if (!kernel.supports(*problem, device).empty()) continue;
       const bool library = kernel.backend == abi::Backend::kLibrary;
       for (abi::Candidate& c : abi::CandidatesOf(kernel, *problem, device)) {
-        options_[abi::VariantName(kernel.key, c.variant.parameters)] = {std::move(c.row), c.cost_us,
-                                                                        library};
+        const std::string name = KernelOption{&kernel, c}.Name();
+        options_[name] = {std::move(c.row), c.cost_us, library};
       }
     }
   }

@@ -11,6 +11,11 @@
 namespace aicf {
 namespace {
 
+// Equal bytes may be packed in two layouts: of a filter with one tap, say.
+std::string OriginText(const schema::Buffer& b) {
+  return b.origin ? StrCat(b.origin->layout, " ", ToHex(b.origin->hash)) : "";
+}
+
 class PlanMerger {
  public:
   Status Add(const NamedPlan& plan) {
@@ -63,7 +68,8 @@ class PlanMerger {
       buffer.offset =
           weights_.Add(std::span(plan.contents.weights).subspan(buffer.offset, buffer.bytes));
       const auto [known, added] = constants_.try_emplace(
-          {buffer.name, buffer.dtype, ToString(buffer.shape), buffer.offset}, fresh);
+          {buffer.name, buffer.dtype, ToString(buffer.shape), buffer.offset, OriginText(buffer)},
+          fresh);
       buffer_map_[b] = known->second;
       if (added) program_.buffers.push_back(std::move(buffer));
     }
@@ -139,7 +145,7 @@ class PlanMerger {
   schema::Program program_;
   std::vector<std::byte> images_;
   WeightsBuilder weights_;
-  std::map<std::tuple<std::string, DType, std::string, uint64_t>, uint32_t> constants_;
+  std::map<std::tuple<std::string, DType, std::string, uint64_t, std::string>, uint32_t> constants_;
   std::map<std::string, uint32_t> states_;
   std::map<std::pair<uint64_t, uint64_t>, int32_t> known_images_;
   std::vector<uint32_t> buffer_map_;  // of the plan that is being added

@@ -81,21 +81,35 @@ class PlanBuilder {
 
   void PackInputs(const abi::KernelInfo& kernel, schema::Step& step) {
     for (size_t k = 0; k < step.inputs.size(); ++k) {
-      const uint64_t bytes = abi::PackedBytes(kernel, step.problem, k);
-      if (bytes == 0) continue;
+      const auto layout = abi::LayoutOf(kernel, step.problem, step.parameters, k);
+      if (!layout) continue;
+      const ir::Tensor& constant = data_[step.inputs[k]];
       std::vector<std::byte> packed =
-          abi::PackedInput(kernel, step.problem, k, data_[step.inputs[k]].bytes().data());
+          abi::PackedInput(kernel, step.problem, step.parameters, k, constant.bytes().data());
+      const Dims shape{static_cast<int64_t>(layout->bytes)};
       schema::Buffer buffer = program_.buffers[step.inputs[k]];
+      buffer.origin = {std::string(layout->name), HashBytes(constant.bytes())};
+      RecordPacking(step, buffer);
       buffer.name = StrCat(buffer.name, " packed for ", kernel.key, " #", program_.steps.size());
       buffer.dtype = DType::kU8;
-      buffer.shape = Dims{static_cast<int64_t>(bytes)};
-      buffer.bytes = bytes;
+      buffer.shape = shape;
+      buffer.bytes = layout->bytes;
       step.inputs[k] = static_cast<uint32_t>(program_.buffers.size());
       step.packed_inputs |= 1u << k;
       program_.buffers.push_back(std::move(buffer));
-      data_.push_back(
-          ir::Tensor::Own(DType::kU8, Dims{static_cast<int64_t>(bytes)}, std::move(packed)));
+      data_.push_back(ir::Tensor::Own(DType::kU8, shape, std::move(packed)));
     }
+  }
+
+  void RecordPacking(const schema::Step& step, const schema::Buffer& constant) {
+    const auto index = static_cast<int>(program_.steps.size());
+    Decision d = context_.About(DecisionKind::kPacking, schema::Subject::Step(index, step.sources),
+                                "choose-kernels");
+    d.choice = constant.origin->layout;
+    d.Because(Reason::kRule, StrCat(step.kernel, " with its parameters reads '", constant.name,
+                                    "' (", DTypeName(constant.dtype), " ", ToString(constant.shape),
+                                    ", hash ", ToHex(constant.origin->hash), ") so"));
+    context_.Record(std::move(d));
   }
 
   Status AddEntryPoint() {

@@ -273,8 +273,9 @@ Result<Pick> ByWish(const std::vector<Rated>& rated, const Wish& wish, const std
 // The option with the parameters that a wish asks for, which may be any legal ones. An option that
 // the kernel does not list is added to it. Errors: kUnsupported with the sentence that refuses
 // them.
-Result<Pick> WithParameters(Rated& rated, const ir::LoweredStep& step, const Wish& wish,
-                            const std::string& subject, const abi::DeviceSpec& device) {
+Result<Pick> WithParameters(Rated& rated, const ir::Lowered& lowered, const ir::LoweredStep& step,
+                            const Wish& wish, const std::string& subject,
+                            const abi::DeviceSpec& device) {
   const abi::KernelInfo& kernel = *rated.kernel;
   const Result<abi::Parameters> wanted = abi::ParseParameters(wish.decision.choice);
   if (!wanted.ok()) {
@@ -287,6 +288,7 @@ Result<Pick> WithParameters(Rated& rated, const ir::LoweredStep& step, const Wis
   if (refusal.empty() && kernel.refuse != nullptr) {
     refusal = kernel.refuse(step.problem, *wanted, device);
   }
+  if (refusal.empty()) refusal = RefusePacking(kernel, *wanted, lowered, step);
   if (!refusal.empty()) {
     return Error(Code::kUnsupported, wish.origin, ": ", subject, ": ", kernel.key, " ", refusal);
   }
@@ -349,8 +351,8 @@ class Chooser {
     Reason reason = ReasonOf(rated, *best.option, best.rated);
     if (wish != nullptr) {
       Rated& own = rated[static_cast<size_t>(best.rated - rated.data())];
-      AICF_ASSIGN_OR_RETURN(
-          best, WithParameters(own, step, *wish, ToString(decision.subject), context_.device));
+      AICF_ASSIGN_OR_RETURN(best, WithParameters(own, lowered_, step, *wish,
+                                                 ToString(decision.subject), context_.device));
       reason = Reason::kPolicy;
     }
     RecordParameters(context_, decision, *best.rated, *best.option, reason);

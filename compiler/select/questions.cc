@@ -5,13 +5,12 @@
 #include "kernels/abi/packing.h"
 
 namespace aicf {
-namespace {
 
 // A kernel with its own weight layout needs the weights at compile time.
-std::string RefusePacking(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
-                          const ir::LoweredStep& step) {
+std::string RefusePacking(const abi::KernelInfo& kernel, const abi::Parameters& parameters,
+                          const ir::Lowered& lowered, const ir::LoweredStep& step) {
   for (size_t i = 0; i < step.inputs.size(); ++i) {
-    if (abi::PackedBytes(kernel, step.problem, i) == 0) continue;
+    if (!abi::LayoutOf(kernel, step.problem, parameters, i)) continue;
     const ir::LoweredBuffer& buffer = lowered.buffers[step.inputs[i]];
     if (!buffer.constant.has_data()) {
       return StrCat("packs operand ", i, " ('", buffer.name,
@@ -21,18 +20,17 @@ std::string RefusePacking(const abi::KernelInfo& kernel, const ir::Lowered& lowe
   return "";
 }
 
-}  // namespace
-
 std::string RefuseStep(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
                        const ir::LoweredStep& step, const PlanOptions& options,
                        const abi::DeviceSpec& device) {
   std::string refusal = kernel.supports(step.problem, device);
-  if (refusal.empty()) refusal = RefusePacking(kernel, lowered, step);
-  if (refusal.empty() && options.deterministic && !kernel.deterministic) {
-    refusal = "is not deterministic";
-  }
-  if (refusal.empty() && abi::CandidatesOf(kernel, step.problem, device).empty()) {
-    refusal = "has no parameters that are legal for the problem";
+  if (!refusal.empty()) return refusal;
+  if (options.deterministic && !kernel.deterministic) return "is not deterministic";
+  const std::vector<abi::Candidate> all = abi::CandidatesOf(kernel, step.problem, device);
+  if (all.empty()) return "has no parameters that are legal for the problem";
+  for (const abi::Candidate& c : all) {
+    refusal = RefusePacking(kernel, c.variant.parameters, lowered, step);
+    if (refusal.empty()) break;
   }
   return refusal;
 }
@@ -44,6 +42,8 @@ CostQuestion QuestionOf(const ir::Lowered& lowered, const ir::LoweredStep& step,
     if (!RunsOn(kernel, device)) continue;
     if (!RefuseStep(kernel, lowered, step, options, device).empty()) continue;
     for (abi::Candidate& candidate : abi::CandidatesOf(kernel, step.problem, device)) {
+      const abi::Parameters& parameters = candidate.variant.parameters;
+      if (!RefusePacking(kernel, parameters, lowered, step).empty()) continue;
       question.options.push_back({&kernel, std::move(candidate)});
     }
   }

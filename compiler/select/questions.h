@@ -10,14 +10,20 @@
 
 namespace aicf {
 
-/// Empty, or why the kernel cannot run the step: unsupported problem, operands that it would pack
-/// and that are not constant, or not deterministic where that is asked for. Policy has no say here.
+/// Empty, or why these parameters of the kernel cannot run the step: they would have an operand
+/// packed that is not constant.
+std::string RefusePacking(const abi::KernelInfo& kernel, const abi::Parameters& parameters,
+                          const ir::Lowered& lowered, const ir::LoweredStep& step);
+
+/// Empty, or why the kernel cannot run the step: unsupported problem, operands that every
+/// candidate would have packed and that are not constant, or not deterministic where that is asked
+/// for. Policy has no say here.
 std::string RefuseStep(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
                        const ir::LoweredStep& step, const PlanOptions& options,
                        const abi::DeviceSpec& device);
 
 /// The question about a step, without its subject: all candidates of all kernels of the device that
-/// RefuseStep lets pass.
+/// RefuseStep and RefusePacking let pass.
 CostQuestion QuestionOf(const ir::Lowered& lowered, const ir::LoweredStep& step,
                         const PlanOptions& options, const abi::DeviceSpec& device);
 

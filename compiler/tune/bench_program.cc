@@ -83,13 +83,16 @@ class BenchBuilder {
 
   void PackInputs(const abi::KernelInfo& kernel, schema::Step& step) {
     for (size_t i = 0; i < step.inputs.size(); ++i) {
-      const uint64_t bytes = abi::PackedBytes(kernel, problem_, i);
-      if (bytes == 0) continue;
+      const auto layout = abi::LayoutOf(kernel, problem_, step.parameters, i);
+      if (!layout) continue;
+      const std::vector<std::byte> constant = BenchData(problem_, static_cast<int>(i));
       const std::vector<std::byte> packed =
-          abi::PackedInput(kernel, problem_, i, BenchData(problem_, static_cast<int>(i)).data());
-      step.inputs[i] = Add(DType::kU8, static_cast<int64_t>(bytes), schema::Role::kConstant);
+          abi::PackedInput(kernel, problem_, step.parameters, i, constant.data());
+      const auto bytes = static_cast<int64_t>(layout->bytes);
+      step.inputs[i] = Add(DType::kU8, bytes, schema::Role::kConstant);
       schema::Buffer& buffer = program_.buffers.back();
       buffer.storage = schema::Storage::kWeights;
+      buffer.origin = {std::string(layout->name), HashBytes(constant)};
       buffer.offset = weights_.Add(packed);
       step.packed_inputs |= 1u << i;
     }

@@ -230,7 +230,8 @@ TEST(Registry, KeysAreUniqueAndEachFamilyEndsInItsReference) {
         EXPECT_TRUE(IsParameterName(r.name)) << k.key << " " << r.name;
         EXPECT_LE(r.least, r.most) << k.key << " " << r.name;
       }
-      EXPECT_EQ(k.packed_bytes == nullptr, k.pack == nullptr) << k.key;
+      EXPECT_EQ(k.packed == nullptr, k.pack == nullptr) << k.key;
+      EXPECT_EQ(k.packed == nullptr, k.unpack == nullptr) << k.key;
     }
   }
   EXPECT_EQ(FindKernel("cpu.nothing.ref"), nullptr);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,6 +52,23 @@ Result<DeviceSpec> FindDevice(std::string_view target);
 /// Best instruction set of the running machine.
 CpuIsa HostIsa();
 
+/// What unpacking a packed constant gives back.
+enum class Recovery : uint8_t {
+  kBits,         ///< every element's bits
+  kNormal,       ///< the bits, but for values too small to be normal in f32, and -0: those are +0
+  kRounded,      ///< the values rounded to the 16-bit type that the packed form has
+  kTransformed,  ///< the values within 2^-19 of the largest magnitude of their filter, if finite
+};
+
+/// A layout that a kernel has of its own for a constant operand.
+struct PackedLayout {
+  /// "cpu.gemm.panels16": stored in artifacts, so what it stands for never changes. Together with
+  /// the problem it says where each element of the operand lies.
+  std::string_view name;
+  uint64_t bytes = 0;  ///< not 0
+  Recovery recovery = Recovery::kBits;
+};
+
 struct KernelInfo {
   std::string_view key;  ///< "cuda.conv.implicit_gemm"; unique; stored in artifacts
   Family family;
@@ -81,13 +99,16 @@ struct KernelInfo {
   /// Whether inputs[input] may occupy exactly the bytes of outputs[0] (equal views, so element i of
   /// the output depends on no other element of that input once written).
   bool (*in_place)(const Problem&, int input);
-  /// Bytes of constant input `input` in this kernel's own packed layout; 0: the kernel reads the
-  /// view as it is. A kernel that packs an input refuses (at selection) an input that is not
-  /// constant; the compiler stores the packed bytes as the operand's buffer. nullptr: packs
-  /// nothing. cpu.* only.
-  uint64_t (*packed_bytes)(const Problem&, int input);
-  /// Writes packed_bytes(problem, input) bytes from the unpacked buffer's first byte.
-  void (*pack)(const Problem&, int input, const void* buffer, void* packed);
+  /// The layout of its own in which the kernel wants inputs[input], which has to be a constant
+  /// then; nullopt: it reads the view as it is. The compiler stores the packed bytes as the
+  /// operand's buffer and records where they come from. nullptr: packs nothing.
+  std::optional<PackedLayout> (*packed)(const Problem&, const Parameters&, int input);
+  /// Writes the packed bytes from the unpacked buffer's first byte. nullptr where `packed` is.
+  void (*pack)(const Problem&, const Parameters&, int input, const void* buffer, void* packed);
+  /// The inverse: writes every element that the input's view names into a buffer of that view, and
+  /// leaves the buffer's other bytes alone. How far it gives back what was packed is said by
+  /// PackedLayout::recovery. nullptr where `packed` is.
+  void (*unpack)(const Problem&, const Parameters&, int input, const void* packed, void* buffer);
 };
 
 /// All variants of a family, in order of preference; the last cpu row is the reference variant

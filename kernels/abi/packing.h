@@ -1,27 +1,41 @@
-/// Operands that a kernel wants in a layout of its own (KernelInfo::packed_bytes, pack), asked of
+/// Operands that a kernel wants in a layout of its own (KernelInfo::packed, pack, unpack), asked of
 /// any kernel: those that pack nothing included.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kernels/abi/kernel.h"
 
 namespace aicf::abi {
 
-/// Bytes of the packed input; 0: the kernel reads the input as it is.
-inline uint64_t PackedBytes(const KernelInfo& kernel, const Problem& problem, size_t input) {
-  if (kernel.packed_bytes == nullptr) return 0;
-  return kernel.packed_bytes(problem, static_cast<int>(input));
+/// The layout in which the kernel wants the input; nullopt: it reads the input as it is.
+inline std::optional<PackedLayout> LayoutOf(const KernelInfo& kernel, const Problem& problem,
+                                            const Parameters& parameters, size_t input) {
+  if (kernel.packed == nullptr) return std::nullopt;
+  return kernel.packed(problem, parameters, static_cast<int>(input));
 }
 
-/// The packed input, from the unpacked buffer's first byte. REQUIRES: PackedBytes is not 0.
+/// The packed input, from the unpacked buffer's first byte. REQUIRES: LayoutOf gives a layout.
 inline std::vector<std::byte> PackedInput(const KernelInfo& kernel, const Problem& problem,
-                                          size_t input, const void* buffer) {
-  std::vector<std::byte> packed(PackedBytes(kernel, problem, input));
-  kernel.pack(problem, static_cast<int>(input), buffer, packed.data());
+                                          const Parameters& parameters, size_t input,
+                                          const void* buffer) {
+  std::vector<std::byte> packed(LayoutOf(kernel, problem, parameters, input)->bytes);
+  kernel.pack(problem, parameters, static_cast<int>(input), buffer, packed.data());
   return packed;
+}
+
+/// A buffer that the input's view describes, from its first byte to the last that the view reaches;
+/// bytes that the view names no element of are zero. REQUIRES: LayoutOf gives a layout; the view
+/// has an extent.
+inline std::vector<std::byte> UnpackedInput(const KernelInfo& kernel, const Problem& problem,
+                                            const Parameters& parameters, size_t input,
+                                            const void* packed) {
+  std::vector<std::byte> buffer(static_cast<size_t>(ExtentOf(problem.inputs[input])->end));
+  kernel.unpack(problem, parameters, static_cast<int>(input), packed, buffer.data());
+  return buffer;
 }
 
 }  // namespace aicf::abi

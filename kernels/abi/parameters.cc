@@ -69,6 +69,15 @@ Parameters Completed(const Parameters& parameters, std::span<const ParameterRang
   return Parameters(std::move(list));
 }
 
+Parameters Shortened(const Parameters& parameters, std::span<const ParameterRange> ranges) {
+  std::vector<Parameter> list(parameters.begin(), parameters.end());
+  while (!list.empty() && list.size() <= ranges.size() &&
+         ranges[list.size() - 1].absent == list.back().value) {
+    list.pop_back();
+  }
+  return Parameters(std::move(list));
+}
+
 std::string ToString(const Parameters& parameters) {
   std::string out;
   for (const Parameter& p : parameters) {

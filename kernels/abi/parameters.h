@@ -70,6 +70,10 @@ std::string CheckParameters(const Parameters& parameters, std::span<const Parame
 /// REQUIRES: CheckParameters accepts the set.
 Parameters Completed(const Parameters& parameters, std::span<const ParameterRange> ranges);
 
+/// The shortest set that means the same: without the last names whose numbers are what their
+/// absence means. A set and one from before the kernel had those names are the same here.
+Parameters Shortened(const Parameters& parameters, std::span<const ParameterRange> ranges);
+
 /// "tile_m=128,tile_n=64"; empty for an empty set. One word without blanks, and parses back.
 std::string ToString(const Parameters& parameters);
 /// Errors: kInvalidArgument with what was expected and found; more than kMaxParameters.

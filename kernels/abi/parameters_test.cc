@@ -52,6 +52,13 @@ TEST(Parameters, SetsFromBeforeAKernelGainedOneAreCompleted) {
             (Parameters{{"threads", 32}, {"blocks", 1}, {"split", 2}}));
   EXPECT_EQ(Completed({{"threads", 32}, {"blocks", 7}}, kRanges),
             (Parameters{{"threads", 32}, {"blocks", 7}, {"split", 2}}));
+  EXPECT_EQ(Shortened({{"threads", 32}, {"blocks", 1}, {"split", 2}}, kRanges),
+            (Parameters{{"threads", 32}}));
+  EXPECT_EQ(Shortened({{"threads", 32}, {"blocks", 7}, {"split", 2}}, kRanges),
+            (Parameters{{"threads", 32}, {"blocks", 7}}));
+  EXPECT_EQ(Shortened({{"threads", 32}, {"blocks", 1}, {"split", 3}}, kRanges),
+            (Parameters{{"threads", 32}, {"blocks", 1}, {"split", 3}}));
+  EXPECT_EQ(Shortened({{"threads", 32}}, kRanges), (Parameters{{"threads", 32}}));
 }
 
 TEST(Parameters, ConstantsAreNamedAfterThem) {

@@ -416,7 +416,16 @@ TEST(CudaRefusals, OfTensorCores) {
   ExpectParametersRefused(key, p,
                           {{"no whole number of fragments", with({{"tile_m", 80}, {"warp_m", 20}})},
                            {"no whole number of fragments", with({{"tile_n", 72}, {"warp_n", 36}})},
-                           {"no whole number of fragments", with({{"tile_k", 24}})}});
+                           {"no whole number of fragments", with({{"tile_k", 24}})},
+                           {"packs f32 alone, B is f16", with({{"packed_b", 1}})}});
+  EXPECT_EQ(Refused(key, Gemm(64, 64, 64, DType::kF32, kFp16), with({{"packed_b", 1}})), "");
+  EXPECT_EQ(Refused(key, Gemm(64, 64, 64, DType::kF32, kBf16), with({{"packed_b", 1}})), "");
+  ExpectParametersRefused(
+      key, Gemm(64, 64, 64, DType::kF32, kTf32),
+      {{"for the math modes fp16 and bf16, here is tf32", with({{"packed_b", 1}})}});
+  ExpectParametersRefused(
+      key, Gemm(8, 65536, 16385, DType::kF32, kFp16),
+      {{"at most 1073741824 values, B would be 1074266112", with({{"packed_b", 1}})}});
 }
 
 TEST(CudaRefusals, OfTheHopperProduct) {

@@ -66,18 +66,30 @@ Status StepTable::AddLoops(const schema::EntryPoint& entry) {
   return OkStatus();
 }
 
+// Steps that share packed bytes each unpack them: their views may differ.
+Result<std::byte*> StepTable::Unpack(const schema::Step& step, uint32_t input) {
+  AICF_ASSIGN_OR_RETURN(const abi::Extent extent, abi::ExtentOf(step.problem.inputs[input]));
+  AICF_ASSIGN_OR_RETURN(HostMemory memory,
+                        HostMemory::Allocate("a constant without its kernel's layout",
+                                             static_cast<uint64_t>(extent.end)));
+  const abi::KernelInfo* kernel = abi::FindKernel(step.kernel);  // known: verified
+  kernel->unpack(step.problem, step.parameters, static_cast<int>(input),
+                 addresses_[step.inputs[input]], memory.data());
+  unpacked_.push_back(std::move(memory));
+  return unpacked_.back().data();
+}
+
 Result<std::vector<void*>> StepTable::OperandsOf(const schema::Step& step, uint32_t index,
-                                                 const Kernels& kernels) const {
+                                                 const Kernels& kernels) {
   std::vector<void*> operands;
   for (uint32_t k = 0; k < step.inputs.size(); ++k) {
     operands.push_back(addresses_[step.inputs[k]]);
     if (!reference_ || (step.packed_inputs >> k & 1) == 0) continue;
-    const auto found = std::ranges::find_if(kernels.unpacked, [&](const UnpackedInput& u) {
-      return u.step == index && u.input == k;
-    });
+    const auto found = std::ranges::find_if(
+        kernels.unpacked, [&](const UnpackedInput& u) { return u.step == index && u.input == k; });
     if (found == kernels.unpacked.end()) {
-      return Error(Code::kUnsupported, "step ", index, " (", step.kernel, "): operand ", k,
-                   " is packed for this kernel, and the reference kernel needs it unpacked");
+      AICF_ASSIGN_OR_RETURN(operands.back(), Unpack(step, k));
+      continue;
     }
     // Kernels take one pointer type for both directions; no step writes a constant (verified).
     operands.back() = const_cast<std::byte*>(found->data);

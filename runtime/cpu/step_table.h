@@ -45,14 +45,14 @@ class StepTable {
     /// The reference kernel of every step's family, whatever the target. A CUDA artifact always
     /// does.
     bool reference = false;
-    /// A reference kernel reads no packed layout: needed for every packed operand then.
+    /// A reference kernel reads no packed layout: what it reads instead. A packed operand that is
+    /// not here is unpacked by its step's kernel when the table is built, into memory of the table.
     std::span<const UnpackedInput> unpacked = {};
   };
 
   /// Resolves every address inside `memory` and the artifact's weights. Both must outlive the
-  /// table. REQUIRES: a verified artifact. Errors: kUnsupported for a kernel this build lacks, or a
-  /// packed operand whose unpacked data a reference kernel would need; kResource for scratch
-  /// memory.
+  /// table. REQUIRES: a verified artifact. Errors: kUnsupported for a kernel this build lacks;
+  /// kResource for scratch memory and unpacked operands.
   static Result<StepTable> Build(const schema::Artifact& artifact, const schema::EntryPoint& entry,
                                  const TableMemory& memory, const ParallelContext& parallel,
                                  const Kernels& kernels);
@@ -82,8 +82,13 @@ class StepTable {
   }
   /// First byte of a buffer, aliases resolved.
   std::byte* AddressOf(uint32_t buffer) const { return addresses_[buffer]; }
-  /// Host memory beside the arena: workspaces and copies that only reference kernels need.
-  uint64_t scratch_bytes() const { return scratch_.size(); }
+  /// Host memory beside the arena: workspaces, copies and unpacked operands that only reference
+  /// kernels need.
+  uint64_t scratch_bytes() const {
+    uint64_t bytes = scratch_.size();
+    for (const HostMemory& m : unpacked_) bytes += m.size();
+    return bytes;
+  }
 
  private:
   struct Snapshot {
@@ -131,7 +136,8 @@ class StepTable {
   Status AddStep(const schema::Program& program, uint32_t index, const ParallelContext& parallel,
                  const Kernels& kernels);
   Result<std::vector<void*>> OperandsOf(const schema::Step& step, uint32_t index,
-                                        const Kernels& kernels) const;
+                                        const Kernels& kernels);
+  Result<std::byte*> Unpack(const schema::Step& step, uint32_t input);
   void AddSnapshots(const schema::Program& program, const schema::Step& step,
                     const abi::KernelInfo& reference);
   void AddGuards(const schema::Step& step, Prepared& prepared);
@@ -142,6 +148,7 @@ class StepTable {
   abi::DeviceSpec device_;
   uint64_t scratch_needed_ = 0;
   HostMemory scratch_;
+  std::vector<HostMemory> unpacked_;
   std::vector<std::byte*> addresses_;
   std::vector<abi::TensorArg> tensors_;
   std::vector<Snapshot> snapshots_;

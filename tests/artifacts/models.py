@@ -148,4 +148,13 @@ def batches():
     return Case(m, [y], buckets, more_samples=(more,), named_axis=True)
 
 
-CASES = [image, boxes, sequence, stream, product, long_sums, batches]
+def packed():
+    """A product whose f32 weights a kernel wants in a layout of its own, on both targets."""
+    m = Model(48)
+    x = m.random("x", 48, 40)
+    y = m.node("Relu", [m.node("Add", [m.node("MatMul", [x, m.weight(40, 36)]), m.weight(36)])])
+    tensor = ("--policy=gemm=cuda.gemm.tensor", "--policy-strict")
+    return Case(m, [y], ("--math=fp16",), tensor)
+
+
+CASES = [image, boxes, sequence, stream, product, long_sums, batches, packed]

@@ -9,6 +9,7 @@
 #include "tests/conformance/aligned_memory.h"
 #include "tests/conformance/cases.h"
 #include "tests/conformance/compare.h"
+#include "tests/conformance/packed.h"
 
 namespace aicf::conformance {
 namespace {
@@ -18,17 +19,11 @@ using abi::KernelInfo;
 
 // Inputs that the variant packs are handed over packed.
 Buffers RunVariant(const KernelInfo& kernel, const Case& c) {
+  const Buffers buffers = WithPackedInputs(kernel, {}, c);
   std::vector<AlignedMemory> memory;
   std::vector<void*> addresses;
-  for (size_t k = 0; k < c.buffers.size(); ++k) {
-    const bool input = k < c.problem.inputs.size() && kernel.packed_bytes != nullptr;
-    const uint64_t packed = input ? kernel.packed_bytes(c.problem, static_cast<int>(k)) : 0;
-    memory.push_back(AlignedCopy(c.buffers[k]));
-    if (packed > 0) {
-      AlignedMemory unpacked = std::move(memory.back());
-      memory.back() = AlignedCopy(std::vector<std::byte>(packed));
-      kernel.pack(c.problem, static_cast<int>(k), unpacked.get(), memory.back().get());
-    }
+  for (size_t k = 0; k < buffers.size(); ++k) {
+    memory.push_back(AlignedCopy(buffers[k]));
     addresses.push_back(memory.back().get());
   }
   cpu::RunSerial(kernel.key, c.problem, addresses.data());

@@ -14,6 +14,7 @@
 #include "kernels/cuda/embedded.h"
 #include "tests/conformance/aligned_memory.h"
 #include "tests/conformance/emulated_block.h"
+#include "tests/conformance/packed.h"
 
 namespace aicf::conformance {
 namespace {
@@ -147,13 +148,15 @@ Result<Buffers> EmulatedBuffers(const abi::KernelInfo& kernel, const Case& c,
   AICF_ASSIGN_OR_RETURN(auto emulated, EmulatedKernel::Make(kernel, c.problem, variant));
   std::vector<AlignedMemory> memory;
   std::vector<void*> addresses;
-  for (const auto& b : c.buffers) {
+  const Buffers handed = WithPackedInputs(kernel, variant.parameters, c);
+  for (const auto& b : handed) {
     memory.push_back(AlignedCopy(b));
     addresses.push_back(memory.back().get());
   }
   AICF_RETURN_IF_ERROR(emulated->Run(addresses));
-  Buffers got = c.buffers;
+  Buffers got = handed;
   for (size_t i = 0; i < got.size(); ++i) std::memcpy(got[i].data(), addresses[i], got[i].size());
+  AICF_RETURN_IF_ERROR(PutBackPackedInputs(c, handed, got));
   return got;
 }
 

@@ -19,6 +19,7 @@
 #include "tests/conformance/compare.h"
 #include "tests/conformance/gpu_cases.h"
 #include "tests/conformance/gpu_jobs.h"
+#include "tests/conformance/packed.h"
 
 namespace aicf::conformance {
 namespace {
@@ -62,11 +63,13 @@ TEST_P(Emulated, AgreesWithTheReference) {
     const Buffers want = RunReference(c);
     // The least used variants next, so that a few cases meet all of them.
     std::vector<KernelOption> options = Supporting(c);
-    std::ranges::stable_sort(options, {},
-                             [&](const KernelOption& x) { return runs[x.candidate.row]; });
+    const auto count = [&](const KernelOption& x) -> int& {
+      return runs[StrCat(x.candidate.row, Packs(x, c.problem) ? " packed" : "")];
+    };
+    std::ranges::stable_sort(options, {}, [&](const KernelOption& x) { return count(x); });
     options.resize(std::min<size_t>(options.size(), 2));
     for (const KernelOption& option : options) {
-      ++runs[option.candidate.row];
+      ++count(option);
       const Result<Buffers> got = Emulate(option, c);
       ASSERT_TRUE(got.ok()) << option.Name() << "\n" << c.name << "\n" << got.status().ToString();
       EXPECT_EQ(Difference(c, *got, want), "") << option.Name() << "\n" << c.name;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "compiler/costs/fit.h"
+#include "tests/conformance/packed.h"
 
 namespace aicf::conformance {
 namespace {
@@ -67,12 +68,14 @@ std::vector<KernelCase> GpuRandomCases(Family family, const abi::DeviceSpec& dev
       const Case c = RandomCase(family, seed, share.options);
       // The least met of those that take the case: a kernel that refuses much must not be missed.
       std::vector<KernelOption> fit = VariantsOf(c, device, 1000, 0);
-      std::ranges::stable_sort(fit, {}, [&](const KernelOption& o) {
-        return std::pair(met[o.candidate.row], met[o.Name()]);
-      });
+      const auto row = [&](const KernelOption& o) -> int& {
+        return met[StrCat(o.candidate.row, Packs(o, c.problem) ? " packed" : "")];
+      };
+      std::ranges::stable_sort(
+          fit, {}, [&](const KernelOption& o) { return std::pair(row(o), met[o.Name()]); });
       fit.resize(std::min(fit.size(), share.variants));
       for (KernelOption& o : fit) {
-        ++met[o.candidate.row];
+        ++row(o);
         ++met[o.Name()];
         cases.push_back({std::move(o), c});
       }
@@ -92,7 +95,14 @@ std::vector<KernelCase> LayoutCases(Family family) {
   // Copies choose vectors for the full machine: only large ones have them.
   o.max_elements = family == Family::kCopy ? 100000 : 3000;
   // Few convolutions are depthwise, and few of those have channels for vectors.
-  return CasesOfAllLayouts(family, SmallDevice(), family == Family::kConv ? 6000 : 150, o);
+  std::vector<KernelCase> cases =
+      CasesOfAllLayouts(family, SmallDevice(), family == Family::kConv ? 6000 : 150, o);
+  if (family != Family::kGemm) return cases;
+  o.math = {MathMode::kFp16, MathMode::kBf16};  // those with packed operands
+  for (KernelCase& c : CasesOfAllLayouts(family, SmallDevice(), 150, o)) {
+    if (Packs(c.option, c.item.problem)) cases.push_back(std::move(c));
+  }
+  return cases;
 }
 
 }  // namespace aicf::conformance

@@ -1,10 +1,12 @@
 // Every family's variants on the GPU against the reference kernels.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "tests/conformance/gpu_cases.h"
 #include "tests/conformance/gpu_jobs.h"
+#include "tests/conformance/packed.h"
 
 namespace aicf::conformance {
 namespace {
@@ -42,6 +44,15 @@ TEST(RandomAttention, MeetsEveryNumberOfGroupsThatShareKeys) {
     met.insert(c.option.candidate.variant.parameters["key_warps"]);
   }
   EXPECT_EQ(met, (std::set<int64_t>{0, 1, 2, 4, 8}));  // 0: the kernel without them
+}
+
+TEST(GivenPackedCases, AreAmongTheOthers) {
+  const auto packed = [](const std::vector<KernelCase>& cases) {
+    return std::ranges::count_if(
+        cases, [](const KernelCase& c) { return Packs(c.option, c.item.problem); });
+  };
+  EXPECT_GE(packed(GpuRandomCases(Family::kGemm, *abi::FindDevice("cuda"))), 7);  // each tile
+  EXPECT_GE(packed(LayoutCases(Family::kGemm)), 3);
 }
 
 class GpuConformance : public Conformance {

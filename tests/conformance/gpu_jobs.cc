@@ -9,6 +9,7 @@
 #include "compiler/codegen/nvrtc.h"
 #include "runtime/cuda/tensor_map.h"
 #include "tests/conformance/gpu_cases.h"
+#include "tests/conformance/packed.h"
 
 namespace aicf::conformance {
 namespace {
@@ -71,11 +72,12 @@ Status JobRunner::RunOne(Job& job, const CompiledImage& image, int times) {
   const Case& c = *job.item;
   const abi::Variant& variant = job.option.candidate.variant;
   const uint64_t workspace = variant.workspace_bytes;
+  const Buffers buffers = WithPackedInputs(*job.option.kernel, variant.parameters, c);
   size_t total = Aligned(workspace) + 256;
-  for (const auto& b : c.buffers) total += Aligned(b.size());
+  for (const auto& b : buffers) total += Aligned(b.size());
   AICF_ASSIGN_OR_RETURN(uint64_t at, Room(total));
   std::vector<uint64_t> addresses;
-  for (const auto& b : c.buffers) {
+  for (const auto& b : buffers) {
     AICF_RETURN_IF_ERROR(gpu_->Upload(at, b.data(), b.size()));
     addresses.push_back(at);
     at += Aligned(b.size());
@@ -87,11 +89,11 @@ Status JobRunner::RunOne(Job& job, const CompiledImage& image, int times) {
                         EncodeMaps(c.problem, variant, addresses));
   AICF_RETURN_IF_ERROR(gpu_->Run(image.cubin, image.symbol, variant.launch, addresses, times,
                                  times > 1 ? &job.mean_us : nullptr, maps));
-  job.got = c.buffers;
+  job.got = buffers;
   for (size_t i = 0; i < job.got.size(); ++i) {
     AICF_RETURN_IF_ERROR(gpu_->Download(job.got[i].data(), addresses[i], job.got[i].size()));
   }
-  return OkStatus();
+  return PutBackPackedInputs(c, buffers, job.got);
 }
 
 void JobRunner::Run(std::vector<Job>& jobs, const Options& options) {
@@ -103,9 +105,9 @@ void JobRunner::Run(std::vector<Job>& jobs, const Options& options) {
   image_options.cache_dir = cache == nullptr ? "none" : cache;
   const Result<CompiledImages> images = CompileImages(requests, device_, image_options);
   for (size_t j = 0; j < jobs.size(); ++j) {
-    const Status status =
-        images.ok() ? RunOne(jobs[j], images->images[images->image_of[j]], options.times)
-                    : images.status();
+    const Status status = images.ok()
+                              ? RunOne(jobs[j], images->images[images->image_of[j]], options.times)
+                              : images.status();
     if (!status.ok()) jobs[j].failure = status.ToString();
   }
   if (!options.compare) return;

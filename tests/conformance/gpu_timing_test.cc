@@ -140,6 +140,13 @@ std::vector<Layer> Layers() {
       Gemm(1024, 1024, 1024),
       Gemm(1024, 1024, 1024, kTf32),
       Gemm(4096, 4096, 4096, kFp16, DType::kF16),
+      // A transformer of 128 rows: f32 weights, packed and as they are.
+      Gemm(128, 768, 768, kFp16),
+      Gemm(128, 768, 768, kTf32),
+      Gemm(128, 3072, 768, kFp16),
+      Gemm(128, 3072, 768, kTf32),
+      Gemm(128, 768, 3072, kFp16),
+      Gemm(128, 768, 3072, kTf32),
       Softmax(40, 6625),
       Softmax(960, 40),
       Mean(480, 3, 80),

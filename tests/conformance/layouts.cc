@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/common/space.h"
 #include "kernels/cuda/copy/pieces.h"
+#include "tests/conformance/packed.h"
 
 namespace aicf::conformance {
 namespace {
@@ -151,7 +152,8 @@ std::vector<KernelCase> CasesOfAllLayouts(Family family, const abi::DeviceSpec& 
     for (uint64_t seed = 0; seed < seeds; ++seed) {
       const Case c = RandomCase(family, seed, options);
       for (KernelOption& o : DeviceOptions(c.problem, device)) {
-        const std::string_view source = o.kernel->source;
+        // What reads an operand packed is other code than what reads its view.
+        const std::string source = StrCat(o.kernel->source, Packs(o, c.problem) ? " packed" : "");
         const bool wide = WidthOf(o, c.problem) > 1;
         if (count.NewFacts(source, c, wide).size() < least) continue;
         count.Add(source, c, wide);

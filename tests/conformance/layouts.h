@@ -56,7 +56,7 @@ struct KernelCase {
 
 /// Few cases of the family that together meet every layout of every operand that `seeds` random
 /// cases meet, for each device source of the family (kernels of one source differ in constants
-/// only), at vector widths above 1 and at 1.
+/// only, and in whether operands are packed), at vector widths above 1 and at 1.
 std::vector<KernelCase> CasesOfAllLayouts(abi::Family family, const abi::DeviceSpec& device,
                                           uint64_t seeds, const CaseOptions& options);
 

@@ -117,6 +117,9 @@ Json ValuesJson(const schema::Program& program) {
     } else {
       value["offset"] = b.offset;
     }
+    if (b.origin) {
+      value["origin"] = Json{{"layout", b.origin->layout}, {"hash", ToHex(b.origin->hash)}};
+    }
     out.push_back(std::move(value));
   }
   return out;

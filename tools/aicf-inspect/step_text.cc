@@ -33,6 +33,19 @@ std::string OperandTable(const schema::Program& program, const schema::Step& ste
   return table.ToString("  ");
 }
 
+// "in 1 is constant 5f..., packed as cpu.gemm.panels16", for every packed operand with a record.
+std::string OriginsText(const schema::Program& program, const schema::Step& step) {
+  std::string out;
+  for (size_t k = 0; k < step.inputs.size() && k < 32; ++k) {
+    const auto& origin = program.buffers[schema::RootOf(program, step.inputs[k])].origin;
+    if ((step.packed_inputs >> k & 1) == 0 || !origin) continue;
+    out += KeyLine(12, "packed",
+                   StrCat("in ", k, " as ", Escape(origin->layout), ", of the constant ",
+                          ToHex(origin->hash)));
+  }
+  return out;
+}
+
 std::string EntryOf(const schema::Program& program, uint32_t step) {
   for (const schema::EntryPoint& e : program.entry_points) {
     if (step - e.first_step < e.step_count) return e.name;
@@ -91,6 +104,7 @@ std::string StepText(const schema::Artifact& artifact, uint32_t index,
                    StrCat(step.algorithm.size(), " bytes, recorded with library version ",
                           step.library_version));
   }
+  out += OriginsText(program, step);
   if (!problem.prologue.empty()) out += KeyLine(12, "prologue", ToString(problem.prologue));
   if (!problem.epilogue.empty()) out += KeyLine(12, "epilogue", ToString(problem.epilogue));
   if (!problem.score.empty()) out += KeyLine(12, "score", ToString(problem.score));

@@ -10,10 +10,10 @@ constexpr std::string_view kStepPasses[] = {
     "cse-steps",   "fuse-elementwise", "fuse-epilogue", "fuse-prologue",  "form-reciprocals",
     "form-fma",    "eliminate-copies", "dead-steps",    "update-states",  "explain-separate"};
 
-constexpr DecisionKind kPlanKinds[] = {DecisionKind::kKernel,    DecisionKind::kParameters,
-                                       DecisionKind::kAlgorithm, DecisionKind::kInPlace,
-                                       DecisionKind::kMemory,    DecisionKind::kState,
-                                       DecisionKind::kStream,    DecisionKind::kLaunch};
+constexpr DecisionKind kPlanKinds[] = {
+    DecisionKind::kKernel,  DecisionKind::kParameters, DecisionKind::kAlgorithm,
+    DecisionKind::kPacking, DecisionKind::kInPlace,    DecisionKind::kMemory,
+    DecisionKind::kState,   DecisionKind::kStream,     DecisionKind::kLaunch};
 
 constexpr std::string_view kPlanPasses[] = {"choose-streams", "choose-launches"};
 

@@ -5,11 +5,11 @@
 namespace aicf::tools {
 namespace {
 
-/// A kernel that packs an operand needs a constant there.
+/// A kernel that packs an operand whatever its parameters needs a constant there.
 bool PacksConstantsOnly(const abi::KernelInfo& kernel, const schema::Program& program,
                         const schema::Step& step) {
   for (size_t k = 0; k < step.inputs.size(); ++k) {
-    if (abi::PackedBytes(kernel, step.problem, k) == 0) continue;
+    if (!abi::LayoutOf(kernel, step.problem, {}, k)) continue;
     if (program.buffers[step.inputs[k]].role != schema::Role::kConstant) return false;
   }
   return true;

@@ -1,4 +1,4 @@
-/// The unpacked data of operands that a CPU plan stores in a kernel's own layout.
+/// The unpacked data of operands that a plan stores in a kernel's own layout.
 #pragma once
 
 #include <memory>
@@ -12,16 +12,15 @@
 namespace aicf::tools {
 
 struct UnpackedOperands {
-  std::vector<UnpackedInput> inputs;  ///< point into `data`
+  std::vector<UnpackedInput> inputs;  ///< point into `data`; one for every packed operand
   std::vector<ir::Tensor> data;
 };
 
-/// Looks for every packed operand among the constants of the artifact's lowered program. What is
-/// taken is proven: the kernel's own packing of it gives the plan's bytes.
-/// REQUIRES: an artifact read with its optional sections.
-/// Errors: kUnsupported when there is none, naming the step; kBadArtifact for a lowered section
-/// that does not parse.
-Result<UnpackedOperands> FindUnpacked(
-    const std::shared_ptr<const schema::Artifact>& artifact);
+/// By record: the constant of the artifact's lowered program that has the recorded hash, where
+/// there is one, so that what packing rounded is seen; otherwise, or without a record, what the
+/// step's kernel unpacks from the plan's bytes (abi::PackedLayout::recovery). REQUIRES: an artifact
+/// read with its optional sections. Errors: kBadArtifact for a lowered section that does not parse,
+/// or a constant with the recorded hash that does not pack into the plan's bytes.
+Result<UnpackedOperands> FindUnpacked(const std::shared_ptr<const schema::Artifact>& artifact);
 
 }  // namespace aicf::tools

@@ -6,14 +6,18 @@
 ///   Refusal(problem)            empty, or why the algorithm cannot run the problem
 ///   Workspace(problem, device)  scratch bytes
 ///   InPlace(problem, input)     see abi::KernelInfo::in_place
-///   kPacks, PackedBytes(problem, input), Pack(problem, input, buffer, packed)
-///                               see abi::KernelInfo::packed_bytes and pack; only where kPacks
+///   kPacks, kPackedInput, kRecovery, Layout(problem), PackedBytes(problem),
+///   Pack(problem, buffer, packed), Unpack(problem, packed, buffer)
+///                               only where kPacks: the one input that it wants packed, the
+///                               layout's name, and the rest of abi::PackedLayout and
+///                               abi::KernelInfo::packed
 ///   Cost(problem, device)       predicted microseconds; without it, kFlopsShare and kBytesShare
 ///                               give them (kernels/cpu/common/choice.h)
 /// kernels/cpu/common/*.cc.in turn the rows of every list.inc into what the registry, the
 /// compiler's choice and the CPU runtime ask for.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,6 +38,8 @@ bool SameElements(const abi::Problem& problem, int input);
 
 struct CpuHostBase {
   static constexpr bool kPacks = false;
+  static constexpr int kPackedInput = 1;
+  static constexpr abi::Recovery kRecovery = abi::Recovery::kNormal;
   static constexpr double kFlopsShare = 0.1;
   static constexpr double kBytesShare = 0.8;
   static std::string Refusal(const abi::Problem&) { return {}; }
@@ -43,6 +49,22 @@ struct CpuHostBase {
     return input >= p.core_inputs && SameElements(p, input);
   }
 };
+
+/// The part of a row that says how its host packs. An operand without elements has no packed form.
+template <class Host>
+void AddPacking(abi::KernelInfo& row) {
+  row.packed = [](const abi::Problem& p, const abi::Parameters&,
+                  int input) -> std::optional<abi::PackedLayout> {
+    if (input != Host::kPackedInput) return std::nullopt;
+    const uint64_t bytes = Host::PackedBytes(p);
+    if (bytes == 0) return std::nullopt;
+    return abi::PackedLayout{Host::Layout(p), bytes, Host::kRecovery};
+  };
+  row.pack = [](const abi::Problem& p, const abi::Parameters&, int, const void* buffer,
+                void* packed) { Host::Pack(p, buffer, packed); };
+  row.unpack = [](const abi::Problem& p, const abi::Parameters&, int, const void* packed,
+                  void* buffer) { Host::Unpack(p, packed, buffer); };
+}
 
 template <class Host, abi::CpuIsa kIsa>
 abi::KernelInfo RowOf(std::string_view key, abi::Family family) {
@@ -57,10 +79,7 @@ abi::KernelInfo RowOf(std::string_view key, abi::Family family) {
   };
   row.workspace_bytes = &Host::Workspace;
   row.in_place = &Host::InPlace;
-  if constexpr (Host::kPacks) {
-    row.packed_bytes = &Host::PackedBytes;
-    row.pack = &Host::Pack;
-  }
+  if constexpr (Host::kPacks) AddPacking<Host>(row);
   return row;
 }
 

@@ -409,11 +409,12 @@ TEST(CpuConv, DenormalWeightsArePackedAsZero) {
   const size_t count = c.buffers[1].size() / sizeof(float);
   std::fill(weights, weights + count, 1e-40f);
   const abi::KernelInfo* kernel = abi::FindKernel("cpu.conv.igemm_baseline");
-  std::vector<float> packed(kernel->packed_bytes(c.problem, 1) / sizeof(float), 1.0f);
-  kernel->pack(c.problem, 1, weights, packed.data());
+  const uint64_t bytes = kernel->packed(c.problem, {}, 1)->bytes;
+  std::vector<float> packed(bytes / sizeof(float), 1.0f);
+  kernel->pack(c.problem, {}, 1, weights, packed.data());
   EXPECT_EQ(std::count(packed.begin(), packed.end(), 0.0f), static_cast<int64_t>(packed.size()));
   std::fill(weights, weights + count, 1e-37f);
-  kernel->pack(c.problem, 1, weights, packed.data());
+  kernel->pack(c.problem, {}, 1, weights, packed.data());
   EXPECT_EQ(std::count(packed.begin(), packed.end(), 1e-37f), 12);
 }
 

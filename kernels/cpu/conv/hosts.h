@@ -43,14 +43,23 @@ struct ConvIgemmHost : CpuHostBase {
   static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
     return ConvSourceOf(p, ConvShapeOf(p)).copy ? ConvCopyBytes(p) : 0;
   }
-  static uint64_t PackedBytes(const abi::Problem& p, int input) {
-    if (input != 1) return 0;
-    return sizeof(float) * ConvPackedFloats(p, ConvShapeOf(p), LanesOf(kIsa));
+  /// The order of the rows follows from how x is read.
+  static std::string_view Layout(const abi::Problem& p) {
+    constexpr int kLanes = LanesOf(kIsa);
+    return ConvSourceOf(p, ConvShapeOf(p)).planes
+               ? NameByLanes(kLanes, "cpu.conv.planes4", "cpu.conv.planes8", "cpu.conv.planes16")
+               : NameByLanes(kLanes, "cpu.conv.taps4", "cpu.conv.taps8", "cpu.conv.taps16");
   }
-  static void Pack(const abi::Problem& p, int input, const void* buffer, void* packed) {
-    if (input != 1) return;
-    PackConvWeights(p, LanesOf(kIsa), buffer, static_cast<float*>(packed));
-    FlushDenormals(static_cast<float*>(packed), PackedBytes(p, 1) / sizeof(float));
+  static uint64_t PackedBytes(const abi::Problem& p) {
+    return sizeof(float) *
+           static_cast<uint64_t>(ConvPackedFloats(p, ConvShapeOf(p), LanesOf(kIsa)));
+  }
+  static void Pack(const abi::Problem& p, const void* buffer, void* packed) {
+    ForEachConvMatrix(p, LanesOf(kIsa), WeightPacker(p, buffer, packed));
+    FlushDenormals(static_cast<float*>(packed), PackedBytes(p) / sizeof(float));
+  }
+  static void Unpack(const abi::Problem& p, const void* packed, void* buffer) {
+    ForEachConvMatrix(p, LanesOf(kIsa), WeightUnpacker(p, packed, buffer));
   }
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     const ConvShape s = ConvShapeOf(p);
@@ -84,16 +93,22 @@ struct ConvDepthwiseHost : CpuHostBase {
   static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
     return DepthwiseSourceOf(p).copy ? ConvCopyBytes(p) : 0;
   }
-  static uint64_t PackedBytes(const abi::Problem& p, int input) {
-    if (input != 1) return 0;
+  static std::string_view Layout(const abi::Problem&) {
+    return NameByLanes(LanesOf(kIsa), "cpu.conv.depthwise4", "cpu.conv.depthwise8",
+                       "cpu.conv.depthwise16");
+  }
+  static uint64_t PackedBytes(const abi::Problem& p) {
     const ConvShape s = ConvShapeOf(p);
     const Panels panels(s.groups, LanesOf(kIsa), kDepthwiseVectors);
-    return sizeof(float) * panels.packed_floats(s.kernel[0] * s.kernel[1] * s.kernel[2]);
+    return sizeof(float) *
+           static_cast<uint64_t>(panels.packed_floats(s.kernel[0] * s.kernel[1] * s.kernel[2]));
   }
-  static void Pack(const abi::Problem& p, int input, const void* buffer, void* packed) {
-    if (input != 1) return;
-    PackDepthwiseWeights(p, LanesOf(kIsa), buffer, static_cast<float*>(packed));
-    FlushDenormals(static_cast<float*>(packed), PackedBytes(p, 1) / sizeof(float));
+  static void Pack(const abi::Problem& p, const void* buffer, void* packed) {
+    ForEachDepthwiseMatrix(p, LanesOf(kIsa), WeightPacker(p, buffer, packed));
+    FlushDenormals(static_cast<float*>(packed), PackedBytes(p) / sizeof(float));
+  }
+  static void Unpack(const abi::Problem& p, const void* packed, void* buffer) {
+    ForEachDepthwiseMatrix(p, LanesOf(kIsa), WeightUnpacker(p, packed, buffer));
   }
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     abi::Problem core = p;
@@ -125,16 +140,22 @@ struct ConvWinogradHost : CpuHostBase {
     const int64_t copy = WinogradSourceOf(p).copy ? WinogradCopyFloats(p) : 0;
     return sizeof(float) * static_cast<uint64_t>(copy + WinogradSlots(w) * WinogradSlotFloats(w));
   }
-  static uint64_t PackedBytes(const abi::Problem& p, int input) {
-    if (input != 1) return 0;
+  static constexpr abi::Recovery kRecovery = abi::Recovery::kTransformed;
+  static std::string_view Layout(const abi::Problem&) {
+    return NameByLanes(LanesOf(kIsa), "cpu.conv.winograd4", "cpu.conv.winograd8",
+                       "cpu.conv.winograd16");
+  }
+  static uint64_t PackedBytes(const abi::Problem& p) {
     const ConvShape s = ConvShapeOf(p);
     return sizeof(float) * kWinogradPoints *
            static_cast<uint64_t>(Panels(s.filters, LanesOf(kIsa)).packed_floats(s.channels));
   }
-  static void Pack(const abi::Problem& p, int input, const void* buffer, void* packed) {
-    if (input != 1) return;
+  static void Pack(const abi::Problem& p, const void* buffer, void* packed) {
     PackWinogradWeights(p, LanesOf(kIsa), buffer, static_cast<float*>(packed));
-    FlushDenormals(static_cast<float*>(packed), PackedBytes(p, 1) / sizeof(float));
+    FlushDenormals(static_cast<float*>(packed), PackedBytes(p) / sizeof(float));
+  }
+  static void Unpack(const abi::Problem& p, const void* packed, void* buffer) {
+    UnpackWinogradWeights(p, LanesOf(kIsa), static_cast<const float*>(packed), buffer);
   }
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     const ConvShape s = ConvShapeOf(p);
@@ -147,7 +168,7 @@ struct ConvWinogradHost : CpuHostBase {
     const double share = 0.7 * std::min(1.0, row / 6);
     // U, four times the weights, comes from memory once (a model's weights do not stay in a cache
     // from one inference to the next), then from the outer caches or, if large, memory again.
-    const auto u_bytes = static_cast<double>(PackedBytes(p, 1));
+    const auto u_bytes = static_cast<double>(PackedBytes(p));
     const double again = static_cast<double>(WinogradBlocks(w) - 1) * (u_bytes > 16e6 ? 1.0 : 0.2);
     const double u = u_bytes * (1.6 + again) / d.bytes_per_us;
     const double copy = WinogradSourceOf(p).copy ? 8.0 * ConvCopyBytes(p) : 0;

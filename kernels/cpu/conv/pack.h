@@ -1,31 +1,40 @@
-/// Packing of convolution weights into the order of conv/layout.h. Host code only.
+/// Packing of convolution weights into the order of conv/layout.h, and back. Host code only.
 #pragma once
 
 #include "kernels/cpu/conv/layout.h"
 
 namespace aicf::cpu {
 
-/// Element of the weights for output filter `o` and input channel `c` of group `g`, tap `t`.
-inline float ConvWeight(const abi::Problem& p, const ConvShape& s, const void* buffer, int64_t g,
-                        int64_t o, int64_t c, const int64_t* t) {
+/// Number, in its buffer, of the weight for output filter `o` and input channel `c` of group `g`,
+/// tap `t`.
+inline int64_t ConvWeightPlace(const abi::Problem& p, const ConvShape& s, int64_t g, int64_t o,
+                               int64_t c, const int64_t* t) {
   const abi::View& w = p.inputs[1];
   const int64_t first = s.transposed ? g * s.channels + c : g * s.filters + o;
   const int64_t second = s.transposed ? o : c;
   int64_t at = w.offset + first * w.strides[0] + second * w.strides[1];
   for (int a = s.first_axis; a < 3; ++a) at += t[a] * w.strides[a - s.first_axis + 2];
-  return LoadF32(buffer, w.dtype, at);
+  return at;
 }
 
-inline void PackConvWeights(const abi::Problem& p, int lanes, const void* buffer, float* packed) {
+inline float ConvWeight(const abi::Problem& p, const ConvShape& s, const void* buffer, int64_t g,
+                        int64_t o, int64_t c, const int64_t* t) {
+  return LoadF32(buffer, p.inputs[1].dtype, ConvWeightPlace(p, s, g, o, c, t));
+}
+
+/// The matrices that the weights are packed as, one after the other: calls
+/// matrix(panels, depth, columns, place), where place(k, column) is an element's number in the
+/// buffer of the weights.
+template <class Matrix>
+void ForEachConvMatrix(const abi::Problem& p, int lanes, Matrix matrix) {
   const ConvShape s = ConvShapeOf(p);
   const bool planes = ConvSourceOf(p, s).planes;
   const bool tiled = ConvIsTiled(p, s);
   const Panels panels(ConvColumns(p, s), lanes);
   for (int64_t f = 0; f < ConvPhaseCount(p, s); ++f) {
     const ConvPhase phase = ConvPhaseOf(p, s, f);
-    const int64_t depth = phase.taps() * s.channels;
-    for (int64_t g = 0; g < s.groups; ++g, packed += panels.packed_floats(depth)) {
-      const auto at = [&](int64_t k, int64_t column) {
+    for (int64_t g = 0; g < s.groups; ++g) {
+      matrix(panels, phase.taps() * s.channels, ConvColumns(p, s), [&](int64_t k, int64_t column) {
         const int64_t c = planes ? k / phase.taps() : k % s.channels;
         int64_t tap = planes ? k % phase.taps() : k / s.channels;
         int64_t piece = column / s.filters;
@@ -37,29 +46,66 @@ inline void PackConvWeights(const abi::Problem& p, int lanes, const void* buffer
           if (tiled) t[a] = piece % s.kernel[a];
           if (tiled) piece /= s.kernel[a];
         }
-        return ConvWeight(p, s, buffer, g, column % s.filters, c, t);
-      };
-      for (int64_t panel = 0; panel < panels.count; ++panel) {
-        PackPanel(panels, panel, depth, ConvColumns(p, s), at, packed);
-      }
+        return ConvWeightPlace(p, s, g, column % s.filters, c, t);
+      });
     }
   }
 }
 
-/// Depthwise: packed[panel][tap][channel in panel].
-inline void PackDepthwiseWeights(const abi::Problem& p, int lanes, const void* buffer,
-                                 float* packed) {
+/// Depthwise there is one: packed[panel][tap][channel in panel].
+template <class Matrix>
+void ForEachDepthwiseMatrix(const abi::Problem& p, int lanes, Matrix matrix) {
   const ConvShape s = ConvShapeOf(p);
   const Panels panels(s.groups, lanes, kDepthwiseVectors);
-  const auto at = [&](int64_t k, int64_t channel) {
+  const int64_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
+  matrix(panels, taps, s.groups, [&](int64_t k, int64_t channel) {
     int64_t t[3];
     for (int a = 2; a >= 0; k /= s.kernel[a--]) t[a] = k % s.kernel[a];
-    return ConvWeight(p, s, buffer, channel, 0, 0, t);
-  };
-  const int64_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
-  for (int64_t panel = 0; panel < panels.count; ++panel) {
-    PackPanel(panels, panel, taps, s.groups, at, packed);
-  }
+    return ConvWeightPlace(p, s, channel, 0, 0, t);
+  });
 }
+
+/// What ForEachConvMatrix and ForEachDepthwiseMatrix are given to pack the weights.
+class WeightPacker {
+ public:
+  WeightPacker(const abi::Problem& p, const void* buffer, void* packed)
+      : dtype_(p.inputs[1].dtype), buffer_(buffer), packed_(static_cast<float*>(packed)) {}
+
+  template <class Place>
+  void operator()(const Panels& panels, int64_t depth, int64_t columns, const Place& place) {
+    const auto at = [&](int64_t k, int64_t c) { return LoadF32(buffer_, dtype_, place(k, c)); };
+    for (int64_t panel = 0; panel < panels.count; ++panel) {
+      PackPanel(panels, panel, depth, columns, at, packed_);
+    }
+    packed_ += panels.packed_floats(depth);
+  }
+
+ private:
+  DType dtype_;
+  const void* buffer_;
+  float* packed_;
+};
+
+/// And to unpack them.
+class WeightUnpacker {
+ public:
+  WeightUnpacker(const abi::Problem& p, const void* packed, void* buffer)
+      : dtype_(p.inputs[1].dtype), packed_(static_cast<const float*>(packed)), buffer_(buffer) {}
+
+  template <class Place>
+  void operator()(const Panels& panels, int64_t depth, int64_t columns, const Place& place) {
+    for (int64_t panel = 0; panel < panels.count; ++panel) {
+      UnpackPanel(panels, panel, depth, columns, packed_, [&](int64_t k, int64_t c, float value) {
+        StoreF32(buffer_, dtype_, place(k, c), value);
+      });
+    }
+    packed_ += panels.packed_floats(depth);
+  }
+
+ private:
+  DType dtype_;
+  const float* packed_;
+  void* buffer_;
+};
 
 }  // namespace aicf::cpu

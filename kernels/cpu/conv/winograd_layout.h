@@ -76,6 +76,27 @@ inline void WinogradWeights(const double (&w)[3][3], double (&u)[6][6]) {
   }
 }
 
+/// The inverse: each row of R takes a column of G apart again, from the points where that is exact
+/// or loses least.
+inline void WinogradWeightsBack(const double (&u)[6][6], double (&w)[3][3]) {
+  constexpr double a = kWinogradA, b = kWinogradB, a2 = a * a, b2 = b * b;
+  constexpr double da = 2 * a2 * (a2 - b2);
+  static constexpr double kR[3][6] = {
+      {a2 * b2, 0, 0, 0, 0, 0}, {0, da / (2 * a), -da / (2 * a), 0, 0, 0}, {0, 0, 0, 0, 0, 1}};
+  double half[3][6] = {};
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 6; ++j) {
+      for (int k = 0; k < 6; ++k) half[i][j] += kR[i][k] * u[k][j];
+    }
+  }
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      w[i][j] = 0;
+      for (int k = 0; k < 6; ++k) w[i][j] += half[i][k] * kR[j][k];
+    }
+  }
+}
+
 /// packed[point][panel][channel][column in panel].
 inline void PackWinogradWeights(const abi::Problem& p, int lanes, const void* buffer,
                                 float* packed) {
@@ -96,6 +117,32 @@ inline void PackWinogradWeights(const abi::Problem& p, int lanes, const void* bu
         float* to = packed + first * s.channels + c * width + (o - first);
         for (int64_t i = 0; i < kWinogradPoints; ++i) {
           to[i * point_floats] = static_cast<float>(u[i / 6][i % 6]);
+        }
+      }
+    }
+  }
+}
+
+/// The inverse, as near as the rounded points give the weights back.
+inline void UnpackWinogradWeights(const abi::Problem& p, int lanes, const float* packed,
+                                  void* buffer) {
+  const ConvShape s = ConvShapeOf(p);
+  const Panels panels(s.filters, lanes);
+  const int64_t point_floats = panels.packed_floats(s.channels);
+  for (int64_t panel = 0; panel < panels.count; ++panel) {
+    const int64_t first = panels.first_vector(panel) * lanes, width = panels.width(panel) * lanes;
+    for (int64_t c = 0; c < s.channels; ++c) {
+      for (int64_t o = first; o < std::min(first + width, s.filters); ++o) {
+        const float* from = packed + first * s.channels + c * width + (o - first);
+        double w[3][3], u[6][6];
+        for (int64_t i = 0; i < kWinogradPoints; ++i) {
+          u[i / 6][i % 6] = static_cast<double>(from[i * point_floats]);
+        }
+        WinogradWeightsBack(u, w);
+        for (int64_t i = 0; i < 9; ++i) {
+          const int64_t t[3] = {0, i / 3, i % 3};
+          StoreF32(buffer, p.inputs[1].dtype, ConvWeightPlace(p, s, 0, o, c, t),
+                   static_cast<float>(w[i / 3][i % 3]));
         }
       }
     }

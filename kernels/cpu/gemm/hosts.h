@@ -31,12 +31,14 @@ struct GemmPackedHost : CpuHostBase {
   static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
     return GemmReadsA(p) ? 0 : sizeof(float) * static_cast<uint64_t>(ElementsOf(p.inputs[0]));
   }
-  static uint64_t PackedBytes(const abi::Problem& p, int input) {
-    if (input != 1) return 0;
-    return sizeof(float) * GemmMatricesOf(p).count * GemmPackedFloats(p, LanesOf(kIsa));
+  static std::string_view Layout(const abi::Problem&) {
+    return NameByLanes(LanesOf(kIsa), "cpu.gemm.panels4", "cpu.gemm.panels8", "cpu.gemm.panels16");
   }
-  static void Pack(const abi::Problem& p, int input, const void* buffer, void* packed) {
-    if (input != 1) return;
+  static uint64_t PackedBytes(const abi::Problem& p) {
+    return sizeof(float) *
+           static_cast<uint64_t>(GemmMatricesOf(p).count * GemmPackedFloats(p, LanesOf(kIsa)));
+  }
+  static void Pack(const abi::Problem& p, const void* buffer, void* packed) {
     const GemmShape s = GemmShapeOf(p);
     const Panels panels(s.columns, LanesOf(kIsa));
     float* to = static_cast<float*>(packed);
@@ -45,7 +47,17 @@ struct GemmPackedHost : CpuHostBase {
         PackGemmPanel(p, panels, panel, s.columns, buffer, GemmMatrixOffset(p, m), to);
       }
     }
-    FlushDenormals(static_cast<float*>(packed), PackedBytes(p, 1) / sizeof(float));
+    FlushDenormals(static_cast<float*>(packed), PackedBytes(p) / sizeof(float));
+  }
+  static void Unpack(const abi::Problem& p, const void* packed, void* buffer) {
+    const GemmShape s = GemmShapeOf(p);
+    const Panels panels(s.columns, LanesOf(kIsa));
+    const float* from = static_cast<const float*>(packed);
+    for (int64_t m = 0; m < GemmMatricesOf(p).count; ++m, from += panels.packed_floats(s.depth)) {
+      for (int64_t panel = 0; panel < panels.count; ++panel) {
+        UnpackGemmPanel(p, panels, panel, from, GemmMatrixOffset(p, m), buffer);
+      }
+    }
   }
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     const double copy = GemmReadsA(p) ? 0 : 8.0 * static_cast<double>(ElementsOf(p.inputs[0]));

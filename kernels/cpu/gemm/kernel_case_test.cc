@@ -1,4 +1,5 @@
 #include "kernels/cpu/gemm/kernel_case.h"
+#include "kernels/abi/packing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -195,11 +196,9 @@ std::vector<std::vector<std::byte>> RunVariant(const abi::KernelInfo& kernel, co
   std::vector<std::vector<std::byte>> packed(p.inputs.size());
   std::vector<void*> data;
   for (auto& buffer : buffers) data.push_back(buffer.data());
-  for (size_t i = 0; i < p.inputs.size() && kernel.packed_bytes != nullptr; ++i) {
-    const uint64_t bytes = kernel.packed_bytes(p, static_cast<int>(i));
-    if (bytes == 0) continue;
-    packed[i].resize(bytes);
-    kernel.pack(p, static_cast<int>(i), buffers[i].data(), packed[i].data());
+  for (size_t i = 0; i < p.inputs.size(); ++i) {
+    if (!abi::LayoutOf(kernel, p, {}, i)) continue;
+    packed[i] = abi::PackedInput(kernel, p, {}, i, buffers[i].data());
     data[i] = packed[i].data();
   }
   if (in_place_input >= 0) data[p.inputs.size()] = data[static_cast<size_t>(in_place_input)];

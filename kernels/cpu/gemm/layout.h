@@ -101,4 +101,15 @@ inline void PackGemmPanel(const abi::Problem& p, const Panels& panels, int64_t p
   }
 }
 
+/// The inverse for all columns of the matrix whose element (0, 0) is number `offset` of the buffer.
+inline void UnpackGemmPanel(const abi::Problem& p, const Panels& panels, int64_t panel,
+                            const float* packed, int64_t offset, void* buffer) {
+  const abi::View& b = p.inputs[1];
+  const GemmShape s = GemmShapeOf(p);
+  const int64_t k_stride = b.strides[s.batch_rank], n_stride = b.strides[s.batch_rank + 1];
+  UnpackPanel(panels, panel, s.depth, s.columns, packed, [&](int64_t k, int64_t n, float value) {
+    StoreF32(buffer, b.dtype, offset + k * k_stride + n * n_stride, value);
+  });
+}
+
 }  // namespace aicf::cpu

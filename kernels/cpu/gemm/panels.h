@@ -6,10 +6,12 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <string_view>
 
 #include "base/dtype.h"
 #include "base/float16.h"
@@ -20,6 +22,12 @@ namespace aicf::cpu {
 /// f32 lanes of a vector register.
 constexpr int LanesOf(abi::CpuIsa isa) {
   return isa == abi::CpuIsa::kAvx512 ? 16 : isa == abi::CpuIsa::kAvx2 ? 8 : 4;
+}
+
+/// The name of a packed layout (abi::PackedLayout::name) among the three that differ by the lanes.
+constexpr std::string_view NameByLanes(int lanes, std::string_view of4, std::string_view of8,
+                                       std::string_view of16) {
+  return lanes == 16 ? of16 : lanes == 8 ? of8 : of4;
 }
 
 /// How `columns` columns are cut: panels of three vectors, with one or two of two vectors at the
@@ -59,6 +67,24 @@ inline float LoadF32(const void* data, DType dtype, int64_t i) {
   return dtype == DType::kF16 ? F16ToF32(bits) : BF16ToF32(bits);
 }
 
+/// The inverse of LoadF32: an element with the very bits that `value` was loaded from, NaN
+/// included. A value that LoadF32 cannot give is rounded to the nearest.
+inline void StoreF32(void* data, DType dtype, int64_t i, float value) {
+  if (dtype == DType::kF32) {
+    static_cast<float*>(data)[i] = value;
+    return;
+  }
+  const auto bits = std::bit_cast<uint32_t>(value);
+  uint16_t& to = static_cast<uint16_t*>(data)[i];
+  if ((bits & 0x7fffffffu) <= 0x7f800000u) {
+    to = dtype == DType::kF16 ? F32ToF16(value) : F32ToBF16(value);
+    return;
+  }
+  // Rounding would make a signalling NaN a quiet one.
+  const uint32_t f16 = (bits >> 16 & 0x8000u) | 0x7c00u | (bits >> 13 & 0x3ffu);
+  to = static_cast<uint16_t>(dtype == DType::kF16 ? f16 : bits >> 16);
+}
+
 inline bool IsHalfOrSingle(DType d) {
   return d == DType::kF32 || d == DType::kF16 || d == DType::kBF16;
 }
@@ -83,7 +109,20 @@ void PackPanel(const Panels& panels, int64_t panel, int64_t depth, int64_t colum
   }
 }
 
-/// The same for a strided f32 matrix; fast where rows or columns are contiguous.
+/// The inverse of PackPanel: put(k, c, value) for every element of the panel inside the matrix.
+template <class Put>
+void UnpackPanel(const Panels& panels, int64_t panel, int64_t depth, int64_t columns,
+                 const float* packed, const Put& put) {
+  const int64_t first = panels.first_vector(panel) * panels.lanes;
+  const int64_t width = panels.width(panel) * panels.lanes;
+  const int64_t valid = std::min(width, columns - first);
+  const float* row = packed + first * depth;
+  for (int64_t k = 0; k < depth; ++k, row += width) {
+    for (int64_t c = 0; c < valid; ++c) put(k, first + c, row[c]);
+  }
+}
+
+/// The same as PackPanel for a strided f32 matrix; fast where rows or columns are contiguous.
 inline void PackPanelF32(const Panels& panels, int64_t panel, int64_t depth, int64_t columns,
                          const float* from, int64_t k_stride, int64_t n_stride, float* packed) {
   const int64_t first = panels.first_vector(panel) * panels.lanes;

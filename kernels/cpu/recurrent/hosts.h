@@ -46,21 +46,27 @@ struct RecurrentPackedHost : RecurrentHostBase {
   static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
     return FusedWorkspace(p, LanesOf(kIsa));
   }
-  static uint64_t PackedBytes(const abi::Problem& p, int input) {
-    return input == 1 ? RecurrentPacking(p, LanesOf(kIsa)).bytes() : 0;
+  static std::string_view Layout(const abi::Problem&) {
+    return NameByLanes(LanesOf(kIsa), "cpu.recurrent.blocks4", "cpu.recurrent.blocks8",
+                       "cpu.recurrent.blocks16");
   }
-  static void Pack(const abi::Problem& p, int input, const void* buffer, void* packed) {
-    if (input != 1) return;
+  static uint64_t PackedBytes(const abi::Problem& p) {
+    return RecurrentPacking(p, LanesOf(kIsa)).bytes();
+  }
+  static void Pack(const abi::Problem& p, const void* buffer, void* packed) {
     const RecurrentPacking layout(p, LanesOf(kIsa));
     auto* to = static_cast<float*>(packed);
-    for (int64_t d = 0; d < layout.directions; ++d) {
-      for (int pass = 0; pass < layout.passes; ++pass) {
-        for (int64_t block = 0; block < layout.blocks(); ++block) {
-          PackRecurrentBlock(p, layout, d, pass, block, static_cast<const float*>(buffer), to);
-        }
-      }
-    }
+    layout.ForEachBlock([&](int64_t d, int pass, int64_t block) {
+      PackRecurrentBlock(p, layout, d, pass, block, static_cast<const float*>(buffer), to);
+    });
     FlushDenormals(to, layout.bytes() / sizeof(float));
+  }
+  static void Unpack(const abi::Problem& p, const void* packed, void* buffer) {
+    const RecurrentPacking layout(p, LanesOf(kIsa));
+    layout.ForEachBlock([&](int64_t d, int pass, int64_t block) {
+      UnpackRecurrentBlock(p, layout, d, pass, block, static_cast<const float*>(packed),
+                           static_cast<float*>(buffer));
+    });
   }
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     return FusedUs(p, d, kIsa);

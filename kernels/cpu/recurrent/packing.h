@@ -8,6 +8,7 @@
 /// state before its product: z and r, then the hidden gate.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/abi/recurrent.h"
@@ -44,6 +45,15 @@ struct RecurrentPacking {
   uint64_t bytes() const {
     return sizeof(float) * static_cast<uint64_t>(directions * direction_floats());
   }
+  /// Calls f(direction, pass, block).
+  template <class F>
+  void ForEachBlock(const F& f) const {
+    for (int64_t d = 0; d < directions; ++d) {
+      for (int pass = 0; pass < passes; ++pass) {
+        for (int64_t block = 0; block < blocks(); ++block) f(d, pass, block);
+      }
+    }
+  }
 };
 
 /// Packs one block; `from` is the first element of the buffer of R, `packed` the whole packed R.
@@ -61,6 +71,26 @@ inline void PackRecurrentBlock(const abi::Problem& p, const RecurrentPacking& la
       float* column = out + g * layout.lanes + lane;
       for (int64_t k = 0; k < layout.hidden; ++k) {
         column[k * gates * layout.lanes] = inside ? row[k * r.strides[2]] : 0.0f;
+      }
+    }
+  }
+}
+
+/// The inverse: writes the block's elements of R into its buffer.
+inline void UnpackRecurrentBlock(const abi::Problem& p, const RecurrentPacking& layout, int64_t d,
+                                 int pass, int64_t block, const float* packed, float* to) {
+  const abi::View& r = p.inputs[1];
+  const int64_t gates = layout.gates[pass], first_gate = pass == 0 ? 0 : layout.gates[0];
+  const float* in = packed + layout.pass_offset(d, pass) + block * layout.block_floats(pass);
+  const int64_t first = block * layout.lanes;
+  const int64_t units = std::min<int64_t>(layout.lanes, layout.hidden - first);
+  float* direction = to + r.offset + d * r.strides[0];
+  for (int64_t g = 0; g < gates; ++g) {
+    for (int64_t lane = 0; lane < units; ++lane) {
+      float* row = direction + ((first_gate + g) * layout.hidden + first + lane) * r.strides[1];
+      const float* column = in + g * layout.lanes + lane;
+      for (int64_t k = 0; k < layout.hidden; ++k) {
+        row[k * r.strides[2]] = column[k * gates * layout.lanes];
       }
     }
   }

@@ -11,6 +11,8 @@
 ///   Workspace(problem, parameters)     scratch bytes
 ///   TensorMaps(problem, parameters)    descriptors of its operands
 ///   InPlace(problem, input)            see abi::KernelInfo::in_place
+///   kPacks, Packed, Pack, Unpack       see abi::KernelInfo::packed; the last three only where
+///   kPacks
 /// What is worth choosing of that, and its predicted cost, is CandidatesFor<Host> in the family's
 /// choose.cc (kernels/cuda/common/choice.h), which the runtime does not link.
 #pragma once
@@ -54,6 +56,7 @@ inline constexpr int64_t kMaxGridStride = int64_t{1} << 28;
 std::string RefuseStride(int64_t blocks, int64_t elements_per_block);
 
 struct CudaHostBase {
+  static constexpr bool kPacks = false;
   static std::string Refusal(const abi::Problem&, const abi::DeviceSpec&) { return {}; }
   static std::string Refuse(const abi::Problem&, const abi::Parameters&, const abi::DeviceSpec&) {
     return {};
@@ -92,6 +95,11 @@ abi::KernelInfo RowOf(abi::Family family) {
   row.refuse = &Host::Refuse;
   row.variant = &VariantOf<Host>;
   row.in_place = &Host::InPlace;
+  if constexpr (Host::kPacks) {
+    row.packed = &Host::Packed;
+    row.pack = &Host::Pack;
+    row.unpack = &Host::Unpack;
+  }
   return row;
 }
 

@@ -68,11 +68,18 @@ std::vector<TileChoice> TilesFor(std::string_view key, bool tensor, const Proble
   return all;
 }
 
-double TileUs(const Tile& t, const Problem& p, const DeviceSpec& d) {
+namespace {
+
+// Steps of a block, the longest of a cluster.
+double StepsOfBlock(const Tile& t, const Problem& p) {
+  return std::ceil(static_cast<double>(Steps(t.k, ProductOf(p))) / static_cast<double>(t.cluster));
+}
+
+double TileUs(const Tile& t, const Problem& p, const DeviceSpec& d, double bytes) {
   const ProductShape s = ProductOf(p);
   const auto parts = static_cast<double>(t.cluster);
   const double blocks = static_cast<double>(TileCount(t, s)) * parts;
-  const double steps = std::ceil(static_cast<double>(Steps(t.k, s)) / parts);
+  const double steps = StepsOfBlock(t, p);
   const int64_t by_memory = 220 * 1024 / SharedBytes(t, p), by_threads = 1536 / t.threads();
   const double resident =
       std::clamp<double>(static_cast<double>(std::min(by_memory, by_threads)), 1, 8);
@@ -85,15 +92,32 @@ double TileUs(const Tile& t, const Problem& p, const DeviceSpec& d) {
   const double tf32 = p.math == MathMode::kTf32 ? 0.5 : 1.0;
   const double peak = t.tensor ? d.tensor_flops_per_us * tf32 : d.fp32_flops_per_us;
   const double step_us = 2.0 * m * n * static_cast<double>(t.k) / (peak / d.sm_count * reach);
-  // Every round of resident blocks pays the start, then per step the latency of a barrier and of
-  // the loads that the stages do not hide, or the arithmetic of all the residents.
+  // Every round of resident blocks pays the start, then per step its least time or the arithmetic
+  // of all the residents.
   const double rounds = std::ceil(blocks / (d.sm_count * resident));
   const double together = std::min(resident, std::ceil(blocks / d.sm_count));
   const double epilogue =
       1.0e-4 * m * n * static_cast<double>(t.split) / parts + (parts > 1 ? 1.0 : 0.0);
   const double block_us = 1.3 + steps * std::max(0.22, together * step_us) + epilogue;
-  const double memory = abi::ByteCount(p) / (d.bytes_per_us * 0.7);
+  const double memory = bytes / (d.bytes_per_us * 0.7);
   return d.launch_us + std::max(rounds * block_us, memory);
+}
+
+}  // namespace
+
+double TileUs(const Tile& t, const Problem& p, const DeviceSpec& d) {
+  return TileUs(t, p, d, abi::ByteCount(p));
+}
+
+double PackedTileUs(const Tile& t, const Problem& p, const DeviceSpec& d, double saved_bytes) {
+  return TileUs(t, p, d, abi::ByteCount(p) - saved_bytes);
+}
+
+double ConvertedTileUs(const Tile& t, const Problem& p, const DeviceSpec& d) {
+  // A guess that is still to be measured: the part of the latency of memory that one step's
+  // arithmetic does not hide. Registers hold one stage, so that the stages ahead hide nothing.
+  constexpr double kWaitUs = 0.3;
+  return TileUs(t, p, d) + kWaitUs * (StepsOfBlock(t, p) + static_cast<double>(t.stages - 1));
 }
 
 }  // namespace aicf::cuda

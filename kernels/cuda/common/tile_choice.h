@@ -23,6 +23,13 @@ std::vector<TileChoice> TilesFor(std::string_view key, bool tensor, const abi::P
 
 /// Predicted microseconds.
 double TileUs(const Tile& tile, const abi::Problem& problem, const abi::DeviceSpec& device);
+/// The same where operand 1 is in a packed form that takes `saved_bytes` less and reaches shared
+/// memory by asynchronous copies.
+double PackedTileUs(const Tile& tile, const abi::Problem& problem, const abi::DeviceSpec& device,
+                    double saved_bytes);
+/// The same where operand 1 is converted on its way from memory: it waits in registers.
+double ConvertedTileUs(const Tile& tile, const abi::Problem& problem,
+                       const abi::DeviceSpec& device);
 
 template <class Host, bool kTensor>
 std::vector<abi::Candidate> TileCandidates(const abi::Problem& p, const abi::DeviceSpec& d) {

@@ -68,10 +68,26 @@ std::vector<abi::Candidate> CandidatesFor<GemmTiledHost>(const abi::Problem& p,
   return TileCandidates<GemmTiledHost, false>(p, d);
 }
 
+// Every tile with B packed, where it can be, and as it is: only a constant B can be packed, which
+// is not for the problem to say.
 template <>
 std::vector<abi::Candidate> CandidatesFor<GemmTensorHost>(const abi::Problem& p,
                                                           const abi::DeviceSpec& d) {
-  return TileCandidates<GemmTensorHost, true>(p, d);
+  std::vector<abi::Candidate> all;
+  const bool packs = RefusePackedB(p).empty() && PackedBLayout(p).has_value();
+  for (const TileChoice& choice : TilesFor(GemmTensorHost::kKey, true, p, d)) {
+    const Tile tile(true, choice.parameters);
+    for (int64_t packed = packs ? 1 : 0; packed >= 0; --packed) {
+      std::vector<abi::Parameter> list(choice.parameters.begin(), choice.parameters.end());
+      list.push_back({"packed_b", packed});
+      const double us = packed != 0 ? PackedTileUs(tile, p, d, PackedBSaves(p))
+                        : packs     ? ConvertedTileUs(tile, p, d)
+                                    : TileUs(tile, p, d);
+      all.push_back(CandidateOf<GemmTensorHost>(p, abi::Parameters(std::move(list)), us));
+      all.back().row = StrCat(GemmTensorHost::kKey, "_", choice.text);
+    }
+  }
+  return all;
 }
 
 }  // namespace aicf::cuda

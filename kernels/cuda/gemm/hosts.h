@@ -1,9 +1,15 @@
 /// What is legal for the gemm kernels.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+
 #include "kernels/cuda/common/tiles.h"
 #include "kernels/cuda/gemm/hopper.h"
 #include "kernels/cuda/gemm/library.h"
+#include "kernels/cuda/gemm/packed_b.h"
 
 namespace aicf::cuda {
 
@@ -33,9 +39,38 @@ struct GemmTiledHost : TileHostBase<false> {
   static constexpr std::string_view kSource = "gemm/tiled.cuh";
 };
 
+/// The ranges of a tile on tensor cores, and whether B is packed.
+inline constexpr auto kPackedTileParameters = [] {
+  std::array<abi::ParameterRange, std::size(kTensorTileParameters) + 1> ranges{};
+  std::ranges::copy(kTensorTileParameters, ranges.begin());
+  ranges.back() = {"packed_b", 0, 1, 0};  // without it: B as the step's view describes it
+  return ranges;
+}();
+
+/// With packed_b, B is a constant that the compiler stores as gemm/packed_b.h describes.
 struct GemmTensorHost : TileHostBase<true> {
   static constexpr std::string_view kKey = "cuda.gemm.tensor";
   static constexpr std::string_view kSource = "gemm/tensor.cuh";
+  static constexpr std::span<const abi::ParameterRange> kParameters = kPackedTileParameters;
+  static constexpr bool kPacks = true;
+
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
+                            const abi::DeviceSpec& d) {
+    std::string refusal = TileHostBase<true>::Refuse(p, c, d);
+    return refusal.empty() && c["packed_b"] != 0 ? RefusePackedB(p) : refusal;
+  }
+  static std::optional<abi::PackedLayout> Packed(const abi::Problem& p, const abi::Parameters& c,
+                                                 int input) {
+    return input == 1 && c["packed_b"] != 0 ? PackedBLayout(p) : std::nullopt;
+  }
+  static void Pack(const abi::Problem& p, const abi::Parameters&, int, const void* buffer,
+                   void* packed) {
+    PackB(p, buffer, packed);
+  }
+  static void Unpack(const abi::Problem& p, const abi::Parameters&, int, const void* packed,
+                     void* buffer) {
+    UnpackB(p, packed, buffer);
+  }
 };
 
 /// In order of preference: ties of predicted cost go to the earlier one.

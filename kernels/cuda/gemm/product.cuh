@@ -1,5 +1,5 @@
 // out[b, m, n] = epilogue(sum_k A[b, m, k] * B[b, k, n]): one tile of kTileM x kTileN per block.
-// Follows tile_ffma.cuh or tile_mma.cuh.
+// Follows tile_ffma.cuh or tile_mma.cuh, and OperandB, the view of B.
 #pragma once
 
 #include "common/tile.cuh"
@@ -63,14 +63,14 @@ AICF_DEVICE constexpr int PieceAcross(int d) {
   return kSame<tile_t, typename View::S> && sizeof(tile_t) >= 4 ? 1 : MinOf(PieceAlong<View>(d), 4);
 }
 constexpr bool kAlongA = AlongLast<In0>();
-constexpr bool kAlongB = AlongLast<In1>();
+constexpr bool kAlongB = AlongLast<OperandB>();
 typedef MatrixSource<In0, kAxisM, kAxisN> SourceA;
-typedef MatrixSource<In1, kAxisN, kAxisM> SourceB;
+typedef MatrixSource<OperandB, kAxisN, kAxisM> SourceB;
 typedef TileLoader<SourceA, tile_t, kBlockX, kTileM, kTileK, kPitchA, true, kAlongA,
                    kAlongA ? MinOf(PieceAlong<In0>(kAxisN), kTileK) : PieceAcross<In0>(kAxisM)>
     LoadTileA;
 typedef TileLoader<SourceB, tile_t, kBlockX, kTileK, kTileN, kPitchB, false, kAlongB,
-                   kAlongB ? MinOf(PieceAlong<In1>(kAxisN), kTileN) : PieceAcross<In1>(kAxisM)>
+                   kAlongB ? MinOf(PieceAlong<OperandB>(kAxisN), kTileN) : PieceAcross<OperandB>(kAxisM)>
     LoadTileB;
 
 AICF_DEVICE void Kernel(const Args& args) {

@@ -2,4 +2,6 @@
 #pragma once
 
 #include "common/tile_mma.cuh"
+#include "gemm/packed_b.cuh"
+
 #include "gemm/product.cuh"

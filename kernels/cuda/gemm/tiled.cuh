@@ -2,4 +2,9 @@
 #pragma once
 
 #include "common/tile_ffma.cuh"
+
+namespace aicf {
+typedef In1 OperandB;
+}
+
 #include "gemm/product.cuh"

@@ -117,7 +117,7 @@ function placeText(report, index) {
 
 function viewText(view, packed) {
   if (!view) return '';
-  return `${asText(view[0])} ${shapeText(view[1])}, ${packed ? 'packed for the kernel' : layoutWords(view)}`;
+  return `${asText(view[0])} ${shapeText(view[1])}, ${packed || layoutWords(view)}`;
 }
 
 function operandTable(step, app) {
@@ -134,10 +134,14 @@ function operandTable(step, app) {
       numberCell(bytesText(value.bytes)),
     ];
   };
-  const packed = (k) => (step.packed_inputs || 0) >> k & 1;
+  const packed = (k) => {
+    if (((step.packed_inputs || 0) >> k & 1) === 0) return '';
+    const {origin} = app.report.values[step.inputs[k]] || {};
+    return origin ? `packed as ${asText(origin.layout)}` : 'packed for the kernel';
+  };
   return rowsTable('operands', [
     ...step.inputs.map((b, k) => row(`in${k}`, b, problem.in[k], packed(k))),
-    ...step.outputs.map((b, k) => row(`out${k}`, b, problem.out[k], false)),
+    ...step.outputs.map((b, k) => row(`out${k}`, b, problem.out[k], '')),
   ]);
 }
 
