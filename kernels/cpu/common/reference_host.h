@@ -5,7 +5,7 @@
 
 namespace aicf::cpu {
 
-struct ReferenceHost : CpuHostBase {
+struct ReferenceOnlyHost : CpuHostBase {
   static constexpr double kFlopsShare = 0.002;
   static constexpr double kBytesShare = 0.02;
 };
