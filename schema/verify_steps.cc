@@ -48,13 +48,14 @@ Result<const abi::KernelInfo*> CheckKernel(const abi::DeviceSpec& device, const 
     return Error(Code::kBadArtifact, "the kernel is not of the family ",
                  abi::FamilyName(s.problem.family));
   }
-  if ((kernel->backend == Backend::kCpu) != (device.backend == Backend::kCpu)) {
+  if (!abi::RunsOn(*kernel, device)) {
     return Error(Code::kBadArtifact, "the kernel's backend is not that of the target ",
                  device.name);
   }
   const std::string refusal = abi::CheckVariant(*kernel, s.problem, VariantOf(s), device);
-  if (!refusal.empty())
+  if (!refusal.empty()) {
     return Error(Code::kBadArtifact, "the kernel does not run its problem so: ", refusal);
+  }
   return kernel;
 }
 

@@ -28,9 +28,9 @@ TEST(Determinism, ProcessesAndThreadsGiveTheSameBits) {
   std::vector<std::string> bits;
   for (const std::string threads : {"1", "2", "4", "1"}) {
     const std::string out = dir / ("out" + std::to_string(bits.size()));
-    ExpectSuccess(RunTool("aicf-run", {artifact, "--load-inputs=x:" + (dir / "x.npy"),
-                                       "--export-output=" + out, "--threads=" + threads,
-                                       "--duration=0", "--iterations=3"}));
+    ExpectSuccess(RunTool("aicf-run",
+                          {artifact, "--load-inputs=x:" + (dir / "x.npy"), "--export-output=" + out,
+                           "--threads=" + threads, "--duration=0", "--iterations=3"}));
     const auto outputs = nlohmann::json::parse(GetFile(out + "/outputs.json"));
     std::string all;
     for (const auto& o : outputs) all += GetFile(out + "/" + o["file"].get<std::string>());

@@ -11,13 +11,7 @@ namespace {
 
 class Golden : public ::testing::Test {
  protected:
-  void SetUp() override {
-    double y[6], h[6];
-    TinyReference(kTinyInput.data(), y, h);
-    PutNpy(dir_ / "x.npy", "(2, 4)", kTinyInput);
-    PutNpy(dir_ / "y.npy", "(2, 3)", std::vector<float>(y, y + 6));
-    PutNpy(dir_ / "h.npy", "(2, 3)", std::vector<float>(h, h + 6));
-  }
+  void SetUp() override { PutTinySample(dir_); }
   std::string Tensor(const std::string& name) const {
     return name + ":" + (dir_ / (name + ".npy"));
   }

@@ -12,13 +12,7 @@ using Args = std::vector<std::string>;
 
 class PackedWeights : public ::testing::Test {
  protected:
-  void SetUp() override {
-    double y[6], h[6];
-    TinyReference(kTinyInput.data(), y, h);
-    PutNpy(dir_ / "x.npy", "(2, 4)", kTinyInput);
-    PutNpy(dir_ / "y.npy", "(2, 3)", std::vector<float>(y, y + 6));
-    PutNpy(dir_ / "h.npy", "(2, 3)", std::vector<float>(h, h + 6));
-  }
+  void SetUp() override { PutTinySample(dir_); }
 
   ToolResult Compile(const std::string& name, Args more) const {
     Args flags = {"-o", dir_ / name, "--kernel-cache=none"};

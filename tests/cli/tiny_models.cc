@@ -121,4 +121,12 @@ void PutNpy(const std::string& path, const std::string& shape, const std::vector
   PutFile(path, file);
 }
 
+void PutTinySample(const TempDir& dir) {
+  double y[6], h[6];
+  TinyReference(kTinyInput.data(), y, h);
+  PutNpy(dir / "x.npy", "(2, 4)", kTinyInput);
+  PutNpy(dir / "y.npy", "(2, 3)", std::vector<float>(y, y + 6));
+  PutNpy(dir / "h.npy", "(2, 3)", std::vector<float>(h, h + 6));
+}
+
 }  // namespace aicf::testing

@@ -42,4 +42,7 @@ std::string PutArtifact(const TempDir& dir, const std::string& name = "tiny.aicf
 /// A .npy file of float32 values.
 void PutNpy(const std::string& path, const std::string& shape, const std::vector<float>& values);
 
+/// kTinyInput as DIR/x.npy, and what TinyModel computes from it as DIR/y.npy and DIR/h.npy.
+void PutTinySample(const TempDir& dir);
+
 }  // namespace aicf::testing

@@ -54,6 +54,24 @@ inline int64_t WinogradSlots(const WinogradShape& w) {
   return std::min(kWinogradSlots, WinogradBlocks(w));
 }
 
+/// y = M x M^T.
+template <int kRows, int kColumns>
+void Transform(const double (&m)[kRows][kColumns], const double (&x)[kColumns][kColumns],
+               double (&y)[kRows][kRows]) {
+  double half[kRows][kColumns] = {};
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kColumns; ++j) {
+      for (int k = 0; k < kColumns; ++k) half[i][j] += m[i][k] * x[k][j];
+    }
+  }
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kRows; ++j) {
+      y[i][j] = 0;
+      for (int k = 0; k < kColumns; ++k) y[i][j] += half[i][k] * m[j][k];
+    }
+  }
+}
+
 /// U of one filter and channel, point by point. Row i of G holds the powers of point i over the
 /// product of its distances to the others.
 inline void WinogradWeights(const double (&w)[3][3], double (&u)[6][6]) {
@@ -62,18 +80,7 @@ inline void WinogradWeights(const double (&w)[3][3], double (&u)[6][6]) {
   static constexpr double kG[6][3] = {{1 / (a2 * b2), 0, 0},      {1 / da, a / da, a2 / da},
                                       {1 / da, -a / da, a2 / da}, {1 / db, b / db, b2 / db},
                                       {1 / db, -b / db, b2 / db}, {0, 0, 1}};
-  double half[6][3] = {};
-  for (int i = 0; i < 6; ++i) {
-    for (int j = 0; j < 3; ++j) {
-      for (int k = 0; k < 3; ++k) half[i][j] += kG[i][k] * w[k][j];
-    }
-  }
-  for (int i = 0; i < 6; ++i) {
-    for (int j = 0; j < 6; ++j) {
-      u[i][j] = 0;
-      for (int k = 0; k < 3; ++k) u[i][j] += half[i][k] * kG[j][k];
-    }
-  }
+  Transform(kG, w, u);
 }
 
 /// The inverse: each row of R takes a column of G apart again, from the points where that is exact
@@ -83,18 +90,7 @@ inline void WinogradWeightsBack(const double (&u)[6][6], double (&w)[3][3]) {
   constexpr double da = 2 * a2 * (a2 - b2);
   static constexpr double kR[3][6] = {
       {a2 * b2, 0, 0, 0, 0, 0}, {0, da / (2 * a), -da / (2 * a), 0, 0, 0}, {0, 0, 0, 0, 0, 1}};
-  double half[3][6] = {};
-  for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j < 6; ++j) {
-      for (int k = 0; k < 6; ++k) half[i][j] += kR[i][k] * u[k][j];
-    }
-  }
-  for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j < 3; ++j) {
-      w[i][j] = 0;
-      for (int k = 0; k < 6; ++k) w[i][j] += half[i][k] * kR[j][k];
-    }
-  }
+  Transform(kR, u, w);
 }
 
 /// packed[point][panel][channel][column in panel].
