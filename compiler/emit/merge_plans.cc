@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "compiler/plan/contents.h"
 #include "compiler/plan/memory.h"
 #include "compiler/plan/weights.h"
 #include "schema/verify.h"
@@ -40,12 +41,7 @@ class PlanMerger {
     program_.target = std::move(first.target);
     program_.math = first.math;
     program_.metadata = std::move(first.metadata);
-    schema::Contents contents;
-    contents.weights = weights_.Take();
-    program_.weights_bytes = contents.weights.size();
-    contents.images = std::move(images_);
-    contents.program = std::move(program_);
-    return contents;
+    return TakeContents(std::move(program_), weights_, std::move(images_));
   }
 
  private:

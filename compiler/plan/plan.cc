@@ -6,6 +6,7 @@
 
 #include "compiler/codegen/images.h"
 #include "compiler/ir/lowered_loops.h"
+#include "compiler/plan/contents.h"
 #include "compiler/plan/images.h"
 #include "compiler/plan/loop_states.h"
 #include "compiler/plan/memory.h"
@@ -38,12 +39,7 @@ class PlanBuilder {
     AICF_RETURN_IF_ERROR(RunPlanPasses(options_.passes.disabled, program_, context_));
     AICF_RETURN_IF_ERROR(DecideInPlace(program_, context_));
     AICF_RETURN_IF_ERROR(PlanMemory(program_, context_));
-    schema::Contents contents;
-    contents.weights = weights_.Take();
-    program_.weights_bytes = contents.weights.size();
-    contents.program = std::move(program_);
-    contents.images = std::move(images_);
-    return contents;
+    return TakeContents(std::move(program_), weights_, std::move(images_));
   }
 
  private:
@@ -70,11 +66,7 @@ class PlanBuilder {
     step.outputs = from.outputs;
     step.guards = from.guards;
     schema::SetVariant(step, chosen_[s].variant);
-    if (kernel.backend == abi::Backend::kLibrary) {
-      step.algorithm = chosen_[s].algorithm.bytes;
-      step.library_version = chosen_[s].algorithm.library_version;
-      step.workspace_bytes = chosen_[s].algorithm.workspace_bytes;
-    }
+    if (kernel.backend == abi::Backend::kLibrary) SetAlgorithm(step, chosen_[s].algorithm);
     PackInputs(kernel, step);
     program_.steps.push_back(std::move(step));
   }

@@ -1,5 +1,6 @@
 #include "compiler/tune/bench_program.h"
 
+#include "compiler/plan/contents.h"
 #include "compiler/plan/images.h"
 #include "compiler/plan/memory.h"
 #include "compiler/plan/weights.h"
@@ -31,12 +32,7 @@ class BenchBuilder {
     context.device = device_;
     context.decisions = &unread;
     AICF_RETURN_IF_ERROR(PlanMemory(program_, context));
-    schema::Contents contents;
-    contents.weights = weights_.Take();
-    program_.weights_bytes = contents.weights.size();
-    contents.program = std::move(program_);
-    contents.images = std::move(images_);
-    return contents;
+    return TakeContents(std::move(program_), weights_, std::move(images_));
   }
 
  private:
@@ -68,11 +64,7 @@ class BenchBuilder {
       step.outputs.push_back(AddBuffer(out, schema::Role::kTemp));
     }
     schema::SetVariant(step, variant);
-    if (k.algorithm != nullptr) {
-      step.algorithm = k.algorithm->bytes;
-      step.library_version = k.algorithm->library_version;
-      step.workspace_bytes = k.algorithm->workspace_bytes;
-    }
+    if (k.algorithm != nullptr) SetAlgorithm(step, *k.algorithm);
     PackInputs(kernel, step);
     if (kernel.backend == abi::Backend::kCuda) {
       step.symbol = abi::InstanceSymbol(kernel.key, problem_, variant);
