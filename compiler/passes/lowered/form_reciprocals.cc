@@ -91,9 +91,6 @@ int FormReciprocalsIn(Expr& expr, std::string* note) {
 }  // namespace
 
 Status FormReciprocals(ir::Lowered& lowered, PassContext& context) {
-  // GPUs profit too (9 % of the PP-OCR detector on an H200), but it makes other problems of their
-  // steps, which the committed timing cache has no times of: they follow when it is measured again.
-  if (context.device.backend != abi::Backend::kCpu) return OkStatus();
   const RoundingRewrite reciprocals = {
       "form-reciprocals", "reciprocal", "div",
       "a sum of products is rounded anyway, and a product takes a tenth of a quotient's time"};
