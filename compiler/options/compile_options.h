@@ -34,6 +34,9 @@ struct CompileOptions : PlanOptions {
   bool auto_states = false;
   std::vector<std::string> metas;  ///< inputs that the host rewrites in one copy; role kMeta
   abi::MathMode math = abi::MathMode::kFp32;
+  /// kF16, kBF16: activations and weights of f32 are stored in it, but for those that
+  /// choose-storage keeps; inputs, outputs and states keep the model's dtypes.
+  DType precision = DType::kF32;
   bool strip = false;  ///< leave out decisions and lowered sections
   /// An If whose branch cannot run with the bound shapes gives NaN where a run takes it; false:
   /// such a model is refused.
@@ -46,5 +49,10 @@ struct CompileOptions : PlanOptions {
   std::vector<GoldenSpec> golden;         ///< samples for the artifact's golden section
   std::vector<std::byte> golden_section;  ///< without them: a section as it is
 };
+
+/// "fp32", "fp16" or "bf16": a CompileOptions::precision as users write it.
+std::string_view PrecisionName(DType precision);
+/// Errors: kInvalidArgument listing the names; kUnsupported for int8 and fp8.
+Result<DType> ParsePrecision(std::string_view name);
 
 }  // namespace aicf

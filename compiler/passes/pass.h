@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -19,11 +20,16 @@
 
 namespace aicf {
 
+using NamedTensors = std::map<std::string, ir::Tensor, std::less<>>;
+
 enum class Stage : uint8_t { kGraph, kLowered, kPlan };
 
 struct PassContext {
   abi::DeviceSpec device;
   abi::MathMode math = abi::MathMode::kFp32;
+  DType storage = DType::kF32;  ///< kF16, kBF16: what choose-storage stores f32 values in
+  /// Inputs by name, each a sample from which choose-storage learns how large values become.
+  std::vector<NamedTensors> samples = {};
   bool nan_branches = false;                     ///< CompileOptions::nan_branches
   DecisionLog* decisions = nullptr;              ///< never null while a pass runs
   std::set<std::string, std::less<>> no_fusion;  ///< source node names given to --disable-fusion

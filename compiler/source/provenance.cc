@@ -152,6 +152,8 @@ Status ReadOptions(const Json& json, Provenance& out) {
   reader.Read("math", math);
   reader.Read("deterministic", o.deterministic);
   // Absent where it was not asked for.
+  std::string precision = "fp32";
+  if (json.contains("precision")) reader.Read("precision", precision);
   if (json.contains("nan_branches")) reader.Read("nan_branches", o.nan_branches);
   reader.Read("policy", policy);
   reader.Read("policy_strict", o.policy_strict);
@@ -172,6 +174,11 @@ Status ReadOptions(const Json& json, Provenance& out) {
   const std::optional<abi::MathMode> mode = abi::ParseMathMode(math);
   if (!mode) return Error(Code::kBadArtifact, "provenance: math mode '", math, "' is unknown");
   o.math = *mode;
+  const Result<DType> stored = ParsePrecision(precision);
+  if (!stored.ok()) {
+    return Error(Code::kBadArtifact, "provenance: precision '", precision, "' is unknown");
+  }
+  o.precision = *stored;
   for (const std::string& clause : policy) {
     AICF_ASSIGN_OR_RETURN(const Policy one, Policy::ParseClause(clause));
     AICF_RETURN_IF_ERROR(o.policy.Add(one));
@@ -199,6 +206,7 @@ std::string WriteProvenance(const Provenance& provenance, const schema::Program&
   j["model_xxh3_128"] = provenance.model_hash;
   j["target"] = program.target;
   j["math"] = abi::MathModeName(o.math);
+  if (o.precision != DType::kF32) j["precision"] = PrecisionName(o.precision);
   j["shapes"] = ShapesJson(o.shapes);
   j["buckets"] = Json::object();
   for (const Bucket& b : o.buckets) j["buckets"][b.name] = ShapesJson(b.shapes);

@@ -3,13 +3,37 @@
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/lower/lower.h"
 #include "compiler/states/pair_states.h"
+#include "schema/golden.h"
 
 namespace aicf {
+
+namespace {
+
+// Those that are given, or those of the artifact that the options come from.
+Result<std::vector<NamedTensors>> SamplesOf(const CompileOptions& options) {
+  std::vector<NamedTensors> samples;
+  if (options.precision == DType::kF32) return samples;
+  for (const GoldenSpec& given : options.golden) samples.push_back(given.tensors);
+  if (!samples.empty() || options.golden_section.empty()) return samples;
+  AICF_ASSIGN_OR_RETURN(const schema::Golden golden, schema::ParseGolden(options.golden_section));
+  for (const schema::GoldenSample& sample : golden.samples) {
+    NamedTensors inputs;
+    for (const schema::GoldenTensor& t : sample.inputs) {
+      inputs[t.name] = ir::Tensor(t.dtype, t.shape, t.data, nullptr);
+    }
+    samples.push_back(std::move(inputs));
+  }
+  return samples;
+}
+
+}  // namespace
 
 Result<PassContext> ContextFor(const CompileOptions& options) {
   PassContext context;
   AICF_ASSIGN_OR_RETURN(context.device, abi::FindDevice(options.target));
   context.math = options.math;
+  context.storage = options.precision;
+  AICF_ASSIGN_OR_RETURN(context.samples, SamplesOf(options));
   context.no_fusion = options.no_fusion;
   context.nan_branches = options.nan_branches;
   context.policy = &options.policy;

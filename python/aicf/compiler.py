@@ -43,6 +43,7 @@ def compile(
     metas: Iterable[str] | None = None,
     impossible_branches: Literal["refuse", "nan"] | None = None,
     math: Literal["fp32", "tf32", "fp16", "bf16"] | None = None,
+    precision: Literal["fp32", "fp16", "bf16"] | None = None,
     deterministic: bool | None = None,
     policy: str | Iterable[str] = (),
     policy_strict: bool | None = None,
@@ -69,6 +70,8 @@ def compile(
     impossible_branches: what becomes of an If's branch that cannot run with these shapes, where a run decides which
         one is taken: an error, which is the default, or "nan": results that are NaN when it is taken.
     math: how matrix products are formed; "fp32" unless given.
+    precision: what f32 activations and weights are stored in; sensitive values, inputs, outputs and states keep
+        f32; "fp32" unless given.
     deterministic: only kernels that give equal bits run after run.
     policy: preferences such as "conv=direct", "node:*head*=fp32"; policy_strict makes one that cannot be
         honoured an error.
@@ -86,6 +89,7 @@ def compile(
     request = _native.CompileRequest()
     request.target = target
     request.math = math
+    request.precision = precision
     if impossible_branches not in (None, "refuse", "nan"):
         raise InvalidArgument(f"impossible_branches: expected 'refuse' or 'nan', got {impossible_branches!r}")
     request.nan_branches = None if impossible_branches is None else impossible_branches == "nan"

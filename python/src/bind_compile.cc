@@ -30,6 +30,7 @@ void BindRequest(nb::module_& m) {
       .def(nb::init<>())
       .def_rw("target", &CompileRequest::target)
       .def_rw("math", &CompileRequest::math)
+      .def_rw("precision", &CompileRequest::precision)
       .def_rw("kernel_cache", &CompileRequest::kernel_cache)
       .def_rw("shapes", &CompileRequest::shapes)
       .def_rw("buckets", &CompileRequest::buckets)

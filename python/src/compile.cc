@@ -67,6 +67,9 @@ Status SetDecisions(const CompileRequest& request, CompileOptions* options) {
 Status Apply(const CompileRequest& request, CompileOptions* options) {
   if (request.target) options->target = *request.target;
   if (request.math) AICF_RETURN_IF_ERROR(SetMath(*request.math, options));
+  if (request.precision) {
+    AICF_ASSIGN_OR_RETURN(options->precision, ParsePrecision(*request.precision));
+  }
   if (request.kernel_cache) options->kernel_cache_dir = *request.kernel_cache;
   if (request.deterministic) options->deterministic = *request.deterministic;
   if (request.strip) options->strip = *request.strip;

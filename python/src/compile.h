@@ -19,7 +19,7 @@ using NamePairs = std::vector<std::pair<std::string, std::string>>;
 
 /// What was asked for; unset members mean the default, or for a program its own options.
 struct CompileRequest {
-  std::optional<std::string> target, math, kernel_cache;
+  std::optional<std::string> target, math, precision, kernel_cache;
   std::optional<NamedShapes> shapes;
   std::optional<std::vector<std::pair<std::string, NamedShapes>>> buckets;
   std::map<std::string, ir::Tensor, std::less<>> bind;

@@ -7,7 +7,8 @@ namespace aicf {
 namespace {
 
 constexpr std::string_view kKeys[] = {
-    "case:", "pass:", "device:", "math:", "policy:", "disable:", "input:", "expect:", "decisions:", "values:"};
+    "case:",    "pass:",  "device:", "math:",      "precision:", "policy:",
+    "disable:", "input:", "expect:", "decisions:", "values:"};
 
 std::string Trim(std::string_view s) {
   const size_t first = s.find_first_not_of(" \t\n");
@@ -41,6 +42,7 @@ Status SetField(std::string_view key, const std::string& text, GoldenCase& c) {
   if (key == "pass:") c.passes = Split(text, ',');
   if (key == "device:") c.device = text;
   if (key == "math:") c.math = text;
+  if (key == "precision:") c.precision = text;
   if (key == "policy:") c.policy = text;
   if (key == "disable:") c.disabled = Split(text, ',');
   if (key == "input:") c.input = text;

@@ -5,6 +5,7 @@
 ///   device:    target the passes see; absent: a device without kernels, so that a case depends on
 ///              legality and not on which kernels exist
 ///   math:      given to --math; absent: fp32
+///   precision: given to --precision; absent: fp32
 ///   policy:    given to --policy
 ///   disable:   source nodes given to --disable-fusion
 ///   input:     IR text, a graph or a lowered program. A constant "@<32 hex digits>" is random data
@@ -23,7 +24,7 @@
 namespace aicf {
 
 struct GoldenCase {
-  std::string name, device, math = "fp32", policy;
+  std::string name, device, math = "fp32", precision = "fp32", policy;
   std::vector<std::string> passes, disabled, decisions;
   std::string input, expect;
   bool check_decisions = false;

@@ -10,6 +10,7 @@
 
 #include "base/float16.h"
 #include "compiler/ir/text.h"
+#include "compiler/options/compile_options.h"
 #include "compiler/passes/lower/lower.h"
 #include "tests/passes/golden_case.h"
 
@@ -165,6 +166,9 @@ void RunCase(const GoldenCase& c) {
   const auto policy = Policy::Parse(c.policy);
   ASSERT_TRUE(math && policy.ok()) << c.math << " " << c.policy;
   context.math = *math;
+  const Result<DType> precision = ParsePrecision(c.precision);
+  ASSERT_TRUE(precision.ok()) << precision.status().ToString();
+  context.storage = *precision;
   context.policy = &*policy;
   context.no_fusion.insert(c.disabled.begin(), c.disabled.end());
   for (const std::string& pass : c.passes) {

@@ -72,7 +72,7 @@ const std::vector<Spelling>& Spellings() {
 
 /// The flags as written.
 struct Raw {
-  std::string math = "fp32", stop_after, impossible_branches;
+  std::string math = "fp32", precision = "fp32", stop_after, impossible_branches;
   std::string decisions;
   std::vector<std::string> shapes, buckets, bind, states, metas, policy, disable_pass,
       disable_fusion, dump_after;
@@ -132,6 +132,11 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
       ->group(group);
   line.AddValue("--math", raw.math,
                 "MODE  fp32, tf32, fp16 or bf16 for matrix products; default fp32")
+      ->group(group);
+  line.AddValue("--precision", raw.precision,
+                "TYPE  what f32 activations and weights are stored in: fp32, fp16 or\n"
+                "bf16; sensitive values, inputs, outputs and states keep f32; samples\n"
+                "of --golden show which values are too large; default fp32")
       ->group(group);
   line.app
       .add_flag("--deterministic", args.options.deterministic, "only kernels that give equal bits")
@@ -383,6 +388,7 @@ Status Convert(const Raw& raw, CompileArgs* args) {
                  raw.math, "'");
   }
   options.math = *math;
+  AICF_ASSIGN_OR_RETURN(options.precision, ParsePrecision(raw.precision));
   if (raw.drop_edits) options.wishes = Wishes();
   AICF_RETURN_IF_ERROR(ReadPolicy(raw.policy, &options.policy));
   AICF_RETURN_IF_ERROR(ReadDecisions(raw.decisions, &options.decisions));
@@ -417,6 +423,7 @@ Status AdoptArtifact(const std::string& path, Raw* raw, CompileArgs* args) {
   if (!options.ok()) return options.status().WithContext(path);
   args->options = *std::move(options);
   raw->math = abi::MathModeName(args->options.math);
+  raw->precision = PrecisionName(args->options.precision);
   return OkStatus();
 }
 

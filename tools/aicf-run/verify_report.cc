@@ -88,14 +88,20 @@ std::string FailureText(const Program& program, const StepCheck& s) {
   const std::string name =
       Escape(PlanOf(program).buffers[step.outputs[static_cast<size_t>(s.output)]].name);
   out += StrCat("  output ", s.output, " ('", name, "', ", ToString(s.shape), ")");
+  if (s.overflows > 0) {
+    return StrCat(out, ": ", s.overflows, " results are infinite in ",
+                  DTypeName(step.problem.outputs[static_cast<size_t>(s.output)].dtype),
+                  ", and its operands are finite: they are too large for it\n");
+  }
   if (s.trip > 0) out += StrCat(" in trip ", s.trip + 1);
   out += StrCat(": ", WorstText(s.comparison, s.shape), "\n");
   return StrCat(out, "  max abs error ", ErrorText(s.comparison.max_abs_error), ", relative L2 ",
                 ErrorText(s.comparison.relative_l2), "; tolerance ", ToleranceText(s), "\n");
 }
 
-std::string PinLine(const RunOptions& options, const Program& program, uint32_t step) {
-  const std::string flags = PinFlags(PlanOf(program), step);
+std::string PinLine(const RunOptions& options, const Program& program, const StepCheck& s) {
+  const std::string flags =
+      s.overflows > 0 ? WidenFlags(PlanOf(program), s.step) : PinFlags(PlanOf(program), s.step);
   if (flags.empty()) return "";
   return StrCat("To pin it: aicf-compile --from ", Escape(options.artifact), " ", flags,
                 " -o pinned.aicf\n");
@@ -110,8 +116,7 @@ std::string MathLine(const RunOptions& options, const Program& program, const St
   }
   if (most == nullptr) return "";
   return StrCat("Its math mode costs most at ", StepName(program, most->step), ": relative L2 ",
-                ErrorText(most->comparison.relative_l2), "\n",
-                PinLine(options, program, most->step));
+                ErrorText(most->comparison.relative_l2), "\n", PinLine(options, program, *most));
 }
 
 std::string VerdictLine(const StepCounts& counts) {
@@ -172,7 +177,7 @@ std::string StepsText(const RunOptions& options, const Program& program, size_t 
   if (report.first_failed) out += FailureText(program, report.steps[*report.first_failed]);
   out += VerdictLine(counts);
   if (!report.first_failed) return out + MathLine(options, program, report);
-  return out + PinLine(options, program, report.steps[*report.first_failed].step);
+  return out + PinLine(options, program, report.steps[*report.first_failed]);
 }
 
 std::string StepsJson(const RunOptions& options, const Program& program, size_t entry,

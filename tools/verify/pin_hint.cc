@@ -23,6 +23,15 @@ bool HasReducedMath(const schema::Step& step) {
   return multiplies && step.problem.math != abi::MathMode::kFp32;
 }
 
+std::string WidenFlags(const schema::Program& program, uint32_t index) {
+  const schema::Step& step = program.steps[index];
+  if (step.sources.empty()) return "";
+  // choose-storage makes such copies: the value itself is f32, and the product's node is named.
+  const abi::Expr& expr = step.problem.epilogue;
+  const bool copies = step.problem.family == abi::Family::kElementwise && expr.nodes.size() == 1;
+  return StrCat("--set=node:", step.sources.front(), copies ? ".operands=f32" : ".storage=f32");
+}
+
 std::string PinFlags(const schema::Program& program, uint32_t index) {
   const schema::Step& step = program.steps[index];
   if (HasReducedMath(step)) return StrCat("--set step.", index, ".math=fp32");

@@ -12,6 +12,11 @@ namespace aicf::tools {
 /// else another kernel that may run it. Empty when there is neither.
 std::string PinFlags(const schema::Program& program, uint32_t step);
 
+/// The arguments of aicf-compile that keep the step's result in f32 where --precision has stored it
+/// in 16 bits: its storage or, of a copy that is made for a product, the product's operands. A
+/// model whose own values are of 16 bits has neither. Empty for a step without a node.
+std::string WidenFlags(const schema::Program& program, uint32_t step);
+
 /// Whether the step multiplies operands that its math mode rounds.
 bool HasReducedMath(const schema::Step& step);
 

@@ -34,8 +34,13 @@ Json StepJson(const Program& program, const StepCheck& s) {
                     {"found", NumberOrNull(s.comparison.got)},
                     {"expected", NumberOrNull(s.comparison.expected)}};
   }
+  if (s.overflows > 0) row["overflows"] = s.overflows;
   if (!s.changed.empty()) row["changed_operand"] = s.changed;
-  if (!s.pass) row["pin"] = PinFlags(program.artifact().program(), s.step);
+  if (s.overflows > 0) {
+    row["pin"] = WidenFlags(program.artifact().program(), s.step);
+  } else if (!s.pass) {
+    row["pin"] = PinFlags(program.artifact().program(), s.step);
+  }
   return row;
 }
 

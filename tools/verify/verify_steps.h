@@ -7,8 +7,8 @@
 /// that wrote outside its outputs.
 ///
 /// Guards and loops run as the device's own values decide; a loop's steps are compared in every
-/// trip, and their worst trip is kept. A skipped step is not compared. A state's old value goes to all
-/// runs alike, also where a step overwrites it.
+/// trip, and their worst trip is kept. A skipped step is not compared. A state's old value goes to
+/// all runs alike, also where a step overwrites it.
 ///
 /// Beside it a second reference run feeds on its own results from first step to last: the
 /// difference of both is the drift, which includes what earlier steps passed on. It is reported,
@@ -48,7 +48,10 @@ struct StepCheck {
   Tolerance tolerance;
   Comparison comparison;
   bool cancelled = false;  ///< it passed by its terms' magnitude (product_bounds.h)
-  double drift_l2 = 0;     ///< largest over the outputs of the last run
+  /// Results of all runs that are infinite in a 16-bit dtype although every operand is finite and
+  /// no expression names infinity; fails the step.
+  int64_t overflows = 0;
+  double drift_l2 = 0;  ///< largest over the outputs of the last run
 };
 
 struct OutputDrift {
@@ -59,7 +62,7 @@ struct OutputDrift {
 
 struct StepsReport {
   std::string device;
-  std::vector<StepCheck> steps;  ///< of the entry point, in its order
+  std::vector<StepCheck> steps;      ///< of the entry point, in its order
   std::vector<OutputDrift> outputs;  ///< then states, as the run leaves them
   bool pass = true;
   std::optional<size_t> first_failed;  ///< position in `steps`

@@ -53,7 +53,8 @@ void RunStep(const ir::LoweredStep& step, std::vector<Memory>& memory) {
 }  // namespace
 
 Result<std::vector<ir::Tensor>> Interpret(const ir::Lowered& lowered,
-                                          const std::vector<ir::Tensor>& inputs) {
+                                          const std::vector<ir::Tensor>& inputs,
+                                          const AfterStep& after_step) {
   AICF_RETURN_IF_ERROR(CheckInputs(lowered, inputs));
   std::vector<Memory> memory;
   memory.reserve(lowered.buffers.size());
@@ -69,6 +70,10 @@ Result<std::vector<ir::Tensor>> Interpret(const ir::Lowered& lowered,
       loops, 0, static_cast<uint32_t>(lowered.steps.size()),
       [&](uint32_t step) {
         RunStep(lowered.steps[step], memory);
+        if (!after_step) return OkStatus();
+        for (ir::BufferId b : lowered.steps[step].outputs) {
+          after_step(b, std::span(memory[b].data(), BytesOf(lowered.buffers[b])));
+        }
         return OkStatus();
       },
       [&](const schema::Loop& loop) -> Result<bool> {

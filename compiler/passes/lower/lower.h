@@ -3,8 +3,10 @@
 /// buffer.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -111,9 +113,13 @@ class LowerContext {
 /// only where no producer can write them directly. Errors: kUnsupported naming the node.
 Result<ir::Lowered> LowerGraph(const ir::Graph& graph, PassContext& context);
 
+/// Sees what a buffer holds after a step has written to it. The bytes are valid during the call.
+using AfterStep = std::function<void(ir::BufferId buffer, std::span<const std::byte> bytes)>;
+
 /// Executes a lowered program on the reference kernels. For folding, golden tests and oracles.
 /// inputs in the order of lowered.inputs. Errors: kInvalidArgument on a shape or dtype mismatch.
 Result<std::vector<ir::Tensor>> Interpret(const ir::Lowered& lowered,
-                                          const std::vector<ir::Tensor>& inputs);
+                                          const std::vector<ir::Tensor>& inputs,
+                                          const AfterStep& after_step = nullptr);
 
 }  // namespace aicf

@@ -1,23 +1,22 @@
+#include "compiler/passes/lowered/choose_math.h"
+
 #include "compiler/passes/lowered/passes.h"
 
 namespace aicf {
-namespace {
 
 bool FormsProducts(abi::Family family) {
   return family == abi::Family::kGemm || family == abi::Family::kConv ||
          family == abi::Family::kRecurrent || family == abi::Family::kAttention;
 }
 
-// What is asked for: by a wish, by the policy, or for the whole model.
-abi::MathMode Asked(const PassContext& context, const ir::LoweredStep& step) {
+std::optional<abi::MathMode> NamedMath(const PassContext& context, const ir::LoweredStep& step) {
   const Wish* wish =
       context.wishes == nullptr ? nullptr : context.wishes->Precision(context.entry, step.sources);
-  if (wish != nullptr) return abi::ParseMathMode(wish->decision.choice).value_or(context.math);
-  if (context.policy == nullptr) return context.math;
-  return context.policy->MathFor(step.problem.family, step.sources).value_or(context.math);
+  if (wish != nullptr) return abi::ParseMathMode(wish->decision.choice);
+  if (context.policy == nullptr) return std::nullopt;
+  return context.policy->MathFor(step.problem.family, step.sources);
 }
 
-// The mode, where it has a meaning for the operands and the target.
 abi::MathMode ModeFor(abi::MathMode asked, DType data, const abi::DeviceSpec& device) {
   if (device.backend != abi::Backend::kCuda || !IsFloat(data) || data == DType::kF64) {
     return abi::MathMode::kFp32;
@@ -28,15 +27,23 @@ abi::MathMode ModeFor(abi::MathMode asked, DType data, const abi::DeviceSpec& de
   return asked;
 }
 
-}  // namespace
+abi::MathMode MathOfStorage(DType storage) {
+  return storage == DType::kF16 ? abi::MathMode::kFp16 : abi::MathMode::kBf16;
+}
 
 // The mode a product may use. Which mode it does use follows from its kernel, and is recorded with
-// that choice.
+// that choice. Where values are to be stored in 16 bits, products are taken to multiply such values
+// until choose-storage knows better: later passes ask kernels about them as they will be.
 Status ChooseMath(ir::Lowered& lowered, PassContext& context) {
+  const bool narrow = context.storage != DType::kF32;
+  const abi::MathMode usual = narrow ? MathOfStorage(context.storage) : context.math;
   for (ir::LoweredStep& step : lowered.steps) {
     abi::Problem& p = step.problem;
     if (!FormsProducts(p.family)) continue;
-    p.math = ModeFor(Asked(context, step), p.inputs[0].dtype, context.device);
+    const DType data = p.inputs[0].dtype;
+    const abi::MathMode asked =
+        NamedMath(context, step).value_or(data == DType::kF32 ? usual : context.math);
+    p.math = ModeFor(asked, data, context.device);
   }
   return OkStatus();
 }

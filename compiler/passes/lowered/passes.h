@@ -37,6 +37,8 @@ Status EliminateCopies(ir::Lowered& lowered, PassContext& context);
 Status DeadSteps(ir::Lowered& lowered, PassContext& context);
 /// Pairs of an input and an output that are one state get one place, changed by a copy at the end.
 Status UpdateStates(ir::Lowered& lowered, PassContext& context);
+/// Values of f32 are stored in 16 bits where that is asked for and nothing speaks against it.
+Status ChooseStorage(ir::Lowered& lowered, PassContext& context);
 /// Changes nothing: records, for every producer and consumer left apart, the condition that failed.
 Status ExplainSeparate(ir::Lowered& lowered, PassContext& context);
 

@@ -1,0 +1,42 @@
+/// The 16-bit operands of products whose values are stored in f32 (inputs of the model, sensitive
+/// values) or are constants: copies, made once per operand.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/lowered.h"
+#include "compiler/passes/pass.h"
+
+namespace aicf::storage {
+
+class NarrowOperands {
+ public:
+  NarrowOperands(ir::Lowered& lowered, PassContext& context)
+      : lowered_(lowered), context_(context) {}
+
+  /// Gives operand `k` of the step, a product, a 16-bit copy of its f32 value; its view follows. A
+  /// step that makes the copy, where there is one, is appended to `before`.
+  void Give(ir::LoweredStep& step, size_t k, std::vector<ir::LoweredStep>& before);
+
+ private:
+  void GiveConstant(ir::LoweredStep& step, size_t k);
+  void GiveComputed(ir::LoweredStep& step, size_t k, std::vector<ir::LoweredStep>& before);
+  ir::LoweredStep CopyOf(const ir::LoweredStep& step, size_t k, abi::View* narrow);
+  ir::BufferId AddBuffer(ir::LoweredBuffer buffer);
+  void Record(const ir::LoweredStep& step, SubjectForm form, const std::string& name,
+              std::string why);
+
+  ir::Lowered& lowered_;
+  PassContext& context_;
+  std::map<ir::BufferId, ir::BufferId> constants_;
+  /// By buffer and view: the copy and the view of it that reads the same elements.
+  struct Copy {
+    ir::BufferId buffer;
+    abi::View view;
+  };
+  std::map<std::pair<ir::BufferId, std::string>, Copy> copies_;
+};
+
+}  // namespace aicf::storage

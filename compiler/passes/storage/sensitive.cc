@@ -1,0 +1,105 @@
+#include "compiler/passes/storage/sensitive.h"
+
+#include <algorithm>
+
+namespace aicf::storage {
+namespace {
+
+using abi::Expr;
+using abi::ExprNode;
+using abi::ExprOp;
+using abi::Family;
+using abi::Problem;
+
+bool IsConst(const Expr& expr, uint16_t node) { return expr.nodes[node].op == ExprOp::kConst; }
+
+// Operators whose result may be far larger or smaller than their operands.
+bool HasWideRange(const Expr& expr, const ExprNode& n) {
+  switch (n.op) {
+    case ExprOp::kExp:
+    case ExprOp::kPow:
+    case ExprOp::kSinh:
+    case ExprOp::kCosh:
+    case ExprOp::kRecip:
+    case ExprOp::kRsqrt:
+      return true;
+    case ExprOp::kMul:
+      return n.args[0] == n.args[1];  // a square
+    case ExprOp::kDiv:
+      return !IsConst(expr, n.args[1]);
+    default:
+      return false;
+  }
+}
+
+// The operator that makes a result, behind those that keep its size.
+const ExprNode* MakerOf(const Expr& expr, uint16_t result) {
+  const ExprNode* n = &expr.nodes[result];
+  while (n->op == ExprOp::kNeg || n->op == ExprOp::kAbs || n->op == ExprOp::kCast) {
+    n = &expr.nodes[n->args[0]];
+  }
+  return n;
+}
+
+bool JumpsAt(const ExprNode& n) {
+  switch (n.op) {
+    case ExprOp::kFloor:
+    case ExprOp::kCeil:
+    case ExprOp::kRound:
+    case ExprOp::kTrunc:
+    case ExprOp::kMod:
+    case ExprOp::kFmod:
+    case ExprOp::kEq:
+      return true;
+    case ExprOp::kCast:
+      return !IsFloat(n.dtype);
+    default:
+      return false;
+  }
+}
+
+bool HasJumps(const Expr& expr) { return std::ranges::any_of(expr.nodes, JumpsAt); }
+
+bool IsRanking(const Problem& p) {
+  if (p.family == Family::kTopK || p.family == Family::kNms) return true;
+  if (p.family != Family::kReduce) return false;
+  const abi::ReduceKind kind = p.as<abi::ReduceAttrs>().kind;
+  return kind == abi::ReduceKind::kArgMin || kind == abi::ReduceKind::kArgMax;
+}
+
+bool IsSum(const Problem& p) {
+  if (p.family == Family::kScan) return true;
+  if (p.family != Family::kReduce) return false;
+  const abi::ReduceKind kind = p.as<abi::ReduceAttrs>().kind;
+  return kind == abi::ReduceKind::kSum || kind == abi::ReduceKind::kProd;
+}
+
+}  // namespace
+
+std::string SensitiveResult(const Problem& p, int output) {
+  if (IsSum(p)) return "a sum has no bound";
+  if (p.family == Family::kRecurrent) return "a recurrent state gathers roundings";
+  if (p.family == Family::kAttention && output == 1) return "a logarithm of a sum is wide";
+  if (p.epilogue.empty()) return "";
+  const uint16_t result = p.epilogue.results[static_cast<size_t>(output)];
+  const ExprNode* maker = MakerOf(p.epilogue, result);
+  if (!HasWideRange(p.epilogue, *maker)) return "";
+  return StrCat("the result of ", abi::ExprOpName(maker->op), " has a wide range");
+}
+
+std::string SensitiveOperand(const Problem& p, int input) {
+  if (IsRanking(p)) return "ranking: roundings would make equal what is not";
+  if (p.family == Family::kScan) return "a running sum gathers roundings";
+  if (p.family == Family::kRecurrent) return "a recurrent state gathers roundings";
+  if (p.family == Family::kRoi) return "boxes are coordinates";
+  if (p.family == Family::kSample && input == 1) return "a grid holds coordinates";
+  const bool whole =
+      std::ranges::any_of(p.outputs, [](const abi::View& v) { return !IsFloat(v.dtype); });
+  if (whole && p.family == Family::kElementwise) return "it decides a result that is no float";
+  if (HasJumps(p.prologue) || HasJumps(p.epilogue) || HasJumps(p.score)) {
+    return "it goes through an operator whose result jumps";
+  }
+  return "";
+}
+
+}  // namespace aicf::storage

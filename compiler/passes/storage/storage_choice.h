@@ -1,0 +1,87 @@
+/// Which f32 values of a program are stored in 16 bits, and which products multiply 16-bit
+/// operands. Rules, wishes and samples come first; then what steps and kernels demand is settled
+/// until nothing changes: values only ever become wide, so it ends.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/lowered.h"
+#include "compiler/passes/pass.h"
+
+namespace aicf::storage {
+
+/// A value that might be stored in 16 bits: a temporary, or a constant that is read otherwise than
+/// as an operand of a product and is large, or moved together with other values. Small constants
+/// (biases, scales) stay exact without a decision.
+struct Value {
+  ir::BufferId buffer = 0;
+  Decision decision;              ///< its subject; choice and reason follow
+  int occurrence = 0;             ///< among decisions of this identity
+  bool wished = false;            ///< a wish wants it in 16 bits, whatever the rules say
+  std::string wide;               ///< why it stays f32; empty: 16 bits
+  Reason reason = Reason::kRule;  ///< beside `wide`
+  bool refused = false;           ///< nobody can wish for 16 bits: a step or a kernel needs f32
+};
+
+/// A product of f32 operands, which might multiply 16-bit ones.
+struct Product {
+  int step = 0;
+  Decision decision;  ///< as in Value
+  int occurrence = 0;
+  std::string wide;  ///< why its operands stay f32; empty: 16 bits
+  Reason reason = Reason::kRule;
+  bool refused = false;
+};
+
+class StorageChoice {
+ public:
+  StorageChoice(const ir::Lowered& lowered, PassContext& context);
+
+  /// Errors: those of executing the program on samples.
+  Status Decide();
+
+  const std::vector<Value>& values() const { return values_; }
+  const std::vector<Product>& products() const { return products_; }
+  DType narrow() const { return context_.storage; }
+  bool IsNarrow(ir::BufferId b) const;
+  /// Whether the step multiplies 16-bit operands.
+  bool MultipliesNarrow(int step) const;
+  /// The step's problem with the dtypes that were decided.
+  abi::Problem Retyped(int step) const;
+
+ private:
+  void FindValues();
+  void AddValue(ir::BufferId b);
+  bool IsEligible(ir::BufferId b) const;
+  /// Whether a step moves it, together with others, without computing.
+  bool IsMoved(ir::BufferId b) const;
+  void ApplyWishes();
+  void ApplyRules();
+  void ApplyStepRules(const ir::LoweredStep& step);
+  void ApplyConstantRules(Value& value);
+  Status ApplySamples();
+  std::string ExceedsOnSamples(ir::BufferId b) const;
+  void FindProducts();
+  void ApplyProductWish(Product& product) const;
+  void ApplyProductRules(Product& product) const;
+  bool Settle(int step);
+  bool SettleKernel(int step);
+  bool SettleProduct(int step);
+  bool SettleTied(int step);
+
+  bool IsF32(ir::BufferId b) const { return lowered_.buffers[b].dtype == DType::kF32; }
+  /// Keeps the buffer's value f32, where it is a value that might be stored in 16 bits. True when
+  /// that is news. `refused`: as in Value.
+  bool KeepWide(ir::BufferId b, const std::string& why, bool refused);
+
+  const ir::Lowered& lowered_;
+  PassContext& context_;
+  std::vector<Value> values_;
+  std::vector<int> value_of_;  ///< by buffer; -1: its dtype is not in question
+  std::vector<Product> products_;
+  std::vector<int> product_of_;  ///< by step; -1: none
+  std::vector<double> largest_;  ///< by buffer; empty without samples
+};
+
+}  // namespace aicf::storage

@@ -1,0 +1,116 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "compiler/ir/text.h"
+#include "compiler/options/compile_options.h"
+#include "compiler/passes/storage/narrow_tensor.h"
+#include "compiler/passes/storage/sensitive.h"
+#include "compiler/passes/storage/value_ranges.h"
+
+namespace aicf::storage {
+namespace {
+
+ir::Tensor F32(const std::vector<float>& values) {
+  return ir::Tensor::FromValues<float>(DType::kF32, {static_cast<int64_t>(values.size())}, values);
+}
+
+TEST(NarrowTensor, RoundsToNearestEven) {
+  const ir::Tensor f16 = Narrowed(F32({1, 1 + 0x1p-11f, 1 + 0x3p-11f, -70000}), DType::kF16);
+  EXPECT_EQ(f16.dtype(), DType::kF16);
+  EXPECT_EQ(f16.FloatAt(0), 1);
+  EXPECT_EQ(f16.FloatAt(1), 1) << "a tie goes to the even one";
+  EXPECT_EQ(f16.FloatAt(2), 1 + 0x1p-9);
+  EXPECT_EQ(f16.FloatAt(3), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(Narrowed(F32({1 + 0x1p-8f}), DType::kBF16).FloatAt(0), 1);
+}
+
+TEST(NarrowTensor, SaysWhatDoesNotSurvive) {
+  EXPECT_EQ(LosesDigits(F32({0.1f, -3.7f, 1000, 0}), DType::kF16), "");
+  EXPECT_EQ(LosesDigits(F32({}), DType::kF16), "");
+  EXPECT_NE(LosesDigits(F32({1, 70000}), DType::kF16).find("reaches 7e+04"), std::string::npos);
+  EXPECT_EQ(LosesDigits(F32({1, 70000}), DType::kBF16), "");
+  // Denormal in f16.
+  EXPECT_NE(LosesDigits(F32({1e-7f, 3e-7f, 2.2e-7f}), DType::kF16).find("relative error"),
+            std::string::npos);
+  EXPECT_EQ(LosesDigits(F32({1e-7f, 3e-7f, 2.2e-7f}), DType::kBF16), "");
+  // Infinities are what they are: masks have them.
+  EXPECT_EQ(LosesDigits(F32({-std::numeric_limits<float>::infinity(), 1}), DType::kF16), "");
+}
+
+abi::Problem Map(const std::string& expression) {
+  abi::Problem p;
+  p.attrs = abi::ElementwiseAttrs{};
+  p.inputs = {abi::DenseView(DType::kF32, {2}), abi::DenseView(DType::kF32, {2})};
+  p.outputs = {abi::DenseView(DType::kF32, {2})};
+  p.core_inputs = 2;
+  const Result<abi::Expr> expr = abi::ParseExpr(expression);
+  EXPECT_TRUE(expr.ok()) << expr.status().ToString();
+  if (expr.ok()) p.epilogue = *expr;
+  return p;
+}
+
+TEST(Sensitive, ResultsOfAnySize) {
+  EXPECT_NE(SensitiveResult(Map("(%0 = in 0 : f32; %1 = exp %0 : f32) -> %1"), 0), "");
+  EXPECT_NE(SensitiveResult(Map("(%0 = in 0 : f32; %1 = mul %0 %0 : f32) -> %1"), 0), "");
+  EXPECT_NE(SensitiveResult(
+                Map("(%0 = in 0 : f32; %1 = in 1 : f32; %2 = div %0 %1 : f32; %3 = neg %2 : f32)"
+                    " -> %3"),
+                0),
+            "");
+  EXPECT_EQ(
+      SensitiveResult(Map("(%0 = in 0 : f32; %1 = const 6 : f32; %2 = div %0 %1 : f32) -> %2"), 0),
+      "");
+  // The exponential is inside: what is stored lies between 0 and 1.
+  EXPECT_EQ(SensitiveResult(Map("(%0 = in 0 : f32; %1 = sigmoid %0 : f32) -> %1"), 0), "");
+  EXPECT_EQ(
+      SensitiveResult(Map("(%0 = in 0 : f32; %1 = in 1 : f32; %2 = mul %0 %1 : f32) -> %2"), 0),
+      "");
+}
+
+TEST(Sensitive, OperandsOfResultsThatJump) {
+  EXPECT_NE(SensitiveOperand(Map("(%0 = in 0 : f32; %1 = floor %0 : f32) -> %1"), 0), "");
+  EXPECT_EQ(SensitiveOperand(Map("(%0 = in 0 : f32; %1 = tanh %0 : f32) -> %1"), 0), "");
+  // A leaky ReLU compares and selects, and has no jump.
+  EXPECT_EQ(SensitiveOperand(Map("(%0 = in 0 : f32; %1 = const 0 : f32; %2 = lt %0 %1 : bool; "
+                                 "%3 = const 0.1 : f32; %4 = mul %0 %3 : f32; "
+                                 "%5 = select %2 %4 %0 : f32) -> %5"),
+                             0),
+            "");
+}
+
+TEST(LargestValues, AreThoseOfTheSamplesThatFit) {
+  const Result<ir::Lowered> lowered = ir::ParseLowered(R"(lowered "g"
+%0 = input "a" f32 3
+%1 = temp "t" f32 3
+%2 = output "y" f32 3
+inputs %0
+outputs %2
+step ["scale"] (%0) -> (%1) : elementwise math=fp32 core=1 in(f32 3 [1]+0) out(f32 3 [1]+0) pro id
+  epi (%0 = in 0 : f32; %1 = const 10 : f32; %2 = mul %0 %1 : f32) -> %2
+step ["neg"] (%1) -> (%2) : elementwise math=fp32 core=1 in(f32 3 [1]+0) out(f32 3 [1]+0) pro id
+  epi (%0 = in 0 : f32; %1 = neg %0 : f32) -> %1
+)");
+  ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
+  const NamedTensors small = {{"a", F32({1, -2, 0})}}, large = {{"a", F32({-7000, 1, 1})}};
+  const NamedTensors other = {{"a", F32({1e9f})}};
+  const auto none = LargestValues(*lowered, {other});
+  ASSERT_TRUE(none.ok());
+  EXPECT_TRUE(none->empty());
+  const auto largest = LargestValues(*lowered, {small, other, large});
+  ASSERT_TRUE(largest.ok()) << largest.status().ToString();
+  EXPECT_EQ(*largest, (std::vector<double>{7000, 70000, 70000}));
+}
+
+TEST(PrecisionNames, ReadWhatTheyWrite) {
+  for (DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+    const Result<DType> read = ParsePrecision(PrecisionName(dtype));
+    ASSERT_TRUE(read.ok());
+    EXPECT_EQ(*read, dtype);
+  }
+  EXPECT_EQ(ParsePrecision("fp8").status().code(), Code::kUnsupported);
+  EXPECT_EQ(ParsePrecision("half").status().code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace aicf::storage
