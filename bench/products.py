@@ -14,8 +14,10 @@ Outputs of all are compared with a product in float32 of the same inputs.
 Needs torch, numpy and onnx, and a GPU.
 """
 import argparse
+import concurrent.futures
 import json
 import math
+import os
 import pathlib
 import statistics
 import subprocess
@@ -34,7 +36,9 @@ import shapes  # noqa: E402
 TOLERANCE = 1e-2  # relative L2 of a result in bfloat16
 
 
-def make_tensors(shape, generator):
+def make_tensors(shape):
+    generator = torch.Generator().manual_seed(1)
+
     def draw(*dims, scale=1.0):
         return ((torch.rand(*dims, generator=generator) * 2 - 1) * scale).to(torch.bfloat16)
 
@@ -43,7 +47,7 @@ def make_tensors(shape, generator):
         tensors["bias"] = draw(shape.n)
     if "residual" in shape.epilogue:
         tensors["residual"] = draw(*shape.dims(shape.m, shape.n))
-    return {name: t.cuda() for name, t in tensors.items()}
+    return tensors
 
 
 def apply_words(words, x, tensors):
@@ -133,43 +137,47 @@ def measure_peers(args, shape, tensors, library, want):
 
 
 def save_inputs(folder, model, tensors):
-    flags = []
     for value in model.graph.input:
-        path = folder / f"{value.name}.npy"
-        np.save(path, tensors[value.name].cpu().view(torch.int16).numpy().view(np.uint16))
-        flags.append(f"--load-inputs={value.name}:{path}")
-    return flags
+        bits = tensors[value.name].contiguous().view(torch.int16).numpy().view(np.uint16)
+        np.save(folder / f"{value.name}.npy", bits)
 
 
-def measure_aicf(args, shape, tensors, want, policy):
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        constants = {n: tensors[n].float().cpu().numpy() for n in ("b", "bias") if n in tensors}
-        model = shapes.make_model(shape, constants["b"], constants.get("bias"))
-        onnx.save(model, folder / "m.onnx")
-        subprocess.run([args.bin / "aicf-compile", folder / "m.onnx", "-o", folder / "m.aicf", "--target=cuda",
+def compile_models(args, shape, folder):
+    """Makes the model of a shape and its two artifacts, own.aicf and cublaslt.aicf, with the inputs beside."""
+    folder.mkdir()
+    tensors = make_tensors(shape)
+    constants = {n: tensors[n].float().numpy() for n in ("b", "bias") if n in tensors}
+    model = shapes.make_model(shape, constants["b"], constants.get("bias"))
+    onnx.save(model, folder / "m.onnx")
+    save_inputs(folder, model, tensors)
+    for name, policy in (("own", []), ("cublaslt", ["--policy=gemm=cublaslt"])):
+        subprocess.run([args.bin / "aicf-compile", folder / "m.onnx", "-o", folder / f"{name}.aicf", "--target=cuda",
                         "--math=bf16", *policy], check=True, stdout=subprocess.DEVNULL)
-        flags = save_inputs(folder, model, tensors)
-        run = [args.bin / "aicf-run", folder / "m.aicf", *flags, f"--duration={args.seconds}", "--warm-up=50"]
-        report = json.loads(subprocess.run([*run, "--json"], check=True, capture_output=True, text=True).stdout)
-        subprocess.run([*run, f"--export-output={folder / 'out'}"], check=True, stdout=subprocess.DEVNULL)
-        listed = json.loads((folder / "out" / "outputs.json").read_text())
-        listed = listed["outputs"] if isinstance(listed, dict) else listed
-        bits = np.load(folder / "out" / listed[0]["file"])
+    (folder / "m.onnx").unlink()
+
+
+def measure_aicf(args, shape, folder, name, want):
+    out = folder / f"{name}_out"
+    flags = [f"--load-inputs={f.stem}:{f}" for f in folder.glob("*.npy")]
+    run = subprocess.run([args.bin / "aicf-run", folder / f"{name}.aicf", *flags, f"--duration={args.seconds}",
+                          "--warm-up=50", f"--export-output={out}", "--json"], check=True, capture_output=True, text=True)
+    listed = json.loads((out / "outputs.json").read_text())
+    listed = listed["outputs"] if isinstance(listed, dict) else listed
+    bits = np.load(out / listed[0]["file"])
     got = torch.from_numpy(bits.view(np.int16)).view(torch.bfloat16).cuda()
     if not error(got, want) < TOLERANCE:
-        sys.exit(f"products.py: {shape.name}: aicf {' '.join(policy)} is wrong by {error(got, want):.2e}")
-    return 1e3 * report["latency_ms"]["median"]
+        sys.exit(f"products.py: {shape.name}: aicf's {name} is wrong by {error(got, want):.2e}")
+    return 1e3 * json.loads(run.stdout)["latency_ms"]["median"]
 
 
-def measure(args, shape, library):
-    tensors = make_tensors(shape, torch.Generator().manual_seed(1))
+def measure(args, shape, folder, library):
+    tensors = {name: t.cuda() for name, t in make_tensors(shape).items()}
     want = reference(shape, tensors)
     row = {"name": shape.name, "m": shape.m, "n": shape.n, "k": shape.k, "batch": shape.batch,
            "epilogue": "+".join(shape.epilogue) or "none"}
-    row["aicf"] = measure_aicf(args, shape, tensors, want, [])
+    row["aicf"] = measure_aicf(args, shape, folder, "own", want)
     row["peers"] = measure_peers(args, shape, tensors, library, want)
-    row["peers"]["aicf_cublaslt"] = measure_aicf(args, shape, tensors, want, ["--policy=gemm=cublaslt"])
+    row["peers"]["aicf_cublaslt"] = measure_aicf(args, shape, folder, "cublaslt", want)
     row["ratio"] = min(row["peers"].values()) / row["aicf"]
     return row
 
@@ -193,6 +201,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=float, default=0.1, help="measured time of each contender")
     parser.add_argument("--torch-compile", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="models made and compiled at a time")
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
     if not torch.cuda.is_available():
@@ -200,7 +209,11 @@ def main():
     chosen = [s for s in shapes.read_shapes() if not args.only or s.name in args.only.split(",")]
     library = cublaslt.Library(torch)
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda}\n")
-    rows = [measure(args, shape, library) for shape in chosen]
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            list(pool.map(lambda s: compile_models(args, s, root / s.name), chosen))
+        rows = [measure(args, shape, root / shape.name, library) for shape in chosen]
     print_table(rows)
     if args.json:
         args.json.write_text(json.dumps(rows, indent=1))

@@ -9,6 +9,7 @@
 #include "compiler/codegen/access_source.h"
 #include "compiler/codegen/expr_source.h"
 #include "compiler/codegen/score_source.h"
+#include "kernels/abi/discontinuous.h"
 #include "kernels/abi/raw_dtype.h"
 #include "kernels/cuda/common/space.h"
 
@@ -87,6 +88,18 @@ std::string ParameterConstants(const abi::Parameters& parameters) {
   return out;
 }
 
+// Whether nothing shows the last digits of the expression's values: all its results are stored in
+// 16 bits, and no operator on the way makes a step of one unit in the last place.
+bool ResultsEndIn16Bits(const Problem& p) {
+  if (p.family != Family::kGemm && p.family != Family::kConv && p.family != Family::kElementwise) {
+    return false;
+  }
+  return std::ranges::all_of(
+             p.outputs,
+             [](const View& v) { return v.dtype == DType::kF16 || v.dtype == DType::kBF16; }) &&
+         std::ranges::none_of(p.epilogue.nodes, abi::IsDiscontinuous);
+}
+
 // Writes one instance; the members are what every part of the text needs to know.
 class SourceWriter {
  public:
@@ -98,7 +111,8 @@ class SourceWriter {
     out_ = StrCat("// ", abi::VariantName(kernel_.key, variant_.parameters), "\n// ", ToString(p_),
                   "\n");
     out_ += StrCat("namespace aicf {\ntypedef ", wide ? "long long" : "int", " index_t;\ntypedef ",
-                   wide ? "unsigned long long" : "unsigned", " uindex_t;\n}\n");
+                   wide ? "unsigned long long" : "unsigned", " uindex_t;\n",
+                   Constant("bool", "kResults16", ResultsEndIn16Bits(p_) ? 1 : 0), "}\n");
     out_ += "#include \"common/ops.cuh\"\nnamespace aicf {\n";
     Constants();
     Views();
@@ -290,8 +304,10 @@ class SourceWriter {
     // The wait comes before anything that touches memory (abi::KernelInfo::waits_first). The next
     // kernel may start after it, so that at most one kernel of a stream waits on the device at a
     // time.
-    out_ += StrCat(") {\n  aicf::WaitForPredecessors();\n  aicf::LetSuccessorsStart();\n",
-                   "  const aicf::Args args = ", values, "}};\n  aicf::Kernel(args);\n}\n");
+    out_ += StrCat(") {\n  const aicf::Args args = ", values,
+                   "}};\n#if defined(AICF_BEFORE_WAIT)\n  aicf::BeforeWait(args);\n#endif\n",
+                   "  aicf::WaitForPredecessors();\n  aicf::LetSuccessorsStart();\n",
+                   "  aicf::Kernel(args);\n}\n");
   }
 
   const abi::KernelInfo& kernel_;

@@ -13,6 +13,7 @@ namespace aicf {
 ///   index_t, uindex_t      32-bit integers, or 64-bit when the problem needs them
 ///   kBlockX, kGridX, ..    the launch configuration, kClusterX and kDynamicShared among it
 ///   kTileM, kVector, ..    the variant's parameters, named by abi::ConstantName: integers
+///   kResults16             whether functions may be those of common/functions16.cuh
 ///   kMath, attr_NAME       math mode and attributes: integers, or functions of an axis for lists
 ///   In0.., Out0..          operands' views: S (storage type), kRank, kOffset, extent(d),
 ///   stride(d),
@@ -30,7 +31,10 @@ namespace aicf {
 ///                                              (elementwise: without raw)
 ///   kDomainVector          vector width for walking the domain's first group
 ///   kRowsInner             gemm and conv: whether the output is contiguous along its rows
-/// and must define `void Kernel(const Args&)`.
+/// and must define `void Kernel(const Args&)`. One that defines the macro AICF_BEFORE_WAIT has a
+/// `void BeforeWait(const Args&)` too: what a block does before the steps before it have finished. It
+/// reads and writes no memory but the block's own; it may ask for lines to be brought into the L2
+/// cache, which changes no result whoever writes them in the meantime.
 ///
 /// The text is a function of (kernel, problem, variant) alone. REQUIRES: abi::CheckVariant
 /// accepted.

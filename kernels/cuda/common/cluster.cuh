@@ -7,6 +7,11 @@
 
 namespace aicf {
 
+/// The two halves of ClusterBarrier: says that the thread has come by, and waits until all of the
+/// cluster's have. Those that need not wait only arrive.
+AICF_DEVICE void ClusterArrive() { asm volatile("barrier.cluster.arrive.release;" ::: "memory"); }
+AICF_DEVICE void ClusterWait() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
+
 /// The address under which block `rank` of the cluster has what this block has at `own`.
 AICF_DEVICE unsigned AddressInBlock(unsigned own, int rank) {
   unsigned address;

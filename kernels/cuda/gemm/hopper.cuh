@@ -212,7 +212,7 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
   RingPlace place;
   Sums sums = {};
   int turn = 0;
-  bool began = false;
+  bool began = false, met = false;
   for (TileWalk walk; walk.Valid(); walk.Next()) {
     if constexpr (kPingPong) {
       const bool mine = turn == consumer;
@@ -233,25 +233,44 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
         if (walk.HasNext()) NamedBarrierArrive(1 + turn, 2 * kWarpgroup);
       }
     });
+    if (!met) memory.exchange.Begin();
+    met = true;
     sums.Store(args, memory, rows, columns, walk.batch);
   }
+  if (met) memory.exchange.End();
 }
 
 /// Registers of a thread of the producer and of a consumer; together what the block starts with.
 constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
 constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : 160;
 
+/// Before the steps before this one have finished: the barriers, and the block's first tiles of B,
+/// mostly weights that no step writes, on their way into the L2 cache.
+#define AICF_BEFORE_WAIT
+AICF_DEVICE void BeforeWait(const Args& args) {
+  if (threadIdx.x != 0) return;
+  PrefetchTensorMap(args.map[0]);
+  PrefetchTensorMap(args.map[1]);
+  InitBarriers(SharedLayout());
+  const TileWalk walk;
+  if (!walk.Valid()) return;
+  const StepRange steps;
+  const int batch = BatchOf<In1>(walk.batch);
+  for (int s = 0; s < kStages && steps.first + s < steps.end; ++s) {
+    const int k = static_cast<int>(steps.first + s) * kTileK;
+    TileB::Prefetch(args.map[1], static_cast<int>(walk.column0), k, batch, walk.rank_m);
+  }
+}
+
 AICF_DEVICE void Kernel(const Args& args) {
   const SharedLayout shared;
-  if (threadIdx.x == 0) {
-    PrefetchTensorMap(args.map[0]);
-    PrefetchTensorMap(args.map[1]);
-    InitBarriers(shared);
-  }
-  if constexpr (kClusterX > 1)
+  // Blocks that share k meet only when they have sums to exchange.
+  if constexpr (kSharing > 1) {
     ClusterBarrier();
-  else
+  } else {
+    if constexpr (kSplit > 1) ClusterArrive();
     __syncthreads();
+  }
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
   if (warpgroup == 0) {
     if constexpr (kConsumers > 1) RegistersDown<kProducerRegisters>();
@@ -261,7 +280,7 @@ AICF_DEVICE void Kernel(const Args& args) {
     Consume(args, shared, warpgroup - 1);
   }
   // A block's shared memory outlives what others of the cluster send to it.
-  if constexpr (kClusterX > 1) ClusterBarrier();
+  if constexpr (kSharing > 1) ClusterBarrier();
 }
 
 }  // namespace aicf

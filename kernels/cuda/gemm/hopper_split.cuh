@@ -22,6 +22,14 @@ struct PartsExchange {
     BarrierInit(own_barriers, kSplit);
     BarrierInit(own_barriers + 8, kSplit);
   }
+  /// Before the first part: the barriers of all blocks are there (ClusterArrive followed theirs).
+  static AICF_DEVICE void Begin() {
+    if constexpr (kSplit > 1) ClusterWait();
+  }
+  /// After the last part: this block's memory may go, because all have read it.
+  AICF_DEVICE void End() const {
+    if constexpr (kSplit > 1) BarrierAcquire(barriers + 8, parity ^ 1);
+  }
   /// Before the warp writes its memory: all have read the part before.
   AICF_DEVICE void BeginWriting() {
     __syncwarp();

@@ -92,29 +92,34 @@ struct PartPlace {
   }
 };
 
+/// Runs whose operands of so many bytes fit the registers that the sums leave: a number that
+/// divides those of a part, 0 for none.
+AICF_DEVICE constexpr int RunsHeld(int bytes) {
+  constexpr int kRegisters = kConsumers == 3 ? 160 : 240, kOthers = kConsumers == 3 ? 40 : 64;
+  int runs = MinOf(PartRuns::kCount, 4 * (kRegisters - kOthers - kSumsOfThread) / bytes);
+  while (runs > 0 && PartRuns::kCount % runs != 0) --runs;
+  return MaxOf(runs, 0);
+}
+
 /// A warp's memory for its results, and what the expression reads beside the sums for the part that
 /// is stored next. Operands that would take too many registers are read only when they are needed.
 struct StoreMemory {
   typedef Epilogue::Operands<kRun> Operands;
-  static constexpr int kHeldBytes = PartRuns::kCount * static_cast<int>(sizeof(Operands));
-  static constexpr bool kEarly = kInputs > kCoreInputs&& kHeldBytes <=
-                                 (kConsumers < 3 ? 256 : 512 - 4 * kSumsOfThread);
+  static constexpr int kHeld = kInputs > kCoreInputs ? RunsHeld(sizeof(Operands)) : 0;
 
   float* memory;
   PartsExchange exchange;
-  Operands held[kEarly ? PartRuns::kCount : 1];
+  Operands held[kHeld > 0 ? kHeld : 1];
 
   AICF_DEVICE StoreMemory(float* own, unsigned barriers) : memory(own), exchange(barriers) {}
 
-  /// Asks for the operands of a part.
+  /// Asks for the operands of a part's first runs.
   AICF_DEVICE void Ask(const Args& args, const PartPlace& place) {
-    if constexpr (kEarly) {
 #pragma unroll
-      for (int i = 0; i < PartRuns::kCount; ++i) AskRun(args, place, i);
-    }
+    for (int i = 0; i < kHeld; ++i) AskRun(args, place, i);
   }
-  /// Stores the part whose sums are in the warp's memory; asks for the operands of the one after it
-  /// where there is one.
+  /// Stores the part whose sums are in the warp's memory; asks for the operands of the runs that
+  /// come kHeld after each, in this part or in the next where there is one.
   AICF_DEVICE void StorePart(const Args& args, const PartPlace& place, const PartPlace& next,
                              bool has_next) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -122,8 +127,12 @@ struct StoreMemory {
     for (int i = 0; i < PartRuns::kCount; ++i) {
       const PartRuns run(lane, i);
       if (place.Has(run)) StoreRunOfPart(args, place, run, i);
-      if constexpr (kEarly) {
-        if (has_next) AskRun(args, next, i);
+      if constexpr (kHeld > 0) {
+        constexpr int kCount = PartRuns::kCount;
+        if (i + kHeld < kCount)
+          AskRun(args, place, i + kHeld);
+        else if (has_next)
+          AskRun(args, next, i + kHeld - kCount);
       }
     }
   }
@@ -132,7 +141,8 @@ struct StoreMemory {
   AICF_DEVICE void AskRun(const Args& args, const PartPlace& place, int i) {
     const PartRuns run(static_cast<int>(threadIdx.x) % 32, i);
     if (!place.Has(run)) return;
-    held[i].Load(args, place.inner0 + run.inner, place.outer0 + run.outer, place.batch);
+    held[i % (kHeld > 0 ? kHeld : 1)].Load(args, place.inner0 + run.inner, place.outer0 + run.outer,
+                                           place.batch);
   }
   AICF_DEVICE void StoreRunOfPart(const Args& args, const PartPlace& place, const PartRuns& run,
                                   int i) {
@@ -146,8 +156,8 @@ struct StoreMemory {
       for (int k = 0; k < kPiece; ++k) raw[j + k] = piece.v[k];
     }
     const index_t i0 = place.inner0 + run.inner, i1 = place.outer0 + run.outer;
-    if constexpr (kEarly)
-      Epilogue::Store<kRun>(args, raw, held[i], i0, i1, place.batch);
+    if constexpr (kHeld > 0)
+      Epilogue::Store<kRun>(args, raw, held[i % kHeld], i0, i1, place.batch);
     else
       Epilogue::Store<kRun>(args, raw, i0, i1, place.batch);
   }
