@@ -1,4 +1,4 @@
-// Boxes of a tensor copied to shared memory by the copy engine, as a tensor map of rank 3
+// Boxes of a tensor copied to shared memory by the copy engine, as a tensor map of rank 3 or 4
 // describes them. One thread asks; the bytes count towards a barrier of common/mbarrier.cuh.
 // Coordinates are in elements, innermost first; what lies outside the tensor arrives as zeros and
 // is counted like the rest.
@@ -18,6 +18,14 @@ AICF_DEVICE void CopyBox(unsigned to, const void* map, unsigned barrier, int x, 
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
       "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(to),
       "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z)
+      : "memory");
+}
+AICF_DEVICE void CopyBox(unsigned to, const void* map, unsigned barrier, int x, int y, int z,
+                         int w) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(to),
+      "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w)
       : "memory");
 }
 /// The same box for every block of the cluster whose bit is set in `blocks`: to the same address,
