@@ -187,13 +187,20 @@ class SourceWriter {
       out_ += AccessStruct(StrCat("Result", r), p_.outputs[r], spaces_.output);
     }
     if (WalksLines()) return;
-    out_ += StrCat(
-        "struct Epilogue {\n  template <int V>\n  static AICF_DEVICE void Store(const Args& "
-        "args, ",
-        raw ? "const raw_t (&raw)[V], " : "", "index_t i0, index_t i1 = 0, index_t i2 = 0) {\n");
     const std::string at = Indices();
+    const std::string values = raw ? "const raw_t (&raw)[V], " : "";
+    EpilogueOperands(first, at);
+    out_ += StrCat("  template <int V>\n  static AICF_DEVICE void Store(const Args& args, ", values,
+                   "index_t i0, index_t i1 = 0, index_t i2 = 0) {\n    Operands<V> operands;\n"
+                   "    operands.Load(args, i0, i1, i2);\n    Store<V>(args, ",
+                   raw ? "raw, " : "", "operands, i0, i1, i2);\n  }\n");
+    out_ += StrCat("  template <int V>\n  static AICF_DEVICE void Store(const Args& args, ", values,
+                   "const Operands<V>& operands, index_t i0, index_t i1, index_t i2) {\n");
     for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
-      Loaded(StrCat("Extra", k), k, StrCat("x", k - first + (raw ? 1 : 0)), at);
+      const int x = k - first + (raw ? 1 : 0);
+      const DType dtype = p_.inputs[static_cast<size_t>(k)].dtype;
+      out_ += StrCat("    ", ComputeTypeName(dtype), " x", x, "[V];\n    operands.extra", k,
+                     ".To(x", x, ");\n");
     }
     for (size_t r = 0; r < p_.outputs.size(); ++r) {
       out_ += StrCat("    ", ComputeTypeName(p_.outputs[r].dtype), " y", r, "[V];\n");
@@ -209,6 +216,20 @@ class SourceWriter {
       out_ += StrCat("    StoreRun<Result", r, ">(args.out[", r, "], y", r, at, ");\n");
     }
     out_ += "  }\n};\n";
+  }
+
+  // Begins the struct Epilogue with the operands from number `first` on.
+  void EpilogueOperands(int first, std::string_view at) {
+    std::string members, loads;
+    for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
+      members += StrCat("    HeldRun<Extra", k, ", V> extra", k, ";\n");
+      loads += StrCat("      extra", k, ".Load(args.in[", k, "]", at, ");\n");
+    }
+    out_ +=
+        StrCat("struct Epilogue {\n  template <int V>\n  struct Operands {\n", members,
+               "    AICF_DEVICE void Load(const Args& args, index_t i0, index_t i1, index_t i2) "
+               "{\n",
+               loads, "    }\n  };\n");
   }
 
   std::string Indices() const {

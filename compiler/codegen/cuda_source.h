@@ -24,7 +24,9 @@ namespace aicf {
 ///   raw_t, element_t       types of the family's raw result and of the prologue's value
 ///   Args                   the operands' addresses, and `map`: those of the tensor maps
 ///   Prologue::Load<V>(args, dst, i0, i1)       V values along the domain's first group
-///   Epilogue::Store<V>(args, raw, i0, i1, i2)  V results along the output's first group
+///   Epilogue::Operands<V>  what the epilogue reads beside the raw results: Load(args, i0, i1, i2)
+///   Epilogue::Store<V>(args, raw, operands, i0, i1, i2)  V results along the output's first group
+///   Epilogue::Store<V>(args, raw, i0, i1, i2)  the same, loading the operands itself
 ///                                              (elementwise: without raw)
 ///   kDomainVector          vector width for walking the domain's first group
 ///   kRowsInner             gemm and conv: whether the output is contiguous along its rows

@@ -459,7 +459,14 @@ TEST(CudaRefusals, OfTheHopperProduct) {
        {"15 blocks share no 128 rows", with({{"cluster", 15}, {"blocks", 15}})},
        {"32 blocks share no 128 rows", with({{"cluster", 32}, {"blocks", 32}})},
        {"1 blocks share no 512 rows", with({{"tile_m", 512}, {"tile_n", 64}})},
-       {"bytes of shared memory", with({{"stages", 12}})}});
+       {"bytes of shared memory", with({{"stages", 12}})},
+       {"has 2 of them and shares no operands", with({{"split", 2}})},
+       {"has 2 of them and shares no operands",
+        with({{"split", 2}, {"cluster", 2}, {"cluster_m", 2}})},
+       {"take turns sum all of k", with({{"split", 2}, {"cluster", 2}, {"ping_pong", 1}})},
+       {"8 blocks share 2 steps of k", with({{"split", 8}, {"cluster", 8}, {"blocks", 8}})},
+       {"no whole clusters", with({{"split", 2}, {"cluster", 2}, {"blocks", 3}})}});
+  EXPECT_EQ(Refused(key, p, with({{"split", 2}, {"cluster", 2}})), "");
   ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF64, kTf32), "in fp16 and f32 in tf32 only");
   ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF32, kFp16), "in fp16 and f32 in tf32 only");
   for (const Dims& s : {Dims{0, 64, 64}, Dims{64, 0, 64}, Dims{64, 64, 0}}) {

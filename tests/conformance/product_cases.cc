@@ -19,7 +19,9 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
     return random_.Int(1, std::min<int64_t>(limit, random_.OneIn(3) ? 150 : 40));
   };
   const int64_t m = options_.rows > 0 ? options_.rows : extent(), n = extent(),
-                k = random_.OneIn(25) ? 0 : extent();
+                k = options_.length > 0 ? options_.length
+                    : random_.OneIn(25) ? 0
+                                        : extent();
   Dims batch;
   for (int64_t b = random_.OneIn(2) ? random_.Int(1, 2) : 0; b > 0; --b)
     batch.push_back(random_.Int(1, 3));

@@ -158,26 +158,44 @@ AICF_DEVICE constexpr int PieceOf(int V, int R) {
   return MinOf(MinOf(V, R), MaxOf(1, 16 / static_cast<int>(sizeof(S))));
 }
 
-/// Loads the V elements of operand X from `inner` on (a multiple of V) along its first group.
-/// X: S, kRun, kSame, at(inner, outer...) in elements.
-template <class X, int V, class T, class... Outer>
-AICF_DEVICE void LoadRun(const void* base, T (&dst)[V], index_t inner, Outer... outer) {
+/// The V elements of operand X from `inner` on (a multiple of V) along its first group, as they lie
+/// in memory: asked for by Load, and waited for only by To. X: S, kRun, kSame, at(inner, outer...)
+/// in elements.
+template <class X, int V>
+struct HeldRun {
   typedef typename X::S S;
-  const S* p = static_cast<const S*>(base);
-  if constexpr (X::kSame >= V) {
-    const T value = Widen(p[X::at(inner, outer...)]);
+  static constexpr bool kOne = X::kSame >= V;  ///< all V are the same element
+  static constexpr int N = kOne ? 1 : PieceOf<S>(V, X::kRun);
+
+  Pack<S, N> packs[kOne ? 1 : V / N];
+
+  template <class... Outer>
+  AICF_DEVICE void Load(const void* base, index_t inner, Outer... outer) {
+    const S* p = static_cast<const S*>(base);
 #pragma unroll
-    for (int j = 0; j < V; ++j) dst[j] = value;
-  } else {
-    constexpr int N = PieceOf<S>(V, X::kRun);
-#pragma unroll
-    for (int j = 0; j < V; j += N) {
-      const S* q = p + X::at(inner + j, outer...);
-      const Pack<S, N> pack = *reinterpret_cast<const Pack<S, N>*>(q);
-#pragma unroll
-      for (int i = 0; i < N; ++i) dst[j + i] = Widen(pack.v[i]);
+    for (int j = 0; j < (kOne ? 1 : V); j += N) {
+      packs[j / N] = *reinterpret_cast<const Pack<S, N>*>(p + X::at(inner + j, outer...));
     }
   }
+  template <class T>
+  AICF_DEVICE void To(T (&dst)[V]) const {
+    if constexpr (kOne) {
+      const T value = Widen(packs[0].v[0]);
+#pragma unroll
+      for (int j = 0; j < V; ++j) dst[j] = value;
+    } else {
+#pragma unroll
+      for (int j = 0; j < V; ++j) dst[j] = Widen(packs[j / N].v[j % N]);
+    }
+  }
+};
+
+/// Loads them at once.
+template <class X, int V, class T, class... Outer>
+AICF_DEVICE void LoadRun(const void* base, T (&dst)[V], index_t inner, Outer... outer) {
+  HeldRun<X, V> run;
+  run.Load(base, inner, outer...);
+  run.To(dst);
 }
 
 template <class X, int V, class T, class... Outer>

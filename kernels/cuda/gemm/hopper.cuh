@@ -2,11 +2,13 @@
 // One warpgroup (the producer) asks the copy engine for tiles of A and B, kStages of them ahead;
 // kConsumers warpgroups multiply them out of shared memory. Blocks stay and take tile after tile,
 // so that the copies for the next tile run during the epilogue of this one. Blocks of a cluster
-// share tiles: each fetches a part and sends it to all that need it.
+// share tiles: each fetches a part and sends it to all that need it. With kSplit they share the k
+// of one tile instead, and each finishes a part of it from the sums of all (gemm/hopper_split.cuh).
 //
 // The instance defines, beside what compiler/codegen/cuda_source.h lists,
 //   kTileM, kTileN, kTileK  the block's tile
 //   kStages                 tiles in flight
+//   kSplit                  blocks of a cluster that share out k; without it (1):
 //   kClusterM               blocks of a cluster along m; kClusterX / kClusterM of them along n
 //   kConsumers              warpgroups that multiply
 //   kGroupM                 rows of cluster tiles that are walked together (1 or more)
@@ -45,10 +47,12 @@
 //     64
 //   - kClusterX above 8 or not a multiple of kClusterM, clusters in both directions (kClusterM and
 //     kClusterX / kClusterM both above 1), a grid that is not whole clusters
-//   - kPingPong with fewer than 2 consumers
+//   - kPingPong with fewer than 2 consumers, or with kSplit above 1
+//   - kSplit above 1 and other than kClusterX, with kClusterM above 1, or above the steps of k
 //   - threads other than 128 * (kConsumers + 1), kConsumers outside 1 to 3
 //   - dynamic shared memory below SharedBytes = 1024 + kStages * (kTileM + kTileN) * 128 +
-//     kConsumers * 16384 + 16 * kStages, which must not exceed 232448; kStages below 2
+//     kConsumers * 16384 + 16 * kStages, and with kSplit above 1 kConsumers * 64 more, which must
+//     not exceed 232448; kStages below 2
 // Workspace: none. Grid: kClusterX times the number of clusters that stay, any number of them.
 #pragma once
 
@@ -58,12 +62,14 @@
 namespace aicf {
 
 constexpr int kWarpgroup = 128;
-constexpr int kSharedBytes =
-    kPatternBytes + kStages * kStageBytes + kConsumers * 4 * kWarpStoreFloats * 4 + 16 * kStages;
+constexpr int kSharedBytes = kPatternBytes + kStages * kStageBytes +
+                             kConsumers * 4 * kWarpStoreFloats * 4 + 16 * kStages +
+                             (kSplit > 1 ? kConsumers * 4 * PartsExchange::kBarrierBytes : 0);
 static_assert(kBlockX == kWarpgroup * (kConsumers + 1), "one producer and kConsumers warpgroups");
 static_assert(kDynamicShared >= kSharedBytes, "the launch has the tile's shared memory");
 static_assert(kStages >= 2 && kConsumers >= 1 && kConsumers <= 3, "as above");
-static_assert(!kPingPong || kConsumers > 1, "taking turns needs two");
+static_assert(!kPingPong || (kConsumers > 1 && kSplit == 1),
+              "taking turns needs two, and all of k");
 static_assert(kClusterM == 1 || kClusterN == 1, "clusters in one direction");
 
 /// Shared memory: the stages, then the warps' memory for their results, then the barriers.
@@ -84,6 +90,9 @@ struct SharedLayout {
   AICF_DEVICE unsigned Empty(int stage) const { return barriers + 8 * (kStages + stage); }
   AICF_DEVICE float* WarpMemory(int warp) const {
     return reinterpret_cast<float*>(start + kStages * kStageBytes) + warp * kWarpStoreFloats;
+  }
+  AICF_DEVICE unsigned ExchangeBarriers(int warp) const {
+    return barriers + 16 * kStages + warp * PartsExchange::kBarrierBytes;
   }
 };
 
@@ -113,23 +122,27 @@ struct RingPlace {
 
 AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
   // Every warp that reads a stage frees it at every block that wrote into it.
-  constexpr int kReaders = (kPingPong ? 1 : kConsumers) * 4 * kClusterX;
+  constexpr int kReaders = (kPingPong ? 1 : kConsumers) * 4 * kSharing;
   for (int s = 0; s < kStages; ++s) {
     BarrierInit(shared.Full(s), 1);
     BarrierInit(shared.Empty(s), kReaders);
+  }
+  if constexpr (kSplit > 1) {
+    for (int w = 0; w < kConsumers * 4; ++w) PartsExchange::Init(shared.ExchangeBarriers(w));
   }
   BarrierInitFence();
 }
 
 /// The producer, one thread: all stages of all the block's tiles.
 AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
-  constexpr unsigned kAll = (1u << kClusterX) - 1;
+  constexpr unsigned kAll = (1u << kSharing) - 1;
+  const StepRange steps;
   RingPlace place;
   for (TileWalk walk; walk.Valid(); walk.Next()) {
     const int row = static_cast<int>(walk.row0), column = static_cast<int>(walk.column0);
     const int batch_a = BatchOf<In0>(walk.batch), batch_b = BatchOf<In1>(walk.batch);
 #pragma unroll 1
-    for (index_t step = 0; step < kSteps; ++step, place.Next()) {
+    for (index_t step = steps.first; step < steps.end; ++step, place.Next()) {
       const int k = static_cast<int>(step) * kTileK;
       const unsigned full = shared.Full(place.stage);
       BarrierWait(shared.Empty(place.stage), place.parity ^ 1);
@@ -140,10 +153,10 @@ AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
   }
 }
 
-/// Frees a stage for the producers of the cluster.
+/// Frees a stage for the producers that write into it.
 AICF_DEVICE void Release(const SharedLayout& shared, int stage) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  if (lane < kClusterX) BarrierArriveAt(shared.Empty(stage), lane);
+  if (lane < kSharing) BarrierArriveAt(shared.Empty(stage), kSplit > 1 ? RankInCluster() : lane);
 }
 
 /// Adds one stage's products; `row0` is the consumer's first row within the tile.
@@ -174,13 +187,15 @@ AICF_DEVICE void MultiplyStage(const SharedLayout& shared, int stage, int row0, 
 template <class Started>
 AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int row0, Sums& sums,
                               Started&& started) {
+  const StepRange steps;
   int last = 0;
 #pragma unroll 1
-  for (index_t step = 0; step < kSteps; ++step, place.Next()) {
+  for (index_t step = steps.first; step < steps.end; ++step, place.Next()) {
+    const bool first = step == steps.first;
     BarrierWait(shared.Full(place.stage), place.parity);
-    MultiplyStage(shared, place.stage, row0, step == 0, sums);
+    MultiplyStage(shared, place.stage, row0, first, sums);
     ProductsWait<1>();
-    if (step > 0) Release(shared, last);
+    if (!first) Release(shared, last);
     last = place.stage;
   }
   started();
@@ -191,7 +206,8 @@ AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int 
 
 /// One consumer: its rows of every tile of the block, or every kConsumers-th tile.
 AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consumer) {
-  float* memory = shared.WarpMemory(static_cast<int>(threadIdx.x - kWarpgroup) / 32);
+  const int warp = static_cast<int>(threadIdx.x - kWarpgroup) / 32;
+  StoreMemory memory(shared.WarpMemory(warp), shared.ExchangeBarriers(warp));
   const int row0 = kPingPong ? 0 : consumer * kConsumerRows;
   RingPlace place;
   Sums sums = {};
@@ -209,14 +225,15 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
       if (began) NamedBarrierWait(1 + consumer, 2 * kWarpgroup);
       began = true;
     }
+    const index_t rows = (kSwap ? walk.column0 : walk.row0) + row0;
+    const index_t columns = kSwap ? walk.row0 : walk.column0;
+    memory.Ask(args, Sums::PlaceOf(0, rows, columns, walk.batch));
     MultiplyTile(shared, place, row0, sums, [&] {
       if constexpr (kPingPong) {
         if (walk.HasNext()) NamedBarrierArrive(1 + turn, 2 * kWarpgroup);
       }
     });
-    const index_t rows = kSwap ? walk.column0 : walk.row0;
-    const index_t columns = kSwap ? walk.row0 : walk.column0;
-    sums.Store(args, memory, rows + row0, columns, walk.batch);
+    sums.Store(args, memory, rows, columns, walk.batch);
   }
 }
 

@@ -1,10 +1,11 @@
 // The sums of a Hopper product (gemm/hopper.cuh) to the epilogue. A warp turns 16 rows of its sums,
 // a few columns at a time, in 4 KB of shared memory of its own, so that every thread gets
 // neighbours along the output's contiguous direction whichever way the tensor cores' rows run. The
-// expression appears once in the code, however many sums a thread has.
+// expression appears once in the code, however many sums a thread has. Its operands for the next
+// part are asked for as soon as those of this one are used.
 #pragma once
 
-#include "gemm/hopper_tile.cuh"
+#include "gemm/hopper_split.cuh"
 
 namespace aicf {
 
@@ -12,6 +13,7 @@ constexpr int kStageRows = 16;
 constexpr int kStageColumns = kColumns % 64 == 0 ? 64 : MinOf(32, kColumns);
 constexpr int kStoreParts = kColumns / kStageColumns;
 constexpr int kWarpStoreFloats = kStageRows * 64;
+constexpr int kSumsOfThread = kBlocksOfRows * kColumns / 2;
 
 /// Whether the output is contiguous along the tensor cores' columns.
 constexpr bool kColumnsInner = kSwap == kRowsInner;
@@ -54,44 +56,108 @@ AICF_DEVICE void PutPart(float* memory, int lane, const float* d) {
   }
 }
 
-/// Stores kRun results that lie at (outer, inner) of the part in the warp's memory.
-AICF_DEVICE void StoreRunOfPart(const Args& args, const float* memory, int outer, int inner,
-                                index_t i0, index_t i1, index_t batch) {
-  constexpr int kPiece = MinOf(kRun, 4);
-  raw_t raw[kRun];
-#pragma unroll
-  for (int j = 0; j < kRun; j += kPiece) {
-    const float* from = memory + StorePlace(outer, inner + j);
-    const Pack<float, kPiece> piece = *reinterpret_cast<const Pack<float, kPiece>*>(from);
-#pragma unroll
-    for (int i = 0; i < kPiece; ++i) raw[j + i] = piece.v[i];
-  }
-  Epilogue::Store<kRun>(args, raw, i0, i1, batch);
-}
+/// The runs of results of one part that a lane stores: places (outer, inner) within the part.
+struct PartRuns {
+  static constexpr int kLineRuns = kStoreInner / kRun;
+  static constexpr int kLanes = MinOf(32, kLineRuns);  // of one line, at a time
+  static constexpr int kLines = 32 / kLanes;           // at a time
+  static constexpr int kTurns = kLineRuns / kLanes;    // along a line
+  static constexpr int kAll = kLineRuns * kStoreOuter;
+  static constexpr int kCount = kSplit > 1 ? (kAll - 1) / (32 * kSplit) + 1
+                                           : ((kStoreOuter - 1) / kLines + 1) * kTurns;
+  static constexpr bool kPairLines = kColumnsInner && kStoreInner == 32 && kLanes == 4;
 
-/// Stores the part in the warp's memory, whose corner is the output's (outer0, inner0).
-AICF_DEVICE void StorePart(const Args& args, const float* memory, int lane, index_t outer0,
-                           index_t inner0, index_t batch) {
-  constexpr int kLanes = MinOf(32, kStoreInner / kRun);  // of one line, at a time
-  constexpr int kLines = 32 / kLanes;                    // at a time
-  constexpr bool kPairLines = kColumnsInner && kStoreInner == 32 && kLanes == 4;
-  const int line = kPairLines ? lane / 8 + lane / 4 % 2 * 4 : lane / kLanes;
+  int outer, inner;
+
+  AICF_DEVICE PartRuns(int lane, int i) {
+    if constexpr (kSplit > 1) {
+      const int run = (i * kSplit + RankInCluster()) * 32 + lane;
+      outer = run / kLineRuns;
+      inner = run % kLineRuns * kRun;
+    } else {
+      const int line = kPairLines ? lane / 8 + lane / 4 % 2 * 4 : lane / kLanes;
+      outer = i / kTurns * kLines + line;
+      inner = (i % kTurns * kLanes + lane % kLanes) * kRun;
+    }
+  }
+};
+
+/// Where a part of the sums lies in the output.
+struct PartPlace {
+  index_t outer0, inner0, batch;
+
+  AICF_DEVICE bool Has(const PartRuns& run) const {
+    return run.outer < kStoreOuter && inner0 + run.inner < kInnerEnd &&
+           outer0 + run.outer < kOuterEnd;
+  }
+};
+
+/// A warp's memory for its results, and what the expression reads beside the sums for the part that
+/// is stored next. Operands that would take too many registers are read only when they are needed.
+struct StoreMemory {
+  typedef Epilogue::Operands<kRun> Operands;
+  static constexpr int kHeldBytes = PartRuns::kCount * static_cast<int>(sizeof(Operands));
+  static constexpr bool kEarly = kInputs > kCoreInputs&& kHeldBytes <=
+                                 (kConsumers < 3 ? 256 : 512 - 4 * kSumsOfThread);
+
+  float* memory;
+  PartsExchange exchange;
+  Operands held[kEarly ? PartRuns::kCount : 1];
+
+  AICF_DEVICE StoreMemory(float* own, unsigned barriers) : memory(own), exchange(barriers) {}
+
+  /// Asks for the operands of a part.
+  AICF_DEVICE void Ask(const Args& args, const PartPlace& place) {
+    if constexpr (kEarly) {
 #pragma unroll
-  for (int first = 0; first < kStoreOuter; first += kLines) {
+      for (int i = 0; i < PartRuns::kCount; ++i) AskRun(args, place, i);
+    }
+  }
+  /// Stores the part whose sums are in the warp's memory; asks for the operands of the one after it
+  /// where there is one.
+  AICF_DEVICE void StorePart(const Args& args, const PartPlace& place, const PartPlace& next,
+                             bool has_next) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
-    for (int start = 0; start < kStoreInner; start += kLanes * kRun) {
-      const int outer = first + line, inner = start + lane % kLanes * kRun;
-      const index_t i0 = inner0 + inner, i1 = outer0 + outer;
-      if (outer < kStoreOuter && i0 < kInnerEnd && i1 < kOuterEnd) {
-        StoreRunOfPart(args, memory, outer, inner, i0, i1, batch);
+    for (int i = 0; i < PartRuns::kCount; ++i) {
+      const PartRuns run(lane, i);
+      if (place.Has(run)) StoreRunOfPart(args, place, run, i);
+      if constexpr (kEarly) {
+        if (has_next) AskRun(args, next, i);
       }
     }
   }
-}
+
+ private:
+  AICF_DEVICE void AskRun(const Args& args, const PartPlace& place, int i) {
+    const PartRuns run(static_cast<int>(threadIdx.x) % 32, i);
+    if (!place.Has(run)) return;
+    held[i].Load(args, place.inner0 + run.inner, place.outer0 + run.outer, place.batch);
+  }
+  AICF_DEVICE void StoreRunOfPart(const Args& args, const PartPlace& place, const PartRuns& run,
+                                  int i) {
+    constexpr int kPiece = MinOf(kRun, 4);
+    raw_t raw[kRun];
+#pragma unroll
+    for (int j = 0; j < kRun; j += kPiece) {
+      const Pack<float, kPiece> piece =
+          AddParts<kPiece>(memory + StorePlace(run.outer, run.inner + j));
+#pragma unroll
+      for (int k = 0; k < kPiece; ++k) raw[j + k] = piece.v[k];
+    }
+    const index_t i0 = place.inner0 + run.inner, i1 = place.outer0 + run.outer;
+    if constexpr (kEarly)
+      Epilogue::Store<kRun>(args, raw, held[i], i0, i1, place.batch);
+    else
+      Epilogue::Store<kRun>(args, raw, i0, i1, place.batch);
+  }
+};
 
 /// One warpgroup's sums: kBlocksOfRows blocks of 64 rows.
 struct Sums {
-  float d[kBlocksOfRows][kColumns / 2];
+  static constexpr int kParts = kBlocksOfRows * kStoreParts;
+
+  float d[kBlocksOfRows][kColumns / 2];  // kSumsOfThread of them
 
   AICF_DEVICE void Hold() {
 #pragma unroll
@@ -100,26 +166,32 @@ struct Sums {
       for (int j = 0; j < kColumns / 2; ++j) HoldSum(d[i][j]);
     }
   }
-  /// `memory` is the warp's; the warpgroup's first sum is of (row0, column0) of the tensor cores.
-  AICF_DEVICE void Store(const Args& args, float* memory, index_t row0, index_t column0,
+  /// Of a part, where the warpgroup's first sum is of (row0, column0) of the tensor cores.
+  static AICF_DEVICE PartPlace PlaceOf(int part, index_t row0, index_t column0, index_t batch) {
+    const int warp_row = static_cast<int>(threadIdx.x) / 32 % 4 * kStageRows;
+    const index_t row = row0 + part / kStoreParts * 64 + warp_row;
+    const index_t column = column0 + part % kStoreParts * kStageColumns;
+    return {kColumnsInner ? row : column, kColumnsInner ? column : row, batch};
+  }
+  /// `memory` is the warp's, and has been asked for the operands of part 0.
+  AICF_DEVICE void Store(const Args& args, StoreMemory& memory, index_t row0, index_t column0,
                          index_t batch) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int warp_row = static_cast<int>(threadIdx.x) / 32 % 4 * kStageRows;
 #pragma unroll 1
-    for (int part = 0; part < kBlocksOfRows * kStoreParts; ++part) {
-      __syncwarp();
+    for (int part = 0; part < kParts; ++part) {
+      memory.exchange.BeginWriting();
 #pragma unroll
       for (int i = 0; i < kBlocksOfRows; ++i) {
 #pragma unroll
         for (int p = 0; p < kStoreParts; ++p) {
-          if (part == i * kStoreParts + p) PutPart(memory, lane, d[i] + p * (kStageColumns / 2));
+          if (part == i * kStoreParts + p)
+            PutPart(memory.memory, lane, d[i] + p * (kStageColumns / 2));
         }
       }
-      __syncwarp();
-      const index_t row = row0 + part / kStoreParts * 64 + warp_row;
-      const index_t column = column0 + part % kStoreParts * kStageColumns;
-      StorePart(args, memory, lane, kColumnsInner ? row : column, kColumnsInner ? column : row,
-                batch);
+      memory.exchange.BeginReading();
+      memory.StorePart(args, PlaceOf(part, row0, column0, batch),
+                       PlaceOf(part + 1, row0, column0, batch), part + 1 < kParts);
+      memory.exchange.EndReading();
     }
   }
 };

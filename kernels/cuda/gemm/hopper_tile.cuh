@@ -27,8 +27,11 @@ constexpr int kPatternBytes = 1024;
 constexpr int kLine = kLineBytes / static_cast<int>(sizeof(tile_t));
 static_assert(kTileK == kLine, "a stage is one line of k");
 
-constexpr int kClusterN = kClusterX / kClusterM;
-static_assert(kClusterM * kClusterN == kClusterX, "the cluster is kClusterM x kClusterN blocks");
+// A cluster's blocks share tiles of operands, or, with kSplit above 1, the k of one tile.
+constexpr int kSharing = kClusterX / kSplit;  ///< blocks that fetch for each other
+constexpr int kClusterN = kSharing / kClusterM;
+static_assert(kClusterM * kClusterN * kSplit == kClusterX, "the cluster is whole");
+static_assert(kSplit == 1 || kSharing == 1, "blocks share operands or k");
 
 // The tensor cores' rows are m, or n where kSwap: then few m are no waste.
 constexpr int kRows = kSwap ? kTileN : kTileM;
@@ -41,6 +44,22 @@ static_assert(kPingPong || kConsumerRows * kConsumers == kRows, "consumers share
 constexpr int kStageBytes = (kTileM + kTileN) * kLineBytes;
 constexpr int kStageSteps = 4;  ///< products along a line of k
 constexpr index_t kSteps = (kLength - 1) / kTileK + 1;
+static_assert(kSteps >= kSplit, "every block has a part of k");
+
+/// The block's rank in its cluster: with kSplit its part of k.
+AICF_DEVICE int RankInCluster() { return static_cast<int>(blockIdx.x) % kClusterX; }
+
+/// Steps [first, end) of k: all of them, or this block's part, which differ by one step at most.
+struct StepRange {
+  index_t first = 0, end = kSteps;
+
+  AICF_DEVICE StepRange() {
+    if constexpr (kSplit > 1) {
+      first = kSteps * RankInCluster() / kSplit;
+      end = kSteps * (RankInCluster() + 1) / kSplit;
+    }
+  }
+};
 
 /// One operand's part of a stage. Lines run along k (kAlongK) or along m or n; kPeers blocks of the
 /// cluster need the same part, and each fetches its share of it for all of them. Across k a tile is
@@ -82,9 +101,9 @@ struct OperandTile {
   }
 };
 
-/// Whether the operand's tensor map has lines along k. An axis of one element is contiguous whatever
-/// its stride says. Where both axes are contiguous, k is the line unless it has one element alone:
-/// AlongK in gemm/hopper_operand.cc, which makes the map, must decide the same.
+/// Whether the operand's tensor map has lines along k. An axis of one element is contiguous
+/// whatever its stride says. Where both axes are contiguous, k is the line unless it has one
+/// element alone: AlongK in gemm/hopper_operand.cc, which makes the map, must decide the same.
 template <class View>
 AICF_DEVICE constexpr bool LiesAlongK(int k, int other) {
   const bool contiguous = View::stride(k) == 1 || View::extent(k) == 1;
@@ -118,7 +137,7 @@ struct TileWalk {
   index_t row0, column0, batch;
 
   AICF_DEVICE TileWalk() {
-    const int rank = static_cast<int>(blockIdx.x) % kClusterX;
+    const int rank = RankInCluster() % kSharing;
     rank_m = rank % kClusterM;
     rank_n = rank / kClusterM;
     tile = static_cast<index_t>(blockIdx.x) / kClusterX;
