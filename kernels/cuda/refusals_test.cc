@@ -526,14 +526,14 @@ TEST(CudaRefusals, OfTheHopperConvolution) {
   const Problem p = HalfConv({2, 64, 16, 16}, 128, 3, 2, 1);  // 8 x 8 positions, 9 steps
   const Edits base = {{"tile_m", 64}, {"tile_n", 64},   {"tile_k", 64}, {"tile_w", 8},
                       {"tile_h", 8},  {"tile_b", 1},    {"flat", 0},    {"stages", 5},
-                      {"cluster", 1}, {"consumers", 1}, {"swap", 0},    {"ping_pong", 0},
+                      {"split", 1},   {"consumers", 1}, {"swap", 0},    {"ping_pong", 0},
                       {"vector", 8},  {"blocks", 4}};
   const auto with = [&](Edits edits) {
     edits.insert(edits.begin(), base.begin(), base.end());
     return edits;
   };
   EXPECT_EQ(Refused(key, p, base), "");
-  EXPECT_EQ(Refused(key, p, with({{"cluster", 4}, {"blocks", 16}})), "");
+  EXPECT_EQ(Refused(key, p, with({{"split", 4}, {"blocks", 16}})), "");
   EXPECT_EQ(Refused(key, p, with({{"tile_m", 56}, {"tile_h", 7}, {"swap", 1}})), "");
   ExpectParametersRefused(
       key, p,
@@ -546,16 +546,16 @@ TEST(CudaRefusals, OfTheHopperConvolution) {
        {"128 positions are more than the tile's 64", with({{"tile_b", 2}})},
        {"spans more than 256", with({{"tile_m", 256}, {"tile_w", 129}, {"tile_h", 1}})},
        {"in parts of 64, not 96", with({{"tile_n", 96}})},
-       {"take no turns", with({{"cluster", 2}, {"blocks", 8}, {"consumers", 2}, {"ping_pong", 1}})},
-       {"10 blocks share out 9 steps", with({{"cluster", 10}, {"blocks", 40}})},
-       {"share out k have one tile", with({{"cluster", 2}})},
-       {"do not fit where the stages were",
-        with({{"cluster", 2}, {"blocks", 8}, {"stages", 2}, {"tile_k", 16}})},
+       {"take turns sum all of k",
+        with({{"split", 2}, {"tile_n", 128}, {"consumers", 2}, {"ping_pong", 1}})},
+       {"blocks that are no whole clusters", with({{"split", 3}})},
        {"vector as a power of two", with({{"vector", 3}})},
        {"bytes of shared memory", with({{"stages", 16}})}});
   const Problem flat = HalfConv({2, 64, 8, 8}, 128, 1, 1, 0);
   EXPECT_EQ(Refused(key, flat, with({{"flat", 1}, {"tile_w", 64}, {"tile_h", 1}})), "");
-  ExpectParametersRefused(key, flat, {{"runs along one axis", with({{"flat", 1}})}});
+  ExpectParametersRefused(key, flat,
+                          {{"runs along one axis", with({{"flat", 1}})},
+                           {"2 blocks share 1 steps", with({{"split", 2}})}});
 }
 
 TEST(CudaRefusals, OfTheHopperConvolutionsOperands) {

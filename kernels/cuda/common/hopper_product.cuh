@@ -1,31 +1,48 @@
 // What the products on Hopper's own instructions share. One warpgroup (the producer) asks the copy
 // engine for stages of A and B, up to kStages of them ahead; kConsumers warpgroups multiply them
-// out of shared memory. Blocks may stay and take tile after tile, so that the copies for the next
-// tile run during the epilogue of this one.
+// out of shared memory. Blocks stay and take tile after tile, so that the copies for the next tile
+// run during the epilogue of this one. With kSplit the blocks of a cluster share the k of one tile,
+// and each finishes a part of it from the sums of all (common/hopper_split.cuh).
 //
-// Beside what common/hopper_stage.cuh lists, the includer defines
-//   TileA, TileB    StageOperand of each operand, or derived from it
-//   TileWalk        the block's tiles: Valid(), Next(), HasNext()
-//   kSteps          stages that the block's part of a tile takes
-//   kWriters        blocks of the cluster that write into a stage of this one
-//   kStoreBytes     shared memory for the results: kWarpStoreBytes for each warp of the consumers,
-//                   or none where they lie over the stages
+// Follows what the includer defines, beside the instance's constants (common/hopper_stage.cuh):
+//   TileA, TileB   StageOperand of each operand, or derived from it
+//   kSteps         stages that all of k takes
+//   TileWalk       the block's tiles: Valid(), Next(), HasNext(); `batch`; FirstRow() and
+//                  FirstColumn() of the tensor cores, as elements of the output in its contiguous
+//                  direction, and as LineOf() counts in the other; LineOf(line), its index among
+//                  the output's lines, below 0 where there is none
 #pragma once
 
-#include "common/hopper_sums.cuh"
+#include "common/hopper_store.cuh"
 #include "common/mbarrier.cuh"
 
 namespace aicf {
 
 constexpr int kWarpgroup = 128;
-constexpr int kSharedBytes = kPatternBytes + kStages * kStageBytes + kStoreBytes + 16 * kStages;
+constexpr int kSharedBytes = kPatternBytes + kStages * kStageBytes +
+                             kConsumers * 4 * kWarpStoreFloats * 4 + 16 * kStages +
+                             (kSplit > 1 ? kConsumers * 4 * PartsExchange::kBarrierBytes : 0);
 static_assert(kBlockX == kWarpgroup * (kConsumers + 1), "one producer and kConsumers warpgroups");
 static_assert(kDynamicShared >= kSharedBytes, "the launch has the tile's shared memory");
-static_assert(kStages >= 2 && kConsumers >= 1 && kConsumers <= 3, "as the host checks");
-static_assert(!kPingPong || kConsumers > 1, "taking turns needs two");
+static_assert(kStages >= 2 && kConsumers >= 1 && kConsumers <= 3, "as above");
+static_assert(!kPingPong || (kConsumers > 1 && kSplit == 1),
+              "taking turns needs two, and all of k");
+static_assert(kSteps >= kSplit, "every block has a part of k");
+
+/// Steps [first, end) of k: all of them, or this block's part, which differ by one step at most.
+struct StepRange {
+  index_t first = 0, end = kSteps;
+
+  AICF_DEVICE StepRange() {
+    if constexpr (kSplit > 1) {
+      first = kSteps * RankInCluster() / kSplit;
+      end = kSteps * (RankInCluster() + 1) / kSplit;
+    }
+  }
+};
 
 /// Shared memory: the stages, then the warps' memory for their results, then the barriers. B comes
-/// first in a stage: it is whole patterns whatever the tile.
+/// first in a stage: it is whole swizzle patterns whatever the tile.
 struct SharedLayout {
   char* start;
   unsigned tiles, barriers;
@@ -35,7 +52,7 @@ struct SharedLayout {
     const unsigned past = SharedAddress(memory) % kPatternBytes;
     start = memory + (kPatternBytes - past) % kPatternBytes;
     tiles = SharedAddress(start);
-    barriers = tiles + kStages * kStageBytes + kStoreBytes;
+    barriers = tiles + kStages * kStageBytes + kConsumers * 4 * kWarpStoreFloats * 4;
   }
   AICF_DEVICE unsigned A(int stage) const { return B(stage) + kTileN * kRowBytes; }
   AICF_DEVICE unsigned B(int stage) const { return tiles + stage * kStageBytes; }
@@ -43,6 +60,9 @@ struct SharedLayout {
   AICF_DEVICE unsigned Empty(int stage) const { return barriers + 8 * (kStages + stage); }
   AICF_DEVICE float* WarpMemory(int warp) const {
     return reinterpret_cast<float*>(start + kStages * kStageBytes) + warp * kWarpStoreFloats;
+  }
+  AICF_DEVICE unsigned ExchangeBarriers(int warp) const {
+    return barriers + 16 * kStages + warp * PartsExchange::kBarrierBytes;
   }
 };
 
@@ -72,22 +92,21 @@ struct RingPlace {
 
 AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
   // Every warp that reads a stage frees it at every block that wrote into it.
-  constexpr int kReaders = (kPingPong ? 1 : kConsumers) * 4 * kWriters;
+  constexpr int kReaders = (kPingPong ? 1 : kConsumers) * 4 * kSharing;
   for (int s = 0; s < kStages; ++s) {
     BarrierInit(shared.Full(s), 1);
     BarrierInit(shared.Empty(s), kReaders);
   }
+  if constexpr (kSplit > 1) {
+    for (int w = 0; w < kConsumers * 4; ++w) PartsExchange::Init(shared.ExchangeBarriers(w));
+  }
   BarrierInitFence();
 }
 
-/// Frees a stage for those who write into it.
+/// Frees a stage for the producers that write into it.
 AICF_DEVICE void Release(const SharedLayout& shared, int stage) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  if constexpr (kWriters > 1) {
-    if (lane < kWriters) BarrierArriveAt(shared.Empty(stage), lane);
-  } else {
-    if (lane == 0) BarrierArrive(shared.Empty(stage));
-  }
+  if (lane < kSharing) BarrierArriveAt(shared.Empty(stage), kSplit > 1 ? RankInCluster() : lane);
 }
 
 /// Adds one stage's products; `row0` is the consumer's first row within the tile.
@@ -113,18 +132,19 @@ AICF_DEVICE void MultiplyStage(const SharedLayout& shared, int stage, int row0, 
   ProductsCommit();
 }
 
-/// The sums of one tile over `steps` stages, at least one. A stage is freed once the products after
-/// it are under way.
+/// The sums of one tile. A stage is freed once the products after it are under way.
 template <class Started>
-AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, index_t steps, int row0,
-                              Sums& sums, Started&& started) {
+AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int row0, Sums& sums,
+                              Started&& started) {
+  const StepRange steps;
   int last = 0;
 #pragma unroll 1
-  for (index_t step = 0; step < steps; ++step, place.Next()) {
+  for (index_t step = steps.first; step < steps.end; ++step, place.Next()) {
+    const bool first = step == steps.first;
     BarrierWait(shared.Full(place.stage), place.parity);
-    MultiplyStage(shared, place.stage, row0, step == 0, sums);
+    MultiplyStage(shared, place.stage, row0, first, sums);
     ProductsWait<1>();
-    if (step > 0) Release(shared, last);
+    if (!first) Release(shared, last);
     last = place.stage;
   }
   started();
@@ -134,10 +154,9 @@ AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, inde
 }
 
 /// One consumer: its rows of every tile of the block, or every kConsumers-th tile.
-/// store(walk, sums, row0, memory) stores the sums of the rows from row0 of the tile on.
-template <class Store>
-AICF_DEVICE void Consume(const SharedLayout& shared, int consumer, const Store& store) {
-  float* memory = shared.WarpMemory(static_cast<int>(threadIdx.x - kWarpgroup) / 32);
+AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consumer) {
+  const int warp = static_cast<int>(threadIdx.x - kWarpgroup) / 32;
+  StoreMemory memory(shared.WarpMemory(warp), shared.ExchangeBarriers(warp));
   const int row0 = kPingPong ? 0 : consumer * kConsumerRows;
   RingPlace place;
   Sums sums = {};
@@ -155,12 +174,13 @@ AICF_DEVICE void Consume(const SharedLayout& shared, int consumer, const Store& 
       if (began) NamedBarrierWait(1 + consumer, 2 * kWarpgroup);
       began = true;
     }
-    MultiplyTile(shared, place, kSteps, row0, sums, [&] {
+    memory.Ask(args, Sums::PlaceOf(0, walk, row0));
+    MultiplyTile(shared, place, row0, sums, [&] {
       if constexpr (kPingPong) {
         if (walk.HasNext()) NamedBarrierArrive(1 + turn, 2 * kWarpgroup);
       }
     });
-    store(walk, sums, row0, memory);
+    sums.Store(args, memory, walk, row0);
   }
 }
 
@@ -168,19 +188,29 @@ AICF_DEVICE void Consume(const SharedLayout& shared, int consumer, const Store& 
 constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
 constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : 160;
 
-/// Gives each warpgroup its part: produce() to one thread of the first, consume(number) to the
-/// others. With kMovesRegisters the producer's go to the consumers, and it can compute nothing
-/// more.
-template <bool kMovesRegisters, class Produce, class Consume>
-AICF_DEVICE void RunWarpgroups(const Produce& produce, const Consume& consume) {
+/// The kernel; produce(args, shared) is the producer's part, for one thread.
+template <class Produce>
+AICF_DEVICE void RunProduct(const Args& args, const Produce& produce) {
+  const SharedLayout shared;
+  if (threadIdx.x == 0) {
+    PrefetchTensorMap(args.map[0]);
+    PrefetchTensorMap(args.map[1]);
+    InitBarriers(shared);
+  }
+  if constexpr (kClusterX > 1)
+    ClusterBarrier();
+  else
+    __syncthreads();
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
   if (warpgroup == 0) {
-    if constexpr (kMovesRegisters) RegistersDown<kProducerRegisters>();
-    if (threadIdx.x == 0) produce();
+    if constexpr (kConsumers > 1) RegistersDown<kProducerRegisters>();
+    if (threadIdx.x == 0) produce(args, shared);
   } else {
-    if constexpr (kMovesRegisters) RegistersUp<kConsumerRegisters>();
-    consume(warpgroup - 1);
+    if constexpr (kConsumers > 1) RegistersUp<kConsumerRegisters>();
+    Consume(args, shared, warpgroup - 1);
   }
+  // A block's shared memory outlives what others of the cluster send to it.
+  if constexpr (kClusterX > 1) ClusterBarrier();
 }
 
 }  // namespace aicf

@@ -1,6 +1,7 @@
 // One stage of a Hopper product in shared memory: a tile of A (kTileM lines' worth) and a tile of B
 // (kTileN) over kTileK of k, as the copy engine writes them and the tensor cores read them. The
-// includer's instance defines kTileM, kTileN, kTileK, kStages, kConsumers, kSwap and kPingPong.
+// instance defines kTileM, kTileN, kTileK, kStages, kConsumers, kSwap, kPingPong and kSplit: see
+// gemm/hopper.cuh.
 #pragma once
 
 #include "common/enums.cuh"
@@ -15,6 +16,13 @@ static_assert(kSame<tile_t, bf16> || kSame<tile_t, f16> || (kSame<tile_t, float>
               "multiplies bf16, f16, and f32 as tf32");
 static_assert(kSame<raw_t, float>, "sums are f32");
 
+// A cluster's blocks share tiles of operands, or, with kSplit above 1, the k of one tile.
+constexpr int kSharing = kClusterX / kSplit;  ///< blocks that fetch for each other
+static_assert(kSharing * kSplit == kClusterX, "the cluster is whole");
+static_assert(kSplit == 1 || kSharing == 1, "blocks share operands or k");
+/// The block's rank in its cluster: with kSplit its part of k.
+AICF_DEVICE int RankInCluster() { return static_cast<int>(blockIdx.x) % kClusterX; }
+
 /// A tile starts at a multiple of the widest swizzle's pattern.
 constexpr int kPatternBytes = 1024;
 /// Elements of the widest line.
@@ -27,9 +35,6 @@ constexpr int kConsumerRows = kPingPong ? kRows : kRows / kConsumers;
 constexpr int kBlocksOfRows = kConsumerRows / 64;
 static_assert(kConsumerRows % 64 == 0, "a warpgroup multiplies 64 rows at a time");
 static_assert(kPingPong || kConsumerRows * kConsumers == kRows, "consumers share the rows evenly");
-
-/// Memory of a warp of the consumers in which its results turn (common/hopper_sums.cuh).
-constexpr int kWarpStoreBytes = 4096;
 
 /// Bytes that one m or n takes of a stage, whichever way the lines run.
 constexpr int kRowBytes = kTileK * static_cast<int>(sizeof(tile_t));

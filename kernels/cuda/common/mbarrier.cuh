@@ -1,7 +1,6 @@
 // What warps with different roles meet at: memory barriers that count arrivals and bytes
-// (mbarrier), numbered barriers of some of a block's threads, what other blocks of the cluster
-// hold, and a warpgroup's share of the registers. One thin function per instruction of sm_90a;
-// addresses are those of SharedAddress.
+// (mbarrier), numbered barriers of some of a block's threads, and a warpgroup's share of the
+// registers. One thin function per instruction of sm_90a; addresses are those of SharedAddress.
 #pragma once
 
 #include "common/ptx.cuh"
@@ -22,10 +21,6 @@ AICF_DEVICE void BarrierInitFence() {
 AICF_DEVICE void BarrierArriveExpect(unsigned barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
-}
-/// Arrives. Orders no memory, as BarrierArriveAt.
-AICF_DEVICE void BarrierArrive(unsigned barrier) {
-  asm volatile("mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 /// Arrives at the barrier that block `rank` of the cluster has at the same address. Orders no
 /// memory: for telling that what the tensor cores have read may be overwritten.
@@ -56,27 +51,6 @@ AICF_DEVICE bool BarrierTest(unsigned barrier, unsigned parity) {
 }
 AICF_DEVICE void BarrierWait(unsigned barrier, unsigned parity) {
   while (!BarrierTest(barrier, parity)) {
-  }
-}
-
-/// N floats, aligned to their size, of block `rank`'s shared memory where this block has *own.
-template <int N>
-AICF_DEVICE void LoadOfBlock(float (&to)[N], const float* own, int rank) {
-  unsigned address;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(SharedAddress(own)), "r"(rank));
-  if constexpr (N == 4) {
-    asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
-                 : "r"(address)
-                 : "memory");
-  } else {
-#pragma unroll
-    for (int i = 0; i < N; ++i) {
-      asm volatile("ld.shared::cluster.f32 %0, [%1];"
-                   : "=f"(to[i])
-                   : "r"(address + 4 * i)
-                   : "memory");
-    }
   }
 }
 

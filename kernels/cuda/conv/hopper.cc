@@ -60,26 +60,19 @@ std::string RefuseBox(const Problem& p, const Parameters& c) {
   return {};
 }
 
-std::string RefuseSplit(const Problem& p, const Parameters& c, int64_t element) {
-  const int64_t cluster = c["cluster"];
-  if (cluster == 1) return {};
-  if (c["ping_pong"] != 0) return "blocks that share out k take no turns";
-  if (cluster > ConvHopperSteps(p, c)) {
-    return StrCat(cluster, " blocks share out ", ConvHopperSteps(p, c), " steps");
-  }
-  if (c["blocks"] != ConvHopperTiles(p, c) * cluster) {
-    return "blocks that share out k have one tile";
-  }
-  const int64_t pitch = c["tile_n"] + (c["swap"] != 0 ? 4 : 8);
-  const bool fits = c["tile_m"] * pitch * 4 <= c["stages"] * HopperStageBytes(c, element);
-  return fits ? "" : "the sums do not fit where the stages were";
+std::string RefuseSplit(const Problem& p, const Parameters& c) {
+  const int64_t split = c["split"];
+  if (c["blocks"] % split != 0) return "blocks that are no whole clusters";
+  if (split > 1 && c["ping_pong"] != 0) return "consumers that take turns sum all of k";
+  const int64_t steps = ConvHopperSteps(p, c);
+  return split <= steps ? "" : StrCat(split, " blocks share ", steps, " steps of k");
 }
 
 }  // namespace
 
 int64_t ConvHopperSharedBytes(const Parameters& c, int64_t element) {
-  const int64_t store = c["cluster"] > 1 ? 0 : c["consumers"] * 16384;
-  return 1024 + c["stages"] * HopperStageBytes(c, element) + store + 16 * c["stages"];
+  return 1024 + c["stages"] * (HopperStageBytes(c, element) + 16) + c["consumers"] * 16384 +
+         (c["split"] > 1 ? c["consumers"] * 64 : 0);
 }
 
 int64_t ConvHopperTiles(const Problem& p, const Parameters& c) {
@@ -116,7 +109,7 @@ std::string ConvHopperHost::Refuse(const Problem& p, const Parameters& c,
   std::string refusal = RefuseHopperTile(c, element, c["swap"] != 0);
   if (refusal.empty()) refusal = RefuseBox(p, c);
   if (refusal.empty()) refusal = ConvHopperMaps(p, c).RefuseTile();
-  if (refusal.empty()) refusal = RefuseSplit(p, c, element);
+  if (refusal.empty()) refusal = RefuseSplit(p, c);
   if (refusal.empty()) refusal = RefuseOddPower(c, "vector");
   const int64_t bytes = ConvHopperSharedBytes(c, element);
   if (refusal.empty() && bytes > d.max_shared_bytes) {
@@ -127,7 +120,7 @@ std::string ConvHopperHost::Refuse(const Problem& p, const Parameters& c,
 
 abi::LaunchConfig ConvHopperHost::Launch(const Problem& p, const Parameters& c) {
   abi::LaunchConfig launch = Launch1d(c["blocks"], 128 * (c["consumers"] + 1));
-  launch.cluster[0] = static_cast<uint32_t>(c["cluster"]);
+  launch.cluster[0] = static_cast<uint32_t>(c["split"]);
   launch.dynamic_shared_bytes =
       static_cast<uint32_t>(ConvHopperSharedBytes(c, DTypeBytes(p.inputs[0].dtype)));
   return launch;

@@ -11,9 +11,7 @@
 //   kFlat                   all positions of all images are one axis (kTileH and kTileB are 1): a
 //                           window of one tap with stride 1 and no padding, whose input one stride
 //                           walks in the order of the output's positions
-//   kStages, kConsumers, kSwap, kPingPong   as in gemm/hopper.cuh
-//   kClusterX               blocks that share out k of one tile, each with one tile alone: they add
-//                           their sums in the order of the blocks (common/hopper_split.cuh)
+//   kStages, kConsumers, kSwap, kPingPong, kSplit   as in gemm/hopper.cuh
 //
 // Tensor maps, of rank 4, swizzled by lines of kTileK channels (weights across k: of 128 bytes),
 // with zeros outside:
@@ -27,33 +25,14 @@
 
 #include "conv/hopper_tile.cuh"
 
-namespace aicf {
-
-constexpr bool kSharesLength = kClusterX > 1;
-constexpr index_t kSteps = kAllSteps;  ///< of a block that takes all of k
-constexpr int kWriters = 1;
-constexpr int kStoreBytes = kSharesLength ? 0 : kConsumers * 4 * kWarpStoreBytes;
-
-}  // namespace aicf
-
-#include "common/hopper_split.cuh"
+// What follows is made of the tile.
+#include "common/hopper_product.cuh"
 
 namespace aicf {
-
-/// The steps of this block's part of k: every part has one step or more.
-struct Share {
-  index_t first, end;
-
-  AICF_DEVICE Share() {
-    const index_t rank = static_cast<index_t>(blockIdx.x) % kClusterX;
-    first = rank * kAllSteps / kClusterX;
-    end = (rank + 1) * kAllSteps / kClusterX;
-  }
-};
 
 /// The producer, one thread: all stages of all the block's tiles.
 AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
-  const Share share;
+  const StepRange share;
   RingPlace place;
   for (TileWalk walk; walk.Valid(); walk.Next()) {
     const int w0 = walk.w0 * kW.stride - kW.pad, h0 = walk.h0 * kH.stride - kH.pad;
@@ -71,49 +50,12 @@ AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
   }
 }
 
-/// A consumer of a block that takes all of k.
-AICF_DEVICE void ConsumeWhole(const Args& args, const SharedLayout& shared, int consumer) {
-  Consume(shared, consumer, [&](const TileWalk& walk, const Sums& sums, int row0, float* memory) {
-    const auto place = [&](index_t row) { return walk.PositionOf(row); };
-    const index_t rows = kSwap ? walk.column0 : 0, columns = kSwap ? 0 : walk.column0;
-    sums.Store(args, memory, place, rows + row0, columns, 0);
-  });
-}
+AICF_DEVICE void Kernel(const Args& args) { RunProduct(args, Produce); }
 
-/// A consumer of a block that takes its share: its sums go into the tile in shared memory.
-AICF_DEVICE void ConsumeShare(const SharedLayout& shared, int consumer) {
-  const Share share;
-  RingPlace place;
-  Sums sums = {};
-  const int row0 = consumer * kConsumerRows;
-  MultiplyTile(shared, place, share.end - share.first, row0, sums, [] {});
-  // The tile lies where the stages were, which the other consumers may still read.
-  NamedBarrierWait(1, kConsumers * kWarpgroup);
-  PutShare(shared, row0, sums);
-}
-
-AICF_DEVICE void Kernel(const Args& args) {
-  const SharedLayout shared;
-  if (threadIdx.x == 0) {
-    PrefetchTensorMap(args.map[0]);
-    PrefetchTensorMap(args.map[1]);
-    InitBarriers(shared);
-  }
-  __syncthreads();
-  const auto consume = [&](int consumer) {
-    if constexpr (kSharesLength)
-      ConsumeShare(shared, consumer);
-    else
-      ConsumeWhole(args, shared, consumer);
-  };
-  // Every warpgroup stores a part of a shared tile, the producer's too.
-  constexpr bool kMovesRegisters = kConsumers > 1 && !kSharesLength;
-  RunWarpgroups<kMovesRegisters>([&] { Produce(args, shared); }, consume);
-  if constexpr (kSharesLength) {
-    const TileWalk walk;
-    StoreShared(
-        args, shared, [&](index_t row) { return walk.PositionOf(row); }, walk.column0);
-  }
-}
+/// Blocks that a multiprocessor is to hold at a time: registers are kept for as many, where shared
+/// memory (of which each block costs 1 KB more) has room for them.
+constexpr int kResidentBlocks =
+    kConsumers == 1 && 2 * (kDynamicShared + 1024) <= 228 * 1024 ? 2 : 1;
+#define AICF_MIN_BLOCKS aicf::kResidentBlocks
 
 }  // namespace aicf

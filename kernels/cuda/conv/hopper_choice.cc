@@ -52,8 +52,14 @@ int64_t StepFor(int64_t channels, int64_t element) {
   return step;
 }
 
+// Blocks that a multiprocessor holds at a time.
+int64_t ResidentBlocks(const abi::Parameters& c, int64_t element) {
+  constexpr int64_t kBytes = 228 * 1024;
+  return std::clamp<int64_t>(kBytes / (ConvHopperSharedBytes(c, element) + 1024), 1, 2);
+}
+
 abi::Parameters ParametersOf(const ConvHopperRow& r, const abi::Problem& p, bool flat,
-                             int64_t cluster, int64_t vector, int sm_count) {
+                             int64_t split, int64_t vector, int sm_count) {
   const int64_t element = DTypeBytes(p.inputs[0].dtype);
   const ConvPositions box = BoxFor(p, flat, r.m);
   const auto with = [&](int64_t blocks) -> abi::Parameters {
@@ -65,47 +71,43 @@ abi::Parameters ParametersOf(const ConvHopperRow& r, const abi::Problem& p, bool
             {"tile_b", box.b},
             {"flat", flat ? 1 : 0},
             {"stages", r.stages},
-            {"cluster", cluster},
+            {"split", split},
             {"consumers", r.consumers},
             {"swap", r.swap},
             {"ping_pong", r.turns},
             {"vector", vector},
             {"blocks", blocks}};
   };
-  const abi::Parameters one = with(1);
-  const int64_t tiles = ConvHopperTiles(p, one);
-  if (cluster > 1) return with(tiles * cluster);
-  // Blocks that stay take tile after tile.
-  const int64_t resident =
-      std::clamp<int64_t>(228 * 1024 / (ConvHopperSharedBytes(one, element) + 1024), 1, 2);
-  return with(std::min(tiles, resident * sm_count));
+  // Whole clusters that stay and take tile after tile.
+  const abi::Parameters one = with(split);
+  const int64_t clusters = ResidentBlocks(one, element) * sm_count / split;
+  return with(std::min(ConvHopperTiles(p, one), std::max<int64_t>(1, clusters)) * split);
 }
 
-// Blocks that fill the machine when they share out k, with two steps or more each.
-bool IsUsefulSplit(const abi::Problem& p, const abi::Parameters& whole, int64_t cluster,
-                   int sm_count) {
-  return ConvHopperTiles(p, whole) * cluster <= 2 * sm_count &&
-         ConvHopperSteps(p, whole) >= 2 * cluster;
+// Shares of k that fill the machine, of two steps or more.
+bool IsUsefulSplit(const abi::Problem& p, const abi::Parameters& c, int sm_count) {
+  const int64_t resident = ResidentBlocks(c, DTypeBytes(p.inputs[0].dtype));
+  return ConvHopperTiles(p, c) * c["split"] <= resident * sm_count &&
+         ConvHopperSteps(p, c) >= 2 * c["split"];
 }
 
 double ConvHopperUs(const abi::Problem& p, const abi::Parameters& c, const abi::DeviceSpec& d) {
   const auto number = [&](std::string_view name) { return static_cast<double>(c[name]); };
   const auto element = static_cast<double>(DTypeBytes(p.inputs[0].dtype));
-  const double tiles = static_cast<double>(ConvHopperTiles(p, c)), cluster = number("cluster");
-  const double steps = std::ceil(static_cast<double>(ConvHopperSteps(p, c)) / cluster);
+  const double tiles = static_cast<double>(ConvHopperTiles(p, c)), split = number("split");
+  const double steps = std::ceil(static_cast<double>(ConvHopperSteps(p, c)) / split);
   // One multiprocessor: products at the clock that the power limit leaves, and bytes from the
   // second-level cache per nanosecond.
   const double rate = d.tensor_flops_per_us * (element > 2 ? 0.55 : 1.1) / d.sm_count;
   constexpr double kBytesPerUs = 90e3;
   const double m = number("tile_m"), n = number("tile_n"), k = number("tile_k");
   const double products = 2 * m * n * k / rate, fetches = (m + n) * k * element / kBytesPerUs;
-  // What a step takes at least, and what a block's resident neighbours take of the same unit.
-  const double per_sm = std::max(1.0, std::min(2.0, number("blocks") / d.sm_count));
+  // Blocks of one multiprocessor share its units; each waits for itself.
+  const double per_sm = std::max(1.0, std::ceil(number("blocks") / d.sm_count));
   const double step_us = std::max({products * per_sm, fetches * per_sm, 0.05});
   const double store = c["ping_pong"] != 0 ? 0.3 : 0.4 + 6e-5 * m * n;
-  const double rounds =
-      std::ceil(tiles * cluster / std::min(number("blocks"), per_sm * d.sm_count));
-  const double share = cluster > 1 ? 0.8 + 0.1 * cluster : 0;
+  const double rounds = std::ceil(tiles * split / number("blocks"));
+  const double share = split > 1 ? 0.8 + 0.1 * split : 0;
   const double memory = abi::ByteCount(p) / (d.bytes_per_us * 0.7);
   return d.launch_us + 1.2 + share + std::max(memory, rounds * (steps * step_us + store));
 }
@@ -119,13 +121,13 @@ std::vector<abi::Candidate> CandidatesFor<ConvHopperHost>(const abi::Problem& p,
   const bool flat = IsFlatConv(p);
   std::vector<abi::Candidate> all;
   for (const ConvHopperRow& row : kConvHopperRows) {
-    for (int64_t cluster = 1; cluster <= (row.splits != 0 ? 8 : 1); cluster *= 2) {
-      const abi::Parameters parameters = ParametersOf(row, p, flat, cluster, vector, d.sm_count);
-      if (cluster > 1 && !IsUsefulSplit(p, parameters, cluster, d.sm_count)) break;
+    for (int64_t split = 1; split <= (row.splits != 0 ? 8 : 1); split *= 2) {
+      const abi::Parameters parameters = ParametersOf(row, p, flat, split, vector, d.sm_count);
       if (!ConvHopperHost::Refuse(p, parameters, d).empty()) continue;
+      if (split > 1 && !IsUsefulSplit(p, parameters, d.sm_count)) break;
       all.push_back(CandidateOf<ConvHopperHost>(p, parameters, ConvHopperUs(p, parameters, d)));
       all.back().row = StrCat(ConvHopperHost::kKey, "_", row.text);
-      if (cluster > 1) all.back().row += StrCat("_k", cluster);
+      if (split > 1) all.back().row += StrCat("_k", split);
     }
   }
   return all;

@@ -39,7 +39,7 @@ constexpr int kFetchedBytes = (kPositions + kTileN) * kRowBytes;
 
 /// k runs over the taps and, in parts of kTileK, over the channels of each.
 constexpr int kChannelParts = static_cast<int>(TilesIn(kChannels, kTileK));
-constexpr index_t kAllSteps = index_t(kH.taps) * kW.taps * kChannelParts;
+constexpr index_t kSteps = index_t(kH.taps) * kW.taps * kChannelParts;
 
 typedef StageOperand<true> TileA;
 /// Weights with the input channels innermost lie along k, with the output channels innermost across
@@ -88,6 +88,8 @@ struct TileWalk {
   static constexpr index_t kTiles = kTilesN * kTilesW * kTilesH * TilesIn(kImages, kTileB);
   static constexpr index_t kWalkers = kGridX / kClusterX;
 
+  static constexpr index_t batch = 0;
+
   index_t tile;
   int column0, w0, h0, b0;
 
@@ -109,8 +111,11 @@ struct TileWalk {
     h0 = static_cast<int>(rest % kTilesH) * kTileH;
     b0 = static_cast<int>(rest / kTilesH) * kTileB;
   }
+  /// Of the tensor cores: output channels, and positions within the tile.
+  AICF_DEVICE index_t FirstRow() const { return kSwap ? column0 : 0; }
+  AICF_DEVICE index_t FirstColumn() const { return kSwap ? 0 : column0; }
   /// Index in the output of the tile's position `row`, -1 where there is none.
-  AICF_DEVICE index_t PositionOf(index_t row) const {
+  AICF_DEVICE index_t LineOf(index_t row) const {
     if constexpr (kFlat) {
       const index_t at = w0 + row;
       return row < kPositions && at < kOutputCount1 ? at : -1;
