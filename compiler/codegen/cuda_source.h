@@ -30,7 +30,8 @@ namespace aicf {
 ///                                              (elementwise: without raw)
 ///   kDomainVector          vector width for walking the domain's first group
 ///   kRowsInner             gemm and conv: whether the output is contiguous along its rows
-/// and must define `void Kernel(const Args&)`.
+/// and must define `void Kernel(const Args&)`. With AICF_KERNEL_WAITS defined, Kernel itself calls
+/// WaitForPredecessors before it reads or writes memory, and then LetSuccessorsStart.
 ///
 /// The text is a function of (kernel, problem, variant) alone. REQUIRES: abi::CheckVariant
 /// accepted.

@@ -188,19 +188,24 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
 constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
 constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : 160;
 
-/// The kernel; produce(args, shared) is the producer's part, for one thread.
-template <class Produce>
-AICF_DEVICE void RunProduct(const Args& args, const Produce& produce) {
+/// The kernel. produce(args, shared) is the producer's part, for one thread. prefetch(args), for
+/// one thread too, may bring operands into the cache while the kernel before this one still runs.
+#define AICF_KERNEL_WAITS
+template <class Produce, class Prefetch>
+AICF_DEVICE void RunProduct(const Args& args, const Produce& produce, const Prefetch& prefetch) {
   const SharedLayout shared;
   if (threadIdx.x == 0) {
     PrefetchTensorMap(args.map[0]);
     PrefetchTensorMap(args.map[1]);
     InitBarriers(shared);
+    prefetch(args);
   }
   if constexpr (kClusterX > 1)
     ClusterBarrier();
   else
     __syncthreads();
+  WaitForPredecessors();
+  LetSuccessorsStart();
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
   if (warpgroup == 0) {
     if constexpr (kConsumers > 1) RegistersDown<kProducerRegisters>();

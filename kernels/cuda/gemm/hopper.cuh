@@ -84,6 +84,8 @@ AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
   }
 }
 
-AICF_DEVICE void Kernel(const Args& args) { RunProduct(args, Produce); }
+AICF_DEVICE void Kernel(const Args& args) {
+  RunProduct(args, Produce, [](const Args&) {});
+}
 
 }  // namespace aicf
