@@ -13,9 +13,9 @@ struct ConvDepthwiseHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.conv.depthwise";
   static constexpr std::string_view kSource = "conv/depthwise.cuh";
   static constexpr abi::ParameterRange kParameters[] = {
-      {"piece", 1, 4}, {"pixels", 1, 8}, kThreadsRange, kBlocksRange};
+      {"piece", 1, 8}, {"pixels", 1, 8}, kThreadsRange, kBlocksRange};
 
-  /// Channels that input and output have side by side in memory, up to 4.
+  /// Channels that input and output have side by side in memory, up to 4, or 8 of 16 bits.
   static int64_t MaxPiece(const abi::Problem& p);
   /// Positions of the last axis that a window spans.
   static int64_t Span(const abi::Problem& p);
