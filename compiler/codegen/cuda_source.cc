@@ -301,13 +301,13 @@ class SourceWriter {
       out_ += StrCat(", const __grid_constant__ aicf::TensorMap map", m);
       values += StrCat(m == 0 ? "" : ", ", "&map", m);
     }
-    // The wait comes before anything that touches memory (abi::KernelInfo::waits_first). The next
-    // kernel may start after it, so that at most one kernel of a stream waits on the device at a
-    // time.
-    out_ += StrCat(") {\n  const aicf::Args args = ", values,
-                   "}};\n#if defined(AICF_BEFORE_WAIT)\n  aicf::BeforeWait(args);\n#endif\n",
-                   "  aicf::WaitForPredecessors();\n  aicf::LetSuccessorsStart();\n",
-                   "  aicf::Kernel(args);\n}\n");
+    // The wait comes before anything that reads or writes memory (abi::KernelInfo::waits_first).
+    // The next kernel may start after it, so that at most one kernel of a stream waits on the
+    // device at a time. A device source that has something to prepare first defines
+    // AICF_KERNEL_WAITS and does both itself.
+    out_ += StrCat(") {\n#if !defined(AICF_KERNEL_WAITS)\n  aicf::WaitForPredecessors();\n",
+                   "  aicf::LetSuccessorsStart();\n#endif\n  const aicf::Args args = ", values,
+                   "}};\n  aicf::Kernel(args);\n}\n");
   }
 
   const abi::KernelInfo& kernel_;

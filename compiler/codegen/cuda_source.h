@@ -31,10 +31,8 @@ namespace aicf {
 ///                                              (elementwise: without raw)
 ///   kDomainVector          vector width for walking the domain's first group
 ///   kRowsInner             gemm and conv: whether the output is contiguous along its rows
-/// and must define `void Kernel(const Args&)`. One that defines the macro AICF_BEFORE_WAIT has a
-/// `void BeforeWait(const Args&)` too: what a block does before the steps before it have finished. It
-/// reads and writes no memory but the block's own; it may ask for lines to be brought into the L2
-/// cache, which changes no result whoever writes them in the meantime.
+/// and must define `void Kernel(const Args&)`. With AICF_KERNEL_WAITS defined, Kernel itself calls
+/// WaitForPredecessors before it reads or writes memory, and then LetSuccessorsStart.
 ///
 /// The text is a function of (kernel, problem, variant) alone. REQUIRES: abi::CheckVariant
 /// accepted.

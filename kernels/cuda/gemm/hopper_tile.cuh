@@ -2,17 +2,9 @@
 // what, and which block of a cluster takes which tile.
 #pragma once
 
-#include "common/enums.cuh"
-#include "common/tma.cuh"
-#include "common/wgmma.cuh"
+#include "common/hopper_stage.cuh"
 
 namespace aicf {
-
-typedef In0::S tile_t;
-static_assert(kSame<In0::S, In1::S>, "both operands have one type");
-static_assert(kSame<tile_t, bf16> || kSame<tile_t, f16> || (kSame<tile_t, float> && kMath == kTf32),
-              "multiplies bf16, f16, and f32 as tf32");
-static_assert(kSame<raw_t, float>, "sums are f32");
 
 constexpr int kAxisM = Out0::kRank - 2;
 constexpr int kAxisN = Out0::kRank - 1;
@@ -21,52 +13,19 @@ constexpr index_t kN = Out0::extent(kAxisN);
 constexpr index_t kLength = In0::extent(kAxisN);
 static_assert(kLength > 0, "something is summed");
 
-/// Bytes of one line of a tile in shared memory, and of its swizzle's pattern.
-constexpr int kLineBytes = 128;
-constexpr int kPatternBytes = 1024;
-constexpr int kLine = kLineBytes / static_cast<int>(sizeof(tile_t));
-static_assert(kTileK == kLine, "a stage is one line of k");
-
-// A cluster's blocks share tiles of operands, or, with kSplit above 1, the k of one tile.
-constexpr int kSharing = kClusterX / kSplit;  ///< blocks that fetch for each other
-constexpr int kClusterN = kSharing / kClusterM;
-static_assert(kClusterM * kClusterN * kSplit == kClusterX, "the cluster is whole");
-static_assert(kSplit == 1 || kSharing == 1, "blocks share operands or k");
-
-// The tensor cores' rows are m, or n where kSwap: then few m are no waste.
-constexpr int kRows = kSwap ? kTileN : kTileM;
-constexpr int kColumns = kSwap ? kTileM : kTileN;
-constexpr int kConsumerRows = kPingPong ? kRows : kRows / kConsumers;
-constexpr int kBlocksOfRows = kConsumerRows / 64;
-static_assert(kConsumerRows % 64 == 0, "a warpgroup multiplies 64 rows at a time");
-static_assert(kPingPong || kConsumerRows * kConsumers == kRows, "consumers share the rows evenly");
-
-constexpr int kStageBytes = (kTileM + kTileN) * kLineBytes;
-constexpr int kStageSteps = 4;  ///< products along a line of k
+static_assert(kRowBytes == 128, "a stage is one line of 128 bytes of k");
 constexpr index_t kSteps = (kLength - 1) / kTileK + 1;
-static_assert(kSteps >= kSplit, "every block has a part of k");
 
-/// The block's rank in its cluster: with kSplit its part of k.
-AICF_DEVICE int RankInCluster() { return static_cast<int>(blockIdx.x) % kClusterX; }
+constexpr int kClusterN = kSharing / kClusterM;
+static_assert(kClusterM * kClusterN == kSharing, "the cluster is kClusterM x kClusterN blocks");
+static_assert(kClusterM == 1 || kClusterN == 1, "clusters in one direction");
 
-/// Steps [first, end) of k: all of them, or this block's part, which differ by one step at most.
-struct StepRange {
-  index_t first = 0, end = kSteps;
-
-  AICF_DEVICE StepRange() {
-    if constexpr (kSplit > 1) {
-      first = kSteps * RankInCluster() / kSplit;
-      end = kSteps * (RankInCluster() + 1) / kSplit;
-    }
-  }
-};
-
-/// One operand's part of a stage. Lines run along k (kAlongK) or along m or n; kPeers blocks of the
-/// cluster need the same part, and each fetches its share of it for all of them. Across k a tile is
-/// panels of 64 of m or n, shared out whole, or, where they cannot be, a share of k of each.
-template <bool kAlongK_, int kTile, int kPeers>
-struct OperandTile {
-  static constexpr bool kAlongK = kAlongK_;
+/// One operand's part of a stage. kPeers blocks of the cluster need the same part, and each fetches
+/// its share of it for all of them. Across k a tile's panels are shared out whole, or, where they
+/// cannot be, a share of k of each.
+template <bool kAlongK, int kTile, int kPeers>
+struct OperandTile : StageOperand<kAlongK> {
+  static constexpr int kLineBytes = StageOperand<kAlongK>::kLineBytes;
   static constexpr bool kSharesK = !kAlongK && kTile / kLine % kPeers != 0;
   static constexpr int kLines = kAlongK ? kTile / kPeers : kTileK / (kSharesK ? kPeers : 1);
   static constexpr int kBoxes = kAlongK ? 1 : kTile / kLine / (kSharesK ? 1 : kPeers);
@@ -74,7 +33,6 @@ struct OperandTile {
   static_assert(kBoxes * kPeers * kBoxBytes == kTile * kLineBytes, "boxes make up the tile");
   static_assert(kBoxBytes % kPatternBytes == 0, "boxes are whole swizzle patterns");
   static_assert(kLines <= 256, "a box has at most 256 lines");
-  static_assert(kAlongK || sizeof(tile_t) == 2, "only 16-bit operands may lie across k");
 
   /// Asks for share `peer` of the part of k from k0 and of the other direction from `first`.
   static AICF_DEVICE void Fetch(const void* map, unsigned tile, unsigned barrier, int first, int k0,
@@ -102,13 +60,6 @@ struct OperandTile {
                   kAlongK ? first + panel * kLines : k0 + line, batch);
     }
   }
-  /// Bytes from one step of products along k to the next.
-  static constexpr int kStepBytes =
-      kAlongK ? kLineBytes / kStageSteps : kTileK / kStageSteps * kLineBytes;
-  /// The tile, or its part from a multiple of 64 lines or of one block of lines on.
-  static AICF_DEVICE u64 Operand(unsigned tile) {
-    return OperandAt(tile, kAlongK ? 16 : kTileK * kLineBytes, kPatternBytes);
-  }
 };
 
 /// Whether the operand's tensor map has lines along k. An axis of one element is contiguous
@@ -129,10 +80,6 @@ AICF_DEVICE int BatchOf(index_t batch) {
   bool moves = false;
   for (int d = 0; d < kAxisM; ++d) moves = moves || (Out0::extent(d) > 1 && View::stride(d) != 0);
   return moves ? static_cast<int>(batch) : 0;
-}
-
-AICF_DEVICE constexpr index_t TilesIn(index_t extent, index_t tile) {
-  return extent > 0 ? (extent - 1) / tile + 1 : 1;
 }
 
 /// Where this block stands in its cluster, and the clusters' tiles one after the other.
@@ -159,6 +106,11 @@ struct TileWalk {
     tile += kClusters;
     Place();
   }
+  /// The tile's corner in the tensor cores' directions.
+  AICF_DEVICE index_t FirstRow() const { return kSwap ? column0 : row0; }
+  AICF_DEVICE index_t FirstColumn() const { return kSwap ? row0 : column0; }
+  /// A line is one of the output's outer direction.
+  AICF_DEVICE index_t LineOf(index_t outer) const { return outer < kOutputCount1 ? outer : -1; }
   /// Tiles run down kGroupM rows of tiles, then to the next column: what runs at the same time
   /// needs few rows of A and few columns of B, which stay in the L2 cache.
   AICF_DEVICE void Place() {

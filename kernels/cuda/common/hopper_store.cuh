@@ -1,26 +1,29 @@
-// The sums of a Hopper product (gemm/hopper.cuh) to the epilogue. A warp turns 16 rows of its sums,
+// The sums of a Hopper product to the epilogue. A warp turns 16 rows of its sums,
 // a few columns at a time, in 4 KB of shared memory of its own, so that every thread gets
 // neighbours along the output's contiguous direction whichever way the tensor cores' rows run. The
 // expression appears once in the code, however many sums a thread has. Its operands for the next
 // part are asked for as soon as those of this one are used.
 #pragma once
 
-#include "gemm/hopper_split.cuh"
+#include "common/hopper_split.cuh"
 
 namespace aicf {
 
 constexpr int kStageRows = 16;
-constexpr int kStageColumns = kColumns % 64 == 0 ? 64 : MinOf(32, kColumns);
+constexpr int kStageColumns = kColumns % 64 == 0   ? 64
+                              : kColumns % 56 == 0 ? 56
+                                                   : MinOf(32, kColumns);
+static_assert(kColumns % kStageColumns == 0, "whole parts");
 constexpr int kStoreParts = kColumns / kStageColumns;
 constexpr int kWarpStoreFloats = kStageRows * 64;
 constexpr int kSumsOfThread = kBlocksOfRows * kColumns / 2;
 
 /// Whether the output is contiguous along the tensor cores' columns.
 constexpr bool kColumnsInner = kSwap == kRowsInner;
+static_assert(!kColumnsInner || kStageColumns != 56, "a line of results is a power of two");
 constexpr int kStoreInner = kColumnsInner ? kStageColumns : kStageRows;
 constexpr int kStoreOuter = kColumnsInner ? kStageRows : kStageColumns;
-constexpr index_t kInnerEnd = kRowsInner ? kM : kN;
-constexpr index_t kOuterEnd = kRowsInner ? kN : kM;
+constexpr index_t kInnerEnd = kOutputCount0;
 
 /// Results per store; the output's inner direction is whole runs of them.
 AICF_DEVICE constexpr int RunOfResults() {
@@ -82,13 +85,16 @@ struct PartRuns {
   }
 };
 
-/// Where a part of the sums lies in the output.
+/// Where a part of the sums lies: its first line, as the tile counts them (TileWalk::LineOf), and
+/// its first element of a line in the output.
 struct PartPlace {
-  index_t outer0, inner0, batch;
+  const TileWalk& tile;
+  index_t outer0, inner0;
 
-  AICF_DEVICE bool Has(const PartRuns& run) const {
-    return run.outer < kStoreOuter && inner0 + run.inner < kInnerEnd &&
-           outer0 + run.outer < kOuterEnd;
+  /// The output's line of a run, below 0 where there is none.
+  AICF_DEVICE index_t LineOf(const PartRuns& run) const {
+    if (run.outer >= kStoreOuter || inner0 + run.inner >= kInnerEnd) return -1;
+    return tile.LineOf(outer0 + run.outer);
   }
 };
 
@@ -126,7 +132,7 @@ struct StoreMemory {
 #pragma unroll
     for (int i = 0; i < PartRuns::kCount; ++i) {
       const PartRuns run(lane, i);
-      if (place.Has(run)) StoreRunOfPart(args, place, run, i);
+      StoreRunOfPart(args, place, run, i);
       if constexpr (kHeld > 0) {
         constexpr int kCount = PartRuns::kCount;
         if (i + kHeld < kCount)
@@ -140,13 +146,15 @@ struct StoreMemory {
  private:
   AICF_DEVICE void AskRun(const Args& args, const PartPlace& place, int i) {
     const PartRuns run(static_cast<int>(threadIdx.x) % 32, i);
-    if (!place.Has(run)) return;
-    held[i % (kHeld > 0 ? kHeld : 1)].Load(args, place.inner0 + run.inner, place.outer0 + run.outer,
-                                           place.batch);
+    const index_t line = place.LineOf(run);
+    if (line < 0) return;
+    held[i % (kHeld > 0 ? kHeld : 1)].Load(args, place.inner0 + run.inner, line, place.tile.batch);
   }
   AICF_DEVICE void StoreRunOfPart(const Args& args, const PartPlace& place, const PartRuns& run,
                                   int i) {
     constexpr int kPiece = MinOf(kRun, 4);
+    const index_t i0 = place.inner0 + run.inner, i1 = place.LineOf(run);
+    if (i1 < 0) return;
     raw_t raw[kRun];
 #pragma unroll
     for (int j = 0; j < kRun; j += kPiece) {
@@ -155,11 +163,10 @@ struct StoreMemory {
 #pragma unroll
       for (int k = 0; k < kPiece; ++k) raw[j + k] = piece.v[k];
     }
-    const index_t i0 = place.inner0 + run.inner, i1 = place.outer0 + run.outer;
     if constexpr (kHeld > 0)
-      Epilogue::Store<kRun>(args, raw, held[i % kHeld], i0, i1, place.batch);
+      Epilogue::Store<kRun>(args, raw, held[i % kHeld], i0, i1, place.tile.batch);
     else
-      Epilogue::Store<kRun>(args, raw, i0, i1, place.batch);
+      Epilogue::Store<kRun>(args, raw, i0, i1, place.tile.batch);
   }
 };
 
@@ -176,16 +183,16 @@ struct Sums {
       for (int j = 0; j < kColumns / 2; ++j) HoldSum(d[i][j]);
     }
   }
-  /// Of a part, where the warpgroup's first sum is of (row0, column0) of the tensor cores.
-  static AICF_DEVICE PartPlace PlaceOf(int part, index_t row0, index_t column0, index_t batch) {
+  /// Of a part, where the warpgroup's first sum is of row0 of the tile's rows.
+  static AICF_DEVICE PartPlace PlaceOf(int part, const TileWalk& tile, int row0) {
     const int warp_row = static_cast<int>(threadIdx.x) / 32 % 4 * kStageRows;
-    const index_t row = row0 + part / kStoreParts * 64 + warp_row;
-    const index_t column = column0 + part % kStoreParts * kStageColumns;
-    return {kColumnsInner ? row : column, kColumnsInner ? column : row, batch};
+    const index_t row = tile.FirstRow() + row0 + part / kStoreParts * 64 + warp_row;
+    const index_t column = tile.FirstColumn() + part % kStoreParts * kStageColumns;
+    return {tile, kColumnsInner ? row : column, kColumnsInner ? column : row};
   }
   /// `memory` is the warp's, and has been asked for the operands of part 0.
-  AICF_DEVICE void Store(const Args& args, StoreMemory& memory, index_t row0, index_t column0,
-                         index_t batch) const {
+  AICF_DEVICE void Store(const Args& args, StoreMemory& memory, const TileWalk& tile,
+                         int row0) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll 1
     for (int part = 0; part < kParts; ++part) {
@@ -199,8 +206,8 @@ struct Sums {
         }
       }
       memory.exchange.BeginReading();
-      memory.StorePart(args, PlaceOf(part, row0, column0, batch),
-                       PlaceOf(part + 1, row0, column0, batch), part + 1 < kParts);
+      memory.StorePart(args, PlaceOf(part, tile, row0), PlaceOf(part + 1, tile, row0),
+                       part + 1 < kParts);
       memory.exchange.EndReading();
     }
   }

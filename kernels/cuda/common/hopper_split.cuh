@@ -1,11 +1,12 @@
-// How the blocks of a cluster that share out the k of one tile (gemm/hopper.cuh, kSplit) add up
-// their sums. Warps of the same number hold sums of the same results. Each puts a part of its own
-// into its block's shared memory; when all have, each finishes a share of that part from the memory
-// of all blocks, added in the order of the blocks, so that results are the same in every run.
+// How the blocks of a cluster that share out the k of one tile (kSplit) add up their sums. Warps of
+// the same number hold sums of the same results. Each puts a part of its own into its block's
+// shared memory; when all have, each finishes a share of that part from the memory of all blocks,
+// added in the order of the blocks, so that results are the same in every run.
 #pragma once
 
 #include "common/cluster.cuh"
-#include "gemm/hopper_tile.cuh"
+#include "common/hopper_stage.cuh"
+#include "common/mbarrier.cuh"
 
 namespace aicf {
 
@@ -39,22 +40,20 @@ struct PartsExchange {
   AICF_DEVICE void BeginReading() {
     __syncwarp();
     if constexpr (kSplit > 1) {
-      ArriveEverywhere(barriers);
+      const int lane = static_cast<int>(threadIdx.x) % 32;
+      if (lane < kSplit) BarrierReleaseAt(barriers, lane);
       BarrierAcquire(barriers, parity);
     }
   }
+  /// The results made of what was read have been stored, so the reads are over: no memory has to be
+  /// ordered, which would wait for those stores.
   AICF_DEVICE void EndReading() {
     if constexpr (kSplit > 1) {
       __syncwarp();
-      ArriveEverywhere(barriers + 8);
+      const int lane = static_cast<int>(threadIdx.x) % 32;
+      if (lane < kSplit) BarrierArriveAt(barriers + 8, lane);
       parity ^= 1;
     }
-  }
-
- private:
-  static AICF_DEVICE void ArriveEverywhere(unsigned barrier) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    if (lane < kSplit) BarrierReleaseAt(barrier, lane);
   }
 };
 
