@@ -9,6 +9,7 @@
 #include "compiler/codegen/access_source.h"
 #include "compiler/codegen/expr_source.h"
 #include "compiler/codegen/score_source.h"
+#include "kernels/abi/discontinuous.h"
 #include "kernels/abi/raw_dtype.h"
 #include "kernels/cuda/common/space.h"
 
@@ -87,6 +88,18 @@ std::string ParameterConstants(const abi::Parameters& parameters) {
   return out;
 }
 
+// Whether nothing shows the last digits of the expression's values: all its results are stored in
+// 16 bits, and no operator on the way makes a step of one unit in the last place.
+bool ResultsEndIn16Bits(const Problem& p) {
+  if (p.family != Family::kGemm && p.family != Family::kConv && p.family != Family::kElementwise) {
+    return false;
+  }
+  return std::ranges::all_of(
+             p.outputs,
+             [](const View& v) { return v.dtype == DType::kF16 || v.dtype == DType::kBF16; }) &&
+         std::ranges::none_of(p.epilogue.nodes, abi::IsDiscontinuous);
+}
+
 // Writes one instance; the members are what every part of the text needs to know.
 class SourceWriter {
  public:
@@ -98,7 +111,8 @@ class SourceWriter {
     out_ = StrCat("// ", abi::VariantName(kernel_.key, variant_.parameters), "\n// ", ToString(p_),
                   "\n");
     out_ += StrCat("namespace aicf {\ntypedef ", wide ? "long long" : "int", " index_t;\ntypedef ",
-                   wide ? "unsigned long long" : "unsigned", " uindex_t;\n}\n");
+                   wide ? "unsigned long long" : "unsigned", " uindex_t;\n",
+                   Constant("bool", "kResults16", ResultsEndIn16Bits(p_) ? 1 : 0), "}\n");
     out_ += "#include \"common/ops.cuh\"\nnamespace aicf {\n";
     Constants();
     Views();
@@ -187,13 +201,20 @@ class SourceWriter {
       out_ += AccessStruct(StrCat("Result", r), p_.outputs[r], spaces_.output);
     }
     if (WalksLines()) return;
-    out_ += StrCat(
-        "struct Epilogue {\n  template <int V>\n  static AICF_DEVICE void Store(const Args& "
-        "args, ",
-        raw ? "const raw_t (&raw)[V], " : "", "index_t i0, index_t i1 = 0, index_t i2 = 0) {\n");
     const std::string at = Indices();
+    const std::string values = raw ? "const raw_t (&raw)[V], " : "";
+    EpilogueOperands(first, at);
+    out_ += StrCat("  template <int V>\n  static AICF_DEVICE void Store(const Args& args, ", values,
+                   "index_t i0, index_t i1 = 0, index_t i2 = 0) {\n    Operands<V> operands;\n"
+                   "    operands.Load(args, i0, i1, i2);\n    Store<V>(args, ",
+                   raw ? "raw, " : "", "operands, i0, i1, i2);\n  }\n");
+    out_ += StrCat("  template <int V>\n  static AICF_DEVICE void Store(const Args& args, ", values,
+                   "const Operands<V>& operands, index_t i0, index_t i1, index_t i2) {\n");
     for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
-      Loaded(StrCat("Extra", k), k, StrCat("x", k - first + (raw ? 1 : 0)), at);
+      const int x = k - first + (raw ? 1 : 0);
+      const DType dtype = p_.inputs[static_cast<size_t>(k)].dtype;
+      out_ += StrCat("    ", ComputeTypeName(dtype), " x", x, "[V];\n    operands.extra", k,
+                     ".To(x", x, ");\n");
     }
     for (size_t r = 0; r < p_.outputs.size(); ++r) {
       out_ += StrCat("    ", ComputeTypeName(p_.outputs[r].dtype), " y", r, "[V];\n");
@@ -209,6 +230,20 @@ class SourceWriter {
       out_ += StrCat("    StoreRun<Result", r, ">(args.out[", r, "], y", r, at, ");\n");
     }
     out_ += "  }\n};\n";
+  }
+
+  // Begins the struct Epilogue with the operands from number `first` on.
+  void EpilogueOperands(int first, std::string_view at) {
+    std::string members, loads;
+    for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
+      members += StrCat("    HeldRun<Extra", k, ", V> extra", k, ";\n");
+      loads += StrCat("      extra", k, ".Load(args.in[", k, "]", at, ");\n");
+    }
+    out_ +=
+        StrCat("struct Epilogue {\n  template <int V>\n  struct Operands {\n", members,
+               "    AICF_DEVICE void Load(const Args& args, index_t i0, index_t i1, index_t i2) "
+               "{\n",
+               loads, "    }\n  };\n");
   }
 
   std::string Indices() const {
@@ -266,11 +301,13 @@ class SourceWriter {
       out_ += StrCat(", const __grid_constant__ aicf::TensorMap map", m);
       values += StrCat(m == 0 ? "" : ", ", "&map", m);
     }
-    // The wait comes before anything that touches memory (abi::KernelInfo::waits_first). The next
-    // kernel may start after it, so that at most one kernel of a stream waits on the device at a
-    // time.
-    out_ += StrCat(") {\n  aicf::WaitForPredecessors();\n  aicf::LetSuccessorsStart();\n",
-                   "  const aicf::Args args = ", values, "}};\n  aicf::Kernel(args);\n}\n");
+    // The wait comes before anything that reads or writes memory (abi::KernelInfo::waits_first).
+    // The next kernel may start after it, so that at most one kernel of a stream waits on the
+    // device at a time. A device source that has something to prepare first defines
+    // AICF_KERNEL_WAITS and does both itself.
+    out_ += StrCat(") {\n#if !defined(AICF_KERNEL_WAITS)\n  aicf::WaitForPredecessors();\n",
+                   "  aicf::LetSuccessorsStart();\n#endif\n  const aicf::Args args = ", values,
+                   "}};\n  aicf::Kernel(args);\n}\n");
   }
 
   const abi::KernelInfo& kernel_;

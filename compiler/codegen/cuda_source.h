@@ -13,6 +13,7 @@ namespace aicf {
 ///   index_t, uindex_t      32-bit integers, or 64-bit when the problem needs them
 ///   kBlockX, kGridX, ..    the launch configuration, kClusterX and kDynamicShared among it
 ///   kTileM, kVector, ..    the variant's parameters, named by abi::ConstantName: integers
+///   kResults16             whether functions may be those of common/functions16.cuh
 ///   kMath, attr_NAME       math mode and attributes: integers, or functions of an axis for lists
 ///   In0.., Out0..          operands' views: S (storage type), kRank, kOffset, extent(d),
 ///   stride(d),
@@ -24,11 +25,14 @@ namespace aicf {
 ///   raw_t, element_t       types of the family's raw result and of the prologue's value
 ///   Args                   the operands' addresses, and `map`: those of the tensor maps
 ///   Prologue::Load<V>(args, dst, i0, i1)       V values along the domain's first group
-///   Epilogue::Store<V>(args, raw, i0, i1, i2)  V results along the output's first group
+///   Epilogue::Operands<V>  what the epilogue reads beside the raw results: Load(args, i0, i1, i2)
+///   Epilogue::Store<V>(args, raw, operands, i0, i1, i2)  V results along the output's first group
+///   Epilogue::Store<V>(args, raw, i0, i1, i2)  the same, loading the operands itself
 ///                                              (elementwise: without raw)
 ///   kDomainVector          vector width for walking the domain's first group
 ///   kRowsInner             gemm and conv: whether the output is contiguous along its rows
-/// and must define `void Kernel(const Args&)`.
+/// and must define `void Kernel(const Args&)`. With AICF_KERNEL_WAITS defined, Kernel itself calls
+/// WaitForPredecessors before it reads or writes memory, and then LetSuccessorsStart.
 ///
 /// The text is a function of (kernel, problem, variant) alone. REQUIRES: abi::CheckVariant
 /// accepted.

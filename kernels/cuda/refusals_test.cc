@@ -1,6 +1,8 @@
 // Every rule that a CUDA kernel has about its problem or its parameters, broken once.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "kernels/abi/choice.h"
 #include "kernels/abi/validate_faults.h"
 
@@ -457,7 +459,14 @@ TEST(CudaRefusals, OfTheHopperProduct) {
        {"15 blocks share no 128 rows", with({{"cluster", 15}, {"blocks", 15}})},
        {"32 blocks share no 128 rows", with({{"cluster", 32}, {"blocks", 32}})},
        {"1 blocks share no 512 rows", with({{"tile_m", 512}, {"tile_n", 64}})},
-       {"bytes of shared memory", with({{"stages", 12}})}});
+       {"bytes of shared memory", with({{"stages", 12}})},
+       {"has 2 of them and shares no operands", with({{"split", 2}})},
+       {"has 2 of them and shares no operands",
+        with({{"split", 2}, {"cluster", 2}, {"cluster_m", 2}})},
+       {"take turns sum all of k", with({{"split", 2}, {"cluster", 2}, {"ping_pong", 1}})},
+       {"8 blocks share 2 steps of k", with({{"split", 8}, {"cluster", 8}, {"blocks", 8}})},
+       {"no whole clusters", with({{"split", 2}, {"cluster", 2}, {"blocks", 3}})}});
+  EXPECT_EQ(Refused(key, p, with({{"split", 2}, {"cluster", 2}})), "");
   ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF64, kTf32), "in fp16 and f32 in tf32 only");
   ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF32, kFp16), "in fp16 and f32 in tf32 only");
   for (const Dims& s : {Dims{0, 64, 64}, Dims{64, 0, 64}, Dims{64, 64, 0}}) {
@@ -488,6 +497,148 @@ TEST(CudaRefusals, OfTheHopperProductsOperands) {
   const int64_t rows = int64_t{1} << 31;
   const View tall = {DType::kF16, {rows, 64}, {64, 1}, 0};
   ExpectUnsupported(key, Gemm(tall, f16({64, 64}), f16({rows, 64}), kFp16), "is too long");
+}
+
+// Half-precision convolution of x [n, c, h, w] with weights [o, c, kernel, kernel], channels last,
+// the weights with their output channels innermost.
+Problem HalfConv(const Dims& x, int64_t outputs, int64_t kernel, int64_t stride, int64_t pad) {
+  const auto last = [](const Dims& s) {
+    return View{DType::kF16, s, {s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]}, 0};
+  };
+  ConvAttrs a;
+  a.strides = {stride, stride};
+  a.dilations = {1, 1};
+  a.pads_begin = a.pads_end = {pad, pad};
+  a.group = 1;
+  const auto extent = [&](int64_t in) { return (in + 2 * pad - kernel) / stride + 1; };
+  const View w = {DType::kF16,
+                  {outputs, x[1], kernel, kernel},
+                  {1, outputs, kernel * x[1] * outputs, x[1] * outputs},
+                  0};
+  Problem p = ProblemOf(Family::kConv, a, 2, {last(x), w},
+                        {last({x[0], outputs, extent(x[2]), extent(x[3])})});
+  p.math = MathMode::kFp16;
+  return p;
+}
+
+TEST(CudaRefusals, OfTheHopperConvolution) {
+  const char* key = "cuda.conv.hopper";
+  const Problem p = HalfConv({2, 64, 16, 16}, 128, 3, 2, 1);  // 8 x 8 positions, 9 steps
+  const Edits base = {{"tile_m", 64}, {"tile_n", 64},   {"tile_k", 64}, {"tile_w", 8},
+                      {"tile_h", 8},  {"tile_b", 1},    {"flat", 0},    {"stages", 5},
+                      {"split", 1},   {"consumers", 1}, {"swap", 0},    {"ping_pong", 0},
+                      {"vector", 8},  {"blocks", 4}};
+  const auto with = [&](Edits edits) {
+    edits.insert(edits.begin(), base.begin(), base.end());
+    return edits;
+  };
+  EXPECT_EQ(Refused(key, p, base), "");
+  EXPECT_EQ(Refused(key, p, with({{"split", 4}, {"blocks", 16}})), "");
+  EXPECT_EQ(Refused(key, p, with({{"tile_m", 56}, {"tile_h", 7}, {"swap", 1}})), "");
+  ExpectParametersRefused(
+      key, p,
+      {{"takes 32, 64 or 128 bytes along k, not 80", with({{"tile_k", 40}})},
+       {"56 columns are none", with({{"tile_n", 56}})},
+       {"taking turns needs two", with({{"ping_pong", 1}})},
+       {"100 rows are no whole parts of 64", with({{"tile_m", 100}})},
+       {"192 sums of a thread", with({{"tile_m", 128}, {"tile_n", 192}})},
+       {"positions are not one axis", with({{"flat", 1}, {"tile_h", 1}})},
+       {"128 positions are more than the tile's 64", with({{"tile_b", 2}})},
+       {"spans more than 256", with({{"tile_m", 256}, {"tile_w", 129}, {"tile_h", 1}})},
+       {"in parts of 64, not 96", with({{"tile_n", 96}})},
+       {"take turns sum all of k",
+        with({{"split", 2}, {"tile_n", 128}, {"consumers", 2}, {"ping_pong", 1}})},
+       {"blocks that are no whole clusters", with({{"split", 3}})},
+       {"vector as a power of two", with({{"vector", 3}})},
+       {"bytes of shared memory", with({{"stages", 16}})}});
+  const Problem flat = HalfConv({2, 64, 8, 8}, 128, 1, 1, 0);
+  EXPECT_EQ(Refused(key, flat, with({{"flat", 1}, {"tile_w", 64}, {"tile_h", 1}})), "");
+  ExpectParametersRefused(key, flat,
+                          {{"runs along one axis", with({{"flat", 1}})},
+                           {"2 blocks share 1 steps", with({{"split", 2}})}});
+}
+
+TEST(CudaRefusals, OfTheHopperConvolutionsOperands) {
+  const char* key = "cuda.conv.hopper";
+  const Problem good = HalfConv({2, 64, 16, 16}, 128, 3, 2, 1);
+  EXPECT_EQ(Unsupported(key, good), "");
+  const auto changed = [&](const std::function<void(Problem&)>& change) {
+    Problem p = good;
+    change(p);
+    return p;
+  };
+  const auto attrs = [](Problem& p) -> ConvAttrs& { return std::get<ConvAttrs>(p.attrs); };
+  ExpectUnsupported(key, changed([](Problem& p) { p.math = MathMode::kBf16; }),
+                    "f16 in fp16 and f32 in tf32 only");
+  ExpectUnsupported(key, HalfConv({2, 64, 160, 160}, 128, 1, 9, 0), "strides above 8");
+  ExpectUnsupported(key, HalfConv({0, 64, 16, 16}, 128, 3, 2, 1), "the product is empty");
+  ExpectUnsupported(key, changed([](Problem& p) { p.inputs[0].offset = 4; }),
+                    "the input begins at element 4, no multiple of 8");
+  ExpectUnsupported(key, changed([](Problem& p) { p.inputs[0].strides[3] = 68; }),
+                    "the input has a stride of 68 elements");
+  ExpectUnsupported(key, changed([](Problem& p) { p.inputs[0].strides[1] = 2; }),
+                    "the input's channels are not contiguous");
+  ExpectUnsupported(
+      key, changed([](Problem& p) { p.inputs[1] = DenseView(DType::kF16, p.inputs[1].shape); }),
+      "the weights' channels are not contiguous");
+  ExpectUnsupported(key, changed([](Problem& p) { p.inputs[1].offset = 1; }),
+                    "the weights' view begins at element 1");
+  ExpectUnsupported(
+      key, changed([](Problem& p) { p.outputs[0] = DenseView(DType::kF16, p.outputs[0].shape); }),
+      "the output's positions are innermost");
+  ExpectUnsupported(key, changed([](Problem& p) {
+                      for (View* v : {&p.inputs[0], &p.inputs[1], &p.outputs[0]}) {
+                        v->dtype = DType::kF32;
+                      }
+                      p.math = MathMode::kTf32;
+                    }),
+                    "f32 weights are not contiguous along k");
+  ExpectUnsupported(key, changed([&](Problem& p) {
+                      attrs(p).group = 2;
+                      p.inputs[1].shape[1] = 32;
+                    }),
+                    "grouped");
+  ExpectUnsupported(key, HalfConv({1, 8, 1, int64_t{1} << 28}, 8, 1, 2, 0),
+                    "an operand is too long");
+  const int64_t far = int64_t{1} << 28;
+  ExpectUnsupported(key, changed([&](Problem& p) {
+                      attrs(p).pads_begin[1] = attrs(p).pads_end[1] = far;
+                      attrs(p).strides[1] = 8;
+                      p.outputs[0].shape[3] = (16 + 2 * far - 3) / 8 + 1;
+                      p.outputs[0].strides[2] = p.outputs[0].shape[3] * 128;
+                      p.outputs[0].strides[0] = p.outputs[0].strides[2] * 8;
+                    }),
+                    "the window reaches too far");
+  ExpectUnsupported(key, HalfConv({1, 8, 4096, 65536}, 8, 1, 1, 0), "too many elements");
+  ConvAttrs a;
+  a.strides = a.dilations = {1, 1, 1};
+  a.pads_begin = a.pads_end = {0, 0, 0};
+  a.group = 1;
+  const auto f16 = [](const Dims& s) { return DenseView(DType::kF16, s); };
+  Problem p = ProblemOf(Family::kConv, a, 2, {f16({1, 8, 4, 4, 4}), f16({8, 8, 1, 1, 1})},
+                        {f16({1, 8, 4, 4, 4})});
+  p.math = MathMode::kFp16;
+  ExpectUnsupported(key, p, "one or two spatial axes");
+  a.strides = a.dilations = {1};
+  a.pads_begin = a.pads_end = {0};
+  a.transposed = true;
+  p = ProblemOf(Family::kConv, a, 2, {f16({1, 8, 4}), f16({8, 8, 1})}, {f16({1, 8, 4})});
+  p.math = MathMode::kFp16;
+  ExpectUnsupported(key, p, "transposed");
+}
+
+// One axis: a tile is a line, whose box has no second spatial axis.
+TEST(CudaRefusals, OfTheHopperConvolutionAlongOneAxis) {
+  ConvAttrs a;
+  a.strides = a.dilations = {1};
+  a.pads_begin = a.pads_end = {1};
+  a.group = 1;
+  const auto last = [](int64_t c) { return View{DType::kF16, {2, c, 100}, {c * 100, 1, c}, 0}; };
+  Problem p = ProblemOf(Family::kConv, a, 2,
+                        {last(64), {DType::kF16, {64, 64, 3}, {1, 64, 64 * 64}, 0}}, {last(64)});
+  p.math = MathMode::kFp16;
+  ExpectParametersRefused("cuda.conv.hopper", p,
+                          {{"there is no second spatial axis", {{"tile_h", 2}, {"tile_w", 1}}}});
 }
 
 }  // namespace

@@ -114,4 +114,23 @@ Case SinCase(uint64_t seed) {
   return c;
 }
 
+Case Function16Case(abi::ExprOp op, DType dtype) {
+  constexpr int64_t kPatterns = 1 << 16;
+  Case c;
+  Problem& p = c.problem;
+  p.family = Family::kElementwise;
+  p.attrs = abi::ElementwiseAttrs{};
+  p.inputs = p.outputs = {abi::DenseView(dtype, {kPatterns})};
+  p.core_inputs = 1;
+  abi::ExprBuilder b;
+  p.epilogue = b.Finish({b.Unary(op, b.Input(0, DType::kF32))});
+  std::vector<uint16_t> patterns(kPatterns);
+  for (size_t i = 0; i < patterns.size(); ++i) patterns[i] = static_cast<uint16_t>(i);
+  const auto bytes = std::as_bytes(std::span(patterns));
+  c.buffers = {{bytes.begin(), bytes.end()}, std::vector<std::byte>(bytes.size())};
+  c.tolerance = {1, 0};
+  c.name = StrCat(abi::ExprOpName(op), " of all ", DTypeName(dtype));
+  return c;
+}
+
 }  // namespace aicf::conformance

@@ -33,7 +33,8 @@ struct CaseOptions {
   bool whole_numbers = true;    ///< see above; false: reals with a tolerance
   int64_t max_elements = 4000;  ///< of the largest operand, roughly
   std::vector<abi::MathMode> math = {abi::MathMode::kFp32};
-  int64_t rows = 0;  ///< gemm: rows of A; 0: any
+  int64_t rows = 0;    ///< gemm: rows of A; 0: any
+  int64_t length = 0;  ///< gemm: products in a sum; 0: any
 };
 
 /// A random case of the family; equal arguments give equal cases. The problem is valid.
@@ -41,6 +42,9 @@ Case RandomCase(abi::Family family, uint64_t seed, const CaseOptions& options = 
 
 /// y = sin(a*x + b) with random broadcast, strides and offsets of every operand.
 Case SinCase(uint64_t seed);
+
+/// y = op(x) of every bit pattern of a type of 16 bits, within one unit in its last place.
+Case Function16Case(abi::ExprOp op, DType dtype);
 
 // ---- Pieces, for tests that build their own problems.
 

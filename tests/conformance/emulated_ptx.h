@@ -14,6 +14,9 @@ inline unsigned F32ToTf32(float f) {
   return (bits + 0x1000u) & ~0x1fffu;
 }
 
+inline float Exp2Approx(float f) { return std::exp2(f); }
+inline float ReciprocalApprox(float f) { return 1.0f / f; }
+
 template <int N>
 inline void CopyAsync(void* shared, const void* from, bool valid) {
   if (valid)

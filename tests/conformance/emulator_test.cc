@@ -162,6 +162,20 @@ TEST(EmulatedConversion, StorageTypesMatchBitForBit) {
   }
 }
 
+// Functions whose results end in 16 bits are others than those of f32; all their values.
+TEST(EmulatedFunctions, OfSixteenBitsAreWithinOneUnitInTheLastPlace) {
+  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  using enum abi::ExprOp;
+  for (abi::ExprOp op : {kExp, kSigmoid, kTanh, kErf}) {
+    for (DType dtype : {DType::kF16, DType::kBF16}) {
+      const Case c = Function16Case(op, dtype);
+      const Result<Buffers> got = Emulate(Best("cuda.elementwise.map", c), c);
+      ASSERT_TRUE(got.ok()) << c.name << "\n" << got.status().ToString();
+      EXPECT_EQ(Difference(c, *got, RunReference(c)), "") << c.name;
+    }
+  }
+}
+
 // A sum over many blocks of a cluster, through the workspace.
 TEST(EmulatedCluster, SumsInPieces) {
   if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";

@@ -106,6 +106,20 @@ TEST_F(GpuAccuracy, FunctionsStayWithinTwoUnitsInTheLastPlace) {
   for (const Job& job : jobs) EXPECT_EQ(job.failure, "") << job.item->name;
 }
 
+TEST_F(GpuAccuracy, FunctionsOf16BitsStayWithinOneUnitInTheLastPlace) {
+  std::vector<Job> jobs;
+  for (ExprOp op : {ExprOp::kExp, ExprOp::kSigmoid, ExprOp::kTanh, ExprOp::kErf}) {
+    for (DType dtype : {DType::kF16, DType::kBF16}) {
+      Job job;
+      job.item = std::make_shared<const Case>(Function16Case(op, dtype));
+      job.option = runner_->Variants(*job.item, 1, 0).front();
+      jobs.push_back(std::move(job));
+    }
+  }
+  runner_->Run(jobs, {});
+  for (const Job& job : jobs) EXPECT_EQ(job.failure, "") << job.item->name;
+}
+
 TEST_F(GpuAccuracy, ProductsOfLength4096StayBelowAThousandth) {
   std::vector<Job> jobs;
   for (int64_t rows : {1, 3, 128}) {

@@ -16,6 +16,7 @@ struct Share {
   uint64_t seeds;
   size_t variants;  ///< of each case
   CaseOptions options;
+  bool shared_sums = false;  ///< gemm: only variants whose blocks share out k
 };
 
 // Products on tensor cores, and large reals where a sum's rounding shows, come on top.
@@ -26,6 +27,8 @@ std::vector<Share> SharesOf(Family family) {
       return {{80, 1, {.max_elements = 8000}},
               {30, 2, {.max_elements = 8000, .rows = 1}},
               {60, 1, {.max_elements = 8000, .math = reduced}},
+              {200, 1, {.max_elements = 8000, .math = reduced, .length = 600}, true},
+              {200, 1, {.max_elements = 8000, .math = reduced, .length = 200}, true},
               {20, 1, {.whole_numbers = false, .max_elements = 8000}},
               {20, 1, {.whole_numbers = false, .math = reduced}}};
     case Family::kConv:
@@ -68,6 +71,11 @@ std::vector<KernelCase> GpuRandomCases(Family family, const abi::DeviceSpec& dev
       const Case c = RandomCase(family, seed, share.options);
       // The least met of those that take the case: a kernel that refuses much must not be missed.
       std::vector<KernelOption> fit = VariantsOf(c, device, 1000, 0);
+      if (share.shared_sums) {
+        std::erase_if(fit, [](const KernelOption& o) {
+          return o.kernel->key != "cuda.gemm.hopper" || o.candidate.variant.parameters["split"] < 2;
+        });
+      }
       const auto row = [&](const KernelOption& o) -> int& {
         return met[StrCat(o.candidate.row, Packs(o, c.problem) ? " packed" : "")];
       };

@@ -46,6 +46,22 @@ TEST(RandomAttention, MeetsEveryNumberOfGroupsThatShareKeys) {
   EXPECT_EQ(met, (std::set<int64_t>{0, 1, 2, 4, 8}));  // 0: the kernel without them
 }
 
+// Blocks that share out the k of a product: few and many of them, and every kind of tile.
+TEST(RandomProducts, MeetSharedSums) {
+  std::set<int64_t> splits;
+  int shared = 0, swapped = 0;
+  for (const KernelCase& c : GpuRandomCases(abi::Family::kGemm, *abi::FindDevice("cuda"))) {
+    const abi::Parameters& set = c.option.candidate.variant.parameters;
+    if (!set.Has("split") || c.option.kernel->key != "cuda.gemm.hopper") continue;
+    splits.insert(set["split"]);
+    shared += set["split"] > 1 ? 1 : 0;
+    swapped += set["split"] > 1 && set["swap"] != 0 ? 1 : 0;
+  }
+  EXPECT_GE(shared, 20);
+  EXPECT_GE(swapped, 5);
+  EXPECT_TRUE(std::ranges::includes(splits, std::set<int64_t>{1, 2, 4, 8}));
+}
+
 TEST(GivenPackedCases, AreAmongTheOthers) {
   const auto packed = [](const std::vector<KernelCase>& cases) {
     return std::ranges::count_if(

@@ -19,7 +19,9 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
     return random_.Int(1, std::min<int64_t>(limit, random_.OneIn(3) ? 150 : 40));
   };
   const int64_t m = options_.rows > 0 ? options_.rows : extent(), n = extent(),
-                k = random_.OneIn(25) ? 0 : extent();
+                k = options_.length > 0 ? options_.length
+                    : random_.OneIn(25) ? 0
+                                        : extent();
   Dims batch;
   for (int64_t b = random_.OneIn(2) ? random_.Int(1, 2) : 0; b > 0; --b)
     batch.push_back(random_.Int(1, 3));
@@ -100,6 +102,14 @@ void CaseMaker::Fresh<abi::Family::kConv>() {
     a.group = random_.Int(1, 6) * 4;
     in = out = 1;
   }
+  // What the copy engine takes: 16 bytes of channels and more, innermost everywhere.
+  const bool bulk = p_.math != abi::MathMode::kFp32 && spatial < 3 && random_.OneIn(2);
+  if (bulk) {
+    a.transposed = false;
+    a.group = 1;
+    in = random_.Int(1, 12) * 8;
+    out = random_.Int(1, 12) * 8;
+  }
   Dims x = {random_.Int(1, 2), in * a.group}, y = {x[0], out * a.group};
   Dims w = a.transposed ? Dims{in * a.group, out} : Dims{out * a.group, in};
   for (int d = 0; d < spatial; ++d) ConvAxis(a, spatial, x, w, y);
@@ -108,9 +118,10 @@ void CaseMaker::Fresh<abi::Family::kConv>() {
   // Depthwise kernels with vectors want the channels of both innermost: half of those cases have
   // it.
   const bool depthwise = a.group > 1 && in == 1 && out == 1;
-  const bool channels_last = depthwise && random_.OneIn(2);
-  p_.inputs = {channels_last ? ChannelsLast(dtype, x, false) : FeatureView(dtype, x),
-               WeightView(Partner(dtype), w)};
+  const bool channels_last = bulk || (depthwise && random_.OneIn(2));
+  p_.inputs = {
+      channels_last ? ChannelsLast(dtype, x, false) : FeatureView(dtype, x),
+      bulk && random_.OneIn(2) ? ChannelsLast(dtype, w, false) : WeightView(Partner(dtype), w)};
   p_.core_inputs = 2;
   int64_t length = in;
   for (int d = 2; d < w.rank(); ++d) length *= w[d];

@@ -172,6 +172,7 @@ inline Result<RunResult> RunGraph(const std::string& text,
   AICF_ASSIGN_OR_RETURN(out.lowered, LowerGraph(out.graph, context));
   // What makes the program the device's.
   AICF_RETURN_IF_ERROR(ChooseMath(out.lowered, context));
+  AICF_RETURN_IF_ERROR(FoldTaps(out.lowered, context));
   AICF_RETURN_IF_ERROR(StoreWeights(out.lowered, context));
   AICF_RETURN_IF_ERROR(Verify(out.lowered));
   std::vector<ir::Tensor> feeds;

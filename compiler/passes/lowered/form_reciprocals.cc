@@ -5,6 +5,7 @@
 
 #include "compiler/passes/lowered/passes.h"
 #include "compiler/passes/lowered/roundings.h"
+#include "kernels/abi/discontinuous.h"
 
 namespace aicf {
 namespace {
@@ -12,27 +13,6 @@ namespace {
 using abi::Expr;
 using abi::ExprNode;
 using abi::ExprOp;
-
-// Operators that make a step of one unit in the last place: floor(x / 49) is another number where
-// x / 49 should be whole and is not.
-bool IsDiscontinuous(const ExprNode& n) {
-  switch (n.op) {
-    case ExprOp::kCast:
-    case ExprOp::kMod:
-    case ExprOp::kFmod:
-    case ExprOp::kSign:
-    case ExprOp::kEq:
-    case ExprOp::kLt:
-    case ExprOp::kLe:
-    case ExprOp::kFloor:
-    case ExprOp::kCeil:
-    case ExprOp::kRound:
-    case ExprOp::kTrunc:
-      return true;
-    default:
-      return false;
-  }
-}
 
 float DivisorOf(const Expr& expr, const ExprNode& n) {
   return static_cast<float>(abi::BitsToFloat(expr.nodes[n.args[1]].imm));
@@ -56,7 +36,7 @@ double UnitsOff(float c) {
 
 // Makes products of quotients by constants; returns how many.
 int FormReciprocalsIn(Expr& expr, std::string* note) {
-  if (std::ranges::any_of(expr.nodes, IsDiscontinuous)) return 0;
+  if (std::ranges::any_of(expr.nodes, abi::IsDiscontinuous)) return 0;
   Expr out;
   std::vector<uint16_t> now;  // by old node
   const auto add = [&](const ExprNode& n) {

@@ -12,6 +12,8 @@ namespace aicf {
 Status ChooseMath(ir::Lowered& lowered, PassContext& context);
 /// Attention that no kernel but the reference takes becomes a product, a softmax and a product.
 Status SplitAttention(ir::Lowered& lowered, PassContext& context);
+/// Half-precision convolutions of few channels read the taps of their last axis as channels.
+Status FoldTaps(ir::Lowered& lowered, PassContext& context);
 /// Constant weights of convolutions are stored as the target's kernels read them best.
 Status StoreWeights(ir::Lowered& lowered, PassContext& context);
 /// Steps that only one side of a selection needs are skipped where the other side is taken.

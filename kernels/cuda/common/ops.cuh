@@ -1,9 +1,10 @@
 // The expression operators of kernels/abi/expr_ops.def. Compiled without contraction and without
 // fast math, so every + - * / sqrt rounds once; functions whose library version strays more than 2
-// ULP in f32 are evaluated in f64 and rounded.
+// ULP in f32 are evaluated in f64 and rounded. Where kResults16 says that the expression's results
+// end in 16 bits, those of functions16.cuh take the place of the functions that it has.
 #pragma once
 
-#include "common/types.cuh"
+#include "common/functions16.cuh"
 
 namespace aicf {
 
@@ -283,7 +284,7 @@ AICF_DEVICE double SigmoidOf(double x) {
 }
 AICF_DEVICE double SoftplusOf(double x) { return x != x ? x : fmax(x, 0.0) + log1p(exp(-fabs(x))); }
 
-AICF_FUNCTION(OpExp, ExpF32(a), exp(a))
+AICF_FUNCTION(OpExp, kResults16 ? Exp16(a) : ExpF32(a), exp(a))
 AICF_FUNCTION(OpLog, logf(a), log(a))
 AICF_FUNCTION(OpSqrt, sqrtf(a), sqrt(a))
 AICF_FUNCTION(OpRsqrt, 1.0f / sqrtf(a), 1.0 / sqrt(a))
@@ -299,9 +300,9 @@ AICF_FUNCTION_WIDE(OpCosh, cosh)
 AICF_FUNCTION_WIDE(OpAsinh, asinh)
 AICF_FUNCTION_WIDE(OpAcosh, acosh)
 AICF_FUNCTION_WIDE(OpAtanh, atanh)
-AICF_FUNCTION(OpTanh, tanhf(a), tanh(a))
-AICF_FUNCTION(OpErf, erff(a), erf(a))
-AICF_FUNCTION(OpSigmoid, SigmoidOf(a), SigmoidOf(a))
+AICF_FUNCTION(OpTanh, kResults16 ? Tanh16(a) : tanhf(a), tanh(a))
+AICF_FUNCTION(OpErf, kResults16 ? Erf16(a) : erff(a), erf(a))
+AICF_FUNCTION(OpSigmoid, kResults16 ? Sigmoid16(a) : SigmoidOf(a), SigmoidOf(a))
 AICF_FUNCTION(OpSoftplus, static_cast<float>(SoftplusOf(static_cast<double>(a))), SoftplusOf(a))
 AICF_FUNCTION(OpFloor, floorf(a), floor(a))
 AICF_FUNCTION(OpCeil, ceilf(a), ceil(a))

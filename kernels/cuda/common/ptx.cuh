@@ -29,15 +29,27 @@ AICF_DEVICE unsigned F32ToTf32(float f) {
   return t;
 }
 
-/// Waits until the kernels that this one depends on have finished and what they wrote can be seen. At
-/// once where the launch was no programmatic one: then they have finished already.
+/// 2^f within 2 ULP, and 1/f within 1 ULP (0 where that is no normal number).
+AICF_DEVICE float Exp2Approx(float f) {
+  float y;
+  asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(f));
+  return y;
+}
+AICF_DEVICE float ReciprocalApprox(float f) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(f));
+  return y;
+}
+
+/// Waits until the kernels that this one depends on have finished and what they wrote can be seen.
+/// At once where the launch was no programmatic one: then they have finished already.
 AICF_DEVICE void WaitForPredecessors() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
-/// Lets the next kernel start where its launch is programmatic, once every block of this one has come
-/// here. It still waits for the end of this kernel before it touches memory.
+/// Lets the next kernel start where its launch is programmatic, once every block of this one has
+/// come here. It still waits for the end of this kernel before it touches memory.
 AICF_DEVICE void LetSuccessorsStart() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

@@ -1,4 +1,4 @@
-// Boxes of a tensor copied to shared memory by the copy engine, as a tensor map of rank 3
+// Boxes of a tensor copied to shared memory by the copy engine, as a tensor map of rank 3 or 4
 // describes them. One thread asks; the bytes count towards a barrier of common/mbarrier.cuh.
 // Coordinates are in elements, innermost first; what lies outside the tensor arrives as zeros and
 // is counted like the rest.
@@ -19,6 +19,26 @@ AICF_DEVICE void CopyBox(unsigned to, const void* map, unsigned barrier, int x, 
       "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(to),
       "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z)
       : "memory");
+}
+AICF_DEVICE void CopyBox(unsigned to, const void* map, unsigned barrier, int x, int y, int z,
+                         int w) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(to),
+      "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w)
+      : "memory");
+}
+/// Brings a box into the second-level cache, where it is found when it is copied. Nothing is read
+/// as far as the program can tell, so this needs no wait for whoever writes the tensor.
+AICF_DEVICE void PrefetchBox(const void* map, int x, int y, int z, int w) {
+  asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global.tile [%0, {%1, %2, %3, %4}];" ::"l"(map),
+               "r"(x), "r"(y), "r"(z), "r"(w)
+               : "memory");
+}
+AICF_DEVICE void PrefetchBox(const void* map, int x, int y, int z) {
+  asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%0, {%1, %2, %3}];" ::"l"(map),
+               "r"(x), "r"(y), "r"(z)
+               : "memory");
 }
 /// The same box for every block of the cluster whose bit is set in `blocks`: to the same address,
 /// counted at the barrier of the same address.

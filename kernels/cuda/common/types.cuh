@@ -126,6 +126,15 @@ struct SameType<A, A> {
 template <class A, class B>
 constexpr bool kSame = SameType<A, B>::value;
 
+template <bool kFirst, class A, class B>
+struct Either {
+  typedef A T;
+};
+template <class A, class B>
+struct Either<false, A, B> {
+  typedef B T;
+};
+
 AICF_DEVICE constexpr int MinOf(int a, int b) { return a < b ? a : b; }
 AICF_DEVICE constexpr int MaxOf(int a, int b) { return a > b ? a : b; }
 
@@ -158,26 +167,55 @@ AICF_DEVICE constexpr int PieceOf(int V, int R) {
   return MinOf(MinOf(V, R), MaxOf(1, 16 / static_cast<int>(sizeof(S))));
 }
 
-/// Loads the V elements of operand X from `inner` on (a multiple of V) along its first group.
-/// X: S, kRun, kSame, at(inner, outer...) in elements.
-template <class X, int V, class T, class... Outer>
-AICF_DEVICE void LoadRun(const void* base, T (&dst)[V], index_t inner, Outer... outer) {
+/// The V elements of operand X from `inner` on (a multiple of V) along its first group, as they lie
+/// in memory: asked for by Load, and waited for only by To. X: S, kRun, kSame, at(inner, outer...)
+/// in elements.
+template <class X, int V>
+struct HeldRun {
   typedef typename X::S S;
-  const S* p = static_cast<const S*>(base);
-  if constexpr (X::kSame >= V) {
-    const T value = Widen(p[X::at(inner, outer...)]);
+  static constexpr bool kOne = X::kSame >= V;  ///< all V are the same element
+  static constexpr int N = kOne ? 1 : PieceOf<S>(V, X::kRun);
+  /// Two 16-bit elements to a word, or they would take a register each.
+  static constexpr bool kWords = (kSame<S, f16> || kSame<S, bf16>) && N % 2 == 0;
+  static constexpr int kWord = kWords ? 2 : 1;
+  typedef typename Either<kWords, u32, S>::T Held;
+
+  Pack<Held, N / kWord> packs[kOne ? 1 : V / N];
+
+  template <class... Outer>
+  AICF_DEVICE void Load(const void* base, index_t inner, Outer... outer) {
+    const S* p = static_cast<const S*>(base);
 #pragma unroll
-    for (int j = 0; j < V; ++j) dst[j] = value;
-  } else {
-    constexpr int N = PieceOf<S>(V, X::kRun);
-#pragma unroll
-    for (int j = 0; j < V; j += N) {
-      const S* q = p + X::at(inner + j, outer...);
-      const Pack<S, N> pack = *reinterpret_cast<const Pack<S, N>*>(q);
-#pragma unroll
-      for (int i = 0; i < N; ++i) dst[j + i] = Widen(pack.v[i]);
+    for (int j = 0; j < (kOne ? 1 : V); j += N) {
+      packs[j / N] =
+          *reinterpret_cast<const Pack<Held, N / kWord>*>(p + X::at(inner + j, outer...));
     }
   }
+  template <class T>
+  AICF_DEVICE void To(T (&dst)[V]) const {
+    if constexpr (kOne) {
+      const T value = Widen(packs[0].v[0]);  // N is 1: no word
+#pragma unroll
+      for (int j = 0; j < V; ++j) dst[j] = value;
+    } else {
+#pragma unroll
+      for (int j = 0; j < V; ++j) {
+        const Held held = packs[j / N].v[j % N / kWord];
+        if constexpr (kWords)
+          dst[j] = Widen(S{static_cast<u16>(held >> (j % 2 * 16))});
+        else
+          dst[j] = Widen(held);
+      }
+    }
+  }
+};
+
+/// Loads them at once.
+template <class X, int V, class T, class... Outer>
+AICF_DEVICE void LoadRun(const void* base, T (&dst)[V], index_t inner, Outer... outer) {
+  HeldRun<X, V> run;
+  run.Load(base, inner, outer...);
+  run.To(dst);
 }
 
 template <class X, int V, class T, class... Outer>

@@ -22,14 +22,18 @@ AICF_DEVICE void ProductsWait() {
 /// Keeps the compiler from reading a sum before this point.
 AICF_DEVICE void HoldSum(float& sum) { asm volatile("" : "+f"(sum)::"memory"); }
 
-/// Names an operand in shared memory, in lines of 128 bytes swizzled within 1024 bytes (the tensor
-/// map's 128-byte swizzle); the tile starts at a multiple of 1024. Lines along k: eight rows take
-/// 1024 bytes, groups of eight follow each other at `stride` bytes, and 16 elements further along k
-/// are 32 bytes further. Lines along rows (columns of b): eight k take 1024 bytes, groups of eight
-/// are `stride` and blocks of 64 rows `leading` bytes apart.
+/// Names an operand in shared memory, in lines of kLineBytes swizzled within eight of them (the
+/// tensor map's swizzle of that many bytes); the tile starts at a multiple of 1024. Lines along k,
+/// of 128, 64 or 32 bytes: eight rows are eight lines, groups of eight follow each other at
+/// `stride` bytes, and 16 elements further along k are 32 bytes further. Lines along rows (columns
+/// of b), of 128 bytes: eight k are eight lines, groups of eight are `stride` and blocks of 64 rows
+/// `leading` bytes apart.
+template <int kLineBytes = 128>
 AICF_DEVICE u64 OperandAt(unsigned address, int leading, int stride) {
-  const u64 swizzle128 = static_cast<u64>(1) << 62;
-  return swizzle128 | static_cast<u64>(stride >> 4) << 32 | static_cast<u64>(leading >> 4) << 16 |
+  static_assert(kLineBytes == 128 || kLineBytes == 64 || kLineBytes == 32,
+                "the swizzles there are");
+  const u64 swizzle = static_cast<u64>(kLineBytes == 128 ? 1 : kLineBytes == 64 ? 2 : 3) << 62;
+  return swizzle | static_cast<u64>(stride >> 4) << 32 | static_cast<u64>(leading >> 4) << 16 |
          static_cast<u64>((address & 0x3ffffu) >> 4);
 }
 
@@ -52,6 +56,12 @@ struct Products;
 #define AICF_NAMES48 \
   AICF_NAMES32       \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+#define AICF_NAMES28 \
+  AICF_NAMES16       \
+  ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27"
+#define AICF_NAMES56 \
+  AICF_NAMES48       \
+  ", %48, %49, %50, %51, %52, %53, %54, %55"
 #define AICF_NAMES64 \
   AICF_NAMES48       \
   ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
@@ -61,6 +71,9 @@ struct Products;
 #define AICF_NAMES96 \
   AICF_NAMES80       \
   ", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define AICF_NAMES112 \
+  AICF_NAMES96        \
+  ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
 #define AICF_NAMES128                                                                            \
   AICF_NAMES96                                                                                   \
   ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
@@ -103,20 +116,26 @@ struct Products;
 #define AICF_SUMS_OF_8 AICF_SUMS4(0)
 #define AICF_SUMS_OF_16 AICF_SUMS8(0)
 #define AICF_SUMS_OF_32 AICF_SUMS16(0)
+#define AICF_SUMS_OF_56 AICF_SUMS16(0), AICF_SUMS8(16), AICF_SUMS4(24)
 #define AICF_SUMS_OF_64 AICF_SUMS32(0)
 #define AICF_SUMS_OF_96 AICF_SUMS32(0), AICF_SUMS16(32)
+#define AICF_SUMS_OF_112 AICF_SUMS32(0), AICF_SUMS16(32), AICF_SUMS8(48)
 #define AICF_SUMS_OF_128 AICF_SUMS64(0)
 #define AICF_SUMS_OF_160 AICF_SUMS64(0), AICF_SUMS16(64)
 #define AICF_SUMS_OF_192 AICF_SUMS64(0), AICF_SUMS32(64)
+#define AICF_SUMS_OF_224 AICF_SUMS64(0), AICF_SUMS32(64), AICF_SUMS16(96)
 #define AICF_SUMS_OF_256 AICF_SUMS64(0), AICF_SUMS64(64)
 AICF_PRODUCTS(8, AICF_NAMES4, AICF_SUMS_OF_8, "4", "5", "6", "7", "8")
 AICF_PRODUCTS(16, AICF_NAMES8, AICF_SUMS_OF_16, "8", "9", "10", "11", "12")
 AICF_PRODUCTS(32, AICF_NAMES16, AICF_SUMS_OF_32, "16", "17", "18", "19", "20")
+AICF_PRODUCTS(56, AICF_NAMES28, AICF_SUMS_OF_56, "28", "29", "30", "31", "32")
 AICF_PRODUCTS(64, AICF_NAMES32, AICF_SUMS_OF_64, "32", "33", "34", "35", "36")
 AICF_PRODUCTS(96, AICF_NAMES48, AICF_SUMS_OF_96, "48", "49", "50", "51", "52")
+AICF_PRODUCTS(112, AICF_NAMES56, AICF_SUMS_OF_112, "56", "57", "58", "59", "60")
 AICF_PRODUCTS(128, AICF_NAMES64, AICF_SUMS_OF_128, "64", "65", "66", "67", "68")
 AICF_PRODUCTS(160, AICF_NAMES80, AICF_SUMS_OF_160, "80", "81", "82", "83", "84")
 AICF_PRODUCTS(192, AICF_NAMES96, AICF_SUMS_OF_192, "96", "97", "98", "99", "100")
+AICF_PRODUCTS(224, AICF_NAMES112, AICF_SUMS_OF_224, "112", "113", "114", "115", "116")
 AICF_PRODUCTS(256, AICF_NAMES128, AICF_SUMS_OF_256, "128", "129", "130", "131", "132")
 #undef AICF_SUMS4
 #undef AICF_SUMS8
@@ -128,6 +147,9 @@ AICF_PRODUCTS(256, AICF_NAMES128, AICF_SUMS_OF_256, "128", "129", "130", "131", 
 #undef AICF_NAMES16
 #undef AICF_NAMES32
 #undef AICF_NAMES48
+#undef AICF_NAMES28
+#undef AICF_NAMES56
+#undef AICF_NAMES112
 #undef AICF_NAMES64
 #undef AICF_NAMES80
 #undef AICF_NAMES96
@@ -135,6 +157,9 @@ AICF_PRODUCTS(256, AICF_NAMES128, AICF_SUMS_OF_256, "128", "129", "130", "131", 
 #undef AICF_SUMS_OF_8
 #undef AICF_SUMS_OF_16
 #undef AICF_SUMS_OF_32
+#undef AICF_SUMS_OF_56
+#undef AICF_SUMS_OF_112
+#undef AICF_SUMS_OF_224
 #undef AICF_SUMS_OF_64
 #undef AICF_SUMS_OF_96
 #undef AICF_SUMS_OF_128

@@ -17,8 +17,9 @@ std::vector<Candidate> CandidatesFor<ConvDepthwiseHost>(const Problem& p, const 
   const int64_t span = ConvDepthwiseHost::Span(p);
   int64_t piece = ConvDepthwiseHost::MaxPiece(p), pixels = 4;
   // The row of inputs in registers stays short, and threads stay many.
+  const int64_t longest = piece > 4 ? 8 : 12;
   const auto threads = [&] { return abi::ElementsOf(p.outputs[0]) / (piece * pixels); };
-  while (pixels > 1 && ((pixels - 1) * a.strides.back() + span > 12 || pixels > y.back() ||
+  while (pixels > 1 && ((pixels - 1) * a.strides.back() + span > longest || pixels > y.back() ||
                         threads() < int64_t{512} * d.sm_count)) {
     pixels /= 2;
   }

@@ -20,7 +20,8 @@ int RunAlong(const abi::View& v, int axis) {
 }  // namespace
 
 int64_t ConvDepthwiseHost::MaxPiece(const abi::Problem& p) {
-  int64_t piece = std::min({4, RunAlong(p.inputs[0], 1), RunAlong(p.outputs[0], 1)});
+  const int most = DTypeBytes(p.inputs[0].dtype) == 2 ? 8 : 4;
+  int64_t piece = std::min({most, RunAlong(p.inputs[0], 1), RunAlong(p.outputs[0], 1)});
   while (piece > 1 && p.outputs[0].shape[1] % piece != 0) piece /= 2;
   return piece;
 }

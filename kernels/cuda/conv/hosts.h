@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/common/map_host.h"
 #include "kernels/cuda/common/tiles.h"
+#include "kernels/cuda/conv/hopper.h"
 
 namespace aicf::cuda {
 
@@ -12,9 +13,9 @@ struct ConvDepthwiseHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.conv.depthwise";
   static constexpr std::string_view kSource = "conv/depthwise.cuh";
   static constexpr abi::ParameterRange kParameters[] = {
-      {"piece", 1, 4}, {"pixels", 1, 8}, kThreadsRange, kBlocksRange};
+      {"piece", 1, 8}, {"pixels", 1, 8}, kThreadsRange, kBlocksRange};
 
-  /// Channels that input and output have side by side in memory, up to 4.
+  /// Channels that input and output have side by side in memory, up to 4, or 8 of 16 bits.
   static int64_t MaxPiece(const abi::Problem& p);
   /// Positions of the last axis that a window spans.
   static int64_t Span(const abi::Problem& p);
@@ -56,7 +57,8 @@ struct ConvDirectHost : PointHostBase {
 /// In order of preference: ties of predicted cost go to the earlier one.
 template <>
 struct CudaHosts<abi::Family::kConv> {
-  using List = HostList<ConvDepthwiseHost, ConvImplicitGemmHost, ConvTensorHost, ConvDirectHost>;
+  using List = HostList<ConvDepthwiseHost, ConvHopperHost, ConvImplicitGemmHost, ConvTensorHost,
+                        ConvDirectHost>;
 };
 
 }  // namespace aicf::cuda

@@ -39,11 +39,24 @@ std::string RefuseShape(const abi::Parameters& c, int64_t element) {
   return sums <= most ? "" : StrCat(sums, " sums of a thread are above ", most);
 }
 
+// Blocks of a cluster that share out k; 1 where the set does not have the name.
+int64_t SplitOf(const abi::Parameters& c) { return std::max<int64_t>(1, c["split"]); }
+
+std::string RefuseSplit(const abi::Parameters& c, const ProductShape& s) {
+  const int64_t split = SplitOf(c), steps = CeilDiv(s.length, c["tile_k"]);
+  if (split == 1) return {};
+  if (c["cluster"] != split || c["cluster_m"] != 1) {
+    return StrCat("a cluster whose blocks share k has ", split, " of them and shares no operands");
+  }
+  if (c["ping_pong"] != 0) return "consumers that take turns sum all of k";
+  return split <= steps ? "" : StrCat(split, " blocks share ", steps, " steps of k");
+}
+
 std::string RefuseCluster(const abi::Parameters& c) {
-  const int64_t cluster = c["cluster"], along_m = c["cluster_m"];
+  const int64_t cluster = c["cluster"] / SplitOf(c), along_m = c["cluster_m"];
   if (cluster % along_m != 0) return "a cluster of no whole rows";
   if (along_m > 1 && cluster / along_m > 1) return "a cluster in both directions";
-  if (c["blocks"] % cluster != 0) return "blocks that are no whole clusters";
+  if (c["blocks"] % c["cluster"] != 0) return "blocks that are no whole clusters";
   return {};
 }
 
@@ -51,7 +64,7 @@ std::string RefuseCluster(const abi::Parameters& c) {
 
 int64_t HopperSharedBytes(const abi::Parameters& c) {
   return 1024 + c["stages"] * (c["tile_m"] + c["tile_n"]) * 128 + c["consumers"] * 16384 +
-         16 * c["stages"];
+         16 * c["stages"] + (SplitOf(c) > 1 ? c["consumers"] * 64 : 0);
 }
 
 std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec&) {
@@ -70,6 +83,7 @@ std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec&) {
 std::string GemmHopperHost::Refuse(const Problem& p, const abi::Parameters& c,
                                    const abi::DeviceSpec& d) {
   std::string refusal = RefuseShape(c, DTypeBytes(p.inputs[0].dtype));
+  if (refusal.empty()) refusal = RefuseSplit(c, ProductOf(p));
   if (refusal.empty()) refusal = RefuseCluster(c);
   for (int operand : {0, 1}) {
     if (refusal.empty()) refusal = HopperOperand(p, operand).RefuseTile(c);

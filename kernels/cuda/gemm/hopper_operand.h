@@ -26,6 +26,7 @@ class HopperOperand {
   /// Elements of the tile along m (A) or n (B), and the blocks of a cluster that fetch it together.
   int64_t Tile(const abi::Parameters& c) const { return c[operand_ == 0 ? "tile_m" : "tile_n"]; }
   int64_t Peers(const abi::Parameters& c) const {
+    if (c["split"] > 1) return 1;  // the blocks share k
     return operand_ == 0 ? c["cluster"] / c["cluster_m"] : c["cluster_m"];
   }
 

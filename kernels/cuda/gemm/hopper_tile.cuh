@@ -2,17 +2,9 @@
 // what, and which block of a cluster takes which tile.
 #pragma once
 
-#include "common/enums.cuh"
-#include "common/tma.cuh"
-#include "common/wgmma.cuh"
+#include "common/hopper_stage.cuh"
 
 namespace aicf {
-
-typedef In0::S tile_t;
-static_assert(kSame<In0::S, In1::S>, "both operands have one type");
-static_assert(kSame<tile_t, bf16> || kSame<tile_t, f16> || (kSame<tile_t, float> && kMath == kTf32),
-              "multiplies bf16, f16, and f32 as tf32");
-static_assert(kSame<raw_t, float>, "sums are f32");
 
 constexpr int kAxisM = Out0::kRank - 2;
 constexpr int kAxisN = Out0::kRank - 1;
@@ -21,33 +13,19 @@ constexpr index_t kN = Out0::extent(kAxisN);
 constexpr index_t kLength = In0::extent(kAxisN);
 static_assert(kLength > 0, "something is summed");
 
-/// Bytes of one line of a tile in shared memory, and of its swizzle's pattern.
-constexpr int kLineBytes = 128;
-constexpr int kPatternBytes = 1024;
-constexpr int kLine = kLineBytes / static_cast<int>(sizeof(tile_t));
-static_assert(kTileK == kLine, "a stage is one line of k");
-
-constexpr int kClusterN = kClusterX / kClusterM;
-static_assert(kClusterM * kClusterN == kClusterX, "the cluster is kClusterM x kClusterN blocks");
-
-// The tensor cores' rows are m, or n where kSwap: then few m are no waste.
-constexpr int kRows = kSwap ? kTileN : kTileM;
-constexpr int kColumns = kSwap ? kTileM : kTileN;
-constexpr int kConsumerRows = kPingPong ? kRows : kRows / kConsumers;
-constexpr int kBlocksOfRows = kConsumerRows / 64;
-static_assert(kConsumerRows % 64 == 0, "a warpgroup multiplies 64 rows at a time");
-static_assert(kPingPong || kConsumerRows * kConsumers == kRows, "consumers share the rows evenly");
-
-constexpr int kStageBytes = (kTileM + kTileN) * kLineBytes;
-constexpr int kStageSteps = 4;  ///< products along a line of k
+static_assert(kRowBytes == 128, "a stage is one line of 128 bytes of k");
 constexpr index_t kSteps = (kLength - 1) / kTileK + 1;
 
-/// One operand's part of a stage. Lines run along k (kAlongK) or along m or n; kPeers blocks of the
-/// cluster need the same part, and each fetches its share of it for all of them. Across k a tile is
-/// panels of 64 of m or n, shared out whole, or, where they cannot be, a share of k of each.
-template <bool kAlongK_, int kTile, int kPeers>
-struct OperandTile {
-  static constexpr bool kAlongK = kAlongK_;
+constexpr int kClusterN = kSharing / kClusterM;
+static_assert(kClusterM * kClusterN == kSharing, "the cluster is kClusterM x kClusterN blocks");
+static_assert(kClusterM == 1 || kClusterN == 1, "clusters in one direction");
+
+/// One operand's part of a stage. kPeers blocks of the cluster need the same part, and each fetches
+/// its share of it for all of them. Across k a tile's panels are shared out whole, or, where they
+/// cannot be, a share of k of each.
+template <bool kAlongK, int kTile, int kPeers>
+struct OperandTile : StageOperand<kAlongK> {
+  static constexpr int kLineBytes = StageOperand<kAlongK>::kLineBytes;
   static constexpr bool kSharesK = !kAlongK && kTile / kLine % kPeers != 0;
   static constexpr int kLines = kAlongK ? kTile / kPeers : kTileK / (kSharesK ? kPeers : 1);
   static constexpr int kBoxes = kAlongK ? 1 : kTile / kLine / (kSharesK ? 1 : kPeers);
@@ -55,7 +33,6 @@ struct OperandTile {
   static_assert(kBoxes * kPeers * kBoxBytes == kTile * kLineBytes, "boxes make up the tile");
   static_assert(kBoxBytes % kPatternBytes == 0, "boxes are whole swizzle patterns");
   static_assert(kLines <= 256, "a box has at most 256 lines");
-  static_assert(kAlongK || sizeof(tile_t) == 2, "only 16-bit operands may lie across k");
 
   /// Asks for share `peer` of the part of k from k0 and of the other direction from `first`.
   static AICF_DEVICE void Fetch(const void* map, unsigned tile, unsigned barrier, int first, int k0,
@@ -73,18 +50,21 @@ struct OperandTile {
         CopyBox(to, map, barrier, x, y, batch);
     }
   }
-  /// Bytes from one step of products along k to the next.
-  static constexpr int kStepBytes =
-      kAlongK ? kLineBytes / kStageSteps : kTileK / kStageSteps * kLineBytes;
-  /// The tile, or its part from a multiple of 64 lines or of one block of lines on.
-  static AICF_DEVICE u64 Operand(unsigned tile) {
-    return OperandAt(tile, kAlongK ? 16 : kTileK * kLineBytes, kPatternBytes);
+  /// Brings what Fetch would ask for into the L2 cache.
+  static AICF_DEVICE void Prefetch(const void* map, int first, int k0, int batch, int peer) {
+#pragma unroll
+    for (int i = 0; i < kBoxes; ++i) {
+      const int panel = kSharesK ? i : peer * kBoxes + i;
+      const int line = kSharesK ? peer * kLines : 0;
+      PrefetchBox(map, kAlongK ? k0 : first + panel * kLine,
+                  kAlongK ? first + panel * kLines : k0 + line, batch);
+    }
   }
 };
 
-/// Whether the operand's tensor map has lines along k. An axis of one element is contiguous whatever
-/// its stride says. Where both axes are contiguous, k is the line unless it has one element alone:
-/// AlongK in gemm/hopper_operand.cc, which makes the map, must decide the same.
+/// Whether the operand's tensor map has lines along k. An axis of one element is contiguous
+/// whatever its stride says. Where both axes are contiguous, k is the line unless it has one
+/// element alone: AlongK in gemm/hopper_operand.cc, which makes the map, must decide the same.
 template <class View>
 AICF_DEVICE constexpr bool LiesAlongK(int k, int other) {
   const bool contiguous = View::stride(k) == 1 || View::extent(k) == 1;
@@ -102,10 +82,6 @@ AICF_DEVICE int BatchOf(index_t batch) {
   return moves ? static_cast<int>(batch) : 0;
 }
 
-AICF_DEVICE constexpr index_t TilesIn(index_t extent, index_t tile) {
-  return extent > 0 ? (extent - 1) / tile + 1 : 1;
-}
-
 /// Where this block stands in its cluster, and the clusters' tiles one after the other.
 struct TileWalk {
   static constexpr index_t kTilesM = TilesIn(kM, index_t(kTileM) * kClusterM);
@@ -118,7 +94,7 @@ struct TileWalk {
   index_t row0, column0, batch;
 
   AICF_DEVICE TileWalk() {
-    const int rank = static_cast<int>(blockIdx.x) % kClusterX;
+    const int rank = RankInCluster() % kSharing;
     rank_m = rank % kClusterM;
     rank_n = rank / kClusterM;
     tile = static_cast<index_t>(blockIdx.x) / kClusterX;
@@ -130,6 +106,11 @@ struct TileWalk {
     tile += kClusters;
     Place();
   }
+  /// The tile's corner in the tensor cores' directions.
+  AICF_DEVICE index_t FirstRow() const { return kSwap ? column0 : row0; }
+  AICF_DEVICE index_t FirstColumn() const { return kSwap ? row0 : column0; }
+  /// A line is one of the output's outer direction.
+  AICF_DEVICE index_t LineOf(index_t outer) const { return outer < kOutputCount1 ? outer : -1; }
   /// Tiles run down kGroupM rows of tiles, then to the next column: what runs at the same time
   /// needs few rows of A and few columns of B, which stay in the L2 cache.
   AICF_DEVICE void Place() {

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""16-bit products with their epilogues on a GPU: aicf beside cuBLASLt and PyTorch, same machine, same run.
+
+For each line of bench/products/shapes.txt it makes a bfloat16 ONNX model, compiles it twice (aicf's own
+kernels; --policy=gemm=cublaslt), and measures replays of both, and CUDA graphs of PyTorch's operators (eager,
+with --torch-compile also compiled) and of the first 8 algorithms that cuBLASLt's heuristic names. Where
+cuBLASLt cannot fuse the whole epilogue, PyTorch's compiled elementwise kernel applies the rest after it
+(without --torch-compile the eager one). A time is the median of replays one after the other, with inputs that
+stay in place; "best" is the fastest of the peers, and the ratio is best / aicf: above 1, aicf is faster.
+Outputs of all are compared with a product in float32 of the same inputs.
+
+  bench/products.py [--bin build/release/bin] [--only NAME,...] [--torch-compile] [--json F]
+
+Needs torch, numpy and onnx, and a GPU.
+"""
+import argparse
+import concurrent.futures
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import torch
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "bench" / "products"))
+import cublaslt  # noqa: E402
+import shapes  # noqa: E402
+
+TOLERANCE = 1e-2  # relative L2 of a result in bfloat16
+
+
+def make_tensors(shape):
+    generator = torch.Generator().manual_seed(1)
+
+    def draw(*dims, scale=1.0):
+        return ((torch.rand(*dims, generator=generator) * 2 - 1) * scale).to(torch.bfloat16)
+
+    tensors = {"a": draw(*shape.dims(shape.m, shape.k)), "b": draw(*shape.weight_dims, scale=shape.k ** -0.5)}
+    if "bias" in shape.epilogue:
+        tensors["bias"] = draw(shape.n)
+    if "residual" in shape.epilogue:
+        tensors["residual"] = draw(*shape.dims(shape.m, shape.n))
+    return tensors
+
+
+def apply_words(words, x, tensors):
+    for word in words:
+        if word in ("bias", "residual"):
+            x = x + tensors[word]
+        elif word == "scale":
+            x = x * shapes.SCALE
+        elif word == "gelu_tanh":
+            x = torch.nn.functional.gelu(x, approximate="tanh")
+        else:
+            x = {"gelu": torch.nn.functional.gelu, "silu": torch.nn.functional.silu, "relu": torch.relu}[word](x)
+    return x
+
+
+def weights_of(shape, tensors):
+    return tensors["b"] if shape.weights == "kn" else tensors["b"].transpose(-1, -2)
+
+
+def reference(shape, tensors):
+    wide = {name: t.float() for name, t in tensors.items()}
+    return apply_words(shape.epilogue, wide["a"] @ weights_of(shape, wide), wide)
+
+
+def error(got, want):
+    return ((got.float() - want).norm() / want.norm()).item()
+
+
+def eager(shape, tensors):
+    b = weights_of(shape, tensors)
+    if shape.epilogue[:1] == ("bias",) and shape.batch == 1:
+        rest = shape.epilogue[1:]
+        return lambda: apply_words(rest, torch.addmm(tensors["bias"], tensors["a"], b), tensors)
+    return lambda: apply_words(shape.epilogue, tensors["a"] @ b, tensors)
+
+
+def median_us(run, seconds):
+    """Median time of a CUDA graph of `run`, replayed one after the other."""
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            run()
+        stream.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream):
+            run()
+        times, total = [], 0.0
+        while total < seconds * 1e6 or len(times) < 50:
+            events = [torch.cuda.Event(enable_timing=True) for _ in range(51)]
+            events[0].record()
+            for e in events[1:]:
+                graph.replay()
+                e.record()
+            stream.synchronize()
+            batch = [1e3 * a.elapsed_time(b) for a, b in zip(events, events[1:])]
+            total += sum(batch)
+            times += batch
+    return statistics.median(times)
+
+
+def library_contenders(shape, tensors, library, rest_of):
+    """cuBLASLt's algorithms, each followed by what it does not fuse."""
+    out = torch.empty(shape.dims(shape.m, shape.n), dtype=torch.bfloat16, device="cuda")
+    rest = tuple(w for w in shape.epilogue if w not in cublaslt.fused_words(shape.epilogue))
+    after = rest_of(lambda x: apply_words(rest, x, tensors)) if rest else lambda x: x
+
+    def both(algorithm):
+        algorithm()
+        return after(out)
+
+    return [lambda a=a: both(a) for a in library.algorithms(shape, tensors, out)]
+
+
+def measure_peers(args, shape, tensors, library, want):
+    compiled = (lambda f: torch.compile(f, dynamic=False)) if args.torch_compile else (lambda f: f)
+    contenders = {"torch": [eager(shape, tensors)],
+                  "cublaslt": library_contenders(shape, tensors, library, compiled)}
+    if args.torch_compile:
+        contenders["compiled"] = [compiled(eager(shape, tensors))]
+    times = {}
+    for name, runs in contenders.items():
+        for run in runs:
+            if not error(run(), want) < TOLERANCE:
+                sys.exit(f"products.py: {shape.name}: {name} is wrong by {error(run(), want):.2e}")
+        times[name] = min(median_us(run, args.seconds) for run in runs)
+    return times
+
+
+def save_inputs(folder, model, tensors):
+    for value in model.graph.input:
+        bits = tensors[value.name].contiguous().view(torch.int16).numpy().view(np.uint16)
+        np.save(folder / f"{value.name}.npy", bits)
+
+
+def compile_models(args, shape, folder):
+    """Makes the model of a shape and its two artifacts, own.aicf and cublaslt.aicf, with the inputs beside."""
+    folder.mkdir()
+    tensors = make_tensors(shape)
+    constants = {n: tensors[n].float().numpy() for n in ("b", "bias") if n in tensors}
+    model = shapes.make_model(shape, constants["b"], constants.get("bias"))
+    onnx.save(model, folder / "m.onnx")
+    save_inputs(folder, model, tensors)
+    for name, policy in (("own", []), ("cublaslt", ["--policy=gemm=cublaslt"])):
+        subprocess.run([args.bin / "aicf-compile", folder / "m.onnx", "-o", folder / f"{name}.aicf", "--target=cuda",
+                        "--math=bf16", *policy], check=True, stdout=subprocess.DEVNULL)
+    (folder / "m.onnx").unlink()
+
+
+def measure_aicf(args, shape, folder, name, want):
+    out = folder / f"{name}_out"
+    flags = [f"--load-inputs={f.stem}:{f}" for f in folder.glob("*.npy")]
+    run = subprocess.run([args.bin / "aicf-run", folder / f"{name}.aicf", *flags, f"--duration={args.seconds}",
+                          "--warm-up=50", f"--export-output={out}", "--json"], check=True, capture_output=True, text=True)
+    listed = json.loads((out / "outputs.json").read_text())
+    listed = listed["outputs"] if isinstance(listed, dict) else listed
+    bits = np.load(out / listed[0]["file"])
+    got = torch.from_numpy(bits.view(np.int16)).view(torch.bfloat16).cuda()
+    if not error(got, want) < TOLERANCE:
+        sys.exit(f"products.py: {shape.name}: aicf's {name} is wrong by {error(got, want):.2e}")
+    return 1e3 * json.loads(run.stdout)["latency_ms"]["median"]
+
+
+def measure(args, shape, folder, library):
+    tensors = {name: t.cuda() for name, t in make_tensors(shape).items()}
+    want = reference(shape, tensors)
+    row = {"name": shape.name, "m": shape.m, "n": shape.n, "k": shape.k, "batch": shape.batch,
+           "epilogue": "+".join(shape.epilogue) or "none"}
+    row["aicf"] = measure_aicf(args, shape, folder, "own", want)
+    row["peers"] = measure_peers(args, shape, tensors, library, want)
+    row["peers"]["aicf_cublaslt"] = measure_aicf(args, shape, folder, "cublaslt", want)
+    row["ratio"] = min(row["peers"].values()) / row["aicf"]
+    return row
+
+
+def print_table(rows):
+    names = list(rows[0]["peers"])
+    print("| product | batch x m x n x k | epilogue | aicf us | " + " | ".join(names) + " | best / aicf |")
+    print("|---" * (5 + len(names)) + "|")
+    for r in rows:
+        peers = " | ".join(f"{r['peers'][n]:.1f}" for n in names)
+        print(f"| {r['name']} | {r['batch']} x {r['m']} x {r['n']} x {r['k']} | {r['epilogue']} | {r['aicf']:.1f} | "
+              f"{peers} | {r['ratio']:.2f} |")
+    ratios = [r["ratio"] for r in rows]
+    print(f"\ngeometric mean {math.exp(statistics.fmean(map(math.log, ratios))):.3f}, least {min(ratios):.2f}, "
+          f"ahead in {sum(r > 1 for r in ratios)} of {len(ratios)}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seconds", type=float, default=0.1, help="measured time of each contender")
+    parser.add_argument("--torch-compile", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="models made and compiled at a time")
+    parser.add_argument("--json", type=pathlib.Path)
+    args = parser.parse_args()
+    if not torch.cuda.is_available():
+        sys.exit("products.py: PyTorch finds no GPU here")
+    chosen = [s for s in shapes.read_shapes() if not args.only or s.name in args.only.split(",")]
+    library = cublaslt.Library(torch)
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda}\n")
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            list(pool.map(lambda s: compile_models(args, s, root / s.name), chosen))
+        rows = [measure(args, shape, root / shape.name, library) for shape in chosen]
+    print_table(rows)
+    if args.json:
+        args.json.write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <optional>
+
+#include "compiler/ir/lowered_edit.h"
+#include "compiler/ir/views.h"
+#include "compiler/passes/lowered/fuse.h"
+#include "compiler/passes/lowered/passes.h"
+
+namespace aicf {
+namespace {
+
+constexpr int64_t kPieceBytes = 16;  // what the copy engine moves, and strides are multiples of
+
+// A window's taps along the last axis and the channels of each as one axis. The input is stored
+// with its channels innermost, `channels` of them, and its last axis padded to `width`: the taps of
+// one window are `length` neighbours in memory, and the windows `stride` elements apart.
+struct Folded {
+  int64_t channels, width, length, stride;
+};
+
+bool IsHalfProduct(const abi::Problem& p) {
+  const DType x = p.inputs[0].dtype, w = p.inputs[1].dtype;
+  return x == w && ((x == DType::kF16 && p.math == abi::MathMode::kFp16) ||
+                    (x == DType::kBF16 && p.math == abi::MathMode::kBf16));
+}
+
+// Convolutions with fewer channels than the copy engine moves: the first of many models.
+bool HasFewChannels(const ir::LoweredStep& step) {
+  if (step.problem.family != abi::Family::kConv || !IsHalfProduct(step.problem)) return false;
+  const abi::View& x = step.problem.inputs[0];
+  return x.shape[1] * DTypeBytes(x.dtype) < kPieceBytes && abi::ElementsOf(x) > 0;
+}
+
+std::string Refusal(const ir::Lowered& lowered, const ir::LoweredStep& step) {
+  const abi::Problem& p = step.problem;
+  const auto& a = p.as<abi::ConvAttrs>();
+  const ir::LoweredBuffer& w = lowered.buffers[step.inputs[1]];
+  if (!w.constant.has_data() || p.inputs[1] != abi::DenseView(w.dtype, w.shape)) {
+    return "weights: they are no constant in the model's order";
+  }
+  if (a.transposed || a.group != 1 || a.strides.rank() > 2) {
+    return "pattern: it is transposed, grouped, or has more than two spatial axes";
+  }
+  if (p.inputs[1].shape.back() == 1 || a.dilations.back() != 1) {
+    return "pattern: the taps of the last axis are not neighbours";
+  }
+  if (a.pads_begin.back() < 0 || abi::ElementsOf(p.outputs[0]) == 0) {
+    return "pattern: the padding is negative, or the output empty";
+  }
+  return {};
+}
+
+Folded FoldedOf(const abi::Problem& p) {
+  const auto& a = p.as<abi::ConvAttrs>();
+  const int64_t piece = kPieceBytes / DTypeBytes(p.inputs[0].dtype), stride = a.strides.back();
+  const int64_t taps = p.inputs[1].shape.back();
+  Folded f{p.inputs[0].shape[1], 0, 0, 0};
+  while (f.channels * stride % piece != 0) ++f.channels;
+  f.width = (p.outputs[0].shape.back() - 1) * stride + taps;
+  while (f.width * f.channels % piece != 0) ++f.width;
+  f.length = taps * f.channels;
+  f.stride = stride * f.channels;
+  return f;
+}
+
+// A buffer [n, spatial.., c] with `width` in place of the last spatial extent.
+Dims StoredShape(const Dims& shape, const Folded& f) {
+  Dims stored = {shape[0]};
+  for (int d = 2; d < shape.rank() - 1; ++d) stored.push_back(shape[d]);
+  stored.push_back(f.width);
+  stored.push_back(f.channels);
+  return stored;
+}
+
+ir::BufferId AddBuffer(ir::Lowered& lowered, ir::LoweredBuffer buffer) {
+  lowered.buffers.push_back(std::move(buffer));
+  return static_cast<ir::BufferId>(lowered.buffers.size() - 1);
+}
+
+// The stored input as the model's axes: [n, c, spatial..], channels innermost.
+abi::View StoredView(const ir::LoweredBuffer& buffer) {
+  Dims order = {0, buffer.shape.rank() - 1};
+  for (int d = 1; d < buffer.shape.rank() - 1; ++d) order.push_back(d);
+  return ir::Permute(abi::DenseView(buffer.dtype, buffer.shape), order);
+}
+
+// The copy that stores the input, with zeros around it.
+ir::LoweredStep StoreInput(ir::Lowered& lowered, const ir::LoweredStep& conv, const Folded& f) {
+  abi::View from = conv.problem.inputs[0];
+  const int last = from.shape.rank() - 1;
+  const int64_t pad = conv.problem.as<abi::ConvAttrs>().pads_begin.back();
+  from.shape[last] = std::clamp<int64_t>(f.width - pad, 0, from.shape[last]);
+  ir::LoweredBuffer buffer = lowered.buffers[conv.inputs[0]];
+  buffer.name += " for folded taps";
+  buffer.role = schema::Role::kTemp;
+  buffer.constant = {};
+  buffer.dtype = from.dtype;
+  buffer.shape = StoredShape(from.shape, f);
+  const abi::View to = StoredView(buffer);
+  ir::LoweredStep copy = conv;
+  abi::CopyAttrs attrs;
+  attrs.has_fill = true;
+  attrs.starts = {Dims::Filled(last + 1, 0)};
+  attrs.starts[0][last] = std::min(pad, f.width);
+  copy.problem = {};
+  copy.problem.family = abi::Family::kCopy;
+  copy.problem.attrs = attrs;
+  copy.problem.inputs = {from};
+  copy.problem.outputs = {to};
+  copy.problem.core_inputs = 1;
+  copy.inputs = {conv.inputs[0]};
+  copy.outputs = {AddBuffer(lowered, std::move(buffer))};
+  return copy;
+}
+
+// w[o, c, taps.., s] at [taps.., s * channels + c, o]; zeros for channels that the model lacks.
+ir::Tensor FoldedWeights(const ir::Tensor& w, const Folded& f) {
+  const Dims& s = w.shape();
+  const int64_t taps = s.back(), outputs = s[0], inputs = s[1];
+  const int64_t rows = s.rank() == 4 ? s[2] : 1;
+  const auto item = static_cast<size_t>(DTypeBytes(w.dtype()));
+  std::vector<std::byte> bytes(static_cast<size_t>(rows * f.length * outputs) * item);
+  for (int64_t o = 0; o < outputs; ++o) {
+    for (int64_t c = 0; c < inputs; ++c) {
+      for (int64_t at = 0; at < rows * taps; ++at) {
+        const int64_t from = (o * inputs + c) * rows * taps + at;
+        const int64_t k = at / taps * f.length + at % taps * f.channels + c;
+        std::copy_n(w.bytes().data() + static_cast<size_t>(from) * item, item,
+                    bytes.data() + static_cast<size_t>(k * outputs + o) * item);
+      }
+    }
+  }
+  return ir::Tensor::Own(w.dtype(), {rows, f.length, outputs}, std::move(bytes));
+}
+
+// The weights' view [o, k, taps.., 1] of a buffer [taps, k, o].
+abi::View FoldedWeightsView(const abi::View& w, const Folded& f) {
+  const int64_t outputs = w.shape[0];
+  abi::View view = w;
+  view.shape[1] = f.length;
+  view.shape[w.shape.rank() - 1] = 1;
+  view.strides = Dims::Filled(w.shape.rank(), f.length * outputs);
+  view.strides[0] = 1;
+  view.strides[1] = outputs;
+  return view;
+}
+
+// The convolution over the stored input: one tap along the last axis, for every window apart.
+ir::LoweredStep FoldedConv(ir::Lowered& lowered, const ir::LoweredStep& conv, ir::BufferId stored,
+                           const Folded& f) {
+  ir::LoweredStep out = conv;
+  abi::Problem& p = out.problem;
+  abi::ConvAttrs a = p.as<abi::ConvAttrs>();
+  const int last = a.strides.rank() - 1;
+  a.strides[last] = 1;
+  a.pads_begin[last] = a.pads_end[last] = 0;
+  p.attrs = a;
+  abi::View x = StoredView(lowered.buffers[stored]);
+  x.shape[1] = f.length;
+  x.shape[last + 2] = p.outputs[0].shape.back();
+  x.strides[last + 2] = f.stride;
+  p.inputs[0] = x;
+  p.inputs[1] = FoldedWeightsView(p.inputs[1], f);
+  ir::LoweredBuffer w = lowered.buffers[conv.inputs[1]];
+  w.name += " with folded taps";
+  w.constant = FoldedWeights(w.constant, f);
+  w.shape = w.constant.shape();
+  out.inputs[0] = stored;
+  out.inputs[1] = AddBuffer(lowered, std::move(w));
+  return out;
+}
+
+void Record(PassContext& context, const ir::LoweredStep& step, const std::string& name,
+            const std::string& refusal) {
+  Decision d = context.About(DecisionKind::kLayout,
+                             schema::Subject::ValueOf(SubjectForm::kWeights, name, step.sources),
+                             "fold-taps");
+  const bool folds = refusal.empty();
+  d.choice = folds ? "taps of the last axis as channels" : "few channels";
+  d.Because(Reason::kRule, folds ? "the copy engine moves 16 bytes of channels and more"
+                                 : "the taps cannot be folded");
+  d.alternatives = {
+      folds ? schema::Alternative{"few channels", "cost: every tap would be fetched by itself", -1}
+            : schema::Alternative{"taps of the last axis as channels", refusal, -1}};
+  context.Record(std::move(d));
+}
+
+}  // namespace
+
+// With three channels, no tap is 16 bytes wide, but a line of seven taps is.
+Status FoldTaps(ir::Lowered& lowered, PassContext& context) {
+  if (context.device.backend != abi::Backend::kCuda) return OkStatus();
+  std::vector<ir::LoweredStep> steps;
+  for (ir::LoweredStep& step : lowered.steps) {
+    if (!HasFewChannels(step)) {
+      steps.push_back(std::move(step));
+      continue;
+    }
+    const std::string refusal = Refusal(lowered, step);
+    Record(context, step, lowered.buffers[step.inputs[1]].name, refusal);
+    if (!refusal.empty()) {
+      steps.push_back(std::move(step));
+      continue;
+    }
+    const Folded f = FoldedOf(step.problem);
+    steps.push_back(StoreInput(lowered, step, f));
+    steps.push_back(FoldedConv(lowered, step, steps.back().outputs[0], f));
+  }
+  lowered.steps = std::move(steps);
+  ir::DropUnusedBuffers(lowered);
+  return OkStatus();
+}
+
+}  // namespace aicf

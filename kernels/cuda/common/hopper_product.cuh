@@ -1,0 +1,227 @@
+// What the products on Hopper's own instructions share. One warpgroup (the producer) asks the copy
+// engine for stages of A and B, up to kStages of them ahead; kConsumers warpgroups multiply them
+// out of shared memory. Blocks stay and take tile after tile, so that the copies for the next tile
+// run during the epilogue of this one. With kSplit the blocks of a cluster share the k of one tile,
+// and each finishes a part of it from the sums of all (common/hopper_split.cuh).
+//
+// Follows what the includer defines, beside the instance's constants (common/hopper_stage.cuh):
+//   TileA, TileB   StageOperand of each operand, or derived from it
+//   kSteps         stages that all of k takes
+//   TileWalk       the block's tiles: Valid(), Next(), HasNext(); `batch`; FirstRow() and
+//                  FirstColumn() of the tensor cores, as elements of the output in its contiguous
+//                  direction, and as LineOf() counts in the other; LineOf(line), its index among
+//                  the output's lines, below 0 where there is none
+#pragma once
+
+#include "common/hopper_store.cuh"
+#include "common/mbarrier.cuh"
+
+namespace aicf {
+
+constexpr int kWarpgroup = 128;
+constexpr int kSharedBytes = kPatternBytes + kStages * kStageBytes +
+                             kConsumers * 4 * kWarpStoreFloats * 4 + 16 * kStages +
+                             (kSplit > 1 ? kConsumers * 4 * PartsExchange::kBarrierBytes : 0);
+static_assert(kBlockX == kWarpgroup * (kConsumers + 1), "one producer and kConsumers warpgroups");
+static_assert(kDynamicShared >= kSharedBytes, "the launch has the tile's shared memory");
+static_assert(kStages >= 2 && kConsumers >= 1 && kConsumers <= 3, "as above");
+static_assert(!kPingPong || (kConsumers > 1 && kSplit == 1),
+              "taking turns needs two, and all of k");
+static_assert(kSteps >= kSplit, "every block has a part of k");
+
+/// Steps [first, end) of k: all of them, or this block's part, which differ by one step at most.
+struct StepRange {
+  index_t first = 0, end = kSteps;
+
+  AICF_DEVICE StepRange() {
+    if constexpr (kSplit > 1) {
+      first = kSteps * RankInCluster() / kSplit;
+      end = kSteps * (RankInCluster() + 1) / kSplit;
+    }
+  }
+};
+
+/// Shared memory: the stages, then the warps' memory for their results, then the barriers. B comes
+/// first in a stage: it is whole swizzle patterns whatever the tile.
+struct SharedLayout {
+  char* start;
+  unsigned tiles, barriers;
+
+  AICF_DEVICE SharedLayout() {
+    char* memory = DynamicShared();
+    const unsigned past = SharedAddress(memory) % kPatternBytes;
+    start = memory + (kPatternBytes - past) % kPatternBytes;
+    tiles = SharedAddress(start);
+    barriers = tiles + kStages * kStageBytes + kConsumers * 4 * kWarpStoreFloats * 4;
+  }
+  AICF_DEVICE unsigned A(int stage) const { return B(stage) + kTileN * kRowBytes; }
+  AICF_DEVICE unsigned B(int stage) const { return tiles + stage * kStageBytes; }
+  AICF_DEVICE unsigned Full(int stage) const { return barriers + 8 * stage; }
+  AICF_DEVICE unsigned Empty(int stage) const { return barriers + 8 * (kStages + stage); }
+  AICF_DEVICE float* WarpMemory(int warp) const {
+    return reinterpret_cast<float*>(start + kStages * kStageBytes) + warp * kWarpStoreFloats;
+  }
+  AICF_DEVICE unsigned ExchangeBarriers(int warp) const {
+    return barriers + 16 * kStages + warp * PartsExchange::kBarrierBytes;
+  }
+};
+
+/// A place in the ring of stages: which one, and the parity of its phase.
+struct RingPlace {
+  int stage = 0;
+  unsigned parity = 0;
+
+  AICF_DEVICE void Next() {
+    if (++stage == kStages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+  /// Passes over a tile that another consumer multiplies.
+  AICF_DEVICE void SkipTile() {
+    constexpr int kStagesOn = static_cast<int>(kSteps % kStages);
+    constexpr unsigned kTurns = static_cast<unsigned>(kSteps / kStages);
+    stage += kStagesOn;
+    parity ^= kTurns & 1;
+    if (stage >= kStages) {
+      stage -= kStages;
+      parity ^= 1;
+    }
+  }
+};
+
+AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
+  // Every warp that reads a stage frees it at every block that wrote into it.
+  constexpr int kReaders = (kPingPong ? 1 : kConsumers) * 4 * kSharing;
+  for (int s = 0; s < kStages; ++s) {
+    BarrierInit(shared.Full(s), 1);
+    BarrierInit(shared.Empty(s), kReaders);
+  }
+  if constexpr (kSplit > 1) {
+    for (int w = 0; w < kConsumers * 4; ++w) PartsExchange::Init(shared.ExchangeBarriers(w));
+  }
+  BarrierInitFence();
+}
+
+/// Frees a stage for the producers that write into it.
+AICF_DEVICE void Release(const SharedLayout& shared, int stage) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  if (lane < kSharing) BarrierArriveAt(shared.Empty(stage), kSplit > 1 ? RankInCluster() : lane);
+}
+
+/// Adds one stage's products; `row0` is the consumer's first row within the tile.
+AICF_DEVICE void MultiplyStage(const SharedLayout& shared, int stage, int row0, bool first,
+                               Sums& sums) {
+  const u64 a = TileA::Operand(shared.A(stage) + (kSwap ? 0 : row0 * kRowBytes));
+  const u64 b = TileB::Operand(shared.B(stage) + (kSwap ? row0 * kRowBytes : 0));
+  ProductsBegin();
+#pragma unroll
+  for (int k = 0; k < kStageSteps; ++k) {
+#pragma unroll
+    for (int i = 0; i < kBlocksOfRows; ++i) {
+      const u64 own = i * (64 * kRowBytes / 16);  // addresses are counted in 16 bytes
+      const u64 x = a + k * (TileA::kStepBytes / 16) + (kSwap ? 0 : own);
+      const u64 y = b + k * (TileB::kStepBytes / 16) + (kSwap ? own : 0);
+      const int add = k > 0 || !first;
+      if constexpr (kSwap)
+        Products<kColumns>::Add<!TileB::kAlongK, !TileA::kAlongK>(tile_t{}, sums.d[i], y, x, add);
+      else
+        Products<kColumns>::Add<!TileA::kAlongK, !TileB::kAlongK>(tile_t{}, sums.d[i], x, y, add);
+    }
+  }
+  ProductsCommit();
+}
+
+/// The sums of one tile. A stage is freed once the products after it are under way.
+template <class Started>
+AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int row0, Sums& sums,
+                              Started&& started) {
+  const StepRange steps;
+  int last = 0;
+#pragma unroll 1
+  for (index_t step = steps.first; step < steps.end; ++step, place.Next()) {
+    const bool first = step == steps.first;
+    BarrierWait(shared.Full(place.stage), place.parity);
+    MultiplyStage(shared, place.stage, row0, first, sums);
+    ProductsWait<1>();
+    if (!first) Release(shared, last);
+    last = place.stage;
+  }
+  started();
+  ProductsWait<0>();
+  Release(shared, last);
+  sums.Hold();
+}
+
+/// One consumer: its rows of every tile of the block, or every kConsumers-th tile.
+AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consumer) {
+  const int warp = static_cast<int>(threadIdx.x - kWarpgroup) / 32;
+  StoreMemory memory(shared.WarpMemory(warp), shared.ExchangeBarriers(warp));
+  const int row0 = kPingPong ? 0 : consumer * kConsumerRows;
+  RingPlace place;
+  Sums sums = {};
+  int turn = 0;
+  bool began = false, met = false;
+  for (TileWalk walk; walk.Valid(); walk.Next()) {
+    if constexpr (kPingPong) {
+      const bool mine = turn == consumer;
+      turn = turn + 1 == kConsumers ? 0 : turn + 1;
+      if (!mine) {
+        place.SkipTile();
+        began = true;
+        continue;
+      }
+      if (began) NamedBarrierWait(1 + consumer, 2 * kWarpgroup);
+      began = true;
+    }
+    memory.Ask(args, Sums::PlaceOf(0, walk, row0));
+    MultiplyTile(shared, place, row0, sums, [&] {
+      if constexpr (kPingPong) {
+        if (walk.HasNext()) NamedBarrierArrive(1 + turn, 2 * kWarpgroup);
+      }
+    });
+    if (!met) memory.exchange.Begin();
+    met = true;
+    sums.Store(args, memory, walk, row0);
+  }
+  if (met) memory.exchange.End();
+}
+
+/// Registers of a thread of the producer and of a consumer; together what the block starts with.
+constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
+constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : 160;
+
+/// The kernel. produce(args, shared) is the producer's part, for one thread. prefetch(args), for
+/// one thread too, may bring operands into the cache while the kernel before this one still runs.
+#define AICF_KERNEL_WAITS
+template <class Produce, class Prefetch>
+AICF_DEVICE void RunProduct(const Args& args, const Produce& produce, const Prefetch& prefetch) {
+  const SharedLayout shared;
+  if (threadIdx.x == 0) {
+    PrefetchTensorMap(args.map[0]);
+    PrefetchTensorMap(args.map[1]);
+    InitBarriers(shared);
+    prefetch(args);
+  }
+  // Blocks that share k meet only when they have sums to exchange.
+  if constexpr (kSharing > 1) {
+    ClusterBarrier();
+  } else {
+    if constexpr (kSplit > 1) ClusterArrive();
+    __syncthreads();
+  }
+  WaitForPredecessors();
+  LetSuccessorsStart();
+  const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
+  if (warpgroup == 0) {
+    if constexpr (kConsumers > 1) RegistersDown<kProducerRegisters>();
+    if (threadIdx.x == 0) produce(args, shared);
+  } else {
+    if constexpr (kConsumers > 1) RegistersUp<kConsumerRegisters>();
+    Consume(args, shared, warpgroup - 1);
+  }
+  // A block's shared memory outlives what others of the cluster send to it.
+  if constexpr (kSharing > 1) ClusterBarrier();
+}
+
+}  // namespace aicf

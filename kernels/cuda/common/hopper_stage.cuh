@@ -1,0 +1,66 @@
+// One stage of a Hopper product in shared memory: a tile of A (kTileM lines' worth) and a tile of B
+// (kTileN) over kTileK of k, as the copy engine writes them and the tensor cores read them. The
+// instance defines kTileM, kTileN, kTileK, kStages, kConsumers, kSwap, kPingPong and kSplit: see
+// gemm/hopper.cuh.
+#pragma once
+
+#include "common/enums.cuh"
+#include "common/tma.cuh"
+#include "common/wgmma.cuh"
+
+namespace aicf {
+
+typedef In0::S tile_t;
+static_assert(kSame<In0::S, In1::S>, "both operands have one type");
+static_assert(kSame<tile_t, bf16> || kSame<tile_t, f16> || (kSame<tile_t, float> && kMath == kTf32),
+              "multiplies bf16, f16, and f32 as tf32");
+static_assert(kSame<raw_t, float>, "sums are f32");
+
+// A cluster's blocks share tiles of operands, or, with kSplit above 1, the k of one tile.
+constexpr int kSharing = kClusterX / kSplit;  ///< blocks that fetch for each other
+static_assert(kSharing * kSplit == kClusterX, "the cluster is whole");
+static_assert(kSplit == 1 || kSharing == 1, "blocks share operands or k");
+/// The block's rank in its cluster: with kSplit its part of k.
+AICF_DEVICE int RankInCluster() { return static_cast<int>(blockIdx.x) % kClusterX; }
+
+/// A tile starts at a multiple of the widest swizzle's pattern.
+constexpr int kPatternBytes = 1024;
+/// Elements of the widest line.
+constexpr int kLine = 128 / static_cast<int>(sizeof(tile_t));
+
+// The tensor cores' rows are m, or n where kSwap: then few m are no waste.
+constexpr int kRows = kSwap ? kTileN : kTileM;
+constexpr int kColumns = kSwap ? kTileM : kTileN;
+constexpr int kConsumerRows = kPingPong ? kRows : kRows / kConsumers;
+constexpr int kBlocksOfRows = kConsumerRows / 64;
+static_assert(kConsumerRows % 64 == 0, "a warpgroup multiplies 64 rows at a time");
+static_assert(kPingPong || kConsumerRows * kConsumers == kRows, "consumers share the rows evenly");
+
+/// Bytes that one m or n takes of a stage, whichever way the lines run.
+constexpr int kRowBytes = kTileK * static_cast<int>(sizeof(tile_t));
+static_assert(kRowBytes == 128 || kRowBytes == 64 || kRowBytes == 32, "k is one line");
+constexpr int kStageSteps = kRowBytes / 32;  ///< products along k
+constexpr int kStageBytes =
+    ((kTileM + kTileN) * kRowBytes + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
+
+/// One operand's part of a stage. Lines run along k, kRowBytes each, or, across k, along m or n:
+/// then the tile is panels of 64 of m or n, kTileK lines of 128 bytes each.
+template <bool kAlongK_>
+struct StageOperand {
+  static constexpr bool kAlongK = kAlongK_;
+  static constexpr int kLineBytes = kAlongK ? kRowBytes : 128;
+  static_assert(kAlongK || sizeof(tile_t) == 2, "only 16-bit operands may lie across k");
+
+  /// Bytes from one step of products along k to the next.
+  static constexpr int kStepBytes = kAlongK ? 32 : kTileK / kStageSteps * kLineBytes;
+  /// The tile, or its part from a multiple of 64 rows or of one block of lines on.
+  static AICF_DEVICE u64 Operand(unsigned tile) {
+    return OperandAt<kLineBytes>(tile, kAlongK ? 16 : kTileK * kLineBytes, 8 * kLineBytes);
+  }
+};
+
+AICF_DEVICE constexpr index_t TilesIn(index_t extent, index_t tile) {
+  return extent > 0 ? (extent - 1) / tile + 1 : 1;
+}
+
+}  // namespace aicf

@@ -1,0 +1,74 @@
+// cuda.conv.hopper: a convolution as a product on Hopper's own instructions, without an unfolded
+// input. Rows are output positions, columns output channels, k runs over the taps of the window and
+// the input channels. For one tap the inputs of a tile of neighbouring positions are a box of the
+// input, which the copy engine fetches as it is, with zeros where it leaves the tensor: the
+// padding. The product itself is common/hopper_product.cuh.
+//
+// The instance defines, beside what compiler/codegen/cuda_source.h lists,
+//   kTileM, kTileN, kTileK  the block's tile; kTileK is 32, 64 or 128 bytes of channels
+//   kTileW, kTileH, kTileB  its box of positions: along the last axis, the one before it (1 where
+//                           there is none) and the images; together at most kTileM
+//   kFlat                   all positions of all images are one axis (kTileH and kTileB are 1): a
+//                           window of one tap with stride 1 and no padding, whose input one stride
+//                           walks in the order of the output's positions
+//   kStages, kConsumers, kSwap, kPingPong, kSplit   as in gemm/hopper.cuh
+//
+// Tensor maps, of rank 4, swizzled by lines of kTileK channels (weights across k: of 128 bytes),
+// with zeros outside:
+//   input     extents {channels, w, h, images}, box {kTileK, kTileW, kTileH, kTileB} where the
+//             spatial axes take every stride-th element
+//   weights   along k, input channels contiguous: extents {in, taps w, taps h, out}, box
+//             {kTileK, 1, 1, kTileN}; across k, output channels contiguous: extents {out, in,
+//             taps w, taps h}, box {64, kTileK, 1, 1}
+// What is illegal is in conv/hopper.cc.
+#pragma once
+
+#include "conv/hopper_tile.cuh"
+
+// What follows is made of the tile.
+#include "common/hopper_product.cuh"
+
+namespace aicf {
+
+/// The producer, one thread: all stages of all the block's tiles.
+AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
+  const StepRange share;
+  RingPlace place;
+  for (TileWalk walk; walk.Valid(); walk.Next()) {
+    const int w0 = walk.w0 * kW.stride - kW.pad, h0 = walk.h0 * kH.stride - kH.pad;
+    Tap tap(share.first);
+#pragma unroll 1
+    for (index_t step = share.first; step < share.end; ++step, place.Next(), tap.Next()) {
+      const unsigned full = shared.Full(place.stage);
+      const int channel = tap.part * kTileK;
+      BarrierWait(shared.Empty(place.stage), place.parity ^ 1);
+      BarrierArriveExpect(full, kFetchedBytes);
+      CopyBox(shared.A(place.stage), args.map[0], full, channel, w0 + tap.w * kW.dilation,
+              h0 + tap.h * kH.dilation, walk.b0);
+      TileB::Fetch(args.map[1], shared.B(place.stage), full, channel, tap.w, tap.h, walk.column0);
+    }
+  }
+}
+
+/// Weights of the block's first stages. They are seldom what the kernel before wrote, and in small
+/// batches most of what is read.
+AICF_DEVICE void PrefetchWeights(const Args& args) {
+  const StepRange share;
+  const TileWalk walk;
+  Tap tap(share.first);
+  const index_t end = share.end - share.first < kStages ? share.end : share.first + kStages;
+#pragma unroll 1
+  for (index_t step = share.first; step < end; ++step, tap.Next()) {
+    TileB::Prefetch(args.map[1], tap.part * kTileK, tap.w, tap.h, walk.column0);
+  }
+}
+
+AICF_DEVICE void Kernel(const Args& args) { RunProduct(args, Produce, PrefetchWeights); }
+
+/// Blocks that a multiprocessor is to hold at a time: registers are kept for as many, where shared
+/// memory (of which each block costs 1 KB more) has room for them.
+constexpr int kResidentBlocks =
+    kConsumers == 1 && 2 * (kDynamicShared + 1024) <= 228 * 1024 ? 2 : 1;
+#define AICF_MIN_BLOCKS aicf::kResidentBlocks
+
+}  // namespace aicf

@@ -1,0 +1,46 @@
+/// What is legal for cuda.conv.hopper: convolutions as products on Hopper's own tensor-core
+/// instructions, fed by the bulk tensor copy engine (conv/hopper.cuh).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/common/host.h"
+
+namespace aicf::cuda {
+
+struct ConvHopperHost : CudaHostBase {
+  static constexpr std::string_view kKey = "cuda.conv.hopper";
+  static constexpr std::string_view kSource = "conv/hopper.cuh";
+  static constexpr abi::ParameterRange kParameters[] = {
+      {"tile_m", 8, 512}, {"tile_n", 8, 512},  {"tile_k", 8, 64}, {"tile_w", 1, 256},
+      {"tile_h", 1, 256}, {"tile_b", 1, 256},  {"flat", 0, 1},    {"stages", 2, 32},
+      {"split", 1, 8}, {"consumers", 1, 3}, {"swap", 0, 1},    {"ping_pong", 0, 1},
+      kVectorRange,       kBlocksRange};
+
+  /// Nothing but its results is written, and no operand is read where they are.
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
+                            const abi::DeviceSpec& d);
+  static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c);
+  static std::vector<abi::TensorMap> TensorMaps(const abi::Problem& p, const abi::Parameters& c);
+};
+
+/// Bytes of shared memory, as common/hopper_product.cuh lays it out.
+int64_t ConvHopperSharedBytes(const abi::Parameters& parameters, int64_t element_bytes);
+
+/// The convolution as one product of matrices: one tap with stride 1 and no padding, all positions
+/// of all images walked by one stride.
+bool IsFlatConv(const abi::Problem& problem);
+
+/// Output positions along the last spatial axis, the one before it (1 where there is none), and
+/// images; flat: all of them, 1 and 1.
+struct ConvPositions {
+  int64_t w, h, b;
+};
+ConvPositions PositionsOf(const abi::Problem& problem, bool flat);
+/// Tiles of the output, and steps of tile_k along k.
+int64_t ConvHopperTiles(const abi::Problem& problem, const abi::Parameters& parameters);
+int64_t ConvHopperSteps(const abi::Problem& problem, const abi::Parameters& parameters);
+
+}  // namespace aicf::cuda

@@ -1,0 +1,136 @@
+/// Candidates of cuda.conv.hopper: the rows of hopper.def, each with the box of positions that
+/// wastes the least of its tile.
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cuda/common/choice.h"
+#include "kernels/cuda/common/hopper_shape.h"
+#include "kernels/cuda/conv/hosts.h"
+
+namespace aicf::cuda {
+namespace {
+
+struct ConvHopperRow {
+  std::string_view text;
+  int64_t m, n, stages, consumers, swap, turns, splits;
+};
+
+constexpr ConvHopperRow kConvHopperRows[] = {
+#define AICF_CONV_HOPPER_TILE(...) {__VA_ARGS__},
+#include "kernels/cuda/conv/hopper.def"
+#undef AICF_CONV_HOPPER_TILE
+};
+
+// The box of at most `m` positions that covers all of them with the fewest boxes; of those with
+// equally many the one with the longest lines.
+ConvPositions BoxFor(const abi::Problem& p, bool flat, int64_t m) {
+  if (flat) return {std::min<int64_t>(m, 256), 1, 1};
+  const ConvPositions all = PositionsOf(p, false);
+  const Dims& strides = p.as<abi::ConvAttrs>().strides;
+  const auto longest = [&](int64_t extent, int64_t stride) {
+    return std::min({extent, m, 255 / stride + 1});
+  };
+  ConvPositions best{1, 1, 1};
+  int64_t fewest = INT64_MAX;
+  for (int64_t w = longest(all.w, strides.back()); w >= 1; --w) {
+    for (int64_t h = std::min(m / w, longest(all.h, strides[0])); h >= 1; --h) {
+      const int64_t b = std::min({m / (w * h), all.b, int64_t{256}});
+      const int64_t boxes = CeilDiv(all.w, w) * CeilDiv(all.h, h) * CeilDiv(all.b, b);
+      if (boxes >= fewest) continue;
+      fewest = boxes;
+      best = {w, h, b};
+    }
+  }
+  return best;
+}
+
+// Channels of a step: as few as cover them, up to 128 bytes of them.
+int64_t StepFor(int64_t channels, int64_t element) {
+  int64_t step = 32 / element;
+  while (step < channels && step * element < 128) step *= 2;
+  return step;
+}
+
+// Blocks that a multiprocessor holds at a time.
+int64_t ResidentBlocks(const abi::Parameters& c, int64_t element) {
+  constexpr int64_t kBytes = 228 * 1024;
+  return std::clamp<int64_t>(kBytes / (ConvHopperSharedBytes(c, element) + 1024), 1, 2);
+}
+
+abi::Parameters ParametersOf(const ConvHopperRow& r, const abi::Problem& p, bool flat,
+                             int64_t split, int64_t vector, int sm_count) {
+  const int64_t element = DTypeBytes(p.inputs[0].dtype);
+  const ConvPositions box = BoxFor(p, flat, r.m);
+  const auto with = [&](int64_t blocks) -> abi::Parameters {
+    return {{"tile_m", r.m},
+            {"tile_n", r.n},
+            {"tile_k", StepFor(p.inputs[0].shape[1], element)},
+            {"tile_w", box.w},
+            {"tile_h", box.h},
+            {"tile_b", box.b},
+            {"flat", flat ? 1 : 0},
+            {"stages", r.stages},
+            {"split", split},
+            {"consumers", r.consumers},
+            {"swap", r.swap},
+            {"ping_pong", r.turns},
+            {"vector", vector},
+            {"blocks", blocks}};
+  };
+  // Whole clusters that stay and take tile after tile.
+  const abi::Parameters one = with(split);
+  const int64_t clusters = ResidentBlocks(one, element) * sm_count / split;
+  return with(std::min(ConvHopperTiles(p, one), std::max<int64_t>(1, clusters)) * split);
+}
+
+// Shares of k that fill the machine, of two steps or more.
+bool IsUsefulSplit(const abi::Problem& p, const abi::Parameters& c, int sm_count) {
+  const int64_t resident = ResidentBlocks(c, DTypeBytes(p.inputs[0].dtype));
+  return ConvHopperTiles(p, c) * c["split"] <= resident * sm_count &&
+         ConvHopperSteps(p, c) >= 2 * c["split"];
+}
+
+double ConvHopperUs(const abi::Problem& p, const abi::Parameters& c, const abi::DeviceSpec& d) {
+  const auto number = [&](std::string_view name) { return static_cast<double>(c[name]); };
+  const auto element = static_cast<double>(DTypeBytes(p.inputs[0].dtype));
+  const double tiles = static_cast<double>(ConvHopperTiles(p, c)), split = number("split");
+  const double steps = std::ceil(static_cast<double>(ConvHopperSteps(p, c)) / split);
+  // One multiprocessor: products at the clock that the power limit leaves, and bytes from the
+  // second-level cache per nanosecond.
+  const double rate = d.tensor_flops_per_us * (element > 2 ? 0.55 : 1.1) / d.sm_count;
+  constexpr double kBytesPerUs = 90e3;
+  const double m = number("tile_m"), n = number("tile_n"), k = number("tile_k");
+  const double products = 2 * m * n * k / rate, fetches = (m + n) * k * element / kBytesPerUs;
+  // Blocks of one multiprocessor share its units; each waits for itself.
+  const double per_sm = std::max(1.0, std::ceil(number("blocks") / d.sm_count));
+  const double step_us = std::max({products * per_sm, fetches * per_sm, 0.05});
+  const double store = c["ping_pong"] != 0 ? 0.3 : 0.4 + 6e-5 * m * n;
+  const double rounds = std::ceil(tiles * split / number("blocks"));
+  const double share = split > 1 ? 0.8 + 0.1 * split : 0;
+  const double memory = abi::ByteCount(p) / (d.bytes_per_us * 0.7);
+  return d.launch_us + 1.2 + share + std::max(memory, rounds * (steps * step_us + store));
+}
+
+}  // namespace
+
+template <>
+std::vector<abi::Candidate> CandidatesFor<ConvHopperHost>(const abi::Problem& p,
+                                                          const abi::DeviceSpec& d) {
+  const int64_t vector = PreferredVector(ConvHopperHost::kKey, p, 0);
+  const bool flat = IsFlatConv(p);
+  std::vector<abi::Candidate> all;
+  for (const ConvHopperRow& row : kConvHopperRows) {
+    for (int64_t split = 1; split <= (row.splits != 0 ? 8 : 1); split *= 2) {
+      const abi::Parameters parameters = ParametersOf(row, p, flat, split, vector, d.sm_count);
+      if (!ConvHopperHost::Refuse(p, parameters, d).empty()) continue;
+      if (split > 1 && !IsUsefulSplit(p, parameters, d.sm_count)) break;
+      all.push_back(CandidateOf<ConvHopperHost>(p, parameters, ConvHopperUs(p, parameters, d)));
+      all.back().row = StrCat(ConvHopperHost::kKey, "_", row.text);
+      if (split > 1) all.back().row += StrCat("_k", split);
+    }
+  }
+  return all;
+}
+
+}  // namespace aicf::cuda
