@@ -16,6 +16,7 @@ struct Share {
   uint64_t seeds;
   size_t variants;  ///< of each case
   CaseOptions options;
+  bool small_device = false;  ///< with what would be chosen there: few blocks take many tiles
 };
 
 // Products on tensor cores, and large reals where a sum's rounding shows, come on top.
@@ -33,7 +34,10 @@ std::vector<Share> SharesOf(Family family) {
               {50, 1, {.math = reduced}},
               {20, 1, {.whole_numbers = false, .math = reduced}}};
     case Family::kAttention:
-      return {{220, 1, {}}, {220, 1, {.math = reduced}}, {60, 1, {.whole_numbers = false}}};
+      return {{220, 1, {}},
+              {220, 1, {.math = reduced}},
+              {60, 1, {.whole_numbers = false}},
+              {100, 1, {.math = {MathMode::kFp16, MathMode::kBf16}}, true}};
     case Family::kReduce:
     case Family::kNormalize:
       return {{80, 1, {}}, {30, 1, {.whole_numbers = false, .max_elements = 60000}}};
@@ -67,7 +71,8 @@ std::vector<KernelCase> GpuRandomCases(Family family, const abi::DeviceSpec& dev
     for (uint64_t seed = 1000; seed < 1000 + share.seeds; ++seed) {
       const Case c = RandomCase(family, seed, share.options);
       // The least met of those that take the case: a kernel that refuses much must not be missed.
-      std::vector<KernelOption> fit = VariantsOf(c, device, 1000, 0);
+      std::vector<KernelOption> fit =
+          VariantsOf(c, share.small_device ? SmallDevice() : device, 1000, 0);
       const auto row = [&](const KernelOption& o) -> int& {
         return met[StrCat(o.candidate.row, Packs(o, c.problem) ? " packed" : "")];
       };
