@@ -235,6 +235,67 @@ TEST(CudaRefusals, OfAttention) {
             std::string::npos);
 }
 
+TEST(CudaRefusals, OfTheHopperAttention) {
+  const char* key = "cuda.attention.hopper";
+  using enum MathMode;
+  const Dims q = {2, 6, 100, 64};
+  const Edits base = {{"consumers", 2}, {"tile_keys", 128}, {"stages", 2}, {"producer", 1},
+                      {"turns", 1},     {"fold", 0},        {"pack", 0},   {"section", 4},
+                      {"per_sm", 1},    {"blocks", 3}};
+  const auto with = [&](Edits edits) {
+    edits.insert(edits.begin(), base.begin(), base.end());
+    return edits;
+  };
+  const Problem p = Attention(q, 300, 64, DType::kF16, kFp16);
+  EXPECT_EQ(Refused(key, p, base), "");
+  ExpectParametersRefused(
+      key, p,
+      {{"72 keys are none", with({{"tile_keys", 72}})},
+       {"184 keys are none", with({{"tile_keys", 184}})},
+       {"shares no multiprocessor", with({{"per_sm", 2}})},
+       {"all 3 blocks of keys at once, not 2", with({{"producer", 0}, {"blocks", 12}})},
+       {"a block for each of 12 tiles, not 3", with({{"producer", 0}, {"stages", 3}})},
+       {"values of a thread are above", with({{"consumers", 3}, {"tile_keys", 144}})},
+       {"values of a thread are above",
+        with({{"producer", 0}, {"stages", 3}, {"blocks", 12}, {"per_sm", 2}})},
+       {"bytes of shared memory", with({{"stages", 9}})}});
+  Problem groups = p;
+  for (size_t k : {1, 2}) groups.inputs[k] = DenseView(DType::kF16, {2, 2, 300, 64});
+  ExpectParametersRefused(key, groups, {{"packs no 3 heads into 128 rows", with({{"pack", 1}})}});
+  EXPECT_EQ(Refused(key, groups, with({{"pack", 1}, {"consumers", 3}, {"tile_keys", 64}})), "");
+  for (const Problem& wrong :
+       {Attention(q, 5, 64, DType::kF32, kBf16), Attention(q, 5, 64, DType::kF16, kBf16),
+        Attention(q, 5, 64, DType::kBF16, kTf32), Attention(q, 5, 64, DType::kF16, kFp32)}) {
+    ExpectUnsupported(key, wrong, "bf16 in math mode bf16 and f16 in fp16 only");
+  }
+  ExpectUnsupported(key, Attention(q, 0, 64, DType::kF16, kFp16), "the problem is empty");
+  ExpectUnsupported(key, Attention({2, 6, 0, 64}, 5, 64, DType::kF16, kFp16), "is empty");
+  ExpectUnsupported(key, Attention({2, 6, 9, 264}, 5, 64, DType::kF16, kFp16), "at most 256");
+  ExpectUnsupported(key, Attention(q, 5, 264, DType::kF16, kFp16), "at most 256");
+  Problem lengths = p;
+  AttentionAttrs a;
+  a.lengths = true;
+  lengths.attrs = a;
+  lengths.inputs.push_back(DenseView(DType::kI32, {2}));
+  lengths.core_inputs = 4;
+  ExpectUnsupported(key, lengths, "no lengths");
+}
+
+TEST(CudaRefusals, OfTheHopperAttentionsOperands) {
+  const char* key = "cuda.attention.hopper";
+  const auto with_k = [](const Dims& strides, int64_t offset) {
+    Problem p = Attention({2, 6, 100, 64}, 300, 64, DType::kF16, MathMode::kFp16);
+    p.inputs[1] = {DType::kF16, {2, 6, 300, 64}, strides, offset};
+    return p;
+  };
+  ExpectUnsupported(key, with_k({6 * 300 * 64, 300 * 64, 1, 300}, 0), "k is not contiguous");
+  ExpectUnsupported(key, with_k({6 * 300 * 64, 300 * 64, 64, 1}, 4), "k begins at element 4");
+  ExpectUnsupported(key, with_k({6 * 300 * 68, 300 * 68, 68, 1}, 0), "k has a stride of 68");
+  ExpectUnsupported(key, with_k({6 * 300 * 64, 300 * 64, -64, 1}, 299 * 64),
+                    "k has a stride of -64");
+  ExpectUnsupported(key, with_k({6 * 64, 64, 0, 1}, 0), "k repeats one row");
+}
+
 TEST(CudaRefusals, OfRecurrentLayers) {
   RecurrentAttrs a;
   a.cell = CellKind::kRnn;

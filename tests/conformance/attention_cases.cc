@@ -37,6 +37,22 @@ Sizes RandomSizes(Random& random, const AttentionAttrs& a) {
   return s;
 }
 
+/// What the bulk copy engine can fetch: heads of whole 16-byte pieces, and enough rows and keys for
+/// several tiles of either.
+Sizes EngineSizes(Random& random) {
+  Sizes s{};
+  s.batch = random.Int(1, 3);
+  s.key_heads = random.Int(1, 3);
+  s.group = random.Pick(std::vector<int64_t>{1, 1, 2, 3, 4});
+  const std::vector<int64_t> heads = {8,  16, 24,  32,  40,  48,  64, 64,
+                                      80, 96, 112, 128, 136, 192, 256};
+  s.head = random.Pick(heads);
+  s.value_head = random.OneIn(3) ? random.Pick(heads) : s.head;
+  s.rows = random.OneIn(4) ? random.Int(1, 9) : random.Int(10, 300);
+  s.keys = random.OneIn(4) ? random.Int(1, 60) : random.Int(61, 500);
+  return s;
+}
+
 AttentionAttrs RandomAttributes(Random& random) {
   AttentionAttrs a;
   a.scale = random.Pick(std::vector<double>{0.125, 0.5, 1});
@@ -59,6 +75,25 @@ abi::View CaseMaker::CacheView(DType dtype, const Dims& shape, bool repeats) {
     v.strides[2] = shape[1] * shape[3];
     v.strides[1] = shape[3];
   }
+  return v;
+}
+
+// Requests, heads and tokens in any order, every stride and the first element at 16 bytes; a merged
+// product's slice among them, and requests or heads that repeat.
+abi::View CaseMaker::EngineView(DType dtype, const Dims& shape) {
+  abi::View v = abi::DenseView(dtype, shape);
+  Dims order = {0, 1, 2};
+  for (int i = 3; i > 1; --i) {
+    std::swap(order[i - 1], order[static_cast<int>(random_.Int(0, i - 1))]);
+  }
+  int64_t stride = shape[3] + (random_.OneIn(2) ? 0 : 8 * random_.Int(1, 4));
+  for (int i = 2; i >= 0; --i) {
+    const int axis = static_cast<int>(order[i]);
+    v.strides[axis] = axis != 2 && random_.OneIn(8) ? 0 : stride;
+    if (v.strides[axis] != 0) stride *= shape[axis];
+    if (random_.OneIn(4)) stride += 8 * random_.Int(1, 3);
+  }
+  v.offset = random_.OneIn(2) ? 0 : 8 * random_.Int(1, 9);
   return v;
 }
 
@@ -97,12 +132,17 @@ void CaseMaker::Score(const Dims& domain, DType raw) {
 
 template <>
 void CaseMaker::Fresh<abi::Family::kAttention>() {
-  const AttentionAttrs a = RandomAttributes(random_);
-  const Sizes s = RandomSizes(random_, a);
-  p_.attrs = a;
   p_.math = random_.Pick(options_.math);
   if (p_.math == abi::MathMode::kFp8) p_.math = abi::MathMode::kFp16;
-  const DType dtype = random_.Pick(kFloatDType);
+  const bool shorts = p_.math == abi::MathMode::kFp16 || p_.math == abi::MathMode::kBf16;
+  const bool engine = shorts && random_.OneIn(2);
+  AttentionAttrs a = RandomAttributes(random_);
+  if (engine) a.lengths = a.pages = false;
+  const Sizes s = engine ? EngineSizes(random_) : RandomSizes(random_, a);
+  p_.attrs = a;
+  const DType dtype = !engine                           ? random_.Pick(kFloatDType)
+                      : p_.math == abi::MathMode::kFp16 ? DType::kF16
+                                                        : DType::kBF16;
   const int64_t pool = s.pages * s.batch + random_.Int(0, 2);
   const int64_t heads = s.key_heads * s.group;
   const int64_t first = a.pages ? pool : s.batch, third = a.pages ? s.page : s.keys;
@@ -111,6 +151,9 @@ void CaseMaker::Fresh<abi::Family::kAttention>() {
   p_.inputs = {In(dtype, {s.batch, heads, s.rows, s.head}),
                CacheView(dtype, {first, s.key_heads, third, s.head}, repeats),
                CacheView(dtype, {first, s.key_heads, third, s.value_head}, repeats)};
+  if (engine) {
+    for (View& v : p_.inputs) v = EngineView(dtype, v.shape);
+  }
   const DType integer = random_.OneIn(2) ? DType::kI32 : DType::kI64;
   if (a.lengths) p_.inputs.push_back(In(integer, {s.batch}));
   if (a.pages) p_.inputs.push_back(In(DType::kI32, {s.batch, s.pages}, false));

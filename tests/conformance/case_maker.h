@@ -46,6 +46,7 @@ class CaseMaker {
   void GatherPoints();
   void Score(const Dims& domain, DType raw);
   View CacheView(DType dtype, const Dims& shape, bool repeats);
+  View EngineView(DType dtype, const Dims& shape);
   void FillAttention(int64_t pool);
   /// NaN wherever the cache holds no valid key.
   void SpoilUnusedKeys();

@@ -16,7 +16,8 @@ struct Share {
   uint64_t seeds;
   size_t variants;  ///< of each case
   CaseOptions options;
-  bool shared_sums = false;  ///< gemm: only variants whose blocks share out k
+  bool shared_sums = false;   ///< gemm: only variants whose blocks share out k
+  bool small_device = false;  ///< with what would be chosen there: few blocks take many tiles
 };
 
 // Products on tensor cores, and large reals where a sum's rounding shows, come on top.
@@ -36,7 +37,10 @@ std::vector<Share> SharesOf(Family family) {
               {50, 1, {.math = reduced}},
               {20, 1, {.whole_numbers = false, .math = reduced}}};
     case Family::kAttention:
-      return {{220, 1, {}}, {220, 1, {.math = reduced}}, {60, 1, {.whole_numbers = false}}};
+      return {{220, 1, {}},
+              {220, 1, {.math = reduced}},
+              {60, 1, {.whole_numbers = false}},
+              {100, 1, {.math = {MathMode::kFp16, MathMode::kBf16}}, false, true}};
     case Family::kReduce:
     case Family::kNormalize:
       return {{80, 1, {}}, {30, 1, {.whole_numbers = false, .max_elements = 60000}}};
@@ -70,7 +74,8 @@ std::vector<KernelCase> GpuRandomCases(Family family, const abi::DeviceSpec& dev
     for (uint64_t seed = 1000; seed < 1000 + share.seeds; ++seed) {
       const Case c = RandomCase(family, seed, share.options);
       // The least met of those that take the case: a kernel that refuses much must not be missed.
-      std::vector<KernelOption> fit = VariantsOf(c, device, 1000, 0);
+      std::vector<KernelOption> fit =
+          VariantsOf(c, share.small_device ? SmallDevice() : device, 1000, 0);
       if (share.shared_sums) {
         std::erase_if(fit, [](const KernelOption& o) {
           return o.kernel->key != "cuda.gemm.hopper" || o.candidate.variant.parameters["split"] < 2;

@@ -62,6 +62,23 @@ TEST(RandomProducts, MeetSharedSums) {
   EXPECT_TRUE(std::ranges::includes(splits, std::set<int64_t>{1, 2, 4, 8}));
 }
 
+// Every row of the kernel's candidates, heads packed and not; and blocks that take many tiles, in
+// order and folded.
+TEST(RandomAttention, MeetsEveryWayOfTheCopyEngine) {
+  std::set<std::string> rows;
+  std::set<int64_t> packs, folds;
+  for (const KernelCase& c : GpuRandomCases(abi::Family::kAttention, *abi::FindDevice("cuda"))) {
+    if (c.option.kernel->key != "cuda.attention.hopper") continue;
+    const abi::Parameters& parameters = c.option.candidate.variant.parameters;
+    rows.insert(c.option.candidate.row);
+    packs.insert(parameters["pack"]);
+    if (parameters["query_stages"] > 1) folds.insert(parameters["fold"]);
+  }
+  EXPECT_EQ(rows.size(), 9u);
+  EXPECT_EQ(packs, (std::set<int64_t>{0, 1}));
+  EXPECT_EQ(folds, (std::set<int64_t>{0, 1}));
+}
+
 TEST(GivenPackedCases, AreAmongTheOthers) {
   const auto packed = [](const std::vector<KernelCase>& cases) {
     return std::ranges::count_if(

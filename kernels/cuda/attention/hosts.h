@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/abi/attention.h"
+#include "kernels/cuda/attention/hopper.h"
 #include "kernels/cuda/common/host.h"
 
 namespace aicf::cuda {
@@ -64,7 +65,7 @@ struct AttentionGeneralHost : AttentionHostBase {
 /// In order of preference: ties of predicted cost go to the earlier one.
 template <>
 struct CudaHosts<abi::Family::kAttention> {
-  using List = HostList<AttentionTensorHost, AttentionGeneralHost>;
+  using List = HostList<AttentionHopperHost, AttentionTensorHost, AttentionGeneralHost>;
 };
 
 }  // namespace aicf::cuda

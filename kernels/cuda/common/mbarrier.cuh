@@ -17,6 +17,9 @@ AICF_DEVICE void BarrierInit(unsigned barrier, int arrivals) {
 AICF_DEVICE void BarrierInitFence() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
+AICF_DEVICE void BarrierArrive(unsigned barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
 /// Arrives, and announces `bytes` that asynchronous copies will bring in the same phase.
 AICF_DEVICE void BarrierArriveExpect(unsigned barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)

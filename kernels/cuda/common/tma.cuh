@@ -1,4 +1,4 @@
-// Boxes of a tensor copied to shared memory by the copy engine, as a tensor map of rank 3 or 4
+// Boxes of a tensor copied to shared memory by the copy engine, as a tensor map of rank 3 to 5
 // describes them. One thread asks; the bytes count towards a barrier of common/mbarrier.cuh.
 // Coordinates are in elements, innermost first; what lies outside the tensor arrives as zeros and
 // is counted like the rest.
@@ -40,8 +40,16 @@ AICF_DEVICE void PrefetchBox(const void* map, int x, int y, int z) {
                "r"(x), "r"(y), "r"(z)
                : "memory");
 }
-/// The same box for every block of the cluster whose bit is set in `blocks`: to the same address,
-/// counted at the barrier of the same address.
+AICF_DEVICE void CopyBox(unsigned to, const void* map, unsigned barrier, int x, int y, int z, int w,
+                         int v) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(to),
+      "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w), "r"(v)
+      : "memory");
+}
+/// A box of rank 3 for every block of the cluster whose bit is set in `blocks`: to the same
+/// address, counted at the barrier of the same address.
 AICF_DEVICE void CopyBoxToBlocks(unsigned to, const void* map, unsigned barrier, int x, int y,
                                  int z, unsigned blocks) {
   asm volatile(

@@ -167,6 +167,22 @@ AICF_DEVICE constexpr int PieceOf(int V, int R) {
   return MinOf(MinOf(V, R), MaxOf(1, 16 / static_cast<int>(sizeof(S))));
 }
 
+/// Loads the elements at `at`, an even index along the axis, and the next, in one access where they
+/// are neighbours and aligned.
+template <class View, int kAxis, class T>
+AICF_DEVICE void LoadTwo(const void* base, index_t at, T& low, T& high) {
+  typedef typename View::S S;
+  const S* p = static_cast<const S*>(base) + at;
+  if constexpr (View::run(kAxis) >= 2) {
+    const Pack<S, 2> pack = *reinterpret_cast<const Pack<S, 2>*>(p);
+    low = Widen(pack.v[0]);
+    high = Widen(pack.v[1]);
+  } else {
+    low = Widen(p[0]);
+    high = Widen(p[View::stride(kAxis)]);
+  }
+}
+
 /// The V elements of operand X from `inner` on (a multiple of V) along its first group, as they lie
 /// in memory: asked for by Load, and waited for only by To. X: S, kRun, kSame, at(inner, outer...)
 /// in elements.

@@ -1,0 +1,277 @@
+// cuda.attention.hopper: both products by Hopper's own means, for 16-bit operands. A warpgroup has
+// 64 rows; kConsumers of them make a block's tile and share its keys and values, which the copy
+// engine brings block by block, the last first. While the tensor cores multiply one block's weights
+// and values, the warpgroup turns the next block's products into weights; and while one warpgroup
+// does that, the others have the tensor cores (kTurns). Only blocks of keys that some rows do not
+// see, the last and those at the ends of a window, are masked.
+//
+// The instance defines, beside what compiler/codegen/cuda_source.h lists,
+//   kConsumers   warpgroups that multiply, 1 to 3
+//   kTileKeys    keys of a block of them, 16 to 192
+//   kStages      blocks of keys, and of values, in flight
+//   kQueryStages tiles of queries in flight, 1 or 2; 1 without a producer
+//   kProducer    1: a warpgroup of its own asks for the copies, tile after tile; 0: the first
+//   thread
+//                asks for all of them at once, they all fit, and a block has one tile
+//   kTurns       consumers take turns at the tensor cores
+//   kPack        a tile's rows are those of all query heads that read one key head; otherwise of
+//   one kSection     pairs of request and head that are worked on together (hopper_tile.cuh) kPerSm
+//   blocks that a multiprocessor is to hold kHasScore    whether there is a score expression
+//   TensorMap, Args::map   the tensor maps of q, k and v
+//
+// Tensor maps. The element type is the operand's, no interleaving, 128-byte swizzle, zeros outside,
+// element steps 1. With (D, T, H, B) for the head's elements, tokens, heads and requests:
+//   k, v         extents {D, T, H, B}, box {64, kTileKeys, 1, 1}
+//   q            extents {D, T, H, B}, box {64, rows, 1, 1}, with rows = 64 * kConsumers
+//   q, kPack     extents {D, group, T, key heads, B}, box {64, group, rows / group, 1, 1}
+// An axis along which the operand repeats (stride 0) has extent 1.
+//
+// Illegal, and for the host to refuse:
+//   - operands that are not all bf16 under math mode bf16 or all f16 under fp16
+//   - lengths and pages: a value past a request's length may be NaN, and is multiplied here
+//   - an axis D of another stride than 1, or strides and offsets that are no multiples of 16 bytes
+//   - no rows or no keys; heads of more than 256 elements
+//   - kTileKeys not among 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192
+//   - kPack where 64 * kConsumers is no multiple of the group; stages or tiles that kProducer = 0
+//     does not have; more registers or shared memory than there are
+// Workspace: none. Grid: any number of blocks with kProducer, otherwise one for each tile.
+#pragma once
+
+#define AICF_MIN_BLOCKS ::aicf::kPerSm
+
+#include "attention/hopper_store.cuh"
+
+namespace aicf {
+
+AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
+  constexpr int kReaders = kConsumers * 4;  // warps
+  for (int s = 0; s < kQueryStages; ++s) {
+    BarrierInit(shared.QueryFull(s), 1);
+    BarrierInit(shared.QueryEmpty(s), kReaders);
+  }
+  for (int s = 0; s < kStages; ++s) {
+    BarrierInit(shared.KeysFull(s), 1);
+    BarrierInit(shared.KeysEmpty(s), kReaders);
+    BarrierInit(shared.ValuesFull(s), 1);
+    BarrierInit(shared.ValuesEmpty(s), kReaders);
+  }
+  BarrierInitFence();
+}
+
+/// The producer, one thread: queries, keys and values of all the block's tiles. Keys run one block
+/// ahead of values, as they are needed, and the first ones of a tile ahead of its queries, which
+/// wait for the last use of those before.
+struct Fetches {
+  const Args& args;
+  const SharedLayout& shared;
+  RingPlace<kQueryStages> queries;
+  RingPlace<kStages> keys, values;
+
+  AICF_DEVICE void Queries(const TileWalk& tile) {
+    BarrierWait(shared.QueryEmpty(queries.stage), queries.parity ^ 1);
+    FetchQueries(args, shared, tile, queries.stage);
+    queries.Next();
+  }
+  AICF_DEVICE void Keys(const TileWalk& tile, int block) {
+    BarrierWait(shared.KeysEmpty(keys.stage), keys.parity ^ 1);
+    FetchKeys(args, shared, tile, block, keys.stage);
+    keys.Next();
+  }
+  AICF_DEVICE void Values(const TileWalk& tile, int block) {
+    BarrierWait(shared.ValuesEmpty(values.stage), values.parity ^ 1);
+    FetchValues(args, shared, tile, block, values.stage);
+    values.Next();
+  }
+};
+
+AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
+  Fetches fetches = {args, shared};
+  for (TileWalk tile; tile.Valid(); tile.Next()) {
+    const KeyBlocks blocks(Request(args, tile.b), tile);
+    if (blocks.begin == blocks.end) continue;
+    fetches.Keys(tile, blocks.end - 1);
+    fetches.Queries(tile);
+#pragma unroll 1
+    for (int block = blocks.end - 2; block >= blocks.begin; --block) {
+      fetches.Keys(tile, block);
+      fetches.Values(tile, block + 1);
+    }
+    fetches.Values(tile, blocks.begin);
+  }
+}
+
+/// Without a producer: everything that the block needs, at once.
+AICF_DEVICE void FetchAll(const Args& args, const SharedLayout& shared) {
+  const TileWalk tile;
+  const KeyBlocks blocks(Request(args, tile.b), tile);
+  if (blocks.begin == blocks.end) return;
+  FetchQueries(args, shared, tile, 0);
+  for (int i = 0; i < blocks.end - blocks.begin; ++i) {
+    FetchKeys(args, shared, tile, blocks.end - 1 - i, i);
+    FetchValues(args, shared, tile, blocks.end - 1 - i, i);
+  }
+}
+
+AICF_DEVICE void Release(unsigned barrier) {
+  if constexpr (kProducer) {
+    if (threadIdx.x % 32 == 0) BarrierArrive(barrier);
+  }
+}
+
+/// Turns of the consumers at the tensor cores: barrier 1 + consumer lets that one begin.
+struct Turns {
+  int consumer;
+  static constexpr bool kTaken = kTurns && kConsumers > 1;
+
+  AICF_DEVICE explicit Turns(int c) : consumer(c) {
+    if constexpr (kTaken) {
+      if (consumer == kConsumers - 1) NamedBarrierArrive(1, 2 * kWarpgroup);
+    }
+  }
+  AICF_DEVICE void Begin() const {
+    if constexpr (kTaken) NamedBarrierWait(1 + consumer, 2 * kWarpgroup);
+  }
+  AICF_DEVICE void End() const {
+    if constexpr (kTaken) {
+      NamedBarrierArrive(consumer + 1 == kConsumers ? 1 : 2 + consumer, 2 * kWarpgroup);
+    }
+  }
+  /// Takes up what the last consumer's last turn left behind.
+  AICF_DEVICE void Finish() const {
+    if constexpr (kTaken) {
+      if (consumer == 0) NamedBarrierWait(1, 2 * kWarpgroup);
+    }
+  }
+};
+
+/// Which blocks of keys all rows of the tile see whole: those in [begin, end).
+struct WholeBlocks {
+  int begin, end;
+
+  AICF_DEVICE WholeBlocks(const Request& request, const TileWalk& tile) {
+    const i64 last = tile.first + kRows < kTileRows ? tile.first + kRows : kTileRows;
+    begin = (request.Begin(static_cast<int>((last - 1) / kPacked)) + kTileKeys - 1) / kTileKeys;
+    end = request.End(static_cast<int>(tile.first / kPacked)) / kTileKeys;
+  }
+  AICF_DEVICE bool Has(int block) const { return block >= begin && block < end; }
+};
+
+/// One consumer's share of one tile.
+struct TileOfConsumer {
+  const Args& args;
+  const SharedLayout& shared;
+  const TileWalk& tile;
+  const WholeBlocks whole;
+  int consumer;
+  GroupRows& rows;
+
+  AICF_DEVICE void Load(int block, ScoreOperands& operands) const {
+    if (whole.Has(block))
+      rows.Load<false>(args, tile.b, block * kTileKeys, operands);
+    else
+      rows.Load<true>(args, tile.b, block * kTileKeys, operands);
+  }
+  AICF_DEVICE void Weigh(int block, const ScoreOperands& operands) {
+    if (whole.Has(block)) {
+      rows.Score<false>(operands, tile.b, block * kTileKeys);
+      rows.Soften<false>();
+    } else {
+      rows.Score<true>(operands, tile.b, block * kTileKeys);
+      rows.Soften<true>();
+    }
+  }
+
+  /// `query` and `keys` are the rings' places of the tile's queries and first block, and afterwards
+  /// those behind the last.
+  AICF_DEVICE void Run(const KeyBlocks& blocks, const Turns& turns, RingPlace<kQueryStages>& query,
+                       RingPlace<kStages>& keys) {
+    BarrierWait(shared.QueryFull(query.stage), query.parity);
+    const unsigned queries = shared.Query(query.stage) + consumer * kWarpgroupRows * kLineBytes;
+    BarrierWait(shared.KeysFull(keys.stage), keys.parity);
+    ScoreOperands operands;
+    rows.StartScores(queries, shared.Keys(keys.stage));
+    Load(blocks.end - 1, operands);
+    ProductsWait<0>();
+    rows.HoldScores();
+    Release(shared.KeysEmpty(keys.stage));
+    Weigh(blocks.end - 1, operands);
+    rows.RoundWeights();
+    RingPlace<kStages> values = keys;
+    keys.Next();
+#pragma unroll 1
+    for (int block = blocks.end - 2; block >= blocks.begin; --block) {
+      BarrierWait(shared.KeysFull(keys.stage), keys.parity);
+      turns.Begin();
+      rows.StartScores(queries, shared.Keys(keys.stage));
+      BarrierWait(shared.ValuesFull(values.stage), values.parity);
+      rows.StartSums(shared.Values(values.stage));
+      turns.End();
+      Load(block, operands);
+      ProductsWait<1>();
+      rows.HoldScores();
+      Release(shared.KeysEmpty(keys.stage));
+      Weigh(block, operands);
+      ProductsWait<0>();
+      rows.HoldSums();
+      Release(shared.ValuesEmpty(values.stage));
+      rows.Shrink();
+      rows.RoundWeights();
+      values = keys;
+      keys.Next();
+    }
+    Release(shared.QueryEmpty(query.stage));
+    query.Next();
+    BarrierWait(shared.ValuesFull(values.stage), values.parity);
+    rows.StartSums(shared.Values(values.stage));
+    ProductsWait<0>();
+    rows.HoldSums();
+    Release(shared.ValuesEmpty(values.stage));
+  }
+};
+
+AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consumer) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
+  const int row0 = consumer * kWarpgroupRows + warp * 16 + lane / 4;
+  const Turns turns(consumer);
+  RingPlace<kQueryStages> query;
+  RingPlace<kStages> keys;
+  GroupRows rows;
+  for (TileWalk tile; tile.Valid(); tile.Next()) {
+    const Request request(args, tile.b);
+    const KeyBlocks blocks(request, tile);
+    rows.Reset(request, tile, row0);
+    if (blocks.begin < blocks.end) {
+      TileOfConsumer own = {args, shared, tile, WholeBlocks(request, tile), consumer, rows};
+      own.Run(blocks, turns, query, keys);
+    }
+    StoreRows(args, tile, rows);
+  }
+  turns.Finish();
+}
+
+/// Registers of a thread of the producer and of a consumer; together what the block starts with.
+constexpr int kProducerRegisters = kConsumers == 1 ? 56 : kConsumers == 2 ? 24 : 32;
+constexpr int kConsumerRegisters = kConsumers == 1 ? 256 : kConsumers == 2 ? 240 : 160;
+
+AICF_DEVICE void Kernel(const Args& args) {
+  const SharedLayout shared;
+  if (threadIdx.x == 0) {
+    for (int m = 0; m < 3; ++m) PrefetchTensorMap(args.map[m]);
+    InitBarriers(shared);
+    if constexpr (!kProducer) FetchAll(args, shared);
+  }
+  __syncthreads();
+  const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
+  if constexpr (!kProducer) {
+    Consume(args, shared, warpgroup);
+  } else if (warpgroup == kConsumers) {
+    if constexpr (kConsumers > 1) RegistersDown<kProducerRegisters>();
+    if (threadIdx.x == kConsumers * kWarpgroup) Produce(args, shared);
+  } else {
+    if constexpr (kConsumers > 1) RegistersUp<kConsumerRegisters>();
+    Consume(args, shared, warpgroup);
+  }
+}
+
+}  // namespace aicf

@@ -1,0 +1,207 @@
+// The 64 rows of one warpgroup of cuda.attention.hopper: scores, weights and sums in registers, as
+// the tensor cores leave them. A thread has two rows, `half` 0 and 1, eight apart; four threads
+// share a row.
+#pragma once
+
+#include "attention/hopper_tile.cuh"
+#include "common/approximate.cuh"
+
+namespace aicf {
+
+constexpr double kLog2E = 1.4426950408889634;
+/// The scale is part of the exponent's factor where nothing comes between the product and the
+/// softmax, and larger products mean larger scores.
+constexpr bool kFoldsScale = !kHasScore && attr_scale > 0;
+constexpr float kExponent = static_cast<float>(kFoldsScale ? attr_scale * kLog2E : kLog2E);
+/// A maximum stays while no score is above it by a factor of more than 2^8: sums keep all their
+/// digits, and are seldom shrunk.
+constexpr float kSlack = 8.0f / kExponent;
+
+/// What the scores of a thread's rows and one block of keys need of their operands. It is loaded
+/// while the tensor cores make the products. Rows that read the same have it once.
+struct ScoreOperands {
+  static constexpr bool kRowsDiffer =
+      kScoreMovesAlongRows || (kPacked > 1 && kScoreMovesAlongHeads);
+  ::aicf::Score::Operands pair[kTileKeys / 8][kRowsDiffer ? 2 : 1][2];
+
+  AICF_DEVICE const ::aicf::Score::Operands& At(int i) const {
+    return pair[i / 4][kRowsDiffer ? i / 2 % 2 : 0][i % 2];
+  }
+};
+
+struct GroupRows {
+  float sum[kColumns / 2];
+  float score[kTileKeys / 2];
+  unsigned weight[kTileKeys / kDepth][4];
+  float max[2], total[2], shrink[2];
+  int query[2], head[2], begin[2], end[2];
+  bool holds[2];
+
+  AICF_DEVICE void Reset(const Request& request, const TileWalk& tile, int row0) {
+#pragma unroll
+    for (int i = 0; i < kColumns / 2; ++i) sum[i] = 0;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const i64 row = tile.first + row0 + half * 8;
+      holds[half] = row < kTileRows;
+      // Rows past the end are computed like the last one, and not stored.
+      const i64 in = holds[half] ? row : kTileRows - 1;
+      query[half] = static_cast<int>(in / kPacked);
+      head[half] = tile.h * kPacked + static_cast<int>(in % kPacked);
+      begin[half] = request.Begin(query[half]);
+      end[half] = request.End(query[half]);
+      max[half] = NoScore();
+      total[half] = 0;
+    }
+  }
+
+  static AICF_DEVICE int KeyOf(int first, int i) {
+    return first + static_cast<int>(threadIdx.x) % 4 * 2 + i / 4 * 8 + i % 2;
+  }
+  AICF_DEVICE bool Sees(int half, int key) const {
+    return key < end[half] && (attr_window_left < 0 || key >= begin[half]);
+  }
+
+  AICF_DEVICE void HoldScores() {
+#pragma unroll
+    for (int i = 0; i < kTileKeys / 2; ++i) HoldSum(score[i]);
+  }
+  AICF_DEVICE void HoldSums() {
+#pragma unroll
+    for (int i = 0; i < kColumns / 2; ++i) HoldSum(sum[i]);
+#pragma unroll
+    for (int i = 0; i < kTileKeys / kDepth; ++i) {
+#pragma unroll
+      for (int w = 0; w < 4; ++w) HoldOperand(weight[i][w]);
+    }
+  }
+
+  /// Starts score = query * keys.
+  AICF_DEVICE void StartScores(unsigned queries, unsigned keys) {
+    ProductsBegin();
+#pragma unroll
+    for (int k = 0; k < kHeadSteps; ++k) {
+      const int in_line = k % 4 * kDepth * 2;
+      const u64 a = OperandAt(queries + k / 4 * kRows * kLineBytes + in_line, 16, kPatternBytes);
+      const u64 b = OperandAt(keys + k / 4 * kTileKeys * kLineBytes + in_line, 16, kPatternBytes);
+      Products<kTileKeys>::template Add<0, 0>(tile_t{}, score, a, b, k > 0);
+    }
+    ProductsCommit();
+  }
+
+  /// Starts sum += weight * values.
+  AICF_DEVICE void StartSums(unsigned values) {
+    ProductsBegin();
+#pragma unroll
+    for (int k = 0; k < kTileKeys / kDepth; ++k) {
+      const u64 b =
+          OperandAt(values + k * kDepth * kLineBytes, kTileKeys * kLineBytes, kPatternBytes);
+      Products<kColumns>::template AddHeld<1>(tile_t{}, sum, weight[k], b, 1);
+    }
+    ProductsCommit();
+  }
+
+  /// Loads what rows see, when every row sees every key (!kMasked) or not.
+  template <bool kMasked>
+  AICF_DEVICE void Load(const Args& args, int b, int first, ScoreOperands& operands) const {
+    if constexpr (kInputs == kCoreInputs) return;
+#pragma unroll
+    for (int g = 0; g < kTileKeys / 8; ++g) {
+#pragma unroll
+      for (int half = 0; half < (ScoreOperands::kRowsDiffer ? 2 : 1); ++half) {
+        ::aicf::Score::Operands(&pair)[2] = operands.pair[g][half];
+        const int key = KeyOf(first, 4 * g), h = head[half], i = query[half];
+        if constexpr (!kMasked) {
+          ::aicf::Score::LoadPair(args, b, h, i, key, pair[0], pair[1]);
+        } else {
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            pair[e] = {};
+            if (key + e < kKeys) pair[e] = ::aicf::Score::Load(args, b, h, i, key + e);
+          }
+        }
+      }
+    }
+  }
+
+  /// Products to scores, for the block of keys from `first` on; -inf where a row does not see a
+  /// key.
+  template <bool kMasked>
+  AICF_DEVICE void Score(const ScoreOperands& operands, int b, int first) {
+    if constexpr (kFoldsScale && !kMasked) return;
+#pragma unroll
+    for (int i = 0; i < kTileKeys / 2; ++i) {
+      const int half = i / 2 % 2, key = KeyOf(first, i);
+      const bool seen = !kMasked || Sees(half, key);
+      if constexpr (kFoldsScale) {
+        score[i] = seen ? score[i] : NoScore();
+      } else {
+        const float product = score[i] * static_cast<float>(attr_scale);
+        const float own =
+            ::aicf::Score::Of(operands.At(i), product, b, head[half], query[half], key);
+        score[i] = seen ? own : NoScore();
+      }
+    }
+  }
+
+  /// 2^x of score i less its maximum. Of every eight, kPolynomials are polynomials, where all
+  /// scores are numbers: those units would be idle while the others take exponentials.
+  template <bool kMasked>
+  static AICF_DEVICE float WeightOf(int i, float x) {
+    if constexpr (!kMasked && kFoldsScale) {
+      if (i / 4 * 2 % 8 + i % 2 < kPolynomials) return Exp2Polynomial(x);
+    }
+    return Exp2Approximate(x);
+  }
+
+  /// Raises the maxima, turns scores to weights in f32, and adds them up.
+  template <bool kMasked>
+  AICF_DEVICE void Soften() {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float most = NoScore();
+#pragma unroll
+      for (int i = half * 2; i < kTileKeys / 2; i += 4) {
+        most = fmaxf(most, fmaxf(score[i], score[i + 1]));
+      }
+      most = fmaxf(most, ShuffleXor(most, 1));
+      most = fmaxf(most, ShuffleXor(most, 2));
+      const float old = max[half];
+      // Not below -inf + kSlack, which is -inf: the first score that is seen raises the maximum.
+      if (most > old + kSlack) max[half] = most;
+      // While every score is -inf, they are weighed against 0: exponentials of 0, not of NaN.
+      const float base = max[half] == NoScore() ? 0.0f : max[half] * kExponent;
+      shrink[half] = max[half] == old ? 1.0f : Exp2Approximate(fmaf(old, kExponent, -base));
+      float added = 0;
+#pragma unroll
+      for (int i = half * 2; i < kTileKeys / 2; i += 4) {
+#pragma unroll
+        for (int e = i; e < i + 2; ++e) {
+          score[e] = WeightOf<kMasked>(e, fmaf(score[e], kExponent, -base));
+          added += score[e];
+        }
+      }
+      total[half] = fmaf(total[half], shrink[half], added);
+    }
+  }
+
+  /// Older sums shrink to the maxima of now.
+  AICF_DEVICE void Shrink() {
+    if (!__any_sync(0xffffffffu, shrink[0] != 1.0f || shrink[1] != 1.0f)) return;
+#pragma unroll
+    for (int i = 0; i < kColumns / 2; ++i) sum[i] *= shrink[i / 2 % 2];
+  }
+
+  /// Weights to the operand of the next products.
+  AICF_DEVICE void RoundWeights() {
+#pragma unroll
+    for (int k = 0; k < kTileKeys / kDepth; ++k) {
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        weight[k][w] = RoundedPair(tile_t{}, score[8 * k + 2 * w], score[8 * k + 2 * w + 1]);
+      }
+    }
+  }
+};
+
+}  // namespace aicf

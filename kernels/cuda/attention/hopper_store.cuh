@@ -1,0 +1,109 @@
+// Results of cuda.attention.hopper to memory: straight from registers, four threads to a row.
+#pragma once
+
+#include "attention/hopper_rows.cuh"
+
+namespace aicf {
+
+typedef Out0::S out_t;
+constexpr bool kStoresShorts = kSame<out_t, bf16> || kSame<out_t, f16>;
+/// Whether eight results of 16 bits, or two results, are one store.
+constexpr bool kStoresEights = kStoresShorts && Out0::run(3) >= 8 && kValueHead % 8 == 0;
+constexpr bool kStoresPairs = Out0::run(3) >= 2 && kValueHead % 2 == 0;
+
+/// The type of the pairs that eight results are stored in.
+template <class T>
+struct ShortOf {
+  typedef bf16 S;
+};
+template <>
+struct ShortOf<f16> {
+  typedef f16 S;
+};
+
+/// Each of four neighbouring lanes has word i of line i for itself; afterwards lane i has line i,
+/// its words in the lanes' order.
+AICF_DEVICE void TransposeAmongFour(unsigned (&w)[4], int lane) {
+#pragma unroll
+  for (int step = 1; step < 4; step *= 2) {
+    const bool upper = (lane & step) != 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if ((i & step) != 0) continue;
+      const unsigned given = upper ? w[i] : w[i + step];
+      const unsigned taken = ShuffleXor(given, step);
+      if (upper)
+        w[i] = taken;
+      else
+        w[i + step] = taken;
+    }
+  }
+}
+
+/// Columns 8 * group + 2 * (lane % 4) and the next of a row, two sums at a time.
+AICF_DEVICE void StorePair(const Args& args, index_t at, int column, float low, float high) {
+  if constexpr (kStoresPairs) {
+    if (column >= kValueHead) return;
+    const Pack<out_t, 2> pair = {Narrow<out_t>::Of(low), Narrow<out_t>::Of(high)};
+    *reinterpret_cast<Pack<out_t, 2>*>(static_cast<out_t*>(args.out[0]) + at + column) = pair;
+  } else {
+    const index_t stride = Out0::stride(3);
+    if (column < kValueHead) StoreElement<Out0>(args.out[0], at + column * stride, low);
+    if (column + 1 < kValueHead) StoreElement<Out0>(args.out[0], at + (column + 1) * stride, high);
+  }
+}
+
+/// Groups [4 * q, 4 * q + 4) of eight columns each: every lane stores one group.
+AICF_DEVICE void StoreFourGroups(const Args& args, index_t at, bool holds, int lane, int q,
+                                 const float* sum, float factor) {
+  unsigned words[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    words[i] = RoundedPair(ShortOf<out_t>::S{}, sum[4 * i] * factor, sum[4 * i + 1] * factor);
+  }
+  TransposeAmongFour(words, lane);
+  const int column = q * 32 + lane % 4 * 8;
+  if (!holds || column >= kValueHead) return;
+  Pack<unsigned, 4> pack;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) pack.v[i] = words[i];
+  *reinterpret_cast<Pack<unsigned, 4>*>(static_cast<out_t*>(args.out[0]) + at + column) = pack;
+}
+
+AICF_DEVICE void StoreRows(const Args& args, const TileWalk& tile, const GroupRows& rows) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  constexpr int kGroups = kColumns / 8;
+  constexpr int kFours = kStoresEights ? kGroups / 4 : 0;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    float all = rows.total[half] + ShuffleXor(rows.total[half], 1);
+    all += ShuffleXor(all, 2);
+    const float factor = all == 0 ? 0.0f : 1.0f / all;
+    const bool holds = rows.holds[half];
+    const index_t at = Out0::kOffset + tile.b * Out0::stride(0) +
+                       rows.head[half] * Out0::stride(1) + rows.query[half] * Out0::stride(2);
+    if constexpr (kStoresEights) {
+#pragma unroll
+      for (int q = 0; q < kFours; ++q) {
+        StoreFourGroups(args, at, holds, lane, q, rows.sum + 16 * q + 2 * half, factor);
+      }
+    }
+    if (!holds) continue;
+#pragma unroll
+    for (int g = kFours * 4; g < kGroups; ++g) {
+      const float* sum = rows.sum + 4 * g + 2 * half;
+      StorePair(args, at, 8 * g + lane % 4 * 2, sum[0] * factor, sum[1] * factor);
+    }
+    if constexpr (kOutputs > 1) {
+      const float max = rows.max[half] * (kFoldsScale ? static_cast<float>(attr_scale) : 1.0f);
+      const index_t log_at = LogView::kOffset + tile.b * LogView::stride(0) +
+                             rows.head[half] * LogView::stride(1) +
+                             rows.query[half] * LogView::stride(2);
+      if (lane % 4 == 0) {
+        StoreElement<LogView>(args.out[1], log_at, all == 0 ? NoScore() : max + OpLog(all));
+      }
+    }
+  }
+}
+
+}  // namespace aicf
