@@ -78,14 +78,13 @@ STEPS = ["step", "kernel", "us", "GB/s", "TFLOP/s", "grid", "block", "nodes"]
 
 
 def profiles(rows):
-    """(title, header, rows) of each model's profile with its fastest flags: by kernel, and the slowest steps."""
+    """(title, header, rows) of every profile: by kernel, and the slowest steps."""
     for row in rows:
-        profiled = [flags for flags, made in row["aicf"].items() if made.get("profile")]
-        fastest = sorted(profiled, key=lambda flags: row["aicf"][flags]["latency_ms"])[:1]
-        for flags in fastest:
-            where, profile = f"{row['model']}, {short(flags)}", row["aicf"][flags]["profile"]
-            yield f"{where}: by kernel", KERNELS, list(by_kernel(profile))
-            yield f"{where}: slowest steps", STEPS, list(slowest(profile))
+        for flags, made in row["aicf"].items():
+            if "profile" in made:
+                where = f"{row['model']}, {short(flags)}"
+                yield f"{where}: by kernel", KERNELS, list(by_kernel(made["profile"]))
+                yield f"{where}: slowest steps", STEPS, list(slowest(made["profile"]))
 
 
 def aligned(header, rows):

@@ -98,7 +98,8 @@ class SourceWriter {
     out_ = StrCat("// ", abi::VariantName(kernel_.key, variant_.parameters), "\n// ", ToString(p_),
                   "\n");
     out_ += StrCat("namespace aicf {\ntypedef ", wide ? "long long" : "int", " index_t;\ntypedef ",
-                   wide ? "unsigned long long" : "unsigned", " uindex_t;\n}\n");
+                   wide ? "unsigned long long" : "unsigned", " uindex_t;\n",
+                   Constant("bool", "kShortResults", ShortResults() ? 1 : 0), "}\n");
     out_ += "#include \"common/ops.cuh\"\nnamespace aicf {\n";
     Constants();
     Views();
@@ -113,6 +114,13 @@ class SourceWriter {
   }
 
  private:
+  // Every result is rounded to 16 bits: functions need not be exact to the last of an f32's 24.
+  bool ShortResults() const {
+    return std::ranges::all_of(p_.outputs, [](const View& v) {
+      return v.dtype == DType::kF16 || v.dtype == DType::kBF16;
+    });
+  }
+
   void Constants() {
     out_ += LaunchConstants(variant_.launch);
     out_ += ParameterConstants(abi::Completed(variant_.parameters, kernel_.parameters));

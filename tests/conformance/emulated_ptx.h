@@ -14,6 +14,9 @@ inline unsigned F32ToTf32(float f) {
   return (bits + 0x1000u) & ~0x1fffu;
 }
 
+inline float Exp2Approx(float x) { return std::exp2(x); }
+inline float RecipApprox(float x) { return 1.0f / x; }
+
 template <int N>
 inline void CopyAsync(void* shared, const void* from, bool valid) {
   if (valid)

@@ -22,6 +22,17 @@ AICF_DEVICE unsigned short F32ToBF16(float f) {
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
   return h;
 }
+/// 2^x and 1/x within 2 ULP; results below the normal range are 0.
+AICF_DEVICE float Exp2Approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+AICF_DEVICE float RecipApprox(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
 /// f32 rounded to the 10-bit mantissa that tensor cores read.
 AICF_DEVICE unsigned F32ToTf32(float f) {
   unsigned t;
@@ -29,15 +40,15 @@ AICF_DEVICE unsigned F32ToTf32(float f) {
   return t;
 }
 
-/// Waits until the kernels that this one depends on have finished and what they wrote can be seen. At
-/// once where the launch was no programmatic one: then they have finished already.
+/// Waits until the kernels that this one depends on have finished and what they wrote can be seen.
+/// At once where the launch was no programmatic one: then they have finished already.
 AICF_DEVICE void WaitForPredecessors() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
-/// Lets the next kernel start where its launch is programmatic, once every block of this one has come
-/// here. It still waits for the end of this kernel before it touches memory.
+/// Lets the next kernel start where its launch is programmatic, once every block of this one has
+/// come here. It still waits for the end of this kernel before it touches memory.
 AICF_DEVICE void LetSuccessorsStart() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

@@ -11,7 +11,7 @@ constexpr int kWidth = 1;
 AICF_DEVICE int Lane() { return threadIdx.y; }
 AICF_DEVICE int RowInBlock() { return threadIdx.x; }
 
-template <class T, class Op>
+template <int kCall, class T, class Op>
 AICF_DEVICE T AllLanes(T value, Op op) {
   if constexpr (kBlockY > 1) {
     __shared__ T slots[kBlockY][kBlockX];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/block.cuh"
+#include "common/enums.cuh"
 
 namespace aicf {
 
@@ -10,7 +11,11 @@ constexpr int kWidth = kDomainCount0 % kDomainVector == 0 ? kDomainVector : 1;
 AICF_DEVICE int Lane() { return threadIdx.x; }
 AICF_DEVICE int RowInBlock() { return threadIdx.y; }
 
-template <class T, class Op>
+/// Whether a block's slots are written again before every thread has met another barrier since it
+/// read them: the calls for a row take turns with slots of their own, but RMS norm has one call.
+constexpr bool kReused = attr_kind == kRmsNorm && kDomainCount1 > kGridX* kBlockY;
+
+template <int kCall, class T, class Op>
 AICF_DEVICE T AllLanes(T value, Op op) {
   constexpr int kWarpLanes = MinOf(kBlockX, 32);
   constexpr int kWarps = kBlockX / kWarpLanes;
@@ -18,7 +23,7 @@ AICF_DEVICE T AllLanes(T value, Op op) {
   for (int step = kWarpLanes / 2; step > 0; step /= 2) value = op(value, ShuffleXor(value, step));
   if constexpr (kWarps > 1) {
     __shared__ T slots[kBlockY][kWarps];
-    __syncthreads();  // the slots may still be read for the previous value
+    if constexpr (kReused) __syncthreads();
     if (Lane() % 32 == 0) slots[threadIdx.y][Lane() / 32] = value;
     __syncthreads();
     value = slots[threadIdx.y][0];
