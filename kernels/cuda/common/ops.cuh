@@ -270,15 +270,11 @@ AICF_DEVICE float ExpF32(float x) {
 }
 
 /// e^x for results of 16 bits: its relative error is 2^-22 + |x| 2^-24.
-AICF_DEVICE float ShortExp(float x) { return Exp2Approx(x * FromBits(0x3fb8aa3bu)); }
-AICF_DEVICE float ExpOf(float x) {
-  if constexpr (kShortResults) return ShortExp(x);
-  return ExpF32(x);
-}
+AICF_DEVICE float ExpShort(float x) { return Exp2Approx(x * FromBits(0x3fb8aa3bu)); }
 
 /// 1/(1+e) or e/(1+e) with e = exp(-|x|) <= 1, both carried with what their rounding lost.
 AICF_DEVICE float SigmoidOf(float x) {
-  if constexpr (kShortResults) return RecipApprox(1.0f + ShortExp(-x));
+  if constexpr (kShortResults) return RecipApprox(1.0f + ExpShort(-x));
   const ExpParts parts = SplitExp(-fabsf(x));
   const float one = 1.0f + parts.p;
   const float e = one * parts.scale * parts.rest;
@@ -297,11 +293,11 @@ AICF_DEVICE double SigmoidOf(double x) {
 AICF_DEVICE double SoftplusOf(double x) { return x != x ? x : fmax(x, 0.0) + log1p(exp(-fabs(x))); }
 
 AICF_DEVICE float SoftplusOf(float x) {
-  if constexpr (kShortResults) return x != x ? x : fmaxf(x, 0.0f) + log1pf(ShortExp(-fabsf(x)));
+  if constexpr (kShortResults) return x != x ? x : fmaxf(x, 0.0f) + log1pf(ExpShort(-fabsf(x)));
   return static_cast<float>(SoftplusOf(static_cast<double>(x)));
 }
 
-AICF_FUNCTION(OpExp, ExpOf(a), exp(a))
+AICF_FUNCTION(OpExp, kShortResults ? ExpShort(a) : ExpF32(a), exp(a))
 AICF_FUNCTION(OpLog, logf(a), log(a))
 AICF_FUNCTION(OpSqrt, sqrtf(a), sqrt(a))
 AICF_FUNCTION(OpRsqrt, 1.0f / sqrtf(a), 1.0 / sqrt(a))
