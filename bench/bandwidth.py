@@ -119,7 +119,7 @@ def gelu(m, x):
 
 
 def normalize_cases():
-    for rows, size in ((128, 768), (197, 768), (4096, 768), (3072, 1024), (21845, 768), (3136, 96), (4096, 4096)):
+    for rows, size in ((128, 768), (197, 768), (4096, 768), (3072, 1024), (21845, 768), (3136, 96), (4096, 4096), (32, 40960)):
         case(f"layer_norm {rows}x{size}")(lambda m, r=rows, c=size: layer_norm(m, m.input(r, c), c))
     case("add_layer_norm 128x768")(
         lambda m: layer_norm(m, m.node("Add", m.input(128, 768), m.input(128, 768)), 768))

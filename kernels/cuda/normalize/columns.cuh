@@ -6,10 +6,12 @@
 
 namespace aicf {
 
+constexpr int kRowLanes = kLanes;
 constexpr int kRowsPerBlock = kBlockX;
 constexpr int kWidth = 1;
 AICF_DEVICE int Lane() { return threadIdx.y; }
 AICF_DEVICE int RowInBlock() { return threadIdx.x; }
+AICF_DEVICE void Finish() {}
 
 template <int kCall, class T, class Op>
 AICF_DEVICE T AllLanes(T value, Op op) {

@@ -1,5 +1,5 @@
-// Softmax, log-softmax, layer norm and RMS norm of one group of elements by kLanes threads. The
-// including variant defines kLanes, kRowsPerBlock, kWidth, Lane(), RowInBlock() and
+// Softmax, log-softmax, layer norm and RMS norm of one group of elements by kRowLanes threads. The
+// including variant defines kRowLanes, kRowsPerBlock, kWidth, Lane(), RowInBlock(), Finish() and
 //   AllLanes<kCall>(value, op)   op over all lanes of a row, in a fixed order, the result in each
 //   of
 //                                them; kCall tells the calls for one row apart.
@@ -11,7 +11,7 @@ namespace aicf {
 
 constexpr index_t kLength = kDomainCount0;
 constexpr index_t kRows = kDomainCount1;
-constexpr index_t kStep = static_cast<index_t>(kLanes) * kWidth;
+constexpr index_t kStep = static_cast<index_t>(kRowLanes) * kWidth;
 /// Vectors per lane; rows short enough stay in registers between the passes.
 constexpr index_t kPerLane = (kLength + kStep - 1) / kStep;
 constexpr bool kKeep = kPerLane * kWidth <= 32;
@@ -191,8 +191,9 @@ AICF_DEVICE void Moments(Row& row) {
 
 AICF_DEVICE void Kernel(const Args& args) {
   // Every thread of a block takes every round: the barriers inside AllLanes are met by all.
-  for (index_t base = static_cast<index_t>(blockIdx.x) * kRowsPerBlock; base < kRows;
-       base += kGridX * kRowsPerBlock) {
+  constexpr index_t kStride = kGridX / kClusterX * kRowsPerBlock;
+  const index_t first = static_cast<index_t>(blockIdx.x) / kClusterX * kRowsPerBlock;
+  for (index_t base = first; base < kRows; base += kStride) {
     const index_t own = base + RowInBlock();
     Row row{args, own < kRows ? own : kRows - 1, own < kRows};
     row.Load();
@@ -201,6 +202,7 @@ AICF_DEVICE void Kernel(const Args& args) {
     else
       Moments(row);
   }
+  Finish();
 }
 
 }  // namespace aicf
