@@ -88,16 +88,17 @@ std::string ParameterConstants(const abi::Parameters& parameters) {
   return out;
 }
 
-// Whether nothing shows the last digits of the expression's values: all its results are stored in
-// 16 bits, and no operator on the way makes a step of one unit in the last place.
-bool ResultsEndIn16Bits(const Problem& p) {
-  if (p.family != Family::kGemm && p.family != Family::kConv && p.family != Family::kElementwise) {
-    return false;
-  }
-  return std::ranges::all_of(
-             p.outputs,
-             [](const View& v) { return v.dtype == DType::kF16 || v.dtype == DType::kBF16; }) &&
-         std::ranges::none_of(p.epilogue.nodes, abi::IsDiscontinuous);
+// Whether nothing shows the last digits of the expressions' values: all results are stored in 16
+// bits, and no operator on the way makes a step of one unit in the last place.
+bool HasShortResults(const Problem& p) {
+  const auto is_short = [](const View& v) {
+    return v.dtype == DType::kF16 || v.dtype == DType::kBF16;
+  };
+  const auto jumps = [](const Expr& e) {
+    return std::ranges::any_of(e.nodes, abi::IsDiscontinuous);
+  };
+  return std::ranges::all_of(p.outputs, is_short) && !jumps(p.prologue) && !jumps(p.epilogue) &&
+         !jumps(p.score);
 }
 
 // Writes one instance; the members are what every part of the text needs to know.
@@ -112,7 +113,7 @@ class SourceWriter {
                   "\n");
     out_ += StrCat("namespace aicf {\ntypedef ", wide ? "long long" : "int", " index_t;\ntypedef ",
                    wide ? "unsigned long long" : "unsigned", " uindex_t;\n",
-                   Constant("bool", "kResults16", ResultsEndIn16Bits(p_) ? 1 : 0), "}\n");
+                   Constant("bool", "kShortResults", HasShortResults(p_) ? 1 : 0), "}\n");
     out_ += "#include \"common/ops.cuh\"\nnamespace aicf {\n";
     Constants();
     Views();

@@ -14,8 +14,9 @@ inline unsigned F32ToTf32(float f) {
   return (bits + 0x1000u) & ~0x1fffu;
 }
 
-inline float Exp2Approx(float f) { return std::exp2(f); }
-inline float ReciprocalApprox(float f) { return 1.0f / f; }
+inline float Exp2Approx(float x) { return std::exp2(x); }
+inline float Exp2Flushed(float x) { return std::exp2(x); }
+inline float ReciprocalApprox(float x) { return 1.0f / x; }
 
 template <int N>
 inline void CopyAsync(void* shared, const void* from, bool valid) {

@@ -196,6 +196,36 @@ TEST(EmulatedCluster, SumsInPieces) {
   EXPECT_EQ(Difference(c, *got, RunReference(c)), "");
 }
 
+// A row over many blocks of a cluster, and several rows one after the other in the same cluster.
+TEST(EmulatedCluster, SharesRows) {
+  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  const KernelInfo* kernel = abi::FindKernel("cuda.normalize.rows");
+  for (abi::NormalizeKind kind : {abi::NormalizeKind::kSoftmax, abi::NormalizeKind::kLogSoftmax,
+                                  abi::NormalizeKind::kLayerNorm, abi::NormalizeKind::kRmsNorm}) {
+    for (DType dtype : {DType::kF32, DType::kF16, DType::kF64}) {
+      Case c;
+      abi::NormalizeAttrs a;
+      a.kind = kind;
+      a.axes = {1};
+      a.epsilon = 1e-5;
+      c.problem.family = Family::kNormalize;
+      c.problem.attrs = a;
+      c.problem.inputs = c.problem.outputs = {abi::DenseView(dtype, {3, 5000})};
+      c.problem.core_inputs = 1;
+      c.tolerance = {2, 4e-6};
+      Random random(7);
+      FillBuffers(random, c, false);
+      const abi::Parameters shared = {
+          {"lanes", 256}, {"rows_per_block", 1}, {"blocks", 4}, {"cluster", 4}};
+      const KernelOption option{kernel, {kernel->variant(c.problem, shared), 1}};
+      const Result<Buffers> got = Emulate(option, c);
+      ASSERT_TRUE(got.ok()) << got.status().ToString();
+      EXPECT_EQ(Difference(c, *got, RunReference(c)), "")
+          << option.Name() << " " << ToString(c.problem);
+    }
+  }
+}
+
 // The comparison itself must see one wrong bit and one byte too many.
 TEST(Comparison, SeesAWrongElementAndAStrayWrite) {
   const Case c = RandomCase(Family::kReduce, 2);

@@ -8,9 +8,9 @@
 #include "compiler/codegen/cuda_source.h"
 #include "kernels/abi/kernel.h"
 #include "tests/conformance/cases.h"
+#include "tests/conformance/gpu_cases.h"
 #include "tests/conformance/options.h"
 #include "tests/conformance/random.h"
-#include "tests/conformance/gpu_cases.h"
 
 namespace aicf::conformance {
 namespace {

@@ -62,7 +62,7 @@ def bert(base):
     return Case(first_of(BertModel(config), call), inputs, ["last_hidden_state", "pooler_output"])
 
 
-def vit(base):
+def vit(base, batch=None):
     import torch
     from transformers import ViTConfig, ViTForImageClassification
 
@@ -71,7 +71,7 @@ def vit(base):
         image_size=64, patch_size=16, num_labels=10)
     side = config.image_size
     call = lambda model, pixels: (model(pixel_values=pixels).logits,)
-    inputs = {"pixel_values": torch.randn(1 if base else 2, 3, side, side)}
+    inputs = {"pixel_values": torch.randn(batch or (1 if base else 2), 3, side, side)}
     return Case(first_of(ViTForImageClassification(config), call), inputs, ["logits"])
 
 
@@ -154,14 +154,8 @@ def export(name, out, opset):
         references = case.module(*case.inputs.values())
     model_dir = os.path.join(out, "onnx", name)
     case_dir = os.path.join(out, "cases", name)
-    os.makedirs(model_dir, exist_ok=True)
     os.makedirs(case_dir, exist_ok=True)
-    path = os.path.join(model_dir, "model.onnx")
-    with torch.no_grad():
-        torch.onnx.export(
-            case.module, tuple(case.inputs.values()), path, dynamo=True, external_data=True,
-            input_names=list(case.inputs), output_names=case.outputs, opset_version=opset)
-    names = input_names(path, list(case.inputs))
+    names = write_model(case, model_dir, opset)
     feeds = {n: t.numpy() for n, t in zip(names, case.inputs.values())}
     results = {n: t.numpy() for n, t in zip(case.outputs, references)}
     inputs = toolkit.save(case_dir, "input", feeds)
@@ -174,6 +168,19 @@ def export(name, out, opset):
         "outputs": within(outputs),
         "reference": f"PyTorch {torch.__version__} CPU, float32",
     }
+
+
+def write_model(case, model_dir, opset):
+    """Writes model_dir/model.onnx with its external data; gives its input names, in the module's order."""
+    import torch
+
+    os.makedirs(model_dir, exist_ok=True)
+    path = os.path.join(model_dir, "model.onnx")
+    with torch.no_grad():
+        torch.onnx.export(
+            case.module, tuple(case.inputs.values()), path, dynamo=True, external_data=True,
+            input_names=list(case.inputs), output_names=case.outputs, opset_version=opset)
+    return input_names(path, list(case.inputs))
 
 
 def input_names(path, expected):

@@ -28,7 +28,7 @@ int64_t StridedGridFor(int64_t items, int64_t per_block) {
   return GridFor(items, per_block, std::min(kEnough, kMaxGridStride / per_block));
 }
 
-int64_t PreferredVector(std::string_view key, const abi::Problem& p, int sm_count) {
+int64_t WidestVector(std::string_view key, const abi::Problem& p) {
   const Space space = SpacesOf(key, p).output;
   std::vector<const abi::View*> views;
   // The outputs of families without an epilogue may differ in shape.
@@ -40,7 +40,11 @@ int64_t PreferredVector(std::string_view key, const abi::Problem& p, int sm_coun
   // Operands of scores have another domain.
   const size_t last = abi::HasScore(p.family) ? first : p.inputs.size();
   for (size_t k = first; k < last; ++k) views.push_back(&p.inputs[k]);
-  int64_t vector = VectorOf(views, space);
+  return VectorOf(views, space);
+}
+
+int64_t PreferredVector(std::string_view key, const abi::Problem& p, int sm_count) {
+  int64_t vector = WidestVector(key, p);
   const int64_t count = abi::ElementsOf(p.outputs[0]);
   while (vector > 1 && count / vector < int64_t{256} * sm_count) vector /= 2;
   return vector;

@@ -27,8 +27,9 @@ int64_t GridFor(int64_t items, int64_t per_block, int64_t limit = kMaxBlocks);
 /// The same for a kernel that walks in strides of its grid: enough blocks to fill any machine.
 int64_t StridedGridFor(int64_t items, int64_t per_block);
 
-/// Largest vector that suits the instance's outputs and what is read at the same points, narrowed
-/// while fewer than two blocks of 128 threads per multiprocessor would be left.
+/// Largest vector that suits the instance's outputs and what is read at the same points.
+int64_t WidestVector(std::string_view key, const abi::Problem& problem);
+/// The same, narrowed while fewer than two blocks of 128 threads per multiprocessor would be left.
 int64_t PreferredVector(std::string_view key, const abi::Problem& problem, int sm_count);
 
 /// The least power of two that is at least `v`, and at least 1.

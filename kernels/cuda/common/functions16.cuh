@@ -1,7 +1,7 @@
 // Functions of f32 for expressions whose results all end in 16 bits (f16, bf16): within 2^-17 of
 // the value, which 16 bits do not show but for results that lie halfway between two of them.
 // Without branches and with few instructions, because the epilogue of a product has few warps to
-// hide their latency. compiler/codegen/cuda_source.cc says where they are used (kResults16).
+// hide their latency. compiler/codegen/cuda_source.cc says where they are used (kShortResults).
 #pragma once
 
 #include "common/types.cuh"

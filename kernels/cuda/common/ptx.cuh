@@ -23,23 +23,29 @@ AICF_DEVICE unsigned short F32ToBF16(float f) {
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
   return h;
 }
+/// 2^x within 2 ULP.
+AICF_DEVICE float Exp2Approx(float x) {
+  float y;
+  asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+/// The same in fewer instructions; results below the normal range are 0.
+AICF_DEVICE float Exp2Flushed(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+/// 1/x within 1 ULP, 0 where that is no normal number.
+AICF_DEVICE float ReciprocalApprox(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
 /// f32 rounded to the 10-bit mantissa that tensor cores read.
 AICF_DEVICE unsigned F32ToTf32(float f) {
   unsigned t;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(t) : "f"(f));
   return t;
-}
-
-/// 2^f within 2 ULP, and 1/f within 1 ULP (0 where that is no normal number).
-AICF_DEVICE float Exp2Approx(float f) {
-  float y;
-  asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(f));
-  return y;
-}
-AICF_DEVICE float ReciprocalApprox(float f) {
-  float y;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(f));
-  return y;
 }
 
 /// Waits until the kernels that this one depends on have finished and what they wrote can be seen.

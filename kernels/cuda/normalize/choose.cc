@@ -11,6 +11,11 @@ using abi::Candidate;
 using abi::DeviceSpec;
 using abi::Problem;
 
+// What the exchange between the blocks of a cluster costs, and the least part of a row that each
+// of them should have.
+constexpr double kClusterUs = 0.6;
+constexpr int64_t kClusterLength = 1024;
+
 // Neighbours along the normalised axes, or among the groups, are neighbours in memory.
 bool Contiguous(const Problem& p, size_t group) {
   const Space domain = SpacesOf("", p).domain;
@@ -41,16 +46,31 @@ template <>
 std::vector<Candidate> CandidatesFor<NormalizeRowsHost>(const Problem& p, const DeviceSpec& d) {
   const Space domain = SpacesOf(NormalizeRowsHost::kKey, p).domain;
   const int64_t length = domain.Count(0), rows = domain.Count(1);
+  const double share = Contiguous(p, 0) ? 0.8 : 0.2;
+  std::vector<Candidate> candidates;
+  const auto add = [&](int64_t lanes, int64_t together, int64_t cluster) {
+    const int64_t blocks = StridedGridFor(rows, together) * cluster;
+    candidates.push_back(CandidateOf<NormalizeRowsHost>(
+        p,
+        {{"lanes", lanes}, {"rows_per_block", together}, {"blocks", blocks}, {"cluster", cluster}},
+        NormalizeUs(p, d, lanes * together, blocks, share) + (cluster > 1 ? kClusterUs : 0)));
+  };
   // Up to 32 elements per lane stay in registers; fewer when rows are few.
-  int64_t lanes = std::clamp<int64_t>(PowerOfTwoAtLeast(length / 8), 1, 1024);
-  if (rows * lanes < 512 * int64_t{d.sm_count}) {
-    lanes = std::clamp<int64_t>(PowerOfTwoAtLeast(length / 4), lanes, 1024);
+  const int64_t most = std::clamp<int64_t>(PowerOfTwoAtLeast(length / 4), 1, kMaxThreads);
+  const int64_t least = std::clamp<int64_t>(PowerOfTwoAtLeast(CeilDiv(length, 32)), 1, most);
+  for (int64_t lanes = least; lanes <= most; lanes *= 2) {
+    add(lanes, std::max<int64_t>(1, 128 / lanes), 1);
+    if (lanes < 128 && rows * lanes < 256 * int64_t{d.sm_count}) {
+      add(lanes, std::max<int64_t>(1, 32 / lanes), 1);
+    }
   }
-  const int64_t together = std::max<int64_t>(1, 128 / lanes);
-  const int64_t blocks = StridedGridFor(rows, together);
-  const double us = NormalizeUs(p, d, lanes * together, blocks, Contiguous(p, 0) ? 0.8 : 0.2);
-  return {CandidateOf<NormalizeRowsHost>(
-      p, {{"lanes", lanes}, {"rows_per_block", together}, {"blocks", blocks}}, us)};
+  // Few long rows are shared by as many multiprocessors as are idle.
+  for (int64_t cluster = 2; cluster <= 8 && rows * cluster <= 2 * d.sm_count; cluster *= 2) {
+    if (length < cluster * kClusterLength) break;
+    const int64_t lanes = PowerOfTwoAtLeast(CeilDiv(length, 32 * cluster));
+    add(std::clamp<int64_t>(lanes, 256, kMaxThreads), 1, cluster);
+  }
+  return candidates;
 }
 
 template <>

@@ -6,12 +6,14 @@
 
 namespace aicf {
 
+constexpr int kRowLanes = kLanes;
 constexpr int kRowsPerBlock = kBlockX;
 constexpr int kWidth = 1;
 AICF_DEVICE int Lane() { return threadIdx.y; }
 AICF_DEVICE int RowInBlock() { return threadIdx.x; }
+AICF_DEVICE void Finish() {}
 
-template <class T, class Op>
+template <int kCall, class T, class Op>
 AICF_DEVICE T AllLanes(T value, Op op) {
   if constexpr (kBlockY > 1) {
     __shared__ T slots[kBlockY][kBlockX];

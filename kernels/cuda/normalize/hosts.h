@@ -11,25 +11,39 @@ struct NormalizeHostBase : CudaHostBase {
   static bool InPlace(const abi::Problem& p, int input) { return SameElements(p, input); }
 };
 
-/// Neighbouring threads walk the normalised axes: `lanes` threads per row.
+/// Neighbouring threads walk the normalised axes: `lanes` threads per row, or with a cluster as
+/// many in each of its blocks.
 struct NormalizeRowsHost : NormalizeHostBase {
   static constexpr std::string_view kKey = "cuda.normalize.rows";
   static constexpr std::string_view kSource = "normalize/rows.cuh";
-  static constexpr abi::ParameterRange kParameters[] = {
-      {"lanes", 1, kMaxThreads}, {"rows_per_block", 1, kMaxThreads}, kBlocksRange};
+  static constexpr abi::ParameterRange kParameters[] = {{"lanes", 1, kMaxThreads},
+                                                        {"rows_per_block", 1, kMaxThreads},
+                                                        kBlocksRange,
+                                                        {"cluster", 1, 8, 1}};
+  /// What a block knows of a row: a value of 8 bytes for each of two sums.
+  static constexpr uint32_t kClusterSharedBytes = 16;
 
-  static std::string Refuse(const abi::Problem&, const abi::Parameters& c, const abi::DeviceSpec&) {
-    const int64_t threads = c["lanes"] * c["rows_per_block"];
+  static std::string Refuse(const abi::Problem&, const abi::Parameters& given,
+                            const abi::DeviceSpec&) {
+    const abi::Parameters c = abi::Completed(given, kParameters);
+    const int64_t together = c["rows_per_block"], threads = c["lanes"] * together;
     if (threads % 32 != 0 || threads > kMaxThreads) {
       return StrCat("takes lanes x rows_per_block in multiples of 32 up to 1024, here are ",
                     threads);
     }
+    if (c["cluster"] > 1 && together > 1) return "a cluster works on one row at a time";
+    if (c["blocks"] % c["cluster"] != 0) {
+      return StrCat(c["blocks"], " blocks are no whole clusters of ", c["cluster"]);
+    }
     const std::string refusal = RefuseOddPower(c, "lanes");
-    return refusal.empty() ? RefuseStride(c["blocks"], c["rows_per_block"]) : refusal;
+    return refusal.empty() ? RefuseStride(c["blocks"], together) : refusal;
   }
-  static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& c) {
+  static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& given) {
+    const abi::Parameters c = abi::Completed(given, kParameters);
     abi::LaunchConfig launch = Launch1d(c["blocks"], c["lanes"]);
     launch.block[1] = static_cast<uint32_t>(c["rows_per_block"]);
+    launch.cluster[0] = static_cast<uint32_t>(c["cluster"]);
+    if (c["cluster"] > 1) launch.dynamic_shared_bytes = kClusterSharedBytes;
     return launch;
   }
 };

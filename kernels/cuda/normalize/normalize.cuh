@@ -1,6 +1,8 @@
-// Softmax, log-softmax, layer norm and RMS norm of one group of elements by kLanes threads. The
-// including variant defines kLanes, kRowsPerBlock, kWidth, Lane(), RowInBlock() and
-//   AllLanes(value, op)   op over all lanes of a row, in a fixed order, the result in each of them.
+// Softmax, log-softmax, layer norm and RMS norm of one group of elements by kRowLanes threads. The
+// including variant defines kRowLanes, kRowsPerBlock, kWidth, Lane(), RowInBlock(), Finish() and
+//   AllLanes<kCall>(value, op)   op over all lanes of a row, in a fixed order, the result in each
+//   of
+//                                them; kCall tells the calls for one row apart.
 #pragma once
 
 #include "common/enums.cuh"
@@ -9,7 +11,7 @@ namespace aicf {
 
 constexpr index_t kLength = kDomainCount0;
 constexpr index_t kRows = kDomainCount1;
-constexpr index_t kStep = static_cast<index_t>(kLanes) * kWidth;
+constexpr index_t kStep = static_cast<index_t>(kRowLanes) * kWidth;
 /// Vectors per lane; rows short enough stay in registers between the passes.
 constexpr index_t kPerLane = (kLength + kStep - 1) / kStep;
 constexpr bool kKeep = kPerLane * kWidth <= 32;
@@ -23,11 +25,23 @@ template <>
 struct StatisticOf<float> {
   typedef float S;
 };
-/// Elements are widened to this type; sums run in f64 over f32 pieces.
+/// Elements are widened to this type.
 typedef StatisticOf<element_t>::S value_t;
+constexpr bool kSingle = kSame<value_t, float>;
+
+/// Sums run in f64 over f32 pieces; where results have 16 bits, a tree of f32 sums is exact enough.
+template <bool kShort>
+struct SumOf {
+  typedef double S;
+};
+template <>
+struct SumOf<true> {
+  typedef float S;
+};
+typedef SumOf<kShortResults && kSingle>::S sum_t;
 
 struct OpSum {
-  AICF_DEVICE double operator()(double a, double b) const { return a + b; }
+  AICF_DEVICE sum_t operator()(sum_t a, sum_t b) const { return a + b; }
 };
 struct OpLargest {
   AICF_DEVICE value_t operator()(value_t a, value_t b) const { return b <= a ? a : b; }
@@ -80,20 +94,20 @@ AICF_DEVICE value_t MaxOfRow(Row& row) {
 #pragma unroll
     for (int j = 0; j < kWidth; ++j) largest = OpLargest()(largest, x[j]);
   });
-  return AllLanes(largest, OpLargest());
+  return AllLanes<0>(largest, OpLargest());
 }
 
 /// Sum of term(x) over the row.
-template <class F>
-AICF_DEVICE double SumOfRow(Row& row, F&& term) {
-  double sum = 0;
+template <int kCall, class F>
+AICF_DEVICE sum_t SumOfRow(Row& row, F&& term) {
+  sum_t sum = 0;
   row.Visit([&](value_t(&x)[kWidth], index_t) {
     value_t piece = term(x[0]);
 #pragma unroll
     for (int j = 1; j < kWidth; ++j) piece = piece + term(x[j]);
     sum += piece;
   });
-  return AllLanes(sum, OpSum());
+  return AllLanes<kCall>(sum, OpSum());
 }
 
 template <class F>
@@ -106,41 +120,80 @@ AICF_DEVICE void StoreRow(Row& row, F&& result) {
   });
 }
 
+/// x / divisor for the many x of a row: products with the reciprocal, for f32 results corrected to
+/// what a division gives. Zero, infinite and NaN divisors have the results of a division too.
+struct Quotient {
+  value_t divisor, reciprocal;
+  bool corrected;
+
+  AICF_DEVICE explicit Quotient(value_t by) : divisor(by), reciprocal(value_t(1) / by) {
+    corrected = reciprocal != 0 && OpAbs(reciprocal) <= static_cast<value_t>(FromBits(0x7f7fffffu));
+  }
+  AICF_DEVICE value_t operator()(value_t x) const {
+    if constexpr (!kSingle) return x / divisor;
+    const value_t q = x * reciprocal;
+    if constexpr (kShortResults) return q;
+    return corrected ? OpFma(OpFma(-q, divisor, x), reciprocal, q) : q;
+  }
+};
+
+/// e^(x - largest).
+struct Powers {
+  value_t largest, offset;
+
+  AICF_DEVICE explicit Powers(value_t of)
+      : largest(of), offset(-of * value_t(1.4426950408889634)) {}
+  AICF_DEVICE value_t operator()(value_t x) const {
+    if constexpr (kShortResults && kSingle) {
+      return Exp2Flushed(OpFma(x, value_t(1.4426950408889634), offset));
+    } else {
+      return OpExp(x - largest);
+    }
+  }
+};
+
 AICF_DEVICE void Softmax(Row& row) {
   const value_t largest = MaxOfRow(row);
+  const Powers power(largest);
   if constexpr (attr_kind == kLogSoftmax) {
-    const double sum = SumOfRow(row, [&](value_t x) { return OpExp(x - largest); });
+    const sum_t sum = SumOfRow<1>(row, power);
     const value_t log_sum = static_cast<value_t>(OpLog(sum));
     StoreRow(row, [&](value_t x) { return x - largest - log_sum; });
   } else if constexpr (kKeep) {
     row.Visit([&](value_t(&x)[kWidth], index_t) {
 #pragma unroll
-      for (int j = 0; j < kWidth; ++j) x[j] = OpExp(x[j] - largest);
+      for (int j = 0; j < kWidth; ++j) x[j] = power(x[j]);
     });
-    const value_t sum = static_cast<value_t>(SumOfRow(row, [](value_t e) { return e; }));
-    StoreRow(row, [&](value_t e) { return e / sum; });
+    const Quotient part(static_cast<value_t>(SumOfRow<1>(row, [](value_t e) { return e; })));
+    StoreRow(row, part);
   } else {
-    const value_t sum =
-        static_cast<value_t>(SumOfRow(row, [&](value_t x) { return OpExp(x - largest); }));
-    StoreRow(row, [&](value_t x) { return OpExp(x - largest) / sum; });
+    const Quotient part(static_cast<value_t>(SumOfRow<1>(row, power)));
+    StoreRow(row, [&](value_t x) { return part(power(x)); });
   }
 }
 
+/// sum / kLength.
+AICF_DEVICE sum_t MeanOf(sum_t sum) {
+  if constexpr (!kSingle) return sum / static_cast<sum_t>(kLength);
+  return sum * static_cast<sum_t>(1.0 / static_cast<double>(kLength));
+}
+
 AICF_DEVICE void Moments(Row& row) {
-  const double count = static_cast<double>(kLength);
   value_t shift = 0;
   if constexpr (attr_kind == kLayerNorm) {
-    shift = static_cast<value_t>(SumOfRow(row, [](value_t x) { return x; }) / count);
+    shift = static_cast<value_t>(MeanOf(SumOfRow<0>(row, [](value_t x) { return x; })));
   }
-  const double squares = SumOfRow(row, [&](value_t x) { return (x - shift) * (x - shift); });
-  const value_t scale = static_cast<value_t>(sqrt(squares / count + attr_epsilon));
-  StoreRow(row, [&](value_t x) { return (x - shift) / scale; });
+  const sum_t squares = SumOfRow<1>(row, [&](value_t x) { return (x - shift) * (x - shift); });
+  const sum_t variance = MeanOf(squares) + static_cast<sum_t>(attr_epsilon);
+  const Quotient scaled(OpSqrt(static_cast<value_t>(variance)));
+  StoreRow(row, [&](value_t x) { return scaled(x - shift); });
 }
 
 AICF_DEVICE void Kernel(const Args& args) {
   // Every thread of a block takes every round: the barriers inside AllLanes are met by all.
-  for (index_t base = static_cast<index_t>(blockIdx.x) * kRowsPerBlock; base < kRows;
-       base += kGridX * kRowsPerBlock) {
+  constexpr index_t kStride = kGridX / kClusterX * kRowsPerBlock;
+  const index_t first = static_cast<index_t>(blockIdx.x) / kClusterX * kRowsPerBlock;
+  for (index_t base = first; base < kRows; base += kStride) {
     const index_t own = base + RowInBlock();
     Row row{args, own < kRows ? own : kRows - 1, own < kRows};
     row.Load();
@@ -149,6 +202,7 @@ AICF_DEVICE void Kernel(const Args& args) {
     else
       Moments(row);
   }
+  Finish();
 }
 
 }  // namespace aicf

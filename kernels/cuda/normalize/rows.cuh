@@ -1,31 +1,68 @@
 // cuda.normalize.rows: kBlockX threads per row (a part of a warp, a warp, or more), kBlockY rows
-// per block; neighbouring threads walk the normalised axes.
+// per block; neighbouring threads walk the normalised axes. With kClusterX > 1 the blocks of a
+// cluster share one row, and exchange what they know of it through their shared memory.
 #pragma once
 
 #include "common/block.cuh"
+#include "common/enums.cuh"
 
 namespace aicf {
 
+static_assert(kClusterX == 1 || kBlockY == 1, "a cluster works on one row");
+constexpr int kRowLanes = kLanes * kClusterX;
 constexpr int kWidth = kDomainCount0 % kDomainVector == 0 ? kDomainVector : 1;
-AICF_DEVICE int Lane() { return threadIdx.x; }
+AICF_DEVICE int Lane() {
+  return static_cast<int>(blockIdx.x) % kClusterX * kBlockX + static_cast<int>(threadIdx.x);
+}
 AICF_DEVICE int RowInBlock() { return threadIdx.y; }
 
+/// Whether a block's slots are written again before every thread has met another barrier since it
+/// read them: the calls for a row take turns with slots of their own, but RMS norm has one call.
+constexpr bool kReused = attr_kind == kRmsNorm && kDomainCount1 > kGridX / kClusterX* kBlockY;
+
 template <class T, class Op>
-AICF_DEVICE T AllLanes(T value, Op op) {
-  constexpr int kWarpLanes = MinOf(kBlockX, 32);
-  constexpr int kWarps = kBlockX / kWarpLanes;
+AICF_DEVICE T AllOfWarp(T value, Op op) {
 #pragma unroll
-  for (int step = kWarpLanes / 2; step > 0; step /= 2) value = op(value, ShuffleXor(value, step));
+  for (int step = MinOf(kBlockX, 32) / 2; step > 0; step /= 2) {
+    value = op(value, ShuffleXor(value, step));
+  }
+  return value;
+}
+
+/// op over the values of the cluster's blocks, each of which is the same in all threads of its
+/// block.
+template <int kCall, class T, class Op>
+AICF_DEVICE T AllOfCluster(T value, Op op) {
+  T* const slot = reinterpret_cast<T*>(DynamicShared() + kCall * sizeof(double));
+  if (threadIdx.x == 0) *slot = value;
+  ClusterBarrier();
+  value = LoadCluster(slot, 0);
+#pragma unroll
+  for (int rank = 1; rank < kClusterX; ++rank) value = op(value, LoadCluster(slot, rank));
+  return value;
+}
+
+template <int kCall, class T, class Op>
+AICF_DEVICE T AllLanes(T value, Op op) {
+  constexpr int kWarps = kBlockX / MinOf(kBlockX, 32);
+  value = AllOfWarp(value, op);
+  if constexpr (kReused && kClusterX > 1) ClusterBarrier();
   if constexpr (kWarps > 1) {
     __shared__ T slots[kBlockY][kWarps];
-    __syncthreads();  // the slots may still be read for the previous value
-    if (Lane() % 32 == 0) slots[threadIdx.y][Lane() / 32] = value;
+    if constexpr (kReused && kClusterX == 1) __syncthreads();
+    if (threadIdx.x % 32 == 0) slots[threadIdx.y][threadIdx.x / 32] = value;
     __syncthreads();
     value = slots[threadIdx.y][0];
 #pragma unroll
     for (int w = 1; w < kWarps; ++w) value = op(value, slots[threadIdx.y][w]);
   }
+  if constexpr (kClusterX > 1) value = AllOfCluster<kCall>(value, op);
   return value;
+}
+
+/// No block ends while another may still read its shared memory.
+AICF_DEVICE void Finish() {
+  if constexpr (kClusterX > 1) ClusterBarrier();
 }
 
 }  // namespace aicf

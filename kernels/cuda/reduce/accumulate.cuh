@@ -1,5 +1,5 @@
-// What one thread keeps while it reduces, by kind: Add an element, Merge with another thread's,
-// Finish.
+// What one thread keeps while it reduces, by kind: Add elements, Merge with another thread's,
+// Finish. The including variant defines kLength, the number of reduced elements.
 #pragma once
 
 #include "common/enums.cuh"
@@ -11,8 +11,9 @@ constexpr bool kSmaller = attr_kind == kReduceMin || attr_kind == kReduceArgMin;
 constexpr bool kIsSum = attr_kind == kReduceSum || attr_kind == kReduceMean;
 constexpr bool kIsProduct = attr_kind == kReduceProd;
 
-/// Integers are summed modulo 2^64 and wrapped once, floats in f64 over f32 pieces of kPiece
-/// elements: the error stays that of a short f32 sum whatever the length.
+/// Integers are summed modulo 2^64 and wrapped once, floats in f64 over f32 pieces of some
+/// elements: the error stays that of a short f32 sum whatever the length. A short mean or sum whose
+/// result is stored in 16 bits stays in f32.
 template <class T>
 struct TotalOf {
   typedef u64 T64;
@@ -21,11 +22,20 @@ template <>
 struct TotalOf<float> {
   typedef double T64;
 };
+struct ShortTotal {
+  typedef float T64;
+};
+template <bool kShort, class T>
+struct TotalChoice : TotalOf<T> {};
+template <class T>
+struct TotalChoice<true, T> : ShortTotal {};
 template <>
 struct TotalOf<double> {
   typedef double T64;
 };
-typedef TotalOf<element_t>::T64 total_t;
+/// kLength: reduced elements per result, from the including variant.
+constexpr bool kShortTotal = kShortResults && kIsSum && kSame<element_t, float> && kLength <= 4096;
+typedef TotalChoice<kShortTotal, element_t>::T64 total_t;
 
 template <class T>
 AICF_DEVICE total_t Total(T v) {
@@ -45,8 +55,9 @@ struct Folded {
     else
       total = total + v;
   }
+  /// Elements i, i + step, i + 2 step, ...
   template <int V>
-  AICF_DEVICE void Add(const element_t (&x)[V], index_t) {
+  AICF_DEVICE void Add(const element_t (&x)[V], index_t, index_t = 1) {
     if constexpr (kSame<element_t, float> && kIsSum) {
       float piece = x[0];
 #pragma unroll
@@ -60,7 +71,7 @@ struct Folded {
   AICF_DEVICE void Merge(const Folded& other) { Fold(other.total); }
   AICF_DEVICE raw_t Finish(i64 count) const {
     if constexpr (kIsFloat<element_t>) {
-      return static_cast<raw_t>(attr_kind == kReduceMean ? total / static_cast<double>(count)
+      return static_cast<raw_t>(attr_kind == kReduceMean ? total / static_cast<total_t>(count)
                                                          : total);
     } else if constexpr (attr_kind == kReduceMean) {
       if constexpr (kIsSigned<element_t>)
@@ -95,9 +106,9 @@ struct Extreme {
     }
   }
   template <int V>
-  AICF_DEVICE void Add(const element_t (&x)[V], index_t i) {
+  AICF_DEVICE void Add(const element_t (&x)[V], index_t i, index_t step = 1) {
 #pragma unroll
-    for (int j = 0; j < V; ++j) Take(x[j], i + j);
+    for (int j = 0; j < V; ++j) Take(x[j], i + j * step);
   }
   AICF_DEVICE void Merge(const Extreme& other) {
     if (other.at >= 0) Take(other.best, other.at);
@@ -148,24 +159,26 @@ AICF_DEVICE Share ShareOfBlock(index_t length, index_t stride) {
   return {begin, begin + share < length ? begin + share : length};
 }
 
-/// Merges the cluster's partial results, stores the final one. Called by every thread of the block;
-/// `holds` marks those whose accumulator is one output's.
-AICF_DEVICE void FinishResult(const Args& args, const Accumulator& own, index_t result,
-                              index_t length, bool holds) {
-  Accumulator total = own;
+/// Merges the cluster's partial results, stores the final ones of V neighbouring outputs. Called by
+/// every thread of the block; `holds` marks those whose accumulators are outputs'.
+template <int V>
+AICF_DEVICE void FinishResults(const Args& args, Accumulator (&own)[V], index_t result,
+                               bool holds) {
   if constexpr (kPieces > 1) {
     Accumulator* partial = static_cast<Accumulator*>(args.workspace) + result * kPieces;
     const index_t piece = static_cast<index_t>(blockIdx.x) % kPieces;
-    if (holds && piece > 0) partial[piece] = own;
+    for (int j = 0; holds && piece > 0 && j < V; ++j) partial[j * kPieces + piece] = own[j];
     ClusterBarrier();
     holds = holds && piece == 0;
-    if (holds) {
-      for (index_t b = 1; b < kPieces; ++b) total.Merge(partial[b]);
+    for (int j = 0; holds && j < V; ++j) {
+      for (index_t b = 1; b < kPieces; ++b) own[j].Merge(partial[j * kPieces + b]);
     }
   }
   if (!holds) return;
-  const raw_t raw[1] = {total.Finish(static_cast<i64>(length))};
-  Epilogue::Store<1>(args, raw, result);
+  raw_t raw[V];
+#pragma unroll
+  for (int j = 0; j < V; ++j) raw[j] = own[j].Finish(static_cast<i64>(kLength));
+  Epilogue::Store<V>(args, raw, result);
 }
 
 }  // namespace aicf

@@ -75,18 +75,26 @@ template <>
 std::vector<Candidate> CandidatesFor<ReduceColumnsHost>(const Problem& p, const DeviceSpec& d) {
   const Space domain = SpacesOf(ReduceColumnsHost::kKey, p).domain;
   const int64_t length = domain.Count(1), results = domain.Count(0);
-  const int64_t groups = CeilDiv(std::max<int64_t>(results, 1), 32);
-  const int64_t pieces = Pieces(groups, length, 512, d.sm_count);
-  const abi::Parameters parameters = {
-      {"lanes", std::clamp<int64_t>(PowerOfTwoAtLeast(length / 8), 1, 16)},
-      {"cluster", pieces},
-      {"blocks", StridedGridFor(results, 32) * pieces}};
-  const abi::LaunchConfig launch = ReduceColumnsHost::Launch(p, parameters);
-  const double used = std::min(1.0, static_cast<double>(results) / 32);
   // A single output has no neighbours to read beside.
   const bool alone = WalkOf(p.inputs[0], domain.groups[0]).strides.empty();
   const double share = alone ? 0.15 : BandwidthShare(p, domain, 0.8, 0.15);
-  return {CandidateOf<ReduceColumnsHost>(p, parameters, ReduceUs(p, d, launch, share * used))};
+  std::vector<Candidate> candidates;
+  const int64_t widest = alone ? 1 : DomainVector(ReduceColumnsHost::kKey, p);
+  for (int64_t vector = 1; vector <= widest && results % vector == 0; vector *= 2) {
+    const int64_t most = std::min<int64_t>(16, ReduceColumnsHost::MostLanes(vector));
+    const int64_t groups = CeilDiv(std::max<int64_t>(results, 1), 32 * vector);
+    const int64_t pieces = Pieces(groups, length, 512, d.sm_count);
+    const abi::Parameters parameters = {
+        {"lanes", std::clamp<int64_t>(PowerOfTwoAtLeast(length / 8), 1, most)},
+        {"cluster", pieces},
+        {"blocks", StridedGridFor(results, 32 * vector) * pieces},
+        {"vector", vector}};
+    const abi::LaunchConfig launch = ReduceColumnsHost::Launch(p, parameters);
+    const double used = std::min(1.0, static_cast<double>(results) / (32.0 * vector));
+    candidates.push_back(
+        CandidateOf<ReduceColumnsHost>(p, parameters, ReduceUs(p, d, launch, share * used)));
+  }
+  return candidates;
 }
 
 }  // namespace aicf::cuda

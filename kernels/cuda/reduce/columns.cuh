@@ -1,35 +1,46 @@
-// cuda.reduce.columns: neighbouring threads (x) walk neighbouring outputs, threads along y share
-// the reduced elements of one output. For reductions over an axis that is not the contiguous one.
+// cuda.reduce.columns: neighbouring threads (x) walk neighbouring outputs, kVector of them each,
+// and threads along y share the reduced elements of an output. For reductions over an axis that is
+// not the contiguous one.
 #pragma once
 
 #include "common/block.cuh"
+
+namespace aicf {
+constexpr index_t kLength = kDomainCount1;
+constexpr index_t kResults = kDomainCount0;
+static_assert(kResults % kVector == 0, "results are whole vectors");
+}  // namespace aicf
+
 #include "reduce/accumulate.cuh"
 
 namespace aicf {
 
-constexpr index_t kLength = kDomainCount1;
-constexpr index_t kResults = kDomainCount0;
+constexpr int kStreams = 4;
 
-AICF_DEVICE Accumulator AccumulateOwn(const Args& args, index_t result) {
-  constexpr int kStreams = 4;
-  Accumulator own[kStreams];
+AICF_DEVICE void AccumulateOwn(const Args& args, index_t result, Accumulator (&own)[kVector]) {
   const Share share = ShareOfBlock(kLength, kBlockY);
   index_t i = share.begin + static_cast<index_t>(threadIdx.y);
   for (; i + (kStreams - 1) * kBlockY < share.end; i += kStreams * kBlockY) {
-    element_t x[kStreams][1];
+    element_t x[kStreams][kVector];
 #pragma unroll
-    for (int s = 0; s < kStreams; ++s) Prologue::Load<1>(args, x[s], result, i + s * kBlockY);
+    for (int s = 0; s < kStreams; ++s) Prologue::Load<kVector>(args, x[s], result, i + s * kBlockY);
 #pragma unroll
-    for (int s = 0; s < kStreams; ++s) own[s].Add(x[s], i + s * kBlockY);
+    for (int j = 0; j < kVector; ++j) {
+      element_t column[kStreams];
+#pragma unroll
+      for (int s = 0; s < kStreams; ++s) column[s] = x[s][j];
+      own[j].Add(column, i, kBlockY);
+    }
   }
   for (; i < share.end; i += kBlockY) {
-    element_t x[1];
-    Prologue::Load<1>(args, x, result, i);
-    own[0].Add(x, i);
-  }
+    element_t x[kVector];
+    Prologue::Load<kVector>(args, x, result, i);
 #pragma unroll
-  for (int s = 1; s < kStreams; ++s) own[0].Merge(own[s]);
-  return own[0];
+    for (int j = 0; j < kVector; ++j) {
+      const element_t one[1] = {x[j]};
+      own[j].Add(one, i);
+    }
+  }
 }
 
 AICF_DEVICE void Kernel(const Args& args) {
@@ -41,24 +52,32 @@ AICF_DEVICE void Kernel(const Args& args) {
     Accumulator value;
     Slot slot;
   };
-  __shared__ Slot slots[kBlockY][kBlockX];
-  const index_t first = static_cast<index_t>(blockIdx.x) / kPieces * kBlockX;
-  for (index_t base = first; base < kResults; base += kGridX / kPieces * kBlockX) {
-    const index_t result = base + threadIdx.x;
-    Box box;
-    box.value = Accumulator();
-    if (result < kResults) box.value = AccumulateOwn(args, result);
-    __syncthreads();
-    slots[threadIdx.y][threadIdx.x] = box.slot;
+  __shared__ Slot slots[kBlockY][kVector][kBlockX];
+  constexpr index_t kPerBlock = static_cast<index_t>(kBlockX) * kVector;
+  const index_t first = static_cast<index_t>(blockIdx.x) / kPieces * kPerBlock;
+  for (index_t base = first; base < kResults; base += kGridX / kPieces * kPerBlock) {
+    const index_t result = base + static_cast<index_t>(threadIdx.x) * kVector;
+    Accumulator own[kVector];
+    if (result < kResults) AccumulateOwn(args, result, own);
+    __syncthreads();  // the slots may still be read for the block's previous outputs
+#pragma unroll
+    for (int j = 0; j < kVector; ++j) {
+      Box box;
+      box.value = own[j];
+      slots[threadIdx.y][j][threadIdx.x] = box.slot;
+    }
     __syncthreads();
     if (threadIdx.y == 0 && result < kResults) {
       for (int y = 1; y < kBlockY; ++y) {
-        Box other;
-        other.slot = slots[y][threadIdx.x];
-        box.value.Merge(other.value);
+#pragma unroll
+        for (int j = 0; j < kVector; ++j) {
+          Box other;
+          other.slot = slots[y][j][threadIdx.x];
+          own[j].Merge(other.value);
+        }
       }
     }
-    FinishResult(args, box.value, result, kLength, threadIdx.y == 0 && result < kResults);
+    FinishResults(args, own, result, threadIdx.y == 0 && result < kResults);
   }
 }
 

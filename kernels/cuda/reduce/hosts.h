@@ -53,15 +53,28 @@ struct ReduceRowsHost : ReduceHostBase {
   }
 };
 
-/// 32 neighbouring threads walk neighbouring outputs; `lanes` share the reduced elements of each.
+/// 32 neighbouring threads walk neighbouring outputs, `vector` each; `lanes` share the reduced
+/// elements of each.
 struct ReduceColumnsHost : ReduceHostBase {
   static constexpr std::string_view kKey = "cuda.reduce.columns";
   static constexpr std::string_view kSource = "reduce/columns.cuh";
   static constexpr abi::ParameterRange kParameters[] = {
-      {"lanes", 1, 32}, {"cluster", 1, 16}, kBlocksRange};
+      {"lanes", 1, 32}, {"cluster", 1, 16}, kBlocksRange, {"vector", 1, kMaxVector, 1}};
+  /// Each lane's accumulators meet in shared memory, of which a block has 48 KiB without asking.
+  static constexpr int64_t MostLanes(int64_t vector) { return vector == 1 ? 32 : 96 / vector; }
 
-  static std::string Refuse(const abi::Problem&, const abi::Parameters& c, const abi::DeviceSpec&) {
-    return RefuseCluster(c, 32);
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& given,
+                            const abi::DeviceSpec&) {
+    const abi::Parameters c = abi::Completed(given, kParameters);
+    const int64_t vector = c["vector"], results = SpacesOf(kKey, p).domain.Count(0);
+    std::string refusal = RefuseOddPower(c, "vector");
+    if (!refusal.empty()) return refusal;
+    if (results % vector != 0) return StrCat(results, " results are no whole vectors of ", vector);
+    if (c["lanes"] > MostLanes(vector)) {
+      return StrCat("takes up to ", MostLanes(vector), " lanes with vectors of ", vector,
+                    ", here are ", c["lanes"]);
+    }
+    return RefuseCluster(c, 32 * vector);
   }
   static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& c) {
     abi::LaunchConfig launch = Launch1d(c["blocks"], 32);

@@ -4,12 +4,16 @@
 #pragma once
 
 #include "common/block.cuh"
+
+namespace aicf {
+constexpr index_t kLength = kDomainCount0;
+constexpr index_t kResults = kDomainCount1;
+}  // namespace aicf
+
 #include "reduce/accumulate.cuh"
 
 namespace aicf {
 
-constexpr index_t kLength = kDomainCount0;
-constexpr index_t kResults = kDomainCount1;
 static_assert(kPieces == 1 || kBlockY == 1, "a cluster works on one output");
 
 /// Elements per load: floats come in runs where every operand allows them.
@@ -84,10 +88,10 @@ AICF_DEVICE void Kernel(const Args& args) {
   for (index_t base = first; base < kResults; base += kPerGrid) {
     const index_t result = base + threadIdx.y;
     const bool valid = result < kResults;
-    Accumulator own;
-    if (valid) own = AccumulateOwn(args, result, lane);
-    own = MergeLanes(own, lane);
-    FinishResult(args, own, result, kLength, valid && lane == 0);
+    Accumulator own[1];
+    if (valid) own[0] = AccumulateOwn(args, result, lane);
+    own[0] = MergeLanes(own[0], lane);
+    FinishResults(args, own, result, valid && lane == 0);
   }
 }
 

@@ -5,10 +5,21 @@
 
 namespace aicf::cuda {
 
-struct ResizeTapsHost : PointHostBase {
+/// `vector` neighbouring results per thread, where the operands allow it.
+struct ResizeTapsHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.resize.taps";
   static constexpr std::string_view kSource = "resize/taps.cuh";
-  static constexpr double kFlopsShare = 0.05;
+  static constexpr abi::ParameterRange kParameters[] = {
+      kThreadsRange, kBlocksRange, {"vector", 1, kMaxVector, 1}};
+
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& given,
+                            const abi::DeviceSpec& d) {
+    const abi::Parameters c = abi::Completed(given, kParameters);
+    return VectorHostBase::Refuse(p, c, d);
+  }
+  static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& c) {
+    return Launch1d(c["blocks"], c["threads"]);
+  }
 };
 
 /// In order of preference: ties of predicted cost go to the earlier one.

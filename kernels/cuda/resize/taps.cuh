@@ -1,5 +1,8 @@
-// cuda.resize.taps: one result per thread, the weighted sum over the product of its axes' taps.
-// The coordinate map is that of kernels/cpu/resize/coordinates.cc: f32, and f64 for align_corners.
+// cuda.resize.taps: kVector neighbouring results per thread, each the weighted sum over the product
+// of its axes' taps. Where the output's contiguous axis keeps its length and is contiguous in the
+// input, the taps of neighbours are neighbours and are read as vectors; elsewhere there is one
+// result. The coordinate map is that of kernels/cpu/resize/coordinates.cc: f32, and f64 for
+// align_corners.
 #pragma once
 
 #include "common/enums.cuh"
@@ -130,36 +133,62 @@ AICF_DEVICE Taps TapsAt(int d, index_t o) {
   return taps;
 }
 
-/// Sum over the taps of axes D and above. An element of weight 0 must not turn the sum into NaN by
-/// being infinite, so it is not read.
+constexpr bool kAlongKept = kInnerAxis >= 0 && Kept(kInnerAxis >= 0 ? kInnerAxis : 0) &&
+                            In0::stride(kInnerAxis >= 0 ? kInnerAxis : 0) == 1 &&
+                            Out0::extent(kInnerAxis >= 0 ? kInnerAxis : 0) % kVector == 0;
+constexpr int kResults = kAlongKept ? kVector : 1;
+constexpr int kLoad = kAlongKept ? PieceOf<In0::S>(kVector, In0::run(kInnerAxis)) : 1;
+
+struct Results {
+  weight_t sum[kResults];
+  raw_t copied[kResults];
+};
+
+/// Adds the elements at p, weighted. One of weight 0 must not turn the sum into NaN by being
+/// infinite, so it is not read.
+AICF_DEVICE void AddTap(const In0::S* p, weight_t weight, Results& to) {
+  if (!CopiesElements() && weight == 0) return;
+#pragma unroll
+  for (int j = 0; j < kResults; j += kLoad) {
+    const Pack<In0::S, kLoad> pack = *reinterpret_cast<const Pack<In0::S, kLoad>*>(p + j);
+#pragma unroll
+    for (int i = 0; i < kLoad; ++i) {
+      if constexpr (CopiesElements())
+        to.copied[j + i] = Widen(pack.v[i]);
+      else
+        to.sum[j + i] += weight * static_cast<weight_t>(Widen(pack.v[i]));
+    }
+  }
+}
+
+/// Adds the taps of axes D and above.
 template <int D>
-AICF_DEVICE void Sum(const Point& point, const In0::S* p, weight_t weight, weight_t* sum,
-                     raw_t* one) {
+AICF_DEVICE void AddTaps(const Point& point, const In0::S* p, weight_t weight, Results& to) {
   if constexpr (D == In0::kRank) {
-    if constexpr (CopiesElements())
-      *one = Widen(*p);
-    else if (weight != 0)
-      *sum += weight * static_cast<weight_t>(Widen(*p));
+    AddTap(p, weight, to);
   } else if constexpr (Kept(D)) {
-    Sum<D + 1>(point, p + point.c[D] * In0::stride(D), weight, sum, one);
+    AddTaps<D + 1>(point, p + point.c[D] * In0::stride(D), weight, to);
   } else {
     const Taps taps = TapsAt(D, point.c[D]);
 #pragma unroll
     for (int t = 0; t < kTaps; ++t) {
-      Sum<D + 1>(point, p + taps.index[t] * In0::stride(D), weight * taps.weight[t], sum, one);
+      AddTaps<D + 1>(point, p + taps.index[t] * In0::stride(D), weight * taps.weight[t], to);
     }
   }
 }
 
 AICF_DEVICE void Kernel(const Args& args) {
   const In0::S* x = static_cast<const In0::S*>(args.in[0]) + In0::kOffset;
-  for (index_t i = static_cast<index_t>(blockIdx.x) * kBlockX + threadIdx.x; i < kOutputCount0;
-       i += kGridX * kBlockX) {
-    weight_t sum = 0;
-    raw_t one = raw_t(0);
-    Sum<0>(OutputPoint(i), x, weight_t(1), &sum, &one);
-    const raw_t raw[1] = {CopiesElements() ? one : OpCast<raw_t>(sum)};
-    Epilogue::Store<1>(args, raw, i);
+  const index_t first = (static_cast<index_t>(blockIdx.x) * kBlockX + threadIdx.x) * kResults;
+  for (index_t i = first; i < kOutputCount0; i += kGridX * kBlockX * kResults) {
+    Results results = {};
+    AddTaps<0>(OutputPoint(i), x, weight_t(1), results);
+    raw_t raw[kResults];
+#pragma unroll
+    for (int j = 0; j < kResults; ++j) {
+      raw[j] = CopiesElements() ? results.copied[j] : OpCast<raw_t>(results.sum[j]);
+    }
+    Epilogue::Store<kResults>(args, raw, i);
   }
 }
 
