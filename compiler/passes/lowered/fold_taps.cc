@@ -9,7 +9,8 @@
 namespace aicf {
 namespace {
 
-constexpr int64_t kPieceBytes = 16;  // what the copy engine moves, and strides are multiples of
+// 16-bit elements in what the copy engine moves, and strides are multiples of.
+constexpr int64_t kPiece = 8;
 
 // A window's taps along the last axis and the channels of each as one axis. The input is stored
 // with its channels innermost, `channels` of them, and its last axis padded to `width`: the taps of
@@ -18,17 +19,25 @@ struct Folded {
   int64_t channels, width, length, stride;
 };
 
-bool IsHalfProduct(const abi::Problem& p) {
-  const DType x = p.inputs[0].dtype, w = p.inputs[1].dtype;
-  return x == w && ((x == DType::kF16 && p.math == abi::MathMode::kFp16) ||
-                    (x == DType::kBF16 && p.math == abi::MathMode::kBf16));
+// What the product will multiply: choose-storage comes later.
+DType OperandType(DType dtype, const PassContext& context) {
+  return dtype == DType::kF32 ? context.storage : dtype;
+}
+
+bool IsHalfProduct(const abi::Problem& p, const PassContext& context) {
+  const DType x = OperandType(p.inputs[0].dtype, context);
+  return p.inputs[0].dtype == p.inputs[1].dtype &&
+         ((x == DType::kF16 && p.math == abi::MathMode::kFp16) ||
+          (x == DType::kBF16 && p.math == abi::MathMode::kBf16));
 }
 
 // Convolutions with fewer channels than the copy engine moves: the first of many models.
-bool HasFewChannels(const ir::LoweredStep& step) {
-  if (step.problem.family != abi::Family::kConv || !IsHalfProduct(step.problem)) return false;
+bool HasFewChannels(const ir::LoweredStep& step, const PassContext& context) {
+  if (step.problem.family != abi::Family::kConv || !IsHalfProduct(step.problem, context)) {
+    return false;
+  }
   const abi::View& x = step.problem.inputs[0];
-  return x.shape[1] * DTypeBytes(x.dtype) < kPieceBytes && abi::ElementsOf(x) > 0;
+  return x.shape[1] < kPiece && abi::ElementsOf(x) > 0;
 }
 
 std::string Refusal(const ir::Lowered& lowered, const ir::LoweredStep& step) {
@@ -52,12 +61,12 @@ std::string Refusal(const ir::Lowered& lowered, const ir::LoweredStep& step) {
 
 Folded FoldedOf(const abi::Problem& p) {
   const auto& a = p.as<abi::ConvAttrs>();
-  const int64_t piece = kPieceBytes / DTypeBytes(p.inputs[0].dtype), stride = a.strides.back();
+  const int64_t stride = a.strides.back();
   const int64_t taps = p.inputs[1].shape.back();
   Folded f{p.inputs[0].shape[1], 0, 0, 0};
-  while (f.channels * stride % piece != 0) ++f.channels;
+  while (f.channels * stride % kPiece != 0) ++f.channels;
   f.width = (p.outputs[0].shape.back() - 1) * stride + taps;
-  while (f.width * f.channels % piece != 0) ++f.width;
+  while (f.width * f.channels % kPiece != 0) ++f.width;
   f.length = taps * f.channels;
   f.stride = stride * f.channels;
   return f;
@@ -192,7 +201,7 @@ Status FoldTaps(ir::Lowered& lowered, PassContext& context) {
   if (context.device.backend != abi::Backend::kCuda) return OkStatus();
   std::vector<ir::LoweredStep> steps;
   for (ir::LoweredStep& step : lowered.steps) {
-    if (!HasFewChannels(step)) {
+    if (!HasFewChannels(step, context)) {
       steps.push_back(std::move(step));
       continue;
     }

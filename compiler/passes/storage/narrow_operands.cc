@@ -74,23 +74,37 @@ void NarrowOperands::GiveConstant(ir::LoweredStep& step, size_t k) {
 
 ir::LoweredStep NarrowOperands::CopyOf(const ir::LoweredStep& step, size_t k, abi::View* narrow) {
   const abi::View from = WithoutRepeats(step.problem.inputs[k]);
+  // Windows that overlap share elements, which a copy of the view would store several times.
+  if (!ir::IsInjective(from)) return CopyOfWhole(step, k, narrow);
   const Dims order = StoredOrder(step, k);
+  *narrow = {context_.storage, from.shape, ir::StridesInOrder(from.shape, order), 0};
+  return CopyStep(step, k, from, *narrow, InOrder(from.shape, order));
+}
+
+ir::LoweredStep NarrowOperands::CopyOfWhole(const ir::LoweredStep& step, size_t k,
+                                            abi::View* narrow) {
+  const Dims shape = lowered_.buffers[step.inputs[k]].shape;
+  *narrow = WithoutRepeats(step.problem.inputs[k]);
+  narrow->dtype = context_.storage;
+  return CopyStep(step, k, abi::DenseView(DType::kF32, shape),
+                  abi::DenseView(context_.storage, shape), shape);
+}
+
+ir::LoweredStep NarrowOperands::CopyStep(const ir::LoweredStep& step, size_t k,
+                                         const abi::View& from, const abi::View& to, Dims shape) {
   const std::string name =
       StrCat(lowered_.buffers[step.inputs[k]].name, " as ", DTypeName(context_.storage), " for ",
              step.sources.empty() ? "" : step.sources[0]);
-  *narrow = {context_.storage, from.shape, ir::StridesInOrder(from.shape, order), 0};
-  const ir::BufferId to =
-      AddBuffer({name, context_.storage, InOrder(from.shape, order), schema::Role::kTemp, {}});
   ir::LoweredStep copy;
   copy.sources = step.sources;
   copy.problem.attrs = abi::ElementwiseAttrs{};
   copy.problem.inputs = {from};
-  copy.problem.outputs = {*narrow};
+  copy.problem.outputs = {to};
   copy.problem.core_inputs = 1;
   abi::ExprBuilder builder;
   copy.problem.epilogue = builder.Finish({builder.Input(0, DType::kF32)});
   copy.inputs = {step.inputs[k]};
-  copy.outputs = {to};
+  copy.outputs = {AddBuffer({name, context_.storage, shape, schema::Role::kTemp, {}})};
   copy.loop = step.loop;
   Record(step, SubjectForm::kWritten, name,
          "the value itself stays f32, and products multiply operands of one dtype");

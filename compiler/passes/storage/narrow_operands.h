@@ -23,7 +23,11 @@ class NarrowOperands {
  private:
   void GiveConstant(ir::LoweredStep& step, size_t k);
   void GiveComputed(ir::LoweredStep& step, size_t k, std::vector<ir::LoweredStep>& before);
+  /// A step that stores the operand's elements in 16 bits; `narrow` reads them as the operand does.
   ir::LoweredStep CopyOf(const ir::LoweredStep& step, size_t k, abi::View* narrow);
+  ir::LoweredStep CopyOfWhole(const ir::LoweredStep& step, size_t k, abi::View* narrow);
+  ir::LoweredStep CopyStep(const ir::LoweredStep& step, size_t k, const abi::View& from,
+                           const abi::View& to, Dims shape);
   ir::BufferId AddBuffer(ir::LoweredBuffer buffer);
   void Record(const ir::LoweredStep& step, SubjectForm form, const std::string& name,
               std::string why);
