@@ -24,6 +24,15 @@ void Judge(const ModelCase& c, const std::vector<OutputError>& errors, abi::Math
   }
 }
 
+void JudgeStorage(const ModelCase& c, const std::vector<OutputError>& errors) {
+  ASSERT_FALSE(errors.empty()) << c.name << " has no outputs to compare";
+  for (const OutputError& output : errors) {
+    const ReferenceRow* row = FindReference(c.name, output.name);
+    ASSERT_NE(row, nullptr) << c.name << " " << output.name;
+    EXPECT_LE(output.error, StorageTolerance(*row)) << c.name << " output " << output.name;
+  }
+}
+
 class Models : public ::testing::TestWithParam<ModelCase> {
  protected:
   void Check(const std::string& target, const std::string& device, abi::MathMode math) {
@@ -33,6 +42,14 @@ class Models : public ::testing::TestWithParam<ModelCase> {
     const auto errors = OutputErrors(c, *program, device);
     ASSERT_TRUE(errors.ok()) << errors.status().ToString();
     Judge(c, *errors, math);
+  }
+  void CheckStorage(const std::string& target, const std::string& device) {
+    const ModelCase& c = GetParam();
+    const auto program = CompileCase(c, target, abi::MathMode::kFp32, DType::kF16);
+    ASSERT_TRUE(program.ok()) << program.status().ToString();
+    const auto errors = OutputErrors(c, *program, device);
+    ASSERT_TRUE(errors.ok()) << errors.status().ToString();
+    JudgeStorage(c, *errors);
   }
 };
 
@@ -81,6 +98,8 @@ TEST_P(Models, Fp16ProductsStayWithinTheirTolerance) {
   }
 }
 
+TEST_P(Models, MatchOnTheCpuStoredInFp16) { CheckStorage("cpu", "cpu"); }
+
 TEST_P(Models, CompilingTwiceGivesTheSameBytes) {
   const auto a = CompileBytes(GetParam(), "cpu", abi::MathMode::kFp32);
   const auto b = CompileBytes(GetParam(), "cpu", abi::MathMode::kFp32);
@@ -91,6 +110,7 @@ TEST_P(Models, CompilingTwiceGivesTheSameBytes) {
 TEST_P(GpuModels, Fp32) { Check("cuda:sm_90a", "cuda:0", abi::MathMode::kFp32); }
 TEST_P(GpuModels, Tf32) { Check("cuda:sm_90a", "cuda:0", abi::MathMode::kTf32); }
 TEST_P(GpuModels, Fp16) { Check("cuda:sm_90a", "cuda:0", abi::MathMode::kFp16); }
+TEST_P(GpuModels, StoredInFp16) { CheckStorage("cuda:sm_90a", "cuda:0"); }
 
 INSTANTIATE_TEST_SUITE_P(Real, Models, ::testing::ValuesIn(LoadCases()), CaseName());
 INSTANTIATE_TEST_SUITE_P(Real, GpuModels, ::testing::ValuesIn(LoadCases()), CaseName());

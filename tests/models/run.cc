@@ -82,10 +82,11 @@ double RandomWalk(const ReferenceRow& row) {
 }  // namespace
 
 Result<std::vector<std::byte>> CompileBytes(const ModelCase& c, const std::string& target,
-                                            abi::MathMode math) {
+                                            abi::MathMode math, DType precision) {
   CompileOptions options;
   options.target = target;
   options.math = math;
+  options.precision = precision;
   for (const CaseTensor& t : c.inputs) options.shapes[t.name] = t.shape;
   options.nan_branches = true;  // see ModelCase
   AICF_ASSIGN_OR_RETURN(CompileResult result, Compile(c.model, options));
@@ -93,8 +94,9 @@ Result<std::vector<std::byte>> CompileBytes(const ModelCase& c, const std::strin
 }
 
 Result<std::shared_ptr<const Program>> CompileCase(const ModelCase& c, const std::string& target,
-                                                   abi::MathMode math) {
-  AICF_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, CompileBytes(c, target, math));
+                                                   abi::MathMode math, DType precision) {
+  AICF_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes,
+                        CompileBytes(c, target, math, precision));
   return Program::FromBytes(bytes);
 }
 
@@ -154,6 +156,10 @@ double OutputTolerance(const ReferenceRow& row, abi::MathMode math, bool stores_
   }
   const double walk = RandomWalk(row);
   return (Amplifies(row, math) ? 2 * PriceOf(row, math) : walk) + row.engine;
+}
+
+double StorageTolerance(const ReferenceRow& row) {
+  return 2 * OutputTolerance(row, abi::MathMode::kFp16, /*stores_half=*/true);
 }
 
 bool HasGpu() {

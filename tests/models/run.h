@@ -12,10 +12,12 @@
 
 namespace aicf::testing {
 
+/// `precision`: CompileOptions::precision.
 Result<std::vector<std::byte>> CompileBytes(const ModelCase& c, const std::string& target,
-                                            abi::MathMode math);
+                                            abi::MathMode math, DType precision = DType::kF32);
 Result<std::shared_ptr<const Program>> CompileCase(const ModelCase& c, const std::string& target,
-                                                   abi::MathMode math);
+                                                   abi::MathMode math,
+                                                   DType precision = DType::kF32);
 
 struct OutputError {
   std::string name;
@@ -51,6 +53,9 @@ const ReferenceRow* FindReference(std::string_view model, std::string_view outpu
 ///   that amplifies roundings exceeds that in float64 too; then twice that cost is allowed, because
 ///   the same roundings meet other sums.
 double OutputTolerance(const ReferenceRow& row, abi::MathMode math, bool stores_half);
+/// The same for values stored in f16: beside the operands of products, every value between steps is
+/// rounded, so twice the limit of fp16.
+double StorageTolerance(const ReferenceRow& row);
 /// Whether the limit for tf32 and fp16 is that of a model which amplifies roundings.
 bool Amplifies(const ReferenceRow& row, abi::MathMode math);
 

@@ -48,9 +48,10 @@ Result<std::vector<std::vector<std::byte>>> InputsOf(const ModelCase& c, const P
 
 class VerifyModels : public ::testing::TestWithParam<ModelCase> {
  protected:
-  void Verify(const std::string& target, abi::MathMode math, const std::string& device) {
+  void Verify(const std::string& target, abi::MathMode math, const std::string& device,
+              DType precision = DType::kF32) {
     const ModelCase& c = GetParam();
-    const auto bytes = CompileBytes(c, target, math);
+    const auto bytes = CompileBytes(c, target, math, precision);
     ASSERT_TRUE(bytes.ok()) << bytes.status().ToString();
     const auto stored = schema::Artifact::Parse(*bytes, /*with_optional=*/true);
     const auto program = Program::FromBytes(*bytes);
@@ -122,6 +123,9 @@ TEST_P(VerifyModels, EveryStepOnThisCpu) { Verify("cpu", abi::MathMode::kFp32, "
 
 TEST_P(GpuVerifyModels, EveryStepInFp32) { Verify("cuda:sm_90a", abi::MathMode::kFp32, "cuda:0"); }
 TEST_P(GpuVerifyModels, EveryStepInFp16) { Verify("cuda:sm_90a", abi::MathMode::kFp16, "cuda:0"); }
+TEST_P(GpuVerifyModels, EveryStepStoredInFp16) {
+  Verify("cuda:sm_90a", abi::MathMode::kFp32, "cuda:0", DType::kF16);
+}
 
 INSTANTIATE_TEST_SUITE_P(Real, VerifyModels, ::testing::ValuesIn(CasesToVerify()), CaseName());
 INSTANTIATE_TEST_SUITE_P(GpuReal, GpuVerifyModels, ::testing::ValuesIn(CasesToVerify()),
