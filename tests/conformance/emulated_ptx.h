@@ -15,7 +15,6 @@ inline unsigned F32ToTf32(float f) {
 }
 
 inline float Exp2Approx(float x) { return std::exp2(x); }
-inline float Exp2Flushed(float x) { return std::exp2(x); }
 inline float ReciprocalApprox(float x) { return 1.0f / x; }
 
 template <int N>

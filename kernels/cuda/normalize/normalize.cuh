@@ -145,7 +145,7 @@ struct Powers {
       : largest(of), offset(-of * value_t(1.4426950408889634)) {}
   AICF_DEVICE value_t operator()(value_t x) const {
     if constexpr (kShortResults && kSingle) {
-      return Exp2Flushed(OpFma(x, value_t(1.4426950408889634), offset));
+      return Exp2Approx(OpFma(x, value_t(1.4426950408889634), offset));
     } else {
       return OpExp(x - largest);
     }
