@@ -89,6 +89,8 @@ TEST(CudaRefusals, OfThreadsAndBlocks) {
   const Problem fill =
       ProblemOf(Family::kCopy, CopyAttrs{{Dims{0}}, true, 0}, 1, {F32({4})}, {F32({9})});
   ExpectParametersRefused("cuda.copy.fill", fill, strides);
+  ExpectParametersRefused("cuda.copy.fill", fill,
+                          {{"power of two up to 1, here is 4", {{"vector", 4}}}});
   const Problem scan = ProblemOf(Family::kScan, ScanAttrs{ScanKind::kSum, 1, false, false}, 1,
                                  {F32({2, 99})}, {F32({2, 99})});
   ExpectParametersRefused("cuda.scan.block", scan, strides);
