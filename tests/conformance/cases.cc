@@ -128,7 +128,7 @@ Case Function16Case(abi::ExprOp op, DType dtype) {
   for (size_t i = 0; i < patterns.size(); ++i) patterns[i] = static_cast<uint16_t>(i);
   const auto bytes = std::as_bytes(std::span(patterns));
   c.buffers = {{bytes.begin(), bytes.end()}, std::vector<std::byte>(bytes.size())};
-  c.tolerance = {1, 0};
+  c.tolerance = {1, 0x1p-126};
   c.name = StrCat(abi::ExprOpName(op), " of all ", DTypeName(dtype));
   return c;
 }

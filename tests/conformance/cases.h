@@ -43,7 +43,8 @@ Case RandomCase(abi::Family family, uint64_t seed, const CaseOptions& options = 
 /// y = sin(a*x + b) with random broadcast, strides and offsets of every operand.
 Case SinCase(uint64_t seed);
 
-/// y = op(x) of every bit pattern of a type of 16 bits, within one unit in its last place.
+/// y = op(x) of every bit pattern of a type of 16 bits, within one unit in its last place, or
+/// 2^-126.
 Case Function16Case(abi::ExprOp op, DType dtype);
 
 // ---- Pieces, for tests that build their own problems.

@@ -29,10 +29,10 @@ AICF_DEVICE unsigned F32ToTf32(float f) {
   return t;
 }
 
-/// 2^f within 2 ULP, and 1/f within 1 ULP (0 where that is no normal number).
+/// 2^f within 2 ULP, and 1/f within 1 ULP; 0 where that is no normal number.
 AICF_DEVICE float Exp2Approx(float f) {
   float y;
-  asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(f));
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(f));
   return y;
 }
 AICF_DEVICE float ReciprocalApprox(float f) {

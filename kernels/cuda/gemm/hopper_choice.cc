@@ -66,25 +66,53 @@ std::vector<int64_t> SplitsFor(const HopperRow& r, const ProductShape& s, int64_
   return splits;
 }
 
+// Operands of the epilogue that are read element by element, as a residual is: not along n alone.
+int WholeOperands(const abi::Problem& p) {
+  int whole = 0;
+  for (size_t k = static_cast<size_t>(p.core_inputs); k < p.inputs.size(); ++k) {
+    const abi::View& v = p.inputs[k];
+    const int rank = v.shape.rank();
+    whole += v.strides[rank - 1] != 0 && v.strides[rank - 2] != 0 ? 1 : 0;
+  }
+  return whole;
+}
+
+// What one block does for one tile, in microseconds, as fitted to the times of the products of
+// bench/products on an H200.
+struct TileTimes {
+  double multiply, store;
+
+  TileTimes(const HopperRow& r, const abi::Problem& p, const abi::DeviceSpec& d, int64_t split,
+            int64_t blocks) {
+    const auto m = static_cast<double>(r.m), n = static_cast<double>(r.n);
+    // Per step of 128 bytes along k: the tensor cores, the copies from the L2 cache where all
+    // blocks take their share of it, and the least time from one step to the next.
+    constexpr double kLineBytes = 128, kL2BytesPerUs = 14.9e6, kLeastUs = 0.087;
+    const double element = static_cast<double>(DTypeBytes(p.inputs[0].dtype));
+    const double rate = d.tensor_flops_per_us / d.sm_count * 1.1 * (2 / element);
+    const double products = 2 * m * n * (kLineBytes / element) / rate;
+    const double copies = static_cast<double>(blocks) * (m + n) * kLineBytes / kL2BytesPerUs;
+    const int64_t all = CeilDiv(ProductOf(p).length * DTypeBytes(p.inputs[0].dtype), int64_t{128});
+    const auto steps = static_cast<double>(CeilDiv(all, split));
+    multiply = steps * std::max({products, copies, kLeastUs});
+    const auto operators = static_cast<double>(p.epilogue.nodes.size());
+    store = m * n / static_cast<double>(std::min<int64_t>(r.consumers, 2)) *
+            (7e-5 + 2e-5 * WholeOperands(p) + 2.5e-6 * operators);
+  }
+};
+
 double HopperUs(const HopperRow& r, const abi::Problem& p, const abi::DeviceSpec& d, int64_t split,
                 int64_t blocks) {
-  const ProductShape s = ProductOf(p);
-  const auto tiles = static_cast<double>(TilesOf(r, s) * split);
-  const double length = static_cast<double>(s.length) / static_cast<double>(split);
-  const double rounds = std::ceil(tiles / static_cast<double>(blocks));
-  // One multiprocessor at the clock that the power limit leaves: 5.4 TFLOP/s of 16-bit products,
-  // and 110 bytes per nanosecond from the second-level cache.
-  const double peak = d.tensor_flops_per_us * 1.1 / d.sm_count;
-  const double rate = p.math == abi::MathMode::kTf32 ? peak / 2 : peak;
-  constexpr double kBytesPerUs = 110e3;
-  const auto bytes = static_cast<double>(DTypeBytes(p.inputs[0].dtype));
-  const double products = 2.0 * static_cast<double>(r.m * r.n) * length / rate;
-  const double fetches = static_cast<double>(r.m + r.n) * length * bytes / kBytesPerUs;
+  constexpr double kStartUs = 2.1, kMeetUs = 2.5, kMemoryShare = 0.91;
+  const double rounds = std::ceil(static_cast<double>(TilesOf(r, ProductOf(p)) * split) /
+                                  static_cast<double>(blocks));
+  const TileTimes tile(r, p, d, split, blocks);
   // Where consumers take turns, one stores while another multiplies.
-  const double store =
-      (r.turns != 0 ? 0 : 6e-5 * static_cast<double>(r.m * r.n)) + (split > 1 ? 1.0 : 0.0);
-  const double memory = abi::ByteCount(p) / (d.bytes_per_us * 0.75);
-  return d.launch_us + 1.5 + std::max(memory, rounds * (std::max(products, fetches) + store));
+  const double tiles =
+      r.turns != 0 ? rounds * std::max(tile.multiply, (tile.multiply + tile.store) / 2) + tile.store
+                   : rounds * (tile.multiply + tile.store);
+  const double memory = abi::ByteCount(p) / (d.bytes_per_us * kMemoryShare);
+  return d.launch_us + kStartUs + (split > 1 ? kMeetUs : 0) + std::max(memory, tiles);
 }
 
 }  // namespace
