@@ -89,6 +89,8 @@ TEST(CudaRefusals, OfThreadsAndBlocks) {
   const Problem fill =
       ProblemOf(Family::kCopy, CopyAttrs{{Dims{0}}, true, 0}, 1, {F32({4})}, {F32({9})});
   ExpectParametersRefused("cuda.copy.fill", fill, strides);
+  ExpectParametersRefused("cuda.copy.fill", fill,
+                          {{"power of two up to 1, here is 4", {{"vector", 4}}}});
   const Problem scan = ProblemOf(Family::kScan, ScanAttrs{ScanKind::kSum, 1, false, false}, 1,
                                  {F32({2, 99})}, {F32({2, 99})});
   ExpectParametersRefused("cuda.scan.block", scan, strides);
@@ -612,6 +614,11 @@ TEST(CudaRefusals, OfTheHopperConvolution) {
        {"blocks that are no whole clusters", with({{"split", 3}})},
        {"vector as a power of two", with({{"vector", 3}})},
        {"bytes of shared memory", with({{"stages", 16}})}});
+  Problem along_k = p;
+  along_k.inputs[1].strides = {9 * 64, 1, 3 * 64, 64};
+  ExpectParametersRefused(key, along_k,
+                          {{"a box of 512 weights is above 256",
+                            with({{"tile_m", 8}, {"tile_n", 512}, {"tile_h", 1}, {"swap", 1}})}});
   const Problem flat = HalfConv({2, 64, 8, 8}, 128, 1, 1, 0);
   EXPECT_EQ(Refused(key, flat, with({{"flat", 1}, {"tile_w", 64}, {"tile_h", 1}})), "");
   ExpectParametersRefused(key, flat,

@@ -22,7 +22,10 @@ constexpr int kWarpgroup = 128;
 constexpr int kSharedBytes = kPatternBytes + kStages * kStageBytes +
                              kConsumers * 4 * kWarpStoreFloats * 4 + 16 * kStages +
                              (kSplit > 1 ? kConsumers * 4 * PartsExchange::kBarrierBytes : 0);
-static_assert(kBlockX == kWarpgroup * (kConsumers + 1), "one producer and kConsumers warpgroups");
+/// The producer is a warpgroup in front of the consumers or, leaving more registers to the other
+/// blocks of its multiprocessor, a warp behind them.
+constexpr bool kThinProducer = kBlockX == kWarpgroup * kConsumers + 32;
+static_assert(kThinProducer || kBlockX == kWarpgroup * (kConsumers + 1), "producer and consumers");
 static_assert(kDynamicShared >= kSharedBytes, "the launch has the tile's shared memory");
 static_assert(kStages >= 2 && kConsumers >= 1 && kConsumers <= 3, "as above");
 static_assert(!kPingPong || (kConsumers > 1 && kSplit == 1),
@@ -155,7 +158,7 @@ AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int 
 
 /// One consumer: its rows of every tile of the block, or every kConsumers-th tile.
 AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consumer) {
-  const int warp = static_cast<int>(threadIdx.x - kWarpgroup) / 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32 - (kThinProducer ? 0 : 4);
   StoreMemory memory(shared.WarpMemory(warp), shared.ExchangeBarriers(warp));
   const int row0 = kPingPong ? 0 : consumer * kConsumerRows;
   RingPlace place;
@@ -174,7 +177,7 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
       if (began) NamedBarrierWait(1 + consumer, 2 * kWarpgroup);
       began = true;
     }
-    memory.Ask(args, Sums::PlaceOf(0, walk, row0));
+    if (!met) memory.Ask(args, Sums::PlaceOf(0, walk, row0));
     MultiplyTile(shared, place, row0, sums, [&] {
       if constexpr (kPingPong) {
         if (walk.HasNext()) NamedBarrierArrive(1 + turn, 2 * kWarpgroup);
@@ -182,7 +185,9 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
     });
     if (!met) memory.exchange.Begin();
     met = true;
-    sums.Store(args, memory, walk, row0);
+    TileWalk next = walk;
+    for (int i = 0; i < (kPingPong ? kConsumers : 1); ++i) next.Next();
+    sums.Store(args, memory, walk, next, row0);
   }
   if (met) memory.exchange.End();
 }
@@ -212,13 +217,15 @@ AICF_DEVICE void RunProduct(const Args& args, const Produce& produce, const Pref
   }
   WaitForPredecessors();
   LetSuccessorsStart();
+  constexpr bool kMovesRegisters = kConsumers > 1 && !kThinProducer;
+  constexpr int kProducer = kThinProducer ? kConsumers : 0;  ///< its warpgroup
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
-  if (warpgroup == 0) {
-    if constexpr (kConsumers > 1) RegistersDown<kProducerRegisters>();
-    if (threadIdx.x == 0) produce(args, shared);
+  if (warpgroup == kProducer) {
+    if constexpr (kMovesRegisters) RegistersDown<kProducerRegisters>();
+    if (threadIdx.x == kProducer * kWarpgroup) produce(args, shared);
   } else {
-    if constexpr (kConsumers > 1) RegistersUp<kConsumerRegisters>();
-    Consume(args, shared, warpgroup - 1);
+    if constexpr (kMovesRegisters) RegistersUp<kConsumerRegisters>();
+    Consume(args, shared, kThinProducer ? warpgroup : warpgroup - 1);
   }
   // A block's shared memory outlives what others of the cluster send to it.
   if constexpr (kSharing > 1) ClusterBarrier();

@@ -119,7 +119,9 @@ std::string ConvHopperHost::Refuse(const Problem& p, const Parameters& c,
 }
 
 abi::LaunchConfig ConvHopperHost::Launch(const Problem& p, const Parameters& c) {
-  abi::LaunchConfig launch = Launch1d(c["blocks"], 128 * (c["consumers"] + 1));
+  // A single consumer's producer is one warp: so more blocks share a multiprocessor's registers.
+  const int64_t producer = c["consumers"] == 1 ? 32 : 128;
+  abi::LaunchConfig launch = Launch1d(c["blocks"], 128 * c["consumers"] + producer);
   launch.cluster[0] = static_cast<uint32_t>(c["split"]);
   launch.dynamic_shared_bytes =
       static_cast<uint32_t>(ConvHopperSharedBytes(c, DTypeBytes(p.inputs[0].dtype)));

@@ -66,9 +66,10 @@ AICF_DEVICE void PrefetchWeights(const Args& args) {
 AICF_DEVICE void Kernel(const Args& args) { RunProduct(args, Produce, PrefetchWeights); }
 
 /// Blocks that a multiprocessor is to hold at a time: registers are kept for as many, where shared
-/// memory (of which each block costs 1 KB more) has room for them.
+/// memory (of which each block costs 1 KB more) has room for them. ResidentBlocks in
+/// conv/hopper_choice.cc counts on them.
 constexpr int kResidentBlocks =
-    kConsumers == 1 && 2 * (kDynamicShared + 1024) <= 228 * 1024 ? 2 : 1;
+    kConsumers == 1 ? MaxOf(1, MinOf(228 * 1024 / (kDynamicShared + 1024), 3)) : 1;
 #define AICF_MIN_BLOCKS aicf::kResidentBlocks
 
 }  // namespace aicf

@@ -55,7 +55,8 @@ int64_t StepFor(int64_t channels, int64_t element) {
 // Blocks that a multiprocessor holds at a time.
 int64_t ResidentBlocks(const abi::Parameters& c, int64_t element) {
   constexpr int64_t kBytes = 228 * 1024;
-  return std::clamp<int64_t>(kBytes / (ConvHopperSharedBytes(c, element) + 1024), 1, 2);
+  const int64_t most = c["consumers"] == 1 ? 3 : 1;
+  return std::clamp<int64_t>(kBytes / (ConvHopperSharedBytes(c, element) + 1024), 1, most);
 }
 
 abi::Parameters ParametersOf(const ConvHopperRow& r, const abi::Problem& p, bool flat,
@@ -91,25 +92,58 @@ bool IsUsefulSplit(const abi::Problem& p, const abi::Parameters& c, int sm_count
          ConvHopperSteps(p, c) >= 2 * c["split"];
 }
 
+// Bytes that the epilogue moves per result: the result and its share of the other operands.
+double BytesPerResult(const abi::Problem& p) {
+  double bytes = abi::ByteCount(p);
+  for (int k : {0, 1}) {
+    const abi::View& v = p.inputs[static_cast<size_t>(k)];
+    bytes -= static_cast<double>(abi::ElementsOf(v) * DTypeBytes(v.dtype));
+  }
+  const abi::View& y = p.outputs[0];
+  return std::max(static_cast<double>(DTypeBytes(y.dtype)),
+                  bytes / static_cast<double>(abi::ElementsOf(y)));
+}
+
+// Bytes of inputs that windows meet: strides may step over some.
+double ReadShare(const abi::Problem& p) {
+  const auto& a = p.as<abi::ConvAttrs>();
+  double share = 1;
+  for (int d = 0; d < a.strides.rank(); ++d) {
+    share *= std::min(
+        1.0, static_cast<double>(p.inputs[1].shape[d + 2]) / static_cast<double>(a.strides[d]));
+  }
+  return share;
+}
+
+// The constants are fitted to an H200's times.
 double ConvHopperUs(const abi::Problem& p, const abi::Parameters& c, const abi::DeviceSpec& d) {
   const auto number = [&](std::string_view name) { return static_cast<double>(c[name]); };
-  const auto element = static_cast<double>(DTypeBytes(p.inputs[0].dtype));
+  const abi::View& x = p.inputs[0];
+  const auto element = static_cast<double>(DTypeBytes(x.dtype));
   const double tiles = static_cast<double>(ConvHopperTiles(p, c)), split = number("split");
   const double steps = std::ceil(static_cast<double>(ConvHopperSteps(p, c)) / split);
   // One multiprocessor: products at the clock that the power limit leaves, and bytes from the
-  // second-level cache per nanosecond.
+  // second-level cache.
   const double rate = d.tensor_flops_per_us * (element > 2 ? 0.55 : 1.1) / d.sm_count;
-  constexpr double kBytesPerUs = 90e3;
+  constexpr double kCacheBytesPerUs = 150e3, kStoreBytesPerUs = 12.5e3, kLeastStepUs = 0.07;
   const double m = number("tile_m"), n = number("tile_n"), k = number("tile_k");
-  const double products = 2 * m * n * k / rate, fetches = (m + n) * k * element / kBytesPerUs;
+  const double products = 2 * m * n * k / rate, fetches = (m + n) * k * element / kCacheBytesPerUs;
   // Blocks of one multiprocessor share its units; each waits for itself.
   const double per_sm = std::max(1.0, std::ceil(number("blocks") / d.sm_count));
-  const double step_us = std::max({products * per_sm, fetches * per_sm, 0.05});
-  const double store = c["ping_pong"] != 0 ? 0.3 : 0.4 + 6e-5 * m * n;
+  const double sums_us = steps * std::max({products * per_sm, fetches * per_sm, kLeastStepUs});
+  // Results that turn leave in shorter pieces.
+  const double columns = std::min(n, static_cast<double>(p.outputs[0].shape[1]));
+  const double store_us =
+      0.1 + m * columns * BytesPerResult(p) / kStoreBytesPerUs * (c["swap"] != 0 ? 1.5 : 1.0);
   const double rounds = std::ceil(tiles * split / number("blocks"));
-  const double share = split > 1 ? 0.8 + 0.1 * split : 0;
-  const double memory = abi::ByteCount(p) / (d.bytes_per_us * 0.7);
-  return d.launch_us + 1.2 + share + std::max(memory, rounds * (steps * step_us + store));
+  // Where consumers take turns, one stores while the other multiplies.
+  const double work = c["ping_pong"] != 0 ? std::max(rounds * sums_us + store_us,
+                                                     std::ceil(rounds / 2) * (sums_us + store_us))
+                                          : rounds * (sums_us + store_us);
+  const double meet = split > 1 ? 0.6 + 0.1 * split : 0;
+  const double input = static_cast<double>(abi::ElementsOf(x)) * element;
+  const double bytes = abi::ByteCount(p) - input * (1 - ReadShare(p));
+  return d.launch_us + 1.5 + meet + std::max(bytes / (d.bytes_per_us * 0.68), work);
 }
 
 }  // namespace

@@ -55,10 +55,21 @@ std::vector<Candidate> CandidatesFor<CopyTransposeHost>(const Problem& p, const 
                                          CopyUs(p, d, 0.7, blocks))};
 }
 
+// Vectors first: finding an element's place costs more than moving it.
 template <>
 std::vector<Candidate> CandidatesFor<CopyFillHost>(const Problem& p, const DeviceSpec& d) {
-  const int64_t blocks = StridedGridFor(abi::ElementsOf(p.outputs[0]), kMapThreads);
-  return PointCandidates<CopyFillHost>(p, CopyUs(p, d, 0.4, blocks));
+  std::vector<Candidate> all;
+  const int64_t most = CopyFillHost::MaxVector(p);
+  for (int64_t vector = most; vector >= 1; vector = vector > 1 ? 1 : 0) {
+    const int64_t threads = abi::ElementsOf(p.outputs[0]) / vector;
+    if (vector > 1 && threads < int64_t{256} * d.sm_count) continue;
+    const int64_t blocks =
+        std::min(StridedGridFor(threads, kMapThreads), kMaxGridStride / (kMapThreads * vector));
+    const double us = CopyUs(p, d, vector > 1 ? 0.5 : 0.4, blocks);
+    all.push_back(CandidateOf<CopyFillHost>(
+        p, {{"threads", kMapThreads}, {"blocks", blocks}, {"vector", vector}}, us));
+  }
+  return all;
 }
 
 }  // namespace aicf::cuda

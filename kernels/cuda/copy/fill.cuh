@@ -1,5 +1,5 @@
-// cuda.copy.fill: walks the output; each element comes from the one piece that covers it, or is the
-// fill value.
+// cuda.copy.fill: walks the output, kVector neighbours of its innermost axis at a time; each
+// element comes from the one piece that covers it, or is the fill value.
 #pragma once
 
 namespace aicf {
@@ -25,15 +25,23 @@ struct FindPiece {
 
 AICF_DEVICE void Kernel(const Args& args) {
   typedef ComputeOf<Out0::S>::T T;
-  for (index_t i = static_cast<index_t>(blockIdx.x) * kBlockX + threadIdx.x; i < kOutputCount0;
-       i += kGridX * kBlockX) {
-    const Point point = OutputPoint(i);
-    Out0::S value = Narrow<Out0::S>::Of(OpCast<T>(attr_fill));
-    ForEachWindow(FindPiece{args, point, value});
+  static_assert(kOutputCount0 % kVector == 0, "vectors do not leave the innermost axis");
+  for (index_t i = static_cast<index_t>(blockIdx.x) * kBlockX + threadIdx.x;
+       i < kOutputCount0 / kVector; i += kGridX * kBlockX) {
+    const Point first = OutputPoint(i * kVector);
+    Pack<Out0::S, kVector> values;
+#pragma unroll
+    for (int j = 0; j < kVector; ++j) {
+      Point point = first;
+      if constexpr (kVector > 1) point.c[kInnerAxis] += j;
+      values.v[j] = Narrow<Out0::S>::Of(OpCast<T>(attr_fill));
+      ForEachWindow(FindPiece{args, point, values.v[j]});
+    }
     index_t offset = Out0::kOffset;
 #pragma unroll
-    for (int d = 0; d < Out0::kRank; ++d) offset += point.c[d] * Out0::stride(d);
-    static_cast<Out0::S*>(args.out[0])[offset] = value;
+    for (int d = 0; d < Out0::kRank; ++d) offset += first.c[d] * Out0::stride(d);
+    Out0::S* to = static_cast<Out0::S*>(args.out[0]) + offset;
+    *reinterpret_cast<Pack<Out0::S, kVector>*>(to) = values;
   }
 }
 

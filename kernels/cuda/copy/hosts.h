@@ -59,9 +59,17 @@ struct CopyTransposeHost : CudaHostBase {
   }
 };
 
+/// A thread moves `vector` neighbours of the output's innermost axis.
 struct CopyFillHost : PointHostBase {
   static constexpr std::string_view kKey = "cuda.copy.fill";
   static constexpr std::string_view kSource = "copy/fill.cuh";
+  static constexpr abi::ParameterRange kParameters[] = {
+      kThreadsRange, kBlocksRange, {"vector", 1, kMaxVector, 1}};  // without it: one
+
+  /// Neighbours that the output has in one piece, within 16 bytes.
+  static int64_t MaxVector(const abi::Problem& p);
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
+                            const abi::DeviceSpec&);
 };
 
 /// In order of preference: ties of predicted cost go to the earlier one.

@@ -1,0 +1,27 @@
+#include <algorithm>
+
+#include "kernels/cuda/copy/hosts.h"
+
+namespace aicf::cuda {
+
+int64_t CopyFillHost::MaxVector(const abi::Problem& p) {
+  const abi::View& y = p.outputs[0];
+  const Space space = SpacesOf(kKey, p).output;
+  if (space.groups[0].empty()) return 1;
+  const int64_t inner = y.shape[static_cast<int>(space.groups[0].back())];
+  int64_t vector = std::min<int64_t>(RunOf(y, space), 16 / DTypeBytes(y.dtype));
+  while (vector > 1 && inner % vector != 0) vector /= 2;
+  return std::max<int64_t>(1, vector);
+}
+
+std::string CopyFillHost::Refuse(const abi::Problem& p, const abi::Parameters& c,
+                                 const abi::DeviceSpec& d) {
+  const int64_t vector = std::max<int64_t>(1, c["vector"]);
+  if (vector > MaxVector(p) || !IsPowerOfTwo(static_cast<uint64_t>(vector))) {
+    return StrCat("takes a vector of a power of two up to ", MaxVector(p), ", here is ", vector);
+  }
+  const std::string refusal = PointHostBase::Refuse(p, c, d);
+  return refusal.empty() ? RefuseStride(c["blocks"], c["threads"] * vector) : refusal;
+}
+
+}  // namespace aicf::cuda
