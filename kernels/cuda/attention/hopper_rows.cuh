@@ -151,6 +151,13 @@ struct GroupRows {
     }
   }
 
+  /// What 2 is raised to. Scores that an expression made may be the lowest of all numbers, as masks
+  /// have them, and equal to their maximum: they are subtracted before anything overflows.
+  static AICF_DEVICE float Exponent(float score, float base) {
+    if constexpr (kHasScore) return (score - base) * kExponent;
+    return fmaf(score, kExponent, -base * kExponent);
+  }
+
   /// Raises the maxima, turns scores to weights in f32, and adds them up.
   AICF_DEVICE void Soften() {
 #pragma unroll
@@ -166,14 +173,14 @@ struct GroupRows {
       // Not below -inf + kSlack, which is -inf: the first score that is seen raises the maximum.
       if (most > old + kSlack) max[half] = most;
       // While every score is -inf, they are weighed against 0: exponentials of 0, not of NaN.
-      const float base = max[half] == NoScore() ? 0.0f : max[half] * kExponent;
-      shrink[half] = max[half] == old ? 1.0f : Exp2Approximate(fmaf(old, kExponent, -base));
+      const float base = max[half] == NoScore() ? 0.0f : max[half];
+      shrink[half] = max[half] == old ? 1.0f : Exp2Approximate(Exponent(old, base));
       float added = 0;
 #pragma unroll
       for (int i = half * 2; i < kTileKeys / 2; i += 4) {
 #pragma unroll
         for (int e = i; e < i + 2; ++e) {
-          score[e] = Exp2Approximate(fmaf(score[e], kExponent, -base));
+          score[e] = Exp2Approximate(Exponent(score[e], base));
           added += score[e];
         }
       }
