@@ -117,7 +117,9 @@ void CaseMaker::Score(const Dims& domain, DType raw) {
   }
   if (random_.OneIn(2)) {
     p_.inputs.push_back(In(DType::kBool, domain));
-    s = b.Select(b.Input(next++, DType::kBool), s, none);
+    // Many models mask by the lowest number: a row without any other score is the values' average.
+    const uint16_t lowest = b.Const(-std::numeric_limits<float>::max(), raw);
+    s = b.Select(b.Input(next++, DType::kBool), s, random_.OneIn(2) ? none : lowest);
   }
   if (random_.OneIn(4)) {
     // A slope per head on the distance, as position biases have it; and keys of odd number only.

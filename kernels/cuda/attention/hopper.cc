@@ -175,6 +175,7 @@ std::string AttentionHopperHost::Refuse(const Problem& p, const abi::Parameters&
   if (Held(p, c) > Room(c)) {
     return StrCat(Held(p, c), " values of a thread are above ", Room(c));
   }
+  if (s.rows * Packed(s, c) > kMaxBlocks - rows) return "has too many rows";
   if (Tiles(s, c) > kMaxBlocks) return "needs more blocks than a grid has";
   if (SharedBytes(s, c) <= d.max_shared_bytes) return {};
   return StrCat("needs ", SharedBytes(s, c), " bytes of shared memory, there are ",

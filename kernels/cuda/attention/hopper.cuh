@@ -161,24 +161,46 @@ struct TileOfConsumer {
   const Args& args;
   const SharedLayout& shared;
   const TileWalk& tile;
+  const Request& request;
   const WholeBlocks whole;
   int consumer;
   GroupRows& rows;
 
   AICF_DEVICE void Load(int block, ScoreOperands& operands) const {
     if (whole.Has(block))
-      rows.Load<false>(args, tile.b, block * kTileKeys, operands);
+      rows.Load<false>(args, tile, block * kTileKeys, operands);
     else
-      rows.Load<true>(args, tile.b, block * kTileKeys, operands);
+      rows.Load<true>(args, tile, block * kTileKeys, operands);
   }
   AICF_DEVICE void Weigh(int block, const ScoreOperands& operands) {
-    if (whole.Has(block)) {
-      rows.Score<false>(operands, tile.b, block * kTileKeys);
-      rows.Soften<false>();
-    } else {
-      rows.Score<true>(operands, tile.b, block * kTileKeys);
-      rows.Soften<true>();
+    if (whole.Has(block))
+      rows.Score<false>(operands, request, tile, block * kTileKeys);
+    else
+      rows.Score<true>(operands, request, tile, block * kTileKeys);
+    rows.Soften();
+  }
+
+  /// End of the blocks of keys that the consumer's rows see; the tile's begin where they see none.
+  AICF_DEVICE int OwnEnd(const KeyBlocks& blocks) const {
+    const i64 own = tile.first + consumer * kWarpgroupRows, behind = own + kWarpgroupRows;
+    if (own >= kTileRows) return blocks.begin;
+    const i64 last = (behind < kTileRows ? behind : kTileRows) - 1;
+    const int end = (request.End(static_cast<int>(last / kPacked)) + kTileKeys - 1) / kTileKeys;
+    return end > blocks.begin ? end : blocks.begin;
+  }
+
+  /// Passes over a block of the tile that none of the consumer's own rows sees, and over its turn.
+  AICF_DEVICE void Pass(const Turns& turns, bool last, const RingPlace<kStages>& at) const {
+    if constexpr (kProducer) {
+      // A place may be freed once it was filled: before that, others may still read what it held.
+      BarrierWait(shared.KeysFull(at.stage), at.parity);
+      Release(shared.KeysEmpty(at.stage));
+      BarrierWait(shared.ValuesFull(at.stage), at.parity);
+      Release(shared.ValuesEmpty(at.stage));
     }
+    if (last) return;
+    turns.Begin();
+    turns.End();
   }
 
   /// `query` and `keys` are the rings' places of the tile's queries and first block, and afterwards
@@ -186,20 +208,29 @@ struct TileOfConsumer {
   AICF_DEVICE void Run(const KeyBlocks& blocks, const Turns& turns, RingPlace<kQueryStages>& query,
                        RingPlace<kStages>& keys) {
     BarrierWait(shared.QueryFull(query.stage), query.parity);
+    const int end = OwnEnd(blocks);
+    for (int block = blocks.end - 1; block >= end; --block, keys.Next()) {
+      Pass(turns, block == blocks.begin, keys);
+    }
+    if (end == blocks.begin) {
+      Release(shared.QueryEmpty(query.stage));
+      query.Next();
+      return;
+    }
     const unsigned queries = shared.Query(query.stage) + consumer * kWarpgroupRows * kLineBytes;
     BarrierWait(shared.KeysFull(keys.stage), keys.parity);
     ScoreOperands operands;
     rows.StartScores(queries, shared.Keys(keys.stage));
-    Load(blocks.end - 1, operands);
+    Load(end - 1, operands);
     ProductsWait<0>();
     rows.HoldScores();
     Release(shared.KeysEmpty(keys.stage));
-    Weigh(blocks.end - 1, operands);
+    Weigh(end - 1, operands);
     rows.RoundWeights();
     RingPlace<kStages> values = keys;
     keys.Next();
 #pragma unroll 1
-    for (int block = blocks.end - 2; block >= blocks.begin; --block) {
+    for (int block = end - 2; block >= blocks.begin; --block) {
       BarrierWait(shared.KeysFull(keys.stage), keys.parity);
       turns.Begin();
       rows.StartScores(queries, shared.Keys(keys.stage));
@@ -240,9 +271,10 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
   for (TileWalk tile; tile.Valid(); tile.Next()) {
     const Request request(args, tile.b);
     const KeyBlocks blocks(request, tile);
-    rows.Reset(request, tile, row0);
+    rows.Reset(tile, row0);
     if (blocks.begin < blocks.end) {
-      TileOfConsumer own = {args, shared, tile, WholeBlocks(request, tile), consumer, rows};
+      TileOfConsumer own = {args,     shared, tile, request, WholeBlocks(request, tile),
+                            consumer, rows};
       own.Run(blocks, turns, query, keys);
     }
     StoreRows(args, tile, rows);

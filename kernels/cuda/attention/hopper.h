@@ -19,7 +19,7 @@ struct AttentionHopperHost : CudaHostBase {
   static constexpr abi::ParameterRange kParameters[] = {
       {"consumers", 1, 3},        {"tile_keys", 16, 192}, {"stages", 1, 32}, {"query_stages", 1, 2},
       {"producer", 0, 1},         {"turns", 0, 1},        {"fold", 0, 1},    {"pack", 0, 1},
-      {"section", 1, kMaxBlocks}, {"polynomials", 0, 8},  {"per_sm", 1, 8},  kBlocksRange};
+      {"section", 1, kMaxBlocks}, {"per_sm", 1, 8},       kBlocksRange};
 
   /// Query heads whose rows stand side by side in a tile.
   static int64_t Packed(const abi::AttentionShape& s, const abi::Parameters& c) {

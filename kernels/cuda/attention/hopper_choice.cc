@@ -18,7 +18,7 @@ using Host = AttentionHopperHost;
 
 struct AttentionRow {
   std::string_view text;
-  int64_t consumers, tile_keys, stages, polynomials;  ///< stages 0: all blocks of keys at once
+  int64_t consumers, tile_keys, stages;  ///< stages 0: all blocks of keys at once
 };
 
 constexpr AttentionRow kAttentionRows[] = {
@@ -61,7 +61,6 @@ Parameters AttentionParameters(const AttentionRow& row, const Problem& p, const 
                       {"fold", order == TileOrder::kFold ? 1 : 0},
                       {"pack", pack ? 1 : 0},
                       {"section", SectionOf(p, pack)},
-                      {"polynomials", p.score.empty() ? row.polynomials : 0},
                       {"per_sm", per_sm},
                       {"blocks", blocks}};
   };
@@ -69,28 +68,47 @@ Parameters AttentionParameters(const AttentionRow& row, const Problem& p, const 
   return with(order == TileOrder::kOne ? tiles : std::min<int64_t>(tiles, d.sm_count));
 }
 
-// In us on an H200: what a tile takes beside its blocks of keys, and what a block takes, fitted to
-// bench/results/h200_attention.md. A block has a part that waits and a part that keeps the tensor
-// cores and the exponentials busy; tiles on one multiprocessor wait together and work in turn.
-double HopperAttentionUs(const Problem& p, const DeviceSpec& d, const Parameters& c) {
+// Blocks of keys that a tile has on average: what its rows see, and the rest of a block that the
+// last of them sees a part of.
+double BlocksOfTile(const Problem& p, const Parameters& c) {
   const AttentionShape s = abi::AttentionShapeOf(p);
-  const auto tiles = static_cast<double>(std::max<int64_t>(1, Host::Tiles(s, c)));
+  const double keys = static_cast<double>(c["tile_keys"]);
+  const double seen = abi::ScoreCount(p) /
+                      std::max(1.0, static_cast<double>(s.batch * s.query_heads * s.rows)) / keys;
+  if (p.as<abi::AttentionAttrs>().window_right < 0) return std::max(1.0, std::ceil(seen));
   const double rows = static_cast<double>(Host::kWarpgroupRows * c["consumers"]);
-  const double keys = static_cast<double>(c["tile_keys"]), sms = d.sm_count;
-  const double pairs = std::max(1.0, static_cast<double>(s.batch * s.query_heads * s.rows));
+  return std::max(1.0, seen + rows / (2 * keys));
+}
+
+// What one score keeps the tensor cores and the other units busy for.
+double ScoreUs(const Problem& p) {
+  const AttentionShape s = abi::AttentionShapeOf(p);
+  double us = 1.3e-5 + 1.91e-7 * static_cast<double>(s.head + s.value_head);
+  us += 1.5e-5 * static_cast<double>(p.score.nodes.size());
+  for (size_t k = static_cast<size_t>(p.core_inputs); k < p.inputs.size(); ++k) {
+    if (p.inputs[k].strides[2] != 0) us += 3e-5;
+  }
+  return us;
+}
+
+// In us, fitted to what an H200 takes (bench/results/h200_hopper_attention.md). A block of keys has
+// a part that waits and a part that works; tiles on one multiprocessor wait together and work in
+// turn. A tile has a beginning and an end besides, half of it hidden where blocks stay.
+double HopperAttentionUs(const Problem& p, const DeviceSpec& d, const Parameters& c) {
+  const auto tiles =
+      static_cast<double>(std::max<int64_t>(1, Host::Tiles(abi::AttentionShapeOf(p), c)));
+  const double scores = static_cast<double>(Host::kWarpgroupRows * c["consumers"] * c["tile_keys"]);
   const bool stays = static_cast<double>(c["blocks"]) < tiles, once = c["producer"] == 0;
-  // Half a block more than the rows see on average is begun where a window ends within one.
-  const bool window = p.as<abi::AttentionAttrs>().window_right >= 0;
-  const double blocks = std::max(1.0, abi::ScoreCount(p) / pairs / keys + (window ? 0.5 : 0));
+  const double sms = d.sm_count;
   const double resident = std::min(static_cast<double>(c["per_sm"]), std::ceil(tiles / sms));
-  const double score = 2.3e-5 + 2.2e-7 * static_cast<double>(s.head + s.value_head) +
-                       (p.score.empty() ? 0 : 1e-5) * (1 + p.extra_inputs());
-  const double block_us = 0.4 + resident * rows * keys * score;
-  const double tile_us = (once ? 0.6 : stays ? 1.8 : 3.5) + std::ceil(blocks) * block_us;
-  // Blocks of one tile each begin wherever another has ended; those that stay have whole turns.
-  const double turns = stays ? std::ceil(tiles / sms) : std::max(1.0, tiles / (sms * resident));
+  const double block_us = 0.6 + resident * scores * ScoreUs(p);
+  const double tile_us = (once ? 0.6 : stays ? 1.6 : 4.4) + BlocksOfTile(p, c) * block_us;
+  // Tiles of different lengths even out, where a block has one and the long ones begin first.
+  const bool uneven = p.as<abi::AttentionAttrs>().window_right >= 0 && !stays;
+  const double turns = tiles / (sms * resident);
   const double memory_us = abi::ByteCount(p) / (0.75 * d.bytes_per_us);
-  return d.launch_us + std::max(turns * tile_us, memory_us + 1);
+  return d.launch_us +
+         std::max((uneven ? std::max(1.0, turns) : std::ceil(turns)) * tile_us, memory_us + 1);
 }
 
 }  // namespace

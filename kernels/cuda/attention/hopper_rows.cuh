@@ -34,34 +34,32 @@ struct GroupRows {
   float score[kTileKeys / 2];
   unsigned weight[kTileKeys / kDepth][4];
   float max[2], total[2], shrink[2];
-  int query[2], head[2], begin[2], end[2];
-  bool holds[2];
+  int row;  ///< of the head of tiles: half 0
 
-  AICF_DEVICE void Reset(const Request& request, const TileWalk& tile, int row0) {
+  AICF_DEVICE void Reset(const TileWalk& tile, int row0) {
+    row = static_cast<int>(tile.first) + row0;
 #pragma unroll
     for (int i = 0; i < kColumns / 2; ++i) sum[i] = 0;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const i64 row = tile.first + row0 + half * 8;
-      holds[half] = row < kTileRows;
-      // Rows past the end are computed like the last one, and not stored.
-      const i64 in = holds[half] ? row : kTileRows - 1;
-      query[half] = static_cast<int>(in / kPacked);
-      head[half] = tile.h * kPacked + static_cast<int>(in % kPacked);
-      begin[half] = request.Begin(query[half]);
-      end[half] = request.End(query[half]);
       max[half] = NoScore();
       total[half] = 0;
     }
   }
 
+  AICF_DEVICE bool Holds(int half) const { return row + half * 8 < kTileRows; }
+  /// Rows past the end are computed like the last one, and not stored.
+  AICF_DEVICE int RowIn(int half) const {
+    return Holds(half) ? row + half * 8 : static_cast<int>(kTileRows) - 1;
+  }
+  AICF_DEVICE int Query(int half) const { return RowIn(half) / kPacked; }
+  AICF_DEVICE int Head(const TileWalk& tile, int half) const {
+    return tile.h * kPacked + RowIn(half) % kPacked;
+  }
+
   static AICF_DEVICE int KeyOf(int first, int i) {
     return first + static_cast<int>(threadIdx.x) % 4 * 2 + i / 4 * 8 + i % 2;
   }
-  AICF_DEVICE bool Sees(int half, int key) const {
-    return key < end[half] && (attr_window_left < 0 || key >= begin[half]);
-  }
-
   AICF_DEVICE void HoldScores() {
 #pragma unroll
     for (int i = 0; i < kTileKeys / 2; ++i) HoldSum(score[i]);
@@ -101,23 +99,25 @@ struct GroupRows {
     ProductsCommit();
   }
 
-  /// Loads what rows see, when every row sees every key (!kMasked) or not.
+  /// Loads for the block of keys from `first` on. kMasked: the block may reach past the last key.
   template <bool kMasked>
-  AICF_DEVICE void Load(const Args& args, int b, int first, ScoreOperands& operands) const {
+  AICF_DEVICE void Load(const Args& args, const TileWalk& tile, int first,
+                        ScoreOperands& operands) const {
     if constexpr (kInputs == kCoreInputs) return;
 #pragma unroll
-    for (int g = 0; g < kTileKeys / 8; ++g) {
+    for (int half = 0; half < (ScoreOperands::kRowsDiffer ? 2 : 1); ++half) {
+      const int h = Head(tile, half), i = Query(half);
 #pragma unroll
-      for (int half = 0; half < (ScoreOperands::kRowsDiffer ? 2 : 1); ++half) {
+      for (int g = 0; g < kTileKeys / 8; ++g) {
         ::aicf::Score::Operands(&pair)[2] = operands.pair[g][half];
-        const int key = KeyOf(first, 4 * g), h = head[half], i = query[half];
+        const int key = KeyOf(first, 4 * g);
         if constexpr (!kMasked) {
-          ::aicf::Score::LoadPair(args, b, h, i, key, pair[0], pair[1]);
+          ::aicf::Score::LoadPair(args, tile.b, h, i, key, pair[0], pair[1]);
         } else {
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
             pair[e] = {};
-            if (key + e < kKeys) pair[e] = ::aicf::Score::Load(args, b, h, i, key + e);
+            if (key + e < kKeys) pair[e] = ::aicf::Score::Load(args, tile.b, h, i, key + e);
           }
         }
       }
@@ -127,35 +127,38 @@ struct GroupRows {
   /// Products to scores, for the block of keys from `first` on; -inf where a row does not see a
   /// key.
   template <bool kMasked>
-  AICF_DEVICE void Score(const ScoreOperands& operands, int b, int first) {
+  AICF_DEVICE void Score(const ScoreOperands& operands, const Request& request,
+                         const TileWalk& tile, int first) {
     if constexpr (kFoldsScale && !kMasked) return;
 #pragma unroll
-    for (int i = 0; i < kTileKeys / 2; ++i) {
-      const int half = i / 2 % 2, key = KeyOf(first, i);
-      const bool seen = !kMasked || Sees(half, key);
-      if constexpr (kFoldsScale) {
-        score[i] = seen ? score[i] : NoScore();
-      } else {
-        const float product = score[i] * static_cast<float>(attr_scale);
-        const float own =
-            ::aicf::Score::Of(operands.At(i), product, b, head[half], query[half], key);
-        score[i] = seen ? own : NoScore();
+    for (int half = 0; half < 2; ++half) {
+      const int h = Head(tile, half), query = Query(half);
+      const int begin = kMasked ? request.Begin(query) : 0, end = kMasked ? request.End(query) : 0;
+#pragma unroll
+      for (int i = half * 2; i < kTileKeys / 2; i += 4) {
+#pragma unroll
+        for (int e = i; e < i + 2; ++e) {
+          const int key = KeyOf(first, e);
+          const bool seen = !kMasked || (key < end && (attr_window_left < 0 || key >= begin));
+          float own = score[e];
+          if constexpr (!kFoldsScale) {
+            const float product = score[e] * static_cast<float>(attr_scale);
+            own = ::aicf::Score::Of(operands.At(e), product, tile.b, h, query, key);
+          }
+          score[e] = seen ? own : NoScore();
+        }
       }
     }
   }
 
-  /// 2^x of score i less its maximum. Of every eight, kPolynomials are polynomials, where all
-  /// scores are numbers: those units would be idle while the others take exponentials.
-  template <bool kMasked>
-  static AICF_DEVICE float WeightOf(int i, float x) {
-    if constexpr (!kMasked && kFoldsScale) {
-      if (i / 4 * 2 % 8 + i % 2 < kPolynomials) return Exp2Polynomial(x);
-    }
-    return Exp2Approximate(x);
+  /// What 2 is raised to. Scores that an expression made may be the lowest of all numbers, as masks
+  /// have them, and equal to their maximum: they are subtracted before anything overflows.
+  static AICF_DEVICE float Exponent(float score, float base) {
+    if constexpr (kHasScore) return (score - base) * kExponent;
+    return fmaf(score, kExponent, -base * kExponent);
   }
 
   /// Raises the maxima, turns scores to weights in f32, and adds them up.
-  template <bool kMasked>
   AICF_DEVICE void Soften() {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -170,14 +173,14 @@ struct GroupRows {
       // Not below -inf + kSlack, which is -inf: the first score that is seen raises the maximum.
       if (most > old + kSlack) max[half] = most;
       // While every score is -inf, they are weighed against 0: exponentials of 0, not of NaN.
-      const float base = max[half] == NoScore() ? 0.0f : max[half] * kExponent;
-      shrink[half] = max[half] == old ? 1.0f : Exp2Approximate(fmaf(old, kExponent, -base));
+      const float base = max[half] == NoScore() ? 0.0f : max[half];
+      shrink[half] = max[half] == old ? 1.0f : Exp2Approximate(Exponent(old, base));
       float added = 0;
 #pragma unroll
       for (int i = half * 2; i < kTileKeys / 2; i += 4) {
 #pragma unroll
         for (int e = i; e < i + 2; ++e) {
-          score[e] = WeightOf<kMasked>(e, fmaf(score[e], kExponent, -base));
+          score[e] = Exp2Approximate(Exponent(score[e], base));
           added += score[e];
         }
       }

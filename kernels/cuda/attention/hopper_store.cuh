@@ -79,9 +79,10 @@ AICF_DEVICE void StoreRows(const Args& args, const TileWalk& tile, const GroupRo
     float all = rows.total[half] + ShuffleXor(rows.total[half], 1);
     all += ShuffleXor(all, 2);
     const float factor = all == 0 ? 0.0f : 1.0f / all;
-    const bool holds = rows.holds[half];
-    const index_t at = Out0::kOffset + tile.b * Out0::stride(0) +
-                       rows.head[half] * Out0::stride(1) + rows.query[half] * Out0::stride(2);
+    const bool holds = rows.Holds(half);
+    const int head = rows.Head(tile, half), query = rows.Query(half);
+    const index_t at =
+        Out0::kOffset + tile.b * Out0::stride(0) + head * Out0::stride(1) + query * Out0::stride(2);
     if constexpr (kStoresEights) {
 #pragma unroll
       for (int q = 0; q < kFours; ++q) {
@@ -97,8 +98,7 @@ AICF_DEVICE void StoreRows(const Args& args, const TileWalk& tile, const GroupRo
     if constexpr (kOutputs > 1) {
       const float max = rows.max[half] * (kFoldsScale ? static_cast<float>(attr_scale) : 1.0f);
       const index_t log_at = LogView::kOffset + tile.b * LogView::stride(0) +
-                             rows.head[half] * LogView::stride(1) +
-                             rows.query[half] * LogView::stride(2);
+                             head * LogView::stride(1) + query * LogView::stride(2);
       if (lane % 4 == 0) {
         StoreElement<LogView>(args.out[1], log_at, all == 0 ? NoScore() : max + OpLog(all));
       }

@@ -9,8 +9,8 @@
 
 namespace aicf::cuda {
 
-/// Both kernels pack the rows of all query heads that read one key head, and give a tile of them to
-/// a block.
+/// The kernels that run on every layout pack the rows of all query heads that read one key head, and
+/// give a tile of them to a block.
 struct AttentionHostBase : CudaHostBase {
   static constexpr int64_t kMaxHead = 256;
 

@@ -1,4 +1,4 @@
-// What both attention kernels share: a problem's extents, which keys a row sees, where a key lies,
+// What the attention kernels share: a problem's extents, which keys a row sees, where a key lies,
 // and the loads of tiles. A block has one key head of one request and a tile of its rows; row r of
 // a tile that starts at row `first` is query head (first + r) % kGroup of the key head's group, at
 // query (first + r) / kGroup, so that a single query with many heads still fills a tile.
