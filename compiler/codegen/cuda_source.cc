@@ -177,8 +177,8 @@ class SourceWriter {
     }
     out_ += "#pragma unroll\n    for (int j = 0; j < V; ++j) {\n";
     if (UsesIndex(p_.prologue)) out_ += "      const Point point = DomainPoint(i0 + j, i1);\n";
-    Evaluate(p_.prologue, 0);
-    out_ += StrCat("      dst[j] = ", ResultText(p_.prologue, 0, 0), ";\n    }\n  }\n};\n");
+    Evaluate(p_.prologue, 0, "");
+    out_ += StrCat("      dst[j] = ", ResultText(p_.prologue, 0, 0, ""), ";\n    }\n  }\n};\n");
   }
 
   void Epilogue() {
@@ -195,28 +195,51 @@ class SourceWriter {
       out_ += AccessStruct(StrCat("Result", r), p_.outputs[r], spaces_.output);
     }
     if (WalksLines()) return;
-    out_ += StrCat(
-        "struct Epilogue {\n  template <int V>\n  static AICF_DEVICE void Store(const Args& "
-        "args, ",
-        raw ? "const raw_t (&raw)[V], " : "", "index_t i0, index_t i1 = 0, index_t i2 = 0) {\n");
-    const std::string at = Indices();
+    out_ += "struct Epilogue {\n";
+    EpilogueOperands(first, raw);
+    EpilogueStore(raw);
+    out_ += "};\n";
+  }
+
+  // Held<V>: what V points read; Load fills it. Kernels load for many points before they store one.
+  void EpilogueOperands(int first, bool raw) {
+    std::string members, loads;
     for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
-      Loaded(StrCat("Extra", k), k, StrCat("x", k - first + (raw ? 1 : 0)), at);
+      const std::string name = StrCat("x", k - first + (raw ? 1 : 0));
+      members += StrCat("    ", ComputeTypeName(p_.inputs[static_cast<size_t>(k)].dtype), " ", name,
+                        "[V];\n");
+      loads += StrCat("    LoadRun<Extra", k, ">(args.in[", k, "], held.", name, Indices(), ");\n");
     }
+    out_ += StrCat("  template <int V>\n  struct Held {\n", members,
+                   "  };\n  template <int V>\n  static AICF_DEVICE void Load(const Args& args, "
+                   "Held<V>& held, index_t i0, index_t i1 = 0, index_t i2 = 0) {\n",
+                   loads, "  }\n");
+  }
+
+  void EpilogueStore(bool raw) {
+    const std::string_view results = raw ? "const raw_t (&raw)[V], " : "";
+    constexpr std::string_view kStore =
+        "  template <int V>\n  static AICF_DEVICE void Store(const Args& args, ";
+    constexpr std::string_view kPlace = "index_t i0, index_t i1 = 0, index_t i2 = 0) {\n";
+    out_ += StrCat(kStore, "const Held<V>& held, ", results, kPlace);
     for (size_t r = 0; r < p_.outputs.size(); ++r) {
       out_ += StrCat("    ", ComputeTypeName(p_.outputs[r].dtype), " y", r, "[V];\n");
     }
     out_ += "#pragma unroll\n    for (int j = 0; j < V; ++j) {\n";
     if (UsesIndex(p_.epilogue)) out_ += "      const Point point = OutputPoint(i0 + j, i1, i2);\n";
-    Evaluate(p_.epilogue, raw ? 1 : 0);
+    Evaluate(p_.epilogue, raw ? 1 : 0, "held.");
     for (size_t r = 0; r < p_.outputs.size(); ++r) {
-      out_ += StrCat("      y", r, "[j] = ", ResultText(p_.epilogue, r, raw ? 1 : 0), ";\n");
+      out_ +=
+          StrCat("      y", r, "[j] = ", ResultText(p_.epilogue, r, raw ? 1 : 0, "held."), ";\n");
     }
     out_ += "    }\n";
     for (size_t r = 0; r < p_.outputs.size(); ++r) {
-      out_ += StrCat("    StoreRun<Result", r, ">(args.out[", r, "], y", r, at, ");\n");
+      out_ += StrCat("    StoreRun<Result", r, ">(args.out[", r, "], y", r, Indices(), ");\n");
     }
-    out_ += "  }\n};\n";
+    out_ += StrCat("  }\n", kStore, results, kPlace,
+                   "    Held<V> held;\n    Load<V>(args, held, i0, i1, i2);\n"
+                   "    Store<V>(args, held, ",
+                   raw ? "raw, " : "", "i0, i1, i2);\n  }\n");
   }
 
   std::string Indices() const {
@@ -231,19 +254,19 @@ class SourceWriter {
                    ">(args.in[", operand, "], ", name, at, ");\n");
   }
 
-  // Expression input k is xk[j]; with `raw_inputs` input 0 is the raw result.
-  static std::string InputText(int k, int raw_inputs) {
-    return k < raw_inputs ? "raw[j]" : StrCat("x", k, "[j]");
+  // Expression input k is xk[j] of `from`; with `raw_inputs` input 0 is the raw result.
+  static std::string InputText(int k, int raw_inputs, std::string_view from) {
+    return k < raw_inputs ? "raw[j]" : StrCat(from, "x", k, "[j]");
   }
 
-  void Evaluate(const Expr& expr, int raw_inputs) {
+  void Evaluate(const Expr& expr, int raw_inputs, std::string_view from) {
     out_ += ExprStatements(
-        expr, "      ", [&](int k) { return InputText(k, raw_inputs); },
+        expr, "      ", [&](int k) { return InputText(k, raw_inputs, from); },
         [](int axis) { return StrCat("static_cast<i64>(point.c[", axis, "])"); });
   }
 
-  static std::string ResultText(const Expr& expr, size_t r, int raw_inputs) {
-    if (expr.empty()) return InputText(0, raw_inputs);
+  static std::string ResultText(const Expr& expr, size_t r, int raw_inputs, std::string_view from) {
+    if (expr.empty()) return InputText(0, raw_inputs, from);
     return StrCat("t", static_cast<int>(expr.results[r]));
   }
 
