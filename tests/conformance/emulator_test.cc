@@ -226,6 +226,43 @@ TEST(EmulatedCluster, SharesRows) {
   }
 }
 
+// Several vectors per thread and round, with whole rounds, whole vectors and single elements left.
+TEST(EmulatedUnroll, LeavesNoElement) {
+  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  for (int64_t count : {1, 1023, 4096, 5001}) {
+    Case c;
+    c.problem.inputs = {abi::DenseView(DType::kF16, {count}), abi::DenseView(DType::kF32, {count})};
+    c.problem.outputs = {abi::DenseView(DType::kF32, {count})};
+    c.problem.core_inputs = 2;
+    abi::ExprBuilder b;
+    c.problem.epilogue =
+        b.Finish({b.Binary(abi::ExprOp::kAdd, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+    c.tolerance = {0, 0};
+    Random random(static_cast<uint64_t>(count));
+    FillBuffers(random, c, true);
+    Case copy = c;
+    copy.problem.family = Family::kCopy;
+    copy.problem.attrs = abi::CopyAttrs{{{0}, {count}}, false, 0};
+    copy.problem.inputs = {abi::DenseView(DType::kF16, {count}),
+                           abi::DenseView(DType::kF16, {count + 9})};
+    copy.problem.outputs = {abi::DenseView(DType::kF16, {2 * count + 9})};
+    copy.problem.epilogue = {};
+    FillBuffers(random, copy, true);
+    const auto agrees = [](const Case& item, std::string_view key, const abi::Parameters& set) {
+      const KernelInfo* kernel = abi::FindKernel(key);
+      ASSERT_EQ(abi::ValidateProblem(item.problem).ToString(), OkStatus().ToString());
+      const KernelOption option{kernel, {kernel->variant(item.problem, set), 1}};
+      const Result<Buffers> got = Emulate(option, item);
+      ASSERT_TRUE(got.ok()) << got.status().ToString();
+      EXPECT_EQ(Difference(item, *got, RunReference(item)), "") << option.Name();
+    };
+    agrees(c, "cuda.elementwise.map",
+           {{"vector", 4}, {"threads", 64}, {"blocks", 3}, {"unroll", 4}});
+    agrees(copy, "cuda.copy.pieces",
+           {{"threads", 64}, {"vector", 16}, {"least_threads", 0}, {"unroll", 4}});
+  }
+}
+
 // The comparison itself must see one wrong bit and one byte too many.
 TEST(Comparison, SeesAWrongElementAndAStrayWrite) {
   const Case c = RandomCase(Family::kReduce, 2);

@@ -46,6 +46,9 @@ inline constexpr abi::ParameterRange kBlocksRange = {"blocks", 1, kMaxBlocks};
 inline constexpr abi::ParameterRange kThreadsRange = {"threads", 32, kMaxThreads};
 inline constexpr abi::ParameterRange kVectorRange = {"vector", 1, kMaxVector};
 
+/// Vectors that a thread loads before it stores the first.
+inline constexpr abi::ParameterRange kUnrollRange = {"unroll", 1, 8, 1};
+
 /// "takes NAME as a power of two, here is N", or empty.
 std::string RefuseOddPower(const abi::Parameters& parameters, std::string_view name);
 /// "takes NAME in multiples of `unit`, here is N", or empty.

@@ -6,8 +6,8 @@
 
 namespace aicf::cuda {
 
-/// One result per thread. A host of it may name, as kFlopsShare, the part of the machine's peak rate
-/// that the kernel's inner loop reaches: the compiler then needs no choose.cc for it.
+/// One result per thread. A host of it may name, as kFlopsShare, the part of the machine's peak
+/// rate that the kernel's inner loop reaches: the compiler then needs no choose.cc for it.
 struct PointHostBase : CudaHostBase {
   static constexpr abi::ParameterRange kParameters[] = {kThreadsRange, kBlocksRange};
 

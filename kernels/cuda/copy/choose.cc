@@ -31,14 +31,25 @@ bool WholeLines(const std::vector<CopyPiece>& pieces) {
 }  // namespace
 
 // Enough threads per piece to keep the machine busy, few enough that each moves several vectors.
+// Where there are more threads than the machine runs at once, each should have several loads in
+// flight.
 template <>
 std::vector<Candidate> CandidatesFor<CopyPiecesHost>(const Problem& p, const DeviceSpec& d) {
-  const abi::Parameters parameters = {{"threads", kMapThreads},
-                                      {"vector", kMaxVector},
-                                      {"least_threads", kMapThreads * int64_t{d.sm_count}}};
-  const double share = WholeLines(PiecesOf(p, parameters)) ? 0.85 : 0.25;
-  const double us = CopyUs(p, d, share, CopyPiecesHost::Blocks(p, parameters));
-  return {CandidateOf<CopyPiecesHost>(p, parameters, us)};
+  constexpr int64_t kManyThreads = 2048;
+  std::vector<Candidate> candidates;
+  for (int64_t unroll = 1; unroll <= 4; unroll *= 2) {
+    const abi::Parameters parameters = {{"threads", kMapThreads},
+                                        {"vector", kMaxVector},
+                                        {"least_threads", kMapThreads * int64_t{d.sm_count}},
+                                        {"unroll", unroll}};
+    const int64_t blocks = CopyPiecesHost::Blocks(p, parameters);
+    if (unroll > 1 && blocks * kMapThreads < kManyThreads * d.sm_count) break;
+    const double share = WholeLines(PiecesOf(p, parameters)) ? 0.85 : 0.25;
+    const double faster = unroll == 2 ? 1.05 : unroll == 1 ? 0.95 : 1.0;
+    candidates.push_back(
+        CandidateOf<CopyPiecesHost>(p, parameters, CopyUs(p, d, share * faster, blocks)));
+  }
+  return candidates;
 }
 
 template <>

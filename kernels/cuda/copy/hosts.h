@@ -10,7 +10,7 @@ struct CopyPiecesHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.copy.pieces";
   static constexpr std::string_view kSource = "copy/pieces.cuh";
   static constexpr abi::ParameterRange kParameters[] = {
-      kThreadsRange, kVectorRange, {"least_threads", 0, int64_t{1} << 30}};
+      kThreadsRange, kVectorRange, {"least_threads", 0, int64_t{1} << 30}, kUnrollRange};
 
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
     int64_t covered = 0;
@@ -18,9 +18,12 @@ struct CopyPiecesHost : CudaHostBase {
     if (covered == abi::ElementsOf(p.outputs[0])) return {};
     return "the pieces do not cover the output";
   }
-  static std::string Refuse(const abi::Problem&, const abi::Parameters& c, const abi::DeviceSpec&) {
-    const std::string refusal = RefuseParts(c, "threads", 32);
-    return refusal.empty() ? RefuseOddPower(c, "vector") : refusal;
+  static std::string Refuse(const abi::Problem&, const abi::Parameters& given,
+                            const abi::DeviceSpec&) {
+    const abi::Parameters c = abi::Completed(given, kParameters);
+    std::string refusal = RefuseParts(c, "threads", 32);
+    if (refusal.empty()) refusal = RefuseOddPower(c, "vector");
+    return refusal.empty() ? RefuseOddPower(c, "unroll") : refusal;
   }
   /// At most 2^20 for each of at most 56 pieces: always fewer than a grid has.
   static int64_t Blocks(const abi::Problem& p, const abi::Parameters& c) {

@@ -20,6 +20,7 @@ std::vector<CopyPiece> PiecesOf(const abi::Problem& p, const abi::Parameters& pa
   const int64_t threads = std::max<int64_t>(1, parameters["threads"]);
   const int64_t widest = std::max<int64_t>(1, parameters["vector"]);
   const int64_t least_threads = parameters["least_threads"];
+  const int64_t unroll = std::max<int64_t>(1, parameters["unroll"]);
   std::vector<CopyPiece> pieces;
   int64_t next = 0;
   for (size_t k = 0; k < p.inputs.size(); ++k) {
@@ -37,7 +38,7 @@ std::vector<CopyPiece> PiecesOf(const abi::Problem& p, const abi::Parameters& pa
     while (piece.vector > 1 && piece.count / piece.vector < least_threads) piece.vector /= 2;
     piece.first_block = next;
     // Each piece is walked in strides of its own blocks.
-    const int64_t per_block = threads * piece.vector;
+    const int64_t per_block = threads * piece.vector * unroll;
     constexpr int64_t kEnough = 1 << 20;
     piece.blocks = std::clamp<int64_t>(CeilDiv(piece.count, per_block), 1,
                                        std::min(kEnough, kMaxGridStride / per_block));

@@ -10,13 +10,30 @@ using abi::Candidate;
 using abi::DeviceSpec;
 using abi::Problem;
 
+namespace {
+
+// Threads of a multiprocessor, all at work.
+constexpr int64_t kManyThreads = 2048;
+
+// Where there are threads enough, memory is slow while each of them waits for few bytes.
+bool UnrollPays(const Problem& p, int64_t vectors, int64_t vector, const DeviceSpec& d) {
+  constexpr int64_t kBytesInFlight = 32;
+  int64_t bytes = 0;
+  for (const abi::View& v : p.inputs) bytes += vector * DTypeBytes(v.dtype);
+  return bytes < kBytesInFlight && vectors / 2 >= kManyThreads * d.sm_count;
+}
+
+}  // namespace
+
 template <>
 std::vector<Candidate> CandidatesFor<ElementwiseMapHost>(const Problem& p, const DeviceSpec& d) {
+  const int64_t count = abi::ElementsOf(p.outputs[0]);
   const int64_t widest = WidestVector(ElementwiseMapHost::kKey, p);
   const int64_t preferred = PreferredVector(ElementwiseMapHost::kKey, p, d.sm_count);
   std::vector<Candidate> candidates;
-  for (int64_t vector = preferred; vector <= widest; vector *= 2) {
-    const int64_t blocks = StridedGridFor(abi::ElementsOf(p.outputs[0]), kMapThreads * vector);
+  const auto add = [&](int64_t vector, int64_t unroll, double factor) {
+    const int64_t per_block = kMapThreads * vector * unroll;
+    const int64_t blocks = StridedGridFor(count, per_block);
     const double us = PredictUs({.bytes = abi::ByteCount(p),
                                  .flops = abi::FlopCount(p),
                                  .flops_per_us = d.fp32_flops_per_us / 4,
@@ -24,8 +41,15 @@ std::vector<Candidate> CandidatesFor<ElementwiseMapHost>(const Problem& p, const
                                  .latency_us = 0.8,
                                  .blocks_per_sm = 16},
                                 d);
-    std::vector<Candidate> of = VectorCandidates<ElementwiseMapHost>(p, vector, vector, us);
-    std::ranges::move(of, std::back_inserter(candidates));
+    candidates.push_back(CandidateOf<ElementwiseMapHost>(
+        p, {{"vector", vector}, {"threads", kMapThreads}, {"blocks", blocks}, {"unroll", unroll}},
+        us * factor));
+  };
+  const double unrolled = UnrollPays(p, count / widest, widest, d) ? 0.95 : 1.05;
+  for (int64_t vector = preferred; vector <= widest; vector *= 2) add(vector, 1, 1);
+  for (int64_t unroll = 2; unroll <= 4 && count / (widest * unroll) >= kManyThreads * d.sm_count;
+       unroll *= 2) {
+    add(widest, unroll, unrolled);
   }
   return candidates;
 }

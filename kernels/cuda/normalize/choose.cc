@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "kernels/cuda/common/choice.h"
@@ -21,6 +22,14 @@ bool Contiguous(const Problem& p, size_t group) {
   const Space domain = SpacesOf("", p).domain;
   const Walk walk = WalkOf(p.inputs[0], domain.groups[group]);
   return walk.strides.empty() || std::abs(walk.strides.back()) <= 1;
+}
+
+// Elements that the rows kernel loads at a time.
+int64_t WidthOf(const Problem& p, const Space& domain) {
+  std::vector<const abi::View*> cores;
+  for (int k = 0; k < p.core_inputs; ++k) cores.push_back(&p.inputs[static_cast<size_t>(k)]);
+  const int64_t vector = VectorOf(cores, domain);
+  return domain.Count(0) % vector == 0 ? vector : 1;
 }
 
 double NormalizeUs(const Problem& p, const DeviceSpec& d, int64_t block, int64_t blocks,
@@ -48,27 +57,34 @@ std::vector<Candidate> CandidatesFor<NormalizeRowsHost>(const Problem& p, const 
   const int64_t length = domain.Count(0), rows = domain.Count(1);
   const double share = Contiguous(p, 0) ? 0.8 : 0.2;
   std::vector<Candidate> candidates;
-  const auto add = [&](int64_t lanes, int64_t together, int64_t cluster) {
+  const auto add = [&](int64_t lanes, int64_t together, int64_t cluster, double factor) {
     const int64_t blocks = StridedGridFor(rows, together) * cluster;
+    const double us = NormalizeUs(p, d, lanes * together, blocks, share) * factor;
     candidates.push_back(CandidateOf<NormalizeRowsHost>(
         p,
         {{"lanes", lanes}, {"rows_per_block", together}, {"blocks", blocks}, {"cluster", cluster}},
-        NormalizeUs(p, d, lanes * together, blocks, share) + (cluster > 1 ? kClusterUs : 0)));
+        us + (cluster > 1 ? kClusterUs : 0)));
   };
-  // Up to 32 elements per lane stay in registers; fewer when rows are few.
+  const auto away = [](int64_t from, int64_t ideal) {
+    return std::abs(std::log2(static_cast<double>(from) / static_cast<double>(ideal)));
+  };
+  // One vector per lane is the shortest way through a row; where the machine is full anyway, four
+  // vectors keep more bytes in flight. Up to 32 elements stay in registers.
+  const int64_t vectors = CeilDiv(length, WidthOf(p, domain));
+  const bool full = rows * vectors > 2048 * int64_t{d.sm_count};
+  const int64_t ideal =
+      std::min<int64_t>(PowerOfTwoAtLeast(CeilDiv(vectors, full ? 4 : 1)), kMaxThreads);
   const int64_t most = std::clamp<int64_t>(PowerOfTwoAtLeast(length / 4), 1, kMaxThreads);
   const int64_t least = std::clamp<int64_t>(PowerOfTwoAtLeast(CeilDiv(length, 32)), 1, most);
   for (int64_t lanes = least; lanes <= most; lanes *= 2) {
-    add(lanes, std::max<int64_t>(1, 128 / lanes), 1);
-    if (lanes < 128 && rows * lanes < 256 * int64_t{d.sm_count}) {
-      add(lanes, std::max<int64_t>(1, 32 / lanes), 1);
-    }
+    add(lanes, std::max<int64_t>(1, 128 / lanes), 1, 1 + 0.1 * away(lanes, ideal));
   }
   // Few long rows are shared by as many multiprocessors as are idle.
   for (int64_t cluster = 2; cluster <= 8 && rows * cluster <= 2 * d.sm_count; cluster *= 2) {
     if (length < cluster * kClusterLength) break;
     const int64_t lanes = PowerOfTwoAtLeast(CeilDiv(length, 32 * cluster));
-    add(std::clamp<int64_t>(lanes, 256, kMaxThreads), 1, cluster);
+    add(std::clamp<int64_t>(lanes, 256, kMaxThreads), 1, cluster,
+        1 + 0.02 * away(rows * cluster, d.sm_count));
   }
   return candidates;
 }

@@ -15,6 +15,9 @@ constexpr index_t kStep = static_cast<index_t>(kRowLanes) * kWidth;
 /// Vectors per lane; rows short enough stay in registers between the passes.
 constexpr index_t kPerLane = (kLength + kStep - 1) / kStep;
 constexpr bool kKeep = kPerLane * kWidth <= 32;
+/// What the epilogue reads (a norm's scale and bias) is loaded together with the row while there
+/// are registers for it: later its latency would come on top.
+constexpr bool kEarly = kKeep && kPerLane * kWidth * (kInputs - kCoreInputs) <= 32;
 static_assert(kLength % kWidth == 0, "rows are whole vectors");
 
 template <class T>
@@ -53,6 +56,7 @@ struct Row {
   index_t row;
   bool valid;  ///< threads beyond the last row repeat it, and store nothing
   value_t kept[kKeep ? kPerLane + 1 : 1][kWidth];
+  Epilogue::Operands<kWidth> held[kEarly ? kPerLane + 1 : 1];
 
   AICF_DEVICE void LoadVector(value_t (&x)[kWidth], index_t i) const {
     element_t raw[kWidth];
@@ -65,24 +69,26 @@ struct Row {
 #pragma unroll
       for (index_t v = 0; v < kPerLane; ++v) {
         const index_t i = v * kStep + Lane() * kWidth;
-        if (i < kLength) LoadVector(kept[v], i);
+        if (i >= kLength) continue;
+        LoadVector(kept[v], i);
+        if constexpr (kEarly) held[v].Load(args, i, row, 0);
       }
     }
   }
-  /// Calls f(x, i) for every vector of the lane.
+  /// Calls f(x, i, v) for every vector v of the lane.
   template <class F>
   AICF_DEVICE void Visit(F&& f) {
     if constexpr (kKeep) {
 #pragma unroll
       for (index_t v = 0; v < kPerLane; ++v) {
         const index_t i = v * kStep + Lane() * kWidth;
-        if (i < kLength) f(kept[v], i);
+        if (i < kLength) f(kept[v], i, v);
       }
     } else {
       for (index_t i = Lane() * kWidth; i < kLength; i += kStep) {
         value_t x[kWidth];
         LoadVector(x, i);
-        f(x, i);
+        f(x, i, 0);
       }
     }
   }
@@ -90,7 +96,7 @@ struct Row {
 
 AICF_DEVICE value_t MaxOfRow(Row& row) {
   value_t largest = static_cast<value_t>(FromBits64(0xfff0000000000000ull));
-  row.Visit([&](value_t(&x)[kWidth], index_t) {
+  row.Visit([&](value_t(&x)[kWidth], index_t, index_t) {
 #pragma unroll
     for (int j = 0; j < kWidth; ++j) largest = OpLargest()(largest, x[j]);
   });
@@ -101,7 +107,7 @@ AICF_DEVICE value_t MaxOfRow(Row& row) {
 template <int kCall, class F>
 AICF_DEVICE sum_t SumOfRow(Row& row, F&& term) {
   sum_t sum = 0;
-  row.Visit([&](value_t(&x)[kWidth], index_t) {
+  row.Visit([&](value_t(&x)[kWidth], index_t, index_t) {
     value_t piece = term(x[0]);
 #pragma unroll
     for (int j = 1; j < kWidth; ++j) piece = piece + term(x[j]);
@@ -112,11 +118,15 @@ AICF_DEVICE sum_t SumOfRow(Row& row, F&& term) {
 
 template <class F>
 AICF_DEVICE void StoreRow(Row& row, F&& result) {
-  row.Visit([&](value_t(&x)[kWidth], index_t i) {
+  row.Visit([&](value_t(&x)[kWidth], index_t i, index_t v) {
     raw_t raw[kWidth];
 #pragma unroll
     for (int j = 0; j < kWidth; ++j) raw[j] = OpCast<raw_t>(result(x[j]));
-    if (row.valid) Epilogue::Store<kWidth>(row.args, raw, i, row.row);
+    if (!row.valid) return;
+    if constexpr (kEarly)
+      Epilogue::Store<kWidth>(row.args, raw, row.held[v], i, row.row, 0);
+    else
+      Epilogue::Store<kWidth>(row.args, raw, i, row.row);
   });
 }
 
@@ -160,7 +170,7 @@ AICF_DEVICE void Softmax(Row& row) {
     const value_t log_sum = static_cast<value_t>(OpLog(sum));
     StoreRow(row, [&](value_t x) { return x - largest - log_sum; });
   } else if constexpr (kKeep) {
-    row.Visit([&](value_t(&x)[kWidth], index_t) {
+    row.Visit([&](value_t(&x)[kWidth], index_t, index_t) {
 #pragma unroll
       for (int j = 0; j < kWidth; ++j) x[j] = power(x[j]);
     });

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "kernels/cuda/common/choice.h"
@@ -27,8 +28,10 @@ int64_t Pieces(int64_t groups, int64_t length, int64_t enough, int sm_count) {
   return pieces;
 }
 
+// `share` of the bandwidth; loads that meet a line each take longer, however few they are.
 double ReduceUs(const Problem& p, const DeviceSpec& d, const abi::LaunchConfig& launch,
                 double share) {
+  const bool scattered = share < 0.5;
   const double threads = static_cast<double>(launch.block[0]) * launch.block[1];
   const double per_thread =
       static_cast<double>(abi::ElementsOf(p.inputs[0])) / std::max(1.0, threads * launch.grid[0]);
@@ -37,7 +40,7 @@ double ReduceUs(const Problem& p, const DeviceSpec& d, const abi::LaunchConfig& 
                     .flops_per_us = d.fp32_flops_per_us / 8,
                     .bytes_share = share,
                     .blocks = static_cast<double>(launch.grid[0]),
-                    .latency_us = 1.2 + per_thread * 0.02,
+                    .latency_us = scattered ? 1.7 + per_thread * 0.08 : 1.2 + per_thread * 0.02,
                     .blocks_per_sm = static_cast<int>(2048 / threads)},
                    d);
 }
@@ -79,21 +82,28 @@ std::vector<Candidate> CandidatesFor<ReduceColumnsHost>(const Problem& p, const 
   const bool alone = WalkOf(p.inputs[0], domain.groups[0]).strides.empty();
   const double share = alone ? 0.15 : BandwidthShare(p, domain, 0.8, 0.15);
   std::vector<Candidate> candidates;
-  const int64_t widest = alone ? 1 : DomainVector(ReduceColumnsHost::kKey, p);
-  for (int64_t vector = 1; vector <= widest && results % vector == 0; vector *= 2) {
-    const int64_t most = std::min<int64_t>(16, ReduceColumnsHost::MostLanes(vector));
+  const auto add = [&](int64_t vector, int64_t most_lanes, double factor) {
     const int64_t groups = CeilDiv(std::max<int64_t>(results, 1), 32 * vector);
     const int64_t pieces = Pieces(groups, length, 512, d.sm_count);
     const abi::Parameters parameters = {
-        {"lanes", std::clamp<int64_t>(PowerOfTwoAtLeast(length / 8), 1, most)},
+        {"lanes", std::clamp<int64_t>(PowerOfTwoAtLeast(length / 8), 1, most_lanes)},
         {"cluster", pieces},
         {"blocks", StridedGridFor(results, 32 * vector) * pieces},
         {"vector", vector}};
     const abi::LaunchConfig launch = ReduceColumnsHost::Launch(p, parameters);
     const double used = std::min(1.0, static_cast<double>(results) / (32.0 * vector));
-    candidates.push_back(
-        CandidateOf<ReduceColumnsHost>(p, parameters, ReduceUs(p, d, launch, share * used)));
+    candidates.push_back(CandidateOf<ReduceColumnsHost>(
+        p, parameters, ReduceUs(p, d, launch, share * used) * factor));
+  };
+  // Vectors leave fewer blocks: they pay where there are enough of those. Four results per thread
+  // are enough of them; with more, threads wait for each other longer than for memory.
+  const int64_t widest = alone ? 1 : DomainVector(ReduceColumnsHost::kKey, p);
+  const int64_t ideal = 3 * (results / (32 * 4)) >= d.sm_count ? 4 : 1;
+  for (int64_t vector = 1; vector <= widest && results % vector == 0; vector *= 2) {
+    const double away = std::abs(std::log2(static_cast<double>(vector) / ideal));
+    add(vector, vector < 8 ? 16 : 8, 1 + 0.1 * away);
   }
+  if (length >= 512 && results <= 32 * int64_t{d.sm_count}) add(1, 32, 0.95);
   return candidates;
 }
 

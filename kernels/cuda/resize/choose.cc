@@ -26,9 +26,10 @@ template <>
 std::vector<Candidate> CandidatesFor<ResizeTapsHost>(const Problem& p, const DeviceSpec& d) {
   constexpr double kFlopsShare = 0.05;
   const int64_t widest = WidestVector(ResizeTapsHost::kKey, p);
+  const int64_t preferred = PreferredVector(ResizeTapsHost::kKey, p, d.sm_count);
   std::vector<Candidate> candidates;
-  for (int64_t vector = 1; vector <= widest; vector *= 2) {
-    if (vector > 1 && !AlongKept(p, vector)) break;
+  for (int64_t vector = widest; vector >= 1; vector /= 2) {
+    if (vector > 1 && !AlongKept(p, vector)) continue;
     const int64_t blocks = StridedGridFor(abi::ElementsOf(p.outputs[0]), kMapThreads * vector);
     const double us = PredictUs({.bytes = abi::ByteCount(p),
                                  .flops = abi::FlopCount(p) / static_cast<double>(vector),
@@ -39,7 +40,8 @@ std::vector<Candidate> CandidatesFor<ResizeTapsHost>(const Problem& p, const Dev
                                  .blocks_per_sm = 16},
                                 d);
     candidates.push_back(CandidateOf<ResizeTapsHost>(
-        p, {{"threads", kMapThreads}, {"blocks", blocks}, {"vector", vector}}, us));
+        p, {{"threads", kMapThreads}, {"blocks", blocks}, {"vector", vector}},
+        vector > preferred ? us * 1.05 : us));
   }
   return candidates;
 }

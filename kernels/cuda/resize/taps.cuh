@@ -76,16 +76,24 @@ AICF_DEVICE coordinate_t SourceCoordinate(int d, index_t o) {
   return (x + 0.5f) / scale - 0.5f;
 }
 
-AICF_DEVICE index_t ClampIndex(double i, index_t extent) {
-  const double last = static_cast<double>(extent - 1);
-  return static_cast<index_t>(i < 0 ? 0.0 : i > last ? last : i);
+AICF_DEVICE index_t ClampIndex(index_t i, index_t extent) {
+  return i < 0 ? 0 : i < extent ? i : extent - 1;
 }
 
-AICF_DEVICE double NearestOf(double x) {
-  if constexpr (attr_nearest == kRoundPreferFloor) return ceil(x - 0.5);
-  if constexpr (attr_nearest == kRoundPreferCeil) return floor(x + 0.5);
-  if constexpr (attr_nearest == kFloor) return floor(x);
-  return ceil(x);
+template <class X>
+AICF_DEVICE index_t NearestOf(X x) {
+  if constexpr (attr_nearest == kRoundPreferFloor) return static_cast<index_t>(ceil(x - X(0.5)));
+  if constexpr (attr_nearest == kRoundPreferCeil) return static_cast<index_t>(floor(x + X(0.5)));
+  if constexpr (attr_nearest == kFloor) return static_cast<index_t>(floor(x));
+  return static_cast<index_t>(ceil(x));
+}
+
+/// In f32 the half is exact below 2^22, but for the largest number below a half when it is added.
+AICF_DEVICE index_t NearestIndex(coordinate_t x, index_t extent) {
+  if (attr_nearest == kRoundPreferCeil || extent >= (index_t(1) << 22)) {
+    return NearestOf(static_cast<double>(x));
+  }
+  return NearestOf(x);
 }
 
 AICF_DEVICE weight_t CubicWeight(weight_t d) {
@@ -96,16 +104,17 @@ AICF_DEVICE weight_t CubicWeight(weight_t d) {
 }
 
 AICF_DEVICE void CubicTaps(Taps& taps, coordinate_t x, index_t extent) {
-  const coordinate_t base = OpFloor(x);
+  typedef decltype(coordinate_t() + weight_t()) Wide;
+  const index_t base = static_cast<index_t>(OpFloor(x));
   weight_t sum = 0;
 #pragma unroll
   for (int t = 0; t < kTaps; ++t) {
-    const double position = static_cast<double>(base) + t - 1;
-    const bool outside = position < 0 || position > static_cast<double>(extent - 1);
-    taps.index[t] = ClampIndex(position, extent);
-    taps.weight[t] = outside && attr_exclude_outside
-                         ? weight_t(0)
-                         : CubicWeight(static_cast<weight_t>(static_cast<double>(x) - position));
+    const index_t at = base + t - 1;
+    const bool outside = at < 0 || at >= extent;
+    const Wide distance = static_cast<Wide>(x) - static_cast<Wide>(at);
+    taps.index[t] = ClampIndex(at, extent);
+    taps.weight[t] = outside && attr_exclude_outside ? weight_t(0)
+                                                     : CubicWeight(static_cast<weight_t>(distance));
     sum += taps.weight[t];
   }
   if constexpr (attr_exclude_outside) {
@@ -119,12 +128,12 @@ AICF_DEVICE Taps TapsAt(int d, index_t o) {
   const index_t extent = In0::extent(d);
   const coordinate_t x = SourceCoordinate(d, o);
   if constexpr (attr_mode == kNearest) {
-    taps.index[0] = ClampIndex(NearestOf(static_cast<double>(x)), extent);
+    taps.index[0] = ClampIndex(NearestIndex(x, extent), extent);
     taps.weight[0] = 1;
   } else if constexpr (attr_mode == kLinear) {
     const coordinate_t base = OpFloor(x);
-    taps.index[0] = ClampIndex(static_cast<double>(base), extent);
-    taps.index[1] = ClampIndex(static_cast<double>(base) + 1, extent);
+    taps.index[0] = ClampIndex(static_cast<index_t>(base), extent);
+    taps.index[1] = ClampIndex(static_cast<index_t>(base) + 1, extent);
     taps.weight[1] = static_cast<weight_t>(x - base);
     taps.weight[0] = 1 - taps.weight[1];
   } else {
