@@ -260,11 +260,28 @@ TEST(CudaRefusals, OfTheHopperAttention) {
        {"values of a thread are above", with({{"consumers", 3}, {"tile_keys", 144}})},
        {"values of a thread are above",
         with({{"producer", 0}, {"stages", 3}, {"blocks", 12}, {"per_sm", 2}})},
+       {"takes one tile",
+        with({{"producer", 0}, {"stages", 3}, {"blocks", 12}, {"fold", 1}, {"turns", 0}})},
+       {"takes one tile", with({{"producer", 0}, {"stages", 3}, {"query_stages", 2}})},
        {"bytes of shared memory", with({{"stages", 9}})}});
+  const int64_t most = (int64_t{1} << 31) - 1;
+  const auto refused = [&](const Problem& large) {  // with parameters that no candidate has
+    return FindKernel(key)->refuse(large, Parameters(base), Device());
+  };
+  EXPECT_NE(refused(Attention({1, 1, most, 64}, 300, 64, DType::kF16, kFp16)).find("too many rows"),
+            std::string::npos);
+  Problem many = p;
+  const Dims heads = {int64_t{1} << 16, int64_t{1} << 16, 4, 64};
+  for (View& v : many.inputs) v = Repeated(heads, DType::kF16);
+  many.outputs = {DenseView(DType::kF16, heads)};
+  EXPECT_NE(refused(many).find("more blocks"), std::string::npos);
   Problem groups = p;
   for (size_t k : {1, 2}) groups.inputs[k] = DenseView(DType::kF16, {2, 2, 300, 64});
   ExpectParametersRefused(key, groups, {{"packs no 3 heads into 128 rows", with({{"pack", 1}})}});
-  EXPECT_EQ(Refused(key, groups, with({{"pack", 1}, {"consumers", 3}, {"tile_keys", 64}})), "");
+  const Edits packed = with({{"pack", 1}, {"consumers", 3}, {"tile_keys", 64}});
+  EXPECT_EQ(Refused(key, groups, packed), "");
+  groups.inputs[0].strides[1] = 0;
+  ExpectParametersRefused(key, groups, {{"packs no repeated heads", packed}});
   for (const Problem& wrong :
        {Attention(q, 5, 64, DType::kF32, kBf16), Attention(q, 5, 64, DType::kF16, kBf16),
         Attention(q, 5, 64, DType::kBF16, kTf32), Attention(q, 5, 64, DType::kF16, kFp32)}) {

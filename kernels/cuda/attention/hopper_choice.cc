@@ -77,7 +77,8 @@ double BlocksOfTile(const Problem& p, const Parameters& c) {
                       std::max(1.0, static_cast<double>(s.batch * s.query_heads * s.rows)) / keys;
   if (p.as<abi::AttentionAttrs>().window_right < 0) return std::max(1.0, std::ceil(seen));
   const double rows = static_cast<double>(Host::kWarpgroupRows * c["consumers"]);
-  return std::max(1.0, seen + rows / (2 * keys));
+  const bool aligned = std::fmod(rows, keys) == 0;
+  return std::max(1.0, seen + rows / (2 * keys) + (aligned ? 0 : 0.75));
 }
 
 // What one score keeps the tensor cores and the other units busy for.
@@ -101,8 +102,12 @@ double HopperAttentionUs(const Problem& p, const DeviceSpec& d, const Parameters
   const bool stays = static_cast<double>(c["blocks"]) < tiles, once = c["producer"] == 0;
   const double sms = d.sm_count;
   const double resident = std::min(static_cast<double>(c["per_sm"]), std::ceil(tiles / sms));
-  const double block_us = 0.6 + resident * scores * ScoreUs(p);
-  const double tile_us = (once ? 0.6 : stays ? 1.6 : 4.4) + BlocksOfTile(p, c) * block_us;
+  const double work_us = resident * scores * ScoreUs(p);
+  const double block_us = once ? 0.9 + 1.25 * work_us : 0.6 + work_us;
+  const AttentionShape s = abi::AttentionShapeOf(p);
+  const double ends_us = 0.2 + 0.0065 * static_cast<double>(s.head + s.value_head);
+  const double begun_us = once ? 1.3 : stays ? ends_us : ends_us + 2.8;
+  const double tile_us = begun_us + BlocksOfTile(p, c) * block_us;
   // Tiles of different lengths even out, where a block has one and the long ones begin first.
   const bool uneven = p.as<abi::AttentionAttrs>().window_right >= 0 && !stays;
   const double turns = tiles / (sms * resident);
