@@ -6,7 +6,7 @@ namespace aicf {
 
 /// V elements of a piece from index i on, between their load and their store.
 template <class From, class To, int V>
-struct HeldRun {
+struct HeldPiece {
   typedef typename To::S S;
   static constexpr int N = PieceOf<S>(V, MinOf(From::kRun, To::kRun));
   Pack<S, N> packs[V / N];
@@ -35,12 +35,12 @@ struct CopyPieceOfBlock {
   AICF_DEVICE void CopyRest(index_t i) const {
     constexpr int V = P::kVector;
     if (i + V <= P::kCount) {
-      HeldRun<typename P::From, typename P::To, V> run;
+      HeldPiece<typename P::From, typename P::To, V> run;
       run.Load(args, P::kInput, i);
       run.Store(args, i);
     } else {
       for (; i < P::kCount; ++i) {
-        HeldRun<typename P::From, typename P::To, 1> one;
+        HeldPiece<typename P::From, typename P::To, 1> one;
         one.Load(args, P::kInput, i);
         one.Store(args, i);
       }
@@ -57,7 +57,7 @@ struct CopyPieceOfBlock {
     for (index_t i = block * kPerBlock + static_cast<index_t>(threadIdx.x) * V; i < P::kCount;
          i += P::kBlocks * kPerBlock) {
       if (i + (kUnroll - 1) * kApart + V <= P::kCount) {
-        HeldRun<typename P::From, typename P::To, V> runs[kUnroll];
+        HeldPiece<typename P::From, typename P::To, V> runs[kUnroll];
 #pragma unroll
         for (int u = 0; u < kUnroll; ++u) runs[u].Load(args, P::kInput, i + u * kApart);
 #pragma unroll
