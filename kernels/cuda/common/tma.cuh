@@ -35,11 +35,6 @@ AICF_DEVICE void PrefetchBox(const void* map, int x, int y, int z, int w) {
                "r"(x), "r"(y), "r"(z), "r"(w)
                : "memory");
 }
-AICF_DEVICE void PrefetchBox(const void* map, int x, int y, int z) {
-  asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%0, {%1, %2, %3}];" ::"l"(map),
-               "r"(x), "r"(y), "r"(z)
-               : "memory");
-}
 /// The same box for every block of the cluster whose bit is set in `blocks`: to the same address,
 /// counted at the barrier of the same address.
 AICF_DEVICE void CopyBoxToBlocks(unsigned to, const void* map, unsigned barrier, int x, int y,
