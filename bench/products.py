@@ -182,14 +182,17 @@ def measure(args, shape, folder, library):
     return row
 
 
-def print_table(rows):
-    names = list(rows[0]["peers"])
-    print("| product | batch x m x n x k | epilogue | aicf us | " + " | ".join(names) + " | best / aicf |")
-    print("|---" * (5 + len(names)) + "|")
-    for r in rows:
-        peers = " | ".join(f"{r['peers'][n]:.1f}" for n in names)
-        print(f"| {r['name']} | {r['batch']} x {r['m']} x {r['n']} x {r['k']} | {r['epilogue']} | {r['aicf']:.1f} | "
-              f"{peers} | {r['ratio']:.2f} |")
+def print_row(r, first):
+    names = list(r["peers"])
+    if first:
+        print("| product | batch x m x n x k | epilogue | aicf us | " + " | ".join(names) + " | best / aicf |")
+        print("|---" * (5 + len(names)) + "|")
+    peers = " | ".join(f"{r['peers'][n]:.1f}" for n in names)
+    print(f"| {r['name']} | {r['batch']} x {r['m']} x {r['n']} x {r['k']} | {r['epilogue']} | {r['aicf']:.1f} | "
+          f"{peers} | {r['ratio']:.2f} |", flush=True)
+
+
+def print_summary(rows):
     ratios = [r["ratio"] for r in rows]
     print(f"\ngeometric mean {math.exp(statistics.fmean(map(math.log, ratios))):.3f}, least {min(ratios):.2f}, "
           f"ahead in {sum(r > 1 for r in ratios)} of {len(ratios)}")
@@ -213,8 +216,11 @@ def main():
         root = pathlib.Path(name)
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             list(pool.map(lambda s: compile_models(args, s, root / s.name), chosen))
-        rows = [measure(args, shape, root / shape.name, library) for shape in chosen]
-    print_table(rows)
+        rows = []
+        for shape in chosen:
+            rows.append(measure(args, shape, root / shape.name, library))
+            print_row(rows[-1], len(rows) == 1)
+    print_summary(rows)
     if args.json:
         args.json.write_text(json.dumps(rows, indent=1))
 

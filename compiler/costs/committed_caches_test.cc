@@ -1,6 +1,7 @@
 // The caches in bench/timing-cache/: what CI compiles tuned artifacts from.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -52,6 +53,22 @@ TEST(CommittedCaches, SpeakOfProblemsAndKernelsThatThereAre) {
       const FitQuality fitted = Judge(BuiltInFit(device), *cache, id, device);
       EXPECT_LE(fitted.median_error, quality.median_error + 0.01) << path;
     }
+  }
+}
+
+// The products of bench/products: who compiles without a cache gets kernels near the fastest too.
+TEST(CommittedCaches, ProductsAreChosenWellByPrediction) {
+  const auto paths = CommittedCaches();
+  const auto path = std::ranges::find_if(
+      paths, [](const auto& p) { return p.filename() == "h200_products.txt"; });
+  if (path == paths.end()) GTEST_SKIP() << "bench/timing-cache/ has no h200_products.txt";
+  const abi::DeviceSpec device = *abi::FindDevice("cuda");
+  const auto cache = TimingCache::Parse(TextOf(*path));
+  ASSERT_TRUE(cache.ok());
+  for (const DeviceId& id : cache->DevicesFor(device)) {
+    const FitQuality quality = Judge(BuiltInFit(device), *cache, id, device);
+    EXPECT_GE(quality.problems, 50);
+    EXPECT_LE(quality.mean_ratio, 1.1);
   }
 }
 

@@ -160,7 +160,14 @@ std::string FamilyRow(std::string_view kernel) {
 }
 
 const CostFit* FitTable::Find(std::string_view row, abi::MathMode math) const {
-  auto found = rows_.find({std::string(row), std::string(MathModeName(math))});
+  using abi::MathMode;
+  const auto of = [&](MathMode m) {
+    return rows_.find({std::string(row), std::string(abi::MathModeName(m))});
+  };
+  auto found = of(math);
+  // The two kinds of 16 bits have one rate and one size.
+  if (found == rows_.end() && math == MathMode::kFp16) found = of(MathMode::kBf16);
+  if (found == rows_.end() && math == MathMode::kBf16) found = of(MathMode::kFp16);
   if (found == rows_.end()) found = rows_.find({FamilyRow(row), "*"});
   return found == rows_.end() ? nullptr : &found->second;
 }

@@ -76,6 +76,15 @@ TEST(FitTable, AKernelWithoutARowTakesItsFamilys) {
   EXPECT_EQ(FamilyRow("cublaslt.matmul"), "cublaslt.matmul.*");
 }
 
+TEST(FitTable, EitherModeOf16BitsTakesTheOthersRow) {
+  const FitTable table(FitTable::Rows{{{"cuda.gemm.*", "*"}, {2, 1, 9}},
+                                      {{"cuda.gemm.gemv", "bf16"}, {3, 0, 5}},
+                                      {{"cuda.gemm.tensor_64x64", "fp16"}, {4, 0, 5}}});
+  EXPECT_EQ(table.Find("cuda.gemm.gemv", abi::MathMode::kFp16)->scale, 3);
+  EXPECT_EQ(table.Find("cuda.gemm.gemv", abi::MathMode::kTf32)->scale, 2);
+  EXPECT_EQ(table.Find("cuda.gemm.tensor_64x64", abi::MathMode::kBf16)->scale, 4);
+}
+
 // Times of two kernels that are `slow` and `fast` times their prediction.
 TimingCache Measured(double slow, double fast) {
   TimingCache cache;

@@ -35,11 +35,6 @@ AICF_DEVICE void PrefetchBox(const void* map, int x, int y, int z, int w) {
                "r"(x), "r"(y), "r"(z), "r"(w)
                : "memory");
 }
-AICF_DEVICE void PrefetchBox(const void* map, int x, int y, int z) {
-  asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%0, {%1, %2, %3}];" ::"l"(map),
-               "r"(x), "r"(y), "r"(z)
-               : "memory");
-}
 AICF_DEVICE void CopyBox(unsigned to, const void* map, unsigned barrier, int x, int y, int z, int w,
                          int v) {
   asm volatile(

@@ -50,16 +50,6 @@ struct OperandTile : StageOperand<kAlongK> {
         CopyBox(to, map, barrier, x, y, batch);
     }
   }
-  /// Brings what Fetch would ask for into the L2 cache.
-  static AICF_DEVICE void Prefetch(const void* map, int first, int k0, int batch, int peer) {
-#pragma unroll
-    for (int i = 0; i < kBoxes; ++i) {
-      const int panel = kSharesK ? i : peer * kBoxes + i;
-      const int line = kSharesK ? peer * kLines : 0;
-      PrefetchBox(map, kAlongK ? k0 : first + panel * kLine,
-                  kAlongK ? first + panel * kLines : k0 + line, batch);
-    }
-  }
 };
 
 /// Whether the operand's tensor map has lines along k. An axis of one element is contiguous
