@@ -177,7 +177,7 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
       if (began) NamedBarrierWait(1 + consumer, 2 * kWarpgroup);
       began = true;
     }
-    if (!met) memory.Ask(args, Sums::PlaceOf(0, walk, row0));
+    memory.Ask(args, Sums::PlaceOf(0, walk, row0));
     MultiplyTile(shared, place, row0, sums, [&] {
       if constexpr (kPingPong) {
         if (walk.HasNext()) NamedBarrierArrive(1 + turn, 2 * kWarpgroup);
@@ -185,9 +185,7 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
     });
     if (!met) memory.exchange.Begin();
     met = true;
-    TileWalk next = walk;
-    for (int i = 0; i < (kPingPong ? kConsumers : 1); ++i) next.Next();
-    sums.Store(args, memory, walk, next, row0);
+    sums.Store(args, memory, walk, row0);
   }
   if (met) memory.exchange.End();
 }

@@ -88,7 +88,7 @@ struct PartRuns {
 /// Where a part of the sums lies: its first line, as the tile counts them (TileWalk::LineOf), and
 /// its first element of a line in the output.
 struct PartPlace {
-  TileWalk tile;  // a copy: a choice between two tiles stays in registers
+  const TileWalk& tile;
   index_t outer0, inner0;
 
   /// The output's line of a run, below 0 where there is none.
@@ -190,10 +190,10 @@ struct Sums {
     const index_t column = tile.FirstColumn() + part % kStoreParts * kStageColumns;
     return {tile, kColumnsInner ? row : column, kColumnsInner ? column : row};
   }
-  /// `memory` is the warp's, and has been asked for the operands of part 0; it is asked for those
-  /// of part 0 of the tile that the warp multiplies next.
+  /// `memory` is the warp's, and has been asked for the operands of part 0. Those of the next tile
+  /// are not asked for here: values that a loop carries over make it wait for them.
   AICF_DEVICE void Store(const Args& args, StoreMemory& memory, const TileWalk& tile,
-                         const TileWalk& next, int row0) const {
+                         int row0) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll 1
     for (int part = 0; part < kParts; ++part) {
@@ -207,10 +207,8 @@ struct Sums {
         }
       }
       memory.exchange.BeginReading();
-      const bool last = part + 1 == kParts;
-      memory.StorePart(args, PlaceOf(part, tile, row0),
-                       last ? PlaceOf(0, next, row0) : PlaceOf(part + 1, tile, row0),
-                       !last || next.Valid());
+      memory.StorePart(args, PlaceOf(part, tile, row0), PlaceOf(part + 1, tile, row0),
+                       part + 1 < kParts);
       memory.exchange.EndReading();
     }
   }

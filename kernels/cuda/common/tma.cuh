@@ -28,13 +28,6 @@ AICF_DEVICE void CopyBox(unsigned to, const void* map, unsigned barrier, int x, 
       "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w)
       : "memory");
 }
-/// Brings a box into the second-level cache, where it is found when it is copied. Nothing is read
-/// as far as the program can tell, so this needs no wait for whoever writes the tensor.
-AICF_DEVICE void PrefetchBox(const void* map, int x, int y, int z, int w) {
-  asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global.tile [%0, {%1, %2, %3, %4}];" ::"l"(map),
-               "r"(x), "r"(y), "r"(z), "r"(w)
-               : "memory");
-}
 AICF_DEVICE void CopyBox(unsigned to, const void* map, unsigned barrier, int x, int y, int z, int w,
                          int v) {
   asm volatile(

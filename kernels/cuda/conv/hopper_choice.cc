@@ -115,6 +115,17 @@ double ReadShare(const abi::Problem& p) {
   return share;
 }
 
+// A residual is waited for part by part, 16 rows of up to 64 columns each of a warp: the more parts
+// there are, the longer each waits.
+double OperandWaitUs(const abi::Problem& p, const abi::Parameters& c) {
+  if (BytesPerResult(p) < 1.5 * static_cast<double>(DTypeBytes(p.outputs[0].dtype))) return 0;
+  const int64_t rows = c[c["swap"] != 0 ? "tile_n" : "tile_m"];
+  const int64_t columns = c[c["swap"] != 0 ? "tile_m" : "tile_n"];
+  const int64_t own = rows / (c["ping_pong"] != 0 ? 1 : c["consumers"]);
+  const auto parts = static_cast<double>(own / 64 * CeilDiv(columns, 64));
+  return parts * (0.6 + 0.4 * parts);
+}
+
 // The constants are fitted to an H200's times.
 double ConvHopperUs(const abi::Problem& p, const abi::Parameters& c, const abi::DeviceSpec& d) {
   const auto number = [&](std::string_view name) { return static_cast<double>(c[name]); };
@@ -125,7 +136,7 @@ double ConvHopperUs(const abi::Problem& p, const abi::Parameters& c, const abi::
   // One multiprocessor: products at the clock that the power limit leaves, and bytes from the
   // second-level cache.
   const double rate = d.tensor_flops_per_us * (element > 2 ? 0.55 : 1.1) / d.sm_count;
-  constexpr double kCacheBytesPerUs = 150e3, kStoreBytesPerUs = 12.5e3, kLeastStepUs = 0.07;
+  constexpr double kCacheBytesPerUs = 150e3, kStoreBytesPerUs = 12.5e3, kLeastStepUs = 0.12;
   const double m = number("tile_m"), n = number("tile_n"), k = number("tile_k");
   const double products = 2 * m * n * k / rate, fetches = (m + n) * k * element / kCacheBytesPerUs;
   // Blocks of one multiprocessor share its units; each waits for itself.
@@ -133,14 +144,16 @@ double ConvHopperUs(const abi::Problem& p, const abi::Parameters& c, const abi::
   const double sums_us = steps * std::max({products * per_sm, fetches * per_sm, kLeastStepUs});
   // Results that turn leave in shorter pieces.
   const double columns = std::min(n, static_cast<double>(p.outputs[0].shape[1]));
+  const auto result = static_cast<double>(DTypeBytes(p.outputs[0].dtype));
   const double store_us =
-      0.1 + m * columns * BytesPerResult(p) / kStoreBytesPerUs * (c["swap"] != 0 ? 1.5 : 1.0);
+      0.1 + m * columns * result / kStoreBytesPerUs * (c["swap"] != 0 ? 1.5 : 1.0);
+  const double tile_us = sums_us + store_us + OperandWaitUs(p, c);
   const double rounds = std::ceil(tiles * split / number("blocks"));
   // Where consumers take turns, one stores while the other multiplies.
-  const double work = c["ping_pong"] != 0 ? std::max(rounds * sums_us + store_us,
-                                                     std::ceil(rounds / 2) * (sums_us + store_us))
-                                          : rounds * (sums_us + store_us);
-  const double meet = split > 1 ? 0.6 + 0.1 * split : 0;
+  const double work = c["ping_pong"] != 0 ? std::max((rounds - 1) * sums_us + tile_us,
+                                                     std::ceil(rounds / 2) * tile_us)
+                                          : rounds * tile_us;
+  const double meet = split > 1 ? 1.2 + 0.05 * split : 0;
   const double input = static_cast<double>(abi::ElementsOf(x)) * element;
   const double bytes = abi::ByteCount(p) - input * (1 - ReadShare(p));
   return d.launch_us + 1.5 + meet + std::max(bytes / (d.bytes_per_us * 0.68), work);

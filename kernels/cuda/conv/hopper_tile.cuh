@@ -58,16 +58,6 @@ struct TileB : StageOperand<In1::stride(1) == 1 && (In1::extent(1) > 1)> {
       }
     }
   }
-  AICF_DEVICE static void Prefetch(const void* map, int channel, int tap_w, int tap_h, int output) {
-    if constexpr (kAlongK) {
-      PrefetchBox(map, channel, tap_w, tap_h, output);
-    } else {
-#pragma unroll
-      for (int i = 0; i < kTileN / kLine; ++i) {
-        PrefetchBox(map, output + i * kLine, channel, tap_w, tap_h);
-      }
-    }
-  }
 };
 
 /// A place among the steps along k.
