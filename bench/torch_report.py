@@ -55,6 +55,11 @@ def detail_rows(rows):
 DETAIL = ["model", "form", "latency us", "GPU us", "max error", "RMS error", "note"]
 
 
+def rate(amount, ms, unit, digits):
+    """amount per time in `unit`; a step that took no measurable time has none."""
+    return f"{amount / ms / unit:.{digits}f}" if ms > 0 else "-"
+
+
 def by_kernel(profile):
     """(kernel, us, steps, GB/s, TFLOP/s) by falling time, of one profile."""
     sums = collections.defaultdict(lambda: [0.0, 0, 0.0, 0.0])
@@ -63,13 +68,13 @@ def by_kernel(profile):
         for place, value in enumerate((step["ms"], 1, step["bytes"], step["flop"])):
             total[place] += value
     for kernel, (ms, count, moved, flop) in sorted(sums.items(), key=lambda item: -item[1][0])[:PROFILE_ROWS]:
-        yield [kernel, us(ms), str(count), us(ms / count), f"{moved / ms / 1e6:.0f}", f"{flop / ms / 1e9:.1f}"]
+        yield [kernel, us(ms), str(count), us(ms / count), rate(moved, ms, 1e6, 0), rate(flop, ms, 1e9, 1)]
 
 
 def slowest(profile):
     for step in sorted(profile, key=lambda s: -s["ms"])[:PROFILE_ROWS]:
-        yield [str(step["step"]), step["kernel"], us(step["ms"]), f"{step['bytes'] / step['ms'] / 1e6:.0f}",
-               f"{step['flop'] / step['ms'] / 1e9:.1f}", step.get("grid", ""), step.get("block", ""),
+        yield [str(step["step"]), step["kernel"], us(step["ms"]), rate(step["bytes"], step["ms"], 1e6, 0),
+               rate(step["flop"], step["ms"], 1e9, 1), step.get("grid", ""), step.get("block", ""),
                " ".join(step["sources"])[:60]]
 
 
