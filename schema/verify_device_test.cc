@@ -28,7 +28,7 @@ TEST(VerifyDeviceTest, LaunchesSymbolsAndImages) {
        "does not follow from its parameters"},
       {"F13 cluster", [](Program& p) { p.steps[0].launch.cluster[2] = 2; },
        "does not follow from its parameters"},
-      {"a parameter gone", [](Program& p) { p.steps[0].parameters = {}; }, "takes 3 parameters"},
+      {"a parameter gone", [](Program& p) { p.steps[0].parameters = {}; }, "takes 4 parameters"},
       {"a parameter of another name",
        [](Program& p) {
          p.steps[0].parameters = {{"width", 1}, {"threads", 128}, {"blocks", 17}};

@@ -194,6 +194,15 @@ void Record(PassContext& context, const ir::LoweredStep& step, const std::string
   context.Record(std::move(d));
 }
 
+void RecordCopy(PassContext& context, const ir::LoweredStep& copy) {
+  Decision d = context.About(DecisionKind::kCopy, SubjectOf(copy), "fold-taps");
+  d.choice = "kept";
+  d.Because(Reason::kRule, "it pads lines to whole pieces of 16 bytes, channels innermost")
+      .alternatives = {
+      {"removed", "layout: no strides of the input make the taps of a window neighbours", -1}};
+  context.Record(std::move(d));
+}
+
 }  // namespace
 
 // With three channels, no tap is 16 bytes wide, but a line of seven taps is.
@@ -213,6 +222,7 @@ Status FoldTaps(ir::Lowered& lowered, PassContext& context) {
     }
     const Folded f = FoldedOf(step.problem);
     steps.push_back(StoreInput(lowered, step, f));
+    RecordCopy(context, steps.back());
     steps.push_back(FoldedConv(lowered, step, steps.back().outputs[0], f));
   }
   lowered.steps = std::move(steps);

@@ -12,7 +12,8 @@ constexpr double kBitsPerNat = 1.4426950408889634;  ///< e^x = 2^(x * this)
 /// The scale is part of the exponent's factor where nothing comes between the product and the
 /// softmax, and larger products mean larger scores.
 constexpr bool kFoldsScale = !kHasScore && attr_scale > 0;
-constexpr float kExponent = static_cast<float>(kFoldsScale ? attr_scale * kBitsPerNat : kBitsPerNat);
+constexpr float kExponent =
+    static_cast<float>(kFoldsScale ? attr_scale * kBitsPerNat : kBitsPerNat);
 /// A maximum stays while no score is above it by a factor of more than 2^8: sums keep all their
 /// digits, and are seldom shrunk.
 constexpr float kSlack = 8.0f / kExponent;

@@ -9,8 +9,8 @@
 
 namespace aicf::cuda {
 
-/// The kernels that run on every layout pack the rows of all query heads that read one key head, and
-/// give a tile of them to a block.
+/// The kernels that run on every layout pack the rows of all query heads that read one key head,
+/// and give a tile of them to a block.
 struct AttentionHostBase : CudaHostBase {
   static constexpr int64_t kMaxHead = 256;
 
@@ -26,8 +26,8 @@ struct AttentionHostBase : CudaHostBase {
                                   const abi::DeviceSpec& device);
 };
 
-/// attention/tensor.cuh: a warp keeps 16 rows; as many groups of `warps` as key_warps says share the
-/// keys of those rows.
+/// attention/tensor.cuh: a warp keeps 16 rows; as many groups of `warps` as key_warps says share
+/// the keys of those rows.
 struct AttentionTensorHost : AttentionHostBase {
   static constexpr std::string_view kKey = "cuda.attention.tensor";
   static constexpr std::string_view kSource = "attention/tensor.cuh";

@@ -192,7 +192,7 @@ struct HeldRun {
   static constexpr bool kOne = X::kSame >= V;  ///< all V are the same element
   static constexpr int N = kOne ? 1 : PieceOf<S>(V, X::kRun);
   /// Two 16-bit elements to a word, or they would take a register each.
-  static constexpr bool kWords = (kSame<S, f16> || kSame<S, bf16>) && N % 2 == 0;
+  static constexpr bool kWords = (kSame<S, f16> || kSame<S, bf16>)&&N % 2 == 0;
   static constexpr int kWord = kWords ? 2 : 1;
   typedef typename Either<kWords, u32, S>::T Held;
 
