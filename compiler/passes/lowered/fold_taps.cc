@@ -199,7 +199,7 @@ void RecordCopy(PassContext& context, const ir::LoweredStep& copy) {
   d.choice = "kept";
   d.Because(Reason::kRule, "it pads lines to whole pieces of 16 bytes, channels innermost")
       .alternatives = {
-      {"removed", "layout: no strides of the input make the taps of a window neighbours", -1}};
+      {"removed", "view: no strides of the input make the taps of a window neighbours", -1}};
   context.Record(std::move(d));
 }
 

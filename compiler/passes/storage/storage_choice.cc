@@ -175,7 +175,7 @@ void StorageChoice::ApplyStepRules(const ir::LoweredStep& step) {
   for (size_t k = 0; k < step.inputs.size(); ++k) {
     // A buffer whose bits something reads as another dtype keeps them.
     if (p.inputs[k].dtype != lowered_.buffers[step.inputs[k]].dtype) {
-      KeepWide(step.inputs[k], StrCat(NamesOf(step), " reads its bits"), true);
+      KeepWide(step.inputs[k], StrCat("view: ", NamesOf(step), " reads its bits"), true);
     }
     const std::string why = SensitiveOperand(p, static_cast<int>(k));
     if (!why.empty())
@@ -183,7 +183,7 @@ void StorageChoice::ApplyStepRules(const ir::LoweredStep& step) {
   }
   for (size_t r = 0; r < step.outputs.size(); ++r) {
     if (p.outputs[r].dtype != lowered_.buffers[step.outputs[r]].dtype) {
-      KeepWide(step.outputs[r], StrCat(NamesOf(step), " writes its bits"), true);
+      KeepWide(step.outputs[r], StrCat("view: ", NamesOf(step), " writes its bits"), true);
     }
     const std::string why = SensitiveResult(p, static_cast<int>(r));
     if (!why.empty()) KeepWide(step.outputs[r], StrCat("range: ", why), false);

@@ -16,7 +16,7 @@ bool StorageChoice::SettleProduct(int s) {
   const int product = product_of_[static_cast<size_t>(s)];
   if (product < 0 || MultipliesNarrow(s)) return false;
   const std::string why =
-      StrCat("operands: ", NamesOf(step),
+      StrCat("operand: ", NamesOf(step),
              " multiplies it in f32: ", products_[static_cast<size_t>(product)].wide);
   bool changed = false;
   for (int k = 0; k < MultipliedOperands(step.problem); ++k) {
@@ -38,7 +38,7 @@ bool StorageChoice::SettleTied(int s) {
   bool changed = false;
   for (ir::BufferId b : all) {
     changed |= KeepWide(b,
-                        StrCat("operands: ", NamesOf(step), " moves it together with '",
+                        StrCat("operand: ", NamesOf(step), " moves it together with '",
                                lowered_.buffers[*wide].name, "', which is f32"),
                         true);
   }
