@@ -22,6 +22,11 @@ struct LoweredBuffer {
   Tensor constant;  ///< role kConstant: its data, dense in `shape`
 };
 
+/// Of the whole buffer, dense. REQUIRES: a shape whose elements can be counted.
+inline size_t BytesOf(const LoweredBuffer& buffer) {
+  return static_cast<size_t>(*ElementCount(buffer.shape) * DTypeBytes(buffer.dtype));
+}
+
 /// "f32 [2, 3]": what two buffers of one state have in common.
 std::string TypeText(const LoweredBuffer& buffer);
 

@@ -24,10 +24,6 @@ class Memory {
   std::byte* data_;
 };
 
-size_t BytesOf(const ir::LoweredBuffer& b) {
-  return static_cast<size_t>(*ElementCount(b.shape) * DTypeBytes(b.dtype));
-}
-
 Status CheckInputs(const ir::Lowered& lowered, const std::vector<ir::Tensor>& inputs) {
   if (inputs.size() != lowered.inputs.size()) {
     return Error(Code::kInvalidArgument, inputs.size(), " inputs given, expected ",
@@ -59,7 +55,7 @@ Result<std::vector<ir::Tensor>> Interpret(const ir::Lowered& lowered,
   std::vector<Memory> memory;
   memory.reserve(lowered.buffers.size());
   for (const ir::LoweredBuffer& b : lowered.buffers) {
-    memory.emplace_back(BytesOf(b));
+    memory.emplace_back(ir::BytesOf(b));
     if (b.constant.has_data()) std::ranges::copy(b.constant.bytes(), memory.back().data());
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -72,7 +68,7 @@ Result<std::vector<ir::Tensor>> Interpret(const ir::Lowered& lowered,
         RunStep(lowered.steps[step], memory);
         if (!after_step) return OkStatus();
         for (ir::BufferId b : lowered.steps[step].outputs) {
-          after_step(b, std::span(memory[b].data(), BytesOf(lowered.buffers[b])));
+          after_step(b, std::span(memory[b].data(), ir::BytesOf(lowered.buffers[b])));
         }
         return OkStatus();
       },
@@ -84,7 +80,7 @@ Result<std::vector<ir::Tensor>> Interpret(const ir::Lowered& lowered,
     const ir::LoweredBuffer& buffer = lowered.buffers[b];
     const std::byte* data = memory[b].data();
     outputs.push_back(ir::Tensor::Own(buffer.dtype, buffer.shape,
-                                      std::vector<std::byte>(data, data + BytesOf(buffer))));
+                                      std::vector<std::byte>(data, data + ir::BytesOf(buffer))));
   }
   return outputs;
 }

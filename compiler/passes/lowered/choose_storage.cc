@@ -11,15 +11,13 @@ namespace {
 
 using storage::StorageChoice;
 
-// `Item`: storage::Value or storage::Product.
-template <class Item>
-Status Record(const Item& item, bool wished, std::string why_narrow, DType narrow,
+Status Record(const storage::Question& item, std::string why_narrow, DType narrow,
               PassContext& context) {
   const std::string narrow_name(DTypeName(narrow)), wide_name(DTypeName(DType::kF32));
   Decision d = item.decision;
   if (item.wide.empty()) {
     d.choice = narrow_name;
-    d.Because(wished ? Reason::kPolicy : Reason::kRule, std::move(why_narrow));
+    d.Because(item.wished ? Reason::kPolicy : Reason::kRule, std::move(why_narrow));
     d.alternatives = {{wide_name, "", -1}};
   } else {
     d.choice = wide_name;
@@ -34,10 +32,10 @@ Status Record(const Item& item, bool wished, std::string why_narrow, DType narro
 Status RecordAll(const StorageChoice& choice, PassContext& context) {
   for (const storage::Value& v : choice.values()) {
     AICF_RETURN_IF_ERROR(
-        Record(v, v.wished, "half the bytes; arithmetic stays f32", choice.narrow(), context));
+        Record(v, "half the bytes; arithmetic stays f32", choice.narrow(), context));
   }
   for (const storage::Product& p : choice.products()) {
-    AICF_RETURN_IF_ERROR(Record(p, false, "products of 16-bit operands are exact, and sums are f32",
+    AICF_RETURN_IF_ERROR(Record(p, "products of 16-bit operands are exact, and sums are f32",
                                 choice.narrow(), context));
   }
   return OkStatus();

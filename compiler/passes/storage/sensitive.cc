@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/abi/discontinuous.h"
+
 namespace aicf::storage {
 namespace {
 
@@ -41,20 +43,18 @@ const ExprNode* MakerOf(const Expr& expr, uint16_t result) {
   return n;
 }
 
+// As abi::IsDiscontinuous, but for comparisons by order, signs and casts between floats: a leaky
+// ReLU compares, and what it selects has no jump.
 bool JumpsAt(const ExprNode& n) {
   switch (n.op) {
-    case ExprOp::kFloor:
-    case ExprOp::kCeil:
-    case ExprOp::kRound:
-    case ExprOp::kTrunc:
-    case ExprOp::kMod:
-    case ExprOp::kFmod:
-    case ExprOp::kEq:
-      return true;
+    case ExprOp::kSign:
+    case ExprOp::kLt:
+    case ExprOp::kLe:
+      return false;
     case ExprOp::kCast:
       return !IsFloat(n.dtype);
     default:
-      return false;
+      return abi::IsDiscontinuous(n);
   }
 }
 

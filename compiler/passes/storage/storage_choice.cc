@@ -32,7 +32,7 @@ StorageChoice::StorageChoice(const ir::Lowered& lowered, PassContext& context)
 
 Status StorageChoice::Decide() {
   FindValues();
-  ApplyWishes();
+  for (Value& v : values_) ApplyWish(v);
   ApplyRules();
   AICF_RETURN_IF_ERROR(ApplySamples());
   FindProducts();
@@ -142,16 +142,14 @@ bool StorageChoice::KeepWide(ir::BufferId b, const std::string& why, bool refuse
   return true;
 }
 
-void StorageChoice::ApplyWishes() {
+void StorageChoice::ApplyWish(Question& question) const {
   if (context_.wishes == nullptr) return;
-  for (Value& v : values_) {
-    const Wish* wish = context_.wishes->Find(IdentityOf(v.decision), v.occurrence);
-    if (wish == nullptr) continue;
-    v.wished = wish->decision.choice == DTypeName(narrow());
-    if (v.wished) continue;
-    v.wide = StrCat(wish->origin, " asks for it");
-    v.reason = Reason::kPolicy;
-  }
+  const Wish* wish = context_.wishes->Find(IdentityOf(question.decision), question.occurrence);
+  if (wish == nullptr) return;
+  question.wished = wish->decision.choice == DTypeName(narrow());
+  if (question.wished) return;
+  question.wide = StrCat(wish->origin, " asks for it");
+  question.reason = Reason::kPolicy;
 }
 
 void StorageChoice::ApplyRules() {
@@ -222,18 +220,10 @@ void StorageChoice::FindProducts() {
     product.step = static_cast<int>(s);
     product.decision = context_.About(DecisionKind::kOperands, SubjectOf(step), "choose-storage");
     product.occurrence = occurrences.Next(IdentityOf(product.decision));
-    ApplyProductWish(product);
+    ApplyWish(product);
     if (product.wide.empty()) ApplyProductRules(product);
     products_.push_back(std::move(product));
   }
-}
-
-void StorageChoice::ApplyProductWish(Product& product) const {
-  if (context_.wishes == nullptr) return;
-  const Wish* wish = context_.wishes->Find(IdentityOf(product.decision), product.occurrence);
-  if (wish == nullptr || wish->decision.choice == DTypeName(narrow())) return;
-  product.wide = StrCat(wish->origin, " asks for it");
-  product.reason = Reason::kPolicy;
 }
 
 // What keeps operands wide whatever kernels there are.

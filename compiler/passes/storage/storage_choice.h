@@ -11,27 +11,26 @@
 
 namespace aicf::storage {
 
-/// A value that might be stored in 16 bits: a temporary, or a constant that is read otherwise than
-/// as an operand of a product and is large, or moved together with other values. Small constants
-/// (biases, scales) stay exact without a decision.
-struct Value {
-  ir::BufferId buffer = 0;
+/// Whether something is of 16 bits, as far as it is settled.
+struct Question {
   Decision decision;              ///< its subject; choice and reason follow
   int occurrence = 0;             ///< among decisions of this identity
-  bool wished = false;            ///< a wish wants it in 16 bits, whatever the rules say
+  bool wished = false;            ///< a wish wants 16 bits, whatever the rules say
   std::string wide;               ///< why it stays f32; empty: 16 bits
   Reason reason = Reason::kRule;  ///< beside `wide`
   bool refused = false;           ///< nobody can wish for 16 bits: a step or a kernel needs f32
 };
 
+/// A value that might be stored in 16 bits: a temporary, or a constant that is read otherwise than
+/// as an operand of a product and is large, or moved together with other values. Small constants
+/// (biases, scales) stay exact without a decision.
+struct Value : Question {
+  ir::BufferId buffer = 0;
+};
+
 /// A product of f32 operands, which might multiply 16-bit ones.
-struct Product {
+struct Product : Question {
   int step = 0;
-  Decision decision;  ///< as in Value
-  int occurrence = 0;
-  std::string wide;  ///< why its operands stay f32; empty: 16 bits
-  Reason reason = Reason::kRule;
-  bool refused = false;
 };
 
 class StorageChoice {
@@ -56,14 +55,13 @@ class StorageChoice {
   bool IsEligible(ir::BufferId b) const;
   /// Whether a step moves it, together with others, without computing.
   bool IsMoved(ir::BufferId b) const;
-  void ApplyWishes();
+  void ApplyWish(Question& question) const;
   void ApplyRules();
   void ApplyStepRules(const ir::LoweredStep& step);
   void ApplyConstantRules(Value& value);
   Status ApplySamples();
   std::string ExceedsOnSamples(ir::BufferId b) const;
   void FindProducts();
-  void ApplyProductWish(Product& product) const;
   void ApplyProductRules(Product& product) const;
   bool Settle(int step);
   bool SettleKernel(int step);

@@ -15,16 +15,12 @@ bool IsPast(const ir::Lowered& lowered, ir::BufferId b) {
                              [b](const ir::LoweredState& s) { return s.past == b; });
 }
 
-size_t BytesOf(const ir::LoweredBuffer& b) {
-  return static_cast<size_t>(*ElementCount(b.shape) * DTypeBytes(b.dtype));
-}
-
 // The sample's tensor as the input's dtype: files hold bf16 and smaller types as their bits.
 std::optional<ir::Tensor> InputFrom(const NamedTensors& sample, const ir::LoweredBuffer& input) {
   const auto given = sample.find(input.name);
   if (given == sample.end() || given->second.shape() != input.shape) return std::nullopt;
   const ir::Tensor& t = given->second;
-  if (t.bytes().size() != BytesOf(input)) return std::nullopt;
+  if (t.bytes().size() != ir::BytesOf(input)) return std::nullopt;
   return ir::Tensor::Own(input.dtype, input.shape, {t.bytes().begin(), t.bytes().end()});
 }
 
@@ -35,7 +31,8 @@ std::optional<std::vector<ir::Tensor>> InputsFrom(const NamedTensors& sample,
     const ir::LoweredBuffer& input = lowered.buffers[b];
     std::optional<ir::Tensor> tensor = InputFrom(sample, input);
     if (!tensor && IsPast(lowered, b)) {
-      tensor = ir::Tensor::Own(input.dtype, input.shape, std::vector<std::byte>(BytesOf(input)));
+      tensor =
+          ir::Tensor::Own(input.dtype, input.shape, std::vector<std::byte>(ir::BytesOf(input)));
     }
     if (!tensor) return std::nullopt;
     inputs.push_back(*std::move(tensor));

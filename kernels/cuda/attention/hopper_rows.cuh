@@ -4,7 +4,7 @@
 #pragma once
 
 #include "attention/hopper_tile.cuh"
-#include "common/approximate.cuh"
+#include "common/rounded_pair.cuh"
 
 namespace aicf {
 
@@ -175,13 +175,13 @@ struct GroupRows {
       if (most > old + kSlack) max[half] = most;
       // While every score is -inf, they are weighed against 0: exponentials of 0, not of NaN.
       const float base = max[half] == NoScore() ? 0.0f : max[half];
-      shrink[half] = max[half] == old ? 1.0f : Exp2Approximate(Exponent(old, base));
+      shrink[half] = max[half] == old ? 1.0f : Exp2Approx(Exponent(old, base));
       float added = 0;
 #pragma unroll
       for (int i = half * 2; i < kTileKeys / 2; i += 4) {
 #pragma unroll
         for (int e = i; e < i + 2; ++e) {
-          score[e] = Exp2Approximate(Exponent(score[e], base));
+          score[e] = Exp2Approx(Exponent(score[e], base));
           added += score[e];
         }
       }

@@ -2,41 +2,18 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/common/hopper_shape.h"
 #include "kernels/cuda/common/tiles.h"
 #include "kernels/cuda/gemm/hopper_operand.h"
 
 namespace aicf::cuda {
 namespace {
 
-using abi::MathMode;
 using abi::Problem;
 
-bool SamePrecision(const Problem& p) {
-  const DType a = p.inputs[0].dtype, b = p.inputs[1].dtype;
-  return a == b && ((a == DType::kBF16 && p.math == MathMode::kBf16) ||
-                    (a == DType::kF16 && p.math == MathMode::kFp16) ||
-                    (a == DType::kF32 && p.math == MathMode::kTf32));
-}
-
-// Extents that the tensor cores' columns come in.
-bool IsColumns(int64_t n) {
-  constexpr int64_t kColumns[] = {8, 16, 32, 64, 96, 128, 160, 192, 256};
-  return std::ranges::find(kColumns, n) != std::end(kColumns);
-}
-
 std::string RefuseShape(const abi::Parameters& c, int64_t element) {
-  const int64_t rows = c[c["swap"] != 0 ? "tile_n" : "tile_m"];
-  const int64_t columns = c[c["swap"] != 0 ? "tile_m" : "tile_n"];
-  const int64_t consumers = c["consumers"];
-  const bool turns = c["ping_pong"] != 0;
   if (c["tile_k"] * element != 128) return StrCat("takes 128 bytes along k, not ", c["tile_k"]);
-  if (!IsColumns(columns)) return StrCat(columns, " columns are none that tensor cores take");
-  if (turns && consumers < 2) return "taking turns needs two consumers";
-  const int64_t shares = turns ? 1 : consumers;
-  if (rows % (64 * shares) != 0) return StrCat(rows, " rows are no whole parts of 64");
-  const int64_t sums = rows / shares / 64 * (columns / 2);
-  const int64_t most = consumers < 3 ? 160 : 96;
-  return sums <= most ? "" : StrCat(sums, " sums of a thread are above ", most);
+  return RefuseHopperTile(c, element, /*takes_sevens=*/false);
 }
 
 // Blocks of a cluster that share out k; 1 where the set does not have the name.
@@ -68,7 +45,7 @@ int64_t HopperSharedBytes(const abi::Parameters& c) {
 }
 
 std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec&) {
-  if (!SamePrecision(p)) {
+  if (!IsHopperProduct(p)) {
     return "multiplies bf16 in math mode bf16, f16 in fp16 and f32 in tf32 only";
   }
   const ProductShape s = ProductOf(p);
