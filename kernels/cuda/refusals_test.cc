@@ -3,19 +3,13 @@
 
 #include <functional>
 
-#include "kernels/abi/choice.h"
-#include "kernels/abi/validate_faults.h"
+#include "kernels/cuda/refusals_testing.h"
 
 namespace aicf {
 namespace {
 
 using namespace abi;           // NOLINT(google-build-using-namespace)
 using namespace abi::testing;  // NOLINT(google-build-using-namespace)
-
-const DeviceSpec& Device() {
-  static const DeviceSpec device = *FindDevice("cuda");
-  return device;
-}
 
 Problem Gemm(const View& a, const View& b, const View& c, MathMode math = MathMode::kFp32) {
   Problem p = ProblemOf(Family::kGemm, GemmAttrs{}, 2, {a, b}, {c});
@@ -26,51 +20,6 @@ Problem Gemm(int64_t m, int64_t k, int64_t n, DType dtype = DType::kF32,
              MathMode math = MathMode::kFp32) {
   return Gemm(DenseView(dtype, {m, k}), DenseView(dtype, {k, n}), DenseView(dtype, {m, n}), math);
 }
-
-// What the kernel says of the problem, whatever the parameters.
-std::string Unsupported(std::string_view key, const Problem& p) {
-  return FindKernel(key)->supports(p, Device());
-}
-
-using Edits = std::vector<Parameter>;
-
-// What it says of its preferred parameters, some of which are changed.
-std::string Refused(std::string_view key, const Problem& p, const Edits& edits) {
-  const KernelInfo& kernel = *FindKernel(key);
-  EXPECT_EQ(kernel.supports(p, Device()), "") << key;
-  const Parameters own = BestCandidate(kernel, p, Device())->variant.parameters;
-  EXPECT_EQ(kernel.refuse(p, own, Device()), "") << key;
-  std::vector<Parameter> list(own.begin(), own.end());
-  for (const Parameter& edit : edits) {
-    const auto at = std::ranges::find(list, edit.name, &Parameter::name);
-    EXPECT_NE(at, list.end()) << key << " has no " << edit.name;
-    if (at != list.end()) at->value = edit.value;
-  }
-  return kernel.refuse(p, Parameters(list), Device());
-}
-
-struct ParameterFault {
-  std::string_view sentence;
-  Edits edits;
-};
-
-void ExpectParametersRefused(std::string_view key, const Problem& p,
-                             const std::vector<ParameterFault>& faults) {
-  for (const ParameterFault& fault : faults) {
-    const std::string found = Refused(key, p, fault.edits);
-    EXPECT_NE(found.find(fault.sentence), std::string::npos)
-        << key << ", expected: " << fault.sentence << "\nfound: " << found;
-  }
-}
-
-void ExpectUnsupported(std::string_view key, const Problem& p, std::string_view sentence) {
-  EXPECT_EQ(ValidateProblem(p).message(), "") << key << ": " << sentence;
-  const std::string found = Unsupported(key, p);
-  EXPECT_NE(found.find(sentence), std::string::npos)
-      << key << ", expected: " << sentence << "\nfound: " << found;
-}
-
-constexpr int64_t kMany = int64_t{1} << 30;
 
 Problem OfElements(int64_t count) {
   Problem p =
@@ -289,6 +238,13 @@ TEST(CudaRefusals, OfTheHopperAttention) {
   }
   ExpectUnsupported(key, Attention(q, 0, 64, DType::kF16, kFp16), "the problem is empty");
   ExpectUnsupported(key, Attention({2, 6, 0, 64}, 5, 64, DType::kF16, kFp16), "is empty");
+  for (const Dims& empty : {Dims{0, 6, 9, 64}, Dims{2, 6, 9, 0}}) {
+    ExpectUnsupported(key, Attention(empty, 5, 64, DType::kF16, kFp16), "is empty");
+  }
+  ExpectUnsupported(key, Attention(q, 5, 0, DType::kF16, kFp16), "is empty");
+  Problem no_query = Attention({2, 0, 9, 64}, 5, 64, DType::kF16, kFp16);
+  for (size_t k : {1, 2}) no_query.inputs[k] = DenseView(DType::kF16, {2, 6, 5, 64});
+  ExpectUnsupported(key, no_query, "is empty");
   ExpectUnsupported(key, Attention({2, 6, 9, 264}, 5, 64, DType::kF16, kFp16), "at most 256");
   ExpectUnsupported(key, Attention(q, 5, 264, DType::kF16, kFp16), "at most 256");
   Problem lengths = p;
@@ -298,6 +254,13 @@ TEST(CudaRefusals, OfTheHopperAttention) {
   lengths.inputs.push_back(DenseView(DType::kI32, {2}));
   lengths.core_inputs = 4;
   ExpectUnsupported(key, lengths, "no lengths");
+  a.lengths = false;
+  a.pages = true;
+  Problem pages = p;
+  pages.attrs = a;
+  pages.inputs.push_back(DenseView(DType::kI32, {2, 3}));
+  pages.core_inputs = 4;
+  ExpectUnsupported(key, pages, "no pages");
 }
 
 TEST(CudaRefusals, OfTheHopperAttentionsOperands) {
@@ -625,6 +588,7 @@ TEST(CudaRefusals, OfTheHopperConvolution) {
        {"positions are not one axis", with({{"flat", 1}, {"tile_h", 1}})},
        {"128 positions are more than the tile's 64", with({{"tile_b", 2}})},
        {"spans more than 256", with({{"tile_m", 256}, {"tile_w", 129}, {"tile_h", 1}})},
+       {"spans more than 256", with({{"tile_m", 256}, {"tile_w", 1}, {"tile_h", 129}})},
        {"in parts of 64, not 96", with({{"tile_n", 96}})},
        {"take turns sum all of k",
         with({{"split", 2}, {"tile_n", 128}, {"consumers", 2}, {"ping_pong", 1}})},
@@ -694,6 +658,17 @@ TEST(CudaRefusals, OfTheHopperConvolutionsOperands) {
                       p.outputs[0].strides[0] = p.outputs[0].strides[2] * 8;
                     }),
                     "the window reaches too far");
+  ExpectUnsupported(key, changed([&](Problem& p) {
+                      attrs(p).pads_end[1] = far;
+                      p.outputs[0].shape[3] = (16 + far + 1 - 3) / 2 + 1;
+                      p.outputs[0].strides[2] = p.outputs[0].shape[3] * 128;
+                      p.outputs[0].strides[0] = p.outputs[0].strides[2] * 8;
+                    }),
+                    "the window reaches too far");
+  Problem dilated = HalfConv({2, 64, 16, 16}, 128, 1, 2, 0);
+  attrs(dilated).dilations = {1, far};
+  ExpectUnsupported(key, dilated, "the window reaches too far");
+  ExpectUnsupported(key, HalfConv({2, 0, 16, 16}, 128, 3, 2, 1), "the product is empty");
   ExpectUnsupported(key, HalfConv({1, 8, 4096, 65536}, 8, 1, 1, 0), "too many elements");
   ConvAttrs a;
   a.strides = a.dilations = {1, 1, 1};

@@ -16,7 +16,7 @@ std::string RefuseWindow(const Problem& p) {
   const int spatial = a.strides.rank();
   if (a.transposed) return "is not for transposed convolutions";
   if (a.group != 1) return "is not for grouped convolutions";
-  if (spatial < 1 || spatial > 2) return "takes one or two spatial axes";
+  if (spatial > 2) return "takes one or two spatial axes";
   for (int d = 0; d < spatial; ++d) {
     if (a.strides[d] > 8) return "strides above 8 are none that the copy engine takes";
   }
