@@ -110,9 +110,14 @@ Status Gpu::Check(int result, std::string_view what) const {
 
 Result<uint64_t> Gpu::Allocate(size_t bytes) {
   uint64_t address = 0;
-  AICF_RETURN_IF_ERROR(Check(api_->MemAlloc(&address, std::max<size_t>(bytes, 256)), "allocating"));
+  AICF_RETURN_IF_ERROR(Check(api_->MemAlloc(&address, std::max<size_t>(bytes, 1)), "allocating"));
   allocations_.push_back(address);
   return address;
+}
+
+Status Gpu::Free(uint64_t address) {
+  std::erase(allocations_, address);
+  return Check(api_->MemFree(address), "freeing");
 }
 
 Status Gpu::Upload(uint64_t to, const void* from, size_t bytes) {

@@ -23,8 +23,10 @@ class Gpu {
 
   const std::string& name() const { return name_; }
 
-  /// Device memory that lives as long as the Gpu; contents undefined. Errors: kResource.
+  /// Device memory that lives until Free, or as long as the Gpu; contents undefined. Errors:
+  /// kDevice.
   Result<uint64_t> Allocate(size_t bytes);
+  Status Free(uint64_t address);
   Status Upload(uint64_t to, const void* from, size_t bytes);
   Status Download(void* to, uint64_t from, size_t bytes);
   Status Fill(uint64_t to, unsigned char value, size_t bytes);

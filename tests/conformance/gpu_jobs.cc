@@ -32,8 +32,6 @@ Result<std::vector<cuda::CUtensorMap>> EncodeMaps(const abi::Problem& p,
   return maps;
 }
 
-size_t Aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
-
 }  // namespace
 
 void OnAllCores(size_t count, const std::function<void(size_t)>& f) {
@@ -60,31 +58,12 @@ std::vector<KernelOption> JobRunner::Variants(const Case& c, size_t most, size_t
   return VariantsOf(c, device_, most, turn);
 }
 
-Result<uint64_t> JobRunner::Room(size_t bytes) {
-  if (bytes > arena_bytes_) {
-    arena_bytes_ = std::max<size_t>(bytes, 64 << 20);
-    AICF_ASSIGN_OR_RETURN(arena_, gpu_->Allocate(arena_bytes_));
-  }
-  return arena_;
-}
-
 Status JobRunner::RunOne(Job& job, const CompiledImage& image, int times) {
   const Case& c = *job.item;
   const abi::Variant& variant = job.option.candidate.variant;
-  const uint64_t workspace = variant.workspace_bytes;
   const Buffers buffers = WithPackedInputs(*job.option.kernel, variant.parameters, c);
-  size_t total = Aligned(workspace) + 256;
-  for (const auto& b : buffers) total += Aligned(b.size());
-  AICF_ASSIGN_OR_RETURN(uint64_t at, Room(total));
-  std::vector<uint64_t> addresses;
-  for (const auto& b : buffers) {
-    AICF_RETURN_IF_ERROR(gpu_->Upload(at, b.data(), b.size()));
-    addresses.push_back(at);
-    at += Aligned(b.size());
-  }
-  // A workspace holds whatever the step before left there.
-  AICF_RETURN_IF_ERROR(gpu_->Fill(at, 0xff, workspace));
-  addresses.push_back(at);
+  AICF_ASSIGN_OR_RETURN(const std::vector<uint64_t> addresses,
+                        memory_.Place(*gpu_, buffers, variant.workspace_bytes));
   AICF_ASSIGN_OR_RETURN(const std::vector<cuda::CUtensorMap> maps,
                         EncodeMaps(c.problem, variant, addresses));
   AICF_RETURN_IF_ERROR(gpu_->Run(image.cubin, image.symbol, variant.launch, addresses, times,

@@ -12,6 +12,7 @@
 #include "tests/conformance/cases.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/gpu.h"
+#include "tests/conformance/gpu_memory.h"
 #include "tests/conformance/options.h"
 
 namespace aicf::conformance {
@@ -45,12 +46,10 @@ class JobRunner {
  private:
   JobRunner() = default;
   Status RunOne(Job& job, const CompiledImage& image, int times);
-  Result<uint64_t> Room(size_t bytes);
 
   std::shared_ptr<Gpu> gpu_;
   abi::DeviceSpec device_;
-  uint64_t arena_ = 0;
-  size_t arena_bytes_ = 0;
+  GpuMemory memory_;
 };
 
 /// Calls f(i) for i in [0, count) on all cores.

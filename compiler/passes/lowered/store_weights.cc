@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <map>
+#include <vector>
 
 #include "compiler/ir/lowered_edit.h"
 #include "compiler/ir/views.h"
 #include "compiler/passes/lowered/fuse.h"
 #include "compiler/passes/lowered/passes.h"
+#include "compiler/passes/lowered/weight_order.h"
 
 namespace aicf {
 namespace {
@@ -26,17 +28,6 @@ ir::Tensor Permuted(const ir::Tensor& t, const Dims& order) {
   return ir::Tensor::Own(t.dtype(), shape, std::move(bytes));
 }
 
-// A convolution's weights [out, in, taps..], or transposed [in, out, taps..], with the output
-// channels innermost.
-Dims OutputsLast(const abi::Problem& p) {
-  const bool transposed = p.as<abi::ConvAttrs>().transposed;
-  Dims order;
-  for (int i = 2; i < p.inputs[1].shape.rank(); ++i) order.push_back(i);
-  order.push_back(transposed ? 0 : 1);
-  order.push_back(transposed ? 1 : 0);
-  return order;
-}
-
 bool HasStoredWeights(const ir::Lowered& lowered, const ir::LoweredStep& step) {
   if (step.problem.family != abi::Family::kConv) return false;
   const ir::LoweredBuffer& b = lowered.buffers[step.inputs[1]];
@@ -44,39 +35,40 @@ bool HasStoredWeights(const ir::Lowered& lowered, const ir::LoweredStep& step) {
   return b.constant.has_data() && view == abi::DenseView(b.dtype, b.shape);
 }
 
-void Record(PassContext& context, const ir::LoweredStep& step, const std::string& name) {
+void Record(PassContext& context, const ir::LoweredStep& step, const std::string& name,
+            const WeightOrder& order) {
   Decision d = context.About(DecisionKind::kLayout,
                              schema::Subject::ValueOf(SubjectForm::kWeights, name, step.sources),
                              "store-weights");
-  d.choice = "output channels innermost";
-  d.Because(Reason::kRule, "neighbouring threads compute neighbouring output channels")
-      .alternatives = {{"model order", "cost: neighbouring threads would read far apart", -1}};
+  d.choice = order.name;
+  d.Because(order.reason, order.why).alternatives = order.alternatives;
   context.Record(std::move(d));
 }
 
 }  // namespace
 
-// CUDA kernels read neighbouring output channels together. CPU kernels pack weights themselves.
+// CPU kernels pack weights themselves.
 Status StoreWeights(ir::Lowered& lowered, PassContext& context) {
   if (context.device.backend != abi::Backend::kCuda) return OkStatus();
-  std::map<std::pair<ir::BufferId, bool>, ir::BufferId> stored;  // by weights and `transposed`
+  std::map<std::pair<ir::BufferId, std::vector<int64_t>>, ir::BufferId>
+      stored;  // by weights and order
   for (ir::LoweredStep& step : lowered.steps) {
     if (!HasStoredWeights(lowered, step)) continue;
     const ir::BufferId from = step.inputs[1];
-    const Dims order = OutputsLast(step.problem);
+    const WeightOrder order = ChooseWeightOrder(step.problem, context.device);
     const auto [place, fresh] =
-        stored.try_emplace({from, step.problem.as<abi::ConvAttrs>().transposed},
+        stored.try_emplace({from, {order.axes.begin(), order.axes.end()}},
                            static_cast<ir::BufferId>(lowered.buffers.size()));
-    Record(context, step, lowered.buffers[from].name);
+    Record(context, step, lowered.buffers[from].name, order);
     if (fresh) {
       ir::LoweredBuffer b = lowered.buffers[from];
-      b.name += " outputs last";
-      b.constant = Permuted(b.constant, order);
+      b.name += order.suffix;
+      b.constant = Permuted(b.constant, order.axes);
       b.shape = b.constant.shape();
       lowered.buffers.push_back(std::move(b));
     }
     abi::View& view = step.problem.inputs[1];
-    view.strides = ir::StridesInOrder(view.shape, order);
+    view.strides = ir::StridesInOrder(view.shape, order.axes);
     step.inputs[1] = place->second;
   }
   ir::DropUnusedBuffers(lowered);
