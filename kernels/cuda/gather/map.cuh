@@ -27,6 +27,16 @@ AICF_DEVICE constexpr bool WholeRuns() {
 }
 constexpr int kResults = WholeRuns() ? kVector : 1;
 
+/// Whether kResults elements of the data stand where one access moves them.
+AICF_DEVICE constexpr bool AlignedRuns() {
+  bool aligned = WholeRuns() && In0::kOffset % kVector == 0;
+  for (int d = 0; d < In0::kRank; ++d) {
+    aligned &= d == kDataInner || In0::extent(d) == 1 || In0::stride(d) % kVector == 0;
+  }
+  return aligned;
+}
+constexpr int kPiece = AlignedRuns() ? PieceOf<In0::S>(kResults, kResults) : 1;
+
 /// One index over an axis of the data: adds its way to `offset`.
 AICF_DEVICE bool Follow(const Args& args, index_t index_at, int axis, index_t* offset) {
   const i64 index =
@@ -76,7 +86,11 @@ AICF_DEVICE void Kernel(const Args& args) {
     const In0::S* data = static_cast<const In0::S*>(args.in[0]) + offset;
     raw_t raw[kResults];
 #pragma unroll
-    for (int j = 0; j < kResults; ++j) raw[j] = inside ? Widen(data[j]) : raw_t(0);
+    for (int j = 0; j < kResults; j += kPiece) {
+      const auto piece = *reinterpret_cast<const Pack<In0::S, kPiece>*>(data + j);
+#pragma unroll
+      for (int k = 0; k < kPiece; ++k) raw[j + k] = inside ? Widen(piece.v[k]) : raw_t(0);
+    }
     Epilogue::Store<kResults>(args, raw, i);
   }
 }
