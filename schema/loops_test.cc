@@ -152,6 +152,12 @@ TEST(Loops, FaultyStatesAreRefused) {
          p.steps[0].problem.inputs[0].shape = p.steps[0].problem.outputs[0].shape = Dims{2};
        },
        "too early"},
+      {"half a first value, of which only a written element is read",
+       [](Program& p) {
+         p.steps[0].problem.inputs[0].shape = p.steps[0].problem.outputs[0].shape = Dims{2};
+         p.steps[2].problem.inputs[0].strides = {0};
+       },
+       "too early"},
       {"half a first value, changed before it is read",
        [](Program& p) {
          p.steps[0].problem.inputs[0].shape = p.steps[0].problem.outputs[0].shape = Dims{2};

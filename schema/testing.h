@@ -194,6 +194,30 @@ inline Program ConcatProgram() {
   return b.Finish();
 }
 
+/// Two steps write the parts of `both`, [2, 2] of x and [2, 4] of z, and a third one reads the
+/// first part before the second is written. Buffers: 0 x, 1 z, 2 both, 3 y (of the whole), 4 early
+/// (of the first part).
+inline Program PartProgram() {
+  ProgramBuilder b;
+  const uint32_t x = b.Input("x", {2, 2});
+  const uint32_t z = b.Input("z", {2, 4});
+  const uint32_t both = b.Temp({2, 6});
+  const uint32_t y = b.Output("y", {2, 6});
+  const uint32_t early = b.Output("early", {2, 2});
+  const abi::View first = {DType::kF32, {2, 2}, {6, 1}, 0};
+  abi::Problem left = Elementwise(abi::ExprOp::kNeg);
+  left.outputs = {first};
+  abi::Problem reader = Elementwise(abi::ExprOp::kSqrt);
+  reader.inputs = {first};
+  abi::Problem right = Elementwise(abi::ExprOp::kAbs);
+  right.outputs = {{DType::kF32, {2, 4}, {6, 1}, 2}};
+  b.AddStep(left, {x}, {both});
+  b.AddStep(reader, {both}, {early});
+  b.AddStep(right, {z}, {both});
+  b.AddStep(Elementwise(abi::ExprOp::kExp), {both}, {y});
+  return b.Finish();
+}
+
 /// Entry points "large" (x, z, y, v of 6 rows) and "small" (of 2), over each other in one arena.
 /// The large one's rows may be padded from 3 on; v holds two positions for each of them.
 inline Program EntriesProgram() {

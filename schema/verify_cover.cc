@@ -116,13 +116,13 @@ bool AllApart(const std::vector<Box>& boxes, size_t digits) {
   return true;
 }
 
-// Marks the view's elements; false when one was marked before.
-bool MarkElements(const Normal& v, std::vector<bool>& seen) {
+// Calls `visit` with every element of the view until it says false; whether it never did.
+template <class F>
+bool EachElement(const Normal& v, F&& visit) {
   std::vector<int64_t> index(v.axes.size(), 0);
   int64_t at = v.offset;
   while (true) {
-    if (seen[at]) return false;
-    seen[at] = true;
+    if (!visit(at)) return false;
     size_t d = 0;
     for (; d < index.size(); ++d) {
       at += v.axes[d].stride;
@@ -134,6 +134,59 @@ bool MarkElements(const Normal& v, std::vector<bool>& seen) {
   }
 }
 
+// Marks the view's elements; false when one was marked before.
+bool MarkElements(const Normal& v, std::vector<bool>& seen) {
+  return EachElement(v, [&seen](int64_t at) {
+    if (seen[at]) return false;
+    seen[at] = true;
+    return true;
+  });
+}
+
+// The views that name elements, as boxes of one radix; nothing when they have none in common.
+std::optional<std::vector<Box>> ToBoxes(const std::vector<Normal>& normals, size_t& digits) {
+  const auto radix = Radix(normals);
+  if (!radix) return std::nullopt;
+  digits = radix->size();
+  std::vector<Box> boxes;
+  for (const Normal& n : normals) {
+    const std::optional<Box> box = ToBox(n, *radix);
+    if (!box) return std::nullopt;
+    boxes.push_back(*box);
+  }
+  return boxes;
+}
+
+// `first`, and after it those of `others` that name elements.
+std::vector<Normal> NormalizeAll(const abi::View& first, CoverProver::Views others) {
+  std::vector<Normal> normals = {Normalize(first)};
+  for (const abi::View* v : others) {
+    if (abi::ElementsOf(*v) != 0) normals.push_back(Normalize(*v));
+  }
+  return normals;
+}
+
+int64_t VolumeOf(const Box& box, size_t digits) {
+  int64_t volume = 1;
+  for (size_t d = 0; d < digits; ++d) volume *= box.end[d] - box.begin[d];
+  return volume;
+}
+
+// What of `box` lies in `frame`, which it meets.
+Box Clip(Box box, const Box& frame, size_t digits) {
+  for (size_t d = 0; d < digits; ++d) {
+    box.begin[d] = std::max(box.begin[d], frame.begin[d]);
+    box.end[d] = std::min(box.end[d], frame.end[d]);
+  }
+  return box;
+}
+
+uint64_t ElementsIn(CoverProver::Views views) {
+  uint64_t count = 0;
+  for (const abi::View* v : views) count += static_cast<uint64_t>(abi::ElementsOf(*v));
+  return count;
+}
+
 }  // namespace
 
 bool CoverProver::Spend(uint64_t work) {
@@ -143,9 +196,8 @@ bool CoverProver::Spend(uint64_t work) {
 }
 
 bool CoverProver::DisjointByElements(int64_t elements, Views views) {
-  uint64_t work = static_cast<uint64_t>(elements) / 8;  // clearing the marks
-  for (const abi::View* v : views) work += static_cast<uint64_t>(abi::ElementsOf(*v));
-  if (!Spend(work)) return false;
+  // An eighth of the elements: clearing the marks.
+  if (!Spend(static_cast<uint64_t>(elements) / 8 + ElementsIn(views))) return false;
   std::vector<bool> seen(static_cast<size_t>(elements));
   for (const abi::View* v : views) {
     if (abi::ElementsOf(*v) != 0 && !MarkElements(Normalize(*v), seen)) return false;
@@ -160,19 +212,69 @@ bool CoverProver::Disjoint(int64_t elements, Views views) {
     if (abi::ElementsOf(*v) != 0) normals.push_back(Normalize(*v));
   }
   if (normals.size() < 2) return true;
-  const auto radix = Radix(normals);
-  if (!radix) return DisjointByElements(elements, views);
-  std::vector<Box> boxes;
-  for (const Normal& n : normals) {
-    const std::optional<Box> box = ToBox(n, *radix);
-    if (!box) return DisjointByElements(elements, views);
-    boxes.push_back(*box);
+  size_t digits = 0;
+  std::optional<std::vector<Box>> boxes = ToBoxes(normals, digits);
+  if (!boxes) return DisjointByElements(elements, views);
+  for (size_t d = 0; d < digits; ++d) {
+    if (ApartAlong(*boxes, d)) return true;
   }
-  for (size_t d = 0; d < radix->size(); ++d) {
-    if (ApartAlong(boxes, d)) return true;
-  }
-  if (Spend(boxes.size() * boxes.size())) return AllApart(boxes, radix->size());
+  if (Spend(boxes->size() * boxes->size())) return AllApart(*boxes, digits);
   return DisjointByElements(elements, views);
+}
+
+bool CoverProver::ApartByElements(int64_t elements, const abi::View& view, Views others) {
+  const uint64_t work = static_cast<uint64_t>(abi::ElementsOf(view)) + ElementsIn(others);
+  if (!Spend(static_cast<uint64_t>(elements) / 8 + work)) return false;
+  std::vector<bool> named(static_cast<size_t>(elements));
+  EachElement(Normalize(view), [&named](int64_t at) { return named[at] = true; });
+  const auto is_free = [&named](int64_t at) { return !named[at]; };
+  return std::ranges::all_of(others, [&](const abi::View* v) {
+    return abi::ElementsOf(*v) == 0 || EachElement(Normalize(*v), is_free);
+  });
+}
+
+bool CoverProver::Apart(int64_t elements, const abi::View& view, Views others) {
+  if (abi::ElementsOf(view) == 0) return true;
+  if (!Spend(others.size())) return false;
+  size_t digits = 0;
+  const auto boxes = ToBoxes(NormalizeAll(view, others), digits);
+  if (!boxes) return ApartByElements(elements, view, others);
+  return std::all_of(boxes->begin() + 1, boxes->end(), [&](const Box& other) {
+    return schema::Apart(boxes->front(), other, digits);
+  });
+}
+
+bool CoverProver::CoversByElements(int64_t elements, const abi::View& part, Views writes) {
+  const uint64_t work = static_cast<uint64_t>(abi::ElementsOf(part)) + ElementsIn(writes);
+  if (!Spend(static_cast<uint64_t>(elements) / 4 + work)) return false;
+  std::vector<bool> once(static_cast<size_t>(elements)), twice(static_cast<size_t>(elements));
+  for (const abi::View* v : writes) {
+    if (abi::ElementsOf(*v) == 0) continue;
+    EachElement(Normalize(*v), [&](int64_t at) {
+      if (once[at]) twice[at] = true;
+      return once[at] = true;
+    });
+  }
+  return EachElement(Normalize(part), [&](int64_t at) { return once[at] && !twice[at]; });
+}
+
+bool CoverProver::Covers(int64_t elements, const abi::View& part, Views writes) {
+  if (abi::ElementsOf(part) == 0) return true;
+  if (!Spend(writes.size())) return false;
+  size_t digits = 0;
+  const auto boxes = ToBoxes(NormalizeAll(part, writes), digits);
+  if (!boxes) return CoversByElements(elements, part, writes);
+  const Box& frame = boxes->front();
+  std::vector<Box> met;  // what the writes name of the part
+  int64_t named = 0;
+  for (size_t i = 1; i < boxes->size(); ++i) {
+    if (schema::Apart(frame, (*boxes)[i], digits)) continue;
+    met.push_back(Clip((*boxes)[i], frame, digits));
+    named += VolumeOf(met.back(), digits);
+  }
+  // Boxes that are apart and together as large as the one that holds them leave nothing of it out.
+  if (named != VolumeOf(frame, digits)) return false;
+  return Spend(met.size() * met.size()) && AllApart(met, digits);
 }
 
 std::string CoverProver::CheckPartition(int64_t elements, Views views) {

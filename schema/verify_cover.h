@@ -1,5 +1,5 @@
 /// Exact reasoning about which elements strided views name: whether views of one buffer are apart,
-/// and whether together they name each element once.
+/// whether together they name each element once, and whether they name all that another one reads.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,19 @@ class CoverProver {
   /// True when no element is named by two of the views, whose extents lie inside the buffer. False
   /// also when that cannot be shown within the budget, or for a view whose own windows overlap.
   bool Disjoint(int64_t elements, Views views);
+  /// True when `view` shares no element with any of `others`, which may share elements with each
+  /// other. False also when that cannot be shown. Cost: linear in the number of `others`.
+  bool Apart(int64_t elements, const abi::View& view, Views others);
+  /// True when every element of `part` is named by exactly one of `writes`; what `writes` name
+  /// beside it does not matter. `part` may repeat elements. False also when that cannot be shown.
+  /// Cost: linear in the number of `writes`, and quadratic in the number of those that it meets.
+  bool Covers(int64_t elements, const abi::View& part, Views writes);
 
  private:
   bool Spend(uint64_t work);
   bool DisjointByElements(int64_t elements, Views views);
+  bool ApartByElements(int64_t elements, const abi::View& view, Views others);
+  bool CoversByElements(int64_t elements, const abi::View& part, Views writes);
 
   uint64_t budget_ = uint64_t{1} << 25;
 };

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 #include <set>
 
@@ -66,6 +67,29 @@ void ExpectAgreement(int64_t elements, const std::vector<View>& views) {
       << elements << ": " << what;
 }
 
+// Both questions about the first view and the others.
+void ExpectPartAgreement(int64_t elements, const std::vector<View>& views) {
+  std::map<int64_t, int> named;
+  for (size_t i = 1; i < views.size(); ++i) {
+    for (int64_t e : Elements(views[i])) ++named[e];
+  }
+  bool covered = true, apart = true;
+  for (int64_t e : Elements(views[0])) {
+    const auto found = named.find(e);
+    covered &= found != named.end() && found->second == 1;
+    apart &= found == named.end();
+  }
+  std::vector<const View*> others = Pointers(views);
+  others.erase(others.begin());
+  std::string what;
+  for (const View& v : views) {
+    what += StrCat(ToString(v.shape), " ", ToListString(v.strides), "+", v.offset, "; ");
+  }
+  CoverProver prover;
+  ASSERT_EQ(prover.Covers(elements, views[0], others), covered) << elements << ": " << what;
+  ASSERT_EQ(prover.Apart(elements, views[0], others), apart) << elements << ": " << what;
+}
+
 // A random window of a row-major buffer, its axes permuted, merged or reversed at random.
 View RandomWindow(std::mt19937& rng, const Dims& shape) {
   const Dims strides = RowMajorStrides(shape);
@@ -102,6 +126,7 @@ TEST(VerifyCoverTest, AgreesWithMarkingOnRandomWindows) {
       views.push_back(RandomWindow(rng, shape));
     }
     ExpectAgreement(*ElementCount(shape), views);
+    ExpectPartAgreement(*ElementCount(shape), views);
     disjoint += views.size() > 1 && Judge(*ElementCount(shape), views).disjoint;
   }
   EXPECT_GT(disjoint, 500);
@@ -126,6 +151,7 @@ TEST(VerifyCoverTest, AgreesWithMarkingOnRandomStrides) {
     if (!IsInjective(views[0]) || !IsInjective(views[1])) continue;
     ++tried;
     ExpectAgreement(elements, views);
+    ExpectPartAgreement(elements, views);
   }
   EXPECT_GT(tried, 2500);
 }
@@ -137,6 +163,22 @@ TEST(VerifyCoverTest, ConcatenationsArePartitions) {
   ExpectAgreement(24, {{DType::kF32, {2, 6}, {12, 1}, 0}, {DType::kF32, {2, 6}, {12, 1}, 6}});
   ExpectAgreement(0, {});
   ExpectAgreement(4, {{DType::kF32, {0, 4}, {4, 1}, 0}, {DType::kF32, {4}, {1}, 0}});
+}
+
+TEST(VerifyCoverTest, PartsOfAConcatenation) {
+  const View left = {DType::kF32, {4, 2}, {6, 1}, 0}, middle = {DType::kF32, {4, 1}, {6, 1}, 2};
+  ExpectPartAgreement(24, {{DType::kF32, {4, 3}, {6, 1}, 0}, left, middle});
+  ExpectPartAgreement(24, {{DType::kF32, {4, 4}, {6, 1}, 0}, left, middle});
+  ExpectPartAgreement(24, {{DType::kF32, {4, 3}, {6, 1}, 3}, left, middle});
+  // Written twice: what a reader finds depends on the order.
+  ExpectPartAgreement(24, {{DType::kF32, {4, 2}, {6, 1}, 0}, left, middle, left});
+  // The element that is written twice is not read.
+  ExpectPartAgreement(24, {{DType::kF32, {4, 1}, {6, 1}, 0}, left, middle, middle});
+  // Sliding windows name elements more than once.
+  ExpectPartAgreement(8, {{DType::kF32, {3, 2}, {1, 1}, 0}, {DType::kF32, {4}, {1}, 0}});
+  ExpectPartAgreement(8, {{DType::kF32, {3, 3}, {1, 1}, 0}, {DType::kF32, {4}, {1}, 0}});
+  ExpectPartAgreement(8, {{DType::kF32, {2, 4}, {0, 1}, 0}, {DType::kF32, {4}, {1}, 0}});
+  ExpectPartAgreement(8, {{DType::kF32, {0}, {1}, 0}, {DType::kF32, {4}, {1}, 0}});
 }
 
 TEST(VerifyCoverTest, ManyPartsAreProvenQuickly) {
@@ -170,6 +212,8 @@ TEST(VerifyCoverTest, TheBudgetEndsHopelessWork) {
                                    {DType::kF32, {1 << 20, 50}, {101, 2}, 1}};
   CoverProver prover;
   EXPECT_FALSE(prover.Disjoint(int64_t{101} << 20, Pointers(views)));
+  EXPECT_FALSE(prover.Covers(int64_t{101} << 20, views[0], std::vector{&views[0]}));
+  EXPECT_FALSE(prover.Apart(int64_t{101} << 20, views[0], std::vector{&views[1]}));
   // More distinct strides than digits.
   std::vector<View> strides;
   for (int i = 0; i < 30; ++i) strides.push_back({DType::kF32, {2}, {int64_t{1} << i}, i});

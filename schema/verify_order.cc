@@ -1,4 +1,6 @@
-// Definition before use: what each step may read and write, and that what it reads is whole.
+// Definition before use: what each step may read and write, and that all it reads is written. A
+// step may read a part of a buffer while other parts are still to come: the parts of a
+// concatenation have readers of their own. What was read is not written again.
 #include "base/scanner.h"
 #include "schema/verify_cover.h"
 #include "schema/verify_internal.h"
@@ -12,11 +14,11 @@ constexpr int32_t kNone = -1;
 // that an entry point costs its own steps and not all buffers.
 struct Track {
   uint32_t epoch = 0;
-  int32_t last_write = kNone;  // newest of a list through Write::previous
-  int64_t last_writer = kNone; // step; of a carried buffer only
-  bool listed = false;         // an input of this entry point
-  bool whole = false;          // every element is written
-  int home = LoopTree::kNone;  // carried: loop of the first write; else: of the innermost write
+  int32_t last_write = kNone;   // newest of a list through Write::previous
+  int64_t last_writer = kNone;  // step; of a carried buffer only
+  bool listed = false;          // an input of this entry point
+  bool whole = false;           // every element is written
+  int home = LoopTree::kNone;   // carried: loop of the first write; else: of the innermost write
   bool read = false;
 };
 
@@ -59,7 +61,7 @@ class OrderVerifier {
     for (uint32_t i = e.first_step; i < e.first_step + e.step_count; ++i) {
       AICF_RETURN_IF_ERROR(LeaveLoops(e, i));
       for (; next < e.loops.size() && e.loops[next].first_step == i; ++next) {
-        AICF_RETURN_IF_ERROR(Read(e.loops[next].condition).WithContext(StrCat("loop ", next)));
+        AICF_RETURN_IF_ERROR(ReadWhole(e.loops[next].condition).WithContext(StrCat("loop ", next)));
         current_ = static_cast<int>(next);
       }
       Status status = RunStep(i);
@@ -96,8 +98,10 @@ class OrderVerifier {
 
   Status RunStep(uint32_t index) {
     const Step& s = p_.steps[index];
-    for (uint32_t b : s.inputs) AICF_RETURN_IF_ERROR(Read(b));
-    for (const Guard& g : s.guards) AICF_RETURN_IF_ERROR(Read(g.buffer));
+    for (size_t k = 0; k < s.inputs.size(); ++k) {
+      AICF_RETURN_IF_ERROR(Read(s.inputs[k], &s.problem.inputs[k]));
+    }
+    for (const Guard& g : s.guards) AICF_RETURN_IF_ERROR(ReadWhole(g.buffer));
     for (size_t k = 0; k < s.outputs.size(); ++k) {
       AICF_RETURN_IF_ERROR(CheckSameStep(index, k));
       AICF_RETURN_IF_ERROR(RecordWrite(index, s.outputs[k], s.problem.outputs[k]));
@@ -105,7 +109,10 @@ class OrderVerifier {
     return OkStatus();
   }
 
-  Status Read(uint32_t b) {
+  Status ReadWhole(uint32_t b) { return Read(b, nullptr); }
+
+  // A read of the view's elements, or (nullptr) of all.
+  Status Read(uint32_t b, const abi::View* view) {
     Track& t = At(b);
     switch (p_.buffers[b].role) {
       case Role::kConstant:
@@ -121,8 +128,16 @@ class OrderVerifier {
     }
     t.read = true;
     AICF_RETURN_IF_ERROR(CheckReach(b, t));
-    if (Whole(b, t)) return OkStatus();
+    if (Whole(b, t) || PartIsWritten(b, t, view)) return OkStatus();
     return Error(Code::kBadArtifact, "reads ", Describe(p_, b), " too early: ", reason_);
+  }
+
+  // A carried buffer is read whole or not at all: it changes where it is, from trip to trip. For
+  // the others `views_` holds the writes so far, from Whole.
+  bool PartIsWritten(uint32_t b, const Track& t, const abi::View* view) {
+    if (view == nullptr || p_.buffers[b].role == Role::kCarried) return false;
+    return t.last_write != kNone &&
+           prover_.Covers(*ElementCount(p_.buffers[b].shape), *view, views_);
   }
 
   Status RecordWrite(uint32_t step, uint32_t b, const abi::View& view) {
@@ -137,7 +152,8 @@ class OrderVerifier {
       return Error(Code::kBadArtifact, "writes ", Describe(p_, b), ", a ", RoleName(role));
     }
     Track& t = At(b);
-    if (t.read) {
+    // What was read was written: parts that are not yet written are apart from it.
+    if (t.read && (t.whole || !ApartFromWrites(b, t, view))) {
       return Error(Code::kBadArtifact, "writes ", Describe(p_, b), " after it was read");
     }
     if (!loops_->Contains(current_, t.home)) AICF_RETURN_IF_ERROR(CheckReach(b, t));
@@ -160,19 +176,28 @@ class OrderVerifier {
     return Error(Code::kBadArtifact, "changes ", Describe(p_, b), " too early: ", reason_);
   }
 
+  bool ApartFromWrites(uint32_t b, const Track& t, const abi::View& view) {
+    CollectWrites(t);
+    return prover_.Apart(*ElementCount(p_.buffers[b].shape), view, views_);
+  }
+
+  void CollectWrites(const Track& t) {
+    views_.clear();
+    for (int32_t w = t.last_write; w != kNone; w = writes_[w].previous) {
+      views_.push_back(writes_[w].view);
+    }
+  }
+
   void Append(Track& t, const abi::View& view) {
     writes_.push_back({&view, t.last_write});
     t.last_write = static_cast<int32_t>(writes_.size()) - 1;
   }
 
-  // Whether all elements are written, each once; the answer is kept until the next entry point,
-  // since a buffer that was read is not written again, or only changed. Sets reason_ when not.
+  // Whether all elements are written, each once; a yes is kept until the next entry point, since a
+  // buffer that was read whole is not written again, or only changed. Sets reason_ when not.
   bool Whole(uint32_t b, Track& t) {
     if (t.whole) return true;
-    views_.clear();
-    for (int32_t w = t.last_write; w != kNone; w = writes_[w].previous) {
-      views_.push_back(writes_[w].view);
-    }
+    CollectWrites(t);
     reason_ = prover_.CheckPartition(*ElementCount(p_.buffers[b].shape), views_);
     t.whole = reason_.empty();
     return t.whole;

@@ -332,6 +332,60 @@ TEST(VerifyTest, Order) {
   for (const ProgramFault& fault : kFaults) ExpectFault(fault);
 }
 
+TEST(VerifyTest, PartsAreReadOnceTheyAreWritten) {
+  const Status ok = VerifyProgram(PartProgram());
+  EXPECT_TRUE(ok.ok()) << ok.ToString();
+  const ProgramFault kFaults[] = {
+      {"a part before its writer", PartProgram,
+       [](Program& p) { std::swap(p.steps[0], p.steps[1]); }, kBad,
+       "reads buffer 2 \"%2\" too early: 0 of its 12 elements are written"},
+      {"another part, whose writer comes later", PartProgram,
+       [](Program& p) { p.steps[1].problem.inputs[0].offset = 2; }, kBad,
+       "reads buffer 2 \"%2\" too early: 4 of its 12 elements are written"},
+      {"one element more than is written", PartProgram,
+       [](Program& p) { p.steps[1].problem.inputs[0].offset = 1; }, kBad, "too early"},
+      {"writes again what was read", PartProgram,
+       [](Program& p) { p.steps[2].problem.outputs[0].offset = 1; }, kBad,
+       "writes buffer 2 \"%2\" after it was read"},
+      {"writes a part again, after the whole was read", PartProgram,
+       [](Program& p) {
+         p.steps.push_back(p.steps[2]);
+         ++p.entry_points[0].step_count;
+       },
+       kBad, "after it was read"},
+      {"a part that two steps write", PartProgram,
+       [](Program& p) {
+         p.steps.insert(p.steps.begin(), p.steps[0]);
+         ++p.entry_points[0].step_count;
+       },
+       kBad, "too early"},
+      {"the whole, when only a part was read", PartProgram,
+       [](Program& p) { std::swap(p.steps[2], p.steps[3]); }, kBad,
+       "too early: 4 of its 12 elements are written"},
+  };
+  for (const ProgramFault& fault : kFaults) ExpectFault(fault);
+}
+
+// The writer of the second part reads the first one: legal while the parts are apart.
+TEST(VerifyTest, AStepReadsOnePartAndWritesAnother) {
+  const auto make = [] {
+    Program p = PartProgram();
+    p.steps[2].problem.outputs[0] = {DType::kF32, {2, 2}, {6, 1}, 2};
+    p.steps[2].problem.inputs[0] = {DType::kF32, {2, 2}, {6, 1}, 0};
+    p.steps[2].inputs[0] = 2;
+    p.steps[3].problem.inputs[0] = {DType::kF32, {2, 4}, {6, 1}, 0};
+    p.steps[3].problem.outputs[0] = {DType::kF32, {2, 4}, {4, 1}, 0};
+    p.buffers[3].shape = {2, 4};
+    p.buffers[3].bytes = 32;
+    return p;
+  };
+  const Status ok = VerifyProgram(make());
+  EXPECT_TRUE(ok.ok()) << ok.ToString();
+  ExpectFault({"overlapping by a column", make,
+               [](Program& p) { p.steps[2].problem.outputs[0].offset = 1; }, kBad,
+               "input 0 and output 0 overlap in buffer 2"});
+}
+
 TEST(VerifyTest, CountLimits) {
   EXPECT_TRUE(CheckCountLimits(kMaxSteps, kMaxBuffers, kMaxEntryPoints).ok());
   EXPECT_EQ(CheckCountLimits(kMaxSteps + 1, 1, 1).code(), Code::kResource);

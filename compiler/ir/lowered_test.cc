@@ -67,6 +67,62 @@ TEST(LoweredText, LargeConstantsTravelByHash) {
   EXPECT_EQ(wrong.status().code(), Code::kInvalidArgument);
 }
 
+// Two steps write the halves of 'both'; a third reads the first half before the second is written.
+constexpr const char* kParts = R"(lowered "parts"
+%0 = input "x" f32 2
+%1 = temp "both" f32 4
+%2 = output "early" f32 2
+%3 = output "late" f32 4
+inputs %0
+outputs %2, %3
+step ["exp"] (%0) -> (%1) :
+  elementwise math=fp32 core=1
+  in(f32 2 [1]+0)
+  out(f32 2 [1]+0)
+  pro id
+  epi (%0 = in 0 : f32; %1 = exp %0 : f32) -> %1
+step ["neg"] (%1) -> (%2) :
+  elementwise math=fp32 core=1
+  in(f32 2 [1]+0)
+  out(f32 2 [1]+0)
+  pro id
+  epi (%0 = in 0 : f32; %1 = neg %0 : f32) -> %1
+step ["abs"] (%1) -> (%1) :
+  elementwise math=fp32 core=1
+  in(f32 2 [1]+0)
+  out(f32 2 [1]+2)
+  pro id
+  epi (%0 = in 0 : f32; %1 = abs %0 : f32) -> %1
+step ["sin"] (%1) -> (%3) :
+  elementwise math=fp32 core=1
+  in(f32 4 [1]+0)
+  out(f32 4 [1]+0)
+  pro id
+  epi (%0 = in 0 : f32; %1 = sin %0 : f32) -> %1
+)";
+
+TEST(LoweredVerify, APartIsReadOnceItIsWritten) {
+  const auto program = ParseLowered(kParts);
+  ASSERT_TRUE(program.ok()) << program.status().ToString();
+  ASSERT_TRUE(Verify(*program).ok()) << Verify(*program).ToString();
+  const auto expect_fault = [&](const std::function<void(Lowered&)>& change, const char* message) {
+    Lowered broken = *program;
+    change(broken);
+    const Status status = Verify(broken);
+    EXPECT_NE(status.message().find(message), std::string::npos) << status.ToString();
+  };
+  // A half that nobody has written yet, one element more than the half, and the whole.
+  expect_fault([](Lowered& l) { l.steps[1].problem.inputs[0].offset = 2; },
+               "step 1 reads 'both' before it is written in full");
+  expect_fault([](Lowered& l) { l.steps[1].problem.inputs[0].offset = 1; },
+               "step 1 reads 'both' before it is written in full");
+  expect_fault([](Lowered& l) { std::swap(l.steps[2], l.steps[3]); },
+               "step 2 reads 'both' before it is written in full");
+  // The second writer takes an element that was read.
+  expect_fault([](Lowered& l) { l.steps[2].problem.outputs[0].offset = 1; },
+               "step 1 reads 'both' before it is written in full");
+}
+
 // Every prefix and every single changed character is refused or parses; none crashes.
 TEST(LoweredText, BrokenTextIsAnErrorWithItsLine) {
   const std::string text = kProgram;

@@ -6,6 +6,7 @@
 #include "compiler/ir/lowered_carried.h"
 #include "compiler/ir/lowered_loops.h"
 #include "compiler/ir/lowered_states.h"
+#include "schema/verify_cover.h"
 
 namespace aicf::ir {
 namespace {
@@ -41,8 +42,8 @@ class LoweredVerifier {
  private:
   struct State {
     std::vector<abi::View> writes;
-    size_t last_writer = 0;
-    int complete = -1;  // unknown
+    std::vector<size_t> writers;  // the step of each write
+    int complete = -1;            // unknown
   };
 
   int64_t CountOf(BufferId b) const { return *ElementCount(l_.buffers[b].shape); }
@@ -165,7 +166,7 @@ class LoweredVerifier {
                      schema::RoleName(role));
       }
       state_[b].writes.push_back(step.problem.outputs[k]);
-      state_[b].last_writer = s;
+      state_[b].writers.push_back(s);
     }
     return OkStatus();
   }
@@ -183,27 +184,44 @@ class LoweredVerifier {
     return state.complete == 1;
   }
 
-  // Every temporary and output is read only after its last writer, and then holds every element.
+  // What a step reads of temporaries and outputs is written by earlier steps, and by no later one.
   Status CheckOrder() {
     for (size_t s = 0; s < l_.steps.size(); ++s) {
-      std::vector<BufferId> reads = l_.steps[s].inputs;
-      for (const schema::Guard& g : l_.steps[s].guards) reads.push_back(g.buffer);
-      for (BufferId b : reads) {
-        const LoweredBuffer& buffer = l_.buffers[b];
-        if (!IsMade(b)) continue;
-        const bool late = !state_[b].writes.empty() && state_[b].last_writer >= s;
-        if (late || !Complete(b)) {
-          return Error(Code::kInternal, "step ", s, " reads '", buffer.name,
-                       "' before it is written in full");
-        }
+      const LoweredStep& step = l_.steps[s];
+      for (size_t k = 0; k < step.inputs.size(); ++k) {
+        AICF_RETURN_IF_ERROR(CheckRead(s, step.inputs[k], &step.problem.inputs[k]));
+      }
+      for (const schema::Guard& g : step.guards) {
+        AICF_RETURN_IF_ERROR(CheckRead(s, g.buffer, nullptr));
       }
     }
     return OkStatus();
   }
 
+  // A read of the view's elements, or (nullptr) of all.
+  Status CheckRead(size_t s, BufferId b, const abi::View* view) {
+    if (!IsMade(b)) return OkStatus();
+    const State& state = state_[b];
+    const bool late = !state.writers.empty() && state.writers.back() >= s;
+    if (!late && Complete(b)) return OkStatus();
+    if (view != nullptr && PartIsSettled(s, b, *view)) return OkStatus();
+    return Error(Code::kInternal, "step ", s, " reads '", l_.buffers[b].name,
+                 "' before it is written in full");
+  }
+
+  bool PartIsSettled(size_t s, BufferId b, const abi::View& view) {
+    const State& state = state_[b];
+    std::vector<const abi::View*> before, after;
+    for (size_t w = 0; w < state.writes.size(); ++w) {
+      (state.writers[w] < s ? before : after).push_back(&state.writes[w]);
+    }
+    return prover_.Covers(CountOf(b), view, before) && prover_.Apart(CountOf(b), view, after);
+  }
+
   const Lowered& l_;
   std::vector<State> state_;
   std::set<BufferId> presents_;  // of states
+  schema::CoverProver prover_;
 };
 
 }  // namespace

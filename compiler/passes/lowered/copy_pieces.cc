@@ -9,6 +9,32 @@ namespace {
 // The choice of a copy that stays a step.
 constexpr const char* kKeptCopy = "copy";
 
+// The axis along which a piece at `next` follows one of `shape` at `start`; -1: it does not.
+int AxisBetween(const Dims& start, const Dims& shape, const Dims& next, const Dims& next_shape) {
+  int axis = -1;
+  for (int i = 0; i < start.rank(); ++i) {
+    if (start[i] == next[i] && shape[i] == next_shape[i]) continue;
+    if (axis >= 0 || next[i] != start[i] + shape[i]) return -1;
+    axis = i;
+  }
+  return axis;
+}
+
+// Both views as one, `second` right after `first` along the axis; nothing when no strides say so.
+std::optional<abi::View> Joined(const abi::View& first, const abi::View& second, int axis) {
+  if (abi::ElementsOf(first) == 0 || abi::ElementsOf(second) == 0) return std::nullopt;
+  abi::View out = first;
+  out.shape[axis] += second.shape[axis];
+  const int64_t distance = second.offset - first.offset;
+  out.strides[axis] = distance / first.shape[axis];
+  const Dims none = Dims::Filled(first.shape.rank(), 0);
+  Dims at = none;
+  at[axis] = first.shape[axis];
+  if (!ir::SameElements(ir::WindowOf(out, none, first.shape), first)) return std::nullopt;
+  if (!ir::SameElements(ir::WindowOf(out, at, second.shape), second)) return std::nullopt;
+  return out;
+}
+
 }  // namespace
 
 bool IsPureCopy(const ir::LoweredStep& step) {
@@ -31,6 +57,29 @@ std::vector<CopyPiece> PiecesOf(const ir::LoweredStep& step) {
          ir::WindowOf(p.outputs[0], p.as<abi::CopyAttrs>().starts[k], p.inputs[k].shape)});
   }
   return pieces;
+}
+
+ir::LoweredStep MergedPieces(ir::LoweredStep copy) {
+  if (copy.problem.family != abi::Family::kCopy) return copy;
+  abi::Problem& p = copy.problem;
+  auto& starts = std::get<abi::CopyAttrs>(p.attrs).starts;
+  for (size_t k = 1; k < copy.inputs.size();) {
+    const abi::View &last = p.inputs[k - 1], &next = p.inputs[k];
+    const int axis = AxisBetween(starts[k - 1], last.shape, starts[k], next.shape);
+    const auto joined =
+        axis < 0 || copy.inputs[k] != copy.inputs[k - 1] ? std::nullopt : Joined(last, next, axis);
+    if (!joined) {
+      ++k;
+      continue;
+    }
+    const auto at = static_cast<std::ptrdiff_t>(k);
+    p.inputs[k - 1] = *joined;
+    p.inputs.erase(p.inputs.begin() + at);
+    starts.erase(starts.begin() + at);
+    copy.inputs.erase(copy.inputs.begin() + at);
+  }
+  p.core_inputs = static_cast<int>(p.inputs.size());
+  return copy;
 }
 
 Decision CopyDecision(const PassContext& context, const ir::LoweredStep& copy,

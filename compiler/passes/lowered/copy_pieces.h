@@ -22,6 +22,19 @@ bool ReadsOtherBits(const ir::StepEditor& editor, const ir::LoweredStep& step);
 /// REQUIRES: IsPureCopy(step).
 std::vector<CopyPiece> PiecesOf(const ir::LoweredStep& step);
 
+/// The copy with pieces that lie beside each other, in one source as in the copy, made one piece.
+/// Any other step is returned as it is.
+ir::LoweredStep MergedPieces(ir::LoweredStep copy);
+
+/// What came of letting the readers of a copy's buffer read its sources.
+struct ReadThroughs {
+  std::vector<Alternative> refused;  ///< a reader that still reads the copy, and why
+  bool all() const { return refused.empty(); }
+};
+/// Replaces every reader of the copy's buffer that can read the copy's source through a translated
+/// view. REQUIRES: step `c` is a pure copy and the only writer of a temporary.
+ReadThroughs ReadThroughCopy(ir::StepEditor& editor, const PassContext& context, int c);
+
 /// A "copy" decision about the step, without choice and reason.
 Decision CopyDecision(const PassContext& context, const ir::LoweredStep& copy,
                       std::string_view pass);

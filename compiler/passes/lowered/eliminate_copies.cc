@@ -36,23 +36,41 @@ std::string Redirect(ir::LoweredStep& step, const CopyPiece& piece, const abi::D
   return LosesKernel(before, step.problem, device);
 }
 
-// Other readers of the source may read the window once the whole buffer is written.
-std::string CheckReaders(const ir::StepEditor& editor, const CopyPiece& piece, int copy) {
+bool IsNextState(const ir::Lowered& lowered, ir::BufferId b) {
+  return std::ranges::any_of(lowered.states,
+                             [b](const ir::LoweredState& s) { return s.present == b; });
+}
+
+// Other readers of the source read its elements in the window instead. They do so as soon as these
+// are written, which is before they read now, whatever the rest of the buffer holds by then. Only
+// the next value of a state is read when it is whole: it may be made in the old value's place.
+std::string CheckReaders(ir::StepEditor& editor, const CopyPiece& piece, int copy) {
+  const std::string name = StrCat("'", editor.buffer(piece.from).name, "'");
   int last_writer = -1;
   for (int w : editor.writers(piece.to)) {
     const bool stays = w != copy || PiecesOf(editor.step(copy)).size() > 1;
     if (stays) last_writer = std::max(last_writer, w);
   }
   for (int r : editor.readers(piece.from)) {
-    if (r == copy || (r > last_writer && !editor.IsMany(r))) continue;
-    return StrCat("single-use: ", NamesOf(editor.step(r)), " reads '",
-                  editor.buffer(piece.from).name, "' before the copied buffer is complete");
+    if (r == copy) continue;
+    const ir::LoweredStep& reader = editor.step(r);
+    if (editor.IsMany(r)) {
+      return StrCat("single-use: what is left of ", NamesOf(reader), " reads ", name, " too");
+    }
+    for (const schema::Guard& g : reader.guards) {
+      if (g.buffer == piece.from)
+        return StrCat("guard: ", name, " says whether ", NamesOf(reader), " runs");
+    }
+    if (r < last_writer && IsNextState(editor.lowered(), piece.to)) {
+      return StrCat("single-use: ", NamesOf(reader), " reads ", name,
+                    " before the state's next value is complete");
+    }
   }
   return "";
 }
 
-Rewrite WriteThrough(const ir::StepEditor& editor, const PassContext& context,
-                     const CopyPiece& piece, int copy) {
+Rewrite WriteThrough(ir::StepEditor& editor, const PassContext& context, const CopyPiece& piece,
+                     int copy) {
   const ir::LoweredBuffer& source = editor.buffer(piece.from);
   if (source.role != schema::Role::kTemp) {
     return {StrCat("role: '", source.name, "' is ", schema::RoleName(source.role)), {}};
@@ -143,31 +161,65 @@ std::vector<ir::LoweredStep> Remaining(const ir::LoweredStep& copy, const std::v
   return steps;
 }
 
-Status Eliminate(ir::StepEditor& editor, PassContext& context, int c) {
-  const ir::LoweredStep copy = editor.step(c);
-  Decision d = CopyDecision(context, copy, kEliminateCopies);
-  if (KeepByWish(context, d)) return OkStatus();
-  const std::vector<CopyPiece> pieces = PiecesOf(copy);
+// Which pieces of the copy their producers write themselves from now on.
+std::vector<bool> MoveProducers(ir::StepEditor& editor, const PassContext& context, int c,
+                                Decision& d) {
+  const std::vector<CopyPiece> pieces = PiecesOf(editor.step(c));
   std::vector<bool> gone(pieces.size(), false);
   for (size_t k = 0; k < pieces.size(); ++k) {
     Rewrite rewrite = WriteThrough(editor, context, pieces[k], c);
-    if (!rewrite.refusal.empty()) {
-      d.alternatives.push_back(
-          {StrCat("producer of '", editor.buffer(pieces[k].from).name, "' writes in place"),
-           rewrite.refusal, -1});
-      continue;
+    gone[k] = rewrite.refusal.empty();
+    for (auto& [s, step] : rewrite.steps) {
+      if (gone[k]) editor.Replace(s, std::move(step));
     }
-    for (auto& [s, step] : rewrite.steps) editor.Replace(s, std::move(step));
-    gone[k] = true;
+    if (gone[k]) continue;
+    d.alternatives.push_back(
+        {StrCat("producer of '", editor.buffer(pieces[k].from).name, "' writes in place"),
+         rewrite.refusal, -1});
   }
+  return gone;
+}
+
+// A copy of one part of a buffer: a concatenation whose pieces are neighbours in a larger one. Its
+// readers may read the part where it is.
+bool BecomesView(ir::StepEditor& editor, const PassContext& context, int c, Decision& d) {
+  const std::vector<CopyPiece> pieces = PiecesOf(editor.step(c));
+  if (pieces.size() != 1 || pieces[0].from == pieces[0].to) return false;
+  const CopyPiece& piece = pieces[0];
+  const ir::LoweredBuffer& source = editor.buffer(piece.from);
+  if (editor.buffer(piece.to).role != schema::Role::kTemp || editor.OnlyWriter(piece.to) != c ||
+      ir::CoversWhole(piece.source, *ElementCount(source.shape))) {
+    return false;
+  }
+  ReadThroughs through = ReadThroughCopy(editor, context, c);
+  for (Alternative& refused : through.refused) d.alternatives.push_back(std::move(refused));
+  return through.all();
+}
+
+Status Eliminate(ir::StepEditor& editor, PassContext& context, int c) {
+  Decision d = CopyDecision(context, editor.step(c), kEliminateCopies);
+  if (KeepByWish(context, d)) return OkStatus();
+  editor.Replace(c, MergedPieces(editor.step(c)));
+  const ir::LoweredStep copy = editor.step(c);
+  const std::vector<bool> gone = MoveProducers(editor, context, c, d);
   const auto removed = std::count(gone.begin(), gone.end(), true);
-  d.choice = removed == 0 ? "copy" : StrCat("removed ", removed, " of ", pieces.size(), " pieces");
-  if (removed == 0) {
+  const bool view = removed == 0 && BecomesView(editor, context, c, d);
+  if (view) {
+    d.choice = "removed";
+    d.Because(Reason::kRule, StrCat("every reader reads its part of '",
+                                    editor.buffer(copy.inputs[0]).name, "' directly"));
+  } else if (removed == 0) {
+    d.choice = "copy";
     d.Because(Reason::kOnlyLegal);
   } else {
+    d.choice = StrCat("removed ", removed, " of ", gone.size(), " pieces");
     d.Because(Reason::kRule, "producers write into the copy's buffer themselves");
   }
   AICF_RETURN_IF_ERROR(RecordCopyDecision(context, std::move(d)));
+  if (view) {
+    editor.Erase(c);
+    return OkStatus();
+  }
   if (removed == 0) return OkStatus();
   std::vector<ir::LoweredStep> rest = Remaining(copy, gone);
   if (rest.empty()) {
@@ -181,7 +233,8 @@ Status Eliminate(ir::StepEditor& editor, PassContext& context, int c) {
 }  // namespace
 
 // Backwards, so that a concatenation of concatenations is first moved as a whole into the outer
-// buffer and its own pieces then follow.
+// buffer and its own pieces then follow; and so that of concatenations that grow the last one,
+// which holds all pieces, gets them, and the others become parts of it.
 Status EliminateCopies(ir::Lowered& lowered, PassContext& context) {
   ir::StepEditor editor(lowered);
   for (int c = editor.size() - 1; c >= 0; --c) {

@@ -22,6 +22,12 @@ Fusion ReadThrough(const ir::StepEditor& editor, int c, int r, const ir::Lowered
   const std::vector<CopyPiece> pieces = PiecesOf(copy);
   Fusion out;
   out.step = reader;
+  for (const schema::Guard& g : reader.guards) {
+    if (g.buffer != copy.outputs[0]) continue;
+    out.refusal = StrCat("guard: '", editor.buffer(g.buffer).name, "' says whether ",
+                         NamesOf(reader), " runs");
+    return out;
+  }
   for (size_t k = 0; k < reader.inputs.size(); ++k) {
     if (reader.inputs[k] != copy.outputs[0]) continue;
     const auto source = Follow(reader.problem.inputs[k], pieces);
@@ -44,33 +50,37 @@ Fusion ReadThrough(const ir::StepEditor& editor, int c, int r, const ir::Lowered
 }
 
 Status Forward(ir::StepEditor& editor, PassContext& context, int c) {
-  const ir::LoweredStep copy = editor.step(c);
-  const ir::BufferId b = copy.outputs[0];
-  Decision d = CopyDecision(context, copy, "forward-copies");
+  Decision d = CopyDecision(context, editor.step(c), "forward-copies");
   if (KeepByWish(context, d)) return OkStatus();
   d.choice = "removed";
   d.Because(Reason::kRule, "every reader reads the source directly");
-  std::vector<int> remaining;
-  for (int r : std::vector<int>(editor.readers(b))) {
-    Fusion through = ReadThrough(editor, c, r, copy, context.device);
-    if (!through.ok()) {
-      d.alternatives.push_back(
-          {StrCat("read through by ", NamesOf(editor.step(r))), through.refusal, -1});
-      remaining.push_back(r);
-      continue;
-    }
-    editor.Replace(r, std::move(through.step));
-  }
-  if (remaining.empty()) {
+  ReadThroughs through = ReadThroughCopy(editor, context, c);
+  if (through.all()) {
     editor.Erase(c);
   } else {
     d.choice = "copy";
     d.Because(Reason::kOnlyLegal);
+    d.alternatives = std::move(through.refused);
   }
   return RecordCopyDecision(context, std::move(d));
 }
 
 }  // namespace
+
+ReadThroughs ReadThroughCopy(ir::StepEditor& editor, const PassContext& context, int c) {
+  const ir::LoweredStep copy = editor.step(c);
+  ReadThroughs out;
+  for (int r : std::vector<int>(editor.readers(copy.outputs[0]))) {
+    Fusion through = ReadThrough(editor, c, r, copy, context.device);
+    if (through.ok()) {
+      editor.Replace(r, std::move(through.step));
+    } else {
+      out.refused.push_back(
+          {StrCat("read through by ", NamesOf(editor.step(r))), through.refusal, -1});
+    }
+  }
+  return out;
+}
 
 // In program order, so that a copy of a copy ends at the first source. A reader that can read
 // through does so even where another keeps the copy alive: it then no longer waits for the copy.

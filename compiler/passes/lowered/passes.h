@@ -21,6 +21,8 @@ Status GuardBranches(ir::Lowered& lowered, PassContext& context);
 /// Readers of a copy (or of an elementwise identity) read its source instead, through a translated
 /// view.
 Status ForwardCopies(ir::Lowered& lowered, PassContext& context);
+/// Copies of copies that move whole rows become one gather by a constant index.
+Status GatherRows(ir::Lowered& lowered, PassContext& context);
 /// Steps with equal problems and inputs become one.
 Status CseSteps(ir::Lowered& lowered, PassContext& context);
 /// Elementwise producers move into elementwise consumers.

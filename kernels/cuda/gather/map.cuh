@@ -27,16 +27,6 @@ AICF_DEVICE constexpr bool WholeRuns() {
 }
 constexpr int kResults = WholeRuns() ? kVector : 1;
 
-/// Whether kResults elements of the data stand where one access moves them.
-AICF_DEVICE constexpr bool AlignedRuns() {
-  bool aligned = WholeRuns() && In0::kOffset % kVector == 0;
-  for (int d = 0; d < In0::kRank; ++d) {
-    aligned &= d == kDataInner || In0::extent(d) == 1 || In0::stride(d) % kVector == 0;
-  }
-  return aligned;
-}
-constexpr int kPiece = AlignedRuns() ? PieceOf<In0::S>(kResults, kResults) : 1;
-
 /// One index over an axis of the data: adds its way to `offset`.
 AICF_DEVICE bool Follow(const Args& args, index_t index_at, int axis, index_t* offset) {
   const i64 index =
@@ -78,19 +68,25 @@ AICF_DEVICE index_t DataOffset(const Args& args, const Point& point, bool* insid
   return offset;
 }
 
+/// The results' neighbours in the data, in as few accesses as their alignment allows.
+AICF_DEVICE void LoadNeighbours(const In0::S* data, raw_t (&raw)[kResults]) {
+  constexpr int N = kResults == 1 ? 1 : PieceOf<In0::S>(kResults, In0::run(kDataInner));
+#pragma unroll
+  for (int j = 0; j < kResults; j += N) {
+    const Pack<In0::S, N> pack = *reinterpret_cast<const Pack<In0::S, N>*>(data + j);
+#pragma unroll
+    for (int i = 0; i < N; ++i) raw[j + i] = Widen(pack.v[i]);
+  }
+}
+
 AICF_DEVICE void Kernel(const Args& args) {
   const index_t first = (static_cast<index_t>(blockIdx.x) * kBlockX + threadIdx.x) * kResults;
   for (index_t i = first; i < kOutputCount0; i += kGridX * kBlockX * kResults) {
     bool inside = false;
     const index_t offset = DataOffset<attr_kind>(args, OutputPoint(i), &inside);
     const In0::S* data = static_cast<const In0::S*>(args.in[0]) + offset;
-    raw_t raw[kResults];
-#pragma unroll
-    for (int j = 0; j < kResults; j += kPiece) {
-      const auto piece = *reinterpret_cast<const Pack<In0::S, kPiece>*>(data + j);
-#pragma unroll
-      for (int k = 0; k < kPiece; ++k) raw[j + k] = inside ? Widen(piece.v[k]) : raw_t(0);
-    }
+    raw_t raw[kResults] = {};
+    if (inside) LoadNeighbours(data, raw);
     Epilogue::Store<kResults>(args, raw, i);
   }
 }
