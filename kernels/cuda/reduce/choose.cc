@@ -53,8 +53,8 @@ double BandwidthShare(const Problem& p, const Space& domain, double contiguous, 
 
 // Few outputs with long sums, as images have that are averaged: a warp reads pieces of 32 to 128
 // bytes of several lines, and every thread asks for all that it adds in one or two rounds.
-double NarrowColumnsUs(const Problem& p, const DeviceSpec& d, const abi::Parameters& c,
-                       int64_t length) {
+double FewColumnsUs(const Problem& p, const DeviceSpec& d, const abi::Parameters& c,
+                    int64_t length) {
   constexpr double kRoundUs = 0.4, kMeetUs = 0.6, kBytesPerUs = 60e3;  // of one multiprocessor
   const auto number = [&](std::string_view name) { return static_cast<double>(c[name]); };
   const double loads = std::ceil(static_cast<double>(length) / number("cluster") / number("lanes"));
@@ -65,8 +65,8 @@ double NarrowColumnsUs(const Problem& p, const DeviceSpec& d, const abi::Paramet
   return d.launch_us + 0.3 + std::max(memory, std::ceil(loads / 4) * kRoundUs) + meet;
 }
 
-void AddNarrowColumns(const Problem& p, const DeviceSpec& d, int64_t results, int64_t length,
-                      std::vector<Candidate>& candidates) {
+void AddFewColumns(const Problem& p, const DeviceSpec& d, int64_t results, int64_t length,
+                   std::vector<Candidate>& candidates) {
   const int64_t vector = DomainVector(ReduceColumnsHost::kKey, p);
   const int64_t piece = vector * DTypeBytes(p.inputs[0].dtype);
   if (results % vector != 0) return;
@@ -86,7 +86,7 @@ void AddNarrowColumns(const Problem& p, const DeviceSpec& d, int64_t results, in
                                  {"vector", vector},
                                  {"neighbours", neighbours}};
       if (!ReduceColumnsHost::Refuse(p, c, d).empty()) continue;
-      candidates.push_back(CandidateOf<ReduceColumnsHost>(p, c, NarrowColumnsUs(p, d, c, length)));
+      candidates.push_back(CandidateOf<ReduceColumnsHost>(p, c, FewColumnsUs(p, d, c, length)));
     }
   }
 }
@@ -121,6 +121,7 @@ std::vector<Candidate> CandidatesFor<ReduceColumnsHost>(const Problem& p, const 
   // A single output has no neighbours to read beside.
   const bool alone = WalkOf(p.inputs[0], domain.groups[0]).strides.empty();
   const double share = alone ? 0.15 : BandwidthShare(p, domain, 0.8, 0.15);
+  const bool few = !alone && share >= 0.5 && results > 0 && results <= 32 * int64_t{d.sm_count};
   std::vector<Candidate> candidates;
   const auto add = [&](int64_t vector, int64_t most_lanes, double factor) {
     const int64_t groups = CeilDiv(std::max<int64_t>(results, 1), 32 * vector);
@@ -133,8 +134,9 @@ std::vector<Candidate> CandidatesFor<ReduceColumnsHost>(const Problem& p, const 
         {"neighbours", 32}};
     const abi::LaunchConfig launch = ReduceColumnsHost::Launch(p, parameters);
     const double used = std::min(1.0, static_cast<double>(results) / (32.0 * vector));
-    candidates.push_back(CandidateOf<ReduceColumnsHost>(
-        p, parameters, ReduceUs(p, d, launch, share * used) * factor));
+    const double us = few ? FewColumnsUs(p, d, parameters, length)
+                          : ReduceUs(p, d, launch, share * used) * factor;
+    candidates.push_back(CandidateOf<ReduceColumnsHost>(p, parameters, us));
   };
   // Vectors leave fewer blocks: they pay where there are enough of those. Four results per thread
   // are enough of them; with more, threads wait for each other longer than for memory.
@@ -145,9 +147,7 @@ std::vector<Candidate> CandidatesFor<ReduceColumnsHost>(const Problem& p, const 
     add(vector, vector < 8 ? 16 : 8, 1 + 0.1 * away);
   }
   if (length >= 512 && results <= 32 * int64_t{d.sm_count}) add(1, 32, 0.95);
-  if (!alone && share >= 0.5 && results <= 32 * int64_t{d.sm_count}) {
-    AddNarrowColumns(p, d, results, length, candidates);
-  }
+  if (few) AddFewColumns(p, d, results, length, candidates);
   return candidates;
 }
 
