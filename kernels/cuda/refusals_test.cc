@@ -133,9 +133,20 @@ TEST(CudaRefusals, OfRows) {
        {"no whole clusters",
         {{"lanes", 32}, {"results_per_block", 1}, {"cluster", 2}, {"blocks", 5}}},
        {"elements at once", {{"blocks", kMany}}}});
-  ExpectParametersRefused("cuda.reduce.columns", sum,
-                          {{"no whole clusters", {{"cluster", 2}, {"blocks", 5}}},
-                           {"elements at once", {{"cluster", 1}, {"blocks", kMany}}}});
+  const Problem columns = ProblemOf(Family::kReduce, ReduceAttrs{ReduceKind::kSum, {0}, false}, 1,
+                                    {F32({64, 100})}, {F32({1, 100})});
+  ExpectParametersRefused(
+      "cuda.reduce.columns", columns,
+      {{"no whole clusters", {{"cluster", 2}, {"blocks", 5}}},
+       {"elements at once", {{"cluster", 1}, {"blocks", kMany}}},
+       {"vector as a power of two", {{"vector", 3}}},
+       {"neighbours as a power of two", {{"neighbours", 12}}},
+       {"100 results are no whole vectors of 8", {{"vector", 8}, {"neighbours", 4}}},
+       {"takes up to 24 lanes with vectors of 4 and 32 neighbours, here are 25",
+        {{"vector", 4}, {"neighbours", 32}, {"lanes", 25}}},
+       {"takes up to 256 lanes with vectors of 4 and 4 neighbours, here are 512",
+        {{"vector", 4}, {"neighbours", 4}, {"lanes", 512}}},
+       {"12 lanes of 4 neighbours are no whole warps", {{"neighbours", 4}, {"lanes", 12}}}});
 }
 
 Problem Attention(const Dims& q, int64_t keys, int64_t value, DType dtype, MathMode math) {
@@ -306,6 +317,54 @@ Problem Depthwise(const Dims& x, const Dims& w, const Dims& y, ConvAttrs attrs) 
     return View{DType::kF32, s, {s[1] * s[2] * s[3], 1, s[3] * s[1], s[1]}, 0};
   };
   return ProblemOf(Family::kConv, attrs, 2, {channels_last(x), F32(w)}, {channels_last(y)});
+}
+
+TEST(CudaRefusals, OfDepthwiseTiles) {
+  const char* key = "cuda.conv.depthwise_tile";
+  const ConvAttrs plain = {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 8, false};
+  const Problem valid = Depthwise({1, 8, 9, 9}, {8, 1, 3, 3}, {1, 8, 9, 9}, plain);
+  ExpectParametersRefused(
+      key, valid,
+      {{"tile_c as a power of two", {{"tile_c", 24}}},
+       {"a piece of a power of two up to 4", {{"tile_c", 16}, {"piece", 3}}},
+       {"a piece of a power of two up to 4", {{"tile_c", 16}, {"piece", 8}}},
+       {"a piece of a power of two up to 2", {{"tile_c", 2}, {"piece", 4}}},
+       {"pad in multiples of 8, here is 4", {{"pad", 4}}},
+       {"9 pixels of a thread are more than the tile's 8", {{"pixels", 9}, {"tile_w", 8}}},
+       {"needs 2048 threads",
+        {{"piece", 2}, {"pixels", 1}, {"tile_c", 32}, {"tile_w", 16}, {"tile_h", 8}}},
+       {"bytes of shared memory",
+        {{"piece", 4}, {"pixels", 16}, {"tile_c", 64}, {"tile_w", 64}, {"tile_h", 16}}}});
+  ConvAttrs a = {{1}, {1}, {1}, {1}, 8, false};
+  ExpectUnsupported(
+      key, ProblemOf(Family::kConv, a, 2, {F32({1, 8, 9}), F32({8, 1, 3})}, {F32({1, 8, 9})}),
+      "takes two spatial axes");
+  Problem p = valid;
+  std::get<ConvAttrs>(p.attrs).transposed = true;
+  ExpectUnsupported(key, p, "transposed");
+  ConvAttrs high = plain;
+  high.dilations = {128, 1};
+  high.pads_begin = {128, 1};
+  high.pads_end = {128, 1};
+  ExpectUnsupported(key, Depthwise({1, 8, 9, 9}, {8, 1, 3, 3}, {1, 8, 9, 9}, high),
+                    "the window is too high");
+  high = plain;
+  high.strides = {257, 1};
+  ExpectUnsupported(key, Depthwise({1, 8, 9, 9}, {8, 1, 3, 3}, {1, 8, 1, 9}, high),
+                    "the window is too high");
+  EXPECT_NE(
+      FindKernel(key)
+          ->refuse(Depthwise({int64_t{1} << 32, 1, 1, 1}, {1, 1, 1, 1}, {int64_t{1} << 32, 1, 1, 1},
+                             {{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1}),
+                   {{"piece", 1},
+                    {"pixels", 1},
+                    {"tile_c", 1},
+                    {"tile_w", 1},
+                    {"tile_h", 1},
+                    {"pad", 0}},
+                   Device())
+          .find("more blocks"),
+      std::string::npos);
 }
 
 TEST(CudaRefusals, OfDepthwiseConvolutions) {

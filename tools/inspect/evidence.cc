@@ -6,17 +6,29 @@ namespace aicf::tools {
 namespace {
 
 constexpr std::string_view kStepPasses[] = {
-    "choose-math",    "split-attention",  "fold-taps",       "store-weights",    "guard-branches",
-    "forward-copies", "gather-rows",      "cse-steps",       "fuse-elementwise", "fuse-epilogue",
-    "fuse-prologue",  "form-reciprocals", "form-fma",        "eliminate-copies", "dead-steps",
-    "choose-storage", "update-states",    "explain-separate"};
+#define AICF_GRAPH_PASS(...)
+#define AICF_LOWERED_PASS(name, ...) name,
+#define AICF_PLAN_PASS(...)
+#include "compiler/passes/pass_list.def"
+#undef AICF_GRAPH_PASS
+#undef AICF_LOWERED_PASS
+#undef AICF_PLAN_PASS
+};
 
 constexpr DecisionKind kPlanKinds[] = {
     DecisionKind::kKernel,  DecisionKind::kParameters, DecisionKind::kAlgorithm,
     DecisionKind::kPacking, DecisionKind::kInPlace,    DecisionKind::kMemory,
     DecisionKind::kState,   DecisionKind::kStream,     DecisionKind::kLaunch};
 
-constexpr std::string_view kPlanPasses[] = {"choose-streams", "choose-launches"};
+constexpr std::string_view kPlanPasses[] = {
+#define AICF_GRAPH_PASS(...)
+#define AICF_LOWERED_PASS(...)
+#define AICF_PLAN_PASS(name, ...) name,
+#include "compiler/passes/pass_list.def"
+#undef AICF_GRAPH_PASS
+#undef AICF_LOWERED_PASS
+#undef AICF_PLAN_PASS
+};
 
 template <class List, class Item>
 bool Has(const List& list, const Item& item) {

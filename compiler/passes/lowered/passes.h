@@ -14,6 +14,8 @@ Status ChooseMath(ir::Lowered& lowered, PassContext& context);
 Status SplitAttention(ir::Lowered& lowered, PassContext& context);
 /// Half-precision convolutions of few channels read the taps of their last axis as channels.
 Status FoldTaps(ir::Lowered& lowered, PassContext& context);
+/// Convolutions of one position become matrix products.
+Status ConvToGemm(ir::Lowered& lowered, PassContext& context);
 /// Constant weights of convolutions are stored as the target's kernels read them best.
 Status StoreWeights(ir::Lowered& lowered, PassContext& context);
 /// Steps that only one side of a selection needs are skipped where the other side is taken.

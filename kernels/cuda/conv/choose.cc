@@ -27,12 +27,15 @@ std::vector<Candidate> CandidatesFor<ConvDepthwiseHost>(const Problem& p, const 
   const int64_t lines = abi::ElementsOf(p.outputs[0]) / (y[1] * y.back());
   const int64_t blocks =
       StridedGridFor(y[1] / piece * CeilDiv(y.back(), pixels) * lines, kMapThreads);
+  // Rows of taps come one after the other, each of them waits for its inputs.
+  const auto rows = static_cast<double>(abi::ElementsOf(p.inputs[1]) /
+                                        (p.inputs[1].shape[0] * p.inputs[1].shape.back()));
   const double us = PredictUs({.bytes = abi::ByteCount(p),
                                .flops = abi::FlopCount(p),
                                .flops_per_us = d.fp32_flops_per_us / 5,
                                .bytes_share = 0.6,
                                .blocks = static_cast<double>(blocks),
-                               .latency_us = 1.5,
+                               .latency_us = 0.9 + 0.35 * rows,
                                .blocks_per_sm = 8},
                               d);
   return {CandidateOf<ConvDepthwiseHost>(

@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/common/map_host.h"
 #include "kernels/cuda/common/tiles.h"
+#include "kernels/cuda/conv/depthwise_tile.h"
 #include "kernels/cuda/conv/hopper.h"
 
 namespace aicf::cuda {
@@ -57,8 +58,8 @@ struct ConvDirectHost : PointHostBase {
 /// In order of preference: ties of predicted cost go to the earlier one.
 template <>
 struct CudaHosts<abi::Family::kConv> {
-  using List = HostList<ConvDepthwiseHost, ConvHopperHost, ConvImplicitGemmHost, ConvTensorHost,
-                        ConvDirectHost>;
+  using List = HostList<ConvDepthwiseTileHost, ConvDepthwiseHost, ConvHopperHost,
+                        ConvImplicitGemmHost, ConvTensorHost, ConvDirectHost>;
 };
 
 }  // namespace aicf::cuda

@@ -38,16 +38,24 @@ struct Operands {
   }
 };
 
-AICF_DEVICE void StoreColumn(const Args& args, const float (&sum)[kM], index_t n, index_t batch) {
+/// The results of a column and what their epilogues read, asked for before the sums so that it
+/// waits for memory no longer than they do.
+struct Column {
+  Epilogue::Operands<1> held[kM];
+  index_t n, batch;
+
+  AICF_DEVICE Column(const Args& args, index_t n, index_t batch) : n(n), batch(batch) {
 #pragma unroll
-  for (int m = 0; m < kM; ++m) {
-    const raw_t raw[1] = {sum[m]};
-    if constexpr (kRowsInner)
-      Epilogue::Store<1>(args, raw, m, n, batch);
-    else
-      Epilogue::Store<1>(args, raw, n, m, batch);
+    for (int m = 0; m < kM; ++m) held[m].Load(args, kRowsInner ? m : n, kRowsInner ? n : m, batch);
   }
-}
+  AICF_DEVICE void Store(const Args& args, const float (&sum)[kM]) const {
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+      const raw_t raw[1] = {sum[m]};
+      Epilogue::Store<1>(args, raw, held[m], kRowsInner ? m : n, kRowsInner ? n : m, batch);
+    }
+  }
+};
 
 /// Lanes along n: kPiece columns each.
 AICF_DEVICE void RowsOfB(const Args& args, const Operands& in, index_t n0, index_t batch) {
@@ -86,28 +94,45 @@ AICF_DEVICE void RowsOfB(const Args& args, const Operands& in, index_t n0, index
   }
   __syncthreads();
   for (int c = ThreadInBlock(); c < 32 * kPiece && n0 + c < kN; c += 32 * kWarps) {
+    const Column column(args, n0 + c, batch);
     float total[kM];
 #pragma unroll
     for (int m = 0; m < kM; ++m) {
       total[m] = partial[0][m][c];
       for (int w = 1; w < kWarps; ++w) total[m] = total[m] + partial[w][m][c];
     }
-    StoreColumn(args, total, n0 + c, batch);
+    column.Store(args, total);
+  }
+}
+
+/// kPiece neighbours along k of a row of A, in vectors where the row's run allows them.
+AICF_DEVICE void LoadRow(const Operands& in, int m, index_t k, float (&x)[kPiece]) {
+  constexpr int N = PieceOf<In0::S>(kPiece, In0::run(kAxisN));
+#pragma unroll
+  for (int j = 0; j < kPiece; j += N) {
+    const In0::S* from = in.a + m * In0::stride(kAxisM) + (k + j) * In0::stride(kAxisN);
+    const Pack<In0::S, N> pack = *reinterpret_cast<const Pack<In0::S, N>*>(from);
+#pragma unroll
+    for (int i = 0; i < N; ++i) x[j + i] = Widen(pack.v[i]);
   }
 }
 
 /// Lanes along k: one column per warp.
 AICF_DEVICE void ColumnOfB(const Args& args, const Operands& in, index_t n, index_t batch) {
   if (n >= kN) return;
-  constexpr int kUnroll = 4;
   constexpr index_t kStride = 32 * kPiece;
+  // Loads on their way at once: of a long column more, where the rows leave registers for them.
+  constexpr int kUnroll = kM <= 2 && kLength >= 8 * kStride ? 8 : 4;
   const int lane = threadIdx.x;
+  const Column column(args, n, batch);
   float sum[kM] = {};
   auto step = [&](index_t k, const Pack<In1::S, kPiece>& y) {
 #pragma unroll
     for (int m = 0; m < kM; ++m) {
+      float x[kPiece];
+      LoadRow(in, m, k, x);
 #pragma unroll
-      for (int j = 0; j < kPiece; ++j) sum[m] = fmaf(in.A(m, k + j), Widen(y.v[j]), sum[m]);
+      for (int j = 0; j < kPiece; ++j) sum[m] = fmaf(x[j], Widen(y.v[j]), sum[m]);
     }
   };
   index_t k = lane * kPiece;
@@ -120,15 +145,24 @@ AICF_DEVICE void ColumnOfB(const Args& args, const Operands& in, index_t n, inde
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) step(k + u * kStride, y[u]);
   }
-  for (; k < kLength; k += kStride) {
-    step(k, *reinterpret_cast<const Pack<In1::S, kPiece>*>(in.B(k, n)));
+  // The rest, which a short column is all of, is asked for at once as well.
+  Pack<In1::S, kPiece> y[kUnroll - 1];
+#pragma unroll
+  for (int u = 0; u < kUnroll - 1; ++u) {
+    if (u * kStride < kLength && k + u * kStride < kLength) {
+      y[u] = *reinterpret_cast<const Pack<In1::S, kPiece>*>(in.B(k + u * kStride, n));
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < kUnroll - 1; ++u) {
+    if (u * kStride < kLength && k + u * kStride < kLength) step(k + u * kStride, y[u]);
   }
 #pragma unroll
   for (int m = 0; m < kM; ++m) {
 #pragma unroll
     for (int s = 16; s > 0; s /= 2) sum[m] = sum[m] + ShuffleXor(sum[m], s);
   }
-  if (lane == 0) StoreColumn(args, sum, n, batch);
+  if (lane == 0) column.Store(args, sum);
 }
 
 AICF_DEVICE void Kernel(const Args& args) {

@@ -51,6 +51,46 @@ double BandwidthShare(const Problem& p, const Space& domain, double contiguous, 
   return walk.strides.empty() || std::abs(walk.strides.back()) <= 1 ? contiguous : scattered;
 }
 
+// Few outputs with long sums, as images have that are averaged: a warp reads pieces of 32 to 128
+// bytes of several lines, and every thread asks for all that it adds in one or two rounds.
+double FewColumnsUs(const Problem& p, const DeviceSpec& d, const abi::Parameters& c,
+                    int64_t length) {
+  constexpr double kRoundUs = 0.4, kMeetUs = 0.6, kBytesPerUs = 60e3;  // of one multiprocessor
+  const auto number = [&](std::string_view name) { return static_cast<double>(c[name]); };
+  const double loads = std::ceil(static_cast<double>(length) / number("cluster") / number("lanes"));
+  const double warps = number("lanes") * number("neighbours") / 32;
+  const double busy = std::min(number("blocks"), static_cast<double>(d.sm_count));
+  const double memory = abi::ByteCount(p) / std::min(d.bytes_per_us * 0.8, busy * kBytesPerUs);
+  const double meet = 0.012 * number("vector") + 0.01 * warps + (c["cluster"] > 1 ? kMeetUs : 0);
+  return d.launch_us + 0.3 + std::max(memory, std::ceil(loads / 4) * kRoundUs) + meet;
+}
+
+void AddFewColumns(const Problem& p, const DeviceSpec& d, int64_t results, int64_t length,
+                   std::vector<Candidate>& candidates) {
+  const int64_t vector = DomainVector(ReduceColumnsHost::kKey, p);
+  const int64_t piece = vector * DTypeBytes(p.inputs[0].dtype);
+  if (results % vector != 0) return;
+  for (int64_t neighbours = 1; neighbours <= 16 && neighbours * piece <= 128; neighbours *= 2) {
+    if (neighbours * piece < 32) continue;
+    const int64_t groups = CeilDiv(results, neighbours * vector);
+    for (int64_t cluster = 1; cluster <= 8; cluster *= 2) {
+      if (cluster > 1 && groups * cluster > 2 * d.sm_count) break;
+      const int64_t own = CeilDiv(length, cluster);
+      const int64_t most =
+          std::min<int64_t>(ReduceColumnsHost::MostLanes(vector, neighbours), 512 / neighbours);
+      const int64_t lanes =
+          std::clamp<int64_t>(PowerOfTwoAtLeast(CeilDiv(own, 3)), 32 / neighbours, most);
+      const abi::Parameters c = {{"lanes", lanes},
+                                 {"cluster", cluster},
+                                 {"blocks", groups * cluster},
+                                 {"vector", vector},
+                                 {"neighbours", neighbours}};
+      if (!ReduceColumnsHost::Refuse(p, c, d).empty()) continue;
+      candidates.push_back(CandidateOf<ReduceColumnsHost>(p, c, FewColumnsUs(p, d, c, length)));
+    }
+  }
+}
+
 }  // namespace
 
 template <>
@@ -81,6 +121,7 @@ std::vector<Candidate> CandidatesFor<ReduceColumnsHost>(const Problem& p, const 
   // A single output has no neighbours to read beside.
   const bool alone = WalkOf(p.inputs[0], domain.groups[0]).strides.empty();
   const double share = alone ? 0.15 : BandwidthShare(p, domain, 0.8, 0.15);
+  const bool few = !alone && share >= 0.5 && results > 0 && results <= 32 * int64_t{d.sm_count};
   std::vector<Candidate> candidates;
   const auto add = [&](int64_t vector, int64_t most_lanes, double factor) {
     const int64_t groups = CeilDiv(std::max<int64_t>(results, 1), 32 * vector);
@@ -89,11 +130,13 @@ std::vector<Candidate> CandidatesFor<ReduceColumnsHost>(const Problem& p, const 
         {"lanes", std::clamp<int64_t>(PowerOfTwoAtLeast(length / 8), 1, most_lanes)},
         {"cluster", pieces},
         {"blocks", StridedGridFor(results, 32 * vector) * pieces},
-        {"vector", vector}};
+        {"vector", vector},
+        {"neighbours", 32}};
     const abi::LaunchConfig launch = ReduceColumnsHost::Launch(p, parameters);
     const double used = std::min(1.0, static_cast<double>(results) / (32.0 * vector));
-    candidates.push_back(CandidateOf<ReduceColumnsHost>(
-        p, parameters, ReduceUs(p, d, launch, share * used) * factor));
+    const double us = few ? FewColumnsUs(p, d, parameters, length)
+                          : ReduceUs(p, d, launch, share * used) * factor;
+    candidates.push_back(CandidateOf<ReduceColumnsHost>(p, parameters, us));
   };
   // Vectors leave fewer blocks: they pay where there are enough of those. Four results per thread
   // are enough of them; with more, threads wait for each other longer than for memory.
@@ -104,6 +147,7 @@ std::vector<Candidate> CandidatesFor<ReduceColumnsHost>(const Problem& p, const 
     add(vector, vector < 8 ? 16 : 8, 1 + 0.1 * away);
   }
   if (length >= 512 && results <= 32 * int64_t{d.sm_count}) add(1, 32, 0.95);
+  if (few) AddFewColumns(p, d, results, length, candidates);
   return candidates;
 }
 

@@ -1,6 +1,7 @@
-// cuda.reduce.columns: neighbouring threads (x) walk neighbouring outputs, kVector of them each,
-// and threads along y share the reduced elements of an output. For reductions over an axis that is
-// not the contiguous one.
+// cuda.reduce.columns: kBlockX neighbouring threads walk neighbouring outputs, kVector of them
+// each, and threads along y share the reduced elements of an output. For reductions over an axis
+// that is not the contiguous one. Where x is shorter than a warp, threads of one warp share
+// outputs: they merge through registers before the warps meet in shared memory.
 #pragma once
 
 #include "common/block.cuh"
@@ -16,6 +17,9 @@ static_assert(kResults % kVector == 0, "results are whole vectors");
 namespace aicf {
 
 constexpr int kStreams = 4;
+constexpr int kWarps = kBlockX * kBlockY / 32;
+constexpr index_t kPerBlock = static_cast<index_t>(kBlockX) * kVector;
+static_assert(32 % kBlockX == 0, "a warp's threads share outputs evenly");
 
 AICF_DEVICE void AccumulateOwn(const Args& args, index_t result, Accumulator (&own)[kVector]) {
   const Share share = ShareOfBlock(kLength, kBlockY);
@@ -32,52 +36,105 @@ AICF_DEVICE void AccumulateOwn(const Args& args, index_t result, Accumulator (&o
       own[j].Add(column, i, kBlockY);
     }
   }
-  for (; i < share.end; i += kBlockY) {
-    element_t x[kVector];
-    Prologue::Load<kVector>(args, x, result, i);
+  // The rest is asked for at once, too: a short sum is nothing else.
+  element_t x[kStreams - 1][kVector];
 #pragma unroll
-    for (int j = 0; j < kVector; ++j) {
-      const element_t one[1] = {x[j]};
-      own[j].Add(one, i);
+  for (int s = 0; s < kStreams - 1; ++s) {
+    if (i + s * kBlockY < share.end) Prologue::Load<kVector>(args, x[s], result, i + s * kBlockY);
+  }
+#pragma unroll
+  for (int s = 0; s < kStreams - 1; ++s) {
+    if (i + s * kBlockY < share.end) {
+#pragma unroll
+      for (int j = 0; j < kVector; ++j) {
+        const element_t one[1] = {x[s][j]};
+        own[j].Add(one, i + s * kBlockY);
+      }
     }
   }
 }
 
+struct alignas(8) Slot {
+  u32 words[(sizeof(Accumulator) + 7) / 8 * 2];
+};
+union Box {
+  AICF_DEVICE Box() {}
+  Accumulator value;
+  Slot slot;
+};
+
+/// Merges what the threads of a warp have of the same outputs; all of them hold the result.
+AICF_DEVICE void MergeInWarp(Accumulator (&own)[kVector]) {
+#pragma unroll
+  for (int step = kBlockX; step < 32; step *= 2) {
+#pragma unroll
+    for (int j = 0; j < kVector; ++j) {
+      Box mine, other;
+      mine.value = own[j];
+      other.slot = ShuffleXor(mine.slot, step);
+      own[j].Merge(other.value);
+    }
+  }
+}
+
+/// Neighbouring outputs that one thread merges and stores: as few as leave none to nobody.
+AICF_DEVICE constexpr int OutputsPerThread() {
+  int each = 1;
+  while (each * 32 * kWarps < kPerBlock) each *= 2;
+  return each;
+}
+
+/// Merges the warps' parts of the block's outputs, of which `base` is the first, and stores them.
+AICF_DEVICE void FinishBlock(const Args& args, const Slot (&slots)[kWarps][kVector][kBlockX],
+                             index_t base) {
+  constexpr int kEach = OutputsPerThread();
+  const int x = ThreadInBlock() % kBlockX, first = ThreadInBlock() / kBlockX * kEach;
+  const bool holds = first < kVector && base + x * kVector < kResults;
+  Accumulator own[kEach];
+  if (holds) {
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) {
+      Box box;
+      box.slot = slots[0][first + e][x];
+      own[e] = box.value;
+    }
+#pragma unroll 8
+    for (int w = 1; w < kWarps; ++w) {
+#pragma unroll
+      for (int e = 0; e < kEach; ++e) {
+        Box other;
+        other.slot = slots[w][first + e][x];
+        own[e].Merge(other.value);
+      }
+    }
+  }
+  FinishResults(args, own, base + x * kVector + first, holds);
+}
+
 AICF_DEVICE void Kernel(const Args& args) {
-  struct alignas(8) Slot {
-    u32 words[(sizeof(Accumulator) + 7) / 8 * 2];
-  };
-  union Box {
-    AICF_DEVICE Box() {}
-    Accumulator value;
-    Slot slot;
-  };
-  __shared__ Slot slots[kBlockY][kVector][kBlockX];
-  constexpr index_t kPerBlock = static_cast<index_t>(kBlockX) * kVector;
+  __shared__ Slot slots[kWarps][kVector][kBlockX];
+  const int lane = ThreadInBlock() % 32, warp = ThreadInBlock() / 32;
   const index_t first = static_cast<index_t>(blockIdx.x) / kPieces * kPerBlock;
   for (index_t base = first; base < kResults; base += kGridX / kPieces * kPerBlock) {
     const index_t result = base + static_cast<index_t>(threadIdx.x) * kVector;
     Accumulator own[kVector];
     if (result < kResults) AccumulateOwn(args, result, own);
-    __syncthreads();  // the slots may still be read for the block's previous outputs
-#pragma unroll
-    for (int j = 0; j < kVector; ++j) {
-      Box box;
-      box.value = own[j];
-      slots[threadIdx.y][j][threadIdx.x] = box.slot;
+    MergeInWarp(own);
+    if constexpr (kWarps == 1) {
+      FinishResults(args, own, result, lane < kBlockX && result < kResults);
+      continue;
     }
-    __syncthreads();
-    if (threadIdx.y == 0 && result < kResults) {
-      for (int y = 1; y < kBlockY; ++y) {
+    __syncthreads();  // the slots may still be read for the block's previous outputs
+    if (lane < kBlockX) {
 #pragma unroll
-        for (int j = 0; j < kVector; ++j) {
-          Box other;
-          other.slot = slots[y][j][threadIdx.x];
-          own[j].Merge(other.value);
-        }
+      for (int j = 0; j < kVector; ++j) {
+        Box box;
+        box.value = own[j];
+        slots[warp][j][lane] = box.slot;
       }
     }
-    FinishResults(args, own, result, threadIdx.y == 0 && result < kResults);
+    __syncthreads();
+    FinishBlock(args, slots, base);
   }
 }
 

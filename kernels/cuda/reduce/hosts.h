@@ -53,31 +53,44 @@ struct ReduceRowsHost : ReduceHostBase {
   }
 };
 
-/// 32 neighbouring threads walk neighbouring outputs, `vector` each; `lanes` share the reduced
-/// elements of each.
+/// `neighbours` threads, of one warp, walk neighbouring outputs, `vector` each; `lanes` share the
+/// reduced elements of each.
 struct ReduceColumnsHost : ReduceHostBase {
   static constexpr std::string_view kKey = "cuda.reduce.columns";
   static constexpr std::string_view kSource = "reduce/columns.cuh";
-  static constexpr abi::ParameterRange kParameters[] = {
-      {"lanes", 1, 32}, {"cluster", 1, 16}, kBlocksRange, {"vector", 1, kMaxVector, 1}};
-  /// Each lane's accumulators meet in shared memory, of which a block has 48 KiB without asking.
-  static constexpr int64_t MostLanes(int64_t vector) { return vector == 1 ? 32 : 96 / vector; }
+  static constexpr abi::ParameterRange kParameters[] = {{"lanes", 1, kMaxThreads},
+                                                        {"cluster", 1, 16},
+                                                        kBlocksRange,
+                                                        {"vector", 1, kMaxVector, 1},
+                                                        {"neighbours", 1, 32, 32}};
+  /// Each warp's accumulators meet in shared memory, of which a block has 48 KiB without asking.
+  static int64_t MostLanes(int64_t vector, int64_t neighbours) {
+    constexpr int64_t kShared = 48 * 1024, kBytes = static_cast<int64_t>(kAccumulatorBytes);
+    const int64_t warps = kShared / (kBytes * vector * neighbours);
+    return std::min(kMaxThreads, warps * 32) / neighbours;
+  }
 
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& given,
                             const abi::DeviceSpec&) {
     const abi::Parameters c = abi::Completed(given, kParameters);
     const int64_t vector = c["vector"], results = SpacesOf(kKey, p).domain.Count(0);
+    const int64_t neighbours = c["neighbours"], most = MostLanes(vector, neighbours);
     std::string refusal = RefuseOddPower(c, "vector");
+    if (refusal.empty()) refusal = RefuseOddPower(c, "neighbours");
     if (!refusal.empty()) return refusal;
     if (results % vector != 0) return StrCat(results, " results are no whole vectors of ", vector);
-    if (c["lanes"] > MostLanes(vector)) {
-      return StrCat("takes up to ", MostLanes(vector), " lanes with vectors of ", vector,
-                    ", here are ", c["lanes"]);
+    if (c["lanes"] > most) {
+      return StrCat("takes up to ", most, " lanes with vectors of ", vector, " and ", neighbours,
+                    " neighbours, here are ", c["lanes"]);
     }
-    return RefuseCluster(c, 32 * vector);
+    if (c["lanes"] * neighbours % 32 != 0) {
+      return StrCat(c["lanes"], " lanes of ", neighbours, " neighbours are no whole warps");
+    }
+    return RefuseCluster(c, neighbours * vector);
   }
-  static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& c) {
-    abi::LaunchConfig launch = Launch1d(c["blocks"], 32);
+  static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& given) {
+    const abi::Parameters c = abi::Completed(given, kParameters);
+    abi::LaunchConfig launch = Launch1d(c["blocks"], c["neighbours"]);
     launch.block[1] = static_cast<uint32_t>(c["lanes"]);
     launch.cluster[0] = static_cast<uint32_t>(c["cluster"]);
     return launch;

@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cuda/common/choice.h"
+#include "kernels/cuda/conv/hosts.h"
+
+namespace aicf::cuda {
+namespace {
+
+using abi::Parameters;
+using abi::Problem;
+
+constexpr size_t kMostCandidates = 6;
+
+double Number(const Parameters& c, std::string_view name) { return static_cast<double>(c[name]); }
+
+// Instructions of one warp: for each row of taps the inputs, converted, the weights and the sums.
+double WarpInstructions(const Problem& p, const Parameters& c) {
+  const auto& a = p.as<abi::ConvAttrs>();
+  const Dims& w = p.inputs[1].shape;
+  const double pixels = Number(c, "pixels"), piece = Number(c, "piece");
+  const auto taps = static_cast<double>(w[3]);
+  const double span = (pixels - 1) * static_cast<double>(a.strides[1]) +
+                      (taps - 1) * static_cast<double>(a.dilations[1]) + 1;
+  const double convert = DTypeBytes(p.inputs[0].dtype) == 2 ? 1 : 0;
+  const double row = span * (1 + convert * piece) + taps * (1 + piece * pixels) + 8;
+  return 150 + static_cast<double>(w[2]) * row + pixels * (10 + 8 * piece);
+}
+
+// The constants are guessed from the chip's rates: issue slots and loads of one multiprocessor.
+double DepthwiseTileUs(const Problem& p, const Parameters& c, const abi::DeviceSpec& d) {
+  constexpr double kClockPerUs = 1700, kFetchBytesPerUs = 80e3, kLatencyUs = 1.0;
+  constexpr double kStall = 2.0;  // cycles per instruction of a warp alone
+  const auto tiles = static_cast<double>(ConvDepthwiseTileHost::Tiles(p, c));
+  const double shared = static_cast<double>(ConvDepthwiseTileHost::SharedBytes(p, c));
+  const double warps = std::ceil(static_cast<double>(ConvDepthwiseTileHost::Workers(c)) / 32);
+  const double fit = std::max(
+      1.0, std::min({32.0, std::floor(64 / warps),
+                     std::floor(static_cast<double>(d.max_shared_bytes) / (shared + 1024))}));
+  const double own = std::ceil(tiles / d.sm_count);  // tiles of one multiprocessor
+  const double waves = std::ceil(own / fit);
+  const double issue = WarpInstructions(p, c);
+  const double sums = std::max(own * warps / 4, waves * kStall) * issue / kClockPerUs;
+  const double fetch = own * shared / kFetchBytesPerUs;
+  const double memory = abi::ByteCount(p) / (d.bytes_per_us * 0.7);
+  return d.launch_us + kLatencyUs + (waves - 1) * 0.5 + std::max(memory, sums + fetch);
+}
+
+// Elements between columns with which the halves of a warp read other banks than each other.
+int64_t PadFor(const Problem& p, int64_t tile_c, int64_t pixels) {
+  const int64_t bytes = DTypeBytes(p.inputs[0].dtype), line = tile_c * bytes;
+  if (line >= 128) return 0;
+  const int64_t step = pixels * p.as<abi::ConvAttrs>().strides[1];
+  for (int64_t pad = 0; pad < 64; pad += 8) {
+    if (step * (tile_c + pad) * bytes % 128 == line % 128) return pad;
+  }
+  return 0;
+}
+
+// Positions of a tile's row and its rows, for images of any size: the image, or parts of it.
+std::vector<int64_t> Parts(int64_t extent, int64_t unit, int64_t most) {
+  std::vector<int64_t> parts;
+  for (int64_t n = unit; n <= most && parts.size() < 5; n *= 2) {
+    parts.push_back(n);
+    if (n >= extent) break;
+  }
+  return parts;
+}
+
+}  // namespace
+
+template <>
+std::vector<abi::Candidate> CandidatesFor<ConvDepthwiseTileHost>(const Problem& p,
+                                                                 const abi::DeviceSpec& d) {
+  const Dims& y = p.outputs[0].shape;
+  const int64_t most = ConvDepthwiseHost::MaxPiece(p);
+  std::vector<abi::Candidate> all;
+  const auto add = [&](const Parameters& c) {
+    if (!ConvDepthwiseTileHost::Refuse(p, c, d).empty()) return;
+    all.push_back(CandidateOf<ConvDepthwiseTileHost>(p, c, DepthwiseTileUs(p, c, d)));
+  };
+  for (int64_t pixels : {1, 2, 4, 7}) {
+    if (pixels > 1 && pixels > y[3] + 1) continue;
+    for (int64_t tile_c : {16, 32, 64}) {
+      if (tile_c > 16 && tile_c >= 2 * y[1]) continue;
+      for (int64_t tile_w : Parts(y[3], pixels, 32)) {
+        for (int64_t tile_h : Parts(y[2], 1, 16)) {
+          for (int64_t piece = std::min<int64_t>(most, 2); piece <= std::min<int64_t>(most, 4);
+               piece *= 2) {
+            add({{"piece", piece},
+                 {"pixels", pixels},
+                 {"tile_c", tile_c},
+                 {"tile_w", tile_w},
+                 {"tile_h", tile_h},
+                 {"pad", PadFor(p, tile_c, pixels)}});
+          }
+        }
+      }
+    }
+  }
+  const auto cheaper = [](const abi::Candidate& a, const abi::Candidate& b) {
+    return a.cost_us < b.cost_us;
+  };
+  std::stable_sort(all.begin(), all.end(), cheaper);
+  if (all.size() > kMostCandidates) all.resize(kMostCandidates);
+  return all;
+}
+
+}  // namespace aicf::cuda
