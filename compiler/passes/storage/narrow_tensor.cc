@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/float16.h"
+#include "base/status.h"
 
 namespace aicf::storage {
 namespace {
