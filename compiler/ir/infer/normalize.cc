@@ -35,6 +35,19 @@ Status InferInstanceNormalization(Graph& graph, const Node& node) {
   return SetLikeInput(graph, node);
 }
 
+Status InferGroupNormalization(Graph& graph, const Node& node) {
+  const Dims& x = InShape(graph, node, 0);
+  const int64_t groups = node.Int("num_groups", 0);
+  if (x.rank() < 2 || x.rank() + 1 > kMaxRank) {
+    return BadNode("its input has rank ", x.rank(), ", expected 2 to ", kMaxRank - 1);
+  }
+  if (groups < 1 || x[1] % groups != 0) {
+    return BadNode(groups, " groups do not divide the channels of ", ToString(x));
+  }
+  AICF_RETURN_IF_ERROR(CheckChannelInputs(graph, node, groups));
+  return SetLikeInput(graph, node);
+}
+
 Status InferLayerNormalization(Graph& graph, const Node& node) {
   const Dims& x = InShape(graph, node, 0);
   AICF_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(node.Int("axis", -1), x.rank()));

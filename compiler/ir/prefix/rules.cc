@@ -163,6 +163,7 @@ constexpr PrefixRule kRules[] = {
     {"GlobalAveragePool", PerBatch},
     {"GlobalMaxPool", PerBatch},
     {"InstanceNormalization", PerBatch},
+    {"aicf.GroupNormalization", PerBatch},
     {"DepthToSpace", PerBatch},
     {"SpaceToDepth", PerBatch},
     {"GridSample", GridSample},

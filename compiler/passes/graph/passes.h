@@ -47,6 +47,8 @@ Status FoldBatchNorm(ir::Graph& graph, PassContext& context);
 Status SimplifyArithmetic(ir::Graph& graph, PassContext& context);
 /// The ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul, Add form of layer normalisation.
 Status RecognizeLayerNorm(ir::Graph& graph, PassContext& context);
+/// Reshape, InstanceNormalization, Reshape: aicf.GroupNormalization, which keeps its operand's axes.
+Status RecognizeGroupNorm(ir::Graph& graph, PassContext& context);
 /// MatMul, scale, mask, Softmax, MatMul: aicf.Attention (compiler/ir/attention_node.h).
 Status RecognizeAttention(ir::Graph& graph, PassContext& context);
 /// Scalar constant factors of a MatMul's operands become one factor of its result.

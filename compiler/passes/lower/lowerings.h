@@ -54,6 +54,7 @@ Status LowerReduce(LowerContext& ctx, const ir::Node& node);
 Status LowerReduceLogSumExp(LowerContext& ctx, const ir::Node& node);
 
 Status LowerBatchNormalization(LowerContext& ctx, const ir::Node& node);
+Status LowerGroupNormalization(LowerContext& ctx, const ir::Node& node);
 Status LowerInstanceNormalization(LowerContext& ctx, const ir::Node& node);
 Status LowerLayerNormalization(LowerContext& ctx, const ir::Node& node);
 Status LowerSoftmax(LowerContext& ctx, const ir::Node& node);

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "compiler/ir/infer/infer.h"
+#include "compiler/ir/views.h"
 #include "compiler/passes/lower/lowerings.h"
 #include "compiler/passes/lower/operand_expr.h"
 
@@ -75,6 +76,49 @@ Status LowerInstanceNormalization(LowerContext& ctx, const ir::Node& node) {
   EmitWithEpilogue(ctx, node, NormalizeProblem(x, NormalizeKind::kLayerNorm, axes, epsilon),
                    {x.buffer}, expr, expr.builder().Binary(ExprOp::kAdd, scaled, bias),
                    ctx.DefineLike(node.outputs[0], x));
+  return OkStatus();
+}
+
+namespace {
+
+bool IsFilledWith(const ir::Value& v, double value) {
+  if (!v.is_constant()) return false;
+  for (int64_t i = 0; i < v.constant.count(); ++i) {
+    if (v.constant.FloatAt(i) != value) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// The channel axis in two, groups and channels of a group, is a view in every axis order; so the
+// result is stored like x, channels-last where a convolution is near.
+Status LowerGroupNormalization(LowerContext& ctx, const ir::Node& node) {
+  const ValueView x = ctx.Get(node.inputs[0]);
+  const Dims& shape = x.view.shape;
+  const int64_t groups = node.Int("num_groups", 0);
+  Dims grouped{shape[0], groups, shape[1] / groups}, axes{2};
+  for (int i = 2; i < shape.rank(); ++i) {
+    grouped.push_back(shape[i]);
+    axes.push_back(i + 1);
+  }
+  const ValueView in{x.buffer, *ir::Reshape(x.view, grouped)};
+  const ValueView made = ctx.DefineLike(node.outputs[0], x);
+  const ValueView out{made.buffer, *ir::Reshape(made.view, grouped)};
+  abi::Problem p =
+      NormalizeProblem(in, NormalizeKind::kLayerNorm, axes, node.Float("epsilon", 1e-5));
+  OperandExpr expr(1);
+  uint16_t value = expr.Raw(x.view.dtype);
+  // Exporters write the parameters of the channels as a product and a sum behind it.
+  if (!IsFilledWith(ctx.value(node.inputs[1]), 1)) {
+    const uint16_t scale = LoadPerChannel(ctx, expr, node.inputs[1], grouped);
+    value = expr.builder().Binary(ExprOp::kMul, value, scale);
+  }
+  if (!IsFilledWith(ctx.value(node.inputs[2]), 0)) {
+    const uint16_t bias = LoadPerChannel(ctx, expr, node.inputs[2], grouped);
+    value = expr.builder().Binary(ExprOp::kAdd, value, bias);
+  }
+  EmitWithEpilogue(ctx, node, std::move(p), {in.buffer}, expr, value, out);
   return OkStatus();
 }
 

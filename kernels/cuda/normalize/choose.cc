@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "kernels/cuda/common/choice.h"
+#include "kernels/cuda/normalize/costs.h"
 #include "kernels/cuda/normalize/hosts.h"
 
 namespace aicf::cuda {
@@ -12,9 +13,7 @@ using abi::Candidate;
 using abi::DeviceSpec;
 using abi::Problem;
 
-// What the exchange between the blocks of a cluster costs, and the least part of a row that each
-// of them should have.
-constexpr double kClusterUs = 0.6;
+// The least part of a row that each block of a cluster should have.
 constexpr int64_t kClusterLength = 1024;
 
 // Neighbours along the normalised axes, or among the groups, are neighbours in memory.
@@ -32,38 +31,57 @@ int64_t WidthOf(const Problem& p, const Space& domain) {
   return domain.Count(0) % vector == 0 ? vector : 1;
 }
 
-double NormalizeUs(const Problem& p, const DeviceSpec& d, int64_t block, int64_t blocks,
-                   double share) {
-  const double threads = static_cast<double>(block);
-  const double per_thread = static_cast<double>(abi::ElementsOf(p.inputs[0])) /
-                            std::max(1.0, threads * static_cast<double>(blocks));
-  // Rows that do not fit in registers are read once per pass, from the cache at best.
-  const double passes = per_thread > 32 ? 2 : 1;
+// What neighbouring threads read of groups in runs.
+double RunsShare(const Problem& p) {
+  const int64_t run = RunOfGroup(p);
+  return run == 0 ? 1 : SectorShare(run * DTypeBytes(p.inputs[0].dtype));
+}
+
+}  // namespace
+
+double SectorShare(int64_t bytes) {
+  constexpr int64_t kSector = 32;
+  const int64_t aligned = std::min(bytes & -bytes, kSector);
+  return static_cast<double>(bytes) / static_cast<double>(bytes + kSector - aligned);
+}
+
+int64_t RunOfGroup(const Problem& p) {
+  const Walk walk = WalkOf(p.inputs[0], SpacesOf("", p).domain.groups[0]);
+  if (walk.strides.empty()) return 0;
+  if (walk.strides.back() != 1) return 1;
+  return walk.strides.rank() > 1 ? walk.extents.back() : 0;
+}
+
+double NormalizeUs(const Problem& p, const DeviceSpec& d, const NormalizeWork& work) {
+  const auto threads = static_cast<double>(work.threads);
+  const auto blocks = static_cast<double>(work.blocks);
+  const double per_thread =
+      static_cast<double>(abi::ElementsOf(p.inputs[0])) / std::max(1.0, threads * blocks);
+  // Groups that do not fit in registers are read once per pass, from the cache at best.
+  const double passes = per_thread > work.kept ? 2 : 1;
   return PredictUs({.bytes = abi::ByteCount(p) * passes,
                     .flops = abi::FlopCount(p),
                     .flops_per_us = d.fp32_flops_per_us / 4,
-                    .bytes_share = share,
-                    .blocks = static_cast<double>(blocks),
+                    .bytes_share = work.bytes_share,
+                    .blocks = blocks,
                     .latency_us = 1.5 + per_thread * 0.02,
                     .blocks_per_sm = static_cast<int>(2048 / threads)},
                    d);
 }
 
-}  // namespace
-
 template <>
 std::vector<Candidate> CandidatesFor<NormalizeRowsHost>(const Problem& p, const DeviceSpec& d) {
   const Space domain = SpacesOf(NormalizeRowsHost::kKey, p).domain;
   const int64_t length = domain.Count(0), rows = domain.Count(1);
-  const double share = Contiguous(p, 0) ? 0.8 : 0.2;
+  const double share = (Contiguous(p, 0) ? 0.8 : 0.2) * RunsShare(p);
   std::vector<Candidate> candidates;
   const auto add = [&](int64_t lanes, int64_t together, int64_t cluster, double factor) {
     const int64_t blocks = StridedGridFor(rows, together) * cluster;
-    const double us = NormalizeUs(p, d, lanes * together, blocks, share) * factor;
+    const double us = NormalizeUs(p, d, {lanes * together, blocks, share}) * factor;
     candidates.push_back(CandidateOf<NormalizeRowsHost>(
         p,
         {{"lanes", lanes}, {"rows_per_block", together}, {"blocks", blocks}, {"cluster", cluster}},
-        us + (cluster > 1 ? kClusterUs : 0)));
+        us + (cluster > 1 ? kNormalizeClusterUs : 0)));
   };
   const auto away = [](int64_t from, int64_t ideal) {
     return std::abs(std::log2(static_cast<double>(from) / static_cast<double>(ideal)));
@@ -96,7 +114,8 @@ std::vector<Candidate> CandidatesFor<NormalizeColumnsHost>(const Problem& p, con
   const int64_t lanes = std::clamp<int64_t>(PowerOfTwoAtLeast(domain.Count(0) / 8), 1, 16);
   const int64_t blocks = StridedGridFor(rows, 32);
   const double used = std::min(1.0, static_cast<double>(rows) / 32);
-  const double us = NormalizeUs(p, d, 32 * lanes, blocks, (Contiguous(p, 1) ? 0.75 : 0.15) * used);
+  const double us =
+      NormalizeUs(p, d, {32 * lanes, blocks, (Contiguous(p, 1) ? 0.75 : 0.15) * used});
   return {CandidateOf<NormalizeColumnsHost>(p, {{"lanes", lanes}, {"blocks", blocks}}, us)};
 }
 

@@ -9,6 +9,7 @@ namespace aicf {
 constexpr int kRowLanes = kLanes;
 constexpr int kRowsPerBlock = kBlockX;
 constexpr int kWidth = 1;
+constexpr int kMostKept = 32;
 AICF_DEVICE int Lane() { return threadIdx.y; }
 AICF_DEVICE int RowInBlock() { return threadIdx.x; }
 AICF_DEVICE void Finish() {}

@@ -64,10 +64,27 @@ struct NormalizeColumnsHost : NormalizeHostBase {
   }
 };
 
+/// Neighbouring threads walk the runs that neighbouring groups have of one line in memory: `lanes`
+/// threads in each of `groups` runs, `lines` lines at a time, in each block of a cluster.
+struct NormalizeInterleavedHost : NormalizeHostBase {
+  static constexpr std::string_view kKey = "cuda.normalize.interleaved";
+  static constexpr std::string_view kSource = "normalize/interleaved.cuh";
+  static constexpr abi::ParameterRange kParameters[] = {{"groups", 1, kMaxThreads},
+                                                        {"lanes", 1, kMaxThreads},
+                                                        {"lines", 1, kMaxThreads},
+                                                        kVectorRange,
+                                                        kBlocksRange,
+                                                        {"cluster", 1, 8, 1}};
+
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& given,
+                            const abi::DeviceSpec&);
+  static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& given);
+};
+
 /// In order of preference: ties of predicted cost go to the earlier one.
 template <>
 struct CudaHosts<abi::Family::kNormalize> {
-  using List = HostList<NormalizeRowsHost, NormalizeColumnsHost>;
+  using List = HostList<NormalizeRowsHost, NormalizeInterleavedHost, NormalizeColumnsHost>;
 };
 
 }  // namespace aicf::cuda

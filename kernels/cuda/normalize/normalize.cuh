@@ -1,5 +1,6 @@
 // Softmax, log-softmax, layer norm and RMS norm of one group of elements by kRowLanes threads. The
-// including variant defines kRowLanes, kRowsPerBlock, kWidth, Lane(), RowInBlock(), Finish() and
+// including variant defines kRowLanes, kRowsPerBlock, kWidth, kMostKept (elements that a lane may
+// keep in registers), Lane(), RowInBlock(), Finish() and
 //   AllLanes<kCall>(value, op)   op over all lanes of a row, in a fixed order, the result in each
 //   of
 //                                them; kCall tells the calls for one row apart.
@@ -14,7 +15,7 @@ constexpr index_t kRows = kDomainCount1;
 constexpr index_t kStep = static_cast<index_t>(kRowLanes) * kWidth;
 /// Vectors per lane; rows short enough stay in registers between the passes.
 constexpr index_t kPerLane = (kLength + kStep - 1) / kStep;
-constexpr bool kKeep = kPerLane * kWidth <= 32;
+constexpr bool kKeep = kPerLane * kWidth <= kMostKept;
 /// What the epilogue reads (a norm's scale and bias) is loaded together with the row while there
 /// are registers for it: later its latency would come on top.
 constexpr bool kEarly = kKeep && kPerLane * kWidth * (kInputs - kCoreInputs) <= 32;
