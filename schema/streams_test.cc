@@ -42,6 +42,13 @@ Program Diamond() {
   return p;
 }
 
+TEST(Streams, ProgrammaticLaunchesNeedATargetThatHasThem) {
+  Program p = OnDevice(Diamond(), "cuda:sm_80");
+  ExpectRefused(p, "a programmatic launch on the target cuda:sm_80, which has none");
+  p.steps[1].programmatic = p.steps[2].programmatic = false;
+  ExpectAccepted(p);
+}
+
 TEST(Streams, RoundTrip) {
   const Program p = Diamond();
   ExpectAccepted(p);

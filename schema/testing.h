@@ -318,8 +318,8 @@ inline std::vector<std::byte> ImageBytes() {
 
 /// The program retargeted to a GPU: each step on the first own device kernel that supports it, with
 /// an image of arbitrary bytes (ImageBytes). A step that none supports keeps its kernel.
-inline Program OnDevice(Program p) {
-  p.target = "cuda:sm_90a";
+inline Program OnDevice(Program p, std::string target = "cuda:sm_90a") {
+  p.target = std::move(target);
   const abi::DeviceSpec device = *abi::FindDevice(p.target);
   p.arena_bytes = 0;
   for (const Buffer& b : p.buffers) {
@@ -337,7 +337,7 @@ inline Program OnDevice(Program p) {
       break;
     }
   }
-  p.images = {{"sm_90a", "test", HashBytes(ImageBytes()), 0, 300}};
+  p.images = {{p.target.substr(p.target.find(':') + 1), "test", HashBytes(ImageBytes()), 0, 300}};
   return p;
 }
 

@@ -113,6 +113,26 @@ TEST(VerifyDeviceTest, LaunchLimits) {
   }
 }
 
+TEST(VerifyDeviceTest, ClustersAndSharedMemoryAreThoseOfTheTarget) {
+  const abi::LaunchConfig pair{{2, 1, 1}, {32, 1, 1}, {2, 1, 1}, 0};
+  const abi::LaunchConfig sixteen{{16, 1, 1}, {32, 1, 1}, {16, 1, 1}, 0};
+  const abi::LaunchConfig large{{1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 120 << 10};
+  const auto takes = [](const abi::LaunchConfig& l, const char* target) {
+    return CheckLaunchLimits(l, *abi::FindDevice(target)).ok();
+  };
+  for (const char* target : {"cuda:sm_80", "cuda:sm_86", "cuda:sm_89"}) {
+    EXPECT_FALSE(takes(pair, target)) << target;
+  }
+  for (const char* target : {"cuda:sm_90a", "cuda:sm_100a", "cuda:sm_120"}) {
+    EXPECT_TRUE(takes(pair, target)) << target;
+    EXPECT_EQ(takes(sixteen, target), std::string_view(target) == "cuda:sm_90a") << target;
+  }
+  EXPECT_TRUE(takes(large, "cuda:sm_80"));
+  for (const char* target : {"cuda:sm_86", "cuda:sm_89", "cuda:sm_120"}) {
+    EXPECT_FALSE(takes(large, target)) << target;
+  }
+}
+
 TEST(VerifyDeviceTest, ImagesAreBoundByHash) {
   const Contents c = ContentsOf(DeviceProgram());
   const auto file = Serialize(c);

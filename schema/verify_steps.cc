@@ -230,7 +230,7 @@ Status CheckLaunchLimits(const abi::LaunchConfig& l, const abi::DeviceSpec& devi
   constexpr uint32_t kMaxGrid[3] = {0x7fffffff, 65535, 65535};
   constexpr uint32_t kMaxBlock[3] = {1024, 1024, 64};
   constexpr uint64_t kMaxThreads = 1024;
-  constexpr uint64_t kMaxCluster = 16;  // 8 is portable, 16 what Hopper grants on request
+  const auto most_blocks = static_cast<uint64_t>(device.max_cluster);
   uint64_t threads = 1;
   uint64_t cluster = 1;
   for (int d = 0; d < 3; ++d) {
@@ -238,7 +238,7 @@ Status CheckLaunchLimits(const abi::LaunchConfig& l, const abi::DeviceSpec& devi
       return Error(Code::kBadArtifact, "grid ", abi::ExtentText(l.grid));
     if (l.block[d] < 1 || l.block[d] > kMaxBlock[d])
       return Error(Code::kBadArtifact, "block ", abi::ExtentText(l.block));
-    if (l.cluster[d] < 1 || l.cluster[d] > kMaxCluster || l.grid[d] % l.cluster[d] != 0) {
+    if (l.cluster[d] < 1 || l.cluster[d] > most_blocks || l.grid[d] % l.cluster[d] != 0) {
       return Error(Code::kBadArtifact, "cluster ", abi::ExtentText(l.cluster), " in grid ",
                    abi::ExtentText(l.grid));
     }
@@ -247,9 +247,9 @@ Status CheckLaunchLimits(const abi::LaunchConfig& l, const abi::DeviceSpec& devi
   }
   if (threads > kMaxThreads)
     return Error(Code::kBadArtifact, "block ", abi::ExtentText(l.block), " above ", kMaxThreads);
-  if (cluster > kMaxCluster)
+  if (cluster > most_blocks)
     return Error(Code::kBadArtifact, "cluster ", abi::ExtentText(l.cluster), " above ",
-                 kMaxCluster);
+                 most_blocks);
   if (l.dynamic_shared_bytes > static_cast<uint64_t>(device.max_shared_bytes)) {
     return Error(Code::kBadArtifact, l.dynamic_shared_bytes, " bytes of shared memory, limit ",
                  device.max_shared_bytes);

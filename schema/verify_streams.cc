@@ -95,6 +95,8 @@ class StreamVerifier {
     const auto refuse = [](const auto&... why) {
       return Error(Code::kBadArtifact, "a programmatic launch ", why...);
     };
+    if (!c_.device.programmatic)
+      return refuse("on the target ", c_.device.name, ", which has none");
     if (!c_.kernels[s]->waits_first) {
       return refuse("of a kernel that does not wait for the one before it");
     }

@@ -17,8 +17,7 @@ namespace {
 
 // "sm_90a" of "cuda:sm_90a".
 std::string ArchOf(const abi::DeviceSpec& device) {
-  const size_t colon = device.name.find(':');
-  return colon == std::string::npos ? "sm_90a" : device.name.substr(colon + 1);
+  return device.name.substr(device.name.find(':') + 1);
 }
 
 std::string HeaderHash() {

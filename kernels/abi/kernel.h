@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/abi/device.h"
 #include "kernels/abi/problem.h"
 #include "kernels/abi/variant.h"
 
@@ -19,38 +20,11 @@ namespace aicf::abi {
 /// Version of the argument block, the instance symbol and the meaning of every family.
 inline constexpr uint32_t kKernelAbiVersion = 2;
 
-enum class Backend : uint8_t {
-  kCpu,      ///< "cpu.*": C++ linked into the runtime
-  kCuda,     ///< "cuda.*": an image in the artifact, symbol = InstanceSymbol(key, problem, variant)
-  kLibrary,  ///< "cublaslt.*": a vendor library opened by name when the artifact names it
-};
-
-enum class CpuIsa : uint8_t {
-  kBaseline,
-  kAvx2,
-  kAvx512
-};  ///< x86-64, +avx2+fma+f16c, +avx512 f/bw/dq/vl
-
-/// The machine a plan is made for. Figures are peak rates used by predictions.
-struct DeviceSpec {
-  Backend backend = Backend::kCpu;  ///< kCpu or kCuda
-  std::string name = "cpu";         ///< text of --target: "cpu:avx512", "cuda:sm_90a"
-  CpuIsa isa = CpuIsa::kBaseline;
-  int threads = 1;  ///< CPU threads the plan is made for
-  int sm = 0;       ///< 90 for sm_90a
-  int sm_count = 0;
-  int max_shared_bytes = 0;  ///< opt-in limit per block
-  double bytes_per_us = 0;   ///< memory bandwidth
-  double fp32_flops_per_us = 0;
-  double tensor_flops_per_us = 0;  ///< fp16 tensor cores; 0 when there are none
-  double launch_us = 0;            ///< fixed cost of one step
-};
-
-/// Specs by target name: "cpu" (this machine), "cpu:baseline", "cpu:avx2", "cpu:avx512",
-/// "cuda" = "cuda:sm_90a". Errors: kUnsupported naming the targets that exist.
-Result<DeviceSpec> FindDevice(std::string_view target);
-/// Best instruction set of the running machine.
-CpuIsa HostIsa();
+/// Peak rate of the tensor cores in this math mode; 0 for modes in which no kernel uses them.
+inline double TensorFlopsPerUs(const DeviceSpec& device, MathMode math) {
+  if (math == MathMode::kTf32) return device.tf32_flops_per_us;
+  return math == MathMode::kFp16 || math == MathMode::kBf16 ? device.tensor_flops_per_us : 0;
+}
 
 /// What unpacking a packed constant gives back.
 enum class Recovery : uint8_t {

@@ -167,7 +167,7 @@ TEST(CudaRows, OtherDevicesAreRefusedWithASentence) {
   EXPECT_EQ(k->supports(p, *abi::FindDevice("cuda")), "");
   EXPECT_NE(k->supports(p, *abi::FindDevice("cpu")), "");
   abi::DeviceSpec other = *abi::FindDevice("cuda");
-  other.sm = 80;
+  other.sm = 75;
   EXPECT_NE(k->supports(p, other), "");
   other = *abi::FindDevice("cuda");
   other.backend = abi::Backend::kCpu;

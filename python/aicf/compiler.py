@@ -59,8 +59,9 @@ def compile(
 
     model: a path; the model's bytes (without external data); or a Program, whose options then hold
         unless given here, and which fixes shapes, buckets, bind, states and metas.
-    target: "cpu" (this machine; the default), "cpu:baseline", "cpu:avx2", "cpu:avx512", "cuda",
-        "cuda:sm_90a". A CUDA target needs no GPU, but NVRTC (``pip install aicf[cuda]``, or a toolkit).
+    target: "cpu" (this machine; the default), "cpu:baseline", "cpu:avx2", "cpu:avx512", "cuda"
+        (as "cuda:sm_90a"), or "cuda:" with another architecture of docs/targets.md ("cuda:sm_80").
+        A CUDA target needs no GPU, but NVRTC (``pip install aicf[cuda]``, or a toolkit).
     shapes: of inputs by name, for example ``{"x": (1, 3, 48, 320)}``.
     buckets: more entry points by name, each with shapes.
     bind: inputs by name that become these constants, and are no inputs of the program any more.

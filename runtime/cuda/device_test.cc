@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/cuda/fake_driver.h"
 
 namespace aicf::cuda {
@@ -55,6 +57,33 @@ TEST_F(DeviceTest, ArchitectureRules) {
   const auto newer = Open();
   EXPECT_TRUE(newer->CheckArch("sm_90").ok());
   EXPECT_FALSE(newer->CheckArch("sm_90a").ok());
+}
+
+TEST_F(DeviceTest, EveryTargetRunsOnItsOwnDevices) {
+  struct Row {
+    int major, minor;
+    std::vector<std::string_view> run;
+  };
+  // Code without a suffix runs on later minor versions; the limits of those are checked per launch.
+  const Row rows[] = {{8, 0, {"sm_80"}},    {8, 6, {"sm_80", "sm_86"}},
+                      {9, 0, {"sm_90a"}},   {8, 9, {"sm_80", "sm_86", "sm_89"}},
+                      {10, 0, {"sm_100a"}}, {10, 3, {}},
+                      {12, 0, {"sm_120"}},  {12, 1, {"sm_120"}}};
+  for (const Row& row : rows) {
+    machine_.capability_major = row.major;
+    machine_.capability_minor = row.minor;
+    const auto device = Open();
+    for (const abi::CudaTarget& t : abi::CudaTargets()) {
+      const Status status = device->CheckArch(t.arch);
+      EXPECT_EQ(status.ok(), std::ranges::find(row.run, t.arch) != row.run.end())
+          << t.arch << " on " << row.major << "." << row.minor;
+      if (status.ok()) continue;
+      EXPECT_EQ(status.code(), Code::kDevice);
+      const std::string found = StrCat("has compute capability ", row.major, ".", row.minor);
+      EXPECT_NE(status.message().find(found), std::string::npos) << status.message();
+      EXPECT_NE(status.message().find(t.arch), std::string::npos) << status.message();
+    }
+  }
 }
 
 TEST_F(DeviceTest, LaunchLimits) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the committed artifacts again: every model of models.py, for a CPU and for CUDA.
+"""Makes the committed artifacts again: every model of models.py, for a CPU and for CUDA, two for other GPUs.
 
     make.py --bin build/dev/bin [--only REGEX]
 
@@ -21,6 +21,7 @@ import models
 import toolkit  # tests/exporters, which models.py has put on the path
 
 TARGETS = {"cpu": "cpu:baseline", "cuda": "cuda:sm_90a"}
+MORE_TARGETS = {"packed": {"sm_80": "cuda:sm_80"}, "image": {"sm_120": "cuda:sm_120"}}
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -49,14 +50,14 @@ def golden_flags(case, model, directory):
     return flags
 
 
-def make(function, bin_dir):
+def make(function, targets, bin_dir):
     case = function()
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, function.__name__ + ".onnx")
         golden = golden_flags(case, put_model(case, path), directory)
-        for suffix, target in TARGETS.items():
+        for suffix, target in targets.items():
             out = os.path.join(HERE, f"{function.__name__}.{suffix}.aicf")
-            flags = [*case.flags, *(case.cuda_flags if suffix == "cuda" else ())]
+            flags = [*case.flags, *(() if suffix == "cpu" else case.cuda_flags)]
             command = [os.path.join(bin_dir, "aicf-compile"), path, "-o", out, "--force",
                        f"--target={target}", *flags, *golden, "--golden-rel=2e-3"]
             subprocess.run(command, check=True)
@@ -66,11 +67,14 @@ def make(function, bin_dir):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True, help="folder of aicf-compile")
-    parser.add_argument("--only", default="", help="models whose names match this pattern")
+    parser.add_argument("--only", default="", help="artifacts whose names (packed.sm_80) match this pattern")
     arguments = parser.parse_args()
     for function in models.CASES:
-        if re.search(arguments.only, function.__name__):
-            make(function, arguments.bin)
+        targets = {**TARGETS, **MORE_TARGETS.get(function.__name__, {})}
+        wanted = {suffix: target for suffix, target in targets.items()
+                  if re.search(arguments.only, f"{function.__name__}.{suffix}")}
+        if wanted:
+            make(function, wanted, arguments.bin)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@
 
 namespace aicf::artifacts {
 
-/// Paths of tests/artifacts/*.aicf, sorted; those for a backend with "cpu" or "cuda".
+/// Paths of tests/artifacts/*.aicf, sorted; with "cpu" or "cuda" those of the complete set for that
+/// backend ("cuda" is sm_90a; the few for other GPUs are named by their architecture).
 std::vector<std::string> CommittedArtifacts();
 std::vector<std::string> CommittedArtifacts(const std::string& backend);
 
@@ -29,8 +30,9 @@ struct Committed {
 /// Errors: those of loading and verifying; kBadArtifact without samples.
 Result<Committed> Load(const std::string& path);
 
-/// The families that the set is complete for: all up to the last one that it has a step of. Families
-/// are only ever appended, so one after these is newer than the set, which is remade for a release.
+/// The families that the set is complete for: all up to the last one that it has a step of.
+/// Families are only ever appended, so one after these is newer than the set, which is remade for a
+/// release.
 std::vector<abi::Family> CommittedFamilies();
 /// What the set has had from its beginning.
 inline constexpr size_t kFamiliesOfTheFirstSet = 17;

@@ -76,7 +76,8 @@ struct Raw {
   std::string decisions;
   std::vector<std::string> shapes, buckets, bind, states, metas, policy, disable_pass,
       disable_fusion, dump_after;
-  bool drop_edits = false, force = false, verbose = false, no_images = false, list_ops = false;
+  bool drop_edits = false, force = false, verbose = false, no_images = false;
+  bool list_ops = false, list_targets = false;
   TuneFlags tune;
   GoldenFlags golden;
 };
@@ -103,7 +104,9 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
   const std::string group = "What to compile for";
   line.AddValue("--target", args.options.target,
                 "TARGET  cpu (this machine), cpu:baseline, cpu:avx2, cpu:avx512,\n"
-                "cuda or cuda:sm_90a; default cpu")
+                "cuda (as cuda:sm_90a), cuda:sm_80, cuda:sm_86, cuda:sm_89,\n"
+                "cuda:sm_100a, cuda:sm_120; default cpu. Of the CUDA targets\n"
+                "only sm_90a has run on hardware: see --list-targets")
       ->group(group);
   line.AddList("--shapes", raw.shapes,
                "NAME:1x3x48x320  an input's shape; a scalar is NAME:; repeats")
@@ -217,6 +220,10 @@ void AddOutputFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
           "DIR  compiled device code, or none;\ndefault $XDG_CACHE_HOME/aicf or ~/.cache/aicf")
       ->group(group);
   line.app.add_flag("--list-ops", raw.list_ops, "print which ONNX ops are supported, as Markdown")
+      ->group(group);
+  line.app
+      .add_flag("--list-targets", raw.list_targets,
+                "print the GPUs of the CUDA targets, as Markdown")
       ->group(group);
   line.app.add_flag("--timings", args.timings, "time of every pass")->group(group);
   line.app.add_flag("--verbose", raw.verbose, "log what the compiler does, on stderr")
@@ -432,6 +439,10 @@ Status AdoptArtifact(const std::string& path, Raw* raw, CompileArgs* args) {
 Status ParseCompileArgs(const std::vector<std::string>& argv, CompileArgs* args, bool* run) {
   if (std::ranges::find(argv, "--list-ops") != argv.end()) {
     Print(OnnxSupportMarkdown());
+    return OkStatus();
+  }
+  if (std::ranges::find(argv, "--list-targets") != argv.end()) {
+    Print(abi::CudaTargetsMarkdown());
     return OkStatus();
   }
   bool fit_costs = false;

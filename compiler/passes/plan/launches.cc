@@ -96,6 +96,8 @@ class LaunchChooser {
 
   // Why the step cannot be launched before `before`, the one before it on its stream, has finished.
   std::string Refuse(size_t s, int64_t before) const {
+    if (!context_.device.programmatic)
+      return StrCat("capability: ", context_.device.name, " has no programmatic launches");
     const abi::KernelInfo* kernel = abi::FindKernel(p_.steps[s].kernel);
     if (!kernel->waits_first)
       return StrCat("capability: kernel ", kernel->key, " does not wait by itself");

@@ -182,6 +182,24 @@ StreamPlan Plan(const ir::Lowered& lowered, const std::vector<Wish>& wanted = {}
   return planned;
 }
 
+TEST(ChooseLaunches, ATargetWithoutProgrammaticLaunchesHasFullOnes) {
+  const StreamPlan planned = Plan(TwoBranches(), {}, {}, "cuda:sm_86");
+  ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
+  for (int s = 0; s < 12; ++s) {
+    EXPECT_FALSE(planned.step(s).programmatic) << s;
+    const Decision* d = planned.Find(DecisionKind::kLaunch, s);
+    ASSERT_NE(d, nullptr);
+    EXPECT_EQ(d->choice, "full");
+    ASSERT_EQ(d->alternatives.size(), 1u);
+    EXPECT_EQ(d->alternatives[0].refusal, "capability: cuda:sm_86 has no programmatic launches");
+  }
+  const auto first = *Policy::Parse("elementwise=programmatic");
+  const StreamPlan strict = Plan(TwoBranches(), {}, {}, "cuda:sm_86", first, true);
+  EXPECT_EQ(strict.contents.status().code(), Code::kUnsupported);
+  EXPECT_NE(strict.contents.status().message().find("has no programmatic launches"),
+            std::string::npos);
+}
+
 TEST(ChooseStreams, BranchesRunBesideEachOther) {
   const StreamPlan planned = Plan(TwoBranches());
   ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();

@@ -133,7 +133,8 @@ int64_t AttentionHopperHost::SharedBytes(const AttentionShape& s, const abi::Par
          8 * (2 * c["query_stages"] + 4 * c["stages"]);
 }
 
-std::string AttentionHopperHost::Refusal(const Problem& p, const abi::DeviceSpec&) {
+std::string AttentionHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
+  if (!d.warpgroup_products) return RefuseWithoutWarpgroups(d);
   const auto& a = p.as<abi::AttentionAttrs>();
   const AttentionShape s = abi::AttentionShapeOf(p);
   const DType data = p.inputs[0].dtype;

@@ -5,8 +5,27 @@
 namespace aicf::cuda {
 
 std::string RefuseDevice(const abi::DeviceSpec& device) {
-  if (device.backend == abi::Backend::kCuda && device.sm >= 90) return {};
-  return StrCat("needs a GPU of compute capability 9.0, the device is ", device.name);
+  if (device.backend == abi::Backend::kCuda && device.sm >= 80) return {};
+  return StrCat("needs a GPU of compute capability 8.0 or later, the device is ", device.name);
+}
+
+std::string RefuseWithoutWarpgroups(const abi::DeviceSpec& device) {
+  if (device.warpgroup_products) return {};
+  return StrCat("multiplies by warpgroups (wgmma), which only sm_90a has, the device is ",
+                device.name);
+}
+
+std::string RefuseLaunchOn(const abi::DeviceSpec& device, const abi::LaunchConfig& launch) {
+  const uint64_t cluster = uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
+  if (cluster > static_cast<uint64_t>(device.max_cluster)) {
+    return StrCat("takes clusters of ", cluster, " blocks, ", device.name, " has ",
+                  device.max_cluster == 1 ? "none" : StrCat("at most ", device.max_cluster));
+  }
+  if (launch.dynamic_shared_bytes > static_cast<uint64_t>(device.max_shared_bytes)) {
+    return StrCat("needs ", launch.dynamic_shared_bytes, " bytes of shared memory, there are ",
+                  device.max_shared_bytes);
+  }
+  return {};
 }
 
 bool SameElements(const abi::Problem& problem, int input) {

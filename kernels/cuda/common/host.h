@@ -28,8 +28,14 @@
 
 namespace aicf::cuda {
 
-/// Sentence for a device that is not a Hopper GPU; empty for one that is.
+/// Sentence for a device that no kernel here runs on; empty for a GPU of compute capability 8.0 or
+/// later.
 std::string RefuseDevice(const abi::DeviceSpec& device);
+/// Sentence for a device without warpgroup products (wgmma) and bulk tensor copies.
+std::string RefuseWithoutWarpgroups(const abi::DeviceSpec& device);
+/// Empty, or why the device cannot launch this: more blocks per cluster or more shared memory than
+/// it has.
+std::string RefuseLaunchOn(const abi::DeviceSpec& device, const abi::LaunchConfig& launch);
 
 /// True when input and outputs[0] occupy the same elements in the same order and all other outputs
 /// are other buffers' business: the condition for reading an element just before it is overwritten.
@@ -95,7 +101,10 @@ abi::KernelInfo RowOf(abi::Family family) {
     std::string refusal = RefuseDevice(d);
     return refusal.empty() ? Host::Refusal(p, d) : refusal;
   };
-  row.refuse = &Host::Refuse;
+  row.refuse = [](const abi::Problem& p, const abi::Parameters& c, const abi::DeviceSpec& d) {
+    std::string refusal = Host::Refuse(p, c, d);
+    return refusal.empty() ? RefuseLaunchOn(d, Host::Launch(p, c)) : refusal;
+  };
   row.variant = &VariantOf<Host>;
   row.in_place = &Host::InPlace;
   if constexpr (Host::kPacks) {

@@ -43,9 +43,11 @@ int64_t Steps(int64_t tile_k, const ProductShape& s) {
 }
 
 // Blocks of a cluster that share out k, where the tiles alone would leave multiprocessors idle.
-int64_t ClusterFor(const Tile& t, const ProductShape& s, int sm_count) {
+int64_t ClusterFor(const Tile& t, const ProductShape& s, const DeviceSpec& d) {
+  const int64_t most = std::min(8, d.max_cluster);
   int64_t blocks = 1;
-  while (blocks < 8 && TileCount(t, s) * blocks * 2 <= sm_count && Steps(t.k, s) >= blocks * 2 * 3)
+  while (blocks < most && TileCount(t, s) * blocks * 2 <= d.sm_count &&
+         Steps(t.k, s) >= blocks * 2 * 3)
     blocks *= 2;
   return blocks;
 }
@@ -59,8 +61,7 @@ std::vector<TileChoice> TilesFor(std::string_view key, bool tensor, const Proble
   std::vector<TileChoice> all;
   for (const TileRow& row : kRows) {
     if (row.tensor != tensor) continue;
-    const int64_t cluster =
-        ClusterFor(Tile(tensor, ParametersOf(row, 1, vector)), shape, d.sm_count);
+    const int64_t cluster = ClusterFor(Tile(tensor, ParametersOf(row, 1, vector)), shape, d);
     abi::Parameters parameters = ParametersOf(row, cluster, vector);
     if (!RefuseTile(Tile(tensor, parameters), p, d).empty()) continue;
     all.push_back({row.text, std::move(parameters)});
@@ -80,7 +81,11 @@ double TileUs(const Tile& t, const Problem& p, const DeviceSpec& d, double bytes
   const auto parts = static_cast<double>(t.cluster);
   const double blocks = static_cast<double>(TileCount(t, s)) * parts;
   const double steps = StepsOfBlock(t, p);
-  const int64_t by_memory = 220 * 1024 / SharedBytes(t, p), by_threads = 1536 / t.threads();
+  // Of the 2048 threads that some devices hold, registers leave room for 1536. Each of eight blocks
+  // keeps 1 KiB of shared memory for the system.
+  constexpr int64_t kReserved = 8 * 1024, kThreads = 1536;
+  const int64_t by_memory = (d.shared_bytes_per_sm - kReserved) / SharedBytes(t, p);
+  const int64_t by_threads = kThreads / t.threads();
   const double resident =
       std::clamp<double>(static_cast<double>(std::min(by_memory, by_threads)), 1, 8);
   // One multiprocessor's rate: the share of its peak that the part of one thread or warp reaches;
@@ -89,8 +94,7 @@ double TileUs(const Tile& t, const Problem& p, const DeviceSpec& d, double bytes
   const double part =
       static_cast<double>(t.part_m * t.part_n) / static_cast<double>(t.part_m + t.part_n);
   const double reach = std::min(1.0, t.tensor ? part / 21 : part / 2.6) * (t.tensor ? 0.55 : 0.75);
-  const double tf32 = p.math == MathMode::kTf32 ? 0.5 : 1.0;
-  const double peak = t.tensor ? d.tensor_flops_per_us * tf32 : d.fp32_flops_per_us;
+  const double peak = t.tensor ? abi::TensorFlopsPerUs(d, p.math) : d.fp32_flops_per_us;
   const double step_us = 2.0 * m * n * static_cast<double>(t.k) / (peak / d.sm_count * reach);
   // Every round of resident blocks pays the start, then per step its least time or the arithmetic
   // of all the residents.

@@ -88,7 +88,8 @@ int64_t ConvHopperSteps(const Problem& p, const Parameters& c) {
   return steps;
 }
 
-std::string ConvHopperHost::Refusal(const Problem& p, const abi::DeviceSpec&) {
+std::string ConvHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
+  if (!d.warpgroup_products) return RefuseWithoutWarpgroups(d);
   if (!IsHopperProduct(p)) {
     return "multiplies bf16 in math mode bf16, f16 in fp16 and f32 in tf32 only";
   }

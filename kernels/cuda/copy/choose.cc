@@ -35,7 +35,7 @@ bool WholeLines(const std::vector<CopyPiece>& pieces) {
 // flight.
 template <>
 std::vector<Candidate> CandidatesFor<CopyPiecesHost>(const Problem& p, const DeviceSpec& d) {
-  constexpr int64_t kManyThreads = 2048;
+  const int64_t many_threads = int64_t{d.threads_per_sm} * d.sm_count;
   std::vector<Candidate> candidates;
   for (int64_t unroll = 1; unroll <= 4; unroll *= 2) {
     const abi::Parameters parameters = {{"threads", kMapThreads},
@@ -43,7 +43,7 @@ std::vector<Candidate> CandidatesFor<CopyPiecesHost>(const Problem& p, const Dev
                                         {"least_threads", kMapThreads * int64_t{d.sm_count}},
                                         {"unroll", unroll}};
     const int64_t blocks = CopyPiecesHost::Blocks(p, parameters);
-    if (unroll > 1 && blocks * kMapThreads < kManyThreads * d.sm_count) break;
+    if (unroll > 1 && blocks * kMapThreads < many_threads) break;
     const double share = WholeLines(PiecesOf(p, parameters)) ? 0.85 : 0.25;
     const double faster = unroll == 2 ? 1.05 : unroll == 1 ? 0.95 : 1.0;
     candidates.push_back(

@@ -12,15 +12,15 @@ using abi::Problem;
 
 namespace {
 
-// Threads of a multiprocessor, all at work.
-constexpr int64_t kManyThreads = 2048;
+// Threads of the whole device, all at work.
+int64_t ManyThreads(const DeviceSpec& d) { return int64_t{d.threads_per_sm} * d.sm_count; }
 
 // Where there are threads enough, memory is slow while each of them waits for few bytes.
 bool UnrollPays(const Problem& p, int64_t vectors, int64_t vector, const DeviceSpec& d) {
   constexpr int64_t kBytesInFlight = 32;
   int64_t bytes = 0;
   for (const abi::View& v : p.inputs) bytes += vector * DTypeBytes(v.dtype);
-  return bytes < kBytesInFlight && vectors / 2 >= kManyThreads * d.sm_count;
+  return bytes < kBytesInFlight && vectors / 2 >= ManyThreads(d);
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ std::vector<Candidate> CandidatesFor<ElementwiseMapHost>(const Problem& p, const
   };
   const double unrolled = UnrollPays(p, count / widest, widest, d) ? 0.95 : 1.05;
   for (int64_t vector = preferred; vector <= widest; vector *= 2) add(vector, 1, 1);
-  for (int64_t unroll = 2; unroll <= 4 && count / (widest * unroll) >= kManyThreads * d.sm_count;
+  for (int64_t unroll = 2; unroll <= 4 && count / (widest * unroll) >= ManyThreads(d);
        unroll *= 2) {
     add(widest, unroll, unrolled);
   }

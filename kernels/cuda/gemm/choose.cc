@@ -13,11 +13,10 @@ using abi::Problem;
 template <>
 std::vector<Candidate> CandidatesFor<LibraryHost>(const Problem& p, const DeviceSpec& d) {
   const bool tensor = p.math != abi::MathMode::kFp32 && p.math != abi::MathMode::kFp8;
-  const double tf32 = p.math == abi::MathMode::kTf32 ? 0.5 : 1.0;
   const double us =
       PredictUs({.bytes = abi::ByteCount(p),
                  .flops = abi::FlopCount(p),
-                 .flops_per_us = tensor ? d.tensor_flops_per_us * tf32 : d.fp32_flops_per_us,
+                 .flops_per_us = tensor ? abi::TensorFlopsPerUs(d, p.math) : d.fp32_flops_per_us,
                  .blocks = static_cast<double>(d.sm_count),
                  .latency_us = 2.0},
                 d);

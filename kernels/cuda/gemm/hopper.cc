@@ -44,7 +44,8 @@ int64_t HopperSharedBytes(const abi::Parameters& c) {
          16 * c["stages"] + (SplitOf(c) > 1 ? c["consumers"] * 64 : 0);
 }
 
-std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec&) {
+std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
+  if (!d.warpgroup_products) return RefuseWithoutWarpgroups(d);
   if (!IsHopperProduct(p)) {
     return "multiplies bf16 in math mode bf16, f16 in fp16 and f32 in tf32 only";
   }

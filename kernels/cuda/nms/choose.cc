@@ -13,7 +13,7 @@ template <>
 std::vector<Candidate> CandidatesFor<NmsGreedyHost>(const Problem& p, const DeviceSpec& d) {
   using Host = NmsGreedyHost;
   const int64_t threads = 32 * std::clamp<int64_t>(Host::Boxes(p) / 64, 1, 16);
-  int64_t blocks = 8;
+  int64_t blocks = std::min(8, d.max_cluster);
   while (blocks > 1 && blocks > Host::Pairs(p)) blocks /= 2;
   const double rounds = static_cast<double>(CeilDiv(Host::Pairs(p), blocks));
   const double walk = static_cast<double>(CeilDiv(Host::Boxes(p), threads)) * 0.05;

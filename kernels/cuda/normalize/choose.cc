@@ -65,7 +65,7 @@ double NormalizeUs(const Problem& p, const DeviceSpec& d, const NormalizeWork& w
                     .bytes_share = work.bytes_share,
                     .blocks = blocks,
                     .latency_us = 1.5 + per_thread * 0.02,
-                    .blocks_per_sm = static_cast<int>(2048 / threads)},
+                    .blocks_per_sm = static_cast<int>(d.threads_per_sm / threads)},
                    d);
 }
 
@@ -89,7 +89,7 @@ std::vector<Candidate> CandidatesFor<NormalizeRowsHost>(const Problem& p, const 
   // One vector per lane is the shortest way through a row; where the machine is full anyway, four
   // vectors keep more bytes in flight. Up to 32 elements stay in registers.
   const int64_t vectors = CeilDiv(length, WidthOf(p, domain));
-  const bool full = rows * vectors > 2048 * int64_t{d.sm_count};
+  const bool full = rows * vectors > int64_t{d.threads_per_sm} * d.sm_count;
   const int64_t ideal =
       std::min<int64_t>(PowerOfTwoAtLeast(CeilDiv(vectors, full ? 4 : 1)), kMaxThreads);
   const int64_t most = std::clamp<int64_t>(PowerOfTwoAtLeast(length / 4), 1, kMaxThreads);
@@ -98,7 +98,9 @@ std::vector<Candidate> CandidatesFor<NormalizeRowsHost>(const Problem& p, const 
     add(lanes, std::max<int64_t>(1, 128 / lanes), 1, 1 + 0.1 * away(lanes, ideal));
   }
   // Few long rows are shared by as many multiprocessors as are idle.
-  for (int64_t cluster = 2; cluster <= 8 && rows * cluster <= 2 * d.sm_count; cluster *= 2) {
+  const int64_t most_blocks = std::min<int64_t>(8, d.max_cluster);
+  for (int64_t cluster = 2; cluster <= most_blocks && rows * cluster <= 2 * d.sm_count;
+       cluster *= 2) {
     if (length < cluster * kClusterLength) break;
     const int64_t lanes = PowerOfTwoAtLeast(CeilDiv(length, 32 * cluster));
     add(std::clamp<int64_t>(lanes, 256, kMaxThreads), 1, cluster,

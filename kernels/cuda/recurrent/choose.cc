@@ -14,14 +14,15 @@ using abi::Problem;
 using Host = RecurrentClusterHost;
 
 // Blocks until the slice of the weights that each keeps is small enough.
-int64_t ClusterFor(const Problem& p, const abi::RecurrentShape& s) {
+int64_t ClusterFor(const Problem& p, const abi::RecurrentShape& s, const DeviceSpec& d) {
   constexpr int64_t kSliceBytes = 48 * 1024;
+  const int64_t most = std::min<int64_t>(Host::kMaxCluster, d.max_cluster);
   int64_t cluster = 1;
   const auto slice = [&] {
     const RecurrentCut cut(p, cluster, 1);
     return cut.weight_elements * cut.element;
   };
-  while (cluster < Host::kMaxCluster && cluster * 2 <= s.hidden && slice() > kSliceBytes) {
+  while (cluster < most && cluster * 2 <= s.hidden && slice() > kSliceBytes) {
     cluster *= 2;
   }
   return cluster;
@@ -49,7 +50,7 @@ RecurrentStorage StorageFor(const RecurrentCut& cut, const abi::RecurrentShape& 
 template <>
 std::vector<Candidate> CandidatesFor<RecurrentClusterHost>(const Problem& p, const DeviceSpec& d) {
   const abi::RecurrentShape s = abi::RecurrentShapeOf(p);
-  const int64_t cluster = ClusterFor(p, s);
+  const int64_t cluster = ClusterFor(p, s, d);
   const int64_t at_once = std::max<int64_t>(1, d.sm_count / (cluster * s.directions));
   RecurrentCut cut =
       CutInto(p, s, cluster, std::clamp<int64_t>(CeilDiv(s.batch, at_once), 1, Host::kMaxRows));

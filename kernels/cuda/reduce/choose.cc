@@ -19,12 +19,14 @@ int DomainVector(std::string_view key, const Problem& p) {
 }
 
 // Blocks of one cluster that share an output: as many as keep the machine busy and have work.
-int64_t Pieces(int64_t groups, int64_t length, int64_t enough, int sm_count) {
+int64_t Pieces(int64_t groups, int64_t length, int64_t enough, const DeviceSpec& d) {
+  const int64_t most = std::min(8, d.max_cluster);
   int64_t pieces = 1;
-  while (pieces < 8 && groups * pieces * 2 <= sm_count && length / pieces >= 2 * enough)
+  while (pieces < most && groups * pieces * 2 <= d.sm_count && length / pieces >= 2 * enough)
     pieces *= 2;
   // More than 8 is not portable and schedules less freely; only a very long sum repays it.
-  if (pieces == 8 && groups * 16 <= sm_count && length >= (int64_t{1} << 24)) pieces = 16;
+  const bool repays = groups * 16 <= d.sm_count && length >= (int64_t{1} << 24);
+  if (pieces == 8 && d.max_cluster >= 16 && repays) pieces = 16;
   return pieces;
 }
 
@@ -41,7 +43,7 @@ double ReduceUs(const Problem& p, const DeviceSpec& d, const abi::LaunchConfig& 
                     .bytes_share = share,
                     .blocks = static_cast<double>(launch.grid[0]),
                     .latency_us = scattered ? 1.7 + per_thread * 0.08 : 1.2 + per_thread * 0.02,
-                    .blocks_per_sm = static_cast<int>(2048 / threads)},
+                    .blocks_per_sm = static_cast<int>(d.threads_per_sm / threads)},
                    d);
 }
 
@@ -100,9 +102,10 @@ std::vector<Candidate> CandidatesFor<ReduceRowsHost>(const Problem& p, const Dev
   const int64_t vectors = CeilDiv(length, DomainVector(ReduceRowsHost::kKey, p));
   int64_t lanes = std::min<int64_t>(PowerOfTwoAtLeast(vectors), 256);
   // With outputs enough for the whole machine, fewer lanes per output merge less.
-  while (lanes > 8 && results * lanes > 2048 * int64_t{d.sm_count} && vectors / lanes < 8)
+  while (lanes > 8 && results * lanes > int64_t{d.threads_per_sm} * d.sm_count &&
+         vectors / lanes < 8)
     lanes /= 2;
-  const int64_t pieces = lanes < 256 ? 1 : Pieces(results, length, 16384, d.sm_count);
+  const int64_t pieces = lanes < 256 ? 1 : Pieces(results, length, 16384, d);
   if (pieces > 1) lanes = 1024;
   const int64_t together = std::max<int64_t>(1, 256 / lanes);
   const abi::Parameters parameters = {{"lanes", lanes},
@@ -125,7 +128,7 @@ std::vector<Candidate> CandidatesFor<ReduceColumnsHost>(const Problem& p, const 
   std::vector<Candidate> candidates;
   const auto add = [&](int64_t vector, int64_t most_lanes, double factor) {
     const int64_t groups = CeilDiv(std::max<int64_t>(results, 1), 32 * vector);
-    const int64_t pieces = Pieces(groups, length, 512, d.sm_count);
+    const int64_t pieces = Pieces(groups, length, 512, d);
     const abi::Parameters parameters = {
         {"lanes", std::clamp<int64_t>(PowerOfTwoAtLeast(length / 8), 1, most_lanes)},
         {"cluster", pieces},

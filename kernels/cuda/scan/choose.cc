@@ -20,7 +20,7 @@ std::vector<Candidate> CandidatesFor<ScanBlockHost>(const Problem& p, const Devi
                  .bytes_share = 0.5,
                  .blocks = static_cast<double>(blocks),
                  .latency_us = 1.0 + 1.2 * static_cast<double>(CeilDiv(length, threads * kItems)),
-                 .blocks_per_sm = static_cast<int>(2048 / threads)},
+                 .blocks_per_sm = static_cast<int>(d.threads_per_sm / threads)},
                 d);
   const int64_t room = kMaxGridStride / threads;
   return {CandidateOf<ScanBlockHost>(p, {{"threads", threads}, {"blocks", std::min(blocks, room)}},
