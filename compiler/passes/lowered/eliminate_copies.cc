@@ -5,6 +5,7 @@
 #include "compiler/passes/lowered/fuse.h"
 #include "compiler/passes/lowered/kernel_guard.h"
 #include "compiler/passes/lowered/passes.h"
+#include "compiler/passes/lowered/split_domain.h"
 
 namespace aicf {
 namespace {
@@ -17,9 +18,8 @@ struct Rewrite {
   std::vector<std::pair<int, ir::LoweredStep>> steps;
 };
 
-// Redirects one step's operands in `piece.from` to the window.
-std::string Redirect(ir::LoweredStep& step, const CopyPiece& piece, const abi::DeviceSpec& device) {
-  const abi::Problem before = step.problem;
+// One step's operands in `piece.from` moved to the window; nothing when a view does not follow.
+std::optional<ir::LoweredStep> Moved(ir::LoweredStep step, const CopyPiece& piece) {
   auto change = [&](std::vector<ir::BufferId>& ids, std::vector<abi::View>& views) {
     for (size_t k = 0; k < ids.size(); ++k) {
       if (ids[k] != piece.from) continue;
@@ -31,8 +31,27 @@ std::string Redirect(ir::LoweredStep& step, const CopyPiece& piece, const abi::D
     return true;
   };
   if (!change(step.inputs, step.problem.inputs) || !change(step.outputs, step.problem.outputs)) {
-    return StrCat("domain: ", NamesOf(step), " works on another shape than the window");
+    return std::nullopt;
   }
+  return step;
+}
+
+// The shape of the piece with its axes in the order in which the source stores them.
+Dims StoredShape(const CopyPiece& piece) {
+  return ir::Permute(piece.source, ir::AxisOrder(piece.source)).shape;
+}
+
+// Redirects a step's operands to the window. A window that splits the step's axes (the windows of
+// an image) may take the step over the split axes.
+std::string Redirect(ir::LoweredStep& step, const CopyPiece& piece, const abi::DeviceSpec& device) {
+  auto moved = Moved(step, piece);
+  if (!moved) {
+    const auto split = OverShape(step, StoredShape(piece));
+    if (split) moved = Moved(*split, piece);
+  }
+  if (!moved) return StrCat("domain: ", NamesOf(step), " works on another shape than the window");
+  const abi::Problem before = std::move(step.problem);
+  step = *std::move(moved);
   return LosesKernel(before, step.problem, device);
 }
 
