@@ -43,37 +43,45 @@ AICF_DEVICE Tile TileOf(index_t block) {
           block / (kAcross * kAlong) % kDown * kTileH, block / (kAcross * kAlong * kDown)};
 }
 
-/// Starts copying the inputs of a tile.
+/// Starts copying the inputs of a tile. A thread keeps its channels and column and walks lines, so
+/// that it counts coordinates once.
 AICF_DEVICE void FetchInputs(const Args& args, const Tile& tile, In0::S* inputs) {
   typedef In0::S S;
   constexpr int N = PieceOf<S>(kTileC, In0::run(1));
   constexpr int kChunks = kTileC / N, kBytes = N * static_cast<int>(sizeof(S));
+  constexpr int kSlots = kChunks * kColumns;
+  constexpr int kLinesAtOnce = MaxOf(1, kThreads / kSlots);
+  constexpr int kRounds = (kLines + kLinesAtOnce - 1) / kLinesAtOnce;
+  const int thread = static_cast<int>(threadIdx.x), first = thread / kSlots % kLinesAtOnce;
+  if (kLinesAtOnce * kSlots < kThreads && thread >= kLinesAtOnce * kSlots) return;
   const S* base = static_cast<const S*>(args.in[0]) + In0::kOffset + tile.image * In0::stride(0);
-  const index_t x0 = tile.x * kStrideW - static_cast<index_t>(attr_pads_begin(1));
-  const index_t y0 = tile.y * kStrideH - static_cast<index_t>(attr_pads_begin(0));
-#pragma unroll 4
-  for (int i = static_cast<int>(threadIdx.x); i < kLines * kColumns * kChunks; i += kThreads) {
-    const int chunk = i % kChunks * N, column = i / kChunks % kColumns;
-    const int line = i / (kChunks * kColumns);
-    const index_t channel = tile.channel + chunk, x = x0 + column, y = y0 + line;
-    const bool valid =
-        channel < kChannels && x >= 0 && x < In0::extent(3) && y >= 0 && y < In0::extent(2);
-    const S* from = base + channel * In0::stride(1) + y * In0::stride(2) + x * In0::stride(3);
-    S* to = inputs + (line * kColumns + column) * kPitch + chunk;
-    if constexpr (kBytes >= 4) {
-      CopyAsync<kBytes>(to, valid ? from : nullptr, valid);
-    } else {
-      *to = valid ? *from : S{};
+  const index_t y = tile.y * kStrideH - static_cast<index_t>(attr_pads_begin(0)) + first;
+  for (int slot = thread % MinOf(kSlots, kThreads); slot < kSlots; slot += kThreads) {
+    const int chunk = slot % kChunks * N, column = slot / kChunks;
+    const index_t channel = tile.channel + chunk;
+    const index_t x = tile.x * kStrideW - static_cast<index_t>(attr_pads_begin(1)) + column;
+    const bool inside = channel < kChannels && x >= 0 && x < In0::extent(3);
+    const S* from = base + channel * In0::stride(1) + x * In0::stride(3) + y * In0::stride(2);
+    S* to = inputs + (first * kColumns + column) * kPitch + chunk;
+#pragma unroll 8
+    for (int r = 0; r < kRounds; ++r) {
+      const int line = r * kLinesAtOnce;
+      if (kLines % kLinesAtOnce != 0 && first + line >= kLines) break;
+      const bool valid = inside && y + line >= 0 && y + line < In0::extent(2);
+      if constexpr (kBytes >= 4)
+        CopyAsync<kBytes>(to + line * kColumns * kPitch,
+                          valid ? from + line * In0::stride(2) : base, valid);
+      else
+        to[line * kColumns * kPitch] = valid ? from[line * In0::stride(2)] : S{};
     }
   }
-  CopyCommit();
 }
 
 /// The weights of a tile as f32, [taps][channels].
 AICF_DEVICE void FetchWeights(const Args& args, const Tile& tile, float* weights) {
   typedef In1::S S;
   constexpr int N = PieceOf<S>(kTileC, In1::run(0));
-  constexpr int kChunks = kTileC / N;
+  constexpr int kChunks = kTileC / N, kStore = MinOf(N, 4);
   const S* base = static_cast<const S*>(args.in[1]) + In1::kOffset;
   for (int i = static_cast<int>(threadIdx.x); i < kTapsH * kTapsW * kChunks; i += kThreads) {
     const int chunk = i % kChunks * N, tap = i / kChunks;
@@ -85,7 +93,12 @@ AICF_DEVICE void FetchWeights(const Args& args, const Tile& tile, float* weights
                                                   tap % kTapsW * In1::stride(3));
     }
 #pragma unroll
-    for (int j = 0; j < N; ++j) weights[tap * kTileC + chunk + j] = Widen(pack.v[j]);
+    for (int j = 0; j < N; j += kStore) {
+      Pack<float, kStore> wide;
+#pragma unroll
+      for (int k = 0; k < kStore; ++k) wide.v[k] = Widen(pack.v[j + k]);
+      *reinterpret_cast<Pack<float, kStore>*>(weights + tap * kTileC + chunk + j) = wide;
+    }
   }
 }
 
@@ -149,6 +162,7 @@ AICF_DEVICE void Kernel(const Args& args) {
   In0::S* inputs = reinterpret_cast<In0::S*>(weights + kWeights);
   const Tile tile = TileOf(static_cast<index_t>(blockIdx.x));
   FetchInputs(args, tile, inputs);
+  CopyCommit();
   FetchWeights(args, tile, weights);
   const Share own(tile);
   // What the epilogue reads is asked for here, so that it is waited for with the inputs.

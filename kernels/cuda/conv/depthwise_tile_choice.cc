@@ -14,36 +14,51 @@ constexpr size_t kMostCandidates = 6;
 
 double Number(const Parameters& c, std::string_view name) { return static_cast<double>(c[name]); }
 
-// Instructions of one warp: for each row of taps the inputs, converted, the weights and the sums.
-double WarpInstructions(const Problem& p, const Parameters& c) {
+// Instructions of one warp of a tile, as the kernel's source has them.
+struct WarpWork {
+  double fetch;  ///< asks for its share of the inputs and weights
+  double row;    ///< adds one row of taps: inputs, converted, weights and products
+  double store;
+};
+
+WarpWork WarpWorkOf(const Problem& p, const Parameters& c) {
   const auto& a = p.as<abi::ConvAttrs>();
   const Dims& w = p.inputs[1].shape;
+  const double bytes = static_cast<double>(DTypeBytes(p.inputs[0].dtype));
   const double pixels = Number(c, "pixels"), piece = Number(c, "piece");
   const auto taps = static_cast<double>(w[3]);
   const double span = (pixels - 1) * static_cast<double>(a.strides[1]) +
                       (taps - 1) * static_cast<double>(a.dilations[1]) + 1;
-  const double convert = DTypeBytes(p.inputs[0].dtype) == 2 ? 1 : 0;
-  const double row = span * (1 + convert * piece) + taps * (1 + piece * pixels) + 8;
-  return 150 + static_cast<double>(w[2]) * row + pixels * (10 + 8 * piece);
+  const double threads = static_cast<double>(ConvDepthwiseTileHost::Workers(c));
+  const double chunk = std::min(Number(c, "tile_c"), 16 / bytes);
+  const double inputs =
+      static_cast<double>(ConvDepthwiseTileHost::SharedBytes(p, c)) / (chunk * bytes * threads);
+  const double weights = taps * static_cast<double>(w[2]) * Number(c, "tile_c") / chunk / threads;
+  const double convert = bytes == 2 ? 1 : 0;
+  return {60 + 10 * std::ceil(inputs) + (20 + 2 * chunk) * std::ceil(weights),
+          span * (1 + convert * piece) + taps * (1 + piece * pixels) + 8,
+          40 + pixels * (10 + 6 * piece)};
 }
 
-// The constants are guessed from the chip's rates: issue slots and loads of one multiprocessor.
+// Rates of one multiprocessor, fitted to an H200's times.
 double DepthwiseTileUs(const Problem& p, const Parameters& c, const abi::DeviceSpec& d) {
-  constexpr double kClockPerUs = 1700, kFetchBytesPerUs = 80e3, kLatencyUs = 1.0;
-  constexpr double kStall = 2.0;  // cycles per instruction of a warp alone
+  constexpr double kClockPerUs = 1700, kFetchBytesPerUs = 80e3, kLatencyUs = 0.9;
   const auto tiles = static_cast<double>(ConvDepthwiseTileHost::Tiles(p, c));
-  const double shared = static_cast<double>(ConvDepthwiseTileHost::SharedBytes(p, c));
+  const auto shared = static_cast<double>(ConvDepthwiseTileHost::SharedBytes(p, c));
   const double warps = std::ceil(static_cast<double>(ConvDepthwiseTileHost::Workers(c)) / 32);
   const double fit = std::max(
       1.0, std::min({32.0, std::floor(64 / warps),
                      std::floor(static_cast<double>(d.max_shared_bytes) / (shared + 1024))}));
   const double own = std::ceil(tiles / d.sm_count);  // tiles of one multiprocessor
   const double waves = std::ceil(own / fit);
-  const double issue = WarpInstructions(p, c);
-  const double sums = std::max(own * warps / 4, waves * kStall) * issue / kClockPerUs;
-  const double fetch = own * shared / kFetchBytesPerUs;
+  const auto rows = static_cast<double>(p.inputs[1].shape[2]);
+  const WarpWork work = WarpWorkOf(p, c);
+  const double issue = own * warps * (work.fetch + rows * work.row + work.store) / 4;
+  // What one warp takes alone: its instructions wait for each other, and each row for its inputs.
+  const double alone = waves * (2 * work.fetch + rows * (1.5 * work.row + 50) + 1.5 * work.store);
   const double memory = abi::ByteCount(p) / (d.bytes_per_us * 0.7);
-  return d.launch_us + kLatencyUs + (waves - 1) * 0.5 + std::max(memory, sums + fetch);
+  const double busy = std::max(issue, alone) / kClockPerUs + own * shared / kFetchBytesPerUs;
+  return d.launch_us + kLatencyUs + (waves - 1) * 0.5 + std::max(memory, busy);
 }
 
 // Elements between columns with which the halves of a warp read other banks than each other.

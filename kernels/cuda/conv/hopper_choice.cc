@@ -63,7 +63,7 @@ abi::Parameters ParametersOf(const ConvHopperRow& r, const abi::Problem& p, bool
                              int64_t split, int64_t vector, int sm_count) {
   const int64_t element = DTypeBytes(p.inputs[0].dtype);
   const ConvPositions box = BoxFor(p, flat, r.m);
-  const auto with = [&](int64_t blocks) -> abi::Parameters {
+  const auto with = [&](int64_t stages, int64_t blocks) -> abi::Parameters {
     return {{"tile_m", r.m},
             {"tile_n", r.n},
             {"tile_k", StepFor(p.inputs[0].shape[1], element)},
@@ -71,7 +71,7 @@ abi::Parameters ParametersOf(const ConvHopperRow& r, const abi::Problem& p, bool
             {"tile_h", box.h},
             {"tile_b", box.b},
             {"flat", flat ? 1 : 0},
-            {"stages", r.stages},
+            {"stages", stages},
             {"split", split},
             {"consumers", r.consumers},
             {"swap", r.swap},
@@ -80,9 +80,15 @@ abi::Parameters ParametersOf(const ConvHopperRow& r, const abi::Problem& p, bool
             {"blocks", blocks}};
   };
   // Whole clusters that stay and take tile after tile.
-  const abi::Parameters one = with(split);
-  const int64_t clusters = ResidentBlocks(one, element) * sm_count / split;
-  return with(std::min(ConvHopperTiles(p, one), std::max<int64_t>(1, clusters)) * split);
+  const abi::Parameters one = with(r.stages, split);
+  const int64_t tiles = ConvHopperTiles(p, one);
+  const int64_t resident = ResidentBlocks(one, element) * sm_count / split;
+  const int64_t clusters = std::min(tiles, std::max<int64_t>(1, resident));
+  if (clusters < tiles) return with(r.stages, clusters * split);
+  // With one tile each, stages beyond its steps stay empty, and their memory keeps the blocks of
+  // the next kernel from a multiprocessor where they could get ready.
+  const int64_t steps = CeilDiv(ConvHopperSteps(p, one), split);
+  return with(std::min(r.stages, std::max<int64_t>(2, steps)), clusters * split);
 }
 
 // Shares of k that fill the machine, of two steps or more.
