@@ -119,6 +119,28 @@ TEST(CudaRefusals, OfRows) {
        {"elements at once", {{"blocks", kMany}}}});
   ExpectParametersRefused("cuda.normalize.columns", softmax,
                           {{"elements at once", {{"blocks", kMany}}}});
+  // 96 groups of 64 positions, in runs of 10 channels.
+  const View pixels{DType::kF32, {96, 10, 64}, {10, 1, 960}, 0};
+  Problem grouped =
+      ProblemOf(Family::kNormalize, NormalizeAttrs{NormalizeKind::kLayerNorm, {1, 2}, 0}, 1,
+                {pixels}, {pixels});
+  const auto threads = [](int64_t groups, int64_t lanes, int64_t lines) {
+    return Edits{{"groups", groups}, {"lanes", lanes}, {"lines", lines}};
+  };
+  ExpectParametersRefused(
+      "cuda.normalize.interleaved", grouped,
+      {{"in multiples of 32 up to 1024, here are 33", threads(1, 1, 33)},
+       {"in multiples of 32 up to 1024, here are 2048", threads(8, 8, 32)},
+       {"at least 32 threads for a group, here are 16", threads(2, 4, 4)},
+       {"no whole clusters of 2", {{"cluster", 2}, {"blocks", 5}}},
+       {"vector as a power of two, here is 5", {{"vector", 5}}},
+       {"groups of whole vectors, here are 640 elements and vectors of 256", {{"vector", 256}}},
+       {"elements at once", {{"cluster", 1}, {"blocks", kMany}}}});
+  ExpectUnsupported("cuda.normalize.interleaved", softmax, "each is one run of memory");
+  grouped.inputs[0] = grouped.outputs[0] = {DType::kF32, {3, 129, 64}, {129, 1, 387}, 0};
+  ExpectUnsupported("cuda.normalize.interleaved", grouped, "at most 128 elements, here are 129");
+  grouped.inputs[0] = grouped.outputs[0] = {DType::kF32, {0, 10, 64}, {10, 1, 960}, 0};
+  ExpectUnsupported("cuda.normalize.interleaved", grouped, "nothing to normalise");
   const Problem sum = ProblemOf(Family::kReduce, ReduceAttrs{ReduceKind::kSum, {1}, false}, 1,
                                 {F32({64, 96})}, {F32({64, 1})});
   const Edits one = {{"lanes", 32}, {"results_per_block", 1}, {"cluster", 2}, {"blocks", 4}};
@@ -210,9 +232,11 @@ TEST(CudaRefusals, OfTheHopperAttention) {
   };
   const Problem p = Attention(q, 300, 64, DType::kF16, kFp16);
   EXPECT_EQ(Refused(key, p, base), "");
+  EXPECT_EQ(Refused(key, p, with({{"consumers", 4}, {"tile_keys", 64}})), "");
   ExpectParametersRefused(
       key, p,
-      {{"72 keys are none", with({{"tile_keys", 72}})},
+      {{"values of a thread are above 80", with({{"consumers", 4}, {"tile_keys", 96}})},
+       {"72 keys are none", with({{"tile_keys", 72}})},
        {"184 keys are none", with({{"tile_keys", 184}})},
        {"shares no multiprocessor", with({{"per_sm", 2}})},
        {"all 3 blocks of keys at once, not 2", with({{"producer", 0}, {"blocks", 12}})},

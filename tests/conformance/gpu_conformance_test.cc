@@ -74,7 +74,7 @@ TEST(RandomAttention, MeetsEveryWayOfTheCopyEngine) {
     packs.insert(parameters["pack"]);
     if (parameters["query_stages"] > 1) folds.insert(parameters["fold"]);
   }
-  EXPECT_EQ(rows.size(), 9u);
+  EXPECT_EQ(rows.size(), 10u);
   EXPECT_EQ(packs, (std::set<int64_t>{0, 1}));
   EXPECT_EQ(folds, (std::set<int64_t>{0, 1}));
 }

@@ -79,6 +79,8 @@ TEST(Prefix, AxesThatAreWholeMayMix) {
            {"%y: f32 = MaxPool(%image) {kernel_shape=[2, 2]} \"n\""},
            {"%y: f32 = GlobalAveragePool(%image) \"n\""},
            {"const %s: f32[2] = [1, 2]\n%y: f32 = InstanceNormalization(%image, %s, %s) \"n\""},
+           {"const %s: f32[1] = [3]\n"
+            "%y: f32 = aicf.GroupNormalization(%image, %s, %s) {num_groups=1} \"n\""},
            {"const %v: f32[4] = [1, 1, 2, 2]\n%y: f32 = Resize(%image, _, %v) \"n\""}}) {
     Expect(c);
     Expect(c, 2, 1);

@@ -180,6 +180,39 @@ TEST(LowerNormalize, SoftmaxLayerNormAndInstanceNorm) {
       1e-5, {.constants = {{"s", channel}, {"b", shift}}});
 }
 
+// Six channels in groups of two or three, with parameters of the groups that are inputs, constants,
+// or constants of which nothing is left.
+TEST(LowerNormalize, GroupNorm) {
+  const ir::Tensor x = Random(DType::kF32, {2, 6, 3, 2}, 9);
+  for (int64_t groups : {2, 3}) {
+    Array in = ToArray(x);
+    const Dims whole = in.shape;
+    in.shape = {2, groups, 6 / groups * 3, 2};
+    Array unit = Standardised(in, 2, 0.01);
+    unit.shape = whole;
+    const ir::Tensor scale = Random(DType::kF32, {groups}, 10),
+                     shift = Random(DType::kF32, {groups}, 11);
+    const Array s = ToArray(scale), b = ToArray(shift);
+    const std::string text =
+        StrCat("graph \"g\" { input %x: f32[2x6x3x2] input %s: f32[", groups, "] input %b: f32[",
+               groups, "] %y: f32 = aicf.GroupNormalization(%x, %s, %b) {num_groups=", groups,
+               ", epsilon=0.01} output %y }");
+    const Array want = Generate(whole, [&](const Dims& i) {
+      const int64_t group = i[1] / (6 / groups);
+      return unit[i] * s[{group}] + b[{group}];
+    });
+    testing::ExpectGraph(text, {{"x", x}, {"s", scale}}, want, 1e-4, 1e-5,
+                         {.constants = {{"b", shift}}});
+    const std::vector<float> ones(static_cast<size_t>(groups), 1), zeros(ones.size(), 0);
+    const testing::RunOptions plain = {
+        .constants = {{"s", ir::Tensor::FromValues<float>(DType::kF32, {groups}, ones)},
+                      {"b", ir::Tensor::FromValues<float>(DType::kF32, {groups}, zeros)}}};
+    testing::ExpectGraph(text, {{"x", x}}, unit, 1e-4, 1e-5, plain);
+    EXPECT_TRUE(
+        testing::RunGraph(text, {{"x", x}}, plain)->lowered.steps[0].problem.epilogue.empty());
+  }
+}
+
 TEST(LowerNormalize, BatchNormFoldedAndDirect) {
   const ir::Tensor x = Random(DType::kF32, {2, 3, 4}, 8);
   std::map<std::string, ir::Tensor> p;

@@ -41,6 +41,10 @@ Status FormFma(ir::Lowered& lowered, PassContext& context);
 Status EliminateCopies(ir::Lowered& lowered, PassContext& context);
 /// Steps whose results nothing reads disappear.
 Status DeadSteps(ir::Lowered& lowered, PassContext& context);
+/// Convolutions of one tap whose output has its positions innermost become products of matrices.
+Status ConvToProduct(ir::Lowered& lowered, PassContext& context);
+/// Row-major values that are read beside whole pixels are copied once, channels innermost.
+Status StorePixels(ir::Lowered& lowered, PassContext& context);
 /// Pairs of an input and an output that are one state get one place, changed by a copy at the end.
 Status UpdateStates(ir::Lowered& lowered, PassContext& context);
 /// Values of f32 are stored in 16 bits where that is asked for and nothing speaks against it.

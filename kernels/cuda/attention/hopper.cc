@@ -59,7 +59,8 @@ int64_t Held(const Problem& p, const abi::Parameters& c) {
 // What a thread can hold, beside what addresses and maxima take.
 int64_t Room(const abi::Parameters& c) {
   constexpr int64_t kOthers = 32;
-  if (c["producer"] != 0) return (c["consumers"] == 3 ? 160 : 240) - kOthers;
+  constexpr int64_t kRegisters[] = {240, 240, 160, 112};  // by consumers: kConsumerRegisters
+  if (c["producer"] != 0) return kRegisters[c["consumers"] - 1] - kOthers;
   return std::min<int64_t>(255, 65536 / (128 * c["consumers"] * c["per_sm"])) - kOthers;
 }
 

@@ -6,7 +6,7 @@
 // see, the last and those at the ends of a window, are masked.
 //
 // The instance defines, beside what compiler/codegen/cuda_source.h lists,
-//   kConsumers   warpgroups that multiply, 1 to 3
+//   kConsumers   warpgroups that multiply, 1 to 4
 //   kTileKeys    keys of a block of them, 16 to 192
 //   kStages      blocks of keys, and of values, in flight
 //   kQueryStages tiles of queries in flight, 1 or 2; 1 without a producer
@@ -283,8 +283,11 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
 }
 
 /// Registers of a thread of the producer and of a consumer; together what the block starts with.
-constexpr int kProducerRegisters = kConsumers == 1 ? 56 : kConsumers == 2 ? 24 : 32;
-constexpr int kConsumerRegisters = kConsumers == 1 ? 256 : kConsumers == 2 ? 240 : 160;
+constexpr int kProducerRegisters = kConsumers == 1 ? 56 : kConsumers == 3 ? 32 : 24;
+constexpr int kConsumerRegisters = kConsumers == 1   ? 256
+                                   : kConsumers == 2 ? 240
+                                   : kConsumers == 3 ? 160
+                                                     : 112;
 
 AICF_DEVICE void Kernel(const Args& args) {
   const SharedLayout shared;

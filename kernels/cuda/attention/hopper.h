@@ -17,7 +17,7 @@ struct AttentionHopperHost : CudaHostBase {
   static constexpr int64_t kWarpgroupRows = 64;
   static constexpr int64_t kMaxHead = 256;
   static constexpr abi::ParameterRange kParameters[] = {
-      {"consumers", 1, 3},        {"tile_keys", 16, 192}, {"stages", 1, 32}, {"query_stages", 1, 2},
+      {"consumers", 1, 4},        {"tile_keys", 16, 192}, {"stages", 1, 32}, {"query_stages", 1, 2},
       {"producer", 0, 1},         {"turns", 0, 1},        {"fold", 0, 1},    {"pack", 0, 1},
       {"section", 1, kMaxBlocks}, {"per_sm", 1, 8},       kBlocksRange};
 

@@ -103,7 +103,8 @@ double HopperAttentionUs(const Problem& p, const DeviceSpec& d, const Parameters
   const double sms = d.sm_count;
   const double resident = std::min(static_cast<double>(c["per_sm"]), std::ceil(tiles / sms));
   const double work_us = resident * scores * ScoreUs(p);
-  const double block_us = once ? 0.9 + 1.25 * work_us : 0.6 + work_us;
+  const double wait_us = c["consumers"] == 4 ? 0.5 : 0.6;
+  const double block_us = once ? 0.9 + 1.25 * work_us : wait_us + work_us;
   const AttentionShape s = abi::AttentionShapeOf(p);
   const double ends_us = 0.2 + 0.0065 * static_cast<double>(s.head + s.value_head);
   const double begun_us = once ? 1.3 : stays ? ends_us : ends_us + 2.8;

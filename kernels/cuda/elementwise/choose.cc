@@ -15,11 +15,20 @@ namespace {
 // Threads of the whole device, all at work.
 int64_t ManyThreads(const DeviceSpec& d) { return int64_t{d.threads_per_sm} * d.sm_count; }
 
+// Elements that are not the same ones again: what repeats comes from the nearest cache.
+int64_t OwnElements(const abi::View& v) {
+  int64_t count = 1;
+  for (int d = 0; d < v.shape.rank(); ++d) count *= v.strides[d] == 0 ? 1 : v.shape[d];
+  return count;
+}
+
 // Where there are threads enough, memory is slow while each of them waits for few bytes.
 bool UnrollPays(const Problem& p, int64_t vectors, int64_t vector, const DeviceSpec& d) {
   constexpr int64_t kBytesInFlight = 32;
   int64_t bytes = 0;
-  for (const abi::View& v : p.inputs) bytes += vector * DTypeBytes(v.dtype);
+  for (const abi::View& v : p.inputs) {
+    if (4 * OwnElements(v) >= abi::ElementsOf(v)) bytes += vector * DTypeBytes(v.dtype);
+  }
   return bytes < kBytesInFlight && vectors / 2 >= ManyThreads(d);
 }
 

@@ -45,13 +45,6 @@ double SectorShare(int64_t bytes) {
   return static_cast<double>(bytes) / static_cast<double>(bytes + kSector - aligned);
 }
 
-int64_t RunOfGroup(const Problem& p) {
-  const Walk walk = WalkOf(p.inputs[0], SpacesOf("", p).domain.groups[0]);
-  if (walk.strides.empty()) return 0;
-  if (walk.strides.back() != 1) return 1;
-  return walk.strides.rank() > 1 ? walk.extents.back() : 0;
-}
-
 double NormalizeUs(const Problem& p, const DeviceSpec& d, const NormalizeWork& work) {
   const auto threads = static_cast<double>(work.threads);
   const auto blocks = static_cast<double>(work.blocks);

@@ -10,6 +10,7 @@ constexpr int kRowLanes = kLanes;
 constexpr int kRowsPerBlock = kBlockX;
 constexpr int kWidth = 1;
 constexpr int kMostKept = 32;
+constexpr bool kMerges = false;
 AICF_DEVICE int Lane() { return threadIdx.y; }
 AICF_DEVICE int RowInBlock() { return threadIdx.x; }
 AICF_DEVICE void Finish() {}

@@ -18,11 +18,6 @@ struct NormalizeWork {
 double NormalizeUs(const abi::Problem& problem, const abi::DeviceSpec& device,
                    const NormalizeWork& work);
 
-/// Elements of a group that follow each other in memory, where the groups of the first core operand
-/// are made of several such runs; 0 where each is one run. A group without neighbours in memory has
-/// runs of one element.
-int64_t RunOfGroup(const abi::Problem& problem);
-
 /// Which part of the memory that moves is wanted, where stretches of so many bytes are read here
 /// and there: memory moves in sectors of 32 bytes.
 double SectorShare(int64_t bytes);

@@ -64,6 +64,11 @@ struct NormalizeColumnsHost : NormalizeHostBase {
   }
 };
 
+/// Elements of a group that follow each other in memory, where the groups of the first core operand
+/// are made of several such runs; 0 where each is one run. A group without neighbours in memory has
+/// runs of one element.
+int64_t RunOfGroup(const abi::Problem& problem);
+
 /// Neighbouring threads walk the runs that neighbouring groups have of one line in memory: `lanes`
 /// threads in each of `groups` runs, `lines` lines at a time, in each block of a cluster.
 struct NormalizeInterleavedHost : NormalizeHostBase {
@@ -76,6 +81,10 @@ struct NormalizeInterleavedHost : NormalizeHostBase {
                                                         kBlocksRange,
                                                         {"cluster", 1, 8, 1}};
 
+  /// Longer runs are for the rows kernel, which walks a group by itself.
+  static constexpr int64_t kLongestRun = 128;
+
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&);
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& given,
                             const abi::DeviceSpec&);
   static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& given);

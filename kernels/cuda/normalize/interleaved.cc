@@ -2,6 +2,23 @@
 
 namespace aicf::cuda {
 
+int64_t RunOfGroup(const abi::Problem& p) {
+  const Walk walk = WalkOf(p.inputs[0], SpacesOf("", p).domain.groups[0]);
+  if (walk.strides.empty()) return 0;
+  if (walk.strides.back() != 1) return 1;
+  return walk.strides.rank() > 1 ? walk.extents.back() : 0;
+}
+
+std::string NormalizeInterleavedHost::Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
+  if (abi::ElementsOf(p.inputs[0]) == 0) return "there is nothing to normalise";
+  const int64_t run = RunOfGroup(p);
+  if (run == 0) return "its groups do not interleave: each is one run of memory";
+  if (run > kLongestRun) {
+    return StrCat("takes groups in runs of at most ", kLongestRun, " elements, here are ", run);
+  }
+  return {};
+}
+
 std::string NormalizeInterleavedHost::Refuse(const abi::Problem& p, const abi::Parameters& given,
                                              const abi::DeviceSpec&) {
   const abi::Parameters c = abi::Completed(given, kParameters);
@@ -30,8 +47,8 @@ abi::LaunchConfig NormalizeInterleavedHost::Launch(const abi::Problem&,
   launch.block[1] = static_cast<uint32_t>(c["lines"]);
   launch.cluster[0] = static_cast<uint32_t>(c["cluster"]);
   const int64_t threads = c["groups"] * c["lanes"] * c["lines"];
-  // A value of 8 bytes for every thread, and for two sums of every group.
-  launch.dynamic_shared_bytes = static_cast<uint32_t>(8 * (threads + 2 * c["groups"]));
+  // A value of up to 24 bytes for every thread, and four for every group.
+  launch.dynamic_shared_bytes = static_cast<uint32_t>(24 * (threads + 4 * c["groups"]));
   return launch;
 }
 

@@ -30,19 +30,29 @@ AICF_DEVICE int Lane() {
 }
 AICF_DEVICE int RowInBlock() { return static_cast<int>(threadIdx.x) / kLanes; }
 
-/// RMS norm has one call of AllLanes for each group: other blocks may still read the last one's.
-constexpr bool kReused = attr_kind == kRmsNorm && kDomainCount1 > kGridX / kClusterX* kGroups;
+/// Layer and RMS norm have one call of AllLanes for each group, and other blocks may still read
+/// what the last one left.
+constexpr bool kMerges = true;
+constexpr bool kReused = (attr_kind == kRmsNorm || attr_kind == kLayerNorm) &&
+                         kDomainCount1 > kGridX / kClusterX* kGroups;
 
-/// The block's shared memory: what it knows of its groups, for two calls, and what its threads do.
+/// The block's shared memory, in values of at most 24 bytes: for each of two calls what the block
+/// knows of its groups and what the cluster does, then what every thread knows.
+constexpr int kMostBytes = 24;
 template <class T>
-AICF_DEVICE T* KnownOfGroups(int call) {
-  return reinterpret_cast<T*>(DynamicShared() + call * kGroups * static_cast<int>(sizeof(double)));
+AICF_DEVICE T* KnownOfBlock(int call) {
+  return reinterpret_cast<T*>(DynamicShared() + 2 * call * kGroups * kMostBytes);
+}
+template <class T>
+AICF_DEVICE T* KnownOfCluster(int call) {
+  return reinterpret_cast<T*>(DynamicShared() + (2 * call + 1) * kGroups * kMostBytes);
 }
 template <class T>
 AICF_DEVICE T* KnownOfThreads() {
-  return reinterpret_cast<T*>(DynamicShared() + 2 * kGroups * static_cast<int>(sizeof(double)));
+  static_assert(sizeof(T) <= kMostBytes, "the launch has the values' shared memory");
+  return reinterpret_cast<T*>(DynamicShared() + 4 * kGroups * kMostBytes);
 }
-static_assert(kDynamicShared >= (2 * kGroups + kThreads) * static_cast<int>(sizeof(double)),
+static_assert(kDynamicShared >= (4 * kGroups + kThreads) * kMostBytes,
               "the launch has the values' shared memory");
 
 /// op over the values of a group's threads, by one warp in a fixed order; valid in its lane 0.
@@ -57,28 +67,41 @@ AICF_DEVICE T AllOfGroup(const T* values, int group, Op op) {
   return all;
 }
 
+/// Calls f(group, lane) in one warp for each of the block's groups.
+template <class F>
+AICF_DEVICE void WithWarpOfGroup(F&& f) {
+  for (int group = ThreadInBlock() / 32; group < kGroups; group += kThreads / 32) {
+    f(group, ThreadInBlock() % 32);
+  }
+}
+
 template <int kCall, class T, class Op>
 AICF_DEVICE T AllLanes(T value, Op op) {
-  T* const known = KnownOfGroups<T>(kCall);
-  T* const values = KnownOfThreads<T>();
+  T* const of_block = KnownOfBlock<T>(kCall);
+  T* const of_cluster = KnownOfCluster<T>(kCall);
+  T* const of_threads = KnownOfThreads<T>();
   if constexpr (kReused && kClusterX > 1) ClusterBarrier();
   // The values of the call before were read ahead of its second barrier.
-  values[ThreadInBlock()] = value;
+  of_threads[ThreadInBlock()] = value;
   __syncthreads();
-  for (int group = ThreadInBlock() / 32; group < kGroups; group += kThreads / 32) {
-    const T all = AllOfGroup(values, group, op);
-    if (ThreadInBlock() % 32 == 0) known[group] = all;
-  }
-  const T* const own = known + RowInBlock();
+  WithWarpOfGroup([&](int group, int lane) {
+    const T all = AllOfGroup(of_threads, group, op);
+    if (lane == 0) of_block[group] = all;
+  });
   if constexpr (kClusterX == 1) {
     __syncthreads();
-    return *own;
+    return of_block[RowInBlock()];
   } else {
     ClusterBarrier();
-    T all = LoadCluster(own, 0);
+    // One warp asks the other blocks: their answers come together.
+    WithWarpOfGroup([&](int group, int lane) {
+      T all = LoadCluster(of_block + group, lane % kClusterX);
 #pragma unroll
-    for (int rank = 1; rank < kClusterX; ++rank) all = op(all, LoadCluster(own, rank));
-    return all;
+      for (int step = 1; step < kClusterX; step *= 2) all = op(all, ShuffleXor(all, step));
+      if (lane == 0) of_cluster[group] = all;
+    });
+    __syncthreads();
+    return of_cluster[RowInBlock()];
   }
 }
 

@@ -11,8 +11,6 @@ using abi::Candidate;
 using abi::DeviceSpec;
 using abi::Problem;
 
-// Longer runs are for the rows kernel, which walks a group by itself.
-constexpr int64_t kLongestRun = 256;
 constexpr int64_t kMostColumns = 128;  // threads along one line
 constexpr int64_t kElementsPerThread = 16;
 
@@ -27,10 +25,11 @@ struct InterleavedRuns {
     std::vector<const abi::View*> cores;
     for (int k = 0; k < p.core_inputs; ++k) cores.push_back(&p.inputs[static_cast<size_t>(k)]);
     vector = VectorOf(cores, domain);
-    while (run > 0 && run % vector != 0) vector /= 2;
+    while (run % vector != 0) vector /= 2;
     lanes = run / vector;
+    // Whole warps of so odd a number would be too many: then a line is walked out of step.
+    if (std::lcm<int64_t>(32, lanes) > kMaxThreads) lanes = PowerOfTwoAtLeast(lanes) / 2;
   }
-  bool Interleave() const { return run > 0 && run <= kLongestRun && length > 0 && groups > 0; }
 };
 
 // Lines at a time: as many as give each thread a few elements, in whole warps.
@@ -50,7 +49,6 @@ std::vector<Candidate> CandidatesFor<NormalizeInterleavedHost>(const Problem& p,
                                                                const DeviceSpec& d) {
   const InterleavedRuns r(p);
   std::vector<Candidate> candidates;
-  if (!r.Interleave()) return candidates;
   for (int64_t together = 1; together <= r.groups && together * r.lanes <= kMostColumns;
        together *= 2) {
     for (int64_t cluster = 1; cluster <= 8; cluster *= 2) {

@@ -1,9 +1,9 @@
 // Softmax, log-softmax, layer norm and RMS norm of one group of elements by kRowLanes threads. The
 // including variant defines kRowLanes, kRowsPerBlock, kWidth, kMostKept (elements that a lane may
-// keep in registers), Lane(), RowInBlock(), Finish() and
-//   AllLanes<kCall>(value, op)   op over all lanes of a row, in a fixed order, the result in each
-//   of
-//                                them; kCall tells the calls for one row apart.
+// keep in registers), kMerges (whether the lanes of a layer norm exchange once, a mean and the
+// distances from it, instead of twice), Lane(), RowInBlock(), Finish() and
+//   AllLanes<kCall>(value, op)   op over all lanes of a row, in a fixed order; every lane has the
+//                                result. kCall tells the calls for one row apart.
 #pragma once
 
 #include "common/enums.cuh"
@@ -189,12 +189,56 @@ AICF_DEVICE sum_t MeanOf(sum_t sum) {
   return sum * static_cast<sum_t>(1.0 / static_cast<double>(kLength));
 }
 
+/// What is known of some elements: how many, their mean, and the sum of their squared distances
+/// from it.
+struct Deviations {
+  sum_t count, mean, squares;
+};
+
+/// Of the elements of both.
+struct OpMerge {
+  AICF_DEVICE Deviations operator()(const Deviations& a, const Deviations& b) const {
+    const sum_t count = a.count + b.count, apart = b.mean - a.mean;
+    if (count == 0) return a;
+    sum_t share;
+    if constexpr (kSame<sum_t, float>)
+      share = b.count * ReciprocalApprox(count);
+    else
+      share = b.count / count;
+    return {count, a.mean + apart * share, a.squares + b.squares + apart * apart * a.count * share};
+  }
+};
+
+/// Of the lane's part of a row.
+AICF_DEVICE Deviations OwnDeviations(Row& row) {
+  sum_t count = 0, sum = 0, squares = 0;
+  row.Visit([&](value_t(&x)[kWidth], index_t, index_t) {
+    count += kWidth;
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) sum += x[j];
+  });
+  const sum_t mean = count == 0 ? sum_t(0) : sum / count;
+  const value_t shift = static_cast<value_t>(mean);
+  row.Visit([&](value_t(&x)[kWidth], index_t, index_t) {
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) squares += (x[j] - shift) * (x[j] - shift);
+  });
+  return {count, static_cast<sum_t>(shift), squares};
+}
+
 AICF_DEVICE void Moments(Row& row) {
   value_t shift = 0;
-  if constexpr (attr_kind == kLayerNorm) {
-    shift = static_cast<value_t>(MeanOf(SumOfRow<0>(row, [](value_t x) { return x; })));
+  sum_t squares;
+  if constexpr (attr_kind == kLayerNorm && kMerges) {
+    const Deviations all = AllLanes<0>(OwnDeviations(row), OpMerge());
+    shift = static_cast<value_t>(all.mean);
+    squares = all.squares;
+  } else {
+    if constexpr (attr_kind == kLayerNorm) {
+      shift = static_cast<value_t>(MeanOf(SumOfRow<0>(row, [](value_t x) { return x; })));
+    }
+    squares = SumOfRow<1>(row, [&](value_t x) { return (x - shift) * (x - shift); });
   }
-  const sum_t squares = SumOfRow<1>(row, [&](value_t x) { return (x - shift) * (x - shift); });
   const sum_t variance = MeanOf(squares) + static_cast<sum_t>(attr_epsilon);
   const Quotient scaled(OpSqrt(static_cast<value_t>(variance)));
   StoreRow(row, [&](value_t x) { return scaled(x - shift); });

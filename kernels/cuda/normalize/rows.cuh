@@ -11,6 +11,7 @@ namespace aicf {
 static_assert(kClusterX == 1 || kBlockY == 1, "a cluster works on one row");
 constexpr int kRowLanes = kLanes * kClusterX;
 constexpr int kMostKept = 32;
+constexpr bool kMerges = false;
 constexpr int kWidth = kDomainCount0 % kDomainVector == 0 ? kDomainVector : 1;
 AICF_DEVICE int Lane() {
   return static_cast<int>(blockIdx.x) % kClusterX * kBlockX + static_cast<int>(threadIdx.x);

@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <optional>
+
+#include "compiler/ir/lowered_edit.h"
+#include "compiler/ir/views.h"
+#include "compiler/passes/lowered/fuse.h"
+#include "compiler/passes/lowered/passes.h"
+
+namespace aicf {
+namespace {
+
+// Neighbours of fewer elements are read together whatever the order.
+constexpr int64_t kFewNeighbours = 8;
+
+// The axis whose neighbours are neighbours in memory, of those that move; -1 where none does.
+int InnerAxis(const abi::View& v) {
+  int inner = -1;
+  for (int d = 0; d < v.shape.rank(); ++d) {
+    if (v.shape[d] == 1 || v.strides[d] == 0) continue;
+    if (inner < 0 || std::abs(v.strides[d]) < std::abs(v.strides[inner])) inner = d;
+  }
+  return inner;
+}
+
+// Whether neighbouring results need elements that lie far apart in the operand.
+bool ReadsAcross(const abi::View& operand, const abi::View& result) {
+  if (operand.shape != result.shape) return false;
+  if (ir::DistinctElements(operand) != abi::ElementsOf(result)) return false;
+  const int from = InnerAxis(operand), to = InnerAxis(result);
+  return from >= 0 && to >= 0 && from != to && operand.shape[from] >= kFewNeighbours &&
+         operand.shape[to] >= kFewNeighbours;
+}
+
+// Operands that a kernel does not fetch in blocks of its own: those of the epilogue, and what is
+// normalised.
+bool TakesElements(const ir::LoweredStep& step, size_t k) {
+  if (k >= static_cast<size_t>(step.problem.core_inputs)) return true;
+  return step.problem.family == abi::Family::kNormalize;
+}
+
+struct Read {
+  size_t step, operand;
+};
+
+// A value that is read across, and the whole of it channels-last.
+struct Turned {
+  ir::BufferId buffer = 0;
+  abi::View from, to;
+  std::vector<Read> reads;
+};
+
+// Reads of the buffer that are across now, and would not be of a copy.
+std::vector<Read> AcrossReads(const ir::Lowered& lowered, const Turned& t) {
+  std::vector<Read> reads;
+  for (size_t s = 0; s < lowered.steps.size(); ++s) {
+    const ir::LoweredStep& step = lowered.steps[s];
+    for (size_t k = 0; k < step.inputs.size(); ++k) {
+      if (step.inputs[k] != t.buffer || !TakesElements(step, k)) continue;
+      const abi::View& out = step.problem.outputs[0];
+      if (!ReadsAcross(step.problem.inputs[k], out)) continue;
+      const std::optional<abi::View> moved = ir::Remap(step.problem.inputs[k], t.from, t.to);
+      if (moved && !ReadsAcross(*moved, out)) reads.push_back({s, k});
+    }
+  }
+  return reads;
+}
+
+// Inputs, and values that one step makes before all of those that read them.
+bool HasOneValue(const ir::Lowered& lowered, ir::BufferId b) {
+  const schema::Role role = lowered.buffers[b].role;
+  if (role != schema::Role::kInput && role != schema::Role::kTemp) return false;
+  int writers = 0;
+  for (const ir::LoweredStep& step : lowered.steps) {
+    const bool names = std::ranges::count(step.inputs, b) + std::ranges::count(step.outputs, b) > 0;
+    if (names && (step.loop != ir::kNoLoop || !step.guards.empty())) return false;
+    writers += static_cast<int>(std::ranges::count(step.outputs, b));
+  }
+  return writers == (role == schema::Role::kTemp ? 1 : 0);
+}
+
+std::optional<Turned> TurnedOf(const ir::Lowered& lowered, ir::BufferId b) {
+  const ir::LoweredBuffer& buffer = lowered.buffers[b];
+  const int rank = buffer.shape.rank();
+  if (rank < 3 || rank > 5 || !IsFloat(buffer.dtype) || !HasOneValue(lowered, b)) {
+    return std::nullopt;
+  }
+  const Dims order = ir::ChannelsLastOrder(rank);
+  Turned t{b,
+           abi::DenseView(buffer.dtype, buffer.shape),
+           {buffer.dtype, buffer.shape, ir::StridesInOrder(buffer.shape, order), 0},
+           {}};
+  t.reads = AcrossReads(lowered, t);
+  if (t.reads.empty()) return std::nullopt;
+  return t;
+}
+
+// The buffer's elements in the other order, by a step in front of the first that reads them.
+ir::LoweredStep CopyOf(ir::Lowered& lowered, const Turned& t) {
+  ir::LoweredBuffer buffer = lowered.buffers[t.buffer];
+  buffer.name += " in whole pixels";
+  buffer.role = schema::Role::kTemp;
+  Dims shape;
+  for (int64_t axis : ir::ChannelsLastOrder(buffer.shape.rank())) {
+    shape.push_back(buffer.shape[static_cast<int>(axis)]);
+  }
+  buffer.shape = shape;
+  ir::LoweredStep copy;
+  copy.sources = lowered.steps[t.reads[0].step].sources;
+  copy.problem.attrs = abi::ElementwiseAttrs{};
+  copy.problem.inputs = {t.from};
+  copy.problem.outputs = {t.to};
+  copy.problem.core_inputs = 1;
+  abi::ExprBuilder builder;
+  copy.problem.epilogue = builder.Finish({builder.Input(0, abi::ComputeDType(buffer.dtype))});
+  copy.inputs = {t.buffer};
+  copy.outputs = {static_cast<ir::BufferId>(lowered.buffers.size())};
+  lowered.buffers.push_back(std::move(buffer));
+  return copy;
+}
+
+void RecordTurned(PassContext& context, const ir::Lowered& lowered, const Turned& t) {
+  const ir::LoweredStep& first = lowered.steps[t.reads[0].step];
+  const std::string& name = lowered.buffers[t.buffer].name;
+  Decision d = context.About(DecisionKind::kLayout,
+                             schema::Subject::ValueOf(SubjectForm::kValue, name, first.sources),
+                             "store-pixels");
+  d.choice = "a copy in whole pixels";
+  d.Because(Reason::kRule, StrCat("channels are next to each other in what ", t.reads.size(),
+                                  " of its readers write"))
+      .alternatives = {{"row-major", "cost: they would read each channel far apart", -1}};
+  context.Record(std::move(d));
+}
+
+void Store(ir::Lowered& lowered, const Turned& t) {
+  ir::LoweredStep copy = CopyOf(lowered, t);
+  for (const Read& read : t.reads) {
+    ir::LoweredStep& step = lowered.steps[read.step];
+    abi::View& view = step.problem.inputs[read.operand];
+    view = *ir::Remap(view, t.from, t.to);
+    step.inputs[read.operand] = copy.outputs[0];
+  }
+  lowered.steps.insert(lowered.steps.begin() + static_cast<int64_t>(t.reads[0].step),
+                       std::move(copy));
+}
+
+}  // namespace
+
+// A graph's inputs are row-major, and a convolution's results whole pixels: what meets both in one
+// expression would read one of them element by element.
+Status StorePixels(ir::Lowered& lowered, PassContext& context) {
+  if (context.device.backend != abi::Backend::kCuda) return OkStatus();
+  const auto known = static_cast<ir::BufferId>(lowered.buffers.size());
+  for (ir::BufferId b = 0; b < known; ++b) {
+    const std::optional<Turned> turned = TurnedOf(lowered, b);
+    if (!turned) continue;
+    RecordTurned(context, lowered, *turned);
+    Store(lowered, *turned);
+  }
+  return OkStatus();
+}
+
+}  // namespace aicf
