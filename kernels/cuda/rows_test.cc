@@ -175,6 +175,27 @@ TEST(CudaRows, OtherDevicesAreRefusedWithASentence) {
   EXPECT_NE(k->supports(p, other), "");
 }
 
+// So that the compiler puts products and a softmax in the step's place.
+TEST(CudaRows, AttentionThatFitsNoTileOfTheDeviceIsRefusedAtOnce) {
+  abi::Problem p;
+  p.family = abi::Family::kAttention;
+  p.attrs = abi::AttentionAttrs{};
+  p.core_inputs = 3;
+  p.inputs.assign(3, abi::DenseView(DType::kF64, {1, 2, 16, 256}));
+  p.outputs = {abi::DenseView(DType::kF64, {1, 2, 16, 256})};
+  const abi::KernelInfo& general = *abi::FindKernel("cuda.attention.general");
+  const abi::DeviceSpec small = *abi::FindDevice("cuda:sm_86");
+  EXPECT_EQ(general.supports(p, *abi::FindDevice("cuda")), "");
+  EXPECT_NE(general.supports(p, small).find("bytes of shared memory, there are 101376"),
+            std::string::npos);
+  EXPECT_TRUE(abi::CandidatesOf(general, p, small).empty()) << "it was right to refuse";
+  p.inputs.assign(3, abi::DenseView(DType::kF64, {1, 2, 16, 160}));
+  p.outputs = {abi::DenseView(DType::kF64, {1, 2, 16, 160})};
+  EXPECT_EQ(general.supports(p, small), "");
+  ASSERT_EQ(abi::CandidatesOf(general, p, small).size(), 1u);
+  EXPECT_EQ(abi::CandidatesOf(general, p, small)[0].variant.parameters["tile_rows"], 8);
+}
+
 TEST(CudaRows, ALaunchFitsTheDeviceOrIsRefusedWithASentence) {
   const abi::DeviceSpec a100 = *abi::FindDevice("cuda:sm_80");
   const abi::DeviceSpec b200 = *abi::FindDevice("cuda:sm_100a");
