@@ -14,6 +14,27 @@ constexpr std::string_view kNodePrefix = "node:", kStepPrefix = "step.";
 
 constexpr std::string_view kProgrammaticValue = "programmatic", kFullValue = "full";
 
+struct KernelName {
+  abi::Family family;
+  std::string_view name;
+  std::string_view key;      // empty: there is no such kernel
+  std::string_view missing;  // what it would need
+};
+
+constexpr KernelName kKernelNames[] = {
+#define AICF_KERNEL_NAME(family, name, key, missing) {abi::Family::family, name, key, missing},
+#include "compiler/edit/kernel_names.def"
+#undef AICF_KERNEL_NAME
+};
+
+// The kernel's key where the name is one of kernel_names.def, else what the clause says.
+std::string_view KeyOf(abi::Family family, std::string_view name) {
+  for (const KernelName& n : kKernelNames) {
+    if (n.family == family && n.name == name && !n.key.empty()) return n.key;
+  }
+  return name;
+}
+
 bool NamesKernel(const PolicyClause& c) { return !c.math && !c.programmatic; }
 
 Status BadClause(std::string_view clause) {
@@ -150,7 +171,7 @@ Status Policy::NameSteps(const std::vector<std::vector<std::string>>& sources_of
 std::string_view Policy::KernelFor(abi::Family family,
                                    const std::vector<std::string>& sources) const {
   const PolicyClause* c = Find(clauses_, family, sources, NamesKernel);
-  return c == nullptr ? std::string_view() : std::string_view(c->kernel);
+  return c == nullptr ? std::string_view() : KeyOf(family, c->kernel);
 }
 
 std::optional<abi::MathMode> Policy::MathFor(abi::Family family,
@@ -177,6 +198,13 @@ std::vector<std::string> Policy::Clauses() const {
   std::vector<std::string> out;
   for (const PolicyClause& c : clauses_) out.push_back(StrCat(SubjectText(c), "=", value(c)));
   return out;
+}
+
+std::string_view MissingKernel(abi::Family family, std::string_view name) {
+  for (const KernelName& n : kKernelNames) {
+    if (n.family == family && n.name == name) return n.missing;
+  }
+  return {};
 }
 
 bool IsSubset(const std::vector<std::string>& part, const std::vector<std::string>& whole) {

@@ -48,7 +48,8 @@ class Policy {
   /// the plan does not have.
   Status NameSteps(const std::vector<std::vector<std::string>>& sources_of_steps);
 
-  /// The kernel preferred for a step of these source nodes; empty: none.
+  /// The kernel preferred for a step of these source nodes, or a part of its name; empty: none. A
+  /// name of kernel_names.def ("flash") is given as the kernel's key.
   std::string_view KernelFor(abi::Family family, const std::vector<std::string>& sources) const;
   /// The math mode preferred for a product of these source nodes, before or after fusion.
   std::optional<abi::MathMode> MathFor(abi::Family family,
@@ -64,6 +65,10 @@ class Policy {
  private:
   std::vector<PolicyClause> clauses_;
 };
+
+/// Why the policy's name for a kernel of the family names none, as kernel_names.def says; empty
+/// where it says nothing.
+std::string_view MissingKernel(abi::Family family, std::string_view name);
 
 /// Whether every element of `part` is in `whole`.
 bool IsSubset(const std::vector<std::string>& part, const std::vector<std::string>& whole);

@@ -32,6 +32,18 @@ TEST(Policy, OfEqualClausesTheLastCounts) {
   EXPECT_EQ(p.KernelFor(Family::kGemm, {"ac"}), "one");
 }
 
+TEST(Policy, NamesOfKernelsBelongToTheirFamily) {
+  const Policy p = Parsed("attention=flash,node:slow=general,node:lib*=cudnn");
+  EXPECT_EQ(p.KernelFor(Family::kAttention, {"a"}), "cuda.attention.hopper");
+  EXPECT_EQ(p.KernelFor(Family::kAttention, {"slow"}), "cuda.attention.general");
+  EXPECT_EQ(p.KernelFor(Family::kConv, {"slow"}), "general");
+  EXPECT_EQ(p.KernelFor(Family::kAttention, {"lib1"}), "cudnn");
+  EXPECT_NE(MissingKernel(Family::kAttention, "cudnn"), "");
+  EXPECT_EQ(MissingKernel(Family::kAttention, "flash"), "");
+  EXPECT_EQ(MissingKernel(Family::kConv, "cudnn"), "");
+  EXPECT_EQ(p.Clauses().front(), "attention=flash") << "what the user wrote is recorded";
+}
+
 // A product's mode is decided before fusion, when it is one node of the step.
 TEST(Policy, TheModeOfAStepIsThatOfTheProductInIt) {
   Policy p = Parsed("step.0=fp32");

@@ -142,7 +142,10 @@ Pick CheapestOf(const std::vector<Rated>& rated, const Rated& only) {
   return Cheapest(rated, [&](const Rated& r, const Option&) { return &r == &only; });
 }
 
-std::string PolicyFailure(const std::vector<Rated>& rated, std::string_view preferred) {
+std::string PolicyFailure(const std::vector<Rated>& rated, abi::Family family,
+                          std::string_view preferred) {
+  const std::string_view missing = MissingKernel(family, preferred);
+  if (!missing.empty()) return StrCat("policy asks for ", preferred, ", ", missing);
   for (const Rated& r : rated) {
     if (IsNamed(*r.kernel, preferred)) {
       return StrCat("policy asks for ", r.kernel->key, ", which ", r.refusal);
@@ -180,11 +183,11 @@ std::string NamedRefusal(const Rated& rated) {
   return rated.refusal.empty() ? "" : StrCat(rated.rule, ": ", rated.refusal);
 }
 
-// Every other kernel at its best.
+// Every other kernel at its best. `unmet`: why the policy's preference was not honoured, or empty.
 void RecordKernel(PassContext& context, Decision d, const std::vector<Rated>& rated,
-                  const Pick& chosen, Reason reason) {
+                  const Pick& chosen, Reason reason, std::string unmet) {
   d.choice = chosen.rated->kernel->key;
-  d.Because(reason);
+  d.Because(reason, std::move(unmet));
   d.cost_us = chosen.option->cost_us;
   d.measured_us = chosen.option->measured_us;
   for (const Rated& r : rated) {
@@ -228,16 +231,18 @@ void RecordAlgorithm(PassContext& context, Decision d, const Rated& chosen) {
 }
 
 // The policy's best option where it names one that can run the step; nothing where there is no such
-// wish. Errors: kUnsupported when the wish cannot be honoured and the policy is strict.
-Result<Pick> ByPolicy(const std::vector<Rated>& rated, std::string_view preferred,
-                      const PlanOptions& options, const std::string& subject) {
+// wish, or where it cannot be honoured: `unmet` then says why. Errors: kUnsupported when it cannot
+// be honoured and the policy is strict.
+Result<Pick> ByPolicy(const std::vector<Rated>& rated, abi::Family family,
+                      std::string_view preferred, const PlanOptions& options,
+                      const std::string& subject, std::string* unmet) {
   if (preferred.empty()) return Pick{};
   const Pick best =
       Cheapest(rated, [&](const Rated& r, const Option& o) { return IsNamed(r, o, preferred); });
   if (best.option != nullptr) return best;
-  const std::string failure = PolicyFailure(rated, preferred);
-  if (options.policy_strict) return Error(Code::kUnsupported, subject, ": ", failure);
-  Log(LogLevel::kWarning, StrCat(subject, ": ", failure));
+  *unmet = PolicyFailure(rated, family, preferred);
+  if (options.policy_strict) return Error(Code::kUnsupported, subject, ": ", *unmet);
+  Log(LogLevel::kWarning, StrCat(subject, ": ", *unmet));
   return Pick{};
 }
 
@@ -319,18 +324,20 @@ class Chooser {
     std::vector<Rated> rated = Rate(lowered_, step, options_, context_, preferred, math);
     const std::string subject = ToString(decision.subject);
     Reason reason = Reason::kPolicy;
+    std::string unmet;
     Pick best;
     if (wish != nullptr) {
       AICF_ASSIGN_OR_RETURN(best, ByWish(rated, *wish, subject));
     } else {
-      AICF_ASSIGN_OR_RETURN(best, ByPolicy(rated, preferred, options_, subject));
+      AICF_ASSIGN_OR_RETURN(
+          best, ByPolicy(rated, step.problem.family, preferred, options_, subject, &unmet));
     }
     if (best.option == nullptr) {
       best = Cheapest(rated, [](const Rated&, const Option&) { return true; });
       if (best.option == nullptr) return NoKernel(rated, subject, context_.device);
       reason = ReasonOf(rated, *best.option, nullptr);
     }
-    RecordKernel(context_, decision, rated, best, reason);
+    RecordKernel(context_, decision, rated, best, reason, std::move(unmet));
     AICF_RETURN_IF_ERROR(ChooseParameters(step, index, rated, best));
     const abi::KernelInfo& kernel = *best.rated->kernel;
     if (kernel.backend == abi::Backend::kLibrary) {

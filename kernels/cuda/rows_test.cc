@@ -7,6 +7,7 @@
 #include "kernels/abi/choice.h"
 #include "kernels/abi/kernel.h"
 #include "kernels/cuda/common/enums.cuh"
+#include "kernels/cuda/common/host.h"
 #include "kernels/cuda/embedded.h"
 
 namespace aicf {
@@ -172,6 +173,41 @@ TEST(CudaRows, OtherDevicesAreRefusedWithASentence) {
   other = *abi::FindDevice("cuda");
   other.backend = abi::Backend::kCpu;
   EXPECT_NE(k->supports(p, other), "");
+}
+
+// So that the compiler puts products and a softmax in the step's place.
+TEST(CudaRows, AttentionThatFitsNoTileOfTheDeviceIsRefusedAtOnce) {
+  abi::Problem p;
+  p.family = abi::Family::kAttention;
+  p.attrs = abi::AttentionAttrs{};
+  p.core_inputs = 3;
+  p.inputs.assign(3, abi::DenseView(DType::kF64, {1, 2, 16, 256}));
+  p.outputs = {abi::DenseView(DType::kF64, {1, 2, 16, 256})};
+  const abi::KernelInfo& general = *abi::FindKernel("cuda.attention.general");
+  const abi::DeviceSpec small = *abi::FindDevice("cuda:sm_86");
+  EXPECT_EQ(general.supports(p, *abi::FindDevice("cuda")), "");
+  EXPECT_NE(general.supports(p, small).find("bytes of shared memory, there are 101376"),
+            std::string::npos);
+  EXPECT_TRUE(abi::CandidatesOf(general, p, small).empty()) << "it was right to refuse";
+  p.inputs.assign(3, abi::DenseView(DType::kF64, {1, 2, 16, 160}));
+  p.outputs = {abi::DenseView(DType::kF64, {1, 2, 16, 160})};
+  EXPECT_EQ(general.supports(p, small), "");
+  ASSERT_EQ(abi::CandidatesOf(general, p, small).size(), 1u);
+  EXPECT_EQ(abi::CandidatesOf(general, p, small)[0].variant.parameters["tile_rows"], 8);
+}
+
+TEST(CudaRows, ALaunchFitsTheDeviceOrIsRefusedWithASentence) {
+  const abi::DeviceSpec a100 = *abi::FindDevice("cuda:sm_80");
+  const abi::DeviceSpec b200 = *abi::FindDevice("cuda:sm_100a");
+  const auto most = static_cast<uint32_t>(a100.max_shared_bytes);
+  EXPECT_EQ(cuda::RefuseLaunchOn(a100, {{4, 1, 1}, {32, 1, 1}, {1, 1, 1}, most}), "");
+  EXPECT_EQ(cuda::RefuseLaunchOn(a100, {{4, 1, 1}, {32, 1, 1}, {1, 1, 1}, most + 1}),
+            StrCat("needs ", most + 1, " bytes of shared memory, there are ", most));
+  EXPECT_EQ(cuda::RefuseLaunchOn(a100, {{4, 1, 1}, {32, 1, 1}, {2, 1, 1}, 0}),
+            "takes clusters of 2 blocks, cuda:sm_80 has none");
+  EXPECT_EQ(cuda::RefuseLaunchOn(b200, {{8, 1, 1}, {32, 1, 1}, {4, 2, 1}, 0}), "");
+  EXPECT_EQ(cuda::RefuseLaunchOn(b200, {{16, 1, 1}, {32, 1, 1}, {8, 1, 2}, 0}),
+            "takes clusters of 16 blocks, cuda:sm_100a has at most 8");
 }
 
 }  // namespace

@@ -151,8 +151,8 @@ void AddDecisionFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
   line.AddList("--policy", raw.policy,
                "LIST  preferences, as clauses or a file with one on a line: FAMILY=VALUE,\n"
                "node:PATTERN=VALUE or step.N=VALUE, where VALUE is a kernel, a part of its\n"
-               "name, a math mode, or programmatic or full for the\n"
-               "launches on a GPU; repeats")
+               "name, flash or general for attention, a math mode, or\n"
+               "programmatic or full for the launches on a GPU; repeats")
       ->group(group);
   line.app
       .add_flag("--policy-strict", args.options.policy_strict,

@@ -83,9 +83,10 @@ std::vector<Candidate> CandidatesFor<AttentionGeneralHost>(const Problem& p, con
   const bool wide = p.inputs[0].dtype == DType::kF64;
   const bool few = Host::PackedRows(abi::AttentionShapeOf(p)) <= 16;
   std::vector<Candidate> all;
-  for (int64_t rows : {64, 32, 16}) {
+  for (int64_t rows : {64, 32, 16, 8}) {
     const abi::Parameters c = {{"tile_rows", rows}};
     if (rows > 16 && (wide || few)) continue;
+    if (rows < 16 && !all.empty()) continue;  // so few only where no more fit
     if (!Host::Refuse(p, c, d).empty()) continue;
     const double share = (wide ? 0.15 : 0.3) * (rows == 64 || wide || few ? 1 : 0.7);
     all.push_back(CandidateOf<Host>(

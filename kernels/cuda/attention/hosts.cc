@@ -62,6 +62,12 @@ abi::LaunchConfig AttentionTensorHost::Launch(const Problem& p, const abi::Param
   return l;
 }
 
+// Long heads of f64 pass the shared memory of some devices whatever the tile.
+std::string AttentionGeneralHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
+  std::string refusal = RefuseHeads(p);
+  return refusal.empty() ? Refuse(p, {{"tile_rows", kLeastRows}}, d) : refusal;
+}
+
 std::string AttentionGeneralHost::Refuse(const Problem& p, const abi::Parameters& c,
                                          const abi::DeviceSpec& d) {
   // Blocks of 16 x tile_rows / 4 threads are whole warps.

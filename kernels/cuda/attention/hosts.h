@@ -52,11 +52,10 @@ struct AttentionGeneralHost : AttentionHostBase {
   static constexpr std::string_view kKey = "cuda.attention.general";
   static constexpr std::string_view kSource = "attention/general.cuh";
   static constexpr int64_t kThreadRows = 4, kStep = 32;
-  static constexpr abi::ParameterRange kParameters[] = {{"tile_rows", 8, 64}};
+  static constexpr int64_t kLeastRows = 8;
+  static constexpr abi::ParameterRange kParameters[] = {{"tile_rows", kLeastRows, 64}};
 
-  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
-    return RefuseHeads(p);
-  }
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
                             const abi::DeviceSpec& d);
   static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c);
