@@ -58,10 +58,10 @@ struct LoweredState {
 
 /// Steps are in execution order; buffers not referenced by a step, input or output list are
 /// dropped. A temp or output buffer may be written by several steps, each its own disjoint part
-/// (concatenation); it is read only after the last of them. The steps of a loop, and of those
-/// inside it, follow each other. A carried buffer is written in full in front of its loop and
-/// changes inside: a read of it means what the last write before it left. What a loop writes is not
-/// read outside, unless it is carried: the loop may make no trip.
+/// (concatenation); a step reads only elements that an earlier step wrote and no later one writes.
+/// The steps of a loop, and of those inside it, follow each other. A carried buffer is written in
+/// full in front of its loop and changes inside: a read of it means what the last write before it
+/// left. What a loop writes is not read outside, unless it is carried: the loop may make no trip.
 struct Lowered {
   std::string name;
   std::vector<LoweredBuffer> buffers;
