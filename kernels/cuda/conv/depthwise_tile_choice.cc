@@ -55,7 +55,7 @@ double DepthwiseTileUs(const Problem& p, const Parameters& c, const abi::DeviceS
   const WarpWork work = WarpWorkOf(p, c);
   const double issue = own * warps * (work.fetch + rows * work.row + work.store) / 4;
   // What one warp takes alone: its instructions wait for each other, and each row for its inputs.
-  const double alone = waves * (2 * work.fetch + rows * (1.5 * work.row + 50) + 1.5 * work.store);
+  const double alone = waves * (4 * work.fetch + rows * (1.5 * work.row + 80) + 1.5 * work.store);
   const double memory = abi::ByteCount(p) / (d.bytes_per_us * 0.7);
   const double busy = std::max(issue, alone) / kClockPerUs + own * shared / kFetchBytesPerUs;
   return d.launch_us + kLatencyUs + (waves - 1) * 0.5 + std::max(memory, busy);
