@@ -6,10 +6,10 @@ namespace aicf::tools {
 namespace {
 
 constexpr std::string_view kStepPasses[] = {
-    "choose-math",      "split-attention", "fold-taps",        "store-weights", "guard-branches",
-    "forward-copies",   "cse-steps",       "fuse-elementwise", "fuse-epilogue", "fuse-prologue",
-    "form-reciprocals", "form-fma",        "eliminate-copies", "dead-steps",    "choose-storage",
-    "update-states",    "explain-separate"};
+    "choose-math",      "split-attention", "fold-taps",        "store-weights",   "guard-branches",
+    "forward-copies",   "cse-steps",       "fuse-elementwise", "fuse-epilogue",   "fuse-prologue",
+    "form-reciprocals", "form-fma",        "eliminate-copies", "dead-steps",      "conv-to-product",
+    "store-pixels",     "choose-storage",  "update-states",    "explain-separate"};
 
 constexpr DecisionKind kPlanKinds[] = {
     DecisionKind::kKernel,  DecisionKind::kParameters, DecisionKind::kAlgorithm,
