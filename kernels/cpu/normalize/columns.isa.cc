@@ -73,4 +73,29 @@ void NormalizeColumns(NormalizeKind kind, double epsilon, float* values, int64_t
   Moments(kind == NormalizeKind::kLayerNorm, epsilon, values, elements, width);
 }
 
+void ColumnSums(const float* values, int64_t rows, int64_t columns, const float* shift,
+                bool squares, double* totals) {
+  alignas(64) float part[kNormalizeTile] = {};
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* row = values + r * columns;
+    if (squares) {
+#pragma GCC ivdep
+      for (int64_t c = 0; c < columns; ++c) part[c] += (row[c] - shift[c]) * (row[c] - shift[c]);
+    } else {
+#pragma GCC ivdep
+      for (int64_t c = 0; c < columns; ++c) part[c] += row[c] - shift[c];
+    }
+  }
+  for (int64_t c = 0; c < columns; ++c) totals[c] += static_cast<double>(part[c]);
+}
+
+void ColumnAffine(float* values, int64_t rows, int64_t columns, const float* shift,
+                  const float* scale) {
+  for (int64_t r = 0; r < rows; ++r) {
+    float* row = values + r * columns;
+#pragma GCC ivdep
+    for (int64_t c = 0; c < columns; ++c) row[c] = (row[c] - shift[c]) * scale[c];
+  }
+}
+
 AICF_ISA_END

@@ -58,6 +58,7 @@ GroupPlan::GroupPlan(const abi::ArgBlock& args) {
     if (grouped_[i] && i != col && i != row) blocks *= nest.extent[i];
   }
   ChooseAcross();
+  ChooseLines(problem);
 }
 
 void GroupPlan::ChooseAcross() {
@@ -72,6 +73,32 @@ void GroupPlan::ChooseAcross() {
   across = kept;
   tile = std::min({nest.extent[across], kNormalizeTile, kStagedGroup / elements});
   tiles = CeilDiv(nest.extent[across], tile);
+}
+
+bool GroupPlan::FollowsInLine(int loop) const {
+  const int marker = nest.operands - 2;
+  for (int k = 0; k < nest.operands; ++k) {
+    if (k != marker && nest.stride[k][loop] != nest.stride[k][col] * cols) return false;
+  }
+  return true;
+}
+
+// Groups of few neighbours each, as those of a group normalisation have where channels are stored
+// next to each other. Only means and variances are formed column by column.
+void GroupPlan::ChooseLines(const abi::Problem& problem) {
+  const abi::NormalizeKind kind = problem.as<abi::NormalizeAttrs>().kind;
+  if (kind != abi::NormalizeKind::kLayerNorm && kind != abi::NormalizeKind::kRmsNorm) return;
+  if (across >= 0 || row < 0 || cols > kLineColumns || elements == 0) return;
+  if (elements != rows * cols || UsesIndex(problem.prologue) || UsesIndex(problem.epilogue)) return;
+  for (int i = 0; i < nest.rank; ++i) {
+    if (grouped_[i] || nest.extent[i] < 2 || !FollowsInLine(i)) continue;
+    across = i;
+    in_lines = true;
+    // Half of the widest, so that few channels are work for several threads.
+    tile = std::clamp<int64_t>(kLineColumns / 2 / cols, 1, nest.extent[i]);
+    tiles = CeilDiv(nest.extent[i], tile);
+    return;
+  }
 }
 
 int64_t GroupPlan::LocateTile(int64_t index, int64_t* at) const {

@@ -10,6 +10,9 @@ namespace aicf::cpu {
 /// Values that a thread stages for a group without touching the workspace.
 inline constexpr int64_t kStagedGroup = 16 * 1024;
 
+/// Columns of a tile that is walked in rows.
+inline constexpr int64_t kLineColumns = 64;
+
 /// True when a group is a run of the output that can be normalised where it will stay: no epilogue,
 /// f32, and the normalised axes contiguous in the output.
 bool GroupInOutput(const abi::Problem& problem);
@@ -30,7 +33,10 @@ struct GroupPlan {
   int64_t block_cols = 1, block_rows = 1;
   int64_t col_blocks = 1, row_blocks = 1;
   int64_t blocks = 1;
-  int across = -1;    ///< loop whose groups are normalised side by side; -1: one group at a time
+  int across = -1;  ///< loop whose groups are normalised side by side; -1: one group at a time
+  /// The groups of `across` alternate in memory: a row holds a run of `cols` of each, one after the
+  /// other, in every operand. Then a tile is walked in whole rows.
+  bool in_lines = false;
   int64_t tile = 1;   ///< groups side by side
   int64_t tiles = 1;  ///< tiles along `across`
 
@@ -46,6 +52,8 @@ struct GroupPlan {
 
  private:
   void ChooseAcross();
+  void ChooseLines(const abi::Problem& problem);
+  bool FollowsInLine(int loop) const;
 
   bool grouped_[kMaxRank] = {};  ///< loops inside a group
 };

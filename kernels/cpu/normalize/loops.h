@@ -26,6 +26,13 @@ struct NormalizeLoops {
   /// values[e * width + w].
   void (*columns)(abi::NormalizeKind kind, double epsilon, float* values, int64_t elements,
                   int64_t width);
+  /// totals[c] += the sum over all rows of (values[row * columns + c] - shift[c]), or of its
+  /// square. REQUIRES: columns <= kNormalizeTile.
+  void (*column_sums)(const float* values, int64_t rows, int64_t columns, const float* shift,
+                      bool squares, double* totals);
+  /// values[row * columns + c] = (itself - shift[c]) * scale[c].
+  void (*column_affine)(float* values, int64_t rows, int64_t columns, const float* shift,
+                        const float* scale);
 };
 
 namespace baseline {

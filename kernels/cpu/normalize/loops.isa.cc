@@ -88,7 +88,8 @@ void Affine(const float* src, float* dst, int64_t n, float shift, float scale) {
 
 }  // namespace
 
-extern const NormalizeLoops kNormalizeLoops = {
-    &EvalBlock, &Max, &Sum, &Squares, &Exponentials, &Affine, &NormalizeColumns};
+extern const NormalizeLoops kNormalizeLoops = {&EvalBlock,        &Max,          &Sum,
+                                               &Squares,          &Exponentials, &Affine,
+                                               &NormalizeColumns, &ColumnSums,   &ColumnAffine};
 
 AICF_ISA_END

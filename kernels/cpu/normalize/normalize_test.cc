@@ -143,5 +143,42 @@ TEST(Normalize, LongSoftmaxRows) {
   EXPECT_GT(CompareVariants(step, 2e-6, 1e-12), 0);
 }
 
+// Groups of channels where these are next to each other: runs of 1 to 65 elements alternate in
+// memory, beside a batch, with parameters of the channels and of the groups, and in place.
+TEST(Normalize, GroupsThatAlternateInMemory) {
+  Random random(4);
+  for (int64_t run : {1, 3, 4, 10, 64, 65}) {
+    for (const Dims& extents : {Dims{1, 3, 37}, Dims{2, 2, 64}, Dims{2, 1, 5}, Dims{1, 40, 90}}) {
+      for (NormalizeKind kind :
+           {NormalizeKind::kSoftmax, NormalizeKind::kLayerNorm, NormalizeKind::kRmsNorm}) {
+        const int64_t groups = extents[1], positions = extents[2], line = groups * run;
+        TestStep step;
+        abi::Problem& p = step.problem;
+        p.family = abi::Family::kNormalize;
+        p.attrs = abi::NormalizeAttrs{kind, {2, 3}, 0.01};
+        const Dims shape = {extents[0], groups, run, positions};
+        const abi::View x{DType::kF32, shape, {line * positions, run, 1, line}, 0};
+        const abi::View channel{DType::kF32, shape, {0, run, 1, 0}, 0};
+        const abi::View group{DType::kF32, shape, {0, 1, 0, 0}, 0};
+        for (const abi::View& extra : {channel, group}) {
+          p.inputs = {x, extra};
+          p.outputs = {x};
+          p.core_inputs = 1;
+          abi::ExprBuilder b;
+          p.epilogue = b.Finish(
+              {b.Binary(abi::ExprOp::kMul, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+          step.Prepare(random);
+          if (HasFatalFailure()) return;
+          EXPECT_GT(CompareVariants(step, 4e-6, 4e-7), 0) << abi::ToString(p);
+          for (const abi::KernelInfo& info : CpuVariants(p.family)) {
+            if (!info.supports(p, HostDevice()).empty()) continue;
+            EXPECT_TRUE(SameInPlace(info, step, 0)) << abi::ToString(p);
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace aicf::cpu

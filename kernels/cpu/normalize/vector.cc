@@ -45,8 +45,69 @@ class Normalization {
     const int64_t count = plan_.groups / plan_.nest.extent[plan_.across] * plan_.tiles;
     ParallelRanges(args_, count, kPieceElements / (plan_.elements * plan_.tile) + 1,
                    [&](int64_t begin, int64_t end) {
-                     for (int64_t i = begin; i < end; ++i) RunTile(i);
+                     for (int64_t i = begin; i < end; ++i) {
+                       if (plan_.in_lines)
+                         RunLines(i);
+                       else
+                         RunTile(i);
+                     }
                    });
+  }
+
+  /// Columns of a tile: their sums, then for every group what its columns have in common.
+  struct Columns {
+    alignas(64) double totals[kLineColumns] = {};
+    alignas(64) float shift[kLineColumns] = {};
+    alignas(64) float scale[kLineColumns] = {};
+  };
+
+  /// Groups whose runs alternate, row by row: once for the means, once for the variances, once for
+  /// the results.
+  void RunLines(int64_t index) const {
+    int64_t at[kMaxRank] = {};
+    const int64_t width = plan_.LocateTile(index, at), columns = width * plan_.cols;
+    Columns all;
+    const auto sum = [&](bool squares) {
+      std::fill_n(all.totals, columns, 0.0);
+      ForLines(at, columns, [&](const Piece& p) {
+        loops_.column_sums(staged, p.rows, columns, all.shift, squares, all.totals);
+      });
+    };
+    if (attrs_.kind == NormalizeKind::kLayerNorm) {
+      sum(false);
+      ShareMeans(
+          width, [](double mean) { return mean; }, all.totals, all.shift);
+    }
+    sum(true);
+    const auto scale = [&](double mean) { return 1 / std::sqrt(mean + attrs_.epsilon); };
+    ShareMeans(width, scale, all.totals, all.scale);
+    ForLines(at, columns, [&](const Piece& p) {
+      loops_.column_affine(staged, p.rows, columns, all.shift, all.scale);
+      StorePiece(p, staged);
+    });
+  }
+
+  /// Gives every column of a group f(mean of the group's elements).
+  template <class F>
+  void ShareMeans(int64_t width, const F& f, const double* totals, float* columns) const {
+    for (int64_t w = 0; w < width; ++w) {
+      double total = 0;
+      for (int64_t c = 0; c < plan_.cols; ++c) total += totals[w * plan_.cols + c];
+      const auto value = static_cast<float>(f(total / static_cast<double>(plan_.elements)));
+      std::fill_n(columns + w * plan_.cols, plan_.cols, value);
+    }
+  }
+
+  /// Calls f(piece) for pieces of whole rows, loaded into `staged`.
+  template <class F>
+  void ForLines(int64_t* at, int64_t columns, const F& f) const {
+    const int64_t together = std::max<int64_t>(1, kBlockElements / columns);
+    for (int64_t r = 0; r < plan_.rows; r += together) {
+      at[plan_.row] = r;
+      const Piece piece = {at, plan_.row, plan_.col, std::min(together, plan_.rows - r), columns};
+      LoadPiece(piece, staged);
+      f(piece);
+    }
   }
 
   /// Groups side by side, staged as elements x width.
