@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "kernels/abi/packing.h"
 #include "schema/sections.h"
 #include "schema/testing.h"
 #include "schema/testing_faults.h"
@@ -235,6 +236,49 @@ TEST(VerifyDeviceTest, PackedInputs) {
   Program unrecorded = PackedProgram();
   unrecorded.buffers[1].origin.reset();
   EXPECT_TRUE(VerifyProgram(unrecorded).ok()) << "as artifacts were before origins were recorded";
+}
+
+// y = x * w by a kernel that reads w before it waits for the step before.
+Program AheadProgram() {
+  ProgramBuilder b;
+  abi::Problem gemm = Core(abi::Family::kGemm, abi::GemmAttrs{}, 2);
+  gemm.math = abi::MathMode::kFp16;
+  gemm.inputs = {abi::DenseView(DType::kF16, {64, 128}), abi::DenseView(DType::kF16, {128, 64})};
+  gemm.outputs = {abi::DenseView(DType::kF16, {64, 64})};
+  const uint32_t x = b.Input("x", {64, 128}, DType::kF16);
+  const uint32_t w = b.Constant("w", {128, 64}, DType::kF16);
+  const uint32_t y = b.Output("y", {64, 64}, DType::kF16);
+  b.AddStep(gemm, {x, w}, {y});
+  Program p = OnDevice(b.Finish());
+  Step& s = p.steps[0];
+  const abi::KernelInfo& kernel = *abi::FindKernel("cuda.gemm.hopper");
+  const abi::DeviceSpec device = *abi::FindDevice(p.target);
+  const abi::Parameters own = abi::BestCandidate(kernel, gemm, device)->variant.parameters;
+  s.kernel = kernel.key;
+  SetVariant(s, kernel.variant(gemm, abi::WithAhead(kernel, own)));
+  s.symbol = abi::InstanceSymbol(s.kernel, gemm, VariantOf(s));
+  return p;
+}
+
+TEST(VerifyDeviceTest, InputsReadBeforeTheWait) {
+  const auto turn_into_input = [](Program& p) {
+    p.buffers[1].role = Role::kInput;
+    p.buffers[1].storage = Storage::kArena;
+    p.buffers[1].offset = RoundUp(p.arena_bytes, kBufferAlignment);
+    p.arena_bytes = p.buffers[1].offset + p.buffers[1].bytes;
+    p.entry_points[0].inputs.push_back(1);
+  };
+  const Fault kFaults[] = {
+      {"not constant", turn_into_input, "is a input, expected a constant: it is read before"}};
+  ExpectFaults(AheadProgram(), kFaults);
+  Program waits = AheadProgram();
+  Step& s = waits.steps[0];
+  const abi::KernelInfo& kernel = *abi::FindKernel(s.kernel);
+  const abi::DeviceSpec device = *abi::FindDevice(waits.target);
+  SetVariant(s, abi::BestCandidate(kernel, s.problem, device)->variant);
+  s.symbol = abi::InstanceSymbol(s.kernel, s.problem, VariantOf(s));
+  turn_into_input(waits);
+  EXPECT_TRUE(VerifyProgram(waits).ok()) << VerifyProgram(waits).ToString();
 }
 
 // Adds "w again", which lies where the packed constant does, and gives its number.

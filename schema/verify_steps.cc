@@ -114,10 +114,19 @@ Status CheckOperandCounts(const Program& p, const Step& s) {
   return OkStatus();
 }
 
+// What a kernel reads before it waits for the one before it may be written by none.
+Status CheckAhead(const Program& p, const Step& s, const abi::KernelInfo& kernel, size_t k) {
+  const Buffer& b = p.buffers[s.inputs[k]];
+  if (b.role == Role::kConstant || !abi::ReadsAhead(kernel, s.parameters, k)) return OkStatus();
+  return Error(Code::kBadArtifact, "input ", k, ": ", Describe(p, s.inputs[k]), " is a ",
+               RoleName(b.role), ", expected a constant: it is read before the kernel waits");
+}
+
 Status CheckOperands(const Program& p, const Step& s, const abi::KernelInfo& kernel) {
   AICF_RETURN_IF_ERROR(CheckOperandCounts(p, s));
   uint32_t packed_mask = 0;
   for (size_t k = 0; k < s.inputs.size(); ++k) {
+    AICF_RETURN_IF_ERROR(CheckAhead(p, s, kernel, k));
     const auto layout = abi::LayoutOf(kernel, s.problem, s.parameters, k);
     if (!layout) {
       AICF_RETURN_IF_ERROR(CheckUnpacked(p, s, k));

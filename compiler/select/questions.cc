@@ -6,15 +6,19 @@
 
 namespace aicf {
 
-// A kernel with its own weight layout needs the weights at compile time.
-std::string RefusePacking(const abi::KernelInfo& kernel, const abi::Parameters& parameters,
-                          const ir::Lowered& lowered, const ir::LoweredStep& step) {
+// A kernel with its own weight layout needs the weights at compile time, and one that reads them
+// before it waits needs them unwritten.
+std::string RefuseOperands(const abi::KernelInfo& kernel, const abi::Parameters& parameters,
+                           const ir::Lowered& lowered, const ir::LoweredStep& step) {
   for (size_t i = 0; i < step.inputs.size(); ++i) {
-    if (!abi::LayoutOf(kernel, step.problem, parameters, i)) continue;
     const ir::LoweredBuffer& buffer = lowered.buffers[step.inputs[i]];
-    if (!buffer.constant.has_data()) {
-      return StrCat("packs operand ", i, " ('", buffer.name,
-                    "') at compile time, which is not constant");
+    if (buffer.constant.has_data()) continue;
+    const std::string operand = StrCat("operand ", i, " ('", buffer.name, "') ");
+    if (abi::LayoutOf(kernel, step.problem, parameters, i)) {
+      return StrCat("packs ", operand, "at compile time, which is not constant");
+    }
+    if (abi::ReadsAhead(kernel, parameters, i)) {
+      return StrCat("reads ", operand, "before it waits, which is not constant");
     }
   }
   return "";
@@ -29,7 +33,7 @@ std::string RefuseStep(const abi::KernelInfo& kernel, const ir::Lowered& lowered
   const std::vector<abi::Candidate> all = abi::CandidatesOf(kernel, step.problem, device);
   if (all.empty()) return "has no parameters that are legal for the problem";
   for (const abi::Candidate& c : all) {
-    refusal = RefusePacking(kernel, c.variant.parameters, lowered, step);
+    refusal = RefuseOperands(kernel, c.variant.parameters, lowered, step);
     if (refusal.empty()) break;
   }
   return refusal;
@@ -43,7 +47,7 @@ CostQuestion QuestionOf(const ir::Lowered& lowered, const ir::LoweredStep& step,
     if (!RefuseStep(kernel, lowered, step, options, device).empty()) continue;
     for (abi::Candidate& candidate : abi::CandidatesOf(kernel, step.problem, device)) {
       const abi::Parameters& parameters = candidate.variant.parameters;
-      if (!RefusePacking(kernel, parameters, lowered, step).empty()) continue;
+      if (!RefuseOperands(kernel, parameters, lowered, step).empty()) continue;
       question.options.push_back({&kernel, std::move(candidate)});
     }
   }

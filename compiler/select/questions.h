@@ -11,9 +11,9 @@
 namespace aicf {
 
 /// Empty, or why these parameters of the kernel cannot run the step: they would have an operand
-/// packed that is not constant.
-std::string RefusePacking(const abi::KernelInfo& kernel, const abi::Parameters& parameters,
-                          const ir::Lowered& lowered, const ir::LoweredStep& step);
+/// packed, or read before the kernel waits for the one before it, that is not constant.
+std::string RefuseOperands(const abi::KernelInfo& kernel, const abi::Parameters& parameters,
+                           const ir::Lowered& lowered, const ir::LoweredStep& step);
 
 /// Empty, or why the kernel cannot run the step: unsupported problem, operands that every
 /// candidate would have packed and that are not constant, or not deterministic where that is asked
@@ -23,7 +23,7 @@ std::string RefuseStep(const abi::KernelInfo& kernel, const ir::Lowered& lowered
                        const abi::DeviceSpec& device);
 
 /// The question about a step, without its subject: all candidates of all kernels of the device that
-/// RefuseStep and RefusePacking let pass.
+/// RefuseStep and RefuseOperands let pass.
 CostQuestion QuestionOf(const ir::Lowered& lowered, const ir::LoweredStep& step,
                         const PlanOptions& options, const abi::DeviceSpec& device);
 

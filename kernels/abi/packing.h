@@ -1,5 +1,6 @@
-/// Operands that a kernel wants in a layout of its own (KernelInfo::packed, pack, unpack), asked of
-/// any kernel: those that pack nothing included.
+/// Operands that have to be constant: those that a kernel wants in a layout of its own
+/// (KernelInfo::packed, pack, unpack) and those that it reads before it waits
+/// (KernelInfo::ahead_input). Asked of any kernel: those that have none included.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,20 @@
 #include "kernels/abi/kernel.h"
 
 namespace aicf::abi {
+
+/// Whether the kernel reads the input before it waits (KernelInfo::ahead_input).
+inline bool ReadsAhead(const KernelInfo& kernel, const Parameters& parameters, size_t input) {
+  return kernel.ahead_input >= 0 && static_cast<size_t>(kernel.ahead_input) == input &&
+         parameters["ahead"] != 0;
+}
+
+/// The same parameters with "ahead" at 1. REQUIRES: the kernel takes them.
+inline Parameters WithAhead(const KernelInfo& kernel, const Parameters& parameters) {
+  const Parameters all = Completed(parameters, kernel.parameters);
+  std::vector<Parameter> list(all.begin(), all.end());
+  for (Parameter& p : list) p.value = p.name == "ahead" ? 1 : p.value;
+  return Parameters(std::move(list));
+}
 
 /// The layout in which the kernel wants the input; nullopt: it reads the input as it is.
 inline std::optional<PackedLayout> LayoutOf(const KernelInfo& kernel, const Problem& problem,

@@ -562,7 +562,8 @@ TEST(CudaRefusals, OfTheHopperProduct) {
   const Problem p = Gemm(256, 128, 256, DType::kF16, kFp16);
   const Edits base = {{"tile_m", 128},  {"tile_n", 128},  {"tile_k", 64},   {"stages", 4},
                       {"cluster_m", 1}, {"cluster", 1},   {"consumers", 2}, {"group_m", 4},
-                      {"swap", 0},      {"ping_pong", 0}, {"vector", 8},    {"blocks", 4}};
+                      {"swap", 0},      {"ping_pong", 0}, {"vector", 8},    {"blocks", 4},
+                      {"split", 1},     {"ahead", 0}};
   const auto with = [&](Edits edits) {
     edits.insert(edits.begin(), base.begin(), base.end());
     return edits;
@@ -591,8 +592,10 @@ TEST(CudaRefusals, OfTheHopperProduct) {
         with({{"split", 2}, {"cluster", 2}, {"cluster_m", 2}})},
        {"take turns sum all of k", with({{"split", 2}, {"cluster", 2}, {"ping_pong", 1}})},
        {"8 blocks share 2 steps of k", with({{"split", 8}, {"cluster", 8}, {"blocks", 8}})},
-       {"no whole clusters", with({{"split", 2}, {"cluster", 2}, {"blocks", 3}})}});
+       {"no whole clusters", with({{"split", 2}, {"cluster", 2}, {"blocks", 3}})},
+       {"blocks that share operands read nothing ahead", with({{"cluster", 2}, {"ahead", 1}})}});
   EXPECT_EQ(Refused(key, p, with({{"split", 2}, {"cluster", 2}})), "");
+  EXPECT_EQ(Refused(key, p, with({{"split", 2}, {"cluster", 2}, {"ahead", 1}})), "");
   ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF64, kTf32), "in fp16 and f32 in tf32 only");
   ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF32, kFp16), "in fp16 and f32 in tf32 only");
   for (const Dims& s : {Dims{0, 64, 64}, Dims{64, 0, 64}, Dims{64, 64, 0}}) {

@@ -13,15 +13,18 @@
 //                  the output's lines, below 0 where there is none
 #pragma once
 
-#include "common/hopper_store.cuh"
-#include "common/mbarrier.cuh"
+#include "common/hopper_split.cuh"
 
 namespace aicf {
 
 constexpr int kWarpgroup = 128;
-constexpr int kSharedBytes = kPatternBytes + kStages * kStageBytes +
-                             kConsumers * 4 * kWarpStoreFloats * 4 + 16 * kStages +
-                             (kSplit > 1 ? kConsumers * 4 * PartsExchange::kBarrierBytes : 0);
+/// Memory of a warpgroup for its results: those of its warps, or what all blocks send of a part.
+constexpr int kStoreFloats = kSplit > 1 ? kSplit*((64 - 1) / kSplit + 1) * 64
+                                        : 4 * kWarpStoreFloats;
+static_assert(kSplit * PartShares::kSenderFloats <= kStoreFloats, "room for all");
+constexpr int kSharedBytes = kPatternBytes + kStages * kStageBytes + kConsumers * kStoreFloats * 4 +
+                             16 * kStages +
+                             (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0);
 /// The producer is a warpgroup in front of the consumers or, leaving more registers to the other
 /// blocks of its multiprocessor, a warp behind them.
 constexpr bool kThinProducer = kBlockX == kWarpgroup * kConsumers + 32;
@@ -44,7 +47,7 @@ struct StepRange {
   }
 };
 
-/// Shared memory: the stages, then the warps' memory for their results, then the barriers. B comes
+/// Shared memory: the stages, then the consumers' memory for results, then the barriers. B comes
 /// first in a stage: it is whole swizzle patterns whatever the tile.
 struct SharedLayout {
   char* start;
@@ -55,17 +58,17 @@ struct SharedLayout {
     const unsigned past = SharedAddress(memory) % kPatternBytes;
     start = memory + (kPatternBytes - past) % kPatternBytes;
     tiles = SharedAddress(start);
-    barriers = tiles + kStages * kStageBytes + kConsumers * 4 * kWarpStoreFloats * 4;
+    barriers = tiles + kStages * kStageBytes + kConsumers * kStoreFloats * 4;
   }
   AICF_DEVICE unsigned A(int stage) const { return B(stage) + kTileN * kRowBytes; }
   AICF_DEVICE unsigned B(int stage) const { return tiles + stage * kStageBytes; }
   AICF_DEVICE unsigned Full(int stage) const { return barriers + 8 * stage; }
   AICF_DEVICE unsigned Empty(int stage) const { return barriers + 8 * (kStages + stage); }
-  AICF_DEVICE float* WarpMemory(int warp) const {
-    return reinterpret_cast<float*>(start + kStages * kStageBytes) + warp * kWarpStoreFloats;
+  AICF_DEVICE float* StoreMemory(int consumer) const {
+    return reinterpret_cast<float*>(start + kStages * kStageBytes) + consumer * kStoreFloats;
   }
-  AICF_DEVICE unsigned ExchangeBarriers(int warp) const {
-    return barriers + 16 * kStages + warp * PartsExchange::kBarrierBytes;
+  AICF_DEVICE unsigned SplitBarriers(int consumer) const {
+    return barriers + 16 * kStages + consumer * SplitStore::kBarrierBytes;
   }
 };
 
@@ -101,7 +104,7 @@ AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
     BarrierInit(shared.Empty(s), kReaders);
   }
   if constexpr (kSplit > 1) {
-    for (int w = 0; w < kConsumers * 4; ++w) PartsExchange::Init(shared.ExchangeBarriers(w));
+    for (int c = 0; c < kConsumers; ++c) SplitStore::Init(shared.SplitBarriers(c));
   }
   BarrierInitFence();
 }
@@ -157,14 +160,14 @@ AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int 
 }
 
 /// One consumer: its rows of every tile of the block, or every kConsumers-th tile.
-AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consumer) {
-  const int warp = static_cast<int>(threadIdx.x) / 32 - (kThinProducer ? 0 : 4);
-  StoreMemory memory(shared.WarpMemory(warp), shared.ExchangeBarriers(warp));
+template <class ResultStore>
+AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consumer,
+                         ResultStore& results) {
   const int row0 = kPingPong ? 0 : consumer * kConsumerRows;
   RingPlace place;
   Sums sums = {};
   int turn = 0;
-  bool began = false, met = false;
+  bool began = false;
   for (TileWalk walk; walk.Valid(); walk.Next()) {
     if constexpr (kPingPong) {
       const bool mine = turn == consumer;
@@ -177,17 +180,23 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
       if (began) NamedBarrierWait(1 + consumer, 2 * kWarpgroup);
       began = true;
     }
-    memory.Ask(args, Sums::PlaceOf(0, walk, row0));
+    results.Ask(args, walk, row0);
     MultiplyTile(shared, place, row0, sums, [&] {
       if constexpr (kPingPong) {
         if (walk.HasNext()) NamedBarrierArrive(1 + turn, 2 * kWarpgroup);
       }
     });
-    if (!met) memory.exchange.Begin();
-    met = true;
-    sums.Store(args, memory, walk, row0);
+    results.Store(args, sums, walk, row0);
   }
-  if (met) memory.exchange.End();
+}
+AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consumer) {
+  if constexpr (kSplit > 1) {
+    SplitStore results(shared.StoreMemory(consumer), shared.SplitBarriers(consumer));
+    Consume(args, shared, consumer, results);
+  } else {
+    WarpStore results(shared.StoreMemory(consumer));
+    Consume(args, shared, consumer, results);
+  }
 }
 
 /// Registers of a thread of the producer and of a consumer; together what the block starts with.

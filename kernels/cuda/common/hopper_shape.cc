@@ -51,4 +51,9 @@ int64_t HopperStageBytes(const Parameters& c, int64_t element) {
   return CeilDiv(bytes, kPattern) * kPattern;
 }
 
+int64_t HopperStoreBytes(int64_t split) {
+  constexpr int64_t kLines = 64, kLineBytes = 64 * 4, kBarriers = 64;
+  return split > 1 ? split * CeilDiv(kLines, split) * kLineBytes + kBarriers : kLines * kLineBytes;
+}
+
 }  // namespace aicf::cuda

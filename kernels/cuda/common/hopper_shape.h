@@ -21,4 +21,8 @@ std::string RefuseHopperTile(const abi::Parameters& parameters, int64_t element_
 /// Bytes of one stage: both operands' tiles, in whole swizzle patterns.
 int64_t HopperStageBytes(const abi::Parameters& parameters, int64_t element_bytes);
 
+/// Bytes of one consumer for its results: what its warps turn or, where `split` blocks of a cluster
+/// share k, what each of them sends of 64 rows and columns, and barriers.
+int64_t HopperStoreBytes(int64_t split);
+
 }  // namespace aicf::cuda

@@ -1,80 +1,175 @@
-// How the blocks of a cluster that share out the k of one tile (kSplit) add up their sums. Warps of
-// the same number hold sums of the same results. Each puts a part of its own into its block's
-// shared memory; when all have, each finishes a share of that part from the memory of all blocks,
-// added in the order of the blocks, so that results are the same in every run.
+// How the blocks of a cluster that share out the k of one tile (kSplit) add up their sums.
+// Warpgroups of the same number hold sums of the same results, whose lines they share out: each
+// sends its sums of a line to the block that finishes the line, straight from its registers into
+// that block's shared memory, where they count towards a barrier. The block adds up what all have
+// sent in the order of the blocks, so that results are the same in every run. Nobody reads another
+// block's memory, so a block is done when it has its own share, whatever the others do.
 #pragma once
 
 #include "common/cluster.cuh"
-#include "common/hopper_stage.cuh"
+#include "common/hopper_store.cuh"
 #include "common/mbarrier.cuh"
 
 namespace aicf {
 
-/// One warp's meetings with those of its number in the other blocks. With kSplit 1 there are none.
-struct PartsExchange {
-  static constexpr int kBarrierBytes = 16;  ///< of one warp: "there to read", then "has been read"
+/// A part of a warpgroup's sums (64 rows, kStageColumns columns) as lines of the output, shared out
+/// in the order of the blocks. Block `rank` finishes the lines [First(rank), First(rank + 1)).
+struct PartShares {
+  static constexpr int kLines = kColumnsInner ? 64 : kStageColumns;
+  static constexpr int kInner = kColumnsInner ? kStageColumns : 64;  ///< sums of a line
+  static constexpr int kMostLines = (kLines - 1) / kSplit + 1;       ///< that a block finishes
+  static constexpr int kSenderFloats = kMostLines * kInner;          ///< room for what one sends
+  static_assert((kInner & (kInner - 1)) == 0, "the pattern needs a power of two");
 
-  unsigned barriers;
-  unsigned parity = 0;
-
-  AICF_DEVICE explicit PartsExchange(unsigned own_barriers) : barriers(own_barriers) {}
-
-  static AICF_DEVICE void Init(unsigned own_barriers) {
-    BarrierInit(own_barriers, kSplit);
-    BarrierInit(own_barriers + 8, kSplit);
+  static AICF_DEVICE int RankOf(int line) { return line * kSplit / kLines; }
+  static AICF_DEVICE int First(int rank) { return (rank * kLines + kSplit - 1) / kSplit; }
+  /// Bytes that block `rank` is sent for one part, its own sums included.
+  static AICF_DEVICE int BytesFor(int rank) {
+    return (First(rank + 1) - First(rank)) * kInner * 4 * kSplit;
   }
-  /// Before the first part: the barriers of all blocks are there (ClusterArrive followed theirs).
-  static AICF_DEVICE void Begin() {
-    if constexpr (kSplit > 1) ClusterWait();
-  }
-  /// After the last part: this block's memory may go, because all have read it.
-  AICF_DEVICE void End() const {
-    if constexpr (kSplit > 1) BarrierAcquire(barriers + 8, parity ^ 1);
-  }
-  /// Before the warp writes its memory: all have read the part before.
-  AICF_DEVICE void BeginWriting() {
-    __syncwarp();
-    if constexpr (kSplit > 1) BarrierAcquire(barriers + 8, parity ^ 1);
-  }
-  /// After it: all have written this part.
-  AICF_DEVICE void BeginReading() {
-    __syncwarp();
-    if constexpr (kSplit > 1) {
-      const int lane = static_cast<int>(threadIdx.x) % 32;
-      if (lane < kSplit) BarrierReleaseAt(barriers, lane);
-      BarrierAcquire(barriers, parity);
-    }
-  }
-  /// The results made of what was read have been stored, so the reads are over: no memory has to be
-  /// ordered, which would wait for those stores.
-  AICF_DEVICE void EndReading() {
-    if constexpr (kSplit > 1) {
-      __syncwarp();
-      const int lane = static_cast<int>(threadIdx.x) % 32;
-      if (lane < kSplit) BarrierArriveAt(barriers + 8, lane);
-      parity ^= 1;
-    }
+  /// Place of a sum in its sender's room; `line` counts from the block's first. The pattern moves
+  /// whole groups of four, and keeps what a warp sends and loads off each other's banks.
+  static AICF_DEVICE int Place(int line, int inner) {
+    const int far = inner / 32 % 2 * 4;
+    const int pattern =
+        kColumnsInner ? line % 4 * 8 + (line / 4 % 2 * 4 ^ far) : line / 2 % 4 * 8 + far;
+    return line * kInner + (inner ^ (pattern & (kInner - 1)));
   }
 };
 
-/// N neighbours in the warp's memory: with kSplit the sum of what all blocks have there.
-template <int N>
-AICF_DEVICE Pack<float, N> AddParts(const float* own) {
-  if constexpr (kSplit == 1) {
-    return *reinterpret_cast<const Pack<float, N>*>(own);
-  } else {
-    Pack<float, N> parts[kSplit];
-#pragma unroll
-    for (int rank = 0; rank < kSplit; ++rank) {
-      parts[rank] = LoadFromBlock<N>(AddressInBlock(SharedAddress(own), rank));
-    }
-#pragma unroll
-    for (int rank = 1; rank < kSplit; ++rank) {
-#pragma unroll
-      for (int j = 0; j < N; ++j) parts[0].v[j] = parts[0].v[j] + parts[rank].v[j];
-    }
-    return parts[0];
+/// Run i of the results of one part that this thread of its warpgroup finishes.
+struct ShareRun {
+  static constexpr int kLineRuns = PartShares::kInner / kRun;
+  static constexpr int kCount = (PartShares::kMostLines * kLineRuns - 1) / 128 + 1;
+
+  int line, lines;   ///< among those that this block finishes, and their number
+  int outer, inner;  ///< within the part
+
+  AICF_DEVICE explicit ShareRun(int i) {
+    const int run = i * 128 + static_cast<int>(threadIdx.x) % 128;
+    const int first = PartShares::First(RankInCluster());
+    line = run / kLineRuns;
+    lines = PartShares::First(RankInCluster() + 1) - first;
+    outer = first + line;
+    inner = run % kLineRuns * kRun;
   }
-}
+  AICF_DEVICE bool Valid() const { return line < lines; }
+};
+
+/// The results of a warpgroup whose sums are those of a part of k.
+struct SplitStore {
+  static constexpr int kBarrierBytes = 64;  ///< of a warpgroup: "all have sent", "all have loaded"
+
+  float* memory;      ///< the warpgroup's
+  unsigned barriers;  ///< the warpgroup's
+  unsigned round = 0;
+  RunStore<ShareRun> runs;
+
+  AICF_DEVICE SplitStore(float* group_memory, unsigned group_barriers)
+      : memory(group_memory), barriers(group_barriers) {}
+
+  /// One thread, for each warpgroup of its block. The other blocks may send once a cluster's
+  /// barrier has followed.
+  static AICF_DEVICE void Init(unsigned barriers) {
+    BarrierInit(barriers, 1);
+    BarrierInit(barriers + 8, 4 * kSplit);
+    BarrierArriveExpect(barriers, PartShares::BytesFor(RankInCluster()));
+  }
+  /// See WarpStore.
+  AICF_DEVICE void Ask(const Args& args, const TileWalk& tile, int row0) {
+    runs.Ask(args, PartPlace(0, tile, row0, 0));
+  }
+  AICF_DEVICE void Store(const Args& args, const Sums& sums, const TileWalk& tile, int row0) {
+    if (round == 0) ClusterWait();  // the barriers of all blocks are there
+#pragma unroll 1
+    for (int part = 0; part < Sums::kParts; ++part, ++round) {
+      const bool last_of_tile = part + 1 == Sums::kParts, last = last_of_tile && !tile.HasNext();
+      if (round > 0) BarrierWait(barriers + 8, (round - 1) & 1);
+      sums.WithPart(part, [&](const float* d) { Send(d); });
+      BarrierWait(barriers, round & 1);
+      if (!last && threadIdx.x % 128 == 0)
+        BarrierArriveExpect(barriers, PartShares::BytesFor(RankInCluster()));
+      runs.StorePart(args, PartPlace(part, tile, row0, 0), PartPlace(part + 1, tile, row0, 0),
+                     !last_of_tile,
+                     [&](const ShareRun& run, raw_t(&raw)[kRun]) { LoadSums(run, raw); });
+      // Whoever waits for it is still there; after the last part nobody may be.
+      if (!last) TellLoaded();
+    }
+  }
+
+ private:
+  /// Sends the thread's sums of one part, d[0 .. kStageColumns / 2), to the blocks that finish
+  /// them.
+  AICF_DEVICE void Send(const float* d) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int row = static_cast<int>(threadIdx.x) / 32 % 4 * kStageRows + lane / 4;
+    if constexpr (kColumnsInner)
+      SendRows(d, lane, row);
+    else
+      SendColumns(d, lane, row);
+  }
+  /// Pairs as the tensor cores left them: moving sums between lanes first, for fewer and longer
+  /// pieces, makes the compiler wait for every step's products.
+  AICF_DEVICE void SendRows(const float* d, int lane, int row) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const Target to(*this, row + 8 * half);
+#pragma unroll
+      for (int g = 0; g < kStageColumns / 8; ++g) {
+        const float* pair = d + 4 * g + 2 * half;
+        SendToBlock(to.At(8 * g + lane % 4 * 2), Pack<float, 2>{{pair[0], pair[1]}}, to.barrier);
+      }
+    }
+  }
+  AICF_DEVICE void SendColumns(const float* d, int lane, int row) const {
+#pragma unroll
+    for (int g = 0; g < kStageColumns / 8; ++g) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const Target to(*this, 8 * g + lane % 4 * 2 + e);
+        SendToBlock(to.At(row), d[4 * g + e], to.barrier);
+        SendToBlock(to.At(row + 8), d[4 * g + 2 + e], to.barrier);
+      }
+    }
+  }
+  /// This block's room for one line in the memory of the block that finishes the line.
+  struct Target {
+    unsigned room, barrier;  // cluster addresses
+    int line;
+
+    AICF_DEVICE Target(const SplitStore& from, int part_line) {
+      const int rank = PartShares::RankOf(part_line);
+      const float* own = from.memory + RankInCluster() * PartShares::kSenderFloats;
+      room = AddressInBlock(SharedAddress(own), rank);
+      barrier = AddressInBlock(from.barriers, rank);
+      line = part_line - PartShares::First(rank);
+    }
+    AICF_DEVICE unsigned At(int inner) const { return room + 4 * PartShares::Place(line, inner); }
+  };
+
+  /// Adds up what all blocks have sent of a run.
+  AICF_DEVICE void LoadSums(const ShareRun& run, raw_t (&raw)[kRun]) const {
+    constexpr int kPiece = MinOf(kRun, 4);
+#pragma unroll
+    for (int j = 0; j < kRun; j += kPiece) {
+      const float* at = memory + PartShares::Place(run.line, run.inner + j);
+#pragma unroll
+      for (int rank = 0; rank < kSplit; ++rank) {
+        const auto piece =
+            *reinterpret_cast<const Pack<float, kPiece>*>(at + rank * PartShares::kSenderFloats);
+#pragma unroll
+        for (int k = 0; k < kPiece; ++k)
+          raw[j + k] = rank == 0 ? piece.v[k] : raw[j + k] + piece.v[k];
+      }
+    }
+  }
+  /// Lets all blocks send the next part. The results made of what was loaded have been stored, so
+  /// the loads are over: no memory has to be ordered, which would wait for those stores.
+  AICF_DEVICE void TellLoaded() const {
+    __syncwarp();
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    if (lane < kSplit) BarrierArriveAt(barriers + 8, lane);
+  }
+};
 
 }  // namespace aicf

@@ -2,10 +2,11 @@
 // a few columns at a time, in 4 KB of shared memory of its own, so that every thread gets
 // neighbours along the output's contiguous direction whichever way the tensor cores' rows run. The
 // expression appears once in the code, however many sums a thread has. Its operands for the next
-// part are asked for as soon as those of this one are used.
+// part are asked for as soon as those of this one are used. Blocks that share the k of a tile do
+// the same with the sums of all of them: common/hopper_split.cuh.
 #pragma once
 
-#include "common/hopper_split.cuh"
+#include "common/hopper_stage.cuh"
 
 namespace aicf {
 
@@ -33,6 +34,33 @@ AICF_DEVICE constexpr int RunOfResults() {
 }
 constexpr int kRun = RunOfResults();
 
+/// One warpgroup's sums: kBlocksOfRows blocks of 64 rows.
+struct Sums {
+  static constexpr int kParts = kBlocksOfRows * kStoreParts;
+
+  float d[kBlocksOfRows][kColumns / 2];  // kSumsOfThread of them
+
+  AICF_DEVICE void Hold() {
+#pragma unroll
+    for (int i = 0; i < kBlocksOfRows; ++i) {
+#pragma unroll
+      for (int j = 0; j < kColumns / 2; ++j) HoldSum(d[i][j]);
+    }
+  }
+  /// Calls put(the thread's sums of that part), kStageColumns / 2 of them: no register has an index
+  /// that is known only at run time.
+  template <class Put>
+  AICF_DEVICE void WithPart(int part, const Put& put) const {
+#pragma unroll
+    for (int i = 0; i < kBlocksOfRows; ++i) {
+#pragma unroll
+      for (int p = 0; p < kStoreParts; ++p) {
+        if (part == i * kStoreParts + p) put(d[i] + p * (kStageColumns / 2));
+      }
+    }
+  }
+};
+
 /// Place of a sum in the warp's memory. The pattern moves whole groups of four, and keeps both the
 /// fragments' stores and the runs' loads off each other's banks.
 AICF_DEVICE int StorePlace(int outer, int inner) {
@@ -59,30 +87,24 @@ AICF_DEVICE void PutPart(float* memory, int lane, const float* d) {
   }
 }
 
-/// The runs of results of one part that a lane stores: places (outer, inner) within the part.
-struct PartRuns {
+/// Run i of the results of one part that this thread stores: a place within the part.
+struct WarpRun {
   static constexpr int kLineRuns = kStoreInner / kRun;
   static constexpr int kLanes = MinOf(32, kLineRuns);  // of one line, at a time
   static constexpr int kLines = 32 / kLanes;           // at a time
   static constexpr int kTurns = kLineRuns / kLanes;    // along a line
-  static constexpr int kAll = kLineRuns * kStoreOuter;
-  static constexpr int kCount = kSplit > 1 ? (kAll - 1) / (32 * kSplit) + 1
-                                           : ((kStoreOuter - 1) / kLines + 1) * kTurns;
+  static constexpr int kCount = ((kStoreOuter - 1) / kLines + 1) * kTurns;
   static constexpr bool kPairLines = kColumnsInner && kStoreInner == 32 && kLanes == 4;
 
   int outer, inner;
 
-  AICF_DEVICE PartRuns(int lane, int i) {
-    if constexpr (kSplit > 1) {
-      const int run = (i * kSplit + RankInCluster()) * 32 + lane;
-      outer = run / kLineRuns;
-      inner = run % kLineRuns * kRun;
-    } else {
-      const int line = kPairLines ? lane / 8 + lane / 4 % 2 * 4 : lane / kLanes;
-      outer = i / kTurns * kLines + line;
-      inner = (i % kTurns * kLanes + lane % kLanes) * kRun;
-    }
+  AICF_DEVICE explicit WarpRun(int i) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int line = kPairLines ? lane / 8 + lane / 4 % 2 * 4 : lane / kLanes;
+    outer = i / kTurns * kLines + line;
+    inner = (i % kTurns * kLanes + lane % kLanes) * kRun;
   }
+  AICF_DEVICE bool Valid() const { return outer < kStoreOuter; }
 };
 
 /// Where a part of the sums lies: its first line, as the tile counts them (TileWalk::LineOf), and
@@ -91,50 +113,56 @@ struct PartPlace {
   const TileWalk& tile;
   index_t outer0, inner0;
 
+  /// Of a part of the warpgroup whose first sum is of row0 of the tile's rows; `row` is the first
+  /// row of the part that counts.
+  AICF_DEVICE PartPlace(int part, const TileWalk& walk, int row0, int row) : tile(walk) {
+    const index_t first_row = walk.FirstRow() + row0 + part / kStoreParts * 64 + row;
+    const index_t first_column = walk.FirstColumn() + part % kStoreParts * kStageColumns;
+    outer0 = kColumnsInner ? first_row : first_column;
+    inner0 = kColumnsInner ? first_column : first_row;
+  }
   /// The output's line of a run, below 0 where there is none.
-  AICF_DEVICE index_t LineOf(const PartRuns& run) const {
-    if (run.outer >= kStoreOuter || inner0 + run.inner >= kInnerEnd) return -1;
+  template <class Run>
+  AICF_DEVICE index_t LineOf(const Run& run) const {
+    if (!run.Valid() || inner0 + run.inner >= kInnerEnd) return -1;
     return tile.LineOf(outer0 + run.outer);
   }
 };
 
-/// Runs whose operands of so many bytes fit the registers that the sums leave: a number that
-/// divides those of a part, 0 for none.
-AICF_DEVICE constexpr int RunsHeld(int bytes) {
+/// Runs, of `all` of a part, whose operands of so many bytes fit the registers that the sums leave:
+/// a number that divides all, 0 for none.
+AICF_DEVICE constexpr int RunsHeld(int all, int bytes) {
   constexpr int kRegisters = kConsumers == 3 ? 160 : 240, kOthers = kConsumers == 3 ? 40 : 64;
-  int runs = MinOf(PartRuns::kCount, 4 * (kRegisters - kOthers - kSumsOfThread) / bytes);
-  while (runs > 0 && PartRuns::kCount % runs != 0) --runs;
+  int runs = MinOf(all, 4 * (kRegisters - kOthers - kSumsOfThread) / bytes);
+  while (runs > 0 && all % runs != 0) --runs;
   return MaxOf(runs, 0);
 }
 
-/// A warp's memory for its results, and what the expression reads beside the sums for the part that
-/// is stored next. Operands that would take too many registers are read only when they are needed.
-struct StoreMemory {
+/// A thread's runs of a part to the epilogue, and what the expression reads beside the sums for the
+/// part that is stored next. Operands that would take too many registers are read only when they
+/// are needed.
+template <class Run>
+struct RunStore {
   typedef Epilogue::Operands<kRun> Operands;
-  static constexpr int kHeld = kInputs > kCoreInputs ? RunsHeld(sizeof(Operands)) : 0;
+  static constexpr int kCount = Run::kCount;
+  static constexpr int kHeld = kInputs > kCoreInputs ? RunsHeld(kCount, sizeof(Operands)) : 0;
 
-  float* memory;
-  PartsExchange exchange;
   Operands held[kHeld > 0 ? kHeld : 1];
-
-  AICF_DEVICE StoreMemory(float* own, unsigned barriers) : memory(own), exchange(barriers) {}
 
   /// Asks for the operands of a part's first runs.
   AICF_DEVICE void Ask(const Args& args, const PartPlace& place) {
 #pragma unroll
     for (int i = 0; i < kHeld; ++i) AskRun(args, place, i);
   }
-  /// Stores the part whose sums are in the warp's memory; asks for the operands of the runs that
-  /// come kHeld after each, in this part or in the next where there is one.
+  /// Stores the part of whose runs load(run, sums) gives the sums; asks for the operands of the
+  /// runs that come kHeld after each, in this part or in the next where there is one.
+  template <class Load>
   AICF_DEVICE void StorePart(const Args& args, const PartPlace& place, const PartPlace& next,
-                             bool has_next) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
+                             bool has_next, const Load& load) {
 #pragma unroll
-    for (int i = 0; i < PartRuns::kCount; ++i) {
-      const PartRuns run(lane, i);
-      StoreRunOfPart(args, place, run, i);
+    for (int i = 0; i < kCount; ++i) {
+      StoreRunOfPart(args, place, i, load);
       if constexpr (kHeld > 0) {
-        constexpr int kCount = PartRuns::kCount;
         if (i + kHeld < kCount)
           AskRun(args, place, i + kHeld);
         else if (has_next)
@@ -145,24 +173,19 @@ struct StoreMemory {
 
  private:
   AICF_DEVICE void AskRun(const Args& args, const PartPlace& place, int i) {
-    const PartRuns run(static_cast<int>(threadIdx.x) % 32, i);
+    const Run run(i);
     const index_t line = place.LineOf(run);
     if (line < 0) return;
     held[i % (kHeld > 0 ? kHeld : 1)].Load(args, place.inner0 + run.inner, line, place.tile.batch);
   }
-  AICF_DEVICE void StoreRunOfPart(const Args& args, const PartPlace& place, const PartRuns& run,
-                                  int i) {
-    constexpr int kPiece = MinOf(kRun, 4);
+  template <class Load>
+  AICF_DEVICE void StoreRunOfPart(const Args& args, const PartPlace& place, int i,
+                                  const Load& load) {
+    const Run run(i);
     const index_t i0 = place.inner0 + run.inner, i1 = place.LineOf(run);
     if (i1 < 0) return;
     raw_t raw[kRun];
-#pragma unroll
-    for (int j = 0; j < kRun; j += kPiece) {
-      const Pack<float, kPiece> piece =
-          AddParts<kPiece>(memory + StorePlace(run.outer, run.inner + j));
-#pragma unroll
-      for (int k = 0; k < kPiece; ++k) raw[j + k] = piece.v[k];
-    }
+    load(run, raw);
     if constexpr (kHeld > 0)
       Epilogue::Store<kRun>(args, raw, held[i % kHeld], i0, i1, place.tile.batch);
     else
@@ -170,46 +193,48 @@ struct StoreMemory {
   }
 };
 
-/// One warpgroup's sums: kBlocksOfRows blocks of 64 rows.
-struct Sums {
-  static constexpr int kParts = kBlocksOfRows * kStoreParts;
+/// The results of a warpgroup whose sums are those of all of k: every warp turns its own.
+struct WarpStore {
+  float* memory;  ///< the warp's
+  int row;        ///< the warp's first of 64 rows
+  RunStore<WarpRun> runs;
 
-  float d[kBlocksOfRows][kColumns / 2];  // kSumsOfThread of them
-
-  AICF_DEVICE void Hold() {
-#pragma unroll
-    for (int i = 0; i < kBlocksOfRows; ++i) {
-#pragma unroll
-      for (int j = 0; j < kColumns / 2; ++j) HoldSum(d[i][j]);
+  /// `memory` is the warpgroup's.
+  AICF_DEVICE explicit WarpStore(float* group_memory) {
+    const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
+    memory = group_memory + warp * kWarpStoreFloats;
+    row = warp * kStageRows;
+  }
+  /// Asks for the operands of a tile's part 0, before its sums are there. Those of the next tile
+  /// are not asked for in Store: values that a loop carries over make it wait for them.
+  AICF_DEVICE void Ask(const Args& args, const TileWalk& tile, int row0) {
+    runs.Ask(args, PartPlace(0, tile, row0, row));
+  }
+  AICF_DEVICE void Store(const Args& args, const Sums& sums, const TileWalk& tile, int row0) {
+#pragma unroll 1
+    for (int part = 0; part < Sums::kParts; ++part) {
+      __syncwarp();
+      sums.WithPart(
+          part, [&](const float* d) { PutPart(memory, static_cast<int>(threadIdx.x) % 32, d); });
+      __syncwarp();
+      runs.StorePart(args, PartPlace(part, tile, row0, row), PartPlace(part + 1, tile, row0, row),
+                     part + 1 < Sums::kParts, [&](const WarpRun& run, raw_t(&raw)[kRun]) {
+                       LoadNeighbours(raw, [&](int j) {
+                         return memory + StorePlace(run.outer, run.inner + j);
+                       });
+                     });
     }
   }
-  /// Of a part, where the warpgroup's first sum is of row0 of the tile's rows.
-  static AICF_DEVICE PartPlace PlaceOf(int part, const TileWalk& tile, int row0) {
-    const int warp_row = static_cast<int>(threadIdx.x) / 32 % 4 * kStageRows;
-    const index_t row = tile.FirstRow() + row0 + part / kStoreParts * 64 + warp_row;
-    const index_t column = tile.FirstColumn() + part % kStoreParts * kStageColumns;
-    return {tile, kColumnsInner ? row : column, kColumnsInner ? column : row};
-  }
-  /// `memory` is the warp's, and has been asked for the operands of part 0. Those of the next tile
-  /// are not asked for here: values that a loop carries over make it wait for them.
-  AICF_DEVICE void Store(const Args& args, StoreMemory& memory, const TileWalk& tile,
-                         int row0) const {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll 1
-    for (int part = 0; part < kParts; ++part) {
-      memory.exchange.BeginWriting();
+
+ private:
+  template <class At>
+  static AICF_DEVICE void LoadNeighbours(raw_t (&raw)[kRun], const At& at) {
+    constexpr int kPiece = MinOf(kRun, 4);
 #pragma unroll
-      for (int i = 0; i < kBlocksOfRows; ++i) {
+    for (int j = 0; j < kRun; j += kPiece) {
+      const auto piece = *reinterpret_cast<const Pack<float, kPiece>*>(at(j));
 #pragma unroll
-        for (int p = 0; p < kStoreParts; ++p) {
-          if (part == i * kStoreParts + p)
-            PutPart(memory.memory, lane, d[i] + p * (kStageColumns / 2));
-        }
-      }
-      memory.exchange.BeginReading();
-      memory.StorePart(args, PlaceOf(part, tile, row0), PlaceOf(part + 1, tile, row0),
-                       part + 1 < kParts);
-      memory.exchange.EndReading();
+      for (int k = 0; k < kPiece; ++k) raw[j + k] = piece.v[k];
     }
   }
 };

@@ -13,6 +13,7 @@
 ///   InPlace(problem, input)            see abi::KernelInfo::in_place
 ///   kPacks, Packed, Pack, Unpack       see abi::KernelInfo::packed; the last three only where
 ///   kPacks
+///   kAheadInput                        see abi::KernelInfo::ahead_input
 /// What is worth choosing of that, and its predicted cost, is CandidatesFor<Host> in the family's
 /// choose.cc (kernels/cuda/common/choice.h), which the runtime does not link.
 #pragma once
@@ -66,6 +67,7 @@ std::string RefuseStride(int64_t blocks, int64_t elements_per_block);
 
 struct CudaHostBase {
   static constexpr bool kPacks = false;
+  static constexpr int kAheadInput = -1;
   static std::string Refusal(const abi::Problem&, const abi::DeviceSpec&) { return {}; }
   static std::string Refuse(const abi::Problem&, const abi::Parameters&, const abi::DeviceSpec&) {
     return {};
@@ -96,6 +98,7 @@ abi::KernelInfo RowOf(abi::Family family) {
   row.deterministic = true;
   row.source = Host::kSource;
   row.waits_first = true;  // the source writer begins every instance with the wait
+  row.ahead_input = Host::kAheadInput;
   row.parameters = Host::kParameters;
   row.supports = [](const abi::Problem& p, const abi::DeviceSpec& d) {
     std::string refusal = RefuseDevice(d);

@@ -71,8 +71,8 @@ std::string RefuseSplit(const Problem& p, const Parameters& c) {
 }  // namespace
 
 int64_t ConvHopperSharedBytes(const Parameters& c, int64_t element) {
-  return 1024 + c["stages"] * (HopperStageBytes(c, element) + 16) + c["consumers"] * 16384 +
-         (c["split"] > 1 ? c["consumers"] * 64 : 0);
+  return 1024 + c["stages"] * (HopperStageBytes(c, element) + 16) +
+         c["consumers"] * HopperStoreBytes(c["split"]);
 }
 
 int64_t ConvHopperTiles(const Problem& p, const Parameters& c) {

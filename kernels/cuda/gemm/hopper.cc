@@ -34,14 +34,15 @@ std::string RefuseCluster(const abi::Parameters& c) {
   if (cluster % along_m != 0) return "a cluster of no whole rows";
   if (along_m > 1 && cluster / along_m > 1) return "a cluster in both directions";
   if (c["blocks"] % c["cluster"] != 0) return "blocks that are no whole clusters";
+  if (cluster > 1 && c["ahead"] != 0) return "blocks that share operands read nothing ahead";
   return {};
 }
 
 }  // namespace
 
 int64_t HopperSharedBytes(const abi::Parameters& c) {
-  return 1024 + c["stages"] * (c["tile_m"] + c["tile_n"]) * 128 + c["consumers"] * 16384 +
-         16 * c["stages"] + (SplitOf(c) > 1 ? c["consumers"] * 64 : 0);
+  return 1024 + c["stages"] * (c["tile_m"] + c["tile_n"]) * 128 + 16 * c["stages"] +
+         c["consumers"] * HopperStoreBytes(SplitOf(c));
 }
 
 std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {

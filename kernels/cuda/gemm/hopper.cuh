@@ -9,6 +9,7 @@
 // The instance defines, beside what compiler/codegen/cuda_source.h lists,
 //   kTileM, kTileN, kTileK  the block's tile
 //   kStages                 tiles in flight
+//   kAhead                  B is a constant, and asked for before the wait for the kernel before
 //   kSplit                  blocks of a cluster that share out k; without it (1):
 //   kClusterM               blocks of a cluster along m; kClusterX / kClusterM of them along n
 //   kConsumers              warpgroups that multiply
@@ -64,10 +65,17 @@
 
 namespace aicf {
 
+/// Stages of the block's first tile whose part of B is asked for before the kernel waits for the
+/// one before it.
+AICF_DEVICE index_t StagesAhead(const StepRange& steps) {
+  return kAhead != 0 ? MinOf(steps.end - steps.first, index_t(kStages)) : 0;
+}
+
 /// The producer, one thread: all stages of all the block's tiles.
 AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
   constexpr unsigned kAll = (1u << kSharing) - 1;
   const StepRange steps;
+  index_t ahead = StagesAhead(steps);
   RingPlace place;
   for (TileWalk walk; walk.Valid(); walk.Next()) {
     const int row = static_cast<int>(walk.row0), column = static_cast<int>(walk.column0);
@@ -76,18 +84,38 @@ AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
     for (index_t step = steps.first; step < steps.end; ++step, place.Next()) {
       const int k = static_cast<int>(step) * kTileK;
       const unsigned full = shared.Full(place.stage);
-      BarrierWait(shared.Empty(place.stage), place.parity ^ 1);
-      BarrierArriveExpect(full, kStageBytes);
+      const bool asked = ahead > 0;
+      if (asked) {
+        --ahead;
+      } else {
+        BarrierWait(shared.Empty(place.stage), place.parity ^ 1);
+        BarrierArriveExpect(full, kStageBytes);
+      }
       TileA::Fetch(args.map[0], shared.A(place.stage), full, row, k, batch_a, walk.rank_n, kAll);
+      if (asked) continue;
       TileB::Fetch(args.map[1], shared.B(place.stage), full, column, k, batch_b, walk.rank_m, kAll);
     }
   }
 }
 
-/// Nothing is brought into the cache ahead: where the launch is no programmatic one, asking for B's
-/// first stages twice took 1 to 2 us more on an H200.
-AICF_DEVICE void Kernel(const Args& args) {
-  RunProduct(args, Produce, [](const Args&) {});
+/// The same thread, before the wait: B's part of the first stages.
+AICF_DEVICE void ProduceAhead(const Args& args) {
+  if constexpr (kAhead != 0) {
+    static_assert(kSharing == 1, "the other blocks' barriers may not be there yet");
+    const SharedLayout shared;
+    const TileWalk walk;
+    const StepRange steps;
+    const index_t ahead = walk.Valid() ? StagesAhead(steps) : 0;
+    const int column = static_cast<int>(walk.column0), batch = BatchOf<In1>(walk.batch);
+#pragma unroll 1
+    for (int stage = 0; stage < ahead; ++stage) {
+      const int k = static_cast<int>(steps.first + stage) * kTileK;
+      BarrierArriveExpect(shared.Full(stage), kStageBytes);
+      TileB::Fetch(args.map[1], shared.B(stage), shared.Full(stage), column, k, batch, 0, 1);
+    }
+  }
 }
+
+AICF_DEVICE void Kernel(const Args& args) { RunProduct(args, Produce, ProduceAhead); }
 
 }  // namespace aicf

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/cuda/common/choice.h"
+#include "kernels/cuda/common/hopper_shape.h"
 #include "kernels/cuda/common/tiles.h"
 #include "kernels/cuda/gemm/hopper.h"
 
@@ -32,12 +33,20 @@ int64_t BlocksFor(const HopperRow& r, const ProductShape& s, int64_t split, int 
   return std::min<int64_t>(clusters, std::max<int64_t>(1, sm_count / r.cluster)) * r.cluster;
 }
 
-abi::Parameters ParametersOf(const HopperRow& r, int64_t tile_k, int64_t vector, int64_t split,
-                             int64_t blocks) {
+// Where blocks share k, what they send each other may take the place of a stage or two.
+int64_t StagesFor(const HopperRow& r, int64_t split, const abi::DeviceSpec& d) {
+  const int64_t stage = (r.m + r.n) * 128 + 16;
+  const int64_t room =
+      static_cast<int64_t>(d.max_shared_bytes) - 1024 - r.consumers * HopperStoreBytes(split);
+  return std::min(r.stages, room / stage);
+}
+
+abi::Parameters ParametersOf(const HopperRow& r, const abi::DeviceSpec& d, int64_t tile_k,
+                             int64_t vector, int64_t split, int64_t blocks) {
   return {{"tile_m", r.m},
           {"tile_n", r.n},
           {"tile_k", tile_k},
-          {"stages", r.stages},
+          {"stages", StagesFor(r, split, d)},
           {"cluster_m", r.cluster_m},
           {"cluster", r.cluster * split},
           {"consumers", r.consumers},
@@ -46,22 +55,23 @@ abi::Parameters ParametersOf(const HopperRow& r, int64_t tile_k, int64_t vector,
           {"ping_pong", r.turns},
           {"vector", vector},
           {"blocks", blocks},
-          {"split", split}};
+          {"split", split},
+          {"ahead", 0}};
 }
 
 // Blocks that may share out the k of one tile: 1, and where the tiles alone would leave
-// multiprocessors idle the two largest numbers for which all blocks run at once, each with two
+// multiprocessors idle the three largest numbers for which all blocks run at once, each with two
 // steps of k at least.
 std::vector<int64_t> SplitsFor(const HopperRow& r, const ProductShape& s, int64_t tile_k,
                                int sm_count) {
   std::vector<int64_t> splits = {1};
   if (r.turns != 0 || r.cluster != 1) return splits;
   const int64_t steps = CeilDiv(s.length, tile_k);
-  for (int64_t split : {8, 6, 4, 3, 2}) {
+  for (int64_t split : {8, 6, 5, 4, 3, 2}) {
     // Large clusters do not fill every group of multiprocessors.
     const int64_t room = split > 2 ? sm_count - sm_count / 32 : sm_count;
     if (TilesOf(r, s) * split <= room && steps >= 2 * split) splits.push_back(split);
-    if (splits.size() == 3) break;
+    if (splits.size() == 4) break;
   }
   return splits;
 }
@@ -82,16 +92,16 @@ int WholeOperands(const abi::Problem& p) {
 struct TileTimes {
   double multiply, store;
 
-  TileTimes(const HopperRow& r, const abi::Problem& p, const abi::DeviceSpec& d, int64_t split,
-            int64_t blocks) {
+  TileTimes(const HopperRow& r, const abi::Problem& p, const abi::DeviceSpec& d, int64_t split) {
     const auto m = static_cast<double>(r.m), n = static_cast<double>(r.n);
-    // Per step of 128 bytes along k: the tensor cores, the copies from the L2 cache where all
-    // blocks take their share of it, and the least time from one step to the next.
-    constexpr double kLineBytes = 128, kL2BytesPerUs = 13e6, kLeastUs = 0.058;
+    // Per step of 128 bytes along k: the tensor cores, the copies from the L2 cache, which are as
+    // fast as one multiprocessor takes them however few ask, and the least time from one step to
+    // the next.
+    constexpr double kLineBytes = 128, kBytesPerUs = 98e3, kLeastUs = 0.058;
     const double element = static_cast<double>(DTypeBytes(p.inputs[0].dtype));
     const double rate = d.tensor_flops_per_us / d.sm_count * 1.13 * (2 / element);
     const double products = 2 * m * n * (kLineBytes / element) / rate;
-    const double copies = static_cast<double>(blocks) * (m + n) * kLineBytes / kL2BytesPerUs;
+    const double copies = (m + n) * kLineBytes / kBytesPerUs;
     const int64_t all = CeilDiv(ProductOf(p).length * DTypeBytes(p.inputs[0].dtype), int64_t{128});
     const auto steps = static_cast<double>(CeilDiv(all, split));
     multiply = steps * std::max({products, copies, kLeastUs});
@@ -103,10 +113,10 @@ struct TileTimes {
 
 double HopperUs(const HopperRow& r, const abi::Problem& p, const abi::DeviceSpec& d, int64_t split,
                 int64_t blocks) {
-  constexpr double kStartUs = 2.3, kMeetUs = 2.5, kMemoryShare = 0.88;
+  constexpr double kStartUs = 2.3, kMeetUs = 1.0, kMemoryShare = 0.88;
   const double rounds = std::ceil(static_cast<double>(TilesOf(r, ProductOf(p)) * split) /
                                   static_cast<double>(blocks));
-  const TileTimes tile(r, p, d, split, blocks);
+  const TileTimes tile(r, p, d, split);
   // Where consumers take turns, one stores while another multiplies.
   const double tiles =
       r.turns != 0 ? rounds * std::max(tile.multiply, (tile.multiply + tile.store) / 2) + tile.store
@@ -131,7 +141,7 @@ std::vector<abi::Candidate> CandidatesFor<GemmHopperHost>(const abi::Problem& p,
   for (const HopperRow& row : kHopperRows) {
     for (int64_t split : SplitsFor(row, s, tile_k, d.sm_count)) {
       const int64_t blocks = BlocksFor(row, s, split, d.sm_count);
-      const abi::Parameters parameters = ParametersOf(row, tile_k, vector, split, blocks);
+      const abi::Parameters parameters = ParametersOf(row, d, tile_k, vector, split, blocks);
       if (!GemmHopperHost::Refuse(p, parameters, d).empty()) continue;
       all.push_back(CandidateOf<GemmHopperHost>(p, parameters, HopperUs(row, p, d, split, blocks)));
       all.back().row = StrCat(GemmHopperHost::kKey, "_", row.text, split > 1 ? "_split" : "");
