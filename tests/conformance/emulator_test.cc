@@ -226,6 +226,37 @@ TEST(EmulatedCluster, SharesRows) {
   }
 }
 
+// Groups that alternate in memory over a cluster's blocks, more of them than the clusters take at
+// once.
+TEST(EmulatedCluster, SharesGroupsThatAlternate) {
+  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  const KernelInfo* kernel = abi::FindKernel("cuda.normalize.interleaved");
+  for (abi::NormalizeKind kind : {abi::NormalizeKind::kSoftmax, abi::NormalizeKind::kLayerNorm,
+                                  abi::NormalizeKind::kRmsNorm}) {
+    for (DType dtype : {DType::kF32, DType::kF16}) {
+      Case c;
+      abi::NormalizeAttrs a;
+      a.kind = kind;
+      a.axes = {1, 2};
+      a.epsilon = 1e-5;
+      c.problem.family = Family::kNormalize;
+      c.problem.attrs = a;
+      c.problem.inputs = c.problem.outputs = {{dtype, {6, 10, 333}, {10, 1, 60}, 0}};
+      c.problem.core_inputs = 1;
+      c.tolerance = {2, 4e-6};
+      Random random(7);
+      FillBuffers(random, c, false);
+      const abi::Parameters shared = {{"groups", 2}, {"lanes", 5},  {"lines", 16},
+                                      {"vector", 2}, {"blocks", 8}, {"cluster", 4}};
+      const KernelOption option{kernel, {kernel->variant(c.problem, shared), 1}};
+      const Result<Buffers> got = Emulate(option, c);
+      ASSERT_TRUE(got.ok()) << got.status().ToString();
+      EXPECT_EQ(Difference(c, *got, RunReference(c)), "")
+          << option.Name() << " " << ToString(c.problem);
+    }
+  }
+}
+
 // Several vectors per thread and round, with whole rounds, whole vectors and single elements left.
 TEST(EmulatedUnroll, LeavesNoElement) {
   if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";

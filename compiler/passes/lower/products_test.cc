@@ -120,17 +120,17 @@ TEST(LowerLayout, GroupNormalizationStaysChannelsLast) {
                                                   {"v", Random(DType::kF32, {3, 4, 1, 1}, 3)},
                                                   {"s", Random(DType::kF32, {2}, 4)}}};
   const auto run = RunGraph(
-      "graph \"g\" { input %x: f32[1x2x9x8] input %w: f32[4x2x3x3] input %v: f32[3x4x1x1] "
+      "graph \"g\" { input %x: f32[2x2x9x8] input %w: f32[4x2x3x3] input %v: f32[3x4x1x1] "
       "input %s: f32[2] %a: f32 = Conv(%x, %w) \"first\" "
       "%n: f32 = aicf.GroupNormalization(%a, %s, %s) {num_groups=2} %r: f32 = Relu(%n) "
       "%c: f32 = Conv(%r, %v) \"second\" %y: f32 = Relu(%c) output %y }",
-      {{"x", Random(DType::kF32, {1, 2, 9, 8}, 1)}}, options);
+      {{"x", Random(DType::kF32, {2, 2, 9, 8}, 1)}}, options);
   ASSERT_TRUE(run.ok()) << run.status().ToString();
   const auto& steps = run->lowered.steps;
   ASSERT_EQ(steps.size(), 5u);
   const abi::Problem& norm = steps[1].problem;
   ASSERT_EQ(norm.family, abi::Family::kNormalize);
-  EXPECT_EQ(ToString(norm.inputs[0].shape), "1x2x2x7x6");
+  EXPECT_EQ(ToString(norm.inputs[0].shape), "2x2x2x7x6");
   EXPECT_EQ(ToListString(norm.inputs[0].strides), "[168, 2, 1, 24, 4]");
   EXPECT_EQ(norm.outputs[0].strides, norm.inputs[0].strides);
   EXPECT_EQ(ir::AxisOrder(steps[2].problem.outputs[0]), ir::ChannelsLastOrder(4));
