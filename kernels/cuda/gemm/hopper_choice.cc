@@ -113,7 +113,9 @@ struct TileTimes {
 
 double HopperUs(const HopperRow& r, const abi::Problem& p, const abi::DeviceSpec& d, int64_t split,
                 int64_t blocks) {
-  constexpr double kStartUs = 2.3, kMeetUs = 1.0, kMemoryShare = 0.88;
+  // Blocks that share k pay more for each other the more they are.
+  const double meet = split > 1 ? 0.6 + 0.4 * static_cast<double>(split) : 0;
+  constexpr double kStartUs = 2.3, kMemoryShare = 0.88;
   const double rounds = std::ceil(static_cast<double>(TilesOf(r, ProductOf(p)) * split) /
                                   static_cast<double>(blocks));
   const TileTimes tile(r, p, d, split);
@@ -124,7 +126,7 @@ double HopperUs(const HopperRow& r, const abi::Problem& p, const abi::DeviceSpec
   const double memory = abi::ByteCount(p) / (d.bytes_per_us * kMemoryShare);
   // The shorter of the two does not hide behind the longer one altogether.
   constexpr double kNotHidden = 0.08;
-  return d.launch_us + kStartUs + (split > 1 ? kMeetUs : 0) + std::max(memory, tiles) +
+  return d.launch_us + kStartUs + meet + std::max(memory, tiles) +
          kNotHidden * std::min(memory, tiles);
 }
 
