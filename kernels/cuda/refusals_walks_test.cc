@@ -78,7 +78,7 @@ TEST(CudaRefusals, OfRowsInClusters) {
 TEST(CudaRefusals, OfColumnsInVectors) {
   const Problem sum = ProblemOf(Family::kReduce, ReduceAttrs{ReduceKind::kSum, {0}, false}, 1,
                                 {F32({64, 96})}, {F32({1, 96})});
-  const Edits base = {{"lanes", 8}, {"cluster", 1}, {"blocks", 1}};
+  const Edits base = {{"lanes", 8}, {"cluster", 1}, {"blocks", 1}, {"neighbours", 32}};
   const auto with = [&](Edits edits) {
     edits.insert(edits.begin(), base.begin(), base.end());
     return edits;
@@ -86,7 +86,7 @@ TEST(CudaRefusals, OfColumnsInVectors) {
   EXPECT_EQ(Refused("cuda.reduce.columns", sum, with({{"vector", 4}})), "");
   ExpectParametersRefused("cuda.reduce.columns", sum,
                           {{"vector as a power of two, here is 3", with({{"vector", 3}})},
-                           {"takes up to 24 lanes with vectors of 4, here are 32",
+                           {"takes up to 24 lanes with vectors of 4 and 32 neighbours, here are 32",
                             with({{"vector", 4}, {"lanes", 32}})}});
   const Problem few = ProblemOf(Family::kReduce, ReduceAttrs{ReduceKind::kSum, {0}, false}, 1,
                                 {F32({64, 98})}, {F32({1, 98})});
