@@ -28,6 +28,7 @@ std::vector<Share> SharesOf(Family family) {
       return {{80, 1, {.max_elements = 8000}},
               {30, 2, {.max_elements = 8000, .rows = 1}},
               {60, 1, {.max_elements = 8000, .math = reduced}},
+              {160, 1, {.max_elements = 8000, .math = reduced, .length = 1400}, true},
               {200, 1, {.max_elements = 8000, .math = reduced, .length = 600}, true},
               {200, 1, {.max_elements = 8000, .math = reduced, .length = 200}, true},
               {20, 1, {.whole_numbers = false, .max_elements = 8000}},
@@ -82,7 +83,9 @@ std::vector<KernelCase> GpuRandomCases(Family family, const abi::DeviceSpec& dev
         });
       }
       const auto row = [&](const KernelOption& o) -> int& {
-        return met[StrCat(o.candidate.row, Packs(o, c.problem) ? " packed" : "")];
+        const abi::Parameters& set = o.candidate.variant.parameters;
+        const int64_t split = set.Has("split") ? set["split"] : 1;
+        return met[StrCat(o.candidate.row, Packs(o, c.problem) ? " packed" : "", " ", split)];
       };
       std::ranges::stable_sort(
           fit, {}, [&](const KernelOption& o) { return std::pair(row(o), met[o.Name()]); });

@@ -59,7 +59,8 @@ TEST(RandomProducts, MeetSharedSums) {
   }
   EXPECT_GE(shared, 20);
   EXPECT_GE(swapped, 5);
-  EXPECT_TRUE(std::ranges::includes(splits, std::set<int64_t>{1, 2, 4, 8}));
+  EXPECT_TRUE(std::ranges::includes(splits, std::set<int64_t>{1, 2, 4, 8}))
+      << testing::PrintToString(splits);
 }
 
 // Every row of the kernel's candidates, heads packed and not; and blocks that take many tiles, in

@@ -29,7 +29,8 @@ ir::Tensor Permuted(const ir::Tensor& t, const Dims& order) {
 }
 
 bool HasStoredWeights(const ir::Lowered& lowered, const ir::LoweredStep& step) {
-  if (step.problem.family != abi::Family::kConv) return false;
+  const abi::Family family = step.problem.family;
+  if (family != abi::Family::kConv && family != abi::Family::kGemm) return false;
   const ir::LoweredBuffer& b = lowered.buffers[step.inputs[1]];
   const abi::View& view = step.problem.inputs[1];
   return b.constant.has_data() && view == abi::DenseView(b.dtype, b.shape);
@@ -55,20 +56,21 @@ Status StoreWeights(ir::Lowered& lowered, PassContext& context) {
   for (ir::LoweredStep& step : lowered.steps) {
     if (!HasStoredWeights(lowered, step)) continue;
     const ir::BufferId from = step.inputs[1];
-    const WeightOrder order = ChooseWeightOrder(step.problem, context.device);
+    const std::optional<WeightOrder> order = ChooseWeightOrder(step.problem, context.device);
+    if (!order) continue;
     const auto [place, fresh] =
-        stored.try_emplace({from, {order.axes.begin(), order.axes.end()}},
+        stored.try_emplace({from, {order->axes.begin(), order->axes.end()}},
                            static_cast<ir::BufferId>(lowered.buffers.size()));
-    Record(context, step, lowered.buffers[from].name, order);
+    Record(context, step, lowered.buffers[from].name, *order);
     if (fresh) {
       ir::LoweredBuffer b = lowered.buffers[from];
-      b.name += order.suffix;
-      b.constant = Permuted(b.constant, order.axes);
+      b.name += order->suffix;
+      b.constant = Permuted(b.constant, order->axes);
       b.shape = b.constant.shape();
       lowered.buffers.push_back(std::move(b));
     }
     abi::View& view = step.problem.inputs[1];
-    view.strides = ir::StridesInOrder(view.shape, order.axes);
+    view.strides = ir::StridesInOrder(view.shape, order->axes);
     step.inputs[1] = place->second;
   }
   ir::DropUnusedBuffers(lowered);

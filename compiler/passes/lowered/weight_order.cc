@@ -25,12 +25,27 @@ Dims InputsLast(const Problem& p) {
   return order;
 }
 
+// Rows and columns of each matrix of the stack change places.
+Dims RowsLast(const Problem& p) {
+  Dims order;
+  const int rank = p.inputs[1].shape.rank();
+  for (int i = 0; i < rank - 2; ++i) order.push_back(i);
+  order.push_back(rank - 1);
+  order.push_back(rank - 2);
+  return order;
+}
+
+Dims AsTheyAre(const Problem& p) {
+  Dims order;
+  for (int i = 0; i < p.inputs[1].shape.rank(); ++i) order.push_back(i);
+  return order;
+}
+
 // Tensor cores of Hopper read 32-bit operands along the sum only; of 16-bit ones they read both
 // orders.
 bool HasTwoOrders(const Problem& p) {
-  const auto& a = p.as<abi::ConvAttrs>();
   return p.math == abi::MathMode::kTf32 && p.inputs[0].dtype == DType::kF32 &&
-         p.inputs[1].dtype == DType::kF32 && !a.transposed && a.group == 1;
+         p.inputs[1].dtype == DType::kF32;
 }
 
 // The first kernel that takes the weights in the order `axes` alone, not in `other`; empty: none.
@@ -56,22 +71,50 @@ WeightOrder ByRule(Dims axes) {
           {{"model order", "cost: neighbouring threads would read far apart", -1}}};
 }
 
+// The order `axes`, where a kernel takes it and not `other`.
+std::optional<WeightOrder> ForTensorCores(const Problem& p, const Dims& axes, const Dims& other,
+                                          const std::string& other_name,
+                                          const abi::DeviceSpec& device) {
+  if (!HasTwoOrders(p)) return std::nullopt;
+  const std::string_view kernel = KernelOf(p, axes, other, device);
+  if (kernel.empty()) return std::nullopt;
+  WeightOrder order;
+  order.axes = axes;
+  order.why = "what tensor cores of Hopper read";
+  order.alternatives = {
+      {other_name, StrCat("capability: ", kernel, " reads 32-bit weights along the sum alone"),
+       -1}};
+  return order;
+}
+
+WeightOrder OfConvolution(const Problem& p, const abi::DeviceSpec& device) {
+  WeightOrder outputs = ByRule(OutputsLast(p));
+  const auto& a = p.as<abi::ConvAttrs>();
+  if (a.transposed || a.group != 1) return outputs;
+  std::optional<WeightOrder> inputs =
+      ForTensorCores(p, InputsLast(p), outputs.axes, outputs.name, device);
+  if (!inputs) return outputs;
+  inputs->suffix = " inputs last";
+  inputs->name = "input channels innermost";
+  return *inputs;
+}
+
+std::optional<WeightOrder> OfProduct(const Problem& p, const abi::DeviceSpec& device) {
+  if (p.inputs[1].shape.rank() < 2) return std::nullopt;
+  std::optional<WeightOrder> turned =
+      ForTensorCores(p, RowsLast(p), AsTheyAre(p), "model order", device);
+  if (!turned) return std::nullopt;
+  turned->suffix = " k last";
+  turned->name = "k innermost";
+  return turned;
+}
+
 }  // namespace
 
-WeightOrder ChooseWeightOrder(const Problem& problem, const abi::DeviceSpec& device) {
-  WeightOrder outputs = ByRule(OutputsLast(problem));
-  if (!HasTwoOrders(problem)) return outputs;
-  const Dims inputs = InputsLast(problem);
-  const std::string_view kernel = KernelOf(problem, inputs, outputs.axes, device);
-  if (kernel.empty()) return outputs;
-  const std::string why =
-      StrCat("capability: ", kernel, " reads 32-bit weights along the sum alone");
-  return {inputs,
-          " inputs last",
-          "input channels innermost",
-          Reason::kRule,
-          "what tensor cores of Hopper read",
-          {{outputs.name, why, -1}}};
+std::optional<WeightOrder> ChooseWeightOrder(const Problem& problem,
+                                             const abi::DeviceSpec& device) {
+  if (problem.family == abi::Family::kConv) return OfConvolution(problem, device);
+  return OfProduct(problem, device);
 }
 
 }  // namespace aicf

@@ -1,11 +1,11 @@
-/// The order in which a convolution's constant weights are stored for CUDA kernels.
+/// The order in which the constant weights of products are stored for CUDA kernels.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "kernels/abi/problem.h"
-#include "schema/decision.h"
+#include "compiler/passes/pass.h"
 
 namespace aicf {
 
@@ -18,8 +18,11 @@ struct WeightOrder {
   std::vector<Alternative> alternatives;
 };
 
-/// Output channels innermost; or input channels innermost where the step multiplies tf32 and a
-/// kernel for that takes no other order (cuda.conv.hopper). REQUIRES: `problem` is a convolution.
-WeightOrder ChooseWeightOrder(const abi::Problem& problem, const abi::DeviceSpec& device);
+/// A convolution's: output channels innermost; or input channels innermost where the step
+/// multiplies tf32 and a kernel for that takes no other order (cuda.conv.hopper). A matrix
+/// product's: k innermost in the same case (cuda.gemm.hopper), otherwise nothing: they stay as they
+/// are. REQUIRES: `problem` is a convolution or a product whose input 1 are dense weights.
+std::optional<WeightOrder> ChooseWeightOrder(const abi::Problem& problem,
+                                             const abi::DeviceSpec& device);
 
 }  // namespace aicf

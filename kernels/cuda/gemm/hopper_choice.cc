@@ -59,6 +59,15 @@ abi::Parameters ParametersOf(const HopperRow& r, const abi::DeviceSpec& d, int64
           {"ahead", 0}};
 }
 
+// Multiprocessors that clusters of so many blocks fill at once. A cluster lies within one group of
+// 16 or so multiprocessors, and some groups are smaller: on an H200 neither 24 clusters of 5 nor 16
+// of 8 run at once.
+int64_t RoomFor(int64_t split, int sm_count) {
+  if (split <= 2) return sm_count;
+  constexpr int64_t kGroup = 16;
+  return sm_count * (kGroup / split * split) / kGroup * 9 / 10;
+}
+
 // Blocks that may share out the k of one tile: 1, and where the tiles alone would leave
 // multiprocessors idle the three largest numbers for which all blocks run at once, each with two
 // steps of k at least.
@@ -67,10 +76,9 @@ std::vector<int64_t> SplitsFor(const HopperRow& r, const ProductShape& s, int64_
   std::vector<int64_t> splits = {1};
   if (r.turns != 0 || r.cluster != 1) return splits;
   const int64_t steps = CeilDiv(s.length, tile_k);
-  for (int64_t split : {8, 6, 5, 4, 3, 2}) {
-    // Large clusters do not fill every group of multiprocessors.
-    const int64_t room = split > 2 ? sm_count - sm_count / 32 : sm_count;
-    if (TilesOf(r, s) * split <= room && steps >= 2 * split) splits.push_back(split);
+  for (int64_t split : {8, 6, 4, 3, 2}) {
+    const bool together = TilesOf(r, s) * split <= RoomFor(split, sm_count);
+    if (together && steps >= 2 * split) splits.push_back(split);
     if (splits.size() == 4) break;
   }
   return splits;

@@ -51,7 +51,7 @@ std::vector<Candidate> CandidatesFor<NormalizeInterleavedHost>(const Problem& p,
   std::vector<Candidate> candidates;
   for (int64_t together = 1; together <= r.groups && together * r.lanes <= kMostColumns;
        together *= 2) {
-    for (int64_t cluster = 1; cluster <= 8; cluster *= 2) {
+    for (int64_t cluster = 1; cluster <= std::min(8, d.max_cluster); cluster *= 2) {
       const int64_t lines = LinesAtATime(r, together, cluster);
       const int64_t threads = together * r.lanes * lines;
       if (threads > kMaxThreads || (cluster > 1 && lines * r.run * cluster > r.length)) continue;

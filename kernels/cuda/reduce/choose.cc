@@ -75,7 +75,7 @@ void AddFewColumns(const Problem& p, const DeviceSpec& d, int64_t results, int64
   for (int64_t neighbours = 1; neighbours <= 16 && neighbours * piece <= 128; neighbours *= 2) {
     if (neighbours * piece < 32) continue;
     const int64_t groups = CeilDiv(results, neighbours * vector);
-    for (int64_t cluster = 1; cluster <= 8; cluster *= 2) {
+    for (int64_t cluster = 1; cluster <= std::min(8, d.max_cluster); cluster *= 2) {
       if (cluster > 1 && groups * cluster > 2 * d.sm_count) break;
       const int64_t own = CeilDiv(length, cluster);
       const int64_t most =
