@@ -25,13 +25,6 @@ bool IsProduct(const ir::LoweredStep& step) {
          HasOnePosition(p.inputs[1].shape) && HasOnePosition(p.outputs[0].shape);
 }
 
-bool UsesCoordinates(const abi::Expr& expr) {
-  for (const abi::ExprNode& node : expr.nodes) {
-    if (node.op == abi::ExprOp::kIndex) return true;
-  }
-  return false;
-}
-
 // The view without its axes of one position.
 abi::View Matrix(const abi::View& v) {
   abi::View matrix = v;
@@ -71,7 +64,7 @@ Status ConvToGemm(ir::Lowered& lowered, PassContext& context) {
   for (ir::LoweredStep& step : lowered.steps) {
     if (!IsProduct(step)) continue;
     abi::Problem product = ProductOf(step.problem);
-    const std::string refusal = UsesCoordinates(product.epilogue)
+    const std::string refusal = ReadsCoordinates(product.epilogue)
                                     ? "domain: the epilogue uses coordinates of the convolution"
                                     : LosesKernel(step.problem, product, context.device);
     Record(context, step, refusal);

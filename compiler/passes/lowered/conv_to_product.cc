@@ -34,11 +34,6 @@ bool WritesLinesOfPositions(const ir::LoweredStep& step, const PassContext& cont
   return IsAll(taps, 1) && abi::ElementsOf(p.outputs[0]) > 0 && cuda::RowsInner(p);
 }
 
-bool ReadsCoordinates(const abi::Expr& expr) {
-  return std::ranges::any_of(expr.nodes,
-                             [](const abi::ExprNode& n) { return n.op == abi::ExprOp::kIndex; });
-}
-
 // [n, c, spatial..] as [n, c, positions]; nothing where no stride walks the positions.
 std::optional<abi::View> Lines(const abi::View& v) {
   return ir::Reshape(v, {v.shape[0], v.shape[1],

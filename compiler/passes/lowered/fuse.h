@@ -18,6 +18,9 @@ struct Fusion {
   bool ok() const { return refusal.empty(); }
 };
 
+/// Whether the expression asks where in the domain it is: its step keeps that domain.
+bool ReadsCoordinates(const abi::Expr& expr);
+
 /// "[Conv_0, Relu_1]".
 std::string NamesOf(const ir::LoweredStep& step);
 /// What a decision about the step is about, as long as the step has no number.

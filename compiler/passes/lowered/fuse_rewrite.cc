@@ -8,11 +8,6 @@
 namespace aicf {
 namespace {
 
-bool UsesIndex(const abi::Expr& expr) {
-  return std::any_of(expr.nodes.begin(), expr.nodes.end(),
-                     [](const abi::ExprNode& n) { return n.op == abi::ExprOp::kIndex; });
-}
-
 std::string CheckLimits(const abi::Expr& expr, int inputs) {
   if (expr.nodes.size() > abi::kMaxExprNodes) {
     return StrCat("limits: ", expr.nodes.size(), " expression nodes, limit ", abi::kMaxExprNodes);
@@ -36,7 +31,7 @@ std::vector<std::string> Joined(const std::vector<std::string>& a,
 std::optional<uint16_t> InlineAt(const ir::LoweredStep& producer, const abi::View& read,
                                  OperandExpr& out) {
   const abi::Problem& p = producer.problem;
-  if (UsesIndex(p.epilogue) && !ir::SameElements(read, p.outputs[0])) return std::nullopt;
+  if (ReadsCoordinates(p.epilogue) && !ir::SameElements(read, p.outputs[0])) return std::nullopt;
   std::vector<uint16_t> inputs;
   for (size_t k = 0; k < p.inputs.size(); ++k) {
     const auto view = ir::Remap(read, p.outputs[0], p.inputs[k]);
@@ -55,6 +50,11 @@ abi::Expr InlinedExpr(const abi::Problem& p) {
 }
 
 }  // namespace
+
+bool ReadsCoordinates(const abi::Expr& expr) {
+  return std::ranges::any_of(expr.nodes,
+                             [](const abi::ExprNode& n) { return n.op == abi::ExprOp::kIndex; });
+}
 
 Fusion InlineProducer(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
   const abi::Problem& c = consumer.problem;
@@ -129,7 +129,7 @@ Fusion AppendConsumer(const ir::LoweredStep& producer, const ir::LoweredStep& co
   const abi::View made = producer.problem.outputs[0];
   const abi::View* read = ReadView(producer, consumer);
   if (read == nullptr) return {"domain: the consumer reads the result in two different orders", {}};
-  if (UsesIndex(c.epilogue) && !ir::SameElements(*read, made)) {
+  if (ReadsCoordinates(c.epilogue) && !ir::SameElements(*read, made)) {
     return {"domain: the consumer uses coordinates of another shape", {}};
   }
   auto translated = [&](const abi::View& v) { return ir::Remap(made, *read, v); };

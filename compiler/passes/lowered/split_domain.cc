@@ -3,14 +3,10 @@
 #include <algorithm>
 
 #include "compiler/ir/views.h"
+#include "compiler/passes/lowered/fuse.h"
 
 namespace aicf {
 namespace {
-
-bool UsesCoordinates(const abi::Expr& expr) {
-  return std::ranges::any_of(expr.nodes,
-                             [](const abi::ExprNode& n) { return n.op == abi::ExprOp::kIndex; });
-}
 
 bool View(std::vector<abi::View>& views, const Dims& from, const Dims& to) {
   for (abi::View& v : views) {
@@ -40,7 +36,7 @@ std::optional<ir::LoweredStep> OverShape(const ir::LoweredStep& step, const Dims
   const abi::Problem& p = step.problem;
   const Dims domain = p.outputs[0].shape;
   if (p.family != abi::Family::kElementwise && p.family != abi::Family::kNormalize) return {};
-  if (UsesCoordinates(p.prologue) || UsesCoordinates(p.epilogue)) return {};
+  if (ReadsCoordinates(p.prologue) || ReadsCoordinates(p.epilogue)) return {};
   if (ElementCount(domain) != ElementCount(shape) || ElementCount(shape) == 0) return {};
   ir::LoweredStep out = step;
   abi::Problem& q = out.problem;
