@@ -64,6 +64,14 @@ const Alternative* FindAlternative(const Decision& d, bool legal) {
   return nullptr;
 }
 
+// What `result` chose where `like` chooses: an edit can add or take away decisions before it (what is
+// packed follows from a kernel and its precision), so that places in the log do not correspond.
+std::string ChoiceLike(const CompileResult& result, const Decision& like) {
+  for (const Decision& d : result.decisions.decisions())
+    if (d.kind == like.kind && ToString(d.subject) == ToString(like.subject)) return d.choice;
+  return "no such decision";
+}
+
 class Edits : public ::testing::TestWithParam<EditCase> {
  protected:
   void SetUp() override {
@@ -153,7 +161,7 @@ class Edits : public ::testing::TestWithParam<EditCase> {
     if (legal == nullptr) return;
     const Result<CompileResult> edited = With(d, legal->choice);
     ASSERT_TRUE(edited.ok()) << edited.status().ToString();
-    EXPECT_EQ(edited->decisions.decisions()[d].choice, legal->choice);
+    EXPECT_EQ(ChoiceLike(*edited, decision), legal->choice);
     ExpectOnlyStepChanged(*edited, decision.subject.step);
     ExpectSameOtherwise(*edited, d);
     const Result<std::vector<float>> got = RunOnCpu(*edited);
@@ -225,7 +233,7 @@ TEST_P(Edits, KernelsOfACudaPlanCanBeChanged) {
     if (legal == nullptr) continue;
     const Result<CompileResult> edited = With(d, legal->choice);
     ASSERT_TRUE(edited.ok()) << edited.status().ToString();
-    EXPECT_EQ(edited->decisions.decisions()[d].choice, legal->choice);
+    EXPECT_EQ(ChoiceLike(*edited, decisions[d]), legal->choice);
     ExpectOnlyStepChanged(*edited, decisions[d].subject.step);
     ++honoured_;
   }
