@@ -86,16 +86,16 @@ void Price(const CostQuestion& question, const PlanOptions& options, const abi::
 
 // `preferred`: what policy or wish name for the step; empty: nothing. `math`: the wish for its
 // precision; nullptr: none.
-std::vector<Rated> Rate(const ir::Lowered& lowered, const ir::LoweredStep& step,
+std::vector<Rated> Rate(const ir::LoweredStep& step, const std::vector<Offer>& offers,
                         const PlanOptions& options, const PassContext& context,
                         std::string_view preferred, const Wish* math) {
   const abi::DeviceSpec& device = context.device;
   std::vector<Rated> rated;
-  for (const abi::KernelInfo& kernel : abi::KernelsOf(step.problem.family)) {
-    if (!RunsOn(kernel, device)) continue;
+  for (const Offer& offer : offers) {
+    const abi::KernelInfo& kernel = *offer.kernel;
     Rated r;
     r.kernel = &kernel;
-    r.refusal = RefuseStep(kernel, lowered, step, options, device);
+    r.refusal = offer.refusal;
     if (r.refusal.empty()) {
       r.refusal = RefuseMath(kernel, step, context, math);
       r.rule = r.refusal.empty() ? "capability" : "precision";
@@ -107,7 +107,7 @@ std::vector<Rated> Rate(const ir::Lowered& lowered, const ir::LoweredStep& step,
     }
     rated.push_back(std::move(r));
   }
-  Price(QuestionOf(lowered, step, options, device), options, device, rated);
+  Price(QuestionOf(step, offers), options, device, rated);
   return rated;
 }
 
@@ -330,8 +330,9 @@ Pick ReadingAhead(Rated& rated, const Option& chosen, const ir::Lowered& lowered
 /// Chooses the kernels of a program, one step after the other.
 class Chooser {
  public:
-  Chooser(const ir::Lowered& lowered, const PlanOptions& options, PassContext& context)
-      : lowered_(lowered), options_(options), context_(context) {}
+  Chooser(const ir::Lowered& lowered, const PlanOptions& options, Candidates& candidates,
+          PassContext& context)
+      : lowered_(lowered), options_(options), candidates_(candidates), context_(context) {}
 
   Result<KernelChoice> Choose(size_t index) {
     const ir::LoweredStep& step = lowered_.steps[index];
@@ -340,12 +341,13 @@ class Chooser {
     const Wish* wish = WishFor(context_, decision, step.problem.family, occurrences_);
     const Wish* math = WishFor(context_, precision, step.problem.family, occurrences_);
     if (math != nullptr) {
-      AICF_RETURN_IF_ERROR(CheckPrecisionWish(step, precision, *math, context_));
+      AICF_RETURN_IF_ERROR(CheckPrecisionWish(step, precision, *math, candidates_));
     }
     const std::string_view preferred =
         wish != nullptr ? std::string_view(wish->decision.choice)
                         : options_.policy.KernelFor(step.problem.family, step.sources);
-    std::vector<Rated> rated = Rate(lowered_, step, options_, context_, preferred, math);
+    std::vector<Rated> rated = Rate(step, OffersOf(lowered_, step, options_, candidates_), options_,
+                                    context_, preferred, math);
     const std::string subject = ToString(decision.subject);
     Reason reason = Reason::kPolicy;
     std::string unmet;
@@ -368,7 +370,7 @@ class Chooser {
       RecordAlgorithm(context_, DecisionOf(context_, index, step, DecisionKind::kAlgorithm),
                       *best.rated);
     }
-    RecordPrecision(step, precision, kernel, reason, context_);
+    RecordPrecision(step, precision, kernel, reason, candidates_, context_);
     return KernelChoice{&kernel, best.option->candidate.variant, best.rated->algorithm};
   }
 
@@ -393,6 +395,7 @@ class Chooser {
 
   const ir::Lowered& lowered_;
   const PlanOptions& options_;
+  Candidates& candidates_;
   PassContext& context_;
   Occurrences occurrences_;
 };
@@ -405,8 +408,9 @@ std::string StepSubject(size_t index, const ir::LoweredStep& step) {
 
 Result<std::vector<KernelChoice>> ChooseKernels(const ir::Lowered& lowered,
                                                 const PlanOptions& options, PassContext& context) {
-  AICF_RETURN_IF_ERROR(PrepareCosts(lowered, options, context.device));
-  Chooser chooser(lowered, options, context);
+  Candidates candidates(context.device);
+  AICF_RETURN_IF_ERROR(PrepareCosts(lowered, options, candidates));
+  Chooser chooser(lowered, options, candidates, context);
   std::vector<KernelChoice> chosen;
   for (size_t i = 0; i < lowered.steps.size(); ++i) {
     AICF_ASSIGN_OR_RETURN(KernelChoice choice, chooser.Choose(i));

@@ -33,11 +33,13 @@ std::string RefuseStep(const abi::Problem& p) {
 }
 
 // The step in this mode: legal with a cost, or refused.
-Alternative InMode(const ir::LoweredStep& step, MathMode mode, const abi::DeviceSpec& device) {
+Alternative InMode(const ir::LoweredStep& step, MathMode mode, Candidates& candidates) {
+  const abi::DeviceSpec& device = candidates.device();
   Alternative out{std::string(abi::MathModeName(mode)), RefuseStep(step.problem), -1};
   if (!out.refusal.empty()) return out;
   const abi::Problem p = WithMath(step.problem, mode);
   const abi::Problem exact = WithMath(step.problem, MathMode::kFp32);
+  ProblemCandidates& known = candidates.For(p);
   std::optional<double> best;
   std::string refusal;
   for (const abi::KernelInfo& kernel : abi::KernelsOf(p.family)) {
@@ -45,7 +47,7 @@ Alternative InMode(const ir::LoweredStep& step, MathMode mode, const abi::Device
     const std::string why = kernel.supports(p, device);
     if (why.empty()) {
       if (UsedMath(kernel, p, device) != mode) continue;
-      for (const abi::Candidate& c : abi::CandidatesOf(kernel, p, device)) {
+      for (const abi::Candidate& c : known.Of(kernel)) {
         const double cost = tune::BuiltInFit(device).Predict(c, p.math);
         if (!best || cost < *best) best = cost;
       }
@@ -96,21 +98,21 @@ MathMode UsedMath(const abi::KernelInfo& kernel, const abi::Problem& problem,
 }
 
 Status CheckPrecisionWish(const ir::LoweredStep& step, const Decision& decision, const Wish& wish,
-                          const PassContext& context) {
+                          Candidates& candidates) {
   const std::optional<MathMode> mode = abi::ParseMathMode(wish.decision.choice);
   if (!mode || *mode == MathMode::kFp32) return OkStatus();
-  const Alternative asked = InMode(step, *mode, context.device);
+  const Alternative asked = InMode(step, *mode, candidates);
   if (asked.refusal.empty()) return OkStatus();
   return Error(Code::kUnsupported, wish.origin, ": ", ToString(decision.subject), ": ",
                asked.choice, ": ", asked.refusal);
 }
 
 void RecordPrecision(const ir::LoweredStep& step, Decision d, const abi::KernelInfo& chosen,
-                     Reason kernel_reason, PassContext& context) {
+                     Reason kernel_reason, Candidates& candidates, PassContext& context) {
   const MathMode used = UsedMath(chosen, step.problem, context.device);
   d.choice = abi::MathModeName(used);
   for (MathMode mode : kMathModes) {
-    if (mode != used) d.alternatives.push_back(InMode(step, mode, context.device));
+    if (mode != used) d.alternatives.push_back(InMode(step, mode, candidates));
   }
   Explain(step, used, kernel_reason, d);
   context.Record(std::move(d));

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "compiler/passes/pass.h"
+#include "compiler/select/candidates.h"
 #include "kernels/abi/kernel.h"
 
 namespace aicf {
@@ -18,12 +19,12 @@ abi::MathMode UsedMath(const abi::KernelInfo& kernel, const abi::Problem& proble
 /// Errors: a wish for a mode that the step cannot have, with the sentence that RecordPrecision
 /// records of it.
 Status CheckPrecisionWish(const ir::LoweredStep& step, const Decision& decision, const Wish& wish,
-                          const PassContext& context);
+                          Candidates& candidates);
 
 /// Records the "precision" decision of a step whose kernel is chosen: the mode, and for every other
 /// one the cost of its best kernel or the sentence that refuses it. `decision` says what it is
 /// about.
 void RecordPrecision(const ir::LoweredStep& step, Decision decision, const abi::KernelInfo& chosen,
-                     Reason kernel_reason, PassContext& context);
+                     Reason kernel_reason, Candidates& candidates, PassContext& context);
 
 }  // namespace aicf

@@ -5,6 +5,26 @@
 #include "kernels/abi/packing.h"
 
 namespace aicf {
+namespace {
+
+Offer OfferOf(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
+              const ir::LoweredStep& step, const PlanOptions& options,
+              const abi::DeviceSpec& device, ProblemCandidates& known) {
+  Offer offer{&kernel, kernel.supports(step.problem, device), {}};
+  if (offer.refusal.empty() && options.deterministic && !kernel.deterministic) {
+    offer.refusal = "is not deterministic";
+  }
+  if (!offer.refusal.empty()) return offer;
+  std::string refusal = "has no parameters that are legal for the problem";
+  for (const abi::Candidate& c : known.Of(kernel)) {
+    refusal = RefuseOperands(kernel, c.variant.parameters, lowered, step);
+    if (refusal.empty()) offer.candidates.push_back(c);
+  }
+  if (offer.candidates.empty()) offer.refusal = std::move(refusal);
+  return offer;
+}
+
+}  // namespace
 
 // A kernel with its own weight layout needs the weights at compile time, and one that reads them
 // before it waits needs them unwritten.
@@ -24,48 +44,37 @@ std::string RefuseOperands(const abi::KernelInfo& kernel, const abi::Parameters&
   return "";
 }
 
-std::string RefuseStep(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
-                       const ir::LoweredStep& step, const PlanOptions& options,
-                       const abi::DeviceSpec& device) {
-  std::string refusal = kernel.supports(step.problem, device);
-  if (!refusal.empty()) return refusal;
-  if (options.deterministic && !kernel.deterministic) return "is not deterministic";
-  const std::vector<abi::Candidate> all = abi::CandidatesOf(kernel, step.problem, device);
-  if (all.empty()) return "has no parameters that are legal for the problem";
-  for (const abi::Candidate& c : all) {
-    refusal = RefuseOperands(kernel, c.variant.parameters, lowered, step);
-    if (refusal.empty()) break;
+std::vector<Offer> OffersOf(const ir::Lowered& lowered, const ir::LoweredStep& step,
+                            const PlanOptions& options, Candidates& candidates) {
+  ProblemCandidates& known = candidates.For(step.problem);
+  std::vector<Offer> offers;
+  for (const abi::KernelInfo& kernel : abi::KernelsOf(step.problem.family)) {
+    if (!RunsOn(kernel, candidates.device())) continue;
+    offers.push_back(OfferOf(kernel, lowered, step, options, candidates.device(), known));
   }
-  return refusal;
+  return offers;
 }
 
-CostQuestion QuestionOf(const ir::Lowered& lowered, const ir::LoweredStep& step,
-                        const PlanOptions& options, const abi::DeviceSpec& device) {
+CostQuestion QuestionOf(const ir::LoweredStep& step, const std::vector<Offer>& offers) {
   CostQuestion question{"", &step.problem, {}, true};
-  for (const abi::KernelInfo& kernel : abi::KernelsOf(step.problem.family)) {
-    if (!RunsOn(kernel, device)) continue;
-    if (!RefuseStep(kernel, lowered, step, options, device).empty()) continue;
-    for (abi::Candidate& candidate : abi::CandidatesOf(kernel, step.problem, device)) {
-      const abi::Parameters& parameters = candidate.variant.parameters;
-      if (!RefuseOperands(kernel, parameters, lowered, step).empty()) continue;
-      question.options.push_back({&kernel, std::move(candidate)});
-    }
+  for (const Offer& offer : offers) {
+    for (const abi::Candidate& c : offer.candidates) question.options.push_back({offer.kernel, c});
   }
   return question;
 }
 
 Status PrepareCosts(const ir::Lowered& lowered, const PlanOptions& options,
-                    const abi::DeviceSpec& device) {
+                    Candidates& candidates) {
   if (options.costs == nullptr) return OkStatus();
   std::vector<CostQuestion> questions;
   for (size_t i = 0; i < lowered.steps.size(); ++i) {
     const ir::LoweredStep& step = lowered.steps[i];
-    CostQuestion question = QuestionOf(lowered, step, options, device);
+    CostQuestion question = QuestionOf(step, OffersOf(lowered, step, options, candidates));
     question.subject = StepSubject(i, step);
     question.open = options.policy.KernelFor(step.problem.family, step.sources).empty();
     questions.push_back(std::move(question));
   }
-  return options.costs->Prepare(questions, device);
+  return options.costs->Prepare(questions, candidates.device());
 }
 
 Result<LibraryAlgorithm> AskForAlgorithm(const PlanOptions& options, const abi::KernelInfo& kernel,

@@ -6,6 +6,7 @@
 
 #include "compiler/ir/lowered.h"
 #include "compiler/passes/pass.h"
+#include "compiler/select/candidates.h"
 #include "compiler/select/options.h"
 
 namespace aicf {
@@ -15,22 +16,25 @@ namespace aicf {
 std::string RefuseOperands(const abi::KernelInfo& kernel, const abi::Parameters& parameters,
                            const ir::Lowered& lowered, const ir::LoweredStep& step);
 
-/// Empty, or why the kernel cannot run the step: unsupported problem, operands that every
-/// candidate would have packed and that are not constant, or not deterministic where that is asked
-/// for. Policy has no say here.
-std::string RefuseStep(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
-                       const ir::LoweredStep& step, const PlanOptions& options,
-                       const abi::DeviceSpec& device);
+/// What one kernel can do for a step. Policy has no say here.
+struct Offer {
+  const abi::KernelInfo* kernel = nullptr;
+  /// Empty, or why it cannot run the step: unsupported problem, operands that every candidate would
+  /// have packed and that are not constant, or not deterministic where that is asked for.
+  std::string refusal;
+  std::vector<abi::Candidate> candidates;  ///< those that RefuseOperands lets pass; none if refused
+};
 
-/// The question about a step, without its subject: all candidates of all kernels of the device that
-/// RefuseStep and RefuseOperands let pass.
-CostQuestion QuestionOf(const ir::Lowered& lowered, const ir::LoweredStep& step,
-                        const PlanOptions& options, const abi::DeviceSpec& device);
+/// The offers of all kernels of the device, in the order of their rows.
+std::vector<Offer> OffersOf(const ir::Lowered& lowered, const ir::LoweredStep& step,
+                            const PlanOptions& options, Candidates& candidates);
+
+/// The question about a step, without its subject: all candidates that are offered.
+CostQuestion QuestionOf(const ir::LoweredStep& step, const std::vector<Offer>& offers);
 
 /// CostSource::Prepare with the questions about all steps, `open` where the policy names nothing;
 /// nothing without a source.
-Status PrepareCosts(const ir::Lowered& lowered, const PlanOptions& options,
-                    const abi::DeviceSpec& device);
+Status PrepareCosts(const ir::Lowered& lowered, const PlanOptions& options, Candidates& candidates);
 
 /// The algorithm of a library's kernel from the timing cache, or else from the library itself.
 /// Errors: the sentence that refuses the kernel without one.

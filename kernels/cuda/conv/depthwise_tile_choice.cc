@@ -14,6 +14,11 @@ constexpr size_t kMostCandidates = 6;
 
 double Number(const Parameters& c, std::string_view name) { return static_cast<double>(c[name]); }
 
+struct Rated {
+  double cost_us;
+  Parameters parameters;
+};
+
 // Instructions of one warp of a tile, as the kernel's source has them.
 struct WarpWork {
   double fetch;  ///< asks for its share of the inputs and weights
@@ -89,10 +94,11 @@ std::vector<abi::Candidate> CandidatesFor<ConvDepthwiseTileHost>(const Problem& 
                                                                  const abi::DeviceSpec& d) {
   const Dims& y = p.outputs[0].shape;
   const int64_t most = ConvDepthwiseHost::MaxPiece(p);
-  std::vector<abi::Candidate> all;
-  const auto add = [&](const Parameters& c) {
+  std::vector<Rated> all;
+  const auto add = [&](Parameters c) {
     if (!ConvDepthwiseTileHost::Refuse(p, c, d).empty()) return;
-    all.push_back(CandidateOf<ConvDepthwiseTileHost>(p, c, DepthwiseTileUs(p, c, d)));
+    const double us = DepthwiseTileUs(p, c, d);
+    all.push_back({us, std::move(c)});
   };
   for (int64_t pixels : {1, 2, 4, 7}) {
     if (pixels > 1 && pixels > y[3] + 1) continue;
@@ -113,12 +119,13 @@ std::vector<abi::Candidate> CandidatesFor<ConvDepthwiseTileHost>(const Problem& 
       }
     }
   }
-  const auto cheaper = [](const abi::Candidate& a, const abi::Candidate& b) {
-    return a.cost_us < b.cost_us;
-  };
-  std::stable_sort(all.begin(), all.end(), cheaper);
+  std::ranges::stable_sort(all, {}, &Rated::cost_us);
   if (all.size() > kMostCandidates) all.resize(kMostCandidates);
-  return all;
+  std::vector<abi::Candidate> best;
+  for (const Rated& r : all) {
+    best.push_back(CandidateOf<ConvDepthwiseTileHost>(p, r.parameters, r.cost_us));
+  }
+  return best;
 }
 
 }  // namespace aicf::cuda
