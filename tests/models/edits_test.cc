@@ -64,8 +64,8 @@ const Alternative* FindAlternative(const Decision& d, bool legal) {
   return nullptr;
 }
 
-// What `result` chose where `like` chooses: an edit can add or take away decisions before it (what is
-// packed follows from a kernel and its precision), so that places in the log do not correspond.
+// What `result` chose where `like` chooses: an edit can add or take away decisions before it (what
+// is packed follows from a kernel and its precision), so that places in the log do not correspond.
 std::string ChoiceLike(const CompileResult& result, const Decision& like) {
   for (const Decision& d : result.decisions.decisions())
     if (d.kind == like.kind && ToString(d.subject) == ToString(like.subject)) return d.choice;
