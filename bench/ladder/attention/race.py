@@ -8,10 +8,11 @@
 each step of the ladder, with the step's parameters. `run` replays every artifact as aicf-run does, 0.3 s
 each, then PyTorch's flash and cuDNN kernels as CUDA graphs, and prints medians in us. Data are random.
 """
-import argparse
-import json
 import pathlib
-import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import ladder  # noqa: E402
 
 BASE = {"consumers": 1, "tile_keys": 128, "stages": 2, "query_stages": 1, "producer": 1, "turns": 0, "fold": 0,
         "pack": 0, "section": 1, "per_sm": 1, "blocks": 0}
@@ -38,7 +39,7 @@ def parameters(shape, step):
     p["fold"] = p["fold"] and causal
     if p["blocks"] == 0:
         p["blocks"] = batch * heads * -(-tokens // (64 * p["consumers"]))
-    return ",".join(f"{n}={v}" for n, v in p.items())
+    return p
 
 
 def model(shape, path):
@@ -51,38 +52,16 @@ def model(shape, path):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10), path)
 
 
-def compile_all(args):
+def compile_all(bin_dir, out):
     for shape in SHAPES:
-        onnx_file = args.out / (name_of(shape, "onnx"))
+        onnx_file = out / name_of(shape, "onnx")
         model(shape, onnx_file)
         for step in range(len(LADDER)):
-            command = [args.bin / "aicf-compile", onnx_file, "-o", args.out / (name_of(shape, step) + ".aicf"),
-                       "--force", "--target=cuda", "--math=bf16"]
+            artifact = out / (name_of(shape, step) + ".aicf")
             if step == 0:
-                command += ["--set=step.0.kernel=cuda.attention.tensor"]
+                ladder.compile_step(bin_dir, onnx_file, artifact, "cuda.attention.tensor", None)
             else:
-                command += ["--set=step.0.kernel=cuda.attention.hopper",
-                            "--set=step.0.parameters=" + parameters(shape, step)]
-            subprocess.run([str(c) for c in command], check=True, stdout=subprocess.DEVNULL)
-
-
-def graph_us(call):
-    """Median of 50 replays of a graph with one call."""
-    import torch
-    for _ in range(3):
-        call()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        call()
-    times = []
-    for _ in range(55):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        graph.replay()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(begin.elapsed_time(end) * 1e3)
-    return sorted(times[5:])[25]
+                ladder.compile_step(bin_dir, onnx_file, artifact, "cuda.attention.hopper", parameters(shape, step))
 
 
 def peers(shape):
@@ -93,38 +72,23 @@ def peers(shape):
     out = []
     for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION):
         with sdpa_kernel(backend):
-            out.append(graph_us(lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=bool(causal))))
+            attend = torch.nn.functional.scaled_dot_product_attention
+            out.append(ladder.graph_us(lambda: attend(q, k, v, is_causal=bool(causal))))
     return out
 
 
-def run_all(args):
-    import numpy
+def run_all(bin_dir, out):
     for shape in SHAPES:
-        flags = []
-        for n in "qkv":
-            file = args.out / f"{n}.npy"
-            values = numpy.random.default_rng(ord(n)).standard_normal(shape[:4], dtype=numpy.float32)
-            numpy.save(file, (values.view(numpy.uint32) >> 16).astype(numpy.uint16))
-            flags.append(f"--load-inputs={n}:{file}")
+        inputs = {n: out / f"{n}.npy" for n in "qkv"}
+        for n, file in inputs.items():
+            ladder.save_bf16(file, shape[:4], ord(n))
         print(name_of(shape, "")[:-1])
         for step, (text, _) in enumerate(LADDER):
-            command = [args.bin / "aicf-run", args.out / (name_of(shape, step) + ".aicf"), "--device=cuda:0",
-                       "--duration=0.3", "--json"] + flags
-            done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=True)
-            print(f"  {json.loads(done.stdout)['latency_ms']['median'] * 1e3:9.1f}  {text}")
+            us = ladder.artifact_us(bin_dir, out / (name_of(shape, step) + ".aicf"), inputs)
+            print(f"  {us:9.1f}  {text}")
         flash, cudnn = peers(shape)
         print(f"  {flash:9.1f}  PyTorch, flash\n  {cudnn:9.1f}  PyTorch, cuDNN", flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("compile", "run"))
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--out", type=pathlib.Path, required=True)
-    args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    compile_all(args) if args.what == "compile" else run_all(args)
-
-
 if __name__ == "__main__":
-    main()
+    ladder.main(__doc__, compile_all, run_all)
