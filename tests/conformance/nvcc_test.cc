@@ -48,6 +48,18 @@ std::vector<Instance> OneInstanceEach() {
   return instances;
 }
 
+// No kernel is left out because no random problem suits it.
+TEST(OneInstanceEach, IsOfEveryKernel) {
+  std::set<std::string_view> met;
+  for (const Instance& i : OneInstanceEach()) met.insert(i.option.kernel->key);
+  for (int f = 0; f < abi::kFamilyCount; ++f) {
+    for (const abi::KernelInfo& kernel : abi::KernelsOf(static_cast<abi::Family>(f))) {
+      const bool own = kernel.backend == abi::Backend::kCuda;
+      EXPECT_TRUE(!own || met.contains(kernel.key)) << kernel.key;
+    }
+  }
+}
+
 TEST(Nvrtc, CompilesEveryVariant) {
   if (const auto nvrtc = Nvrtc::Open(); !nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
   const auto instances = OneInstanceEach();

@@ -9,6 +9,18 @@ namespace aicf::conformance {
 
 using abi::View;
 
+namespace {
+
+// A dense matrix with its columns contiguous instead of its rows; batches stay where they are.
+View ColumnsInner(View v) {
+  const int rank = v.shape.rank();
+  v.strides[rank - 2] = 1;
+  v.strides[rank - 1] = std::max<int64_t>(1, v.shape[rank - 2]);
+  return v;
+}
+
+}  // namespace
+
 template <>
 void CaseMaker::Fresh<abi::Family::kGemm>() {
   p_.attrs = abi::GemmAttrs{};
@@ -18,10 +30,13 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
     if (random_.OneIn(5)) return random_.Int(1, 4);
     return random_.Int(1, std::min<int64_t>(limit, random_.OneIn(3) ? 150 : 40));
   };
-  const int64_t m = options_.rows > 0 ? options_.rows : extent(), n = extent(),
+  // What the copy engine takes: operands whose lines are 16 bytes and multiples of them.
+  const bool bulk = p_.math != abi::MathMode::kFp32 && random_.OneIn(2);
+  auto lines = [&] { return bulk ? (extent() + 7) / 8 * 8 : extent(); };
+  const int64_t m = options_.rows > 0 ? options_.rows : extent(), n = lines(),
                 k = options_.length > 0 ? options_.length
                     : random_.OneIn(25) ? 0
-                                        : extent();
+                                        : lines();
   Dims batch;
   for (int64_t b = random_.OneIn(2) ? random_.Int(1, 2) : 0; b > 0; --b)
     batch.push_back(random_.Int(1, 3));
@@ -32,7 +47,12 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
     return d;
   };
   const DType dtype = ProductDType();
-  p_.inputs = {MatrixView(dtype, with(m, k)), MatrixView(Partner(dtype), with(k, n))};
+  if (bulk) {
+    const View a = abi::DenseView(dtype, with(m, k)), b = abi::DenseView(dtype, with(k, n));
+    p_.inputs = {a, random_.OneIn(2) ? b : ColumnsInner(b)};
+  } else {
+    p_.inputs = {MatrixView(dtype, with(m, k)), MatrixView(Partner(dtype), with(k, n))};
+  }
   p_.core_inputs = 2;
   FinishProduct(dtype, with(m, n), k);
 }
@@ -49,10 +69,7 @@ View CaseMaker::MatrixView(DType dtype, const Dims& shape) {
     return RandomViewInOrder(random_, dtype, shape, order, false, false);
   }
   View v = abi::DenseView(dtype, shape);
-  if (random_.OneIn(2)) {
-    v.strides[rank - 2] = 1;
-    v.strides[rank - 1] = std::max<int64_t>(1, shape[rank - 2]);
-  }
+  if (random_.OneIn(2)) v = ColumnsInner(v);
   for (int d = 0; d < rank - 2; ++d) {
     if (random_.OneIn(3)) v.strides[d] = 0;
   }

@@ -65,6 +65,8 @@
 
 namespace aicf {
 
+static_assert(kAhead == 0 || kSharing == 1, "the other blocks' barriers may not be there yet");
+
 /// Stages of the block's first tile whose part of B is asked for before the kernel waits for the
 /// one before it.
 AICF_DEVICE index_t StagesAhead(const StepRange& steps) {
@@ -101,7 +103,6 @@ AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
 /// The same thread, before the wait: B's part of the first stages.
 AICF_DEVICE void ProduceAhead(const Args& args) {
   if constexpr (kAhead != 0) {
-    static_assert(kSharing == 1, "the other blocks' barriers may not be there yet");
     const SharedLayout shared;
     const TileWalk walk;
     const StepRange steps;
