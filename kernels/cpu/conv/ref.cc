@@ -1,5 +1,9 @@
 #include "kernels/cpu/conv/ref.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
 #include "kernels/cpu/common/reference.h"
 #include "kernels/cpu/gemm/dot.h"
 
@@ -19,28 +23,67 @@ bool SourceOf(const abi::ConvAttrs& attrs, int d, int64_t out, int64_t tap, int6
   return *source >= 0 && *source < extent;
 }
 
-// Sum over the group's input channels and all taps at one output position.
-RefSum SumAt(const abi::ArgBlock& args, const int64_t* coords) {
-  const abi::TensorArg &x = Input(args, 0), &w = Input(args, 1), &out = Output(args, 0);
-  const auto& attrs = args.problem->as<abi::ConvAttrs>();
-  const int64_t channels = x.shape[1] / attrs.group;  // per group
-  const int64_t group = coords[1] / (out.shape[1] / attrs.group);
-  const int64_t local = coords[1] % (out.shape[1] / attrs.group);
-  RefSum sum;
-  if (channels == 0) return sum;
-  int64_t taps[kMaxRank] = {};
-  int64_t from[kMaxRank] = {coords[0], group * channels};
-  Dims kernel;
-  for (int axis = 2; axis < w.rank; ++axis) kernel.push_back(w.shape[axis]);
-  ForEachIndex(kernel, [&](const int64_t* tap) {
-    for (int d = 0; d < kernel.rank(); ++d) {
-      if (!SourceOf(attrs, d, coords[d + 2], tap[d], x.shape[d + 2], &from[d + 2])) return;
-      taps[d + 2] = tap[d];
+// The weights of one output channel, copied so that those that are added up lie next to each other:
+// every output position reads all of them, and plans for CUDA store output channels innermost.
+class ChannelWeights {
+ public:
+  // `coords` is of any element of the output channel.
+  ChannelWeights(const abi::ArgBlock& args, const int64_t* coords)
+      : attrs_(args.problem->as<abi::ConvAttrs>()),
+        w_(Input(args, 1)),
+        bytes_(DTypeBytes(w_.dtype)) {
+    const int64_t out_channels = Output(args, 0).shape[1] / attrs_.group;  // per group
+    channels_ = Input(args, 0).shape[1] / attrs_.group;
+    group_ = coords[1] / out_channels;
+    for (int axis = 2; axis < w_.rank; ++axis) kernel_.push_back(w_.shape[axis]);
+    int64_t from[kMaxRank] = {};
+    from[0] = attrs_.transposed ? group_ * channels_ : coords[1];
+    from[1] = attrs_.transposed ? coords[1] % out_channels : 0;
+    ForEachIndex(kernel_, [&](const int64_t* tap) {
+      std::copy_n(tap, kernel_.rank(), from + 2);
+      if (channels_ > 0) AddLine(ElementAt(w_, from), w_.strides[attrs_.transposed ? 0 : 1]);
+    });
+  }
+
+  const abi::ConvAttrs& attrs() const { return attrs_; }
+  const Dims& kernel() const { return kernel_; }
+  int64_t channels() const { return channels_; }
+  int64_t first_input() const { return group_ * channels_; }
+  // Of the tap-th place of the kernel in row-major order.
+  RefLine Line(int64_t tap) const {
+    return {w_.dtype, dense_.data() + tap * channels_ * bytes_, 1};
+  }
+
+ private:
+  void AddLine(const void* first, int64_t stride) {
+    const auto* from = static_cast<const std::byte*>(first);
+    for (int64_t c = 0; c < channels_; ++c, from += stride * bytes_) {
+      dense_.insert(dense_.end(), from, from + bytes_);
     }
-    taps[0] = attrs.transposed ? group * channels : coords[1];
-    taps[1] = attrs.transposed ? local : 0;
-    AddProducts({x.dtype, ElementAt(x, from), x.strides[1]},
-                {w.dtype, ElementAt(w, taps), w.strides[attrs.transposed ? 0 : 1]}, channels, &sum);
+  }
+
+  const abi::ConvAttrs& attrs_;
+  const abi::TensorArg& w_;
+  const int64_t bytes_;
+  int64_t channels_ = 0, group_ = 0;
+  Dims kernel_;
+  std::vector<std::byte> dense_;
+};
+
+// Sum over the group's input channels and all taps at one output position.
+RefSum SumAt(const abi::TensorArg& x, const ChannelWeights& weights, const int64_t* coords) {
+  RefSum sum;
+  if (weights.channels() == 0) return sum;
+  int64_t from[kMaxRank] = {coords[0], weights.first_input()};
+  int64_t next = 0;
+  ForEachIndex(weights.kernel(), [&](const int64_t* tap) {
+    const int64_t at = next++;
+    for (int d = 0; d < weights.kernel().rank(); ++d) {
+      if (!SourceOf(weights.attrs(), d, coords[d + 2], tap[d], x.shape[d + 2], &from[d + 2]))
+        return;
+    }
+    AddProducts({x.dtype, ElementAt(x, from), x.strides[1]}, weights.Line(at), weights.channels(),
+                &sum);
   });
   return sum;
 }
@@ -51,11 +94,12 @@ void ConvPlane(void* context, int64_t plane) {
   const abi::TensorArg& out = Output(args, 0);
   const DType raw = RawDType(*args.problem);
   int64_t coords[kMaxRank] = {plane / out.shape[1], plane % out.shape[1]};
+  const ChannelWeights weights(args, coords);
   Dims spatial;
   for (int axis = 2; axis < out.rank; ++axis) spatial.push_back(out.shape[axis]);
   ForEachIndex(spatial, [&](const int64_t* position) {
     for (int d = 0; d < spatial.rank(); ++d) coords[d + 2] = position[d];
-    StoreEpilogue(args, coords, RawScalar(SumAt(args, coords), raw));
+    StoreEpilogue(args, coords, RawScalar(SumAt(Input(args, 0), weights, coords), raw));
   });
 }
 
