@@ -4,8 +4,10 @@
   bench/tune_models.py --bin BIN --models DIR [--models DIR] --out OUT [--target cuda] [--device cuda:0]
                        [--seconds 560] [--math fp32,tf32,fp16] [--state cold|warm] [--only REGEX] [--again]
 
-Each DIR holds a manifest.json of cases: model, inputs, outputs (tests/exporters/export.py writes one too); a
-case without outputs is compared with the same model compiled for the CPU in fp32. For every case it
+Each DIR holds a manifest.json of cases: model, inputs, outputs (tests/exporters/export.py writes one too), or is
+what bench/compare_torch.py left (a folder with model.onnx and inputs.json for each model). A case without outputs
+is compared with the same model compiled for the CPU in fp32. A math mode is that of products alone; "fp16-stored"
+and "bf16-stored" are --precision=fp16 and bf16, which store values in 16 bits too. For every case it
   1. compiles with predictions only,
   2. tunes (aicf-compile --tune) into OUT/timing-cache.txt, which all cases share, and compiles from it,
   3. compiles from it with --policy=gemm=cublaslt, where that changes a step,
@@ -27,7 +29,7 @@ import subprocess
 import sys
 import time
 
-TOLERANCE = {"fp32": 1e-4, "tf32": 2e-2, "fp16": 2e-2, "bf16": 1e-1}
+TOLERANCE = {"fp32": 1e-4, "tf32": 2e-2, "fp16": 2e-2, "bf16": 1e-1, "fp16-stored": 5e-2, "bf16-stored": 2e-1}
 VARIANTS = ("predicted", "tuned", "cublaslt")
 
 
@@ -51,13 +53,33 @@ class Case:
         return [f"--load-ref-outputs={n}:{self.folder / f}" for n, f in self.outputs.items()]
 
 
+def exported_entry(folder):
+    """A model of bench/compare_torch.py as a manifest has it; inputs and references are there once it measured."""
+    listed = json.loads((folder / "inputs.json").read_text())
+    inputs = {n: {"shape": shape} for n, shape in listed["shapes"].items()}
+    for name, file in listed["files"].items():
+        if (folder / f"input_{file}.npy").is_file():
+            inputs[name]["file"] = f"input_{file}.npy"
+    outputs = {f.stem.removeprefix("reference_"): f.name for f in sorted(folder.glob("reference_*.npy"))}
+    return {"model": "model.onnx", "inputs": inputs, "outputs": outputs}
+
+
 def load_cases(folders, only):
     cases = {}
     for folder in folders:
-        for name, entry in json.loads((folder / "manifest.json").read_text()).items():
-            if entry["model"].endswith(".onnx") and re.search(only, name):
-                cases[name] = Case(folder, name, entry)
+        if (folder / "manifest.json").is_file():
+            entries = json.loads((folder / "manifest.json").read_text())
+            found = [Case(folder, name, entry) for name, entry in entries.items()]
+        else:
+            exports = sorted(path.parent for path in folder.glob("*/inputs.json"))
+            found = [Case(export, export.name, exported_entry(export)) for export in exports]
+        cases |= {c.name: c for c in found if c.model.suffix == ".onnx" and re.search(only, c.name)}
     return list(cases.values())
+
+
+def mode_flag(mode):
+    """What aicf-compile is told: "fp16" is the mode of products, "fp16-stored" the type of values too."""
+    return f"--precision={mode.removesuffix('-stored')}" if mode.endswith("-stored") else f"--math={mode}"
 
 
 def reference_errors(path):
@@ -96,7 +118,7 @@ class Bench:
     def compile(self, case, mode, variant, *flags):
         artifact = self.out / "artifacts" / f"{case.name}.{mode}.{variant}.aicf"
         self.tool("aicf-compile", case.model, "-o", artifact, "--force", f"--target={self.args.target}",
-                  f"--math={mode}", "--impossible-branches=nan", f"--kernel-cache={self.out / 'kernels'}",
+                  mode_flag(mode), "--impossible-branches=nan", f"--kernel-cache={self.out / 'kernels'}",
                   *case.shapes(), *flags)
         return artifact
 
