@@ -134,6 +134,12 @@ TEST(Streams, WaitsNameEarlierStepsOfOtherStreams) {
          p.steps[1].programmatic = true;
        },
        "on the target cpu:baseline"},
+      {"a stream on a CPU",
+       [](Program& p) {
+         p = ChainProgram();
+         p.steps[1].stream = 1;
+       },
+       "on the target cpu:baseline"},
   };
   ExpectFaults(Diamond(), kFaults);
 }

@@ -505,7 +505,7 @@ TEST(CudaRefusals, OfTiles) {
        {"takes 2048 threads", with({{"thread_m", 2}, {"tile_m", 256}})},
        {"takes 240 threads", with({{"tile_m", 60}})},
        {"fewer than a line", with({{"thread_m", 16}, {"thread_n", 16}, {"tile_m", 128}})},
-       {"bytes of shared memory",
+       {"the tile: it needs",
         with(
             {{"tile_m", 256}, {"tile_n", 256}, {"tile_k", 64}, {"thread_m", 16}, {"stages", 8}})}});
   const int64_t rows = int64_t{1} << 34;
@@ -586,7 +586,7 @@ TEST(CudaRefusals, OfTheHopperProduct) {
        {"15 blocks share no 128 rows", with({{"cluster", 15}, {"blocks", 15}})},
        {"32 blocks share no 128 rows", with({{"cluster", 32}, {"blocks", 32}})},
        {"1 blocks share no 512 rows", with({{"tile_m", 512}, {"tile_n", 64}})},
-       {"bytes of shared memory", with({{"stages", 12}})},
+       {"the tile: it needs", with({{"stages", 12}})},
        {"has 2 of them and shares no operands", with({{"split", 2}})},
        {"has 2 of them and shares no operands",
         with({{"split", 2}, {"cluster", 2}, {"cluster_m", 2}})},
@@ -680,7 +680,7 @@ TEST(CudaRefusals, OfTheHopperConvolution) {
         with({{"split", 2}, {"tile_n", 128}, {"consumers", 2}, {"ping_pong", 1}})},
        {"blocks that are no whole clusters", with({{"split", 3}})},
        {"vector as a power of two", with({{"vector", 3}})},
-       {"bytes of shared memory", with({{"stages", 16}})}});
+       {"the tile: it needs", with({{"stages", 16}})}});
   Problem along_k = p;
   along_k.inputs[1].strides = {9 * 64, 1, 3 * 64, 64};
   ExpectParametersRefused(key, along_k,

@@ -175,6 +175,67 @@ TEST(CudaRows, OtherDevicesAreRefusedWithASentence) {
   EXPECT_NE(k->supports(p, other), "");
 }
 
+// A product, a convolution or an attention that the Hopper kernels take.
+abi::Problem ForWarpgroups(abi::Family family) {
+  abi::Problem p;
+  p.family = family;
+  p.math = abi::MathMode::kFp16;
+  p.core_inputs = 2;
+  const auto f16 = [](const Dims& shape) { return abi::DenseView(DType::kF16, shape); };
+  if (family == abi::Family::kGemm) {
+    p.attrs = abi::GemmAttrs{};
+    p.inputs = {f16({128, 64}), f16({64, 128})};
+    p.outputs = {f16({128, 128})};
+  } else if (family == abi::Family::kAttention) {
+    p.attrs = abi::AttentionAttrs{};
+    p.core_inputs = 3;
+    p.inputs.assign(3, f16({1, 2, 64, 64}));
+    p.outputs = {f16({1, 2, 64, 64})};
+  } else {
+    p.attrs = abi::ConvAttrs{{1, 1}, {1, 1}, {0, 0}, {0, 0}};
+    const abi::View pixels{DType::kF16, {1, 64, 8, 8}, {4096, 1, 512, 64}, 0};
+    p.inputs = {pixels, {DType::kF16, {64, 64, 1, 1}, {64, 1, 64, 64}, 0}};
+    p.outputs = {pixels};
+  }
+  return p;
+}
+
+TEST(CudaRows, WarpgroupsAreRefusedWhereThereAreNone) {
+  for (const auto& [key, family] : {std::pair{"cuda.gemm.hopper", abi::Family::kGemm},
+                                    std::pair{"cuda.conv.hopper", abi::Family::kConv},
+                                    std::pair{"cuda.attention.hopper", abi::Family::kAttention}}) {
+    const abi::KernelInfo& kernel = *abi::FindKernel(key);
+    const abi::Problem p = ForWarpgroups(family);
+    EXPECT_EQ(kernel.supports(p, *abi::FindDevice("cuda")), "") << key;
+    EXPECT_NE(kernel.supports(p, *abi::FindDevice("cuda:sm_100a")).find("warpgroups (wgmma)"),
+              std::string::npos)
+        << key;
+  }
+}
+
+TEST(CudaRows, ParametersWhoseLaunchTheDeviceLacksAreRefused) {
+  const abi::KernelInfo& kernel = *abi::FindKernel("cuda.gemm.hopper");
+  const abi::Problem p = ForWarpgroups(abi::Family::kGemm);
+  abi::DeviceSpec device = *abi::FindDevice("cuda");
+  const abi::Parameters shared({{"tile_m", 64},
+                                {"tile_n", 64},
+                                {"tile_k", 64},
+                                {"stages", 4},
+                                {"cluster_m", 2},
+                                {"cluster", 2},
+                                {"consumers", 1},
+                                {"group_m", 1},
+                                {"swap", 0},
+                                {"ping_pong", 0},
+                                {"vector", 8},
+                                {"blocks", 4},
+                                {"split", 1},
+                                {"ahead", 0}});
+  EXPECT_EQ(kernel.refuse(p, shared, device), "");
+  device.max_cluster = 1;
+  EXPECT_NE(kernel.refuse(p, shared, device).find("takes clusters of 2 blocks"), std::string::npos);
+}
+
 // So that the compiler puts products and a softmax in the step's place.
 TEST(CudaRows, AttentionThatFitsNoTileOfTheDeviceIsRefusedAtOnce) {
   abi::Problem p;

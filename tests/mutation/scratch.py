@@ -98,7 +98,17 @@ class Scratch:
         paths = [os.path.join(self.build, p) for p in paths]
         return all(os.path.exists(p) and os.path.getmtime(p) <= os.path.getmtime(out) for p in paths)
 
+    def forget_others(self):
+        """Removes what an earlier campaign rewrote and this one does not: it comes first among the includes."""
+        src = os.path.join(self.folder, "src")
+        for folder, _, files in os.walk(src):
+            for name in files:
+                path = os.path.join(folder, name)
+                if os.path.relpath(path, src) not in self.rewritten:
+                    os.remove(path)
+
     def compile_all(self, names):
+        self.forget_others()
         os.makedirs(os.path.join(self.folder, "obj"), exist_ok=True)
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             return dict(zip(names, pool.map(self.compile, names)))
