@@ -14,6 +14,14 @@ def compile_step(bin_dir, onnx_file, artifact, kernel, parameters):
     subprocess.run([str(c) for c in command], check=True, stdout=subprocess.DEVNULL)
 
 
+def compile_steps(bin_dir, onnx_file, artifact_of, plain, kernel, parameter_sets):
+    """A ladder's artifacts: step 0 is the kernel `plain` as the compiler chooses it, each after it `kernel` with the
+    next of the parameter sets. artifact_of(step): the file."""
+    compile_step(bin_dir, onnx_file, artifact_of(0), plain, None)
+    for step, parameters in enumerate(parameter_sets, 1):
+        compile_step(bin_dir, onnx_file, artifact_of(step), kernel, parameters)
+
+
 def save_bf16(path, shape, seed):
     """Normally distributed numbers, cut to bf16, as aicf-run loads them."""
     import numpy

@@ -52,16 +52,16 @@ def model(shape, path):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10), path)
 
 
+def artifact_of(out, shape, step):
+    return out / (name_of(shape, step) + ".aicf")
+
+
 def compile_all(bin_dir, out):
     for shape in SHAPES:
         onnx_file = out / name_of(shape, "onnx")
         model(shape, onnx_file)
-        for step in range(len(LADDER)):
-            artifact = out / (name_of(shape, step) + ".aicf")
-            if step == 0:
-                ladder.compile_step(bin_dir, onnx_file, artifact, "cuda.attention.tensor", None)
-            else:
-                ladder.compile_step(bin_dir, onnx_file, artifact, "cuda.attention.hopper", parameters(shape, step))
+        ladder.compile_steps(bin_dir, onnx_file, lambda step: artifact_of(out, shape, step), "cuda.attention.tensor",
+                             "cuda.attention.hopper", [parameters(shape, s) for s in range(1, len(LADDER))])
 
 
 def peers(shape):
@@ -84,7 +84,7 @@ def run_all(bin_dir, out):
             ladder.save_bf16(file, shape[:4], ord(n))
         print(name_of(shape, "")[:-1])
         for step, (text, _) in enumerate(LADDER):
-            us = ladder.artifact_us(bin_dir, out / (name_of(shape, step) + ".aicf"), inputs)
+            us = ladder.artifact_us(bin_dir, artifact_of(out, shape, step), inputs)
             print(f"  {us:9.1f}  {text}")
         flash, cudnn = peers(shape)
         print(f"  {flash:9.1f}  PyTorch, flash\n  {cudnn:9.1f}  PyTorch, cuDNN", flush=True)

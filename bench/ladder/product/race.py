@@ -63,16 +63,16 @@ def model(shape, path):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), path)
 
 
+def artifact_of(out, shape, step):
+    return out / (name_of(shape, step) + ".aicf")
+
+
 def compile_all(bin_dir, out):
     for shape, steps in SHAPES:
         onnx_file = out / name_of(shape, "onnx")
         model(shape, onnx_file)
-        for step in range(len(steps)):
-            artifact = out / (name_of(shape, step) + ".aicf")
-            if step == 0:
-                ladder.compile_step(bin_dir, onnx_file, artifact, "cuda.gemm.tensor", None)
-            else:
-                ladder.compile_step(bin_dir, onnx_file, artifact, "cuda.gemm.hopper", parameters(shape, steps, step))
+        ladder.compile_steps(bin_dir, onnx_file, lambda step: artifact_of(out, shape, step), "cuda.gemm.tensor",
+                             "cuda.gemm.hopper", [parameters(shape, steps, s) for s in range(1, len(steps))])
 
 
 def peer(shape):
@@ -90,7 +90,7 @@ def run_all(bin_dir, out):
         ladder.save_bf16(inputs["b"], (k, n), 2)
         print(name_of(shape, "")[:-1])
         for step, (text, _) in enumerate(steps):
-            us = ladder.artifact_us(bin_dir, out / (name_of(shape, step) + ".aicf"), inputs)
+            us = ladder.artifact_us(bin_dir, artifact_of(out, shape, step), inputs)
             print(f"  {us:9.1f}  {2e-6 * m * n * k / us:7.1f} TFLOP/s  {text}")
         us = peer(shape)
         print(f"  {us:9.1f}  {2e-6 * m * n * k / us:7.1f} TFLOP/s  PyTorch", flush=True)
