@@ -9,7 +9,8 @@ cuBLASLt cannot fuse the whole epilogue, PyTorch's compiled elementwise kernel a
 stay in place; "best" is the fastest of the peers, and the ratio is best / aicf: above 1, aicf is faster.
 Outputs of all are compared with a product in float32 of the same inputs.
 
-  bench/products.py [--bin build/release/bin] [--only NAME,...] [--torch-compile] [--json F]
+  bench/products.py [--bin build/release/bin] [--only NAME,...] [--torch-compile] [--tune SECONDS --timing-cache F]
+                    [--json F]
 
 Needs torch, numpy and onnx, and a GPU.
 """
@@ -23,6 +24,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 import onnx
@@ -34,6 +36,7 @@ import cublaslt  # noqa: E402
 import shapes  # noqa: E402
 
 TOLERANCE = 1e-2  # relative L2 of a result in bfloat16
+WARM_UP = 0.08  # seconds
 
 
 def make_tensors(shape):
@@ -85,7 +88,8 @@ def eager(shape, tensors):
 
 
 def median_us(run, seconds):
-    """Median time of a CUDA graph of `run`, replayed one after the other."""
+    """Median time of a CUDA graph of `run`, replayed one after the other on a device that has been as busy before as
+    aicf-run's: its clock falls within some ten milliseconds."""
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         for _ in range(3):
@@ -94,18 +98,15 @@ def median_us(run, seconds):
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=stream):
             run()
-        times, total = [], 0.0
-        while total < seconds * 1e6 or len(times) < 50:
+        times, until = [], time.time() + seconds
+        while time.time() < until or len(times) < 100:
             events = [torch.cuda.Event(enable_timing=True) for _ in range(51)]
-            events[0].record()
-            for e in events[1:]:
+            for e in events:
                 graph.replay()
                 e.record()
             stream.synchronize()
-            batch = [1e3 * a.elapsed_time(b) for a, b in zip(events, events[1:])]
-            total += sum(batch)
-            times += batch
-    return statistics.median(times)
+            times += [1e3 * a.elapsed_time(b) for a, b in zip(events, events[1:])]
+    return statistics.median(times[-max(len(times) // 3, 50):])
 
 
 def library_contenders(shape, tensors, library, rest_of):
@@ -132,7 +133,8 @@ def measure_peers(args, shape, tensors, library, want):
         for run in runs:
             if not error(run(), want) < TOLERANCE:
                 sys.exit(f"products.py: {shape.name}: {name} is wrong by {error(run(), want):.2e}")
-        times[name] = min(median_us(run, args.seconds) for run in runs)
+        fastest = sorted(runs, key=lambda run: median_us(run, 0.01))[:2]
+        times[name] = min(median_us(run, WARM_UP + args.seconds) for run in fastest)
     return times
 
 
@@ -150,7 +152,8 @@ def compile_models(args, shape, folder):
     model = shapes.make_model(shape, constants["b"], constants.get("bias"))
     onnx.save(model, folder / "m.onnx")
     save_inputs(folder, model, tensors)
-    for name, policy in (("own", []), ("cublaslt", ["--policy=gemm=cublaslt"])):
+    tuning = [f"--tune={args.tune}", f"--timing-cache={args.timing_cache}"] if args.tune else []
+    for name, policy in (("own", tuning), ("cublaslt", ["--policy=gemm=cublaslt"])):
         subprocess.run([args.bin / "aicf-compile", folder / "m.onnx", "-o", folder / f"{name}.aicf", "--target=cuda",
                         "--math=bf16", *policy], check=True, stdout=subprocess.DEVNULL)
     (folder / "m.onnx").unlink()
@@ -160,14 +163,14 @@ def measure_aicf(args, shape, folder, name, want):
     out = folder / f"{name}_out"
     flags = [f"--load-inputs={f.stem}:{f}" for f in folder.glob("*.npy")]
     run = subprocess.run([args.bin / "aicf-run", folder / f"{name}.aicf", *flags, f"--duration={args.seconds}",
-                          "--warm-up=50", f"--export-output={out}", "--json"], check=True, capture_output=True, text=True)
+                          f"--warm-up={1e3 * WARM_UP:g}", f"--export-output={out}", "--json"], check=True, capture_output=True, text=True)
     listed = json.loads((out / "outputs.json").read_text())
     listed = listed["outputs"] if isinstance(listed, dict) else listed
     bits = np.load(out / listed[0]["file"])
     got = torch.from_numpy(bits.view(np.int16)).view(torch.bfloat16).cuda()
     if not error(got, want) < TOLERANCE:
         sys.exit(f"products.py: {shape.name}: aicf's {name} is wrong by {error(got, want):.2e}")
-    return 1e3 * json.loads(run.stdout)["latency_ms"]["median"]
+    return 1e3 * json.loads(run.stdout)["gpu_compute_ms"]["median"]
 
 
 def measure(args, shape, folder, library):
@@ -205,8 +208,12 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.1, help="measured time of each contender")
     parser.add_argument("--torch-compile", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="models made and compiled at a time")
+    parser.add_argument("--tune", type=float, default=0, help="seconds for each product's candidates; 0: predict")
+    parser.add_argument("--timing-cache", type=pathlib.Path, default="products-cache.txt", help="what --tune fills")
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
+    if args.tune:
+        args.jobs = 1  # nothing else may use the GPU
     if not torch.cuda.is_available():
         sys.exit("products.py: PyTorch finds no GPU here")
     chosen = [s for s in shapes.read_shapes() if not args.only or s.name in args.only.split(",")]

@@ -17,9 +17,9 @@ using Names = std::vector<std::string>;
 constexpr std::string_view kAttentionPasses[] = {"infer-and-fold", "recognize-attention",
                                                  "split-attention"};
 
-template <class List>
-bool Has(const List& list, std::string_view word) {
-  return std::ranges::find(list, word) != std::ranges::end(list);
+template <class List, class Value>
+bool Has(const List& list, const Value& value) {
+  return std::ranges::find(list, value) != std::ranges::end(list);
 }
 
 // A rule's name (schema/decision_rules.def), a colon, and at least three words.
@@ -51,6 +51,7 @@ class Auditor {
       entry_ = named ? e.name : "";
       for (uint32_t s = e.first_step; s < e.first_step + e.step_count; ++s) CheckStep(s);
       CheckEdges(e);
+      CheckGuards(e);
       CheckAttention(e);
     }
     return std::move(found_);
@@ -192,6 +193,25 @@ class Auditor {
       }
     }
     Blame(any ? "copy without a condition" : "no copy decision", Where(s));
+  }
+
+  // What one side of a condition alone writes is read on that side, or by a step that selects by
+  // it.
+  void CheckGuards(const schema::EntryPoint& e) {
+    std::map<uint32_t, const std::vector<schema::Guard>*> written;
+    for (uint32_t s = e.first_step; s < e.first_step + e.step_count; ++s) {
+      const schema::Step& step = p_.steps[s];
+      for (uint32_t b : step.inputs) {
+        const auto writer = written.find(b);
+        if (writer == written.end()) continue;
+        for (const schema::Guard& g : *writer->second) {
+          if (Has(step.guards, g) || Has(step.inputs, g.buffer)) continue;
+          Blame("a read of what may not have been written",
+                StrCat(Where(s), " '", p_.buffers[b].name, "'"));
+        }
+      }
+      for (uint32_t b : step.outputs) written[b] = &step.guards;
+    }
   }
 
   // Pairs that need a decision: by data, and one after the other.

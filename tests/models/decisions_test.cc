@@ -92,11 +92,13 @@ Result<CompileOptions> OptionsFor(const AuditCase& c) {
 struct Setting {
   const char* target;
   abi::MathMode math;
+  DType storage;
 };
-constexpr Setting kSettings[] = {{"cpu", abi::MathMode::kFp32},
-                                 {"cpu", abi::MathMode::kFp16},
-                                 {"cuda:sm_90a", abi::MathMode::kFp32},
-                                 {"cuda:sm_90a", abi::MathMode::kFp16}};
+constexpr Setting kSettings[] = {{"cpu", abi::MathMode::kFp32, DType::kF32},
+                                 {"cpu", abi::MathMode::kFp16, DType::kF32},
+                                 {"cuda:sm_90a", abi::MathMode::kFp32, DType::kF32},
+                                 {"cuda:sm_90a", abi::MathMode::kFp16, DType::kF32},
+                                 {"cuda:sm_90a", abi::MathMode::kFp16, DType::kF16}};
 
 class ModelDecisions : public ::testing::TestWithParam<AuditCase> {};
 
@@ -106,11 +108,12 @@ TEST_P(ModelDecisions, AnswerEveryQuestion) {
   for (const Setting& setting : kSettings) {
     options->target = setting.target;
     options->math = setting.math;
+    options->precision = setting.storage;
     const auto recorded = Record(GetParam().model, *options);
     ASSERT_TRUE(recorded.ok()) << recorded.status().ToString();
     const Violations found = Audit(recorded->program, recorded->decisions);
     EXPECT_TRUE(found.empty()) << setting.target << " " << abi::MathModeName(setting.math)
-                               << ToText(found);
+                               << " stored in " << DTypeName(setting.storage) << ToText(found);
   }
 }
 

@@ -33,6 +33,12 @@ std::string KeyOf(const abi::View& v, const Dims& order) {
   return StrCat(ToString(v.shape), ToString(v.strides), "+", v.offset, ToString(order));
 }
 
+// Whether a step under the guards `one` runs wherever one under `other` does: outer guards come
+// first.
+bool RunsWherever(const std::vector<schema::Guard>& one, const std::vector<schema::Guard>& other) {
+  return one.size() <= other.size() && std::equal(one.begin(), one.end(), other.begin());
+}
+
 }  // namespace
 
 void NarrowOperands::Give(ir::LoweredStep& step, size_t k, std::vector<ir::LoweredStep>& before) {
@@ -106,6 +112,7 @@ ir::LoweredStep NarrowOperands::CopyStep(const ir::LoweredStep& step, size_t k,
   copy.inputs = {step.inputs[k]};
   copy.outputs = {AddBuffer({name, context_.storage, shape, schema::Role::kTemp, {}})};
   copy.loop = step.loop;
+  copy.guards = step.guards;
   Record(step, SubjectForm::kWritten, name,
          "the value itself stays f32, and products multiply operands of one dtype");
   return copy;
@@ -115,15 +122,17 @@ void NarrowOperands::GiveComputed(ir::LoweredStep& step, size_t k,
                                   std::vector<ir::LoweredStep>& before) {
   abi::View& view = step.problem.inputs[k];
   const auto key = std::pair(step.inputs[k], KeyOf(view, StoredOrder(step, k)));
-  // Inside a loop a value changes from trip to trip, so there every product has its own copy.
+  // Inside a loop a value changes from trip to trip, so there every product has its own copy. A
+  // copy that is skipped where this product runs is of no use to it.
   const auto known = step.loop == ir::kNoLoop ? copies_.find(key) : copies_.end();
   Copy copy;
-  if (known != copies_.end()) {
+  if (known != copies_.end() && RunsWherever(known->second.guards, step.guards)) {
     copy = known->second;
   } else {
     before.push_back(CopyOf(step, k, &copy.view));
     copy.buffer = before.back().outputs[0];
-    if (step.loop == ir::kNoLoop) copies_.emplace(key, copy);
+    copy.guards = step.guards;
+    if (step.loop == ir::kNoLoop) copies_.insert_or_assign(key, copy);
   }
   step.inputs[k] = copy.buffer;
   const Dims shape = view.shape;

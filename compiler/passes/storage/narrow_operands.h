@@ -35,10 +35,12 @@ class NarrowOperands {
   ir::Lowered& lowered_;
   PassContext& context_;
   std::map<ir::BufferId, ir::BufferId> constants_;
-  /// By buffer and view: the copy and the view of it that reads the same elements.
+  /// By buffer and view: the copy, the view of it that reads the same elements, and the guards
+  /// under which it is made.
   struct Copy {
     ir::BufferId buffer;
     abi::View view;
+    std::vector<schema::Guard> guards;
   };
   std::map<std::pair<ir::BufferId, std::string>, Copy> copies_;
 };
