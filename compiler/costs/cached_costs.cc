@@ -95,10 +95,17 @@ Status CachedCosts::CheckMisses(std::span<const CostQuestion> questions) const {
 double CachedCosts::Predict(const abi::Candidate& candidate, abi::MathMode math,
                             const abi::DeviceSpec& device) {
   const CostFit* fit = fit_.Find(candidate.row, math);
-  if (fit == nullptr) return BuiltInFit(device).Predict(candidate, math);
-  // What was found under the family's row is found there again.
+  const FitTable& built_in = BuiltInFit(device);
+  if (fit == nullptr) return built_in.Predict(candidate, math);
   const std::string name(MathModeName(math));
-  const bool own = fit_.rows().contains({candidate.row, name});
+  const auto row = fit_.rows().find({candidate.row, name});
+  const bool own = row != fit_.rows().end();
+  // A cache of a few problems says less about others than what this build was fitted to.
+  const auto known = built_in.rows().find({candidate.row, name});
+  if (known != built_in.rows().end() && (!own || fit->samples < known->second.samples)) {
+    return built_in.Predict(candidate, math);
+  }
+  // What was found under the family's row is found there again.
   used_.PutFit(*id_, own ? candidate.row : FamilyRow(candidate.row), own ? name : "*", *fit);
   return fit_.Predict(candidate, math);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/compiler.h"
+#include "compiler/costs/fit.h"
 #include "compiler/tune/testing.h"
 
 namespace aicf::tune {
@@ -157,13 +158,35 @@ TEST(CachedCosts, ALibrarysAlgorithmComesFromTheCache) {
   EXPECT_EQ(step.workspace_bytes, 512u);
 }
 
+// Problems that the built-in correction of a kernel's predictions was fitted to.
+int BuiltInSamples(const std::string& row) {
+  return BuiltInFit(*abi::FindDevice("cuda")).rows().at({row, "fp32"}).samples;
+}
+
+// Times of other problems, which correct this one's predictions.
+void PutOthers(TimingCache* cache, int count) {
+  for (int64_t n = 8; n < 8 + 2 * count; n += 2) {
+    const abi::Problem p = Product(n, n, n);
+    cache->Put(kH200, p, testing::NameOf(p, "cuda.gemm.tiled_32x32"), Us(static_cast<double>(n)));
+  }
+}
+
+// A few problems correct the predictions of others no better than what the build was fitted to.
+TEST(CachedCosts, FewTimesLeaveThePredictionsOfOtherProblems) {
+  TimingCache few = CacheWhereTheOddOneWins(), many = few;
+  PutOthers(&few, BuiltInSamples("cuda.gemm.tiled_32x32") - 1);
+  PutOthers(&many, BuiltInSamples("cuda.gemm.tiled_32x32"));
+  for (const auto& [cache, corrected] : {std::pair(&few, false), {&many, true}}) {
+    CachedCosts costs(*cache, {});
+    const Planned planned = Plan(&costs);
+    EXPECT_EQ(costs.UsedTimings().find("fit cuda.gemm.tiled_32x32 fp32 ") != std::string::npos,
+              corrected);
+  }
+}
+
 TEST(CachedCosts, WhatWasUsedGivesTheSameAnswersAgain) {
   TimingCache cache = CacheWhereTheOddOneWins();
-  // Times of other problems, which correct this one's predictions.
-  for (int64_t n : {32, 64, 128, 512}) {
-    cache.Put(kH200, Product(n, n, n), testing::NameOf(Product(n, n, n), "cuda.gemm.tiled_32x32"),
-              Us(static_cast<double>(n)));
-  }
+  PutOthers(&cache, BuiltInSamples("cuda.gemm.tiled_32x32"));
   CachedCosts costs(cache, {});
   const Planned first = Plan(&costs);
   const std::string used = costs.UsedTimings();
