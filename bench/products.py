@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """16-bit products with their epilogues on a GPU: aicf beside cuBLASLt and PyTorch, same machine, same run.
 
-For each line of bench/products/shapes.txt it makes a bfloat16 ONNX model, compiles it twice (aicf's own
-kernels; --policy=gemm=cublaslt), and measures replays of both, and CUDA graphs of PyTorch's operators (eager,
-with --torch-compile also compiled) and of the first 8 algorithms that cuBLASLt's heuristic names. Where
-cuBLASLt cannot fuse the whole epilogue, PyTorch's compiled elementwise kernel applies the rest after it
-(without --torch-compile the eager one). A time is the median of replays one after the other, with inputs that
-stay in place; "best" is the fastest of the peers, and the ratio is best / aicf: above 1, aicf is faster.
-Outputs of all are compared with a product in float32 of the same inputs.
+Each line of bench/products/shapes.txt becomes a bfloat16 ONNX model of several such products, one after the other,
+each with its own input and weights: as many as move 50 MB and more, at most 16, so that weights come from memory as
+they do in a network. Measured are replays of aicf's CUDA graph, of CUDA graphs of PyTorch's operators (eager, with
+--torch-compile also compiled), and of the first 8 algorithms that cuBLASLt's heuristic names, divided by the number
+of products. Where cuBLASLt cannot fuse the whole epilogue, PyTorch's elementwise kernel applies the rest after it
+(with --torch-compile a compiled one). A time is the median of replays one after the other on a busy device; "best"
+is the fastest of the peers, and the ratio is best / aicf: above 1, aicf is faster. Outputs of all are compared with
+products in float32 of the same inputs.
 
   bench/products.py [--bin build/release/bin] [--only NAME,...] [--torch-compile] [--tune SECONDS --timing-cache F]
                     [--json F]
@@ -39,18 +40,24 @@ TOLERANCE = 1e-2  # relative L2 of a result in bfloat16
 WARM_UP = 0.08  # seconds
 
 
+def copies_of(shape):
+    return min(16, max(2, math.ceil(50e6 / shape.bytes)))
+
+
 def make_tensors(shape):
+    """The operands of each copy by their names; bias and residual are the same in all."""
     generator = torch.Generator().manual_seed(1)
 
     def draw(*dims, scale=1.0):
         return ((torch.rand(*dims, generator=generator) * 2 - 1) * scale).to(torch.bfloat16)
 
-    tensors = {"a": draw(*shape.dims(shape.m, shape.k)), "b": draw(*shape.weight_dims, scale=shape.k ** -0.5)}
+    shared = {}
     if "bias" in shape.epilogue:
-        tensors["bias"] = draw(shape.n)
+        shared["bias"] = draw(shape.n)
     if "residual" in shape.epilogue:
-        tensors["residual"] = draw(*shape.dims(shape.m, shape.n))
-    return tensors
+        shared["residual"] = draw(*shape.dims(shape.m, shape.n))
+    return [{"a": draw(*shape.dims(shape.m, shape.k)), "b": draw(*shape.weight_dims, scale=shape.k ** -0.5), **shared}
+            for _ in range(copies_of(shape))]
 
 
 def apply_words(words, x, tensors):
@@ -109,78 +116,97 @@ def median_us(run, seconds):
     return statistics.median(times[-max(len(times) // 3, 50):])
 
 
-def library_contenders(shape, tensors, library, rest_of):
-    """cuBLASLt's algorithms, each followed by what it does not fuse."""
-    out = torch.empty(shape.dims(shape.m, shape.n), dtype=torch.bfloat16, device="cuda")
+def library_contenders(shape, copies, library, rest_of):
+    """cuBLASLt's algorithms, each followed by what it does not fuse: functions that give every copy's result."""
+    outs = [torch.empty(shape.dims(shape.m, shape.n), dtype=torch.bfloat16, device="cuda") for _ in copies]
     rest = tuple(w for w in shape.epilogue if w not in cublaslt.fused_words(shape.epilogue))
-    after = rest_of(lambda x: apply_words(rest, x, tensors)) if rest else lambda x: x
+    after = rest_of(lambda x: apply_words(rest, x, copies[0])) if rest else lambda x: x
+    algorithms = [library.algorithms(shape, tensors, out) for tensors, out in zip(copies, outs)]
 
-    def both(algorithm):
-        algorithm()
-        return after(out)
+    def all_copies(number):
+        results = []
+        for of_copy, out in zip(algorithms, outs):
+            of_copy[number]()
+            results.append(after(out))
+        return results
 
-    return [lambda a=a: both(a) for a in library.algorithms(shape, tensors, out)]
+    return [lambda n=n: all_copies(n) for n in range(min(map(len, algorithms)))]
 
 
-def measure_peers(args, shape, tensors, library, want):
+def torch_contender(shape, copies, rest_of):
+    calls = [rest_of(eager(shape, tensors)) for tensors in copies]
+    return [lambda: [call() for call in calls]]
+
+
+def largest_error(results, wants):
+    return max(error(got, want) for got, want in zip(results, wants, strict=True))
+
+
+def measure_peers(args, shape, copies, library, wants):
     compiled = (lambda f: torch.compile(f, dynamic=False)) if args.torch_compile else (lambda f: f)
-    contenders = {"torch": [eager(shape, tensors)],
-                  "cublaslt": library_contenders(shape, tensors, library, compiled)}
+    contenders = {"torch": torch_contender(shape, copies, lambda f: f),
+                  "cublaslt": library_contenders(shape, copies, library, compiled)}
     if args.torch_compile:
-        contenders["compiled"] = [compiled(eager(shape, tensors))]
+        contenders["compiled"] = torch_contender(shape, copies, compiled)
     times = {}
     for name, runs in contenders.items():
         for run in runs:
-            if not error(run(), want) < TOLERANCE:
-                sys.exit(f"products.py: {shape.name}: {name} is wrong by {error(run(), want):.2e}")
+            if not (wrong := largest_error(run(), wants)) < TOLERANCE:
+                sys.exit(f"products.py: {shape.name}: {name} is wrong by {wrong:.2e}")
         fastest = sorted(runs, key=lambda run: median_us(run, 0.01))[:2]
-        times[name] = min(median_us(run, WARM_UP + args.seconds) for run in fastest)
+        times[name] = min(median_us(run, WARM_UP + args.seconds) for run in fastest) / len(copies)
     return times
 
 
-def save_inputs(folder, model, tensors):
-    for value in model.graph.input:
-        bits = tensors[value.name].contiguous().view(torch.int16).numpy().view(np.uint16)
-        np.save(folder / f"{value.name}.npy", bits)
+def save_inputs(folder, copies):
+    def save(name, tensor):
+        np.save(folder / f"{name}.npy", tensor.contiguous().view(torch.int16).numpy().view(np.uint16))
+
+    for i, tensors in enumerate(copies):
+        save(f"a{i}", tensors["a"])
+    if "residual" in copies[0]:
+        save("residual", copies[0]["residual"])
 
 
-def compile_models(args, shape, folder):
-    """Makes the model of a shape and its two artifacts, own.aicf and cublaslt.aicf, with the inputs beside."""
+def compile_model(args, shape, folder):
+    """Makes the model of a shape and its artifact, with the inputs beside."""
     folder.mkdir()
-    tensors = make_tensors(shape)
-    constants = {n: tensors[n].float().numpy() for n in ("b", "bias") if n in tensors}
-    model = shapes.make_model(shape, constants["b"], constants.get("bias"))
-    onnx.save(model, folder / "m.onnx")
-    save_inputs(folder, model, tensors)
+    copies = make_tensors(shape)
+    bias = copies[0]["bias"].float().numpy() if "bias" in copies[0] else None
+    onnx.save(shapes.make_model(shape, [tensors["b"].float().numpy() for tensors in copies], bias), folder / "m.onnx")
+    save_inputs(folder, copies)
     tuning = [f"--tune={args.tune}", f"--timing-cache={args.timing_cache}"] if args.tune else []
-    for name, policy in (("own", tuning), ("cublaslt", ["--policy=gemm=cublaslt"])):
-        subprocess.run([args.bin / "aicf-compile", folder / "m.onnx", "-o", folder / f"{name}.aicf", "--target=cuda",
-                        "--math=bf16", *policy], check=True, stdout=subprocess.DEVNULL)
+    # One after the other: what a network has to do in that order would otherwise run side by side.
+    subprocess.run([args.bin / "aicf-compile", folder / "m.onnx", "-o", folder / "m.aicf", "--target=cuda", "--math=bf16",
+                    "--disable-pass=choose-streams", *tuning], check=True, stdout=subprocess.DEVNULL)
     (folder / "m.onnx").unlink()
 
 
-def measure_aicf(args, shape, folder, name, want):
-    out = folder / f"{name}_out"
-    flags = [f"--load-inputs={f.stem}:{f}" for f in folder.glob("*.npy")]
-    run = subprocess.run([args.bin / "aicf-run", folder / f"{name}.aicf", *flags, f"--duration={args.seconds}",
-                          f"--warm-up={1e3 * WARM_UP:g}", f"--export-output={out}", "--json"], check=True, capture_output=True, text=True)
-    listed = json.loads((out / "outputs.json").read_text())
+def load_outputs(folder):
+    listed = json.loads((folder / "outputs.json").read_text())
     listed = listed["outputs"] if isinstance(listed, dict) else listed
-    bits = np.load(out / listed[0]["file"])
-    got = torch.from_numpy(bits.view(np.int16)).view(torch.bfloat16).cuda()
-    if not error(got, want) < TOLERANCE:
-        sys.exit(f"products.py: {shape.name}: aicf's {name} is wrong by {error(got, want):.2e}")
-    return 1e3 * json.loads(run.stdout)["gpu_compute_ms"]["median"]
+    for entry in listed:
+        yield torch.from_numpy(np.load(folder / entry["file"]).view(np.int16)).view(torch.bfloat16).cuda()
+
+
+def measure_aicf(args, shape, folder, wants):
+    out = folder / "out"
+    flags = [f"--load-inputs={f.stem}:{f}" for f in folder.glob("*.npy")]
+    run = subprocess.run([args.bin / "aicf-run", folder / "m.aicf", *flags, f"--duration={args.seconds}",
+                          f"--warm-up={1e3 * WARM_UP:g}", f"--export-output={out}", "--json"], check=True,
+                         capture_output=True, text=True)
+    if not (wrong := largest_error(list(load_outputs(out)), wants)) < TOLERANCE:
+        sys.exit(f"products.py: {shape.name}: aicf is wrong by {wrong:.2e}")
+    return 1e3 * json.loads(run.stdout)["gpu_compute_ms"]["median"] / len(wants)
 
 
 def measure(args, shape, folder, library):
-    tensors = {name: t.cuda() for name, t in make_tensors(shape).items()}
-    want = reference(shape, tensors)
+    copies = [{name: t.cuda() for name, t in tensors.items()} for tensors in make_tensors(shape)]
+    wants = [reference(shape, tensors) for tensors in copies]
     row = {"name": shape.name, "m": shape.m, "n": shape.n, "k": shape.k, "batch": shape.batch,
-           "epilogue": "+".join(shape.epilogue) or "none"}
-    row["aicf"] = measure_aicf(args, shape, folder, "own", want)
-    row["peers"] = measure_peers(args, shape, tensors, library, want)
-    row["peers"]["aicf_cublaslt"] = measure_aicf(args, shape, folder, "cublaslt", want)
+           "epilogue": "+".join(shape.epilogue) or "none", "copies": len(copies)}
+    row["aicf"] = measure_aicf(args, shape, folder, wants)
+    row["peers"] = measure_peers(args, shape, copies, library, wants)
     row["ratio"] = min(row["peers"].values()) / row["aicf"]
     return row
 
@@ -222,7 +248,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         root = pathlib.Path(name)
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            list(pool.map(lambda s: compile_models(args, s, root / s.name), chosen))
+            list(pool.map(lambda s: compile_model(args, s, root / s.name), chosen))
         rows = []
         for shape in chosen:
             rows.append(measure(args, shape, root / shape.name, library))

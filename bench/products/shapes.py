@@ -24,6 +24,11 @@ class Shape:
         return 2 * self.batch * self.m * self.n * self.k
 
     @property
+    def bytes(self):
+        """Of both operands and the result."""
+        return 2 * self.batch * (self.m * self.k + self.k * self.n + self.m * self.n)
+
+    @property
     def weight_dims(self):
         dims = [self.k, self.n] if self.weights == "kn" else [self.n, self.k]
         return dims if self.batch == 1 else [self.batch, *dims]
@@ -53,12 +58,14 @@ def bf16_values(bits):
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
-def _product(shape, nodes):
+def _product(shape, copy, nodes):
+    weights = f"b{copy}"
     if shape.weights == "nk":
         order = [1, 0] if shape.batch == 1 else [0, 2, 1]
-        nodes.append(helper.make_node("Transpose", ["b"], ["bt"], perm=order))
-    nodes.append(helper.make_node("MatMul", ["a", "b" if shape.weights == "kn" else "bt"], ["product"]))
-    return "product"
+        nodes.append(helper.make_node("Transpose", [weights], [f"bt{copy}"], perm=order))
+        weights = f"bt{copy}"
+    nodes.append(helper.make_node("MatMul", [f"a{copy}", weights], [f"product{copy}"]))
+    return f"product{copy}"
 
 
 def _epilogue_nodes(word, x, out):
@@ -75,31 +82,33 @@ def _epilogue_nodes(word, x, out):
     return [helper.make_node("Gelu", [x], [out], approximate=approximate)]
 
 
-def make_model(shape, weights=None, bias=None):
-    """The model in bfloat16. Weights and bias (float32 values) are constants where given, inputs where not."""
-    nodes, inputs, constants = [], [], []
+def make_model(shape, weights, bias=None):
+    """The model in bfloat16: as many copies of the product as there are weights (float32 values, constants), each with
+    an input of its own; bias and residual are theirs together."""
+    nodes, inputs, outputs, constants = [], [], [], []
     kind = TensorProto.BFLOAT16
 
-    def operand(name, dims, value):
-        if value is None:
-            inputs.append(helper.make_tensor_value_info(name, kind, dims))
-        else:
-            constants.append(helper.make_tensor(name, kind, dims, bf16_bits(value).tobytes(), raw=True))
+    def constant(name, dims, value):
+        constants.append(helper.make_tensor(name, kind, dims, bf16_bits(value).tobytes(), raw=True))
 
-    operand("a", shape.dims(shape.m, shape.k), None)
-    operand("b", shape.weight_dims, weights)
-    x = _product(shape, nodes)
-    for i, word in enumerate(shape.epilogue):
-        if word == "bias":
-            operand("bias", [shape.n], bias)
-        elif word == "residual":
-            operand("residual", shape.dims(shape.m, shape.n), None)
-        elif word == "scale":
-            constants.append(helper.make_tensor("scale", kind, [], bf16_bits(np.float32([SCALE])).tobytes(), raw=True))
-        nodes += _epilogue_nodes(word, x, f"y{i}")
-        x = f"y{i}"
-    output = helper.make_tensor_value_info(x, kind, shape.dims(shape.m, shape.n))
-    graph = helper.make_graph(nodes, shape.name, inputs, [output], constants)
+    def info(name, *last):
+        return helper.make_tensor_value_info(name, kind, shape.dims(*last))
+
+    if "bias" in shape.epilogue:
+        constant("bias", [shape.n], bias)
+    if "scale" in shape.epilogue:
+        constant("scale", [], np.float32([SCALE]))
+    if "residual" in shape.epilogue:
+        inputs.append(info("residual", shape.m, shape.n))
+    for copy, value in enumerate(weights):
+        inputs.append(info(f"a{copy}", shape.m, shape.k))
+        constant(f"b{copy}", shape.weight_dims, value)
+        x = _product(shape, copy, nodes)
+        for i, word in enumerate(shape.epilogue):
+            nodes += _epilogue_nodes(word, x, f"y{copy}_{i}")
+            x = f"y{copy}_{i}"
+        outputs.append(info(x, shape.m, shape.n))
+    graph = helper.make_graph(nodes, shape.name, inputs, outputs, constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
     onnx.checker.check_model(model)
     return model
