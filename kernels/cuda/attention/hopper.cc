@@ -16,7 +16,7 @@ int64_t Panels(int64_t head) { return CeilDiv(head, kLine); }
 
 // Columns that the tensor cores take for a value: ColumnsOfValue in attention/hopper_tile.cuh.
 int64_t ColumnsOfValue(int64_t head) {
-  for (int64_t columns : {16, 32, 48, 64, 80, 96, 112, 128, 192}) {
+  for (int64_t columns : {16, 32, 40, 48, 64, 80, 96, 112, 128, 192}) {
     if (columns >= head) return columns;
   }
   return 256;

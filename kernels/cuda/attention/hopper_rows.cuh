@@ -34,8 +34,9 @@ struct GroupRows {
   float sum[kColumns / 2];
   float score[kTileKeys / 2];
   unsigned weight[kTileKeys / kDepth][4];
-  float max[2], total[2], shrink[2];
-  int row;  ///< of the head of tiles: half 0
+  float max[2], base[2], total[2], shrink[2];
+  bool shrinks;  ///< whether any row of the warp has a shrink other than 1
+  int row;       ///< of the head of tiles: half 0
 
   AICF_DEVICE void Reset(const TileWalk& tile, int row0) {
     row = static_cast<int>(tile.first) + row0;
@@ -44,6 +45,7 @@ struct GroupRows {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       max[half] = NoScore();
+      base[half] = 0;
       total[half] = 0;
     }
   }
@@ -77,12 +79,14 @@ struct GroupRows {
 
   /// Starts score = query * keys.
   AICF_DEVICE void StartScores(unsigned queries, unsigned keys) {
+    const u64 first_a = OperandAt(queries, 16, kPatternBytes);
+    const u64 first_b = OperandAt(keys, 16, kPatternBytes);
     ProductsBegin();
 #pragma unroll
     for (int k = 0; k < kHeadSteps; ++k) {
       const int in_line = k % 4 * kDepth * 2;
-      const u64 a = OperandAt(queries + k / 4 * kRows * kLineBytes + in_line, 16, kPatternBytes);
-      const u64 b = OperandAt(keys + k / 4 * kTileKeys * kLineBytes + in_line, 16, kPatternBytes);
+      const u64 a = Further(first_a, k / 4 * kRows * kLineBytes + in_line);
+      const u64 b = Further(first_b, k / 4 * kTileKeys * kLineBytes + in_line);
       Products<kTileKeys>::template Add<0, 0>(tile_t{}, score, a, b, k > 0);
     }
     ProductsCommit();
@@ -90,11 +94,11 @@ struct GroupRows {
 
   /// Starts sum += weight * values.
   AICF_DEVICE void StartSums(unsigned values) {
+    const u64 first = OperandAt(values, kTileKeys * kLineBytes, kPatternBytes);
     ProductsBegin();
 #pragma unroll
     for (int k = 0; k < kTileKeys / kDepth; ++k) {
-      const u64 b =
-          OperandAt(values + k * kDepth * kLineBytes, kTileKeys * kLineBytes, kPatternBytes);
+      const u64 b = Further(first, k * kDepth * kLineBytes);
       Products<kColumns>::template AddHeld<1>(tile_t{}, sum, weight[k], b, 1);
     }
     ProductsCommit();
@@ -161,27 +165,29 @@ struct GroupRows {
 
   /// Raises the maxima, turns scores to weights in f32, and adds them up.
   AICF_DEVICE void Soften() {
+    float most[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      float most = NoScore();
+      most[half] = NoScore();
 #pragma unroll
       for (int i = half * 2; i < kTileKeys / 2; i += 4) {
-        most = fmaxf(most, fmaxf(score[i], score[i + 1]));
+        most[half] = fmaxf(most[half], fmaxf(score[i], score[i + 1]));
       }
-      most = fmaxf(most, ShuffleXor(most, 1));
-      most = fmaxf(most, ShuffleXor(most, 2));
-      const float old = max[half];
-      // Not below -inf + kSlack, which is -inf: the first score that is seen raises the maximum.
-      if (most > old + kSlack) max[half] = most;
-      // While every score is -inf, they are weighed against 0: exponentials of 0, not of NaN.
-      const float base = max[half] == NoScore() ? 0.0f : max[half];
-      shrink[half] = max[half] == old ? 1.0f : Exp2Approx(Exponent(old, base));
+      shrink[half] = 1.0f;
+    }
+    // Not below -inf + kSlack, which is -inf: the first score that is seen raises the maximum. One
+    // vote is sooner there than what the row's other threads have, which is seldom needed.
+    const bool above = most[0] > max[0] + kSlack || most[1] > max[1] + kSlack;
+    shrinks = __any_sync(0xffffffffu, above);
+    if (shrinks) RaiseMaxima(most);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
       float added = 0;
 #pragma unroll
       for (int i = half * 2; i < kTileKeys / 2; i += 4) {
 #pragma unroll
         for (int e = i; e < i + 2; ++e) {
-          score[e] = Exp2Approx(Exponent(score[e], base));
+          score[e] = Exp2Approx(Exponent(score[e], base[half]));
           added += score[e];
         }
       }
@@ -189,9 +195,23 @@ struct GroupRows {
     }
   }
 
+  /// `most` is the largest score among the thread's own.
+  AICF_DEVICE void RaiseMaxima(const float (&most)[2]) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float largest = fmaxf(most[half], ShuffleXor(most[half], 1));
+      largest = fmaxf(largest, ShuffleXor(largest, 2));
+      const float old = max[half];
+      if (largest > old + kSlack) max[half] = largest;
+      // While every score is -inf, they are weighed against 0: exponentials of 0, not of NaN.
+      base[half] = max[half] == NoScore() ? 0.0f : max[half];
+      shrink[half] = max[half] == old ? 1.0f : Exp2Approx(Exponent(old, base[half]));
+    }
+  }
+
   /// Older sums shrink to the maxima of now.
   AICF_DEVICE void Shrink() {
-    if (!__any_sync(0xffffffffu, shrink[0] != 1.0f || shrink[1] != 1.0f)) return;
+    if (!shrinks) return;
 #pragma unroll
     for (int i = 0; i < kColumns / 2; ++i) sum[i] *= shrink[i / 2 % 2];
   }

@@ -32,7 +32,7 @@ constexpr int kValuePanels = (kValueHead + kLine - 1) / kLine;
 
 /// The fewest columns that tensor cores take at once and that hold a value.
 AICF_DEVICE constexpr int ColumnsOfValue() {
-  constexpr int kColumns[] = {16, 32, 48, 64, 80, 96, 112, 128, 192};
+  constexpr int kColumns[] = {16, 32, 40, 48, 64, 80, 96, 112, 128, 192};
   for (int columns : kColumns) {
     if (columns >= kValueHead) return columns;
   }
@@ -59,6 +59,8 @@ struct SharedLayout {
   AICF_DEVICE SharedLayout() {
     const unsigned memory = SharedAddress(DynamicShared());
     start = (memory + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
+    // Kept: the compiler would find it anew for every block of keys.
+    HoldOperand(start);
     barriers = start + kValuesAt + kStages * kValueBytes;
   }
   AICF_DEVICE unsigned Query(int stage) const { return start + stage * kQueryBytes; }

@@ -39,6 +39,13 @@ AICF_DEVICE u64 OperandAt(unsigned address, int leading, int stride) {
          static_cast<u64>((address & 0x3ffffu) >> 4);
 }
 
+/// The operand that lies `bytes` further on, a multiple of 16. Within shared memory that changes no
+/// more than the lower word, which spares a carry where many operands follow each other.
+AICF_DEVICE u64 Further(u64 operand, int bytes) {
+  const unsigned low = static_cast<unsigned>(operand) + static_cast<unsigned>(bytes / 16);
+  return (operand & 0xffffffff00000000ull) | low;
+}
+
 /// Products with N columns. Without `add` the sums start anew. kAcross*: lines run along rows of a
 /// (columns of b) instead of along k. AddHeld takes a from registers: thread t holds, two to a
 /// word, columns t % 4 * 2 and the next of row t / 32 * 16 + t % 32 / 4, of the row 8 further down,
@@ -62,6 +69,7 @@ struct Products;
 #define AICF_NAMES48 \
   AICF_NAMES32       \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+#define AICF_NAMES20 AICF_NAMES16 ", %16, %17, %18, %19"
 #define AICF_NAMES28 AICF_NAMES24 ", %24, %25, %26, %27"
 #define AICF_NAMES56 AICF_NAMES48 ", %48, %49, %50, %51, %52, %53, %54, %55"
 #define AICF_NAMES64 \
@@ -138,6 +146,7 @@ struct Products;
 #define AICF_SUMS_OF_8 AICF_SUMS4(0)
 #define AICF_SUMS_OF_16 AICF_SUMS8(0)
 #define AICF_SUMS_OF_32 AICF_SUMS16(0)
+#define AICF_SUMS_OF_40 AICF_SUMS16(0), AICF_SUMS4(16)
 #define AICF_SUMS_OF_48 AICF_SUMS16(0), AICF_SUMS8(16)
 #define AICF_SUMS_OF_56 AICF_SUMS16(0), AICF_SUMS8(16), AICF_SUMS4(24)
 #define AICF_SUMS_OF_64 AICF_SUMS32(0)
@@ -154,6 +163,7 @@ struct Products;
 AICF_PRODUCTS(8, AICF_NAMES4, AICF_SUMS_OF_8, "4", "5", "6", "7", "8", "9", "10")
 AICF_PRODUCTS(16, AICF_NAMES8, AICF_SUMS_OF_16, "8", "9", "10", "11", "12", "13", "14")
 AICF_PRODUCTS(32, AICF_NAMES16, AICF_SUMS_OF_32, "16", "17", "18", "19", "20", "21", "22")
+AICF_PRODUCTS(40, AICF_NAMES20, AICF_SUMS_OF_40, "20", "21", "22", "23", "24", "25", "26")
 AICF_PRODUCTS(48, AICF_NAMES24, AICF_SUMS_OF_48, "24", "25", "26", "27", "28", "29", "30")
 AICF_PRODUCTS(56, AICF_NAMES28, AICF_SUMS_OF_56, "28", "29", "30", "31", "32", "33", "34")
 AICF_PRODUCTS(64, AICF_NAMES32, AICF_SUMS_OF_64, "32", "33", "34", "35", "36", "37", "38")
@@ -175,6 +185,7 @@ AICF_PRODUCTS(256, AICF_NAMES128, AICF_SUMS_OF_256, "128", "129", "130", "131", 
 #undef AICF_NAMES4
 #undef AICF_NAMES8
 #undef AICF_NAMES16
+#undef AICF_NAMES20
 #undef AICF_NAMES24
 #undef AICF_NAMES32
 #undef AICF_NAMES40
@@ -191,6 +202,7 @@ AICF_PRODUCTS(256, AICF_NAMES128, AICF_SUMS_OF_256, "128", "129", "130", "131", 
 #undef AICF_SUMS_OF_8
 #undef AICF_SUMS_OF_16
 #undef AICF_SUMS_OF_32
+#undef AICF_SUMS_OF_40
 #undef AICF_SUMS_OF_48
 #undef AICF_SUMS_OF_56
 #undef AICF_SUMS_OF_64
