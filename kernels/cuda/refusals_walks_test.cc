@@ -94,5 +94,70 @@ TEST(CudaRefusals, OfColumnsInVectors) {
                           {{"98 results are no whole vectors of 4", with({{"vector", 4}})}});
 }
 
+TEST(CudaRefusals, OfATurnedOperand) {
+  const char* key = "cuda.elementwise.transpose";
+  const auto turned = [](const View& in, const View& out) {
+    Problem p = ProblemOf(Family::kElementwise, ElementwiseAttrs{}, 1, {in}, {out});
+    p.epilogue = *ParseExpr("(%0 = in 0 : f32) -> %0");
+    return p;
+  };
+  const View across = {DType::kF32, {24, 40}, {1, 24}, 0};
+  EXPECT_EQ(Refused(key, turned(across, F32({24, 40})), {}), "");
+  ExpectParametersRefused(key, turned(across, F32({24, 40})),
+                          {{"vector as a power of two, here is 3", {{"vector", 3}}},
+                           {"whole vectors of 16 results, here are 40", {{"vector", 16}}},
+                           {"elements at once", {{"blocks", kMany}}}});
+  ExpectUnsupported(key, turned(F32({24, 40}), F32({24, 40})), "along the same axis");
+  const View every_other = {DType::kF32, {24, 40}, {80, 2}, 0};
+  const View column = {DType::kF32, {24, 40}, {1, 0}, 0};
+  for (const Problem& p : {turned(every_other, F32({24, 40})), turned(column, F32({24, 40})),
+                           turned(across, every_other)}) {
+    ExpectUnsupported(key, p, "needs an axis of stride 1");
+  }
+  Problem ones = turned(across, F32({24, 40}));
+  ones.inputs.clear();
+  ones.core_inputs = 0;
+  ones.epilogue = *ParseExpr("(%0 = const 1 : f32) -> %0");
+  ExpectUnsupported(key, ones, "no operand to turn");
+  const View few = {DType::kF32, {24, 7}, {1, 24}, 0};
+  ExpectUnsupported(key, turned(few, F32({24, 7})), "fewer than 8 elements");
+  const View wide = {DType::kF32, {7, 24}, {1, 7}, 0};
+  ExpectUnsupported(key, turned(wide, F32({7, 24})), "fewer than 8 elements");
+}
+
+Problem NormOf(const View& v, NormalizeKind kind, const Dims& axes) {
+  return ProblemOf(Family::kNormalize, NormalizeAttrs{kind, axes, 0}, 1, {v}, {v});
+}
+
+TEST(CudaRefusals, OfLinesOfGroups) {
+  const char* key = "cuda.normalize.lines";
+  using enum NormalizeKind;
+  // 96 groups of 64 positions, in runs of 10 channels.
+  const Problem grouped = NormOf({DType::kF32, {96, 10, 64}, {10, 1, 960}, 0}, kLayerNorm, {1, 2});
+  const auto walk = [](int64_t groups, int64_t lines, int64_t vector) {
+    return Edits{{"groups", groups}, {"lines", lines}, {"vector", vector}, {"cluster", 1}};
+  };
+  EXPECT_EQ(Refused(key, grouped, walk(4, 32, 4)), "");
+  ExpectParametersRefused(key, grouped,
+                          {{"vector as a power of two, here is 5", walk(1, 32, 5)},
+                           {"cluster as a power of two, here is 3", {{"cluster", 3}}},
+                           {"parts of a line's 96 groups, not 5", walk(5, 32, 2)},
+                           {"whole vectors of 4 elements, here are 10", walk(1, 32, 4)},
+                           {"in multiples of 32 up to 1024, here are 165", walk(1, 33, 2)},
+                           {"in multiples of 32 up to 1024, here are 1280", walk(4, 128, 4)}});
+  for (NormalizeKind kind : {kSoftmax, kLogSoftmax}) {
+    ExpectUnsupported(key, NormOf(grouped.inputs[0], kind, {1, 2}), "layer and RMS norms only");
+  }
+  const View none = {DType::kF32, {0, 10, 64}, {10, 1, 960}, 0};
+  ExpectUnsupported(key, NormOf(none, kLayerNorm, {1, 2}), "nothing to normalise");
+  ExpectUnsupported(key, NormOf(F32({96, 10, 64}), kRmsNorm, {1, 2}), "each is one run of memory");
+  const int64_t batches = int64_t{1} << 31;
+  const View many = {DType::kF16, {batches, 4, 8, 4}, {128, 8, 1, 32}, 0};
+  const Parameters whole = {{"groups", 4}, {"lines", 32}, {"vector", 8}, {"cluster", 1}};
+  const Problem blocks = NormOf(many, kLayerNorm, {2, 3});
+  EXPECT_NE(FindKernel(key)->refuse(blocks, whole, Device()).find("more blocks"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace aicf

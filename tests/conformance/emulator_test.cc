@@ -257,6 +257,78 @@ TEST(EmulatedCluster, SharesGroupsThatAlternate) {
   }
 }
 
+// Vectors that begin and end inside of groups, or have several, over a cluster's blocks of which
+// not all have the same number of lines; what is kept in registers, and what is read again.
+TEST(EmulatedCluster, SharesLinesOfGroups) {
+  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  const KernelInfo* kernel = abi::FindKernel("cuda.normalize.lines");
+  struct Walk {
+    int64_t run, lines;  // of the problem
+    abi::Parameters shared;
+  };
+  const auto with = [](int64_t groups, int64_t lines, int64_t vector, int64_t cluster) {
+    return abi::Parameters{
+        {"groups", groups}, {"lines", lines}, {"vector", vector}, {"cluster", cluster}};
+  };
+  for (const Walk& walk : {Walk{10, 77, with(4, 32, 8, 1)}, Walk{10, 333, with(4, 32, 8, 4)},
+                           Walk{3, 50, with(8, 32, 8, 2)}, Walk{2, 70, with(8, 32, 8, 2)},
+                           Walk{16, 2000, with(2, 16, 8, 2)}, Walk{1, 3, with(8, 32, 4, 8)}}) {
+    for (abi::NormalizeKind kind : {abi::NormalizeKind::kLayerNorm, abi::NormalizeKind::kRmsNorm}) {
+      for (DType dtype : {DType::kF32, DType::kF16}) {
+        Case c;
+        abi::NormalizeAttrs a;
+        a.kind = kind;
+        a.axes = {2, 3};
+        a.epsilon = 1e-5;
+        c.problem.family = Family::kNormalize;
+        c.problem.attrs = a;
+        const int64_t line = 8 * walk.run;
+        c.problem.inputs = c.problem.outputs = {
+            {dtype, {2, 8, walk.run, walk.lines}, {walk.lines * line, walk.run, 1, line}, 0}};
+        c.problem.core_inputs = 1;
+        c.tolerance = {2, 4e-6};
+        Random random(7);
+        FillBuffers(random, c, false);
+        ASSERT_EQ(kernel->refuse(c.problem, walk.shared, *abi::FindDevice("cuda:sm_90a")), "");
+        const KernelOption option{kernel, {kernel->variant(c.problem, walk.shared), 1}};
+        const Result<Buffers> got = Emulate(option, c);
+        ASSERT_TRUE(got.ok()) << got.status().ToString();
+        EXPECT_EQ(Difference(c, *got, RunReference(c)), "")
+            << option.Name() << " " << ToString(c.problem);
+      }
+    }
+  }
+}
+
+// An operand of other lines than the results, beside one that lies as they do: whole tiles and
+// parts.
+TEST(EmulatedTranspose, TurnsTheFirstOperand) {
+  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  for (DType dtype : {DType::kF32, DType::kF16}) {
+    for (int64_t vector : {1, 8}) {
+      Case c;
+      const Dims shape = {2, 72, 3, 45};
+      const abi::View pixels = {dtype, shape, {72 * 3 * 45, 1, 72 * 45, 72}, 0};
+      c.problem.family = Family::kElementwise;
+      c.problem.inputs = {abi::DenseView(DType::kF32, shape), pixels};
+      c.problem.outputs = {pixels};
+      c.problem.core_inputs = 2;
+      abi::ExprBuilder b;
+      c.problem.epilogue =
+          b.Finish({b.Binary(abi::ExprOp::kAdd, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+      c.tolerance = {0, 0};
+      Random random(7);
+      FillBuffers(random, c, true);
+      const KernelInfo* kernel = abi::FindKernel("cuda.elementwise.transpose");
+      const abi::Parameters parameters = {{"vector", vector}, {"blocks", 5}};
+      const KernelOption option{kernel, {kernel->variant(c.problem, parameters), 1}};
+      const Result<Buffers> got = Emulate(option, c);
+      ASSERT_TRUE(got.ok()) << got.status().ToString();
+      EXPECT_EQ(Difference(c, *got, RunReference(c)), "") << ToString(c.problem);
+    }
+  }
+}
+
 // Several vectors per thread and round, with whole rounds, whole vectors and single elements left.
 TEST(EmulatedUnroll, LeavesNoElement) {
   if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";

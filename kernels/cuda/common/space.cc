@@ -75,6 +75,26 @@ Dims ReducedAxes(const Problem& p) {
   return {p.as<abi::TopKAttrs>().axis};
 }
 
+// The axes of a line (see SpacesOf), then those of the lines.
+std::vector<Dims> LineGroups(const Problem& p) {
+  const Dims axes = ReducedAxes(p);
+  const Dims all = InMemoryOrder(AxisRange(0, p.inputs[0].shape.rank()), p.inputs[0]);
+  const auto normalised = [&](int64_t a) {
+    return std::find(axes.begin(), axes.end(), a) != axes.end();
+  };
+  int first = all.rank();
+  while (first > 0 && normalised(all[first - 1])) --first;
+  while (first > 0 && !normalised(all[first - 1])) --first;
+  std::vector<Dims> groups(2);
+  for (int k = first; k < all.rank(); ++k) groups[0].push_back(all[k]);
+  for (bool wanted : {false, true}) {
+    for (int k = 0; k < first; ++k) {
+      if (normalised(all[k]) == wanted) groups[1].push_back(all[k]);
+    }
+  }
+  return groups;
+}
+
 Spaces ReducingSpaces(std::string_view key, const Problem& p) {
   const View& in = p.inputs[0];
   const View& out = p.outputs[0];
@@ -84,6 +104,7 @@ Spaces ReducingSpaces(std::string_view key, const Problem& p) {
   Spaces s{{in.shape, {reduced, kept}}, {out.shape, {reduced, kept}}};
   if (p.family == Family::kReduce) s.output.groups = {kept};
   if (p.family == Family::kTopK) s.output.groups[0] = InMemoryOrder(axes, out);
+  if (key == "cuda.normalize.lines") s.domain.groups = s.output.groups = LineGroups(p);
   if (key == "cuda.reduce.columns") std::swap(s.domain.groups[0], s.domain.groups[1]);
   return s;
 }
@@ -213,6 +234,13 @@ int VectorOf(const std::vector<const View*>& views, const Space& space) {
     vector /= 2;
   }
   return 1;
+}
+
+int ContiguousAxis(const abi::View& v) {
+  for (int d = 0; d < v.shape.rank(); ++d) {
+    if (v.strides[d] == 1 && v.shape[d] > 1) return d;
+  }
+  return -1;
 }
 
 bool NeedsWideIndex(const Problem& p) {

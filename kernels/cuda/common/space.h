@@ -26,7 +26,9 @@ struct Space {
 ///   elementwise, copy, pool, gather, resize, families without an epilogue: output {all axes} of
 ///               the first output
 ///   reduce:     domain {reduced, kept} (columns: {kept, reduced}); output {kept}
-///   normalize:  domain and output {axes, others}
+///   normalize:  domain and output {axes, others}; lines: {line, lines}, a line being the innermost
+///               of the axes and, around them, of the others, and lines the remaining others and
+///               then the remaining axes
 ///   topk, scan: domain and output {axis, others}
 ///   gemm:       output {n, m, batch} or, where m is the contiguous axis, {m, n, batch}
 ///   conv:       output {channel, positions} or, where positions are contiguous, the reverse
@@ -34,7 +36,7 @@ struct Spaces {
   Space domain;
   Space output;
 };
-/// `key` matters where variants of a family walk differently (reduce).
+/// `key` matters where variants of a family walk differently (reduce, normalize).
 Spaces SpacesOf(std::string_view key, const abi::Problem& problem);
 
 /// gemm, conv: whether groups[0] of the output runs over rows (m, positions) instead of columns.
@@ -59,6 +61,9 @@ int SameOf(const abi::View& view, const Space& space);
 /// Elements per access that keep every operand's access within 16 bytes and, for most of them, in
 /// one piece: the vector width of a kernel that walks `space` with these operands.
 int VectorOf(const std::vector<const abi::View*>& views, const Space& space);
+
+/// Innermost axis of more than one element with stride 1, or -1.
+int ContiguousAxis(const abi::View& view);
 
 /// Whether the instance needs 64-bit indices.
 bool NeedsWideIndex(const abi::Problem& problem);

@@ -35,6 +35,30 @@ TEST(Space, AxesAreOrderedByTheOutputsStrides) {
   EXPECT_EQ(walk.strides, Dims{1});
 }
 
+TEST(Space, LinesAreWalkedAcrossGroupsAndBatchesFirst) {
+  abi::Problem p;
+  p.family = abi::Family::kNormalize;
+  abi::NormalizeAttrs a;
+  a.axes = {2, 3, 4};
+  p.attrs = a;
+  // [batch, group, channel of the group, height, width], channels innermost.
+  const View pixels = With(DType::kF16, {2, 4, 10, 5, 7}, {1400, 10, 1, 280, 40});
+  p.inputs = p.outputs = {pixels};
+  p.core_inputs = 1;
+  const Space s = SpacesOf("cuda.normalize.lines", p).domain;
+  ASSERT_EQ(s.groups.size(), 2u);
+  EXPECT_EQ(s.groups[0], (Dims{1, 2}));
+  EXPECT_EQ(s.groups[1], (Dims{0, 3, 4}));
+  EXPECT_EQ(WalkOf(pixels, s.groups[0]).extents, Dims{40});
+  EXPECT_EQ(RunOf(pixels, s), 16);
+  // Batches between the lines come before them all the same.
+  p.inputs[0].strides = {280, 10, 1, 560, 40};
+  EXPECT_EQ(SpacesOf("cuda.normalize.lines", p).domain.groups[1], (Dims{0, 3, 4}));
+  // Channels that follow their positions: the whole group is a run.
+  p.inputs[0] = abi::DenseView(DType::kF16, {2, 4, 10, 5, 7});
+  EXPECT_EQ(SpacesOf("cuda.normalize.lines", p).domain.groups[0], (Dims{0, 1, 2, 3, 4}));
+}
+
 TEST(Space, AxesOfOneElementAreNotWalked) {
   const View v = With(DType::kF32, {1, 8, 1, 5}, {40, 5, 99, 1});
   EXPECT_EQ(SpacesOf("", Pooled(v, v)).output.groups[0], (Dims{1, 3}));

@@ -40,9 +40,6 @@ struct CopyPiecesHost : CudaHostBase {
   }
 };
 
-/// Innermost axis of more than one element with stride 1, or -1.
-int ContiguousAxis(const abi::View& view);
-
 /// Exchanges the contiguous axis for another one, in tiles of 32 x 32.
 struct CopyTransposeHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.copy.transpose";

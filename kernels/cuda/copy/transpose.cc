@@ -2,13 +2,6 @@
 
 namespace aicf::cuda {
 
-int ContiguousAxis(const abi::View& v) {
-  for (int d = 0; d < v.shape.rank(); ++d) {
-    if (v.strides[d] == 1 && v.shape[d] > 1) return d;
-  }
-  return -1;
-}
-
 std::string CopyTransposeHost::Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
   if (p.inputs.size() != 1 || p.inputs[0].shape != p.outputs[0].shape) {
     return "is for one piece that covers the output";

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 #include "kernels/cuda/common/map_choice.h"
@@ -32,6 +33,15 @@ bool UnrollPays(const Problem& p, int64_t vectors, int64_t vector, const DeviceS
   return bytes < kBytesInFlight && vectors / 2 >= ManyThreads(d);
 }
 
+// Whether neighbouring results read elements far apart of a large operand.
+bool ReadsAcross(const Problem& p) {
+  const int inner = ContiguousAxis(p.outputs[0]);
+  return inner >= 0 && std::ranges::any_of(p.inputs, [&](const abi::View& v) {
+           return v.shape[inner] >= 8 && std::abs(v.strides[inner]) > 1 &&
+                  4 * OwnElements(v) >= abi::ElementsOf(v);
+         });
+}
+
 }  // namespace
 
 template <>
@@ -39,6 +49,7 @@ std::vector<Candidate> CandidatesFor<ElementwiseMapHost>(const Problem& p, const
   const int64_t count = abi::ElementsOf(p.outputs[0]);
   const int64_t widest = WidestVector(ElementwiseMapHost::kKey, p);
   const int64_t preferred = PreferredVector(ElementwiseMapHost::kKey, p, d.sm_count);
+  const double share = ReadsAcross(p) ? 0.25 : 0.8;
   std::vector<Candidate> candidates;
   const auto add = [&](int64_t vector, int64_t unroll, double factor) {
     const int64_t per_block = kMapThreads * vector * unroll;
@@ -46,6 +57,7 @@ std::vector<Candidate> CandidatesFor<ElementwiseMapHost>(const Problem& p, const
     const double us = PredictUs({.bytes = abi::ByteCount(p),
                                  .flops = abi::FlopCount(p),
                                  .flops_per_us = d.fp32_flops_per_us / 4,
+                                 .bytes_share = share,
                                  .blocks = static_cast<double>(blocks),
                                  .latency_us = 0.8,
                                  .blocks_per_sm = 16},
@@ -61,6 +73,23 @@ std::vector<Candidate> CandidatesFor<ElementwiseMapHost>(const Problem& p, const
     add(widest, unroll, unrolled);
   }
   return candidates;
+}
+
+template <>
+std::vector<Candidate> CandidatesFor<ElementwiseTransposeHost>(const Problem& p,
+                                                               const DeviceSpec& d) {
+  const int64_t blocks = StridedGridFor(ElementwiseTransposeHost::Tiles(p), 1);
+  int64_t vector = std::min<int64_t>(8, 16 / DTypeBytes(p.outputs[0].dtype));
+  while (p.outputs[0].shape[ContiguousAxis(p.outputs[0])] % vector != 0) vector /= 2;
+  const double us = PredictUs({.bytes = abi::ByteCount(p),
+                               .flops = abi::FlopCount(p),
+                               .flops_per_us = d.fp32_flops_per_us / 4,
+                               .bytes_share = 0.7,
+                               .blocks = static_cast<double>(blocks),
+                               .latency_us = 1.2,
+                               .blocks_per_sm = 8},
+                              d);
+  return {CandidateOf<ElementwiseTransposeHost>(p, {{"vector", vector}, {"blocks", blocks}}, us)};
 }
 
 }  // namespace aicf::cuda

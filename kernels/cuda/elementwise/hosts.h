@@ -26,10 +26,29 @@ struct ElementwiseMapHost : CudaHostBase {
   static bool InPlace(const abi::Problem& p, int input) { return SameElements(p, input); }
 };
 
+/// The first operand is contiguous along another axis than the results: it is turned in shared
+/// memory, in tiles of kTileFrom of its elements by kTileTo results.
+struct ElementwiseTransposeHost : CudaHostBase {
+  static constexpr std::string_view kKey = "cuda.elementwise.transpose";
+  static constexpr std::string_view kSource = "elementwise/transpose.cuh";
+  static constexpr abi::ParameterRange kParameters[] = {kVectorRange, kBlocksRange};
+  static constexpr int64_t kTileFrom = 32, kTileTo = 64, kThreads = 256;
+
+  static int64_t Tiles(const abi::Problem& p);
+
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&);
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
+                            const abi::DeviceSpec&);
+  static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& c) {
+    return Launch1d(c["blocks"], kThreads);
+  }
+  static bool InPlace(const abi::Problem& p, int input) { return SameElements(p, input); }
+};
+
 /// In order of preference: ties of predicted cost go to the earlier one.
 template <>
 struct CudaHosts<abi::Family::kElementwise> {
-  using List = HostList<ElementwiseMapHost>;
+  using List = HostList<ElementwiseMapHost, ElementwiseTransposeHost>;
 };
 
 }  // namespace aicf::cuda

@@ -45,6 +45,13 @@ double SectorShare(int64_t bytes) {
   return static_cast<double>(bytes) / static_cast<double>(bytes + kSector - aligned);
 }
 
+double StretchesUs(const Problem& p, int64_t blocks, int64_t elements) {
+  const int64_t bytes = DTypeBytes(p.inputs[0].dtype);
+  const double of_block = static_cast<double>(abi::ElementsOf(p.inputs[0]) * bytes) /
+                          static_cast<double>(std::max<int64_t>(1, blocks));
+  return of_block / 40960 * 2.5 * (1 / SectorShare(elements * bytes) - 1);
+}
+
 double NormalizeUs(const Problem& p, const DeviceSpec& d, const NormalizeWork& work) {
   const auto threads = static_cast<double>(work.threads);
   const auto blocks = static_cast<double>(work.blocks);
@@ -52,13 +59,17 @@ double NormalizeUs(const Problem& p, const DeviceSpec& d, const NormalizeWork& w
       static_cast<double>(abi::ElementsOf(p.inputs[0])) / std::max(1.0, threads * blocks);
   // Groups that do not fit in registers are read once per pass, from the cache at best.
   const double passes = per_thread > work.kept ? 2 : 1;
+  // A cluster's blocks share one of the groups of 16 to 18 multiprocessors: two of each are left.
+  const double places = work.cluster > 2 ? blocks * 18 / 16 : blocks;
+  const double fit =
+      std::min(d.threads_per_sm / threads, std::floor(65536 / (threads * work.registers)));
   return PredictUs({.bytes = abi::ByteCount(p) * passes,
                     .flops = abi::FlopCount(p),
-                    .flops_per_us = d.fp32_flops_per_us / 4,
+                    .flops_per_us = d.fp32_flops_per_us * work.flops_share,
                     .bytes_share = work.bytes_share,
-                    .blocks = blocks,
-                    .latency_us = 1.5 + per_thread * 0.02,
-                    .blocks_per_sm = static_cast<int>(d.threads_per_sm / threads)},
+                    .blocks = places,
+                    .latency_us = 1.5 + per_thread * 0.02 + work.latency_us,
+                    .blocks_per_sm = std::max(1, static_cast<int>(fit))},
                    d);
 }
 
@@ -70,7 +81,10 @@ std::vector<Candidate> CandidatesFor<NormalizeRowsHost>(const Problem& p, const 
   std::vector<Candidate> candidates;
   const auto add = [&](int64_t lanes, int64_t together, int64_t cluster, double factor) {
     const int64_t blocks = StridedGridFor(rows, together) * cluster;
-    const double us = NormalizeUs(p, d, {lanes * together, blocks, share}) * factor;
+    NormalizeWork work = {lanes * together, blocks, share};
+    const int64_t run = RunOfGroup(p);
+    if (run > 0) work.latency_us = StretchesUs(p, blocks, run);
+    const double us = NormalizeUs(p, d, work) * factor;
     candidates.push_back(CandidateOf<NormalizeRowsHost>(
         p,
         {{"lanes", lanes}, {"rows_per_block", together}, {"blocks", blocks}, {"cluster", cluster}},
@@ -79,10 +93,10 @@ std::vector<Candidate> CandidatesFor<NormalizeRowsHost>(const Problem& p, const 
   const auto away = [](int64_t from, int64_t ideal) {
     return std::abs(std::log2(static_cast<double>(from) / static_cast<double>(ideal)));
   };
-  // One vector per lane is the shortest way through a row; where the machine is full anyway, four
-  // vectors keep more bytes in flight. Up to 32 elements stay in registers.
+  // One vector per lane is the shortest way through a row; where the machine is half full anyway,
+  // four vectors keep more bytes in flight. Up to 32 elements stay in registers.
   const int64_t vectors = CeilDiv(length, WidthOf(p, domain));
-  const bool full = rows * vectors > int64_t{d.threads_per_sm} * d.sm_count;
+  const bool full = 2 * rows * vectors > int64_t{d.threads_per_sm} * d.sm_count;
   const int64_t ideal =
       std::min<int64_t>(PowerOfTwoAtLeast(CeilDiv(vectors, full ? 4 : 1)), kMaxThreads);
   const int64_t most = std::clamp<int64_t>(PowerOfTwoAtLeast(length / 4), 1, kMaxThreads);

@@ -12,8 +12,12 @@ inline constexpr double kNormalizeClusterUs = 0.6;
 struct NormalizeWork {
   int64_t threads = 1;  ///< of a block
   int64_t blocks = 1;
-  double bytes_share = 0.8;  ///< part of the memory bandwidth that the accesses reach
-  double kept = 32;          ///< elements that a thread keeps in registers between the passes
+  double bytes_share = 0.8;   ///< part of the memory bandwidth that the accesses reach
+  double kept = 32;           ///< elements that a thread keeps in registers between the passes
+  int64_t cluster = 1;        ///< blocks of one
+  double registers = 32;      ///< of a thread
+  double flops_share = 0.25;  ///< part of the peak that the arithmetic reaches
+  double latency_us = 0;      ///< of one block, beside what every kernel has
 };
 double NormalizeUs(const abi::Problem& problem, const abi::DeviceSpec& device,
                    const NormalizeWork& work);
@@ -21,5 +25,9 @@ double NormalizeUs(const abi::Problem& problem, const abi::DeviceSpec& device,
 /// Which part of the memory that moves is wanted, where stretches of so many bytes are read here
 /// and there: memory moves in sectors of 32 bytes.
 double SectorShare(int64_t bytes);
+
+/// What a block waits longer, in us, where it reads its part in stretches of so many elements: as
+/// an H200 does for 40 KB of stretches of 40 and of 80 bytes.
+double StretchesUs(const abi::Problem& problem, int64_t blocks, int64_t elements);
 
 }  // namespace aicf::cuda

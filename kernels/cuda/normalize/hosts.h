@@ -90,10 +90,35 @@ struct NormalizeInterleavedHost : NormalizeHostBase {
   static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& given);
 };
 
+/// Elements of the first core operand by where they lie: runs of neighbours that belong to one
+/// group, `groups` runs next to each other in a line, `lines` lines for each of `batches`. A group
+/// has a run of each line of a batch.
+struct GroupedLines {
+  int64_t run, groups, lines, batches;
+};
+GroupedLines GroupedLinesOf(const abi::Problem& problem);
+
+/// Neighbouring threads walk a stretch of a line that `groups` groups have, in vectors that need
+/// not end where a group does, `lines` lines at a time, in each block of a cluster.
+struct NormalizeLinesHost : NormalizeHostBase {
+  static constexpr std::string_view kKey = "cuda.normalize.lines";
+  static constexpr std::string_view kSource = "normalize/lines.cuh";
+  static constexpr abi::ParameterRange kParameters[] = {{"groups", 1, kMaxThreads* kMaxVector},
+                                                        {"lines", 1, kMaxThreads},
+                                                        kVectorRange,
+                                                        {"cluster", 1, 16}};
+
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&);
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
+                            const abi::DeviceSpec&);
+  static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c);
+};
+
 /// In order of preference: ties of predicted cost go to the earlier one.
 template <>
 struct CudaHosts<abi::Family::kNormalize> {
-  using List = HostList<NormalizeRowsHost, NormalizeInterleavedHost, NormalizeColumnsHost>;
+  using List = HostList<NormalizeRowsHost, NormalizeLinesHost, NormalizeInterleavedHost,
+                        NormalizeColumnsHost>;
 };
 
 }  // namespace aicf::cuda

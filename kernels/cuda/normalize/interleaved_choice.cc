@@ -59,6 +59,11 @@ std::vector<Candidate> CandidatesFor<NormalizeInterleavedHost>(const Problem& p,
       NormalizeWork work = {threads, blocks};
       work.bytes_share = 0.8 * SectorShare(together * r.run * DTypeBytes(p.inputs[0].dtype));
       work.kept = std::min(64.0, 65536.0 / static_cast<double>(threads) - 40);
+      // As measured for NormalizeLinesHost's candidates.
+      work.cluster = cluster;
+      const double own = static_cast<double>(CeilDiv(together * r.length, threads * cluster));
+      work.registers = 40 + 3.5 * std::min(own, 16.0);
+      work.latency_us = 0.8 + StretchesUs(p, blocks, together * r.run);
       const double us = NormalizeUs(p, d, work) + (cluster > 1 ? kNormalizeClusterUs : 0);
       candidates.push_back(CandidateOf<NormalizeInterleavedHost>(p,
                                                                  {{"groups", together},

@@ -6,7 +6,7 @@
 //                                result. kCall tells the calls for one row apart.
 #pragma once
 
-#include "common/enums.cuh"
+#include "normalize/statistics.cuh"
 
 namespace aicf {
 
@@ -20,29 +20,6 @@ constexpr bool kKeep = kPerLane * kWidth <= kMostKept;
 /// are registers for it: later its latency would come on top.
 constexpr bool kEarly = kKeep && kPerLane * kWidth * (kInputs - kCoreInputs) <= 32;
 static_assert(kLength % kWidth == 0, "rows are whole vectors");
-
-template <class T>
-struct StatisticOf {
-  typedef double S;
-};
-template <>
-struct StatisticOf<float> {
-  typedef float S;
-};
-/// Elements are widened to this type.
-typedef StatisticOf<element_t>::S value_t;
-constexpr bool kSingle = kSame<value_t, float>;
-
-/// Sums run in f64 over f32 pieces; where results have 16 bits, a tree of f32 sums is exact enough.
-template <bool kShort>
-struct SumOf {
-  typedef double S;
-};
-template <>
-struct SumOf<true> {
-  typedef float S;
-};
-typedef SumOf<kShortResults && kSingle>::S sum_t;
 
 struct OpSum {
   AICF_DEVICE sum_t operator()(sum_t a, sum_t b) const { return a + b; }
@@ -131,23 +108,6 @@ AICF_DEVICE void StoreRow(Row& row, F&& result) {
   });
 }
 
-/// x / divisor for the many x of a row: products with the reciprocal, for f32 results corrected to
-/// what a division gives. Zero, infinite and NaN divisors have the results of a division too.
-struct Quotient {
-  value_t divisor, reciprocal;
-  bool corrected;
-
-  AICF_DEVICE explicit Quotient(value_t by) : divisor(by), reciprocal(value_t(1) / by) {
-    corrected = reciprocal != 0 && OpAbs(reciprocal) <= static_cast<value_t>(FromBits(0x7f7fffffu));
-  }
-  AICF_DEVICE value_t operator()(value_t x) const {
-    if constexpr (!kSingle) return x / divisor;
-    const value_t q = x * reciprocal;
-    if constexpr (kShortResults) return q;
-    return corrected ? OpFma(OpFma(-q, divisor, x), reciprocal, q) : q;
-  }
-};
-
 /// e^(x - largest).
 struct Powers {
   value_t largest, offset;
@@ -188,12 +148,6 @@ AICF_DEVICE sum_t MeanOf(sum_t sum) {
   if constexpr (!kSingle) return sum / static_cast<sum_t>(kLength);
   return sum * static_cast<sum_t>(1.0 / static_cast<double>(kLength));
 }
-
-/// What is known of some elements: how many, their mean, and the sum of their squared distances
-/// from it.
-struct Deviations {
-  sum_t count, mean, squares;
-};
 
 /// Of the elements of both.
 struct OpMerge {
