@@ -7,6 +7,7 @@
 
 #include "base/scanner.h"
 #include "compiler/codegen/access_source.h"
+#include "compiler/codegen/excite_source.h"
 #include "compiler/codegen/expr_source.h"
 #include "compiler/codegen/score_source.h"
 #include "kernels/abi/discontinuous.h"
@@ -121,7 +122,8 @@ class SourceWriter {
     if (!spaces_.domain.groups.empty()) out_ += PointFunction("Domain", spaces_.domain);
     Prologue();
     Epilogue();
-    if (abi::HasScore(p_.family)) out_ += ScoreSource(p_);
+    if (p_.family == Family::kAttention) out_ += ScoreSource(p_);
+    if (p_.family == Family::kExcite) out_ += ExciteSource(p_);
     out_ += StrCat("}  // namespace aicf\n#include \"", kernel_.source, "\"\n");
     KernelFunction();
     return std::move(out_);

@@ -31,6 +31,8 @@ namespace aicf {
 ///   Epilogue::Store<V>(args, raw, i0, i1, i2)  the same, loading the operands itself
 ///                                              (elementwise: without raw)
 ///   kDomainVector          vector width for walking the domain's first group
+///   Hidden, Gate           excite: what the operands of the two expressions in the middle are, and
+///                          the expressions (compiler/codegen/excite_source.h)
 ///   kRowsInner             gemm and conv: whether the output is contiguous along its rows
 /// and must define `void Kernel(const Args&)`. With AICF_KERNEL_WAITS defined, Kernel itself calls
 /// WaitForPredecessors before it reads or writes memory, and then LetSuccessorsStart.

@@ -346,6 +346,25 @@ struct AttentionAttrs {
   }
 };
 
+/// Squeeze and excitation: each channel of an image is weighed by a gate that two products make from
+/// the means of all its channels. For every image n, channel c and position p:
+///   mean[n, c]   = sum_p x[n, c, p] / positions
+///   hidden[n, m] = prologue(sum_c w1[m, c] * mean[n, c])
+///   gate[n, c]   = score(sum_m w2[c, m] * hidden[n, m])
+///   out[n, c, p] = epilogue(gate[n, c], x[n, c, p], further extras)
+/// Core operands, in this order:
+///   w1 [M, C], w2 [C, M]
+///   `hidden_operands` operands of the prologue, views [N, M]: biases (stride 0 along N) and others
+///   operands of the score, views [N, C]
+/// then the extras, of which the first is x [N, C, positions..]. w1, w2 and x are each f32, f16 or
+/// bf16; means, products and gates are f32 in every math mode, and nothing between them is rounded.
+/// The prologue's input 0 is the product (f32), input k operand 1 + k of the step, on the domain
+/// [N, M]; the score's inputs are the second product and its operands, on the domain [N, C].
+struct ExciteAttrs {
+  int64_t hidden_operands = 0;
+  template <class V> void Visit(V&& v) { v("hidden_operands", hidden_operands); }
+};
+
 namespace internal {
 /// The list of family.def starts with a comma, hence the first.
 template <class First, class... Rest>

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "kernels/abi/attention.h"
+#include "kernels/abi/excite.h"
 #include "kernels/abi/kernel.h"
 
 namespace aicf::abi {
@@ -36,6 +37,7 @@ int CoreInputs(Family family) { return FactsOf(family).core; }
 bool HasPrologue(Family family) { return Has(family, ExprSlots::kPrologue); }
 bool HasEpilogue(Family family) { return Has(family, ExprSlots::kEpilogue); }
 bool HasScore(Family family) { return Has(family, ExprSlots::kScore); }
+bool HasHidden(Family family) { return Has(family, ExprSlots::kHidden); }
 
 std::string_view MathModeName(MathMode mode) { return kMathNames[static_cast<int>(mode)]; }
 
@@ -138,6 +140,14 @@ double CoreFlops(const Problem& p) {
       // Both products, and some operations of the softmax beside the score expression.
       const AttentionShape s = AttentionShapeOf(p);
       return ScoreCount(p) * (2 * static_cast<double>(s.head + s.value_head) + 12 + Flops(p.score));
+    }
+    case Family::kExcite: {
+      // An addition per element, two products, and what is applied to each of their results.
+      const ExciteShape s = ExciteShapeOf(p);
+      const auto images = static_cast<double>(s.images), hidden = static_cast<double>(s.hidden),
+                 channels = static_cast<double>(s.channels);
+      return out + images * (4 * hidden * channels + hidden * Flops(p.prologue) +
+                             channels * (1 + Flops(p.score)));
     }
     default:
       return 0;

@@ -12,6 +12,8 @@
 ///     input k = inputs[core_inputs + k - 1]. Empty epilogue = the raw result.
 ///   - attention: score input 0 = the scaled product, input k = inputs[core_inputs + k - 1], on the
 ///     domain [B, Hq, Tq, Tk] (AttentionAttrs). Empty score = the scaled product.
+///   - excite: the prologue is applied to hidden units and the score makes gates, each with operands
+///     of its own among the core ones (ExciteAttrs). Empty: the product.
 ///   - other families without an epilogue (HasEpilogue): no expressions.
 /// Epilogue extras have the shape of outputs[0], broadcast axes with stride 0.
 #pragma once
@@ -53,7 +55,7 @@ consteval Family FamilyNamed(std::string_view name) {
 
 /// Expressions that a family applies: a set of bits, of family.def.
 struct ExprSlots {
-  static constexpr uint8_t kNone = 0, kPrologue = 1, kEpilogue = 2, kScore = 4;
+  static constexpr uint8_t kNone = 0, kPrologue = 1, kEpilogue = 2, kScore = 4, kHidden = 8;
 };
 /// True for families that read their core operands, all of one shape, through a prologue.
 bool HasPrologue(Family family);
@@ -62,6 +64,8 @@ bool HasPrologue(Family family);
 bool HasEpilogue(Family family);
 /// True for families with a score expression.
 bool HasScore(Family family);
+/// True for families whose prologue is applied to hidden units, not to what is read.
+bool HasHidden(Family family);
 /// Operands with a fixed meaning; -1: any number.
 int CoreInputs(Family family);
 

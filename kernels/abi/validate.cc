@@ -53,7 +53,9 @@ std::vector<DType> DTypesOf(const std::vector<View>& views, size_t from, size_t 
 
 Status CheckExpressions(const Problem& p) {
   const bool has_prologue = HasPrologue(p.family);
-  if (!has_prologue && !p.prologue.empty()) return Bad(p, "this family has no prologue");
+  if (!has_prologue && !HasHidden(p.family) && !p.prologue.empty()) {
+    return Bad(p, "this family has no prologue");
+  }
   if (!HasScore(p.family) && !p.score.empty()) return Bad(p, "this family has no score expression");
   if (has_prologue) {
     AICF_RETURN_IF_ERROR(

@@ -45,6 +45,8 @@ class CaseMaker {
   void GatherElements();
   void GatherPoints();
   void Score(const Dims& domain, DType raw);
+  abi::Expr Middle(bool opens, const Dims& domain);
+  void ScaleByGate(DType dtype, const Dims& shape);
   View CacheView(DType dtype, const Dims& shape, bool repeats);
   View EngineView(DType dtype, const Dims& shape);
   void FillAttention(int64_t pool);

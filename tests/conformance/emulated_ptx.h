@@ -32,6 +32,15 @@ inline void WaitForPredecessors() {}
 inline void LetSuccessorsStart() {}
 inline void ClusterBarrier() { emulator_calls.cluster_barrier(); }
 
+// All the blocks' memory is there before the first of them runs.
+inline void ClusterArrive() {}
+inline void ClusterWait() { emulator_calls.cluster_barrier(); }
+
+inline void StoreClusterWord(void* own, unsigned value, int rank) {
+  const long offset = static_cast<const char*>(own) - emulator_calls.dynamic_shared;
+  std::memcpy(emulator_calls.cluster_shared(rank) + offset, &value, 4);
+}
+
 inline unsigned LoadClusterWord(const void* own, int rank) {
   const long offset = static_cast<const char*>(own) - emulator_calls.dynamic_shared;
   unsigned word;

@@ -5,6 +5,7 @@
 
 #include "base/float8.h"
 #include "kernels/abi/attention.h"
+#include "kernels/abi/excite.h"
 
 namespace aicf::tools {
 namespace {
@@ -15,8 +16,8 @@ using abi::Problem;
 
 constexpr double kSafety = 16;
 
-/// Attention's weights are exponentials of scores: a relative error of a score counts as often as the
-/// score is large, and those of models stay within some units.
+/// Attention's weights are exponentials of scores: a relative error of a score counts as often as
+/// the score is large, and those of models stay within some units.
 constexpr double kScoreSize = 8;
 
 double UnitRoundoff(DType dtype) {
@@ -80,6 +81,7 @@ bool Adds(const Problem& p) {
     case Family::kScan:
     case Family::kRecurrent:
     case Family::kAttention:
+    case Family::kExcite:
       return true;
     default:
       return false;
@@ -194,6 +196,10 @@ double ReductionLength(const Problem& p) {
     case Family::kAttention: {
       const abi::AttentionShape s = abi::AttentionShapeOf(p);
       return kScoreSize * kScoreSize * static_cast<double>(s.head) + static_cast<double>(s.keys);
+    }
+    case Family::kExcite: {  // three sums, each of the last one's results
+      const abi::ExciteShape s = abi::ExciteShapeOf(p);
+      return static_cast<double>(s.positions + s.channels + s.hidden);
     }
     default:
       return 1;

@@ -45,6 +45,8 @@ Status DeadSteps(ir::Lowered& lowered, PassContext& context);
 Status ConvToProduct(ir::Lowered& lowered, PassContext& context);
 /// Row-major values that are read beside whole pixels are copied once, channels innermost.
 Status StorePixels(ir::Lowered& lowered, PassContext& context);
+/// A mean over positions, two products and the scaling by their result become one step.
+Status JoinExcitation(ir::Lowered& lowered, PassContext& context);
 /// Pairs of an input and an output that are one state get one place, changed by a copy at the end.
 Status UpdateStates(ir::Lowered& lowered, PassContext& context);
 /// Values of f32 are stored in 16 bits where that is asked for and nothing speaks against it.

@@ -37,8 +37,8 @@ int64_t WidestVector(std::string_view key, const abi::Problem& p) {
   }
   const size_t first =
       p.family == abi::Family::kElementwise ? 0 : static_cast<size_t>(p.core_inputs);
-  // Operands of scores have another domain.
-  const size_t last = abi::HasScore(p.family) ? first : p.inputs.size();
+  // Operands of scores have another domain: they are extras where there is no epilogue.
+  const size_t last = abi::HasEpilogue(p.family) ? p.inputs.size() : first;
   for (size_t k = first; k < last; ++k) views.push_back(&p.inputs[k]);
   return VectorOf(views, space);
 }

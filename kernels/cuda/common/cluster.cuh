@@ -6,12 +6,6 @@
 
 namespace aicf {
 
-/// The two halves of a cluster's barrier that orders no memory but, after BarrierInitFence, the
-/// initialisation of barriers: says that the thread has come by, and waits until all of the
-/// cluster's have. Those that need not wait only arrive.
-AICF_DEVICE void ClusterArrive() { asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory"); }
-AICF_DEVICE void ClusterWait() { asm volatile("barrier.cluster.wait;" ::: "memory"); }
-
 /// The address under which block `rank` of the cluster has what this block has at `own`.
 AICF_DEVICE unsigned AddressInBlock(unsigned own, int rank) {
   unsigned address;

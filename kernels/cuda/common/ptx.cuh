@@ -96,6 +96,20 @@ AICF_DEVICE unsigned LoadClusterWord(const void* own, int rank) {
   return value;
 }
 
+/// Writes to the shared memory of block `rank` of the cluster, where this block has *own; seen after
+/// the cluster's next barrier.
+AICF_DEVICE void StoreClusterWord(void* own, unsigned value, int rank) {
+  unsigned address;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(SharedAddress(own)), "r"(rank));
+  asm volatile("st.shared::cluster.b32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
+}
+
+/// The two halves of a cluster's barrier that orders no memory but, after BarrierInitFence, the
+/// initialisation of barriers: says that the thread has come by, and waits until all of the
+/// cluster's have. Those that need not wait only arrive.
+AICF_DEVICE void ClusterArrive() { asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory"); }
+AICF_DEVICE void ClusterWait() { asm volatile("barrier.cluster.wait;" ::: "memory"); }
+
 /// Barrier of all threads of the cluster; global and shared memory written before it is seen after
 /// it.
 AICF_DEVICE void ClusterBarrier() {

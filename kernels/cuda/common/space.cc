@@ -184,6 +184,11 @@ Spaces SpacesOf(std::string_view key, const Problem& p) {
     case Family::kGemm:
     case Family::kConv:
       return {{}, MatrixSpace(p)};
+    case Family::kExcite:
+      return {{},
+              {out.shape,
+               {InMemoryOrder({1}, out), InMemoryOrder(AxisRange(2, out.shape.rank()), out),
+                InMemoryOrder({0}, out)}}};
     default:
       return {{}, {out.shape, {InMemoryOrder(AxisRange(0, out.shape.rank()), out)}}};
   }

@@ -32,6 +32,7 @@ struct Space {
 ///   topk, scan: domain and output {axis, others}
 ///   gemm:       output {n, m, batch} or, where m is the contiguous axis, {m, n, batch}
 ///   conv:       output {channel, positions} or, where positions are contiguous, the reverse
+///   excite:     output {channel, positions, image}
 struct Spaces {
   Space domain;
   Space output;

@@ -1,0 +1,137 @@
+#include <optional>
+
+#include "compiler/passes/lowered/excitation.h"
+#include "compiler/passes/lowered/passes.h"
+#include "kernels/abi/choice.h"
+
+namespace aicf {
+namespace {
+
+constexpr std::string_view kPass = "join-excitation";
+constexpr std::string_view kOne = "one step", kFour = "mean, product, product, scaling";
+
+bool IsProduct(const ir::StepEditor& editor, int s) {
+  return s >= 0 && editor.step(s).problem.family == abi::Family::kGemm;
+}
+bool IsMean(const ir::StepEditor& editor, int s) {
+  if (s < 0 || editor.step(s).problem.family != abi::Family::kReduce) return false;
+  const abi::Problem& p = editor.step(s).problem;
+  return p.as<abi::ReduceAttrs>().kind == abi::ReduceKind::kMean && p.core_inputs == 1;
+}
+
+// The chain that ends in the elementwise step and makes its operand `k`.
+std::optional<ExcitationSteps> ChainOf(const ir::StepEditor& editor, int scale, size_t k) {
+  ExcitationSteps steps;
+  steps.scale = scale;
+  steps.excite = editor.OnlyWriter(editor.step(scale).inputs[k]);
+  if (!IsProduct(editor, steps.excite)) return std::nullopt;
+  steps.squeeze = editor.OnlyWriter(editor.step(steps.excite).inputs[0]);
+  if (!IsProduct(editor, steps.squeeze)) return std::nullopt;
+  steps.mean = editor.OnlyWriter(editor.step(steps.squeeze).inputs[0]);
+  if (!IsMean(editor, steps.mean)) return std::nullopt;
+  return steps;
+}
+
+std::string CheckEdges(const ir::StepEditor& editor, const PassContext& context,
+                       const ExcitationSteps& s) {
+  for (const auto& [producer, consumer] :
+       {std::pair{s.mean, s.squeeze}, {s.squeeze, s.excite}, {s.excite, s.scale}}) {
+    std::string refusal = CheckProducer(editor, context, producer, consumer);
+    if (refusal.empty()) refusal = CheckSingleUse(editor, producer, consumer);
+    if (!refusal.empty()) return refusal;
+  }
+  // The first three run where the last one does, and read then what they would have read before.
+  for (int early : {s.mean, s.squeeze, s.excite}) {
+    for (ir::BufferId b : editor.step(early).inputs) {
+      if (editor.ChangesBetween(b, early, s.scale)) {
+        return StrCat("loop: '", editor.buffer(b).name, "' changes between them");
+      }
+    }
+  }
+  return "";
+}
+
+// The fastest that any kernel but a reference is predicted to run it; nothing where none does.
+std::optional<double> PredictedUs(const abi::Problem& p, const abi::DeviceSpec& device,
+                                  std::string* refusal) {
+  std::optional<double> best;
+  for (const abi::KernelInfo& kernel : abi::KernelsOf(p.family)) {
+    if (kernel.backend != device.backend || kernel.key == abi::ReferenceKey(kernel.family))
+      continue;
+    const std::string refused = kernel.supports(p, device);
+    if (!refused.empty()) {
+      *refusal = StrCat("capability: ", kernel.key, " refuses: ", refused);
+      continue;
+    }
+    const std::optional<abi::Candidate> candidate = abi::BestCandidate(kernel, p, device);
+    if (candidate && (!best || candidate->cost_us < *best)) best = candidate->cost_us;
+  }
+  return best;
+}
+
+// A cluster of blocks has few of the device's multiprocessors: large images, and many weights, are
+// for all of them.
+std::string CheckKernels(const ir::StepEditor& editor, const ExcitationSteps& s,
+                         const abi::Problem& joined, const abi::DeviceSpec& device) {
+  std::string refusal =
+      StrCat("capability: no kernel of excite but the reference runs on ", device.name);
+  const std::optional<double> one = PredictedUs(joined, device, &refusal);
+  if (!one) return refusal;
+  double four = 0;
+  for (int step : {s.mean, s.squeeze, s.excite, s.scale}) {
+    std::string unused;
+    const std::optional<double> us = PredictedUs(editor.step(step).problem, device, &unused);
+    if (!us) return "";
+    four += *us;
+  }
+  return *one < four ? "" : "cost: the four steps are predicted to be faster";
+}
+
+void RecordChain(PassContext& context, const ir::StepEditor& editor, const ExcitationSteps& s,
+                 const std::string& refusal) {
+  std::vector<std::string> names;
+  for (int step : {s.mean, s.squeeze, s.excite, s.scale}) {
+    const std::vector<std::string>& sources = editor.step(step).sources;
+    names.insert(names.end(), sources.begin(), sources.end());
+  }
+  Decision d = context.About(DecisionKind::kFusion,
+                             schema::Subject::Of(SubjectForm::kSources, std::move(names)), kPass);
+  const bool joined = refusal.empty();
+  d.choice = joined ? kOne : kFour;
+  d.Because(Reason::kRule, joined
+                               ? "an image is read once, and the values between them are neither "
+                                 "stored nor rounded"
+                               : "they cannot be one step");
+  d.alternatives = {{std::string(joined ? kFour : kOne), refusal, -1}};
+  context.Record(std::move(d));
+}
+
+}  // namespace
+
+// Squeeze and excitation is short work on little data: what it costs is that each step waits for
+// the one before it.
+Status JoinExcitation(ir::Lowered& lowered, PassContext& context) {
+  if (context.device.name.empty()) return OkStatus();
+  ir::StepEditor editor(lowered);
+  for (int scale = 0; scale < editor.size(); ++scale) {
+    if (!editor.alive(scale) || !IsElementwise(editor.step(scale))) continue;
+    for (size_t k = 0; k < editor.step(scale).inputs.size(); ++k) {
+      const std::optional<ExcitationSteps> chain = ChainOf(editor, scale, k);
+      if (!chain) continue;
+      Fusion made{CheckEdges(editor, context, *chain), {}};
+      if (made.ok()) made = ExcitationOf(editor, *chain);
+      if (made.ok()) {
+        made.refusal = CheckKernels(editor, *chain, made.step.problem, context.device);
+      }
+      RecordChain(context, editor, *chain, made.refusal);
+      if (!made.ok()) continue;
+      for (int gone : {chain->mean, chain->squeeze, chain->excite}) editor.Erase(gone);
+      editor.Replace(scale, std::move(made.step));
+      break;
+    }
+  }
+  editor.Finish();
+  return OkStatus();
+}
+
+}  // namespace aicf
