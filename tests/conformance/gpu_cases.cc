@@ -44,6 +44,7 @@ std::vector<Share> SharesOf(Family family) {
               {100, 1, {.math = {MathMode::kFp16, MathMode::kBf16}}, false, true}};
     case Family::kReduce:
     case Family::kNormalize:
+    case Family::kExcite:
       return {{80, 1, {}}, {30, 1, {.whole_numbers = false, .max_elements = 60000}}};
     default:
       return {{80, 1, {}}, {20, 1, {.whole_numbers = false}}};
