@@ -84,13 +84,15 @@ void CaseMaker::ScaleByGate(DType dtype, const Dims& shape) {
 template <>
 void CaseMaker::Fresh<abi::Family::kExcite>() {
   const int64_t images = random_.Int(1, 3);
-  const int64_t channels = random_.OneIn(3) ? random_.Int(1, 9) : 8 * random_.Int(1, 16);
+  const bool few = random_.OneIn(3), none = random_.OneIn(80);
+  const int64_t channels = none ? 0 : few ? random_.Int(1, 9) : 8 * random_.Int(1, 16);
   const int64_t hidden = random_.OneIn(4) ? 1 : random_.Int(2, 24);
   Dims shape = {random_.OneIn(60) ? 0 : images, channels};
-  int64_t room = std::max<int64_t>(1, options_.max_elements / (images * channels));
+  int64_t room =
+      std::max<int64_t>(1, options_.max_elements / std::max<int64_t>(1, images * channels));
   for (int64_t d = random_.Int(0, 3); d > 0; --d) {
-    const bool none = random_.OneIn(80), one = random_.OneIn(6);
-    shape.push_back(none ? 0 : one ? 1 : random_.Int(1, std::min<int64_t>(room, 40)));
+    const bool empty = random_.OneIn(80), one = random_.OneIn(6);
+    shape.push_back(empty ? 0 : one ? 1 : random_.Int(1, std::min<int64_t>(room, 40)));
     room = std::max<int64_t>(1, room / std::max<int64_t>(1, shape.back()));
   }
   const DType dtype = random_.Pick(kData);

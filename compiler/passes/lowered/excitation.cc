@@ -27,7 +27,7 @@ View FirstTwo(const View& v) {
   return {v.dtype, {v.shape[0], v.shape[1]}, {v.strides[0], v.strides[1]}, v.offset};
 }
 
-bool Repeats(const View& v, int first_axis) {
+bool RepeatsFrom(const View& v, int first_axis) {
   for (int d = first_axis; d < v.shape.rank(); ++d) {
     if (v.shape[d] != 1 && v.strides[d] != 0) return false;
   }
@@ -146,7 +146,7 @@ class Excitation {
     for (size_t k = 0; k < p.inputs.size(); ++k) {
       const View v = ir::Permute(p.inputs[k], order_);
       if (scale_.inputs[k] == excite_.outputs[0]) {
-        if (!gates || !Repeats(v, 2) || !ir::SameElements(FirstTwo(v), *gates)) {
+        if (!gates || !RepeatsFrom(v, 2) || !ir::SameElements(FirstTwo(v), *gates)) {
           return "view: gates are read otherwise than one for each channel of an image";
         }
         inputs.push_back(gate);

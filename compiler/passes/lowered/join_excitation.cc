@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "compiler/ir/views.h"
 #include "compiler/passes/lowered/excitation.h"
 #include "compiler/passes/lowered/passes.h"
 #include "kernels/abi/choice.h"
@@ -19,16 +20,30 @@ bool IsMean(const ir::StepEditor& editor, int s) {
   return p.as<abi::ReduceAttrs>().kind == abi::ReduceKind::kMean && p.core_inputs == 1;
 }
 
-// The chain that ends in the elementwise step and makes its operand `k`.
-std::optional<ExcitationSteps> ChainOf(const ir::StepEditor& editor, int scale, size_t k) {
+// Whether the step reads the buffer's elements again and again: a gate for all positions of a
+// channel, and not the scores of a classifier.
+bool Repeats(const ir::StepEditor& editor, int reader, ir::BufferId b) {
+  const ir::LoweredStep& step = editor.step(reader);
+  for (size_t k = 0; k < step.inputs.size(); ++k) {
+    const abi::View& v = step.problem.inputs[k];
+    if (step.inputs[k] == b && ir::DistinctElements(v) < abi::ElementsOf(v)) return true;
+  }
+  return false;
+}
+
+// The chain whose second product is step `excite`; `scale` is the last step that reads its gates.
+std::optional<ExcitationSteps> ChainOf(const ir::StepEditor& editor, int excite) {
   ExcitationSteps steps;
-  steps.scale = scale;
-  steps.excite = editor.OnlyWriter(editor.step(scale).inputs[k]);
-  if (!IsProduct(editor, steps.excite)) return std::nullopt;
-  steps.squeeze = editor.OnlyWriter(editor.step(steps.excite).inputs[0]);
+  steps.excite = excite;
+  if (!IsProduct(editor, excite)) return std::nullopt;
+  steps.squeeze = editor.OnlyWriter(editor.step(excite).inputs[0]);
   if (!IsProduct(editor, steps.squeeze)) return std::nullopt;
   steps.mean = editor.OnlyWriter(editor.step(steps.squeeze).inputs[0]);
   if (!IsMean(editor, steps.mean)) return std::nullopt;
+  const ir::BufferId gates = editor.step(excite).outputs[0];
+  if (editor.readers(gates).empty()) return std::nullopt;
+  steps.scale = editor.readers(gates).back();
+  if (!Repeats(editor, steps.scale, gates)) return std::nullopt;
   return steps;
 }
 
@@ -39,6 +54,11 @@ std::string CheckEdges(const ir::StepEditor& editor, const PassContext& context,
     std::string refusal = CheckProducer(editor, context, producer, consumer);
     if (refusal.empty()) refusal = CheckSingleUse(editor, producer, consumer);
     if (!refusal.empty()) return refusal;
+  }
+  const ir::LoweredStep& scale = editor.step(s.scale);
+  if (!IsElementwise(scale)) {
+    return StrCat("family: the gates are applied inside of a ",
+                  abi::FamilyName(scale.problem.family), " step");
   }
   // The first three run where the last one does, and read then what they would have read before.
   for (int early : {s.mean, s.squeeze, s.excite}) {
@@ -101,7 +121,7 @@ void RecordChain(PassContext& context, const ir::StepEditor& editor, const Excit
   d.Because(Reason::kRule, joined
                                ? "an image is read once, and the values between them are neither "
                                  "stored nor rounded"
-                               : "they cannot be one step");
+                               : "one step is not possible, or would be slower");
   d.alternatives = {{std::string(joined ? kFour : kOne), refusal, -1}};
   context.Record(std::move(d));
 }
@@ -113,22 +133,19 @@ void RecordChain(PassContext& context, const ir::StepEditor& editor, const Excit
 Status JoinExcitation(ir::Lowered& lowered, PassContext& context) {
   if (context.device.name.empty()) return OkStatus();
   ir::StepEditor editor(lowered);
-  for (int scale = 0; scale < editor.size(); ++scale) {
-    if (!editor.alive(scale) || !IsElementwise(editor.step(scale))) continue;
-    for (size_t k = 0; k < editor.step(scale).inputs.size(); ++k) {
-      const std::optional<ExcitationSteps> chain = ChainOf(editor, scale, k);
-      if (!chain) continue;
-      Fusion made{CheckEdges(editor, context, *chain), {}};
-      if (made.ok()) made = ExcitationOf(editor, *chain);
-      if (made.ok()) {
-        made.refusal = CheckKernels(editor, *chain, made.step.problem, context.device);
-      }
-      RecordChain(context, editor, *chain, made.refusal);
-      if (!made.ok()) continue;
-      for (int gone : {chain->mean, chain->squeeze, chain->excite}) editor.Erase(gone);
-      editor.Replace(scale, std::move(made.step));
-      break;
+  for (int s = 0; s < editor.size(); ++s) {
+    if (!editor.alive(s)) continue;
+    const std::optional<ExcitationSteps> chain = ChainOf(editor, s);
+    if (!chain) continue;
+    Fusion made{CheckEdges(editor, context, *chain), {}};
+    if (made.ok()) made = ExcitationOf(editor, *chain);
+    if (made.ok()) {
+      made.refusal = CheckKernels(editor, *chain, made.step.problem, context.device);
     }
+    RecordChain(context, editor, *chain, made.refusal);
+    if (!made.ok()) continue;
+    for (int gone : {chain->mean, chain->squeeze, chain->excite}) editor.Erase(gone);
+    editor.Replace(chain->scale, std::move(made.step));
   }
   editor.Finish();
   return OkStatus();
