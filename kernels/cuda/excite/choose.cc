@@ -12,9 +12,11 @@ using abi::DeviceSpec;
 using abi::Problem;
 
 // Bytes per microsecond between the second-level cache and one multiprocessor.
-constexpr double kExciteBytesPerUs = 60e3;
-constexpr double kExciteExchangeUs = 0.25;  // a meeting of a cluster's blocks
-constexpr double kExciteLatencyUs = 1.0;  // of memory and of the two products, one after the other
+constexpr double kExciteBytesPerUs = 42e3;
+// Of memory, of the two products, and of the blocks' meetings, all of which follow on one another.
+constexpr double kExciteLatencyUs = 1.2, kExciteMeetingUs = 0.4;
+constexpr double kExciteWarpUs = 0.03;    // at the barriers of a block, beyond eight warps
+constexpr double kExciteSentUs = 0.5e-3;  // a value that a block sends to another one
 
 double BytesOfView(const abi::View& v) {
   return static_cast<double>(abi::ElementsOf(v) * DTypeBytes(v.dtype));
@@ -23,11 +25,6 @@ double BytesOfView(const abi::View& v) {
 // Memory moves in sectors of 32 bytes, of which a block with few channels uses a part.
 double ShareOfSectors(const ExciteCut& cut, const abi::View& x) {
   return std::min(1.0, static_cast<double>(cut.slice * DTypeBytes(x.dtype)) / 32.0);
-}
-
-// Every block reads what each of the others sends.
-double ExchangeUs(int64_t parts) {
-  return parts > 1 ? kExciteExchangeUs + 0.02 * static_cast<double>(parts) : 0;
 }
 
 double ExciteUs(const Problem& p, const abi::Parameters& c, const DeviceSpec& d) {
@@ -46,33 +43,53 @@ double ExciteUs(const Problem& p, const abi::Parameters& c, const DeviceSpec& d)
   }
   bytes += BytesOfView(p.outputs[0]) / images / parts;
   const double weights = (BytesOfView(p.inputs[0]) + BytesOfView(p.inputs[1])) / channel_parts;
-  const double exchanges = ExchangeUs(c["position_parts"]) + ExchangeUs(c["channel_parts"]);
+  const double sent = parts > 1 ? parts * static_cast<double>(s.hidden) : 0;
+  const double meetings = (parts > 1 ? 1 : 0) + (c["position_parts"] > 1 ? 1 : 0);
   const double one =
-      kExciteLatencyUs + exchanges + (bytes / ShareOfSectors(cut, x) + weights) / kExciteBytesPerUs;
+      kExciteLatencyUs + kExciteMeetingUs * meetings + kExciteSentUs * sent +
+      kExciteWarpUs * static_cast<double>(std::max<int64_t>(0, c["threads"] / 32 - 8)) +
+      (bytes / ShareOfSectors(cut, x) + weights) / kExciteBytesPerUs;
   const auto blocks = static_cast<int64_t>(images * parts);
   const int64_t at_once = int64_t{d.sm_count} * std::max<int64_t>(1, 1024 / c["threads"]);
   const double memory = (BytesOfView(x) + BytesOfView(p.outputs[0])) / (0.8 * d.bytes_per_us);
   return d.launch_us + std::max(memory, one * static_cast<double>(CeilDiv(blocks, at_once)));
 }
 
+bool IsListed(const std::vector<Candidate>& all, const abi::Parameters& c) {
+  return std::ranges::any_of(all, [&](const Candidate& x) { return x.variant.parameters == c; });
+}
+
+// Channels in equal parts, or in powers of two.
+bool IsEvenCut(const Problem& p, int64_t parts) {
+  const int64_t vectors = abi::ExciteShapeOf(p).channels / ExciteClusterHost::WidestVectorOf(p);
+  return vectors % parts == 0 || IsPowerOfTwo(static_cast<uint64_t>(parts));
+}
+
 }  // namespace
 
+// All that are predicted to be nearly as fast as the fastest.
 template <>
 std::vector<Candidate> CandidatesFor<ExciteClusterHost>(const Problem& p, const DeviceSpec& d) {
+  constexpr double kNearly = 1.5;
   std::vector<Candidate> all;
   const int64_t most = std::min<int64_t>(ExciteClusterHost::kMostParts, d.max_cluster);
-  for (int64_t threads : {512, 256, 1024}) {
-    for (int64_t channels = 1; channels <= most; channels *= 2) {
-      for (int64_t positions = 1; channels * positions <= most; positions *= 2) {
+  double best = 0;
+  for (int64_t threads : {256, 512, 1024}) {
+    for (int64_t channels = 1; channels <= most; ++channels) {
+      if (!IsEvenCut(p, channels)) continue;
+      for (int64_t positions : {int64_t{1}, int64_t{2}, int64_t{4}, most / channels}) {
         const abi::Parameters c = {{"channel_parts", channels},
                                    {"position_parts", positions},
                                    {"vector", ExciteClusterHost::WidestVectorOf(p)},
                                    {"threads", threads}};
+        if (channels * positions > most || IsListed(all, c)) continue;
         if (!ExciteClusterHost::Refuse(p, c, d).empty()) continue;
         all.push_back(CandidateOf<ExciteClusterHost>(p, c, ExciteUs(p, c, d)));
+        best = best == 0 ? all.back().cost_us : std::min(best, all.back().cost_us);
       }
     }
   }
+  std::erase_if(all, [&](const Candidate& c) { return c.cost_us > kNearly * best; });
   return all;
 }
 

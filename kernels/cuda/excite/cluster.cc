@@ -29,10 +29,11 @@ ExciteCut::ExciteCut(const abi::Problem& p, const abi::Parameters& c) {
   lanes = CeilDiv(CeilDiv(channels, c["vector"]), c["channel_parts"]);
   lines = c["threads"] / lanes;
   slice = lanes * c["vector"];
-  const int64_t pitch = slice | 1;
+  const int64_t parts = c["channel_parts"] * c["position_parts"];
+  const int64_t share = CeilDiv(lanes, c["position_parts"]) * c["vector"], pitch = slice | 1;
   shared_bytes =
-      4 * (SharedPart(lines * pitch) + SharedPart(c["position_parts"] * slice) + SharedPart(slice) +
-           SharedPart(c["channel_parts"] * s.hidden) + SharedPart(s.hidden) + SharedPart(slice));
+      4 * (SharedPart(lines * pitch) + SharedPart(c["position_parts"] * share) + SharedPart(share) +
+           SharedPart(parts * s.hidden) + SharedPart(s.hidden) + SharedPart(slice));
 }
 
 int64_t ExciteClusterHost::WidestVectorOf(const abi::Problem& p) {

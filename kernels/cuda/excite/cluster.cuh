@@ -1,9 +1,10 @@
 // cuda.excite.cluster: one cluster of blocks per image, which reads and writes the image once.
 // kChannelParts x kPositionParts blocks share it: a block has a slice of the channels at a part of
-// the positions, threads along x walk the slice in vectors of kVector and then the positions. What
-// blocks know of the same channels (sums over positions) and of different ones (parts of the hidden
-// units) they write into each other's shared memory. The two products' weights are on their way
-// while x is: they depend on no step before this one more than x does.
+// the positions, threads along x walk the slice in vectors of kVector and then the positions.
+// Blocks of the same slice send each other their sums over positions, each of them those of a share
+// of the channels; from its share each block makes a part of every hidden unit, and sends it to
+// all. What is sent goes straight into the other block's shared memory. The two products' weights
+// are on their way while x is.
 #pragma once
 
 #include "common/block.cuh"
@@ -23,6 +24,8 @@ AICF_DEVICE constexpr int CeilOf(int a, int b) { return (a + b - 1) / b; }
 constexpr int kLanes = CeilOf(CeilOf(static_cast<int>(kChannels), kVector), kChannelParts);
 constexpr int kLines = kBlockX / kLanes;
 constexpr int kSlice = kLanes * kVector;
+/// Channels whose means a block finds: a share of the slice, in whole vectors.
+constexpr int kShare = CeilOf(kLanes, kPositionParts) * kVector;
 static_assert(kLines > 0, "a block has a thread for every vector of its slice");
 /// Vectors of a thread.
 constexpr index_t kRound = static_cast<index_t>(kLines) * kPositionParts;
@@ -33,15 +36,15 @@ constexpr int kSpare = 4 * (65536 / kBlockX - 56);
 typedef Epilogue::Operands<kVector> Held;
 constexpr bool kKeep = kRounds * static_cast<index_t>(sizeof(Held)) <= MinOf(256, kSpare);
 constexpr int kWeightBytes =
-    MinOf(64, (kSpare - (kKeep ? static_cast<int>(kRounds * sizeof(Held)) : 0)) / 2);
+    MinOf(128, (kSpare - (kKeep ? static_cast<int>(kRounds * sizeof(Held)) : 0)) / 2);
 
 /// The block's shared memory, in floats; each part begins at 16 bytes.
 AICF_DEVICE constexpr int PartOf(int floats) { return CeilOf(floats, 4) * 4; }
 constexpr int kPitch = kSlice | 1;  // neighbouring lines lie in different banks
 constexpr int kSumsAt = PartOf(kLines * kPitch);
-constexpr int kMeansAt = kSumsAt + PartOf(kPositionParts * kSlice);
-constexpr int kPartsAt = kMeansAt + PartOf(kSlice);
-constexpr int kHiddenAt = kPartsAt + PartOf(kChannelParts * kHidden);
+constexpr int kMeansAt = kSumsAt + PartOf(kPositionParts * kShare);
+constexpr int kPartsAt = kMeansAt + PartOf(kShare);
+constexpr int kHiddenAt = kPartsAt + PartOf(kClusterX * kHidden);
 constexpr int kGatesAt = kHiddenAt + PartOf(kHidden);
 static_assert(kDynamicShared >= 4 * (kGatesAt + PartOf(kSlice)),
               "the launch has the shared memory");
@@ -60,19 +63,17 @@ AICF_DEVICE void LoadFloats(const float* from, float* to) {
   }
 }
 
-/// Writes to *own in block `rank` of the cluster, one of kParts that need the value.
-template <int kParts>
+/// Writes to *own in block `rank` of the cluster.
 AICF_DEVICE void SendFloat(float* own, float value, int rank) {
-  if constexpr (kParts == 1)
+  if constexpr (kClusterX == 1)
     *own = value;
   else
     StoreClusterWord(own, __float_as_uint(value), rank);
 }
 
 /// Between what blocks send and what they read.
-template <int kParts>
 AICF_DEVICE void AfterSending() {
-  if constexpr (kParts > 1)
+  if constexpr (kClusterX > 1)
     ClusterBarrier();
   else
     __syncthreads();
@@ -123,22 +124,28 @@ AICF_DEVICE void SendSums(const Share& at, const float (&sum)[kVector]) {
       }
     }
     total = SumOfGroup<kGroup>(total);
-    if (place >= kSlice) continue;
+    if (place >= kSlice || of_group != 0) continue;
     const int channel = place % kLanes * kVector + place / kLanes;
-    float* const own = SharedFloats(kSumsAt) + at.position_part * kSlice + channel;
-    for (int part = of_group; part < kPositionParts; part += kGroup) {
-      SendFloat<kPositionParts>(own, total, at.channel_part * kPositionParts + part);
+    if constexpr (kPositionParts == 1) {
+      SharedFloats(kMeansAt)[channel] = total / static_cast<float>(kPositions);
+    } else {
+      SendFloat(SharedFloats(kSumsAt) + at.position_part * kShare + channel % kShare, total,
+                at.channel_part * kPositionParts + channel / kShare);
     }
   }
 }
 
+/// The means of the block's share of the channels, in its shared memory.
 AICF_DEVICE void FindMeans() {
-  const float* const sums = SharedFloats(kSumsAt);
-  for (int c = static_cast<int>(threadIdx.x); c < kSlice; c += kBlockX) {
-    float sum = sums[c];
+  if constexpr (kPositionParts > 1) {
+    AfterSending();
+    const float* const sums = SharedFloats(kSumsAt);
+    for (int c = static_cast<int>(threadIdx.x); c < kShare; c += kBlockX) {
+      float sum = sums[c];
 #pragma unroll
-    for (int part = 1; part < kPositionParts; ++part) sum = sum + sums[part * kSlice + c];
-    SharedFloats(kMeansAt)[c] = sum / static_cast<float>(kPositions);
+      for (int part = 1; part < kPositionParts; ++part) sum = sum + sums[part * kShare + c];
+      SharedFloats(kMeansAt)[c] = sum / static_cast<float>(kPositions);
+    }
   }
   __syncthreads();
 }
@@ -148,9 +155,9 @@ AICF_DEVICE constexpr int RowLanesFor(int rows, int length) {
   const int most = CeilOf(MaxOf(1, length), 4);
   return MaxOf(GroupFor(MaxOf(1, rows), most), GroupFor(1, MinOf(8, most)));
 }
-constexpr int kUnitLanes = RowLanesFor(kHidden, kSlice);
+constexpr int kUnitLanes = RowLanesFor(kHidden, kShare);
 constexpr int kGateLanes = RowLanesFor(kSlice, kHidden);
-typedef RowsOfWeights<In0, kHidden, kSlice, MinOf(kVector, 4), kUnitLanes> FirstWeights;
+typedef RowsOfWeights<In0, kHidden, kShare, MinOf(kVector, 4), kUnitLanes> FirstWeights;
 typedef RowsOfWeights<In1, kSlice, kHidden, 4, kGateLanes> SecondWeights;
 
 AICF_DEVICE int UnitOfThread(int sweep) { return sweep * kBlockX + static_cast<int>(threadIdx.x); }
@@ -161,7 +168,9 @@ AICF_DEVICE void Kernel(const Args& args) {
   const Share at;
   Pixels pixels;
   pixels.Load(args, at);
-  const FirstWeights first(args.in[0], 0, at.channel0, kHidden, at.channels);
+  const int share0 = at.position_part * kShare;
+  const int of_share = MaxOf(0, MinOf(kShare, at.channels - share0));
+  const FirstWeights first(args.in[0], 0, at.channel0 + share0, kHidden, of_share);
   const SecondWeights second(args.in[1], at.channel0, 0, at.channels, kHidden);
   constexpr int kUnitSweeps = CeilOf(kHidden, kBlockX);
   MiddleOperands<Hidden, kUnitSweeps> of_hidden;
@@ -171,18 +180,18 @@ AICF_DEVICE void Kernel(const Args& args) {
   float sum[kVector] = {};
   pixels.Sum(args, at, sum);
   SendSums(at, sum);
-  AfterSending<kPositionParts>();
   FindMeans();
 
-  float* const own_parts = SharedFloats(kPartsAt) + at.channel_part * kHidden;
+  float* const own_parts =
+      SharedFloats(kPartsAt) + static_cast<int>(blockIdx.x) % kClusterX * kHidden;
   first.Multiply(SharedFloats(kMeansAt), [&](int unit, float product, int) {
     if (unit >= kHidden) return;
-    const int lane = static_cast<int>(threadIdx.x) % kUnitLanes;
-    for (int part = lane; part < kChannelParts; part += kUnitLanes) {
-      SendFloat<kChannelParts>(own_parts + unit, product, part * kPositionParts + at.position_part);
+    for (int rank = static_cast<int>(threadIdx.x) % kUnitLanes; rank < kClusterX;
+         rank += kUnitLanes) {
+      SendFloat(own_parts + unit, product, rank);
     }
   });
-  AfterSending<kChannelParts>();
+  AfterSending();
 #pragma unroll
   for (int s = 0; s < kUnitSweeps; ++s) {
     const int unit = UnitOfThread(s);
@@ -190,7 +199,7 @@ AICF_DEVICE void Kernel(const Args& args) {
     const float* const parts = SharedFloats(kPartsAt) + unit;
     float product = parts[0];
 #pragma unroll
-    for (int part = 1; part < kChannelParts; ++part) product = product + parts[part * kHidden];
+    for (int part = 1; part < kClusterX; ++part) product = product + parts[part * kHidden];
     SharedFloats(kHiddenAt)[unit] = of_hidden.Of(args, at, product, unit, s);
   }
   __syncthreads();

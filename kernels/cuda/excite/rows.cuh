@@ -24,10 +24,10 @@ struct RowsOfWeights {
   static constexpr int kSweeps = CeilOf(kRows, kAtOnce);
   static constexpr int kSteps = CeilOf(kLength, kPiece* kRowLanes);
   typedef Pack<S, kPiece> Vector;
-  static constexpr bool kAhead =
-      kSweeps * kSteps * static_cast<int>(sizeof(Vector)) <= kWeightBytes;
   /// A thread multiplies the same values for all its rows.
-  static constexpr bool kKnown = kSteps * kPiece <= 32;
+  static constexpr bool kKnown = kSteps * kPiece <= 48;
+  static constexpr bool kAhead =
+      kKnown && kSweeps * kSteps * static_cast<int>(sizeof(Vector)) <= kWeightBytes;
 
   const S* from;     ///< of row 0 and k 0
   int rows, length;  ///< at most kRows and kLength
