@@ -71,7 +71,8 @@ std::string CheckEdges(const ir::StepEditor& editor, const PassContext& context,
   return "";
 }
 
-// The fastest that any kernel but a reference is predicted to run it; nothing where none does.
+// The fastest that any kernel but a reference is predicted to run it, without its launch where that
+// takes place while the step before it runs; nothing where none runs it.
 std::optional<double> PredictedUs(const abi::Problem& p, const abi::DeviceSpec& device,
                                   std::string* refusal) {
   std::optional<double> best;
@@ -86,6 +87,7 @@ std::optional<double> PredictedUs(const abi::Problem& p, const abi::DeviceSpec& 
     const std::optional<abi::Candidate> candidate = abi::BestCandidate(kernel, p, device);
     if (candidate && (!best || candidate->cost_us < *best)) best = candidate->cost_us;
   }
+  if (best && device.programmatic) *best -= device.launch_us;
   return best;
 }
 

@@ -27,6 +27,23 @@ double ShareOfSectors(const ExciteCut& cut, const abi::View& x) {
   return std::min(1.0, static_cast<double>(cut.slice * DTypeBytes(x.dtype)) / 32.0);
 }
 
+// What a block reads and writes: its slice of the channels at its part of the positions.
+double BytesOfBlock(const Problem& p, const abi::Parameters& c, const ExciteCut& cut) {
+  const abi::ExciteShape s = abi::ExciteShapeOf(p);
+  const int64_t positions = CeilDiv(s.positions, c["position_parts"]);
+  const auto elements = static_cast<double>(cut.slice * positions);
+  const auto bytes_of = [&](const abi::View& v) {
+    return elements * static_cast<double>(DTypeBytes(v.dtype));
+  };
+  double bytes = bytes_of(p.outputs[0]);
+  for (size_t k = static_cast<size_t>(s.x); k < p.inputs.size(); ++k)
+    bytes += bytes_of(p.inputs[k]);
+  // What is too much for registers is read again.
+  const double x = bytes_of(p.inputs[static_cast<size_t>(s.x)]);
+  const auto kept = static_cast<double>(c["threads"] * (c["threads"] > 512 ? 32 : 256));
+  return bytes + (x > kept ? x : 0);
+}
+
 double ExciteUs(const Problem& p, const abi::Parameters& c, const DeviceSpec& d) {
   const abi::ExciteShape s = abi::ExciteShapeOf(p);
   const ExciteCut cut(p, c);
@@ -34,14 +51,7 @@ double ExciteUs(const Problem& p, const abi::Parameters& c, const DeviceSpec& d)
   const auto images = static_cast<double>(std::max<int64_t>(1, s.images));
   const auto channel_parts = static_cast<double>(c["channel_parts"]);
   const double parts = channel_parts * static_cast<double>(c["position_parts"]);
-  // What is too much for registers is read again.
-  const double kept = static_cast<double>(c["threads"]) * (c["threads"] > 512 ? 32 : 256);
-  const double of_block = BytesOfView(x) / images / parts;
-  double bytes = of_block * (of_block > kept ? 2 : 1);
-  for (size_t k = static_cast<size_t>(s.x) + 1; k < p.inputs.size(); ++k) {
-    bytes += BytesOfView(p.inputs[k]) / images / parts;
-  }
-  bytes += BytesOfView(p.outputs[0]) / images / parts;
+  const double bytes = BytesOfBlock(p, c, cut);
   const double weights = (BytesOfView(p.inputs[0]) + BytesOfView(p.inputs[1])) / channel_parts;
   const double sent = parts > 1 ? parts * static_cast<double>(s.hidden) : 0;
   const double meetings = (parts > 1 ? 1 : 0) + (c["position_parts"] > 1 ? 1 : 0);
