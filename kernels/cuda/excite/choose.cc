@@ -11,12 +11,13 @@ using abi::Candidate;
 using abi::DeviceSpec;
 using abi::Problem;
 
-// Bytes per microsecond between the second-level cache and one multiprocessor.
-constexpr double kExciteBytesPerUs = 42e3;
-// Of memory, of the two products, and of the blocks' meetings, all of which follow on one another.
-constexpr double kExciteLatencyUs = 1.2, kExciteMeetingUs = 0.4;
-constexpr double kExciteWarpUs = 0.03;    // at the barriers of a block, beyond eight warps
-constexpr double kExciteSentUs = 0.5e-3;  // a value that a block sends to another one
+// Bytes per microsecond between the second-level cache and one multiprocessor, what follows on one
+// another whatever the sizes, a meeting of the blocks, a warp at a block's barriers beyond eight,
+// and a value that a block sends: measured on an H200, for images in that cache.
+constexpr double kExciteBytesPerUs = 46e3;
+constexpr double kExciteLatencyUs = 1.3, kExciteMeetingUs = 0.4;
+constexpr double kExciteWarpUs = 0.025;
+constexpr double kExciteSentUs = 1.0e-3;
 
 double BytesOfView(const abi::View& v) {
   return static_cast<double>(abi::ElementsOf(v) * DTypeBytes(v.dtype));
@@ -53,16 +54,21 @@ double ExciteUs(const Problem& p, const abi::Parameters& c, const DeviceSpec& d)
   const double parts = channel_parts * static_cast<double>(c["position_parts"]);
   const double bytes = BytesOfBlock(p, c, cut);
   const double weights = (BytesOfView(p.inputs[0]) + BytesOfView(p.inputs[1])) / channel_parts;
-  const double sent = parts > 1 ? parts * static_cast<double>(s.hidden) : 0;
+  // Sums of the slice's channels go to one block each, parts of hidden units to all.
+  const double sent = (parts > 1 ? parts * static_cast<double>(s.hidden) : 0) +
+                      (c["position_parts"] > 1 ? static_cast<double>(cut.slice) : 0);
   const double meetings = (parts > 1 ? 1 : 0) + (c["position_parts"] > 1 ? 1 : 0);
-  const double one =
-      kExciteLatencyUs + kExciteMeetingUs * meetings + kExciteSentUs * sent +
-      kExciteWarpUs * static_cast<double>(std::max<int64_t>(0, c["threads"] / 32 - 8)) +
-      (bytes / ShareOfSectors(cut, x) + weights) / kExciteBytesPerUs;
+  const int64_t more_warps = std::max<int64_t>(0, c["threads"] / 32 - 8);
+  const double waits = kExciteLatencyUs + kExciteMeetingUs * meetings + kExciteSentUs * sent +
+                       kExciteWarpUs * static_cast<double>(more_warps);
+  const double moves = (bytes / ShareOfSectors(cut, x) + weights) / kExciteBytesPerUs;
+  // Blocks of one multiprocessor wait together, and share what it moves.
   const auto blocks = static_cast<int64_t>(images * parts);
   const int64_t at_once = int64_t{d.sm_count} * std::max<int64_t>(1, 1024 / c["threads"]);
+  const double busy = waits * static_cast<double>(CeilDiv(blocks, at_once)) +
+                      moves * static_cast<double>(CeilDiv(blocks, int64_t{d.sm_count}));
   const double memory = (BytesOfView(x) + BytesOfView(p.outputs[0])) / (0.8 * d.bytes_per_us);
-  return d.launch_us + std::max(memory, one * static_cast<double>(CeilDiv(blocks, at_once)));
+  return d.launch_us + std::max(memory, busy);
 }
 
 bool IsListed(const std::vector<Candidate>& all, const abi::Parameters& c) {
