@@ -12,8 +12,8 @@
 ///     input k = inputs[core_inputs + k - 1]. Empty epilogue = the raw result.
 ///   - attention: score input 0 = the scaled product, input k = inputs[core_inputs + k - 1], on the
 ///     domain [B, Hq, Tq, Tk] (AttentionAttrs). Empty score = the scaled product.
-///   - excite: the prologue is applied to hidden units and the score makes gates, each with operands
-///     of its own among the core ones (ExciteAttrs). Empty: the product.
+///   - excite: the prologue is applied to hidden units and the score makes gates, each with
+///     operands of its own among the core ones (ExciteAttrs). Empty: the product.
 ///   - other families without an epilogue (HasEpilogue): no expressions.
 /// Epilogue extras have the shape of outputs[0], broadcast axes with stride 0.
 #pragma once

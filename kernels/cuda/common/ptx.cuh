@@ -96,8 +96,8 @@ AICF_DEVICE unsigned LoadClusterWord(const void* own, int rank) {
   return value;
 }
 
-/// Writes to the shared memory of block `rank` of the cluster, where this block has *own; seen after
-/// the cluster's next barrier.
+/// Writes to the shared memory of block `rank` of the cluster, where this block has *own; seen
+/// after the cluster's next barrier.
 AICF_DEVICE void StoreClusterWord(void* own, unsigned value, int rank) {
   unsigned address;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(SharedAddress(own)), "r"(rank));
