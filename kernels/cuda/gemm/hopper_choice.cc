@@ -105,9 +105,9 @@ struct TileTimes {
     // Per step of 128 bytes along k: the tensor cores, the copies from the L2 cache, which are as
     // fast as one multiprocessor takes them however few ask, and the least time from one step to
     // the next.
-    constexpr double kLineBytes = 128, kBytesPerUs = 165e3, kLeastUs = 0.09;
+    constexpr double kLineBytes = 128, kBytesPerUs = 98e3, kLeastUs = 0.058;
     const double element = static_cast<double>(DTypeBytes(p.inputs[0].dtype));
-    const double rate = d.tensor_flops_per_us / d.sm_count * 0.77 * (2 / element);
+    const double rate = d.tensor_flops_per_us / d.sm_count * 1.13 * (2 / element);
     const double products = 2 * m * n * (kLineBytes / element) / rate;
     const double copies = (m + n) * kLineBytes / kBytesPerUs;
     const int64_t all = CeilDiv(ProductOf(p).length * DTypeBytes(p.inputs[0].dtype), int64_t{128});
@@ -117,15 +117,15 @@ struct TileTimes {
     // Consumers that take turns have a tile each, the others share one.
     const int64_t storing = r.turns != 0 ? 1 : std::min<int64_t>(r.consumers, 2);
     store = m * n / static_cast<double>(storing) *
-            (8.2e-5 + 8.2e-5 * WholeOperands(p) + 1.4e-5 * operators);
+            (6.5e-5 + 5e-5 * WholeOperands(p) + 2.1e-6 * operators);
   }
 };
 
 double HopperUs(const HopperRow& r, const abi::Problem& p, const abi::DeviceSpec& d, int64_t split,
                 int64_t blocks) {
   // Blocks that share k pay more for each other the more they are.
-  const double meet = split > 1 ? 0.64 + 0.35 * static_cast<double>(split) : 0;
-  constexpr double kStartUs = 1.8, kMemoryShare = 0.9;
+  const double meet = split > 1 ? 0.6 + 0.4 * static_cast<double>(split) : 0;
+  constexpr double kStartUs = 2.3, kMemoryShare = 0.88;
   const double rounds = std::ceil(static_cast<double>(TilesOf(r, ProductOf(p)) * split) /
                                   static_cast<double>(blocks));
   const TileTimes tile(r, p, d, split);
@@ -135,7 +135,7 @@ double HopperUs(const HopperRow& r, const abi::Problem& p, const abi::DeviceSpec
                    : rounds * (tile.multiply + tile.store);
   const double memory = abi::ByteCount(p) / (d.bytes_per_us * kMemoryShare);
   // The shorter of the two does not hide behind the longer one altogether.
-  constexpr double kNotHidden = 0.25;
+  constexpr double kNotHidden = 0.08;
   return d.launch_us + kStartUs + meet + std::max(memory, tiles) +
          kNotHidden * std::min(memory, tiles);
 }
