@@ -64,6 +64,36 @@ void Moments(bool layer, double epsilon, float* values, int64_t elements, int64_
   ForEach(values, elements, width, [&](float& v, int64_t w) { v = v * scale[w]; });
 }
 
+/// Of kVectors times 16 columns, row by row in registers; as float, so that the order of additions
+/// is that of single columns.
+template <int kVectors>
+void SumVectors(const float* values, int64_t stride, int64_t rows, const float* shift, bool squares,
+                double* totals) {
+  Lanes part[kVectors] = {}, from[kVectors];
+  for (int k = 0; k < kVectors; ++k) from[k] = LoadLanes(shift + k * kLanes);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int k = 0; k < kVectors; ++k) {
+      const Lanes v = LoadLanes(values + r * stride + k * kLanes) - from[k];
+      part[k] += squares ? v * v : v;
+    }
+  }
+  for (int k = 0; k < kVectors; ++k) {
+    for (int64_t c = 0; c < kLanes; ++c) {
+      totals[k * kLanes + c] += static_cast<double>(part[k][c]);
+    }
+  }
+}
+
+void SumOneColumn(const float* values, int64_t stride, int64_t rows, float shift, bool squares,
+                  double* total) {
+  float part = 0;
+  for (int64_t r = 0; r < rows; ++r) {
+    const float v = values[r * stride] - shift;
+    part += squares ? v * v : v;
+  }
+  *total += static_cast<double>(part);
+}
+
 }  // namespace
 
 void NormalizeColumns(NormalizeKind kind, double epsilon, float* values, int64_t elements,
@@ -73,28 +103,27 @@ void NormalizeColumns(NormalizeKind kind, double epsilon, float* values, int64_t
   Moments(kind == NormalizeKind::kLayerNorm, epsilon, values, elements, width);
 }
 
-void ColumnSums(const float* values, int64_t rows, int64_t columns, const float* shift,
-                bool squares, double* totals) {
-  alignas(64) float part[kNormalizeTile] = {};
-  for (int64_t r = 0; r < rows; ++r) {
-    const float* row = values + r * columns;
-    if (squares) {
-#pragma GCC ivdep
-      for (int64_t c = 0; c < columns; ++c) part[c] += (row[c] - shift[c]) * (row[c] - shift[c]);
-    } else {
-#pragma GCC ivdep
-      for (int64_t c = 0; c < columns; ++c) part[c] += row[c] - shift[c];
-    }
+void ColumnSums(const float* values, int64_t stride, int64_t rows, int64_t columns,
+                const float* shift, bool squares, double* totals) {
+  int64_t c = 0;
+  for (; c + 2 * kLanes <= columns; c += 2 * kLanes) {
+    SumVectors<2>(values + c, stride, rows, shift + c, squares, totals + c);
   }
-  for (int64_t c = 0; c < columns; ++c) totals[c] += static_cast<double>(part[c]);
+  for (; c + kLanes <= columns; c += kLanes) {
+    SumVectors<1>(values + c, stride, rows, shift + c, squares, totals + c);
+  }
+  for (; c < columns; ++c) {
+    SumOneColumn(values + c, stride, rows, shift[c], squares, totals + c);
+  }
 }
 
-void ColumnAffine(float* values, int64_t rows, int64_t columns, const float* shift,
-                  const float* scale) {
+void ColumnAffine(const float* src, int64_t stride, float* dst, int64_t rows, int64_t columns,
+                  const float* shift, const float* scale) {
   for (int64_t r = 0; r < rows; ++r) {
-    float* row = values + r * columns;
+    const float* from = src + r * stride;
+    float* row = dst + r * columns;
 #pragma GCC ivdep
-    for (int64_t c = 0; c < columns; ++c) row[c] = (row[c] - shift[c]) * scale[c];
+    for (int64_t c = 0; c < columns; ++c) row[c] = (from[c] - shift[c]) * scale[c];
   }
 }
 

@@ -26,13 +26,13 @@ struct NormalizeLoops {
   /// values[e * width + w].
   void (*columns)(abi::NormalizeKind kind, double epsilon, float* values, int64_t elements,
                   int64_t width);
-  /// totals[c] += the sum over all rows of (values[row * columns + c] - shift[c]), or of its
-  /// square. REQUIRES: columns <= kNormalizeTile.
-  void (*column_sums)(const float* values, int64_t rows, int64_t columns, const float* shift,
-                      bool squares, double* totals);
-  /// values[row * columns + c] = (itself - shift[c]) * scale[c].
-  void (*column_affine)(float* values, int64_t rows, int64_t columns, const float* shift,
-                        const float* scale);
+  /// totals[c] += the sum over all rows of (values[row * stride + c] - shift[c]), or of its square.
+  /// REQUIRES: columns <= kNormalizeTile.
+  void (*column_sums)(const float* values, int64_t stride, int64_t rows, int64_t columns,
+                      const float* shift, bool squares, double* totals);
+  /// dst[row * columns + c] = (src[row * stride + c] - shift[c]) * scale[c].
+  void (*column_affine)(const float* src, int64_t stride, float* dst, int64_t rows, int64_t columns,
+                        const float* shift, const float* scale);
 };
 
 namespace baseline {

@@ -27,8 +27,9 @@ class Normalization {
     const abi::Problem& problem = *args.problem;
     const bool run = plan_.row < 0;  // a group is one loop
     in_output_ = GroupInOutput(problem) && run && Strides(plan_.OutputOperand(0)) == 1;
-    in_place_source_ = problem.prologue.empty() && problem.inputs[0].dtype == DType::kF32 && run &&
-                       Strides(0) == 1;
+    const bool as_it_is = problem.prologue.empty() && problem.inputs[0].dtype == DType::kF32;
+    in_place_source_ = as_it_is && run && Strides(0) == 1;
+    rows_in_place_ = as_it_is && plan_.in_lines && Strides(0) == 1;
   }
 
   void Run() const {
@@ -69,8 +70,8 @@ class Normalization {
     Columns all;
     const auto sum = [&](bool squares) {
       std::fill_n(all.totals, columns, 0.0);
-      ForLines(at, columns, [&](const Piece& p) {
-        loops_.column_sums(staged, p.rows, columns, all.shift, squares, all.totals);
+      ForLines(at, columns, [&](const Piece& p, const float* values, int64_t stride) {
+        loops_.column_sums(values, stride, p.rows, columns, all.shift, squares, all.totals);
       });
     };
     if (attrs_.kind == NormalizeKind::kLayerNorm) {
@@ -81,8 +82,8 @@ class Normalization {
     sum(true);
     const auto scale = [&](double mean) { return 1 / std::sqrt(mean + attrs_.epsilon); };
     ShareMeans(width, scale, all.totals, all.scale);
-    ForLines(at, columns, [&](const Piece& p) {
-      loops_.column_affine(staged, p.rows, columns, all.shift, all.scale);
+    ForLines(at, columns, [&](const Piece& p, const float* values, int64_t stride) {
+      loops_.column_affine(values, stride, staged, p.rows, columns, all.shift, all.scale);
       StorePiece(p, staged);
     });
   }
@@ -98,15 +99,21 @@ class Normalization {
     }
   }
 
-  /// Calls f(piece) for pieces of whole rows, loaded into `staged`.
+  /// Calls f(piece, values, distance of its rows) for pieces of whole rows, where they lie or
+  /// loaded into `staged`.
   template <class F>
   void ForLines(int64_t* at, int64_t columns, const F& f) const {
     const int64_t together = std::max<int64_t>(1, kBlockElements / columns);
     for (int64_t r = 0; r < plan_.rows; r += together) {
       at[plan_.row] = r;
       const Piece piece = {at, plan_.row, plan_.col, std::min(together, plan_.rows - r), columns};
-      LoadPiece(piece, staged);
-      f(piece);
+      if (rows_in_place_) {
+        f(piece, static_cast<const float*>(AddressOf(Input(args_, 0), 0, at)),
+          plan_.StrideOf(0, plan_.row));
+      } else {
+        LoadPiece(piece, staged);
+        f(piece, staged, columns);
+      }
     }
   }
 
@@ -250,6 +257,7 @@ class Normalization {
   GroupPlan plan_;
   bool in_output_;
   bool in_place_source_;
+  bool rows_in_place_;  ///< of groups in lines
 };
 
 }  // namespace
