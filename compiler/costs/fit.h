@@ -1,8 +1,7 @@
-/// Predictions corrected by measurements: of every kernel and math mode, measured ~ scale *
-/// predicted
-/// + offset. The prediction itself (abi::Candidate::cost_us) stays a roofline that knows no
-/// machine it has not been told of; what it gets wrong about a kernel by a constant factor is put
-/// right here.
+/// Predictions corrected by measurements: of every kernel and math mode, the measured time is about
+/// scale times the predicted one, plus an offset. The prediction itself (abi::Candidate::cost_us)
+/// stays a roofline that knows no machine it has not been told of; what it gets wrong about a
+/// kernel by a constant factor is put right here.
 #pragma once
 
 #include <map>
@@ -31,8 +30,7 @@ struct FitPoint {
 CostFit FitPoints(std::span<const FitPoint> points, const CostFit& prior);
 
 /// Corrections for one device, by rows of candidates. One without a correction of its own takes its
-/// family's
-/// ("cuda.gemm.*", any math mode), which is fitted to all kernels of the family.
+/// family's ("cuda.gemm.*", any math mode), which is fitted to all kernels of the family.
 class FitTable {
  public:
   using Rows = std::map<std::pair<std::string, std::string>, CostFit>;

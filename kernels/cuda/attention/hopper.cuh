@@ -10,13 +10,14 @@
 //   kTileKeys    keys of a block of them, 16 to 192
 //   kStages      blocks of keys, and of values, in flight
 //   kQueryStages tiles of queries in flight, 1 or 2; 1 without a producer
-//   kProducer    1: a warpgroup of its own asks for the copies, tile after tile; 0: the first
-//   thread
-//                asks for all of them at once, they all fit, and a block has one tile
+//   kProducer    1: a warpgroup of its own asks for the copies, tile after tile
+//                0: the first thread asks for all at once; they all fit, a block has one tile
 //   kTurns       consumers take turns at the tensor cores
-//   kPack        a tile's rows are those of all query heads that read one key head; otherwise of
-//   one kSection     pairs of request and head that are worked on together (hopper_tile.cuh) kPerSm
-//   blocks that a multiprocessor is to hold kHasScore    whether there is a score expression
+//   kPack        1: a tile's rows are those of all query heads that read one key head
+//                0: they are those of one query head
+//   kSection     pairs of request and head that are worked on together (hopper_tile.cuh)
+//   kPerSm       blocks that a multiprocessor is to hold
+//   kHasScore    whether there is a score expression
 //   TensorMap, Args::map   the tensor maps of q, k and v
 //
 // Tensor maps. The element type is the operand's, no interleaving, 128-byte swizzle, zeros outside,
