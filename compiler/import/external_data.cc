@@ -72,7 +72,6 @@ Result<Request> ParseEntries(const ExternalEntries& entries) {
       return Error(Code::kBadModel, "external data has the unknown key ", Quote(key));
     }
   }
-  AICF_RETURN_IF_ERROR(CheckPath(request.path));
   return request;
 }
 
@@ -144,6 +143,21 @@ Status ReadRange(int fd, const Request& request, std::vector<std::byte>& out) {
 
 }  // namespace
 
+Result<ModelFile> OpenNamedFile(const ModelLocation& location, const std::string& path) {
+  AICF_RETURN_IF_ERROR(CheckPath(path));
+  ModelFile file;
+  AICF_ASSIGN_OR_RETURN(file.fd, Open(location, path));
+  struct stat info = {};
+  if (fstat(file.fd.get(), &info) != 0) {
+    return Error(Code::kIo, "cannot examine ", Quote(path), ": ", std::strerror(errno));
+  }
+  AICF_RETURN_IF_ERROR(CheckFile(location, path, info));
+  file.size = static_cast<uint64_t>(info.st_size);
+  file.device = info.st_dev;
+  file.inode = info.st_ino;
+  return file;
+}
+
 Result<std::vector<std::byte>> ReadExternalData(const ModelLocation& location,
                                                 const ExternalEntries& entries, uint64_t bytes) {
   AICF_ASSIGN_OR_RETURN(const Request request, ParseEntries(entries));
@@ -151,18 +165,13 @@ Result<std::vector<std::byte>> ReadExternalData(const ModelLocation& location,
     return Error(Code::kBadModel, "external data length is ", *request.length, ", expected ",
                  bytes);
   }
-  AICF_ASSIGN_OR_RETURN(const FileDescriptor file, Open(location, request.path));
-  struct stat info = {};
-  if (fstat(file.get(), &info) != 0) {
-    return Error(Code::kIo, "cannot examine ", Quote(request.path), ": ", std::strerror(errno));
-  }
-  AICF_RETURN_IF_ERROR(CheckFile(location, request.path, info));
-  if (!InRange(request.offset, bytes, static_cast<uint64_t>(info.st_size))) {
+  AICF_ASSIGN_OR_RETURN(const ModelFile file, OpenNamedFile(location, request.path));
+  if (!InRange(request.offset, bytes, file.size)) {
     return Error(Code::kBadModel, "external data of ", bytes, " bytes at offset ", request.offset,
-                 " is outside ", Quote(request.path), " of ", info.st_size, " bytes");
+                 " is outside ", Quote(request.path), " of ", file.size, " bytes");
   }
   std::vector<std::byte> out(bytes);
-  AICF_RETURN_IF_ERROR(ReadRange(file.get(), request, out));
+  AICF_RETURN_IF_ERROR(ReadRange(file.fd.get(), request, out));
   return out;
 }
 

@@ -23,11 +23,15 @@ struct ModelLocation {
 /// One tensor's external_data entries, in the file's order.
 using ExternalEntries = std::vector<std::pair<std::string, std::string>>;
 
-/// Reads the `bytes` bytes that the entries name. The path must be relative, without "..", and
-/// reach a regular file with one name (no hard links) through no symbolic link; the range must lie
-/// in the file. All of this is checked on the opened file, before anything is allocated. Errors:
-/// kBadModel for entries or a file that break a rule; kIo when the file cannot be opened or read;
-/// kUnsupported for a checksum, which is not verified.
+/// Opens a file that a model names. The path must be relative, without "..", and reach a regular
+/// file with one name (no hard links) through no symbolic link; that is checked on the opened file.
+/// Errors: kBadModel where it breaks a rule, kIo when the file cannot be opened.
+Result<ModelFile> OpenNamedFile(const ModelLocation& location, const std::string& path);
+
+/// Reads the `bytes` bytes that the entries name, from a file that OpenNamedFile accepts; the range
+/// must lie in it, which is checked before anything is allocated. Errors: kBadModel for entries or
+/// a file that break a rule; kIo when the file cannot be opened or read; kUnsupported for a
+/// checksum, which is not verified.
 Result<std::vector<std::byte>> ReadExternalData(const ModelLocation& location,
                                                 const ExternalEntries& entries, uint64_t bytes);
 

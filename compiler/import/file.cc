@@ -37,7 +37,7 @@ FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) close(fd_);
 }
 
-Result<ModelFile> OpenModelFile(const std::string& path) {
+Result<ModelFile> OpenRegularFile(const std::string& path) {
   ModelFile file;
   // O_NONBLOCK: opening a pipe that nobody writes to must not wait.
   file.fd = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -48,13 +48,18 @@ Result<ModelFile> OpenModelFile(const std::string& path) {
     return Error(Code::kIo, Quote(path), " is ", KindOfFile(info.st_mode), ", expected a file");
   }
   file.size = static_cast<uint64_t>(info.st_size);
+  file.device = info.st_dev;
+  file.inode = info.st_ino;
+  return file;
+}
+
+Result<ModelFile> OpenModelFile(const std::string& path) {
+  AICF_ASSIGN_OR_RETURN(ModelFile file, OpenRegularFile(path));
   if (file.size > kMaxModelBytes) {
     return Error(Code::kBadModel, Quote(path), " has ", file.size,
                  " bytes; a protobuf has at most ", kMaxModelBytes,
                  " (larger models keep their weights in external files)");
   }
-  file.device = info.st_dev;
-  file.inode = info.st_ino;
   return file;
 }
 

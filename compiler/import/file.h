@@ -31,7 +31,10 @@ struct ModelFile {
 };
 
 /// Opens a regular file for reading. Errors: kIo when it is absent, unreadable, a directory, a pipe
-/// or a device; kBadModel above 2 GiB - 1, the largest protobuf there is.
+/// or a device.
+Result<ModelFile> OpenRegularFile(const std::string& path);
+
+/// The same for a protobuf. Errors: also kBadModel above 2 GiB - 1, the largest protobuf there is.
 Result<ModelFile> OpenModelFile(const std::string& path);
 
 }  // namespace aicf

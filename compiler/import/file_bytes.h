@@ -1,0 +1,36 @@
+/// A whole file in memory of its own, for formats whose tensors are views of the file.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "base/status.h"
+#include "compiler/import/file.h"
+
+namespace aicf {
+
+/// Page-aligned bytes, unmapped with the last owner. A private copy rather than a mapping of the
+/// file: who changes or truncates the file later does not change what was checked, and cannot end
+/// the process.
+class FileBytes {
+ public:
+  /// Errors: kIo when the file cannot be read or became shorter; kResource when memory does not
+  /// suffice.
+  static Result<std::shared_ptr<const FileBytes>> Read(const ModelFile& file);
+
+  FileBytes(const FileBytes&) = delete;
+  FileBytes& operator=(const FileBytes&) = delete;
+  ~FileBytes();
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  FileBytes(std::byte* data, size_t size) : data_(data), size_(size) {}
+  Status Fill(int fd);
+
+  std::byte* data_;
+  size_t size_;
+};
+
+}  // namespace aicf
