@@ -20,7 +20,7 @@ std::string OneTensor(const std::string& name, const std::string& data) {
   return std::string(reinterpret_cast<const char*>(&length), sizeof length) + header + data;
 }
 
-class Folder : public ::testing::Test {
+class SafetensorsFolder : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string pattern = (fs::temp_directory_path() / "aicf-folder-XXXXXX").string();
@@ -59,14 +59,14 @@ class Folder : public ::testing::Test {
 constexpr char kMap[] = R"("weight_map":{"b":"s2.safetensors","a":"s1.safetensors"})";
 std::string Index(const std::string& more = "") { return "{" + more + kMap + "}"; }
 
-TEST_F(Folder, ReadsASingleFileBeforeAnIndex) {
+TEST_F(SafetensorsFolder, ReadsASingleFileBeforeAnIndex) {
   Write("m/model.safetensors", OneTensor("only", "x"));
   const auto file = ReadIndex("not read");
   ASSERT_TRUE(file.ok()) << file.status().ToString();
   EXPECT_EQ(file->tensors[0].name, "only");
 }
 
-TEST_F(Folder, ReadsShards) {
+TEST_F(SafetensorsFolder, ReadsShards) {
   for (const char* metadata :
        {"", R"("metadata":{"total_size":6},)", R"("metadata":{"total_size":6.0,"x":-1,"y":null},)",
         R"("metadata":{"z":true,"w":"text","v":1},)"}) {
@@ -78,14 +78,14 @@ TEST_F(Folder, ReadsShards) {
   }
 }
 
-TEST_F(Folder, NeitherFile) {
+TEST_F(SafetensorsFolder, NeitherFile) {
   const auto file = ReadFolder(root_.string());
   EXPECT_EQ(file.status().code(), Code::kIo);
   EXPECT_NE(file.status().message().find("has neither"), std::string::npos);
   EXPECT_EQ(ReadFolder((root_ / "absent").string()).status().code(), Code::kIo);
 }
 
-TEST_F(Folder, D9ShardsStayInTheFolder) {
+TEST_F(SafetensorsFolder, D9ShardsStayInTheFolder) {
   for (const char* shard : {"../outside.safetensors", "/etc/x.safetensors", "m/s2.safetensors",
                             "..\\\\outside.safetensors", "", ".safetensors", "..", "s2.bin",
                             "s2.safetensors\\u0000.safetensors"}) {
@@ -100,7 +100,7 @@ TEST_F(Folder, D9ShardsStayInTheFolder) {
   ExpectShardRefused("absent.safetensors", "cannot open", Code::kIo);
 }
 
-TEST_F(Folder, D9TensorsAreWhereTheIndexSays) {
+TEST_F(SafetensorsFolder, D9TensorsAreWhereTheIndexSays) {
   ExpectIndexRefused(R"({"weight_map":{"a":"s1.safetensors"},"metadata":{"total_size":6}})",
                      "but the tensors have 4");
   ExpectIndexRefused(R"({"weight_map":{"a":"s2.safetensors","b":"s2.safetensors"}})",
@@ -112,7 +112,7 @@ TEST_F(Folder, D9TensorsAreWhereTheIndexSays) {
   ExpectIndexRefused(Index(), "\"s2.safetensors\": the file has 5 bytes");
 }
 
-TEST_F(Folder, IndexesOfAnotherForm) {
+TEST_F(SafetensorsFolder, IndexesOfAnotherForm) {
   ExpectIndexRefused("", "does not begin with");
   ExpectIndexRefused("{}", "no weight_map");
   ExpectIndexRefused("{\"other\":1}", "the key \"other\"");
@@ -133,7 +133,7 @@ TEST_F(Folder, IndexesOfAnotherForm) {
   ExpectIndexRefused(Index("\"metadata\":{\"x\":{}},"), "found an object");
 }
 
-TEST_F(Folder, EveryTruncationIsRefused) {
+TEST_F(SafetensorsFolder, EveryTruncationIsRefused) {
   const std::string whole = Index(R"("metadata":{"total_size":6},)");
   ASSERT_TRUE(ReadIndex(whole).ok());
   for (size_t n = 0; n < whole.size(); ++n) {

@@ -8,6 +8,7 @@ namespace {
 
 using testing::Array;
 using testing::CompositeCase;
+using testing::Pick;
 
 std::string List(std::initializer_list<int64_t> values) { return ToListString(Dims(values)); }
 
