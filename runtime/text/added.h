@@ -1,0 +1,39 @@
+/// Added tokens in a text.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/text/prefix_index.h"
+#include "schema/tokenizer.h"
+
+namespace aicf::text {
+
+/// A stretch of text, or, where `token` is set, an added token that stands in place of one.
+struct Segment {
+  std::string_view text;
+  const schema::AddedToken* token = nullptr;
+};
+
+/// Refers to the data that it was made of. Immutable.
+class AddedTokens {
+ public:
+  /// REQUIRES: CheckTokenizerData has passed `data`.
+  explicit AddedTokens(const schema::TokenizerData& data);
+
+  /// The segments of `text`, none of them empty: from the left, the longest added token that is
+  /// spelled there; special ones only where the caller allows them. Cost: the text's bytes, times
+  /// the length of the longest added token at worst.
+  std::vector<Segment> Split(std::string_view text, bool allow_special) const;
+
+  /// Whether an id is an added token that is special, or a control token.
+  bool IsSpecial(uint32_t id) const;
+
+ private:
+  const schema::TokenizerData& data_;
+  std::unordered_map<uint32_t, const schema::AddedToken*> by_id_;
+  PrefixIndex index_;
+};
+
+}  // namespace aicf::text

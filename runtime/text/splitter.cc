@@ -1,0 +1,174 @@
+#include "runtime/text/splitter.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "base/utf8.h"
+
+namespace aicf::text {
+namespace {
+
+using schema::SplitKeep;
+using schema::SplitPattern;
+
+constexpr size_t kMaxExpressionBytes = 4096;
+// What one attempt may cost before it counts. One that needs more is repeated with more, and pays
+// for it from a budget that grows with the text: so every text is done, or refused, in time
+// proportional to its length.
+constexpr uint32_t kFreeSteps = 128;
+constexpr size_t kFreeBytes = 64;
+constexpr uint32_t kMaxSteps = 1u << 27;
+constexpr uint32_t kMaxHeapKib = 65536;
+constexpr uint64_t kBudget = 200'000'000, kBudgetPerByte = 256;
+
+Status TooManySteps() {
+  return Error(Code::kResource, "tokenizer: an expression takes too many steps on this text");
+}
+
+size_t ValidLength(std::string_view text) {
+  size_t valid = 0;
+  while (valid < text.size()) {
+    const size_t length = Utf8Length(text.substr(valid));
+    if (length == 0) break;
+    valid += length;
+  }
+  return valid;
+}
+
+}  // namespace
+
+// Attempts at texts, which are valid UTF-8 and have `bytes` together.
+class Splitter::Matcher {
+ public:
+  Matcher(const pcre2_code* code, uint64_t bytes)
+      : code_(code),
+        data_(pcre2_match_data_create(1, nullptr)),
+        context_(pcre2_match_context_create(nullptr)),
+        budget_(kBudget + kBudgetPerByte * bytes) {
+    if (context_) pcre2_set_heap_limit(context_.get(), kMaxHeapKib);
+  }
+
+  // Bytes of the match at `at`; 0 where there is none, or an empty one.
+  Result<size_t> MatchAt(std::string_view text, size_t at) {
+    if (!data_ || !context_) return Status::OutOfMemory();
+    uint32_t steps = kFreeSteps;
+    for (size_t window = kFreeBytes;;) {
+      const size_t seen = WindowEnd(text, at, window);
+      pcre2_set_match_limit(context_.get(), steps);
+      const int rc = pcre2_match(
+          code_, reinterpret_cast<PCRE2_SPTR>(text.data()), seen, at,
+          PCRE2_ANCHORED | PCRE2_NO_UTF_CHECK | (seen < text.size() ? PCRE2_PARTIAL_HARD : 0),
+          data_.get(), context_.get());
+      if (rc == PCRE2_ERROR_NOMATCH) return size_t{0};
+      if (rc == PCRE2_ERROR_PARTIAL) {
+        window *= 8;
+        if (!Pay(window)) return TooManySteps();
+      } else if (rc == PCRE2_ERROR_MATCHLIMIT) {
+        steps *= 8;
+        if (steps > kMaxSteps || !Pay(steps)) return TooManySteps();
+      } else if (rc < 0) {
+        return TooManySteps();  // the heap's limit, or no memory: nothing else can happen here
+      } else {
+        // \K can move the beginning: what lies before it is then part of the match all the same.
+        const size_t end = pcre2_get_ovector_pointer(data_.get())[1];
+        return end > at ? end - at : size_t{0};
+      }
+    }
+  }
+
+ private:
+  // An attempt sees this much of the text, and says (partial match) whether it would have looked
+  // further.
+  static size_t WindowEnd(std::string_view text, size_t at, size_t window) {
+    if (window >= text.size() - at) return text.size();
+    size_t end = at + window;
+    while ((static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) ++end;
+    return end;
+  }
+
+  bool Pay(uint64_t cost) {
+    if (cost > budget_) return false;
+    budget_ -= cost;
+    return true;
+  }
+
+  struct FreeMatch {
+    void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
+    void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+  };
+
+  const pcre2_code* code_;
+  std::unique_ptr<pcre2_match_data, FreeMatch> data_;
+  std::unique_ptr<pcre2_match_context, FreeMatch> context_;
+  uint64_t budget_;
+};
+
+struct Splitter::Code {
+  explicit Code(pcre2_code* made) : code(made) {}
+  ~Code() { pcre2_code_free(code); }
+  Code(const Code&) = delete;
+  pcre2_code* code;
+};
+
+Result<Splitter> Splitter::Make(const SplitPattern& pattern) {
+  const std::string& expression = pattern.expression;
+  if (expression.size() > kMaxExpressionBytes) {
+    return Error(aicf::Code::kUnsupported, "tokenizer: an expression of ", expression.size(),
+                 " bytes, the limit is ", kMaxExpressionBytes);
+  }
+  int number = 0;
+  PCRE2_SIZE offset = 0;
+  pcre2_code* code =
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression.data()), expression.size(),
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &number, &offset, nullptr);
+  if (code == nullptr) {
+    PCRE2_UCHAR message[256] = {};
+    pcre2_get_error_message(number, message, sizeof(message));
+    return Error(aicf::Code::kBadModel, "tokenizer: an expression is wrong at byte ", offset, ": ",
+                 reinterpret_cast<const char*>(message));
+  }
+  Splitter made;
+  made.code_ = std::make_shared<const Code>(code);
+  made.keep_ = pattern.keep;
+  return made;
+}
+
+Result<std::vector<std::string_view>> Splitter::Split(
+    const std::vector<std::string_view>& texts) const {
+  uint64_t bytes = 0;
+  for (const std::string_view text : texts) bytes += text.size();
+  Matcher matcher(code_->code, bytes);
+  std::vector<std::string_view> pieces;
+  for (const std::string_view text : texts) AICF_RETURN_IF_ERROR(SplitOne(text, &matcher, &pieces));
+  return pieces;
+}
+
+Status Splitter::SplitOne(std::string_view text, Matcher* matcher,
+                          std::vector<std::string_view>* pieces) const {
+  size_t gap = 0;  // where what matches nothing begins
+  const auto end_gap = [&](size_t end) {
+    if (end > gap && keep_ != SplitKeep::kMatches) pieces->push_back(text.substr(gap, end - gap));
+  };
+  for (size_t run = 0; run < text.size();) {
+    const std::string_view valid = text.substr(run, ValidLength(text.substr(run)));
+    for (size_t at = 0; at < valid.size();) {
+      AICF_ASSIGN_OR_RETURN(const size_t length, matcher->MatchAt(valid, at));
+      if (length == 0) {
+        at += Utf8Length(valid.substr(at));
+        continue;
+      }
+      end_gap(run + at);
+      if (keep_ != SplitKeep::kGaps) pieces->push_back(valid.substr(at, length));
+      at += length;
+      gap = run + at;
+    }
+    run += valid.size() + 1;  // a byte that is not UTF-8 is part of a gap
+  }
+  end_gap(text.size());
+  return OkStatus();
+}
+
+}  // namespace aicf::text
