@@ -1,0 +1,27 @@
+/// The parts of a tokenizer.json, each read into what it sets of the data.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_map>
+
+#include "base/status.h"
+#include "schema/tokenizer.h"
+
+namespace aicf::tokenizer_json {
+
+using Json = nlohmann::json;
+
+/// A member that may be absent, or of another type than it should be: both are `otherwise`.
+std::string Text(const Json& object, const char* key, const std::string& otherwise = "");
+bool Flag(const Json& object, const char* key, bool otherwise = false);
+/// A member, or null.
+const Json& Member(const Json& object, const char* key);
+
+/// All take null for an absent part.
+Status ReadModel(const Json& model, schema::TokenizerData* data);
+Status ReadNormalizer(const Json& normalizer, schema::TokenizerData* data);
+/// Whether the vocabulary is one of bytes comes out as the kind kByteBpe.
+Status ReadPreTokenizer(const Json& pre_tokenizer, schema::TokenizerData* data);
+
+}  // namespace aicf::tokenizer_json
