@@ -28,6 +28,26 @@ int UnpackScale(const uint8_t* p, int group) {
   return (low | high << 4) - 32;
 }
 
+// Eight groups of 32 elements, each with a pair of scale and minimum; code(group, i) is the integer
+// of a group's element i.
+template <class F>
+void DecodeGroups(const uint8_t* block, const F& code, float* out) {
+  const float d = Scale(block), dmin = Scale(block + 2);
+  for (int group = 0; group < 8; ++group) {
+    const ScaleAndMin pair = UnpackPair(block + 4, group);
+    const float scale = d * static_cast<float>(pair.scale);
+    const float min = dmin * static_cast<float>(pair.min);
+    for (int i = 0; i < 32; ++i) {
+      out[group * 32 + i] = scale * static_cast<float>(code(group, i)) - min;
+    }
+  }
+}
+
+// Four bits of 32 bytes for every two groups.
+int FourBits(const uint8_t* codes, int group, int i) {
+  return (codes[group / 2 * 32 + i] >> (group % 2 * 4)) & 15;
+}
+
 }  // namespace
 
 // 16 bytes of a scale and a minimum of 4 bits per 16 elements, 64 bytes of codes, scale, minimum.
@@ -58,35 +78,18 @@ void Decode_kQ3_K(const uint8_t* block, float* out) {
 
 // Scale, minimum, 12 bytes of pairs per 32 elements, 128 bytes of codes.
 void Decode_kQ4_K(const uint8_t* block, float* out) {
-  const float d = Scale(block), dmin = Scale(block + 2);
-  const uint8_t* codes = block + 16;
-  for (int group = 0; group < 8; ++group) {
-    const ScaleAndMin pair = UnpackPair(block + 4, group);
-    const float scale = d * static_cast<float>(pair.scale);
-    const float min = dmin * static_cast<float>(pair.min);
-    for (int i = 0; i < 32; ++i) {
-      const int q = (codes[group / 2 * 32 + i] >> (group % 2 * 4)) & 15;
-      out[group * 32 + i] = scale * static_cast<float>(q) - min;
-    }
-  }
+  DecodeGroups(
+      block, [&](int group, int i) { return FourBits(block + 16, group, i); }, out);
 }
 
 // As Q4_K, with 32 bytes of fifth bits before the codes: bit g of byte i belongs to element i of
 // group g.
 void Decode_kQ5_K(const uint8_t* block, float* out) {
-  const float d = Scale(block), dmin = Scale(block + 2);
   const uint8_t* high = block + 16;
-  const uint8_t* codes = block + 48;
-  for (int group = 0; group < 8; ++group) {
-    const ScaleAndMin pair = UnpackPair(block + 4, group);
-    const float scale = d * static_cast<float>(pair.scale);
-    const float min = dmin * static_cast<float>(pair.min);
-    for (int i = 0; i < 32; ++i) {
-      const int low = (codes[group / 2 * 32 + i] >> (group % 2 * 4)) & 15;
-      const int q = low | ((high[i] >> group) & 1) << 4;
-      out[group * 32 + i] = scale * static_cast<float>(q) - min;
-    }
-  }
+  const auto code = [&](int group, int i) {
+    return FourBits(block + 48, group, i) | ((high[i] >> group) & 1) << 4;
+  };
+  DecodeGroups(block, code, out);
 }
 
 // 128 bytes of low four bits, 64 bytes of high two, 16 signed scales per 16 elements, scale. 32 too

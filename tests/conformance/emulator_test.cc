@@ -34,6 +34,14 @@ Result<Buffers> Emulate(const KernelOption& option, const Case& c) {
   return EmulatedBuffers(*option.kernel, c, option.candidate.variant);
 }
 
+// The emulated kernel's results are those of the reference.
+void ExpectAsReference(const KernelOption& option, const Case& c) {
+  const Result<Buffers> got = Emulate(option, c);
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_EQ(Difference(c, *got, RunReference(c)), "")
+      << option.Name() << " " << ToString(c.problem);
+}
+
 // What the emulator can run: it has no bulk tensor copy engine.
 std::vector<KernelOption> Supporting(const Case& c) {
   std::vector<KernelOption> options = DeviceOptions(c.problem, *abi::FindDevice("cuda"));
@@ -218,10 +226,7 @@ TEST(EmulatedCluster, SharesRows) {
       const abi::Parameters shared = {
           {"lanes", 256}, {"rows_per_block", 1}, {"blocks", 4}, {"cluster", 4}};
       const KernelOption option{kernel, {kernel->variant(c.problem, shared), 1}};
-      const Result<Buffers> got = Emulate(option, c);
-      ASSERT_TRUE(got.ok()) << got.status().ToString();
-      EXPECT_EQ(Difference(c, *got, RunReference(c)), "")
-          << option.Name() << " " << ToString(c.problem);
+      ExpectAsReference(option, c);
     }
   }
 }
@@ -249,10 +254,7 @@ TEST(EmulatedCluster, SharesGroupsThatAlternate) {
       const abi::Parameters shared = {{"groups", 2}, {"lanes", 5},  {"lines", 16},
                                       {"vector", 2}, {"blocks", 8}, {"cluster", 4}};
       const KernelOption option{kernel, {kernel->variant(c.problem, shared), 1}};
-      const Result<Buffers> got = Emulate(option, c);
-      ASSERT_TRUE(got.ok()) << got.status().ToString();
-      EXPECT_EQ(Difference(c, *got, RunReference(c)), "")
-          << option.Name() << " " << ToString(c.problem);
+      ExpectAsReference(option, c);
     }
   }
 }
@@ -291,10 +293,7 @@ TEST(EmulatedCluster, SharesLinesOfGroups) {
         FillBuffers(random, c, false);
         ASSERT_EQ(kernel->refuse(c.problem, walk.shared, *abi::FindDevice("cuda:sm_90a")), "");
         const KernelOption option{kernel, {kernel->variant(c.problem, walk.shared), 1}};
-        const Result<Buffers> got = Emulate(option, c);
-        ASSERT_TRUE(got.ok()) << got.status().ToString();
-        EXPECT_EQ(Difference(c, *got, RunReference(c)), "")
-            << option.Name() << " " << ToString(c.problem);
+        ExpectAsReference(option, c);
       }
     }
   }

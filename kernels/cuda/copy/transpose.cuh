@@ -2,20 +2,13 @@
 // contiguous in the input and the side that is contiguous in the output move in whole lines.
 #pragma once
 
+#include "common/turned.cuh"
+
 namespace aicf {
 
 constexpr int kTile = 32;
 static_assert(kBlockX == kTile && kTile % kBlockY == 0, "one thread per tile column");
 
-/// The axis along which the input is contiguous.
-AICF_DEVICE constexpr int SourceAxis() {
-  for (int d = 0; d < In0::kRank; ++d) {
-    if (In0::stride(d) == 1 && In0::extent(d) > 1) return d;
-  }
-  return 0;
-}
-constexpr int kFrom = SourceAxis();
-constexpr int kTo = kInnerAxis;
 constexpr index_t kTilesFrom = (In0::extent(kFrom) + kTile - 1) / kTile;
 constexpr index_t kTilesTo = (In0::extent(kTo) + kTile - 1) / kTile;
 

@@ -4,6 +4,8 @@
 // results are.
 #pragma once
 
+#include "common/turned.cuh"
+
 namespace aicf {
 
 constexpr int kTileFrom = 32;  ///< along the operand's lines
@@ -14,15 +16,6 @@ constexpr int kStoreLines = kBlockX / kLanes;
 static_assert(kBlockX % kTileFrom == 0 && kTileTo % kLoadLines == 0, "whole lines are read");
 static_assert(kBlockX % kLanes == 0, "whole lines are stored");
 
-/// The axis along which the operand is contiguous.
-AICF_DEVICE constexpr int SourceAxis() {
-  for (int d = 0; d < In0::kRank; ++d) {
-    if (In0::stride(d) == 1 && In0::extent(d) > 1) return d;
-  }
-  return 0;
-}
-constexpr int kFrom = SourceAxis();
-constexpr int kTo = kInnerAxis;
 constexpr index_t kFromExtent = In0::extent(kFrom), kToExtent = In0::extent(kTo);
 constexpr index_t kTilesFrom = (kFromExtent + kTileFrom - 1) / kTileFrom;
 constexpr index_t kTilesTo = (kToExtent + kTileTo - 1) / kTileTo;
