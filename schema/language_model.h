@@ -1,0 +1,47 @@
+/// What an artifact says about the language model in it, beside its program: the numbers that a
+/// generator needs, the tokenizer, the chat template. Written by the compiler, read by the runtime;
+/// the entry points, metas and states that belong to it are those of docs/language_models.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "schema/tokenizer.h"
+
+namespace aicf::schema {
+
+enum class LanguageTask : uint8_t {
+  kGenerate,  ///< entry points prefill_T and decode_B
+  kEmbed,     ///< entry points embed_T
+  kCount,
+};
+
+struct LanguageModel {
+  LanguageTask task = LanguageTask::kGenerate;
+  std::string architecture;  ///< "llama", "gemma3", ...
+  int64_t vocabulary = 0;    ///< rows of the logits
+  int64_t context = 0;       ///< most positions of a request: N * page, or less
+  int64_t trained_context = 0;  ///< what the model itself says; for users only
+  // kGenerate only; 0 otherwise.
+  int64_t page = 0;   ///< positions in a page of the cache
+  int64_t pages = 0;  ///< P: pages that the cache has, for all requests together
+  int64_t slots = 0;  ///< S: most requests at once
+  /// Ids that end a text, ascending.
+  std::vector<uint32_t> end_tokens;
+  /// Name of the chat template's family (schema/chat_templates.def); empty: the model has none.
+  std::string chat_template;
+  /// Absent: ids only.
+  std::optional<TokenizerData> tokenizer;
+};
+
+/// The section's bytes. Deterministic.
+std::vector<std::byte> SerializeLanguageModel(const LanguageModel& model);
+/// Errors: kBadArtifact for bytes that are no such section, naming the field.
+Result<LanguageModel> ParseLanguageModel(std::span<const std::byte> bytes);
+
+}  // namespace aicf::schema
