@@ -16,13 +16,10 @@ enum class BlockFormat : uint8_t {
 #define AICF_BLOCK_FORMAT(id, ggml, name, elements, bytes) id,
 #include "base/block_format.def"
 #undef AICF_BLOCK_FORMAT
+  kCount
 };
 
-inline constexpr int kBlockFormatCount = 0
-#define AICF_BLOCK_FORMAT(id, ggml, name, elements, bytes) +1
-#include "base/block_format.def"
-#undef AICF_BLOCK_FORMAT
-    ;
+inline constexpr int kBlockFormatCount = static_cast<int>(BlockFormat::kCount);
 
 struct BlockFormatInfo {
   std::string_view name;

@@ -100,6 +100,8 @@ double Defined(BlockFormat format, const Bytes& b, int i) {
       return Q45K(b, i, true);
     case BlockFormat::kQ6_K:
       return Q6K(b, i);
+    case BlockFormat::kCount:
+      break;
   }
   return NAN;
 }

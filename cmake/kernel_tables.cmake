@@ -4,12 +4,13 @@
 #   @family@  the family's name, which its folder has
 #   @hosts@   the header of its CPU host classes, and of its CPU functions
 #   @list@    its CPU rows
-# A family without hosts.h and list.inc has the reference kernel alone (kernels/cpu/common/reference_*).
+# A family without hosts.h and list.inc has the reference kernel alone (kernels/cpu/common/reference_*), one without
+# CUDA host classes no CUDA kernel (kernels/cuda/common/no_*).
 function(aicf_kernel_tables)
   set(root ${CMAKE_CURRENT_SOURCE_DIR})
   set(generated generated/kernels)
   file(GLOB references CONFIGURE_DEPENDS ${root}/cpu/*/ref.cc)
-  file(GLOB lists CONFIGURE_DEPENDS ${root}/cpu/*/list.inc ${root}/cpu/*/hosts.h)
+  file(GLOB lists CONFIGURE_DEPENDS ${root}/cpu/*/list.inc ${root}/cpu/*/hosts.h ${root}/cuda/*/hosts.h)
   foreach(reference ${references})
     cmake_path(GET reference PARENT_PATH folder)
     cmake_path(GET folder FILENAME family)
@@ -29,14 +30,13 @@ function(aicf_kernel_tables)
       configure_file(${root}/cpu/common/${half}.cc.in ${table} @ONLY)
       list(APPEND ${half}_tables ${table})
     endforeach()
-  endforeach()
-  file(GLOB hosts CONFIGURE_DEPENDS ${root}/cuda/*/hosts.h)
-  foreach(host ${hosts})
-    cmake_path(GET host PARENT_PATH folder)
-    cmake_path(GET folder FILENAME family)
+    set(none no_)
+    if(EXISTS ${root}/cuda/${family}/hosts.h)
+      set(none "")
+    endif()
     foreach(half info choose)
       set(table ${CMAKE_BINARY_DIR}/${generated}/cuda/${family}/${half}.cc)
-      configure_file(${root}/cuda/common/${half}.cc.in ${table} @ONLY)
+      configure_file(${root}/cuda/common/${none}${half}.cc.in ${table} @ONLY)
       list(APPEND ${half}_tables ${table})
     endforeach()
   endforeach()

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/block_format.h"
 #include "base/dims.h"
 
 namespace aicf::abi {
@@ -363,6 +364,41 @@ struct AttentionAttrs {
 struct ExciteAttrs {
   int64_t hidden_operands = 0;
   template <class V> void Visit(V&& v) { v("hidden_operands", hidden_operands); }
+};
+
+/// raw[.., k] = element k of the row of blocks x[.., :], which is u8 [.., bytes of a row], its bytes
+/// next to each other; raw is f32 [.., elements of a row], out = epilogue(raw, extras). The formats
+/// are those of base/block_format.h.
+struct DequantizeAttrs {
+  BlockFormat format = BlockFormat::kF32;
+  template <class V> void Visit(V&& v) { v("format", format); }
+};
+
+/// acc[.., m, n] = sum_k A[.., m, k] * element k of row n of B; out = epilogue(acc, extras).
+/// A: [.., M, K], f32, f16 or bf16; B: u8 [N, bytes of a row of K elements], its rows as for
+/// DequantizeAttrs. Sums are f32. In math mode int8 each row of A is rounded first: groups of 32
+/// elements along k are integers of 8 bits times the group's largest magnitude / 127.
+struct BlockGemmAttrs {
+  BlockFormat format = BlockFormat::kF32;
+  template <class V> void Visit(V&& v) { v("format", format); }
+};
+
+/// Draws one of V categories for each row b of logits, by
+///   x [B, V] f32, f16 or bf16      the logits
+///   temperature [B] f32            not above 0: the category of the largest logit, the first of them
+///   top_k [B] i32                  only the k largest; below 1: all
+///   top_p [B] f32                  of these only the largest, as few as have this part of their mass,
+///                                  and at least one; 1 and above: all
+///   min_p [B] f32                  of these only those that are at least this part of the largest
+///   seeds [B] i64, counters [B] i32 or i64    key and number of the draw (kernels/abi/draw.h)
+/// The mass of category i is exp((x[i] - max) / temperature); of equal ones the earlier counts as
+/// larger. With u from draw.h and the mass S of all that is left, the draw is the first category
+/// left at which their running mass, in the order of categories, is above u * S; where rounding
+/// leaves none, the last one.
+/// Outputs: ids [B] i32 and, when there is a second one, valid [B] bool. A row with a NaN or +inf, or
+/// with -inf only, has id 0 and is not valid.
+struct CategoricalAttrs {
+  template <class V> void Visit(V&&) {}
 };
 
 namespace internal {

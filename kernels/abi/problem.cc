@@ -28,7 +28,7 @@ const FamilyFacts& FactsOf(Family family) {
 }
 bool Has(Family family, uint8_t slot) { return (FactsOf(family).slots & slot) != 0; }
 
-constexpr std::string_view kMathNames[] = {"fp32", "tf32", "fp16", "bf16", "fp8"};
+constexpr std::string_view kMathNames[] = {"fp32", "tf32", "fp16", "bf16", "fp8", "int8"};
 
 }  // namespace
 
@@ -107,6 +107,8 @@ double CoreFlops(const Problem& p) {
   const double out = p.outputs.empty() ? 0 : DomainCount(p.outputs[0].shape);
   switch (p.family) {
     case Family::kGemm:
+      return 2 * out * static_cast<double>(p.inputs[0].shape.back());
+    case Family::kBlockGemm:
       return 2 * out * static_cast<double>(p.inputs[0].shape.back());
     case Family::kConv: {
       // Every weight meets every output position (or, transposed, every input position) once.

@@ -70,8 +70,8 @@ bool HasHidden(Family family);
 int CoreInputs(Family family);
 
 /// How the products of gemm and conv are formed. Sums of floats accumulate in f32 in every mode,
-/// those of integers below 32 bits in i32.
-enum class MathMode : uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8, kCount };
+/// those of integers below 32 bits in i32. kInt8 is a mode of blockgemm alone (BlockGemmAttrs).
+enum class MathMode : uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8, kInt8, kCount };
 std::string_view MathModeName(MathMode mode);
 std::optional<MathMode> ParseMathMode(std::string_view name);
 

@@ -91,6 +91,9 @@ Status CheckCounts(const Problem& p) {
     return Error(Code::kBadArtifact, "step: attributes do not belong to the family");
   }
   if (p.math >= MathMode::kCount) return Bad(p, "unknown math mode");
+  if (p.math == MathMode::kInt8 && p.family != Family::kBlockGemm) {
+    return Bad(p, "math mode int8, which only products with blocks have");
+  }
   const int core = CoreInputs(p.family);
   const int inputs = static_cast<int>(p.inputs.size());
   if (p.core_inputs < 0 || p.core_inputs > inputs || (core >= 0 && p.core_inputs != core)) {

@@ -5,10 +5,6 @@
 namespace aicf::abi {
 namespace {
 
-bool IsData(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
-}
-
 Status CheckExciteCounts(const Problem& p) {
   const int64_t hidden = p.as<ExciteAttrs>().hidden_operands;
   if (p.core_inputs < 2) return Bad(p, p.core_inputs, " core operands, expected at least 2");

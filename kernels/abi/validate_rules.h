@@ -13,6 +13,11 @@ Status Bad(const Problem& p, const Pieces&... pieces) {
   return Error(Code::kBadArtifact, FamilyName(p.family), " step: ", pieces...);
 }
 
+/// What most kernels of floats take: values that widen to f32.
+inline bool IsData(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
 inline Status CheckSameShape(const Problem& p, const View& v, const Dims& shape,
                              std::string_view what) {
   if (v.shape == shape) return OkStatus();

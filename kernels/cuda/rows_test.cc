@@ -24,7 +24,8 @@ using abi::NormalizeKind;
 using abi::PoolKind;
 using abi::ReduceKind;
 using abi::ResizeMode;
-static_assert(Equal(kFp32, MathMode::kFp32) && Equal(kFp8, MathMode::kFp8));
+static_assert(Equal(kFp32, MathMode::kFp32) && Equal(kFp8, MathMode::kFp8) &&
+              Equal(kInt8, MathMode::kInt8));
 static_assert(Equal(kTf32, MathMode::kTf32) && Equal(kBf16, MathMode::kBf16));
 static_assert(Equal(kReduceSum, ReduceKind::kSum) && Equal(kReduceProd, ReduceKind::kProd));
 static_assert(Equal(kReduceMin, ReduceKind::kMin) && Equal(kReduceMax, ReduceKind::kMax));

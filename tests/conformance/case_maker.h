@@ -47,6 +47,10 @@ class CaseMaker {
   void Score(const Dims& domain, DType raw);
   abi::Expr Middle(bool opens, const Dims& domain);
   void ScaleByGate(DType dtype, const Dims& shape);
+  /// Rows of blocks for rows of `length` elements: bytes of a row next to each other, rows anywhere.
+  View BlockView(BlockFormat format, const Dims& rows, int64_t length);
+  /// Random blocks with scales of ordinary size; whole numbers where the options ask for them.
+  void FillBlocks(size_t buffer, BlockFormat format);
   View CacheView(DType dtype, const Dims& shape, bool repeats);
   View EngineView(DType dtype, const Dims& shape);
   void FillAttention(int64_t pool);

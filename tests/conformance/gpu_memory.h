@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/conformance/cases.h"
+#include "tests/conformance/compare.h"
 #include "tests/conformance/gpu.h"
 
 namespace aicf::conformance {

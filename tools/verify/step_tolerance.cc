@@ -38,6 +38,8 @@ double UnitRoundoff(MathMode mode) {
       return 0x1p-8;
     case MathMode::kFp8:
       return 0x1p-4;
+    case MathMode::kInt8:  // half a step of the largest of 32 elements
+      return 1.0 / 254;
     default:
       return 0;
   }
@@ -82,6 +84,7 @@ bool Adds(const Problem& p) {
     case Family::kRecurrent:
     case Family::kAttention:
     case Family::kExcite:
+    case Family::kBlockGemm:
       return true;
     default:
       return false;
@@ -156,6 +159,7 @@ bool CoreIsFloat(const Problem& p) {
 double MathRoundoff(const Problem& p) {
   // Also where q, k and v are as narrow as the mode: the weights are rounded to it.
   if (p.family == Family::kAttention) return kScoreSize * UnitRoundoff(p.math);
+  if (p.family == Family::kBlockGemm) return UnitRoundoff(p.math);
   if (p.family != Family::kGemm && p.family != Family::kConv) return 0;
   double most = 0;
   for (int k = 0; k < 2; ++k) {
@@ -179,6 +183,7 @@ double ReductionLength(const Problem& p) {
   if (!Adds(p)) return Interpolates(p) ? 16 : 1;
   switch (p.family) {
     case Family::kGemm:
+    case Family::kBlockGemm:
       return static_cast<double>(p.inputs[0].shape.back());
     case Family::kConv:
       return ConvLength(p);

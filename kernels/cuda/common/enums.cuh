@@ -3,7 +3,7 @@
 
 namespace aicf {
 
-enum { kFp32, kTf32, kFp16, kBf16, kFp8 };
+enum { kFp32, kTf32, kFp16, kBf16, kFp8, kInt8 };
 enum { kReduceSum, kReduceProd, kReduceMin, kReduceMax, kReduceMean, kReduceArgMin, kReduceArgMax };
 enum { kPoolMax, kPoolAverage, kPoolLp };
 enum { kSoftmax, kLogSoftmax, kLayerNorm, kRmsNorm };

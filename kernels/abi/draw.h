@@ -1,0 +1,27 @@
+/// The random numbers of categorical draws: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel
+/// random numbers: as easy as 1, 2, 3", 2011). Stateless: the same key and counter give the same
+/// number, on every backend and whatever was drawn before, so a request's draws do not depend on
+/// its neighbours.
+#pragma once
+
+#include <cstdint>
+
+namespace aicf::abi {
+
+/// In [0, 1), a multiple of 2^-24.
+constexpr float UniformDraw(uint64_t key, uint64_t counter) {
+  uint32_t c[4] = {static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 0, 0};
+  uint32_t k[2] = {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)};
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t a = uint64_t{0xD2511F53} * c[0], b = uint64_t{0xCD9E8D57} * c[2];
+    const uint32_t next[4] = {
+        static_cast<uint32_t>(b >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(b),
+        static_cast<uint32_t>(a >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(a)};
+    for (int i = 0; i < 4; ++i) c[i] = next[i];
+    k[0] += 0x9E3779B9;
+    k[1] += 0xBB67AE85;
+  }
+  return static_cast<float>(c[0] >> 8) * 0x1p-24f;
+}
+
+}  // namespace aicf::abi

@@ -1,0 +1,61 @@
+// Random problems of the categorical family. Parts of the mass are numbers that no sum of equal
+// masses meets, so that a backend's rounding decides no case.
+#include <limits>
+
+#include "kernels/cpu/expr/scalar_eval.h"
+#include "tests/conformance/case_maker.h"
+
+namespace aicf::conformance {
+namespace {
+
+/// One value per row, picked from a list.
+template <class T>
+void FillPicked(Random& random, std::vector<std::byte>& bytes, const std::vector<T>& values) {
+  for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
+    const T value = random.Pick(values);
+    __builtin_memcpy(bytes.data() + at, &value, sizeof value);
+  }
+}
+
+}  // namespace
+
+template <>
+void CaseMaker::Fresh<abi::Family::kCategorical>() {
+  const int64_t rows = random_.Int(random_.OneIn(20) ? 0 : 1, 6);
+  const int64_t few = random_.Int(1, 70);
+  const int64_t categories =
+      random_.OneIn(2) ? few : random_.Int(1, std::max<int64_t>(2, options_.max_elements));
+  p_.attrs = abi::CategoricalAttrs{};
+  p_.inputs = {MatrixView(random_.Pick(std::vector<DType>{DType::kF32, DType::kF16, DType::kBF16}),
+                          {rows, categories}),
+               In(DType::kF32, {rows}),
+               In(DType::kI32, {rows}),
+               In(DType::kF32, {rows}),
+               In(DType::kF32, {rows}),
+               In(DType::kI64, {rows}),
+               In(random_.OneIn(2) ? DType::kI32 : DType::kI64, {rows})};
+  p_.core_inputs = 7;
+  p_.outputs = {Out(DType::kI32, {rows})};
+  if (random_.OneIn(2)) p_.outputs.push_back(Out(DType::kBool, {rows}));
+  Fill();
+  FillSteps(0, -24, 24, 4);
+  const auto k = static_cast<int32_t>(categories);
+  FillPicked<float>(random_, case_.buffers[1], {0, 1, 1, 0.7f, 2.5f, -1});
+  FillPicked<int32_t>(random_, case_.buffers[2], {0, 0, -3, 1, 2, 7, 40, k, 2 * k});
+  FillPicked<float>(random_, case_.buffers[3], {1, 1, 2, 0, 0.3713f, 0.9137f, 0.5077f});
+  FillPicked<float>(random_, case_.buffers[4], {0, 0, 0.0513f, 0.3571f, 1});
+  FillPicked<int64_t>(random_, case_.buffers[5],
+                      {0, 1, -1, 42, std::numeric_limits<int64_t>::min(), random_.Int(0, 1 << 30)});
+  FillSteps(6, 0, 100000);
+  if (random_.OneIn(5) && !case_.buffers[0].empty()) {
+    // The first element in memory, which some row reads.
+    const double spoiled = random_.Pick(std::vector<double>{
+        std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+        -std::numeric_limits<double>::infinity()});
+    cpu::StoreScalar(case_.buffers[0].data(), p_.inputs[0].dtype,
+                     cpu::ScalarFromDouble(spoiled, DType::kF32));
+  }
+  case_.tolerance = {};
+}
+
+}  // namespace aicf::conformance
