@@ -23,10 +23,14 @@ Result<Vocabulary> Vocabulary::Make(const TokenizerData& data) {
     } else if ((type == TokenType::kNormal || type == TokenType::kUserDefined) &&
                !spelling.empty()) {
       const auto [other, fresh] = made.ids_.emplace(spelling, id);
-      if (!fresh) {
+      const TokenType others = TypeOf(data, other->second);
+      if (!fresh && others == type) {
         return Error(Code::kBadModel, "tokenizer: tokens ", other->second, " and ", id,
                      " are spelled alike");
       }
+      // Where a user has defined a token once more, merges make the vocabulary's own: the other one
+      // has been found in the text before.
+      if (type == TokenType::kNormal) other->second = id;
       made.longest_ = std::max(made.longest_, spelling.size());
     }
   }
