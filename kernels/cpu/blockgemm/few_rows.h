@@ -74,33 +74,48 @@ AICF_INLINE void AddExact(Floats (&sums)[kSums], const Words (&codes)[kGroupWord
 // they come from memory, and what the processor asks for by itself ends at a page.
 inline constexpr int64_t kAheadBytes = 8192;
 
+template <class D, bool kRounded, int kRows, int kSums>
+AICF_INLINE void AddGroup(Floats (&sums)[kSums], const PackedBlock& b, int g, const BlockTask& task,
+                          int64_t k) {
+  Words codes[kGroupWords];
+  BlockScales scales[kGroup / D::kRun];
+  D::Codes(b, g, codes);
+  D::Scales(b, g, scales);
+  const BlockRows& a = task.a;
+  if constexpr (kRounded) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      sums[r] = AddRounded<D>(sums[r], codes, scales, a, (task.first_row + r) * a.depth + k);
+    }
+  } else {
+    AddExact<D, kRows>(sums, codes, scales, a.values + task.first_row * a.stride + k, a.stride);
+  }
+}
+
 template <class D, bool kRounded, int kRows>
 void FewRowsOfPanel(const BlockTask& task, const char* panel, float* out) {
   constexpr int kSums = kRounded ? kRows : kRows == 3 ? 3 : 4;
-  const BlockRows a = task.a;
   Floats sums[kSums];
 #pragma GCC unroll 4
   for (Floats& sum : sums) sum = RepeatFloat(0);
-  const int64_t blocks = a.depth / (kGroup * D::kGroups);
+  const int64_t blocks = task.a.depth / (kGroup * D::kGroups);
   for (int64_t block = 0; block < blocks; ++block) {
     const PackedBlock b = BlockAt<D>(panel, task.halves_bytes, block);
     for (int i = 0; i < D::kWords; ++i) {
       __builtin_prefetch(b.words + kAheadBytes + 4 * kColumns * i);
     }
+    const int64_t k = block * D::kGroups * kGroup;
+    if constexpr (kRounded && kRows == 1) {
 #pragma GCC unroll 8
-    for (int g = 0; g < D::kGroups; ++g) {
-      const int64_t k = (block * D::kGroups + g) * kGroup;
-      Words codes[kGroupWords];
-      BlockScales scales[kGroup / D::kRun];
-      D::Codes(b, g, codes);
-      D::Scales(b, g, scales);
-      if constexpr (kRounded) {
-#pragma GCC unroll 4
-        for (int r = 0; r < kRows; ++r) {
-          sums[r] = AddRounded<D>(sums[r], codes, scales, a, (task.first_row + r) * a.depth + k);
-        }
-      } else {
-        AddExact<D, kRows>(sums, codes, scales, a.values + task.first_row * a.stride + k, a.stride);
+      for (int g = 0; g < D::kGroups; ++g) {
+        AddGroup<D, kRounded, kRows>(sums, b, g, task, k + g * kGroup);
+      }
+    } else {
+      // With a constant number of the group the code would be some hundred KiB longer, and no
+      // faster where a group has so many products.
+#pragma GCC unroll 1
+      for (int g = 0; g < D::kGroups; ++g) {
+        AddGroup<D, kRounded, kRows>(sums, b, g, task, k + g * kGroup);
       }
     }
   }
