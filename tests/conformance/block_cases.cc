@@ -66,7 +66,7 @@ void CaseMaker::FillBlocks(size_t buffer, BlockFormat format) {
   std::vector<std::byte>& bytes = case_.buffers[buffer];
   const auto block = static_cast<int64_t>(InfoOf(format).bytes);
   Dims blocks = view.shape;
-  blocks.back() /= block;
+  blocks[blocks.rank() - 1] /= block;
   const int64_t count = ElementCount(blocks).value_or(0);
   for (int64_t i = 0; i < count; ++i) {
     int64_t at = view.offset, rest = i;
