@@ -21,7 +21,7 @@ namespace aicf::schema {
 
 inline constexpr char kMagic[8] = {'A', 'I', 'C', 'F', '\r', '\n', 0x1a, '\n'};
 inline constexpr uint16_t kFormatMajor = 1;  ///< readers refuse another major version
-inline constexpr uint16_t kFormatMinor = 0;  ///< readers accept any minor version of their major
+inline constexpr uint16_t kFormatMinor = 1;  ///< readers accept any minor version of their major
 
 enum class SectionKind : uint32_t {
   kProgram = 1,    ///< FlatBuffers, schema/artifact.fbs
@@ -33,6 +33,7 @@ enum class SectionKind : uint32_t {
       6,            ///< constants only the lowered program reads; strippable; never loaded to run
   kGolden = 7,      ///< sample inputs and outputs (schema/golden.h); optional
   kProvenance = 8,  ///< one JSON object
+  kLanguage = 9,    ///< what generating text needs (schema/language_model.h); always read
 };
 
 /// Bytes on the way into an artifact. Absent optional sections are empty.
@@ -45,6 +46,7 @@ struct Contents {
   std::vector<std::byte> lowered_weights;
   std::vector<std::byte> golden;  ///< schema/golden.h
   std::string provenance;
+  std::vector<std::byte> language;  ///< schema/language_model.h
 };
 
 /// Serialises deterministically: equal contents give equal bytes. The result has been verified.

@@ -23,9 +23,9 @@ enum class LanguageTask : uint8_t {
 
 struct LanguageModel {
   LanguageTask task = LanguageTask::kGenerate;
-  std::string architecture;  ///< "llama", "gemma3", ...
-  int64_t vocabulary = 0;    ///< rows of the logits
-  int64_t context = 0;       ///< most positions of a request: N * page, or less
+  std::string architecture;     ///< "llama", "gemma3", ...
+  int64_t vocabulary = 0;       ///< rows of the logits
+  int64_t context = 0;          ///< most positions of a request: N * page, or less
   int64_t trained_context = 0;  ///< what the model itself says; for users only
   // kGenerate only; 0 otherwise.
   int64_t page = 0;   ///< positions in a page of the cache
@@ -39,9 +39,20 @@ struct LanguageModel {
   std::optional<TokenizerData> tokenizer;
 };
 
-/// The section's bytes. Deterministic.
+inline constexpr size_t kMaxLanguageNameBytes = 256;  ///< of an architecture, of a template
+/// Tokens with all that belongs to them; larger ones are refused.
+inline constexpr size_t kMaxLanguageBytes = size_t{1} << 29;
+
+/// What every reader asks: numbers in range, those of a cache only where there is one, ids of the
+/// vocabulary, a tokenizer that CheckTokenizerData takes. The tokenizer may have more tokens than
+/// the vocabulary has rows, or fewer. Errors: kBadModel naming the field; kUnsupported above a
+/// limit.
+Status CheckLanguageModel(const LanguageModel& model);
+
+/// The section's bytes. Deterministic. REQUIRES: CheckLanguageModel takes the model.
 std::vector<std::byte> SerializeLanguageModel(const LanguageModel& model);
-/// Errors: kBadArtifact for bytes that are no such section, naming the field.
+/// Accepts any alignment. Errors: kBadArtifact for bytes that are no such section, naming the
+/// field. Cost: linear in bytes.size(), memory too.
 Result<LanguageModel> ParseLanguageModel(std::span<const std::byte> bytes);
 
 }  // namespace aicf::schema

@@ -24,6 +24,7 @@ bool IsOptional(SectionKind kind) {
     case SectionKind::kWeights:
     case SectionKind::kImages:
     case SectionKind::kProvenance:
+    case SectionKind::kLanguage:
       return false;
     default:
       return true;  // also the sections of newer minor versions
@@ -38,7 +39,7 @@ bool IsText(SectionKind kind) {
 std::string_view SectionName(SectionKind kind) {
   static constexpr std::string_view kNames[] = {"?",         "program", "weights",         "images",
                                                 "decisions", "lowered", "lowered_weights", "golden",
-                                                "provenance"};
+                                                "provenance", "language"};
   const auto index = static_cast<uint32_t>(kind);
   return kNames[index < std::size(kNames) ? index : 0];
 }
@@ -140,6 +141,7 @@ class ArtifactReader {
                    FeaturesOf(program));
     }
     AICF_RETURN_IF_ERROR(CheckGoldenSection(program, artifact_->bytes(SectionKind::kGolden)));
+    AICF_RETURN_IF_ERROR(CheckLanguageSection(artifact_->bytes(SectionKind::kLanguage)));
     return CheckSections(program, artifact_->weights(), artifact_->images());
   }
 

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/hash.h"
 #include "schema/golden.h"
+#include "schema/language_model.h"
 
 namespace aicf::schema {
 
@@ -44,6 +45,10 @@ Status CheckGoldenSection(const Program& program, std::span<const std::byte> gol
   if (golden.empty()) return OkStatus();
   AICF_ASSIGN_OR_RETURN(const Golden parsed, ParseGolden(golden));
   return CheckGolden(parsed, program);
+}
+
+Status CheckLanguageSection(std::span<const std::byte> language) {
+  return language.empty() ? OkStatus() : ParseLanguageModel(language).status();
 }
 
 }  // namespace aicf::schema

@@ -19,7 +19,12 @@ Result<uint64_t> PeakDeviceBytes(const Program& program);
 Status CheckSections(const Program& program, std::span<const std::byte> weights,
                      std::span<const std::byte> images);
 
-/// The golden section parses and belongs to the program; empty: there is none. Errors: kBadArtifact.
+/// The golden section parses and belongs to the program; empty: there is none. Errors:
+/// kBadArtifact.
 Status CheckGoldenSection(const Program& program, std::span<const std::byte> golden);
+
+/// The language section parses; empty: there is none. What it says of the program is for whoever
+/// generates text with it. Errors: kBadArtifact.
+Status CheckLanguageSection(std::span<const std::byte> language);
 
 }  // namespace aicf::schema

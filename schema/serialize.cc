@@ -34,6 +34,7 @@ Status CheckAsRead(const Contents& contents, std::span<const std::byte> program_
     }
   }
   AICF_RETURN_IF_ERROR(CheckGoldenSection(program, contents.golden));
+  AICF_RETURN_IF_ERROR(CheckLanguageSection(contents.language));
   return CheckSections(program, contents.weights, contents.images);
 }
 
@@ -48,10 +49,15 @@ std::vector<Part> PartsOf(const Contents& c, std::span<const std::byte> program)
       {SectionKind::kLoweredWeights, c.lowered_weights},
       {SectionKind::kGolden, c.golden},
       {SectionKind::kProvenance, Bytes(c.provenance)},
+      {SectionKind::kLanguage, c.language},
   };
   std::erase_if(parts, [](const Part& p) { return p.bytes.empty(); });
   return parts;
 }
+
+// Readers of versions before a section's skip it. Files without one stay what they were.
+uint16_t MinorOf(const Contents& c) { return c.language.empty() ? 0 : 1; }
+static_assert(kFormatMinor == 1);
 
 }  // namespace
 
@@ -60,7 +66,7 @@ Result<std::vector<std::byte>> Serialize(const Contents& contents) {
   AICF_RETURN_IF_ERROR(AsInternal(CheckAsRead(contents, program)));
   HeaderInfo info;
   info.major = kFormatMajor;
-  info.minor = kFormatMinor;
+  info.minor = MinorOf(contents);
   AICF_ASSIGN_OR_RETURN(info.peak_device_bytes, PeakDeviceBytes(contents.program));
   info.required_features = FeaturesOf(contents.program);
   const std::vector<Part> parts = PartsOf(contents, program);

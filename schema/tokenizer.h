@@ -1,16 +1,25 @@
 /// What a tokenizer is made of, as plain data: importers fill it from a model's files, an artifact
-/// stores it, and text::Tokenizer::Create (runtime/text/tokenizer.h) checks it and turns it into a
-/// tokenizer. Nothing in here is checked by itself.
+/// stores it, and text::Tokenizer::Create (runtime/text/tokenizer.h) turns it into a tokenizer.
+/// CheckTokenizerData says which data is consistent.
 ///
 /// Text is split in this order: added tokens, normalisation, prefix space, patterns, vocabulary.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/status.h"
+
 namespace aicf::schema {
+
+/// No token is longer. It bounds what looking for the longest one can cost.
+inline constexpr size_t kMaxTokenBytes = 1024;
+/// Ids fit in 24 bits.
+inline constexpr size_t kMaxTokens = size_t{1} << 24;
 
 /// How a piece of text becomes tokens of the vocabulary.
 enum class TokenizerKind : uint8_t {
@@ -119,5 +128,13 @@ struct TokenizerData {
   /// kWordPiece: decoding puts no space before punctuation and contractions.
   bool clean_up_spaces = false;
 };
+
+TokenType TypeOf(const TokenizerData& data, uint32_t id);
+
+/// The byte of a token that is spelled <0xNN>.
+std::optional<uint8_t> ByteOf(std::string_view spelling);
+
+/// Ranges, counts and numbers that every kind asks for. Errors: kBadModel, kUnsupported.
+Status CheckTokenizerData(const TokenizerData& data);
 
 }  // namespace aicf::schema

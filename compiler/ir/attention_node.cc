@@ -26,6 +26,7 @@ Result<AttentionForm> ReadAttention(const Node& node) {
   abi::AttentionAttrs& a = form.attrs;
   a.scale = node.Float("scale", 1);
   a.lengths = node.input(kAttentionLengths) != kNoValue;
+  a.pages = node.input(kAttentionTable) != kNoValue;
   AICF_ASSIGN_OR_RETURN(a.rows, ReadOrigin(node));
   a.offset = node.Int("offset", 0);
   a.window_left = node.Int("window_left", -1);
@@ -56,7 +57,9 @@ AttrMap AttentionAttributes(const AttentionForm& form) {
 Dims AttentionDomain(const Graph& graph, const Node& node) {
   const Dims& q = graph.values[node.inputs[kAttentionQ]].shape;
   const Dims& k = graph.values[node.inputs[kAttentionK]].shape;
-  return {q[0], q[1], q[2], k[2]};
+  const ValueId table = node.input(kAttentionTable);
+  const int64_t pages = table == kNoValue ? 1 : graph.values[table].shape[1];
+  return {q[0], q[1], q[2], pages * k[2]};
 }
 
 }  // namespace aicf::ir

@@ -1,6 +1,6 @@
 /// aicf.Attention: attention as one node, for every form in which models write it.
 ///
-/// Its meaning is that of abi::AttentionAttrs (kernels/abi/attrs.h), without pages: softmax over
+/// Its meaning is that of abi::AttentionAttrs (kernels/abi/attrs.h): softmax over
 /// the keys of score(scale * q k^T), where a key is visible, times v. Passes see operands and a
 /// score expression; how a target computes it is decided after lowering.
 #pragma once
@@ -15,13 +15,14 @@ namespace aicf::ir {
 
 inline constexpr std::string_view kAttention = "aicf.Attention";
 
-/// Inputs of the node; lengths and origins may be absent. The operands of the score expression
-/// follow: input n of the expression is operand n - 1, broadcast to [B, Hq, Tq, Tk].
+/// Inputs of the node; lengths, table and origins may be absent. The operands of the score
+/// expression follow: input n of the expression is operand n - 1, broadcast to [B, Hq, Tq, Tk].
 enum AttentionInput : size_t {
   kAttentionQ,        ///< [B, Hq, Tq, D]
   kAttentionK,        ///< [B, Hkv, Tk, D], Hkv a divisor of Hq
   kAttentionV,        ///< [B, Hkv, Tk, Dv]
   kAttentionLengths,  ///< i32 or i64 [B]: valid keys of each request
+  kAttentionTable,    ///< i32 [B, N]: then k and v are pools of pages [P, Hkv, page, D or Dv]
   kAttentionOrigins,  ///< i32 or i64 [B]: position of row 0, with RowOrigin::kOperand only
   kAttentionOperands
 };
@@ -31,7 +32,7 @@ enum AttentionInput : size_t {
 ///   rows     "fixed", "last-keys" or "operand"
 ///   score    the expression's text (kernels/abi/expr.h)
 struct AttentionForm {
-  abi::AttentionAttrs attrs;  ///< `lengths` follows from the inputs; `pages` is false
+  abi::AttentionAttrs attrs;  ///< `lengths` and `pages` follow from the inputs
   abi::Expr score;            ///< empty: the scaled product
 };
 

@@ -19,7 +19,7 @@ struct Segment {
 /// Refers to the data that it was made of. Immutable.
 class AddedTokens {
  public:
-  /// REQUIRES: CheckTokenizerData has passed `data`.
+  /// REQUIRES: schema::CheckTokenizerData has passed `data`.
   explicit AddedTokens(const schema::TokenizerData& data);
 
   /// The segments of `text`, none of them empty: from the left, the longest added token that is

@@ -88,9 +88,9 @@ TEST(TokenizerFaults, LimitsAreUnsupported) {
     plant(data);
     return Tokenizer::Create(data).status().code();
   };
-  EXPECT_EQ(code([](auto& d) { d.tokens.emplace_back(kMaxTokenBytes + 1, 'a'); }),
+  EXPECT_EQ(code([](auto& d) { d.tokens.emplace_back(schema::kMaxTokenBytes + 1, 'a'); }),
             Code::kUnsupported);
-  EXPECT_EQ(code([](auto& d) { d.tokens.emplace_back(kMaxTokenBytes, 'a'); }), Code::kOk);
+  EXPECT_EQ(code([](auto& d) { d.tokens.emplace_back(schema::kMaxTokenBytes, 'a'); }), Code::kOk);
   EXPECT_EQ(code([](auto& d) { d.patterns.assign(17, {"a"}); }), Code::kUnsupported);
   EXPECT_EQ(code([](auto& d) { d.patterns = {{std::string(5000, 'a')}}; }), Code::kUnsupported);
 }

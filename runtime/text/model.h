@@ -19,13 +19,10 @@ class Model {
   virtual void Encode(std::string_view piece, std::vector<uint32_t>* ids) const = 0;
 };
 
-/// Each refers to `data`, which CheckTokenizerData has passed and which outlives the model.
+/// Each refers to `data`, which schema::CheckTokenizerData has passed and which outlives the model.
 /// Errors: kBadModel for what only this kind asks of a vocabulary.
 Result<std::unique_ptr<Model>> MakeBpe(const schema::TokenizerData& data);
 Result<std::unique_ptr<Model>> MakeUnigram(const schema::TokenizerData& data);
 Result<std::unique_ptr<Model>> MakeWordPiece(const schema::TokenizerData& data);
-
-/// Ranges, counts and numbers that every kind asks for. Errors: kBadModel, kUnsupported.
-Status CheckTokenizerData(const schema::TokenizerData& data);
 
 }  // namespace aicf::text

@@ -17,10 +17,7 @@
 
 namespace aicf::text {
 
-/// No token is longer. It bounds what looking for the longest one can cost.
-inline constexpr size_t kMaxTokenBytes = 1024;
-/// Ids fit in 24 bits, the text of one call in 1 GiB.
-inline constexpr size_t kMaxTokens = size_t{1} << 24;
+/// The text of one call.
 inline constexpr size_t kMaxTextBytes = size_t{1} << 30;
 
 struct EncodeOptions {

@@ -9,24 +9,6 @@ namespace aicf::text {
 using schema::TokenizerData;
 using schema::TokenType;
 
-TokenType TypeOf(const TokenizerData& data, uint32_t id) {
-  return data.types.empty() ? TokenType::kNormal : data.types[id];
-}
-
-std::optional<uint8_t> ByteOf(std::string_view s) {
-  if (s.size() != 6 || s.substr(0, 3) != "<0x" || s[5] != '>') return std::nullopt;
-  uint8_t byte = 0;
-  for (const char c : s.substr(3, 2)) {
-    const int digit = c >= '0' && c <= '9'   ? c - '0'
-                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                             : -1;
-    if (digit < 0) return std::nullopt;
-    byte = static_cast<uint8_t>(byte << 4 | digit);
-  }
-  return byte;
-}
-
 size_t CharacterLength(std::string_view text) { return std::max<size_t>(1, Utf8Length(text)); }
 
 Result<Vocabulary> Vocabulary::Make(const TokenizerData& data) {
@@ -41,10 +23,14 @@ Result<Vocabulary> Vocabulary::Make(const TokenizerData& data) {
     } else if ((type == TokenType::kNormal || type == TokenType::kUserDefined) &&
                !spelling.empty()) {
       const auto [other, fresh] = made.ids_.emplace(spelling, id);
-      if (!fresh) {
+      const TokenType others = TypeOf(data, other->second);
+      if (!fresh && others == type) {
         return Error(Code::kBadModel, "tokenizer: tokens ", other->second, " and ", id,
                      " are spelled alike");
       }
+      // Where a user has defined a token once more, merges make the vocabulary's own: the other one
+      // has been found in the text before.
+      if (type == TokenType::kNormal) other->second = id;
       made.longest_ = std::max(made.longest_, spelling.size());
     }
   }

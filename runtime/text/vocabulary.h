@@ -13,10 +13,7 @@
 
 namespace aicf::text {
 
-schema::TokenType TypeOf(const schema::TokenizerData& data, uint32_t id);
-
-/// The byte of a token that is spelled <0xNN>.
-std::optional<uint8_t> ByteOf(std::string_view spelling);
+using schema::ByteOf;
 
 /// Bytes of the character at the start of `text`, 1 where there is none. REQUIRES: text is not
 /// empty.

@@ -25,7 +25,7 @@ Status CheckTools(const schema::Artifact& artifact, const CompileResult& rebuilt
 std::string SectionsThatDiffer(const schema::HeaderInfo& a, const schema::HeaderInfo& b) {
   constexpr std::string_view kNames[] = {"",          "program", "weights",         "images",
                                          "decisions", "lowered", "lowered weights", "golden",
-                                         "provenance"};
+                                         "provenance", "language"};
   std::string out;
   for (size_t kind = 1; kind < std::size(kNames); ++kind) {
     const auto hash = [&](const schema::HeaderInfo& info) {

@@ -41,6 +41,7 @@ std::string Label(abi::RoiKind v) {
 }
 std::string Label(abi::CellKind v) { return Named(v, {"rnn", "gru", "lstm"}); }
 std::string Label(abi::RowOrigin v) { return Named(v, {"fixed", "last keys", "operand"}); }
+std::string Label(BlockFormat v) { return std::string(InfoOf(v).name); }
 std::string Label(abi::Direction v) { return Named(v, {"forward", "reverse", "bidirectional"}); }
 
 /// Visitor of an attribute struct.

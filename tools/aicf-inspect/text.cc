@@ -59,6 +59,8 @@ std::string SectionName(schema::SectionKind kind) {
       return "golden";
     case schema::SectionKind::kProvenance:
       return "provenance";
+    case schema::SectionKind::kLanguage:
+      return "language";
   }
   return StrCat("section ", static_cast<uint32_t>(kind));
 }

@@ -182,6 +182,7 @@ struct SectionWord {
 constexpr SectionWord kData[] = {
     {schema::SectionKind::kWeights, "hash of the weights"},
     {schema::SectionKind::kGolden, "hash of the golden samples"},
+    {schema::SectionKind::kLanguage, "hash of the tokenizer and its numbers"},
 };
 // What follows from them; worth a line only where they do not differ.
 constexpr SectionWord kDerived[] = {

@@ -1,4 +1,5 @@
 #include "compiler/import/tokenizer/parts.h"
+#include "compiler/import/tokenizer/split_rules.h"
 
 namespace aicf::tokenizer_json {
 namespace {
@@ -8,9 +9,6 @@ using schema::SpacePrefix;
 using schema::SplitKeep;
 using schema::TokenizerData;
 
-constexpr const char* kGpt2 =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-constexpr const char* kBert = R"([\p{P}!-/:-@\[-`{-~]|[^\s\p{P}!-/:-@\[-`{-~]+)";
 constexpr const char* kMetaspace = "\xe2\x96\x81[^\xe2\x96\x81]*|[^\xe2\x96\x81]+";
 constexpr const char* kSpace = "\xe2\x96\x81";
 
@@ -67,7 +65,7 @@ Status ReadByteLevel(const Json& byte_level, TokenizerData* data) {
     data->space_prefix = SpacePrefix::kAlways;
     data->prefix_unless_space = true;
   }
-  if (Flag(byte_level, "use_regex", true)) data->patterns.push_back({kGpt2});
+  if (Flag(byte_level, "use_regex", true)) data->patterns.push_back({kGpt2Words});
   return OkStatus();
 }
 
@@ -99,7 +97,7 @@ Status ReadPreTokenizer(const Json& pre, TokenizerData* data) {
   } else if (type == "Digits") {
     data->patterns.push_back({Flag(pre, "individual_digits") ? "\\p{N}" : "\\p{N}+"});
   } else if (type == "BertPreTokenizer") {
-    data->patterns.push_back({kBert, SplitKeep::kMatches});
+    data->patterns.push_back({kBertWords, SplitKeep::kMatches});
   } else if (type == "Whitespace") {
     data->patterns.push_back({R"(\w+|[^\w\s]+)", SplitKeep::kMatches});
   } else if (type == "WhitespaceSplit") {

@@ -63,9 +63,15 @@ Status ReadBpe(const Json& model, TokenizerData* data, IdsBySpelling* ids) {
   data->ignore_merges = Flag(model, "ignore_merges");
   data->fuse_unknown = Flag(model, "fuse_unk");
   if (data->kind != TokenizerKind::kByteBpe) return OkStatus();
-  for (std::string& token : data->tokens) {
-    // What is not spelled in the alphabet is an added token, which is found in the text as it is.
-    if (auto bytes = schema::FromByteAlphabet(token)) token = *std::move(bytes);
+  data->types.resize(data->tokens.size(), TokenType::kNormal);
+  for (size_t id = 0; id < data->tokens.size(); ++id) {
+    // What is not spelled in the alphabet is an added token, which is found in the text as it is,
+    // or is never found.
+    if (auto bytes = schema::FromByteAlphabet(data->tokens[id])) {
+      data->tokens[id] = *std::move(bytes);
+    } else {
+      data->types[id] = TokenType::kUnused;
+    }
   }
   return OkStatus();
 }

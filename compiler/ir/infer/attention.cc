@@ -1,4 +1,5 @@
-// aicf.Attention. Inputs count from 0 in the messages: q, k, v, lengths, origins, score operands.
+// aicf.Attention. Inputs count from 0 in the messages: q, k, v, lengths, page table, origins, score
+// operands.
 #include "compiler/ir/attention_node.h"
 #include "compiler/ir/infer/common.h"
 
@@ -9,11 +10,21 @@ Status CheckHeads(const Graph& graph, const Node& node) {
   const Dims &q = InShape(graph, node, kAttentionQ), &k = InShape(graph, node, kAttentionK),
              &v = InShape(graph, node, kAttentionV);
   const bool ranks = q.rank() == 4 && k.rank() == 4 && v.rank() == 4;
-  const bool fits = ranks && q[0] == k[0] && k[0] == v[0] && k[1] == v[1] && k[2] == v[2] &&
-                    q[3] == k[3] && (k[1] == 0 ? q[1] == 0 : q[1] % k[1] == 0);
+  const bool batch = ranks && (HasInput(node, kAttentionTable) || q[0] == k[0]);
+  const bool fits = batch && k[0] == v[0] && k[1] == v[1] && k[2] == v[2] && q[3] == k[3] &&
+                    (k[1] == 0 ? q[1] == 0 : q[1] % k[1] == 0);
   if (fits) return OkStatus();
   return BadNode("query ", ToString(q), ", key ", ToString(k), " and value ", ToString(v),
                  " do not fit together (as batch, heads, sequence, head size)");
+}
+
+Status CheckTable(const Graph& graph, const Node& node) {
+  if (!HasInput(node, kAttentionTable)) return OkStatus();
+  const Value& v = In(graph, node, kAttentionTable);
+  const int64_t batch = InShape(graph, node, kAttentionQ)[0];
+  if (v.dtype == DType::kI32 && v.shape.rank() == 2 && v.shape[0] == batch) return OkStatus();
+  return BadNode("the page table is ", DTypeName(v.dtype), " ", ToString(v.shape),
+                 ", expected i32 [", batch, ", pages]");
 }
 
 Status CheckPerRequest(const Graph& graph, const Node& node, size_t input) {
@@ -52,6 +63,7 @@ Status InferAttention(Graph& graph, const Node& node) {
   AICF_RETURN_IF_ERROR(CheckSameDType(graph, node, kAttentionQ, kAttentionK));
   AICF_RETURN_IF_ERROR(CheckSameDType(graph, node, kAttentionQ, kAttentionV));
   AICF_RETURN_IF_ERROR(CheckHeads(graph, node));
+  AICF_RETURN_IF_ERROR(CheckTable(graph, node));
   AICF_RETURN_IF_ERROR(CheckPerRequest(graph, node, kAttentionLengths));
   AICF_RETURN_IF_ERROR(CheckPerRequest(graph, node, kAttentionOrigins));
   AICF_ASSIGN_OR_RETURN(const AttentionForm form, ReadAttention(node));

@@ -44,6 +44,7 @@ std::string MatMul(const NodePair& p) {
 
 // Every key goes into every row. Rows count from the first, unless the last is at the last key.
 std::string Attention(const NodePair& p) {
+  if (p.has(kAttentionTable)) return "reads its keys by a page table";
   for (size_t i : {kAttentionQ, kAttentionK, kAttentionV}) {
     for (int d = 1; d < 4; ++d) {
       const bool rows = i == kAttentionQ && d == 2 && p.large.Str("rows", "") != "last-keys";

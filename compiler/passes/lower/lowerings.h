@@ -61,6 +61,10 @@ Status LowerSoftmax(LowerContext& ctx, const ir::Node& node);
 
 Status LowerAttention(LowerContext& ctx, const ir::Node& node);
 
+Status LowerBlockMatMul(LowerContext& ctx, const ir::Node& node);
+Status LowerDequantizeBlocks(LowerContext& ctx, const ir::Node& node);
+Status LowerCategorical(LowerContext& ctx, const ir::Node& node);
+
 Status LowerGather(LowerContext& ctx, const ir::Node& node);
 Status LowerGatherElements(LowerContext& ctx, const ir::Node& node);
 Status LowerGatherND(LowerContext& ctx, const ir::Node& node);

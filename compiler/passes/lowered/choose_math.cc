@@ -6,7 +6,8 @@ namespace aicf {
 
 bool FormsProducts(abi::Family family) {
   return family == abi::Family::kGemm || family == abi::Family::kConv ||
-         family == abi::Family::kRecurrent || family == abi::Family::kAttention;
+         family == abi::Family::kRecurrent || family == abi::Family::kAttention ||
+         family == abi::Family::kBlockGemm;
 }
 
 std::optional<abi::MathMode> NamedMath(const PassContext& context, const ir::LoweredStep& step) {
@@ -17,7 +18,11 @@ std::optional<abi::MathMode> NamedMath(const PassContext& context, const ir::Low
   return context.policy->MathFor(step.problem.family, step.sources);
 }
 
-abi::MathMode ModeFor(abi::MathMode asked, DType data, const abi::DeviceSpec& device) {
+abi::MathMode ModeFor(abi::Family family, abi::MathMode asked, DType data,
+                      const abi::DeviceSpec& device) {
+  if (asked == abi::MathMode::kInt8) {
+    return family == abi::Family::kBlockGemm ? asked : abi::MathMode::kFp32;
+  }
   if (device.backend != abi::Backend::kCuda || !IsFloat(data) || data == DType::kF64) {
     return abi::MathMode::kFp32;
   }
@@ -43,7 +48,7 @@ Status ChooseMath(ir::Lowered& lowered, PassContext& context) {
     const DType data = p.inputs[0].dtype;
     const abi::MathMode asked =
         NamedMath(context, step).value_or(data == DType::kF32 ? usual : context.math);
-    p.math = ModeFor(asked, data, context.device);
+    p.math = ModeFor(p.family, asked, data, context.device);
   }
   return OkStatus();
 }

@@ -14,8 +14,10 @@ bool FormsProducts(abi::Family family);
 /// The mode that a wish or the policy names for the step; nullopt: neither says anything of it.
 std::optional<abi::MathMode> NamedMath(const PassContext& context, const ir::LoweredStep& step);
 
-/// `asked`, where it has a meaning for operands of this dtype on this device.
-abi::MathMode ModeFor(abi::MathMode asked, DType data, const abi::DeviceSpec& device);
+/// `asked`, where it has a meaning for steps of this family on operands of this dtype on this
+/// device.
+abi::MathMode ModeFor(abi::Family family, abi::MathMode asked, DType data,
+                      const abi::DeviceSpec& device);
 
 /// The mode in which products of operands of this 16-bit dtype are exact.
 abi::MathMode MathOfStorage(DType storage);

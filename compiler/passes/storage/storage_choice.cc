@@ -67,7 +67,8 @@ abi::Problem StorageChoice::Retyped(int s) const {
   }
   if (FormsProducts(p.family)) {
     const abi::MathMode usual = multiplies ? MathOfStorage(narrow()) : context_.math;
-    p.math = ModeFor(NamedMath(context_, step).value_or(usual), p.inputs[0].dtype, context_.device);
+    p.math = ModeFor(p.family, NamedMath(context_, step).value_or(usual), p.inputs[0].dtype,
+                     context_.device);
   }
   return p;
 }

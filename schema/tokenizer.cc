@@ -1,15 +1,10 @@
 #include <cmath>
 #include <set>
 
-#include "runtime/text/model.h"
-#include "runtime/text/tokenizer.h"
-#include "runtime/text/vocabulary.h"
+#include "schema/tokenizer.h"
 
-namespace aicf::text {
+namespace aicf::schema {
 namespace {
-
-using schema::TokenizerData;
-using schema::TokenType;
 
 template <class... Pieces>
 Status Wrong(const Pieces&... pieces) {
@@ -17,15 +12,15 @@ Status Wrong(const Pieces&... pieces) {
 }
 
 Status CheckEnumerators(const TokenizerData& data) {
-  if (data.kind >= schema::TokenizerKind::kCount) return Wrong("kind ", int(data.kind));
-  if (data.space_prefix >= schema::SpacePrefix::kCount) {
+  if (data.kind >= TokenizerKind::kCount) return Wrong("kind ", int(data.kind));
+  if (data.space_prefix >= SpacePrefix::kCount) {
     return Wrong("space prefix ", int(data.space_prefix));
   }
   for (const auto step : data.normalizers) {
-    if (step >= schema::NormalizerStep::kCount) return Wrong("normaliser ", int(step));
+    if (step >= NormalizerStep::kCount) return Wrong("normaliser ", int(step));
   }
   for (const auto& pattern : data.patterns) {
-    if (pattern.keep >= schema::SplitKeep::kCount) return Wrong("split ", int(pattern.keep));
+    if (pattern.keep >= SplitKeep::kCount) return Wrong("split ", int(pattern.keep));
   }
   // Each step may lengthen a text, a pattern multiplies its pieces' cost: no model has more than a
   // few.
@@ -74,7 +69,7 @@ Status CheckId(const TokenizerData& data, std::string_view what, std::optional<u
 
 Status CheckAdded(const TokenizerData& data) {
   std::set<std::string_view> spelled;
-  for (const schema::AddedToken& added : data.added) {
+  for (const AddedToken& added : data.added) {
     AICF_RETURN_IF_ERROR(CheckId(data, "an added token", added.id));
     const std::string& spelling = data.tokens[added.id];
     if (spelling.empty()) return Wrong("added token ", added.id, " has no spelling");
@@ -84,6 +79,24 @@ Status CheckAdded(const TokenizerData& data) {
 }
 
 }  // namespace
+
+TokenType TypeOf(const TokenizerData& data, uint32_t id) {
+  return data.types.empty() ? TokenType::kNormal : data.types[id];
+}
+
+std::optional<uint8_t> ByteOf(std::string_view s) {
+  if (s.size() != 6 || s.substr(0, 3) != "<0x" || s[5] != '>') return std::nullopt;
+  uint8_t byte = 0;
+  for (const char c : s.substr(3, 2)) {
+    const int digit = c >= '0' && c <= '9'   ? c - '0'
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                             : -1;
+    if (digit < 0) return std::nullopt;
+    byte = static_cast<uint8_t>(byte << 4 | digit);
+  }
+  return byte;
+}
 
 Status CheckTokenizerData(const TokenizerData& data) {
   AICF_RETURN_IF_ERROR(CheckEnumerators(data));
@@ -109,4 +122,4 @@ Status CheckTokenizerData(const TokenizerData& data) {
   return OkStatus();
 }
 
-}  // namespace aicf::text
+}  // namespace aicf::schema

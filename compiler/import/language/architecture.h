@@ -1,0 +1,35 @@
+/// What is known of the architectures beside what their files say.
+#pragma once
+
+#include <string_view>
+
+#include "compiler/import/language/model.h"
+
+namespace aicf::language {
+
+enum class Windows : uint8_t { kNone, kAll, kSecond, kSixth };
+
+struct Architecture {
+  std::string_view name;
+  Norm norm;
+  bool gated;
+  Activation activation;
+  bool interleaved;
+  Windows windows;
+  bool scaled;
+};
+
+/// Errors: kUnsupported listing the names.
+Result<Architecture> FindArchitecture(std::string_view name);
+
+/// Whether a layer sees a window only.
+bool IsWindowed(Windows windows, int64_t layer);
+
+/// What follows from the architecture and the numbers that `model` has already: norm, activation,
+/// embedding scale.
+void ApplyArchitecture(const Architecture& architecture, Model& model);
+
+/// theta^(-2 i / size), i < size / 2.
+std::vector<float> InverseFrequencies(double theta, int64_t size);
+
+}  // namespace aicf::language

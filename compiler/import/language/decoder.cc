@@ -1,0 +1,263 @@
+#include "compiler/import/language/decoder.h"
+
+#include "compiler/import/language/layers.h"
+#include "compiler/ir/attention_node.h"
+#include "compiler/ir/block_nodes.h"
+#include "kernels/abi/expr.h"
+
+namespace aicf::language {
+namespace {
+
+/// What the host hands over, and what follows from it for all layers.
+struct Requests {
+  ValueId tokens, slots, origins, lengths, pages;
+  ValueId temperature, top_k, top_p, min_p, seeds;
+  ValueId positions;  ///< i32 [B, T]
+  ValueId places;     ///< i32 [B, T, 2]: page and row in it, or a page that there is not
+};
+
+/// Sine and cosine of all positions, shaped for heads seen as [2, pairs].
+struct Turn {
+  ValueId cosine;  ///< [B, T, 1, 1, pairs]
+  ValueId sine;    ///< [B, T, 1, 2, pairs]: the first half negative
+  int64_t pairs = 0;
+};
+
+class DecoderBuilder {
+ public:
+  DecoderBuilder(const Model& model, const LanguageOptions& options)
+      : m_(model), o_(options), layers_(model, w_) {}
+
+  Result<ir::Graph> Build() {
+    ReadRequests();
+    AICF_ASSIGN_OR_RETURN(ValueId x, Embed());
+    for (const Rope& rope : m_.ropes) turns_.push_back(TurnOf(rope));
+    for (int64_t layer = 0; layer < m_.layers; ++layer) {
+      AICF_ASSIGN_OR_RETURN(x, Layer(layer, x));
+    }
+    AICF_RETURN_IF_ERROR(Draw(x));
+    for (const auto& [name, value] : next_states_) w_.Output(name, value);
+    return std::move(w_.graph());
+  }
+
+ private:
+  int64_t pool() const { return o_.cache / o_.page; }
+  int64_t slots() const { return o_.decode.back(); }
+
+  ValueId PerRequest(std::string_view name, DType dtype) {
+    return w_.Input(name, dtype, {-1}, {"batch"});
+  }
+
+  void ReadRequests() {
+    w_.Scope("requests");
+    r_.tokens = w_.Input("tokens", DType::kI32, {-1, -1}, {"batch", "tokens"});
+    r_.slots = PerRequest("slots", DType::kI32);
+    r_.origins = PerRequest("origins", DType::kI32);
+    r_.lengths = PerRequest("lengths", DType::kI32);
+    const int64_t table = (o_.context + o_.page - 1) / o_.page;
+    r_.pages = w_.Input("pages", DType::kI32, {-1, table}, {"batch", ""});
+    r_.temperature = PerRequest("temperature", DType::kF32);
+    r_.top_k = PerRequest("top_k", DType::kI32);
+    r_.top_p = PerRequest("top_p", DType::kF32);
+    r_.min_p = PerRequest("min_p", DType::kF32);
+    r_.seeds = PerRequest("seeds", DType::kI64);
+    sampled_ = w_.Input("sampled", DType::kI32, {slots()}, {""});
+    FindPlaces();
+  }
+
+  // Where each row goes in the cache. A row behind the valid ones goes to the page after the last,
+  // which a scatter leaves out.
+  void FindPlaces() {
+    const ValueId extent =
+        w_.Op("Gather", {w_.Op("Shape", {r_.tokens}), w_.Constant("one", ScalarInt(1))});
+    const ValueId rows = w_.Op(
+        "Range", {w_.Constant("zero", ScalarInt(0)), extent, w_.Constant("step", ScalarInt(1))});
+    r_.positions = w_.Add(w_.Unsqueeze(r_.origins, 1), w_.Cast(rows, DType::kI32));
+    const ValueId valid = w_.Op("Less", {r_.positions, w_.Unsqueeze(r_.lengths, 1)});
+    const ValueId size = w_.Int32(o_.page);
+    const ValueId stretch = w_.Op("Div", {r_.positions, size});
+    const ValueId page = w_.Op("GatherElements", {r_.pages, stretch}, {{"axis", int64_t{1}}});
+    const ValueId place = w_.Op("Where", {valid, page, w_.Int32(pool())});
+    const ValueId row = w_.Op("Sub", {r_.positions, w_.Mul(stretch, size)});
+    r_.places = w_.Concat({w_.Unsqueeze(place, 2), w_.Unsqueeze(row, 2)}, 2);
+  }
+
+  static ir::Tensor ScalarInt(int64_t value) {
+    return ir::Tensor::FromValues<int64_t>(DType::kI64, {}, std::span(&value, 1));
+  }
+
+  // A token below 0 stands for the one that the request's slot sampled last.
+  Result<ValueId> Embed() {
+    w_.Scope("embed");
+    const ValueId last = w_.Unsqueeze(w_.Op("Gather", {sampled_, r_.slots}), 1);
+    const ValueId from_slot = w_.Op("Less", {r_.tokens, w_.Int32(0)});
+    const ValueId ids = w_.Op("Where", {from_slot, last, r_.tokens});
+    AICF_ASSIGN_OR_RETURN(ValueId x, layers_.Rows("token_embd", ids));
+    if (m_.embedding_scale != 1) x = w_.Mul(x, w_.Float(m_.embedding_scale));
+    if (!layers_.Has("position_embd")) return x;
+    AICF_ASSIGN_OR_RETURN(const ValueId learned, layers_.Rows("position_embd", r_.positions));
+    return w_.Add(x, learned);
+  }
+
+  Turn TurnOf(const Rope& rope) {
+    w_.Scope("rope");
+    Turn turn;
+    turn.pairs = static_cast<int64_t>(rope.inverse_frequencies.size());
+    const ValueId position = w_.Unsqueeze(w_.Cast(r_.positions, DType::kF32), 2);
+    const ValueId frequencies =
+        w_.Floats("inverse_frequencies", rope.inverse_frequencies, {turn.pairs});
+    const ValueId angle = w_.Mul(position, frequencies);
+    ValueId sine = w_.Op("Sin", {angle}), cosine = w_.Op("Cos", {angle});
+    if (rope.magnitude != 1) {
+      sine = w_.Mul(sine, w_.Float(rope.magnitude));
+      cosine = w_.Mul(cosine, w_.Float(rope.magnitude));
+    }
+    turn.cosine = w_.Reshape(cosine, {0, 0, 1, 1, turn.pairs});
+    const ValueId both = w_.Concat({w_.Op("Neg", {sine}), sine}, 2);
+    turn.sine = w_.Reshape(both, {0, 0, 1, 2, turn.pairs});
+    return turn;
+  }
+
+  // x [B, T, heads, head]: the pairs (i, i + pairs) of each head turn; what is behind them stays.
+  ValueId Turned(ValueId x, const Turn& turn, int64_t heads) {
+    const int64_t turned = 2 * turn.pairs;
+    ValueId part = turned == m_.head ? x : w_.Slice(x, 3, 0, turned);
+    const ValueId halves = w_.Reshape(part, {0, 0, heads, 2, turn.pairs});
+    const ValueId sum =
+        w_.Add(w_.Mul(halves, turn.cosine), w_.Mul(w_.Reversed(halves, 3), turn.sine));
+    const ValueId result = w_.Reshape(sum, {0, 0, heads, turned});
+    if (turned == m_.head) return result;
+    return w_.Concat({result, w_.Slice(x, 3, turned, m_.head)}, 3);
+  }
+
+  struct Heads {
+    ValueId q, k, v;  ///< [B, T, heads, head]
+  };
+
+  Result<Heads> Project(int64_t layer, ValueId x) {
+    const auto role = [&](std::string_view name) { return LayerRole(layer, name); };
+    const bool joint = layers_.Has(role("attn_qkv"));
+    AICF_ASSIGN_OR_RETURN(
+        const ValueId all,
+        layers_.Product(
+            x, joint ? std::vector<std::string>{role("attn_qkv")}
+                     : std::vector<std::string>{role("attn_q"), role("attn_k"), role("attn_v")}));
+    const bool norms = layers_.Has(role("attn_q_norm")) || layers_.Has(role("attn_k_norm"));
+    const int64_t keys = m_.key_heads;
+    if (m_.ropes.empty() || norms) {
+      const auto parts = w_.Split(all, {m_.heads * m_.head, keys * m_.head, keys * m_.head});
+      Heads h = {w_.Reshape(parts[0], {0, 0, m_.heads, m_.head}),
+                 w_.Reshape(parts[1], {0, 0, keys, m_.head}),
+                 w_.Reshape(parts[2], {0, 0, keys, m_.head})};
+      AICF_ASSIGN_OR_RETURN(h.q, layers_.Norm(role("attn_q_norm"), h.q));
+      AICF_ASSIGN_OR_RETURN(h.k, layers_.Norm(role("attn_k_norm"), h.k));
+      if (m_.ropes.empty()) return h;
+      const Turn& turn = turns_[static_cast<size_t>(Numbers(layer).rope)];
+      return Heads{Turned(h.q, turn, m_.heads), Turned(h.k, turn, keys), h.v};
+    }
+    // Queries and keys lie next to each other and turn alike: one step for both.
+    const int64_t turning = m_.heads + keys;
+    const auto parts = w_.Split(all, {turning * m_.head, keys * m_.head});
+    const Turn& turn = turns_[static_cast<size_t>(Numbers(layer).rope)];
+    const ValueId turned = Turned(w_.Reshape(parts[0], {0, 0, turning, m_.head}), turn, turning);
+    return Heads{w_.Slice(turned, 2, 0, m_.heads), w_.Slice(turned, 2, m_.heads, turning),
+                 w_.Reshape(parts[1], {0, 0, keys, m_.head})};
+  }
+
+  const LayerNumbers& Numbers(int64_t layer) const {
+    return m_.layer_numbers[static_cast<size_t>(layer)];
+  }
+
+  // The cache with the rows of this run in it, as [pages, key heads, page, head].
+  ValueId Cached(std::string_view what, int64_t layer, ValueId rows) {
+    const std::string name = StateName(what, layer);
+    const ValueId past =
+        w_.Input(name, o_.cache_dtype, {pool(), o_.page, m_.key_heads, m_.head}, {});
+    if (o_.cache_dtype != DType::kF32) rows = w_.Cast(rows, o_.cache_dtype);
+    const ValueId next = w_.Op("ScatterND", {past, r_.places, rows});
+    next_states_.emplace_back(NextName(name), next);
+    return w_.Transpose(next, {0, 2, 1, 3});
+  }
+
+  Result<ValueId> Attention(int64_t layer, ValueId x) {
+    w_.Scope(LayerRole(layer, "attention"));
+    AICF_ASSIGN_OR_RETURN(const Heads h, Project(layer, x));
+    ValueId q = o_.cache_dtype == DType::kF32 ? h.q : w_.Cast(h.q, o_.cache_dtype);
+    q = w_.Transpose(q, {0, 2, 1, 3});
+    const ValueId k = Cached("keys", layer, h.k), v = Cached("values", layer, h.v);
+    ir::AttentionForm form;
+    form.attrs.scale = m_.attention_scale;
+    form.attrs.rows = abi::RowOrigin::kOperand;
+    form.attrs.window_right = 0;
+    const int64_t window = Numbers(layer).window;
+    if (window > 0 && window < o_.context) form.attrs.window_left = window - 1;
+    if (m_.attention_cap > 0) form.score = CapScore();
+    ValueId o = w_.Op(ir::kAttention, {q, k, v, r_.lengths, r_.pages, r_.origins},
+                      ir::AttentionAttributes(form));
+    if (o_.cache_dtype != DType::kF32) o = w_.Cast(o, DType::kF32);
+    o = w_.Reshape(w_.Transpose(o, {0, 2, 1, 3}), {0, 0, m_.heads * m_.head});
+    return layers_.Product(o, {LayerRole(layer, "attn_output")});
+  }
+
+  abi::Expr CapScore() const {
+    abi::ExprBuilder b;
+    const uint16_t cap = b.Const(m_.attention_cap, DType::kF32);
+    const uint16_t s = b.Binary(abi::ExprOp::kDiv, b.Input(0, DType::kF32), cap);
+    return b.Finish({b.Binary(abi::ExprOp::kMul, b.Unary(abi::ExprOp::kTanh, s), cap)});
+  }
+
+  Result<ValueId> Layer(int64_t layer, ValueId x) {
+    const auto role = [&](std::string_view name) { return LayerRole(layer, name); };
+    w_.Scope(role("attention"));
+    AICF_ASSIGN_OR_RETURN(ValueId h, layers_.Norm(role("attn_norm"), x));
+    AICF_ASSIGN_OR_RETURN(h, Attention(layer, h));
+    AICF_ASSIGN_OR_RETURN(h, layers_.Norm(role("post_attention_norm"), h));
+    x = w_.Add(x, h);
+    w_.Scope(role("feed_forward"));
+    AICF_ASSIGN_OR_RETURN(h, layers_.Norm(role("ffn_norm"), x));
+    AICF_ASSIGN_OR_RETURN(h, layers_.FeedForward(layer, h));
+    AICF_ASSIGN_OR_RETURN(h, layers_.Norm(role("post_ffw_norm"), h));
+    return w_.Add(x, h);
+  }
+
+  // The last valid row alone goes on to the logits. An idle request's length is 0: its index is
+  // below the first row, and reads something that no one looks at.
+  Status Draw(ValueId x) {
+    w_.Scope("logits");
+    const ValueId rows = w_.Op("Sub", {r_.lengths, r_.origins});
+    const ValueId last = w_.Op("Max", {w_.Op("Sub", {rows, w_.Int32(1)}), w_.Int32(0)});
+    ValueId h = w_.Op("GatherND", {x, w_.Unsqueeze(last, 1)}, {{"batch_dims", int64_t{1}}});
+    AICF_ASSIGN_OR_RETURN(h, layers_.Norm("output_norm", h));
+    AICF_ASSIGN_OR_RETURN(ValueId logits,
+                          layers_.Product(h, {layers_.Has("output") ? "output" : "token_embd"}));
+    if (m_.logit_cap > 0) logits = layers_.Capped(logits, m_.logit_cap);
+    w_.Scope("draw");
+    const ValueId token = w_.Op(ir::kCategorical, {logits, r_.temperature, r_.top_k, r_.top_p,
+                                                   r_.min_p, r_.seeds, r_.lengths});
+    next_states_.emplace_back(NextName("sampled"),
+                              w_.Op("ScatterND", {sampled_, w_.Unsqueeze(r_.slots, 1), token}));
+    w_.Output("token", token);
+    if (o_.logits) w_.Output("logits", logits);
+    return OkStatus();
+  }
+
+  const Model& m_;
+  const LanguageOptions& o_;
+  GraphWriter w_;
+  Layers layers_;
+  Requests r_{};
+  ValueId sampled_ = ir::kNoValue;
+  std::vector<Turn> turns_;
+  std::vector<std::pair<std::string, ValueId>> next_states_;
+};
+
+}  // namespace
+
+std::string StateName(std::string_view what, int64_t layer) { return StrCat(what, ".", layer); }
+std::string NextName(std::string_view state) { return StrCat(state, ".next"); }
+
+Result<ir::Graph> BuildDecoder(const Model& model, const LanguageOptions& options) {
+  return DecoderBuilder(model, options).Build();
+}
+
+}  // namespace aicf::language

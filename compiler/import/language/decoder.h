@@ -1,0 +1,19 @@
+/// The graph of a model that continues a text, for any numbers of requests and rows: the inputs,
+/// outputs and states of docs/language_models.md.
+#pragma once
+
+#include "base/status.h"
+#include "compiler/import/language/model.h"
+#include "compiler/import/language/options.h"
+#include "compiler/ir/graph.h"
+
+namespace aicf::language {
+
+/// REQUIRES: CheckWeights accepted the model; no option is 0 or empty. Errors: kResource.
+Result<ir::Graph> BuildDecoder(const Model& model, const LanguageOptions& options);
+
+/// "keys.3" and "keys.3.next": names of a state before and after a run.
+std::string StateName(std::string_view what, int64_t layer);
+std::string NextName(std::string_view state);
+
+}  // namespace aicf::language

@@ -1,0 +1,234 @@
+#include "compiler/import/language/gguf_model.h"
+
+#include <cmath>
+
+#include "compiler/import/language/architecture.h"
+
+namespace aicf::language {
+namespace {
+
+/// More layers and wider ones than any model has; what is beyond is a damaged file.
+constexpr uint64_t kMaxLayers = 4096;
+constexpr uint64_t kMaxNumber = uint64_t{1} << 24;
+
+class GgufModelReader {
+ public:
+  explicit GgufModelReader(const gguf::GgufFile& file) : file_(file) {}
+
+  Result<Model> Read() {
+    AICF_ASSIGN_OR_RETURN(const auto name, file_.Get<std::string_view>("general.architecture"));
+    prefix_ = name;
+    AICF_ASSIGN_OR_RETURN(architecture_, FindArchitecture(name));
+    AICF_RETURN_IF_ERROR(ReadSizes());
+    ApplyArchitecture(architecture_, m_);
+    AICF_RETURN_IF_ERROR(ReadCaps());
+    AICF_RETURN_IF_ERROR(ReadWeights());
+    AICF_RETURN_IF_ERROR(CheckWeights(m_));
+    AICF_RETURN_IF_ERROR(ReadRopes());
+    AICF_RETURN_IF_ERROR(ReadWindows());
+    if (architecture_.interleaved) TakePairsApart();
+    return std::move(m_);
+  }
+
+ private:
+  std::string Key(std::string_view name) const { return StrCat(prefix_, ".", name); }
+
+  Result<int64_t> Number(std::string_view name, std::optional<int64_t> fallback = {}) {
+    const std::string key = Key(name);
+    const gguf::Value* value = file_.FindValue(key);
+    if (value == nullptr && fallback) return *fallback;
+    uint64_t number = 0;
+    if (value != nullptr && value->is_array()) {
+      // One number per layer: what is built here has the same for all.
+      AICF_ASSIGN_OR_RETURN(const auto all, file_.Get<std::vector<uint64_t>>(key));
+      for (uint64_t n : all) {
+        if (n != all[0]) {
+          return Error(Code::kUnsupported, key, " differs between layers");
+        }
+      }
+      number = all.empty() ? 0 : all[0];
+    } else {
+      AICF_ASSIGN_OR_RETURN(number, file_.Get<uint64_t>(key));
+    }
+    if (number < 1 || number > kMaxNumber) {
+      return Error(Code::kBadModel, "metadata ", Quote(key), " is ", number, ", expected 1 to ",
+                   kMaxNumber);
+    }
+    return static_cast<int64_t>(number);
+  }
+
+  Result<double> Real(std::string_view name, double fallback) {
+    AICF_ASSIGN_OR_RETURN(const auto value, file_.Find<float>(Key(name)));
+    if (!value) return fallback;
+    if (std::isfinite(*value)) return static_cast<double>(*value);
+    return Error(Code::kBadModel, "metadata ", Quote(Key(name)), " is not finite");
+  }
+
+  Status ReadSizes() {
+    AICF_ASSIGN_OR_RETURN(m_.layers, Number("block_count"));
+    if (static_cast<uint64_t>(m_.layers) > kMaxLayers) {
+      return Error(Code::kBadModel, m_.layers, " layers, expected at most ", kMaxLayers);
+    }
+    AICF_ASSIGN_OR_RETURN(m_.hidden, Number("embedding_length"));
+    AICF_ASSIGN_OR_RETURN(m_.feed_forward, Number("feed_forward_length"));
+    AICF_ASSIGN_OR_RETURN(m_.heads, Number("attention.head_count"));
+    AICF_ASSIGN_OR_RETURN(m_.key_heads, Number("attention.head_count_kv", m_.heads));
+    AICF_ASSIGN_OR_RETURN(m_.head, Number("attention.key_length", m_.hidden / m_.heads));
+    AICF_ASSIGN_OR_RETURN(const int64_t value, Number("attention.value_length", m_.head));
+    AICF_ASSIGN_OR_RETURN(m_.trained_context, Number("context_length"));
+    if (value != m_.head) {
+      return Error(Code::kUnsupported, "keys of ", m_.head, " and values of ", value,
+                   " elements per head");
+    }
+    if (m_.head < 1 || m_.heads % m_.key_heads != 0) {
+      return Error(Code::kBadModel, m_.heads, " heads, ", m_.key_heads, " key heads of ", m_.head,
+                   " elements");
+    }
+    const gguf::Tensor* embedding = file_.FindTensor("token_embd.weight");
+    if (embedding == nullptr || embedding->shape.rank() != 2) {
+      return Error(Code::kBadModel, "weight \"token_embd\" is missing or no matrix");
+    }
+    m_.vocabulary = embedding->shape[0];
+    AICF_ASSIGN_OR_RETURN(const double layer_epsilon, Real("attention.layer_norm_epsilon", 1e-5));
+    AICF_ASSIGN_OR_RETURN(m_.epsilon, Real("attention.layer_norm_rms_epsilon", layer_epsilon));
+    return OkStatus();
+  }
+
+  Status ReadCaps() {
+    m_.attention_scale = 1 / std::sqrt(static_cast<double>(m_.head));
+    if (prefix_ != "gemma2") return OkStatus();
+    // Queries of the largest model of the family are scaled by the width per head.
+    constexpr int64_t kLayersOf27B = 46;
+    if (m_.layers == kLayersOf27B) {
+      m_.attention_scale = 1 / std::sqrt(static_cast<double>(m_.hidden / m_.heads));
+    }
+    AICF_ASSIGN_OR_RETURN(m_.attention_cap, Real("attn_logit_softcapping", 50));
+    AICF_ASSIGN_OR_RETURN(m_.logit_cap, Real("final_logit_softcapping", 30));
+    return OkStatus();
+  }
+
+  // Phi-3 calls its joint matrix of gate and up "ffn_up"; the norms of BERT and Gemma have several
+  // names.
+  std::string RoleOf(std::string_view name) const {
+    std::string role(name);
+    if (role.ends_with(".weight")) role.resize(role.size() - 7);
+    const auto rename = [&](std::string_view from, std::string_view to) {
+      const size_t at = role.find(from);
+      if (at != std::string::npos) role.replace(at, from.size(), to);
+    };
+    if (prefix_ == "phi3") rename(".ffn_up", ".ffn_gate_up");
+    if (prefix_ == "bert") {
+      rename(".attn_output_norm", ".post_attention_norm");
+      rename(".layer_output_norm", ".post_ffw_norm");
+    }
+    return role;
+  }
+
+  Status ReadWeights() {
+    for (const gguf::Tensor& t : file_.tensors()) {
+      m_.weights[RoleOf(t.name)] = {t.format, t.shape, t.bytes, file_.owner()};
+    }
+    return OkStatus();
+  }
+
+  // Factors by which frequencies are divided; empty: none.
+  Result<std::vector<float>> Divisors(int64_t pairs) {
+    const char* role = nullptr;
+    if (m_.Find("rope_freqs") != nullptr) role = "rope_freqs";
+    if (m_.Find("rope_factors_long") != nullptr) role = LongOrShort();
+    if (role == nullptr) return std::vector<float>();
+    const Weight* weight = m_.Find(role);
+    if (weight == nullptr || weight->shape != Dims{pairs}) {
+      return Error(Code::kBadModel, "weight ", Quote(role), " is not one factor for each of ",
+                   pairs, " pairs");
+    }
+    return Decode(*weight);
+  }
+
+  // A model that was stretched has two sets; which one is right depends on how far texts go.
+  const char* LongOrShort() const {
+    const gguf::Value* original = file_.FindValue(Key("rope.scaling.original_context_length"));
+    const auto length =
+        original == nullptr ? Result<uint64_t>(uint64_t{0}) : original->As<uint64_t>();
+    const bool stretched = length.ok() && static_cast<uint64_t>(m_.trained_context) > *length;
+    return stretched ? "rope_factors_long" : "rope_factors_short";
+  }
+
+  Status ReadRopes() {
+    if (m_.norm == Norm::kLayer) return OkStatus();  // positions are learned
+    AICF_ASSIGN_OR_RETURN(const int64_t size, Number("rope.dimension_count", m_.head));
+    if (size > m_.head || size % 2 != 0) {
+      return Error(Code::kBadModel, size, " of ", m_.head, " elements of a head turn");
+    }
+    AICF_ASSIGN_OR_RETURN(const double theta, Real("rope.freq_base", 10000));
+    if (!(theta > 0)) return Error(Code::kBadModel, "rope.freq_base is ", theta);
+    AICF_ASSIGN_OR_RETURN(const double scale, Scaling());
+    Rope rope{InverseFrequencies(theta, size), 1};
+    for (float& f : rope.inverse_frequencies) f = static_cast<float>(f / scale);
+    AICF_ASSIGN_OR_RETURN(const std::vector<float> divisors, Divisors(size / 2));
+    for (size_t i = 0; i < divisors.size(); ++i) rope.inverse_frequencies[i] /= divisors[i];
+    AICF_ASSIGN_OR_RETURN(rope.magnitude, Real("rope.scaling.attn_factor", 1));
+    m_.ropes = {rope};
+    if (prefix_ != "gemma3") return OkStatus();
+    AICF_ASSIGN_OR_RETURN(const double near, Real("rope.freq_base_swa", 10000));
+    m_.ropes.push_back({InverseFrequencies(near, size), 1});
+    return OkStatus();
+  }
+
+  Result<double> Scaling() {
+    AICF_ASSIGN_OR_RETURN(const auto type, file_.Find<std::string_view>(Key("rope.scaling.type")));
+    if (!type || *type == "none" || *type == "longrope") return 1;
+    if (*type != "linear") {
+      return Error(Code::kUnsupported, "rope scaling ", Quote(*type),
+                   "; supported: linear, "
+                   "longrope, and factors of frequencies");
+    }
+    AICF_ASSIGN_OR_RETURN(const double factor, Real("rope.scaling.factor", 1));
+    if (factor > 0) return factor;
+    return Error(Code::kBadModel, "rope.scaling.factor is ", factor);
+  }
+
+  Status ReadWindows() {
+    int64_t window = 0;
+    if (file_.FindValue(Key("attention.sliding_window")) != nullptr) {
+      AICF_ASSIGN_OR_RETURN(window, Number("attention.sliding_window"));
+    }
+    for (int64_t layer = 0; layer < m_.layers; ++layer) {
+      const bool windowed = IsWindowed(architecture_.windows, layer);
+      m_.layer_numbers.push_back({windowed ? window : 0, windowed && m_.ropes.size() > 1 ? 1 : 0});
+    }
+    return OkStatus();
+  }
+
+  // Row 2 i + j of a head becomes row j * pairs + i: elements that turn together lie half a head
+  // apart then, as everywhere else.
+  void TakePairsApart() {
+    const int64_t pairs = static_cast<int64_t>(m_.ropes[0].inverse_frequencies.size());
+    for (int64_t layer = 0; layer < m_.layers; ++layer) {
+      for (const auto& [role, heads] :
+           {std::pair{"attn_q", m_.heads}, std::pair{"attn_k", m_.key_heads}}) {
+        std::vector<int64_t> order;
+        for (int64_t row = 0; row < heads * m_.head; ++row) {
+          const int64_t in = row % m_.head;
+          const bool turns = in < 2 * pairs;
+          order.push_back(turns ? row - in + in % pairs * 2 + in / pairs : row);
+        }
+        for (const char* suffix : {"", ".bias"}) {
+          const auto found = m_.weights.find(LayerRole(layer, role) + suffix);
+          if (found != m_.weights.end()) found->second = PermuteRows(found->second, order);
+        }
+      }
+    }
+  }
+
+  const gguf::GgufFile& file_;
+  std::string prefix_;
+  Architecture architecture_{};
+  Model m_;
+};
+
+}  // namespace
+
+Result<Model> ModelFromGguf(const gguf::GgufFile& file) { return GgufModelReader(file).Read(); }
+
+}  // namespace aicf::language

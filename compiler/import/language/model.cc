@@ -1,0 +1,132 @@
+#include "compiler/import/language/model.h"
+
+#include <cstring>
+#include <new>
+
+namespace aicf::language {
+namespace {
+
+size_t RowBytes(const Weight& w) {
+  return static_cast<size_t>(*BlockBytes(w.format, 1, static_cast<uint64_t>(w.shape.back())));
+}
+
+/// A matrix or vector that must be there.
+Status CheckWeight(const Model& model, const std::string& role, const Dims& shape) {
+  const Weight* weight = model.Find(role);
+  if (weight == nullptr) return Error(Code::kBadModel, "weight ", Quote(role), " is missing");
+  if (weight->shape == shape) return OkStatus();
+  return Error(Code::kBadModel, "weight ", Quote(role), " has shape ", ToString(weight->shape),
+               ", expected ", ToString(shape));
+}
+
+/// One that may be absent.
+Status CheckOptional(const Model& model, const std::string& role, const Dims& shape) {
+  return model.Find(role) == nullptr ? OkStatus() : CheckWeight(model, role, shape);
+}
+
+Status CheckNorm(const Model& model, const std::string& role, int64_t length, bool required) {
+  AICF_RETURN_IF_ERROR(required ? CheckWeight(model, role, {length})
+                                : CheckOptional(model, role, {length}));
+  return CheckOptional(model, role + ".bias", {length});
+}
+
+Status CheckMatrix(const Model& model, const std::string& role, int64_t out, int64_t in) {
+  AICF_RETURN_IF_ERROR(CheckWeight(model, role, {out, in}));
+  return CheckOptional(model, role + ".bias", {out});
+}
+
+// One matrix for all parts, or one each.
+Status CheckParts(const Model& model, int64_t layer, std::string_view joint,
+                  const std::vector<std::pair<std::string_view, int64_t>>& parts) {
+  int64_t all = 0;
+  for (const auto& [role, out] : parts) all += out;
+  if (model.Find(LayerRole(layer, joint)) != nullptr) {
+    return CheckMatrix(model, LayerRole(layer, joint), all, model.hidden);
+  }
+  for (const auto& [role, out] : parts) {
+    AICF_RETURN_IF_ERROR(CheckMatrix(model, LayerRole(layer, role), out, model.hidden));
+  }
+  return OkStatus();
+}
+
+Status CheckLayer(const Model& m, int64_t layer) {
+  const auto role = [&](std::string_view name) { return LayerRole(layer, name); };
+  const bool before = m.architecture != "bert";
+  AICF_RETURN_IF_ERROR(CheckNorm(m, role("attn_norm"), m.hidden, before));
+  AICF_RETURN_IF_ERROR(CheckNorm(m, role("ffn_norm"), m.hidden, before));
+  AICF_RETURN_IF_ERROR(CheckNorm(m, role("post_attention_norm"), m.hidden, !before));
+  AICF_RETURN_IF_ERROR(CheckNorm(m, role("post_ffw_norm"), m.hidden, !before));
+  AICF_RETURN_IF_ERROR(CheckNorm(m, role("attn_q_norm"), m.head, false));
+  AICF_RETURN_IF_ERROR(CheckNorm(m, role("attn_k_norm"), m.head, false));
+  const int64_t keys = m.key_heads * m.head;
+  AICF_RETURN_IF_ERROR(CheckParts(
+      m, layer, "attn_qkv", {{"attn_q", m.heads * m.head}, {"attn_k", keys}, {"attn_v", keys}}));
+  AICF_RETURN_IF_ERROR(CheckMatrix(m, role("attn_output"), m.hidden, m.heads * m.head));
+  if (m.gated) {
+    AICF_RETURN_IF_ERROR(CheckParts(m, layer, "ffn_gate_up",
+                                    {{"ffn_gate", m.feed_forward}, {"ffn_up", m.feed_forward}}));
+  } else {
+    AICF_RETURN_IF_ERROR(CheckMatrix(m, role("ffn_up"), m.feed_forward, m.hidden));
+  }
+  return CheckMatrix(m, role("ffn_down"), m.hidden, m.feed_forward);
+}
+
+/// Bytes that a weight owns.
+Weight Owned(BlockFormat format, const Dims& shape, std::vector<std::byte> bytes) {
+  auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  return {format, shape, *owner, owner};
+}
+
+}  // namespace
+
+const Weight* Model::Find(std::string_view role) const {
+  const auto found = weights.find(role);
+  return found == weights.end() ? nullptr : &found->second;
+}
+
+std::string LayerRole(int64_t layer, std::string_view role) {
+  return StrCat("blk.", layer, ".", role);
+}
+
+Status CheckWeights(const Model& m) {
+  AICF_RETURN_IF_ERROR(CheckWeight(m, "token_embd", {m.vocabulary, m.hidden}));
+  AICF_RETURN_IF_ERROR(CheckOptional(m, "output", {m.vocabulary, m.hidden}));
+  AICF_RETURN_IF_ERROR(CheckNorm(m, "output_norm", m.hidden, m.architecture != "bert"));
+  for (int64_t layer = 0; layer < m.layers; ++layer) {
+    AICF_RETURN_IF_ERROR(CheckLayer(m, layer));
+  }
+  return OkStatus();
+}
+
+Result<std::vector<float>> Decode(const Weight& weight) {
+  try {
+    std::vector<float> values(static_cast<size_t>(*ElementCount(weight.shape)));
+    DecodeBlocks(weight.format, weight.bytes, values);
+    return values;
+  } catch (const std::bad_alloc&) {
+    return Error(Code::kResource, "no memory for ", *ElementCount(weight.shape), " values");
+  }
+}
+
+Weight JoinRows(const std::vector<const Weight*>& parts) {
+  Dims shape = parts[0]->shape;
+  shape[0] = 0;
+  std::vector<std::byte> bytes;
+  for (const Weight* part : parts) {
+    shape[0] += part->shape[0];
+    bytes.insert(bytes.end(), part->bytes.begin(), part->bytes.end());
+  }
+  return Owned(parts[0]->format, shape, std::move(bytes));
+}
+
+Weight PermuteRows(const Weight& weight, const std::vector<int64_t>& order) {
+  const size_t row = RowBytes(weight);
+  std::vector<std::byte> bytes(weight.bytes.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    std::memcpy(bytes.data() + i * row, weight.bytes.data() + static_cast<size_t>(order[i]) * row,
+                row);
+  }
+  return Owned(weight.format, weight.shape, std::move(bytes));
+}
+
+}  // namespace aicf::language

@@ -1,0 +1,89 @@
+/// A language model as its files describe it: numbers, and weights by role. Readers of GGUF files
+/// and of Hugging Face folders fill it, graph builders read it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/block_format.h"
+#include "base/dims.h"
+#include "base/status.h"
+#include "schema/tokenizer.h"
+
+namespace aicf::language {
+
+/// A tensor as it is stored. Matrices are [outputs, inputs], so that a row of blocks belongs to one
+/// output.
+struct Weight {
+  BlockFormat format = BlockFormat::kF32;
+  Dims shape;
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;  ///< keeps the bytes alive
+};
+
+enum class Norm : uint8_t { kRms, kLayer };
+enum class Activation : uint8_t { kSilu, kGelu, kGeluTanh };
+
+/// Rotary positions: pair i of a head turns by position * inverse_frequencies[i].
+struct Rope {
+  std::vector<float> inverse_frequencies;  ///< one per pair; fewer than half a head: the rest stays
+  double magnitude = 1;                    ///< factor of sine and cosine (longrope)
+  friend bool operator==(const Rope&, const Rope&) = default;
+};
+
+struct LayerNumbers {
+  int64_t window = 0;  ///< positions that a token sees, itself among them; 0: all
+  int rope = 0;        ///< index into Model::ropes
+};
+
+/// Weights are named as in GGUF files, without ".weight": "token_embd", "blk.3.attn_q",
+/// "blk.3.attn_q.bias". Which of the optional ones are there decides what is computed: biases,
+/// norms of queries and keys, norms behind attention and feed-forward, an output matrix of its own.
+struct Model {
+  std::string architecture;  ///< "llama", "qwen3", "gemma3", "gpt2", "bert", ...
+  int64_t layers = 0, hidden = 0, heads = 0, key_heads = 0, head = 0, feed_forward = 0;
+  int64_t vocabulary = 0;
+  int64_t trained_context = 0;
+  Norm norm = Norm::kRms;
+  double epsilon = 1e-5;
+  bool gated = true;  ///< activation(gate) * up; false: activation(up)
+  Activation activation = Activation::kSilu;
+  double attention_scale = 0;               ///< of the products of queries and keys
+  double attention_cap = 0, logit_cap = 0;  ///< cap * tanh(x / cap); 0: none
+  double embedding_scale = 1;
+  std::vector<Rope> ropes;  ///< empty: positions are learned ("position_embd"), or none
+  std::vector<LayerNumbers> layer_numbers;
+
+  std::map<std::string, Weight, std::less<>> weights;
+
+  std::optional<schema::TokenizerData> tokenizer;
+  std::vector<uint32_t> end_tokens;
+  std::string chat_template;
+
+  /// nullptr: there is none.
+  const Weight* Find(std::string_view role) const;
+};
+
+/// "blk.3.attn_q".
+std::string LayerRole(int64_t layer, std::string_view role);
+
+/// Roles of all weights that the model's numbers ask for are there, with the shapes that follow
+/// from them. Errors: kBadModel naming the weight.
+Status CheckWeights(const Model& model);
+
+/// All its values. Errors: kResource.
+Result<std::vector<float>> Decode(const Weight& weight);
+
+/// The rows of several matrices, one after the other. REQUIRES: equal formats and row lengths.
+Weight JoinRows(const std::vector<const Weight*>& parts);
+
+/// Row i of the result is row order[i].
+Weight PermuteRows(const Weight& weight, const std::vector<int64_t>& order);
+
+}  // namespace aicf::language
