@@ -131,6 +131,7 @@ Result<CompileResult> CompileSource(const Source& source, CompileOptions options
   result.contents = std::move(planned.contents);
   result.decisions = std::move(planned.decisions);
   result.optimised = std::move(planned.optimised);
+  result.contents.language = source.language;
   if (!options.strip) {
     AttachLowered(source, result.contents);
     result.contents.decisions = result.decisions.ToJsonLines();
@@ -149,8 +150,9 @@ Result<CompileResult> Compile(const std::string& model_path, const CompileOption
   PassRunner runner(options.passes);
   AICF_RETURN_IF_ERROR(runner.CheckNames());
   AICF_RETURN_IF_ERROR(abi::FindDevice(options.target).status());
-  AICF_ASSIGN_OR_RETURN(const Source source, SourceFromModel(model_path, options, runner));
-  return CompileSource(source, options, runner);
+  AICF_ASSIGN_OR_RETURN(const ImportedModel imported, ImportModel(model_path, options));
+  AICF_ASSIGN_OR_RETURN(const Source source, SourceFromModel(model_path, imported, runner));
+  return CompileSource(source, imported.options, runner);
 }
 
 Result<CompileResult> Recompile(const std::shared_ptr<const schema::Artifact>& artifact,

@@ -13,6 +13,7 @@
 #include "compiler/decisions/decisions.h"
 #include "compiler/edit/wishes.h"
 #include "compiler/emit/golden.h"
+#include "compiler/import/language/options.h"
 #include "compiler/ir/tensor.h"
 #include "compiler/passes/pass.h"
 #include "compiler/select/options.h"
@@ -34,6 +35,11 @@ struct CompileOptions : PlanOptions {
   bool auto_states = false;
   std::vector<std::string> metas;  ///< inputs that the host rewrites in one copy; role kMeta
   abi::MathMode math = abi::MathMode::kFp32;
+  /// Language models: products with quantised weights are those of `math` as it is; false: on a CPU
+  /// they round activations to 8 bits (abi::MathMode::kInt8), as whoever quantised the weights
+  /// means them.
+  bool math_given = false;
+  language::LanguageOptions language;  ///< of a language model's program
   /// kF16, kBF16: activations and weights of f32 are stored in it, but for those that
   /// choose-storage keeps; inputs, outputs and states keep the model's dtypes.
   DType precision = DType::kF32;

@@ -58,6 +58,8 @@ Result<Source> SourceFromArtifact(const std::shared_ptr<const schema::Artifact>&
   source.metadata = program.metadata;
   source.model_hash = provenance.model_hash;
   source.values = provenance.values;
+  const std::span<const std::byte> language = artifact->bytes(SectionKind::kLanguage);
+  source.language.assign(language.begin(), language.end());
   for (size_t e = 0; e < stored.size(); ++e) {
     SourceEntry entry;
     entry.name = source.named ? stored[e].entry : program.entry_points[e].name;

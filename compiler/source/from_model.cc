@@ -1,6 +1,5 @@
 #include "compiler/buckets/padding.h"
 #include "compiler/emit/model_hash.h"
-#include "compiler/import/import_onnx.h"
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/lower/lower.h"
 #include "compiler/source/provenance.h"
@@ -80,11 +79,12 @@ Status ProveAll(const ir::Graph& model, const CompileOptions& options,
 
 }  // namespace
 
-Result<Source> SourceFromModel(const std::string& model_path, const CompileOptions& options,
+Result<Source> SourceFromModel(const std::string& model_path, const ImportedModel& imported,
                                PassRunner& runner) {
+  const CompileOptions& options = imported.options;
+  const ir::Graph& model = imported.graph;
   AICF_ASSIGN_OR_RETURN(const std::vector<Bucket> entries,
                         EntryPointsOf(options.shapes, options.buckets));
-  AICF_ASSIGN_OR_RETURN(const ir::Graph model, ImportOnnx(model_path));
   Source source;
   source.named = !options.buckets.empty();
   AICF_ASSIGN_OR_RETURN(source.model_hash, HashModelFile(model_path));
@@ -100,6 +100,11 @@ Result<Source> SourceFromModel(const std::string& model_path, const CompileOptio
     source.entries.push_back(*std::move(entry));
   }
   AICF_RETURN_IF_ERROR(CheckStatesAgree(source));
+  if (imported.language) {
+    // Its entry points are chosen by who runs it, by name: nothing is padded behind his back.
+    source.language = schema::SerializeLanguageModel(*imported.language);
+    return source;
+  }
   AICF_RETURN_IF_ERROR(ProveAll(model, options, entries, context, source));
   return source;
 }

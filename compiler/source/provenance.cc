@@ -18,6 +18,13 @@ Json ShapesJson(const ShapeMap& shapes) {
   return out;
 }
 
+Json LanguageJson(const language::LanguageOptions& o) {
+  return Json{{"context", o.context}, {"page", o.page},
+              {"cache", o.cache},     {"prefill", o.prefill},
+              {"decode", o.decode},   {"cache_dtype", DTypeName(o.cache_dtype)},
+              {"logits", o.logits}};
+}
+
 // "h:hn" for each pair that was asked for, "auto" after them.
 Json StatesJson(const CompileOptions& o) {
   Json out = Json::array();
@@ -143,6 +150,29 @@ Status ReadStates(const Json& json, CompileOptions& o) {
   return reader.status();
 }
 
+// Absent for other than language models.
+Status ReadLanguage(const Json& json, CompileOptions& o) {
+  const auto found = json.find("language");
+  if (found == json.end()) return OkStatus();
+  if (!found->is_object()) return Status(Code::kBadArtifact, "provenance: 'language' is no object");
+  Reader reader(*found);
+  language::LanguageOptions& l = o.language;
+  std::string dtype;
+  reader.Read("context", l.context);
+  reader.Read("page", l.page);
+  reader.Read("cache", l.cache);
+  reader.Read("prefill", l.prefill);
+  reader.Read("decode", l.decode);
+  reader.Read("cache_dtype", dtype);
+  reader.Read("logits", l.logits);
+  AICF_RETURN_IF_ERROR(reader.status());
+  const std::optional<DType> parsed = ParseDType(dtype);
+  if (!parsed) return Error(Code::kBadArtifact, "provenance: dtype '", dtype, "' is unknown");
+  l.cache_dtype = *parsed;
+  o.math_given = true;
+  return OkStatus();
+}
+
 Status ReadOptions(const Json& json, Provenance& out) {
   Reader reader(json);
   CompileOptions& o = out.options;
@@ -171,6 +201,7 @@ Status ReadOptions(const Json& json, Provenance& out) {
   }
   AICF_RETURN_IF_ERROR(reader.status());
   AICF_RETURN_IF_ERROR(ReadStates(json, o));
+  AICF_RETURN_IF_ERROR(ReadLanguage(json, o));
   const std::optional<abi::MathMode> mode = abi::ParseMathMode(math);
   if (!mode) return Error(Code::kBadArtifact, "provenance: math mode '", math, "' is unknown");
   o.math = *mode;
@@ -207,6 +238,7 @@ std::string WriteProvenance(const Provenance& provenance, const schema::Program&
   j["target"] = program.target;
   j["math"] = abi::MathModeName(o.math);
   if (o.precision != DType::kF32) j["precision"] = PrecisionName(o.precision);
+  if (o.language != language::LanguageOptions()) j["language"] = LanguageJson(o.language);
   j["shapes"] = ShapesJson(o.shapes);
   j["buckets"] = Json::object();
   for (const Bucket& b : o.buckets) j["buckets"][b.name] = ShapesJson(b.shapes);

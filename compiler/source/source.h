@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "compiler/options/compile_options.h"
+#include "compiler/source/language.h"
 #include "schema/artifact.h"
 
 namespace aicf {
@@ -27,11 +28,12 @@ struct Source {
   std::vector<std::pair<std::string, std::string>> metadata;
   std::string model_hash;
   std::map<std::string, std::string> values;  ///< DescribeValue of what was bound
+  std::vector<std::byte> language;            ///< the section of a language model; else empty
 };
 
-/// From the model file to a lowered program, for every entry point. Errors: those of the stages,
-/// naming the bucket.
-Result<Source> SourceFromModel(const std::string& model_path, const CompileOptions& options,
+/// From the model to a lowered program, for every entry point of `imported.options`. Errors: those
+/// of the stages, naming the bucket.
+Result<Source> SourceFromModel(const std::string& model_path, const ImportedModel& imported,
                                PassRunner& runner);
 
 /// The lowered programs that an artifact carries. The source keeps the artifact alive.

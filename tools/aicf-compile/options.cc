@@ -6,6 +6,7 @@
 #include "compiler/select/choose.h"
 #include "tools/aicf-compile/decision_files.h"
 #include "tools/aicf-compile/golden.h"
+#include "tools/aicf-compile/language_options.h"
 #include "tools/aicf-compile/tune_options.h"
 #include "tools/common/flags.h"
 #include "tools/common/log.h"
@@ -17,8 +18,9 @@ namespace aicf::tools {
 namespace {
 
 constexpr std::string_view kDescription =
-    "Compiles an ONNX model, or an artifact's own program once more, into one artifact that\n"
-    "records every decision. Needs no GPU, also for a CUDA target; only --tune and\n"
+    "Compiles an ONNX model, a language model in a GGUF file, or an artifact's own program once\n"
+    "more, into one artifact that records every decision. Needs no GPU, also for a CUDA target; "
+    "only --tune and\n"
     "--policy=gemm=cublaslt do.";
 
 constexpr std::string_view kExamples = R"(Examples:
@@ -72,12 +74,13 @@ const std::vector<Spelling>& Spellings() {
 
 /// The flags as written.
 struct Raw {
-  std::string math = "fp32", precision = "fp32", stop_after, impossible_branches;
+  std::string math, precision = "fp32", stop_after, impossible_branches;
   std::string decisions;
   std::vector<std::string> shapes, buckets, bind, states, metas, policy, disable_pass,
       disable_fusion, dump_after;
   bool drop_edits = false, force = false, verbose = false, no_images = false;
   bool list_ops = false, list_targets = false;
+  LanguageFlags language;
   TuneFlags tune;
   GoldenFlags golden;
 };
@@ -134,7 +137,9 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
                 "are NaN when it is taken; default refuse")
       ->group(group);
   line.AddValue("--math", raw.math,
-                "MODE  fp32, tf32, fp16 or bf16 for matrix products; default fp32")
+                "MODE  fp32, tf32, fp16 or bf16 for matrix products, or int8 for those with\n"
+                "quantised weights, which then round the other operand, too; default fp32,\n"
+                "but int8 for quantised language models on a CPU")
       ->group(group);
   line.AddValue("--precision", raw.precision,
                 "TYPE  what f32 activations and weights are stored in: fp32, fp16 or\n"
@@ -322,6 +327,10 @@ Status CheckFrom(const Raw& raw, const CompileArgs& args) {
     return Error(Code::kInvalidArgument, flag,
                  " is about the model; --from starts from the lowered program in the artifact");
   }
+  if (const std::string_view flag = GivenFlag(raw.language); !flag.empty()) {
+    return Error(Code::kInvalidArgument, flag,
+                 " is about the model; --from starts from the lowered program in the artifact");
+  }
   for (const PassInfo& pass : AllPasses()) {
     if (pass.stage != Stage::kGraph || std::ranges::count(raw.disable_pass, pass.name) == 0)
       continue;
@@ -377,6 +386,7 @@ Status Convert(const Raw& raw, CompileArgs* args) {
     AICF_RETURN_IF_ERROR(ReadBuckets(raw.buckets, &options));
     AICF_RETURN_IF_ERROR(ReadStates(raw.states, &options));
     AICF_ASSIGN_OR_RETURN(options.metas, SplitItems("--meta", raw.metas));
+    AICF_RETURN_IF_ERROR(ReadLanguage(raw.language, &options));
   }
   AICF_RETURN_IF_ERROR(ReadBindings(raw.bind, &options));
   AICF_RETURN_IF_ERROR(ReadGolden(raw.golden, &options));
@@ -389,9 +399,11 @@ Status Convert(const Raw& raw, CompileArgs* args) {
     }
     options.nan_branches = raw.impossible_branches == "nan";
   }
-  const std::optional<abi::MathMode> math = abi::ParseMathMode(raw.math);
+  options.math_given = !raw.math.empty();
+  const std::optional<abi::MathMode> math =
+      abi::ParseMathMode(raw.math.empty() ? "fp32" : raw.math);
   if (!math) {
-    return Error(Code::kInvalidArgument, "--math: expected fp32, tf32, fp16 or bf16, got '",
+    return Error(Code::kInvalidArgument, "--math: expected fp32, tf32, fp16, bf16 or int8, got '",
                  raw.math, "'");
   }
   options.math = *math;
@@ -410,9 +422,10 @@ Status Convert(const Raw& raw, CompileArgs* args) {
 
 Status Parse(const std::vector<std::string>& argv, Raw* raw, CompileArgs* args, bool* run) {
   CommandLine line("aicf-compile", kDescription);
-  const CLI::Option* model = line.AddValue("model", args->model, "ONNX file");
+  const CLI::Option* model = line.AddValue("model", args->model, "ONNX or GGUF file");
   AddTargetFlags(line, *raw, *args);
   AddDecisionFlags(line, *raw, *args);
+  AddLanguageFlags(line, raw->language);
   AddTuneFlags(line, raw->tune);
   AddSourceFlags(line, *raw, *args);
   AddOutputFlags(line, *raw, *args);

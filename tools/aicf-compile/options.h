@@ -15,10 +15,10 @@
 namespace aicf::tools {
 
 struct CompileArgs {
-  std::string model;             ///< absent with --from
+  std::string model;  ///< absent with --from
   bool has_model = false;
-  std::string from;              ///< --from: the artifact whose lowered program is compiled
-  std::string rebuild;           ///< --rebuild: the artifact whose bytes are to be made again
+  std::string from;     ///< --from: the artifact whose lowered program is compiled
+  std::string rebuild;  ///< --rebuild: the artifact whose bytes are to be made again
   std::shared_ptr<const schema::Artifact> artifact;  ///< of one of these two, loaded
   std::string output;            ///< empty with --check, and with --stop-after to stdout
   std::string export_decisions;  ///< file; empty: none
@@ -31,8 +31,8 @@ struct CompileArgs {
   Existing existing = Existing::kRefuse;
 };
 
-/// Fills `args`; `run` stays false when --help or --version was answered. With --from and --rebuild,
-/// options that are not on the command line are those that the artifact was made with.
+/// Fills `args`; `run` stays false when --help or --version was answered. With --from and
+/// --rebuild, options that are not on the command line are those that the artifact was made with.
 /// Errors: kInvalidArgument; kIo for an unreadable policy or decisions file; those of loading the
 /// artifact.
 Status ParseCompileArgs(const std::vector<std::string>& argv, CompileArgs* args, bool* run);

@@ -1,18 +1,18 @@
 #include "tools/aicf-compile/stages.h"
 
 #include "base/scanner.h"
+#include "compiler/source/language.h"
 
 namespace aicf::tools {
 namespace {
 
 // Of one entry point.
-Result<std::string> TextOf(const CompileArgs& args, const CompileOptions& options,
-                           DecisionLog* log) {
+Result<std::string> TextOf(const CompileArgs& args, const ir::Graph& model,
+                           const CompileOptions& options, DecisionLog* log) {
   AICF_ASSIGN_OR_RETURN(PassContext context, ContextFor(options));
   context.decisions = log;
   PassRunner runner(options.passes);
-  AICF_ASSIGN_OR_RETURN(ir::Graph graph, ImportOnnx(args.model));
-  AICF_ASSIGN_OR_RETURN(graph, PrepareGraph(std::move(graph), options, runner, context));
+  AICF_ASSIGN_OR_RETURN(const ir::Graph graph, PrepareGraph(model, options, runner, context));
   if (args.stop_after == Stage::kGraph) return ir::ToString(graph);
   AICF_ASSIGN_OR_RETURN(const ir::Lowered lowered, Lower(graph, options, runner, context));
   return ir::ToString(lowered);
@@ -23,15 +23,16 @@ std::string EntryLine(const std::string& name) {
 }
 
 Result<std::string> EarlyStage(const CompileArgs& args, DecisionLog* log) {
+  AICF_ASSIGN_OR_RETURN(const ImportedModel model, ImportModel(args.model, args.options));
   AICF_ASSIGN_OR_RETURN(const std::vector<Bucket> entries,
-                        EntryPointsOf(args.options.shapes, args.options.buckets));
+                        EntryPointsOf(model.options.shapes, model.options.buckets));
   std::string text;
   for (const Bucket& entry : entries) {
-    CompileOptions options = args.options;
+    CompileOptions options = model.options;
     options.shapes = entry.shapes;
     DecisionLog own;
-    const Result<std::string> stage = TextOf(args, options, &own);
-    const std::string label = EntryLabel(args.options.buckets, entry);
+    const Result<std::string> stage = TextOf(args, model.graph, options, &own);
+    const std::string label = EntryLabel(model.options.buckets, entry);
     if (!stage.ok()) return label.empty() ? stage.status() : stage.status().WithContext(label);
     log->Append(own, label.empty() ? "" : entry.name, 0);
     text += EntryLine(label.empty() ? "" : entry.name) + *stage;

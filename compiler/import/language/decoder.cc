@@ -234,6 +234,7 @@ class DecoderBuilder {
     w_.Scope("draw");
     const ValueId token = w_.Op(ir::kCategorical, {logits, r_.temperature, r_.top_k, r_.top_p,
                                                    r_.min_p, r_.seeds, r_.lengths});
+    w_.graph().nodes.back().outputs.push_back(ir::kNoValue);  // whether the draw is valid
     next_states_.emplace_back(NextName("sampled"),
                               w_.Op("ScatterND", {sampled_, w_.Unsqueeze(r_.slots, 1), token}));
     w_.Output("token", token);

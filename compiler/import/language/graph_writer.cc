@@ -1,8 +1,7 @@
 #include "compiler/import/language/graph_writer.h"
 
+#include <algorithm>
 #include <limits>
-
-#include "base/float16.h"
 
 namespace aicf::language {
 
@@ -23,7 +22,7 @@ ValueId GraphWriter::Input(std::string_view name, DType dtype, const Dims& shape
   value.name = Fresh(name);
   value.dtype = dtype;
   value.shape = shape;
-  value.shape_known = true;
+  value.shape_known = std::ranges::all_of(shape, [](int64_t extent) { return extent >= 0; });
   value.symbols = std::move(symbols);
   const ValueId id = graph_.AddValue(std::move(value));
   graph_.inputs.push_back(id);

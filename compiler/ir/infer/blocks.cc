@@ -45,7 +45,7 @@ Result<int64_t> ElementsInBlocks(BlockFormat format, int64_t bytes) {
 Status InferDequantizeBlocks(Graph& graph, const Node& node) {
   AICF_ASSIGN_OR_RETURN(const int64_t length, RowLength(graph, node, 0));
   Dims shape = InShape(graph, node, 0);
-  shape.back() = length;
+  shape[shape.rank() - 1] = length;
   return SetOutput(graph, node, 0, DType::kF32, shape);
 }
 
@@ -60,7 +60,7 @@ Status InferBlockMatMul(Graph& graph, const Node& node) {
                    ToString(blocks), " of rows of ", length, " elements do not multiply");
   }
   Dims shape = x.shape;
-  shape.back() = blocks[0];
+  shape[shape.rank() - 1] = blocks[0];
   return SetOutput(graph, node, 0, x.dtype, shape);
 }
 

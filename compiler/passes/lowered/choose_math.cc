@@ -21,7 +21,9 @@ std::optional<abi::MathMode> NamedMath(const PassContext& context, const ir::Low
 abi::MathMode ModeFor(abi::Family family, abi::MathMode asked, DType data,
                       const abi::DeviceSpec& device) {
   if (asked == abi::MathMode::kInt8) {
-    return family == abi::Family::kBlockGemm ? asked : abi::MathMode::kFp32;
+    const bool rounds =
+        family == abi::Family::kBlockGemm && device.backend == abi::Backend::kCpu;
+    return rounds ? asked : abi::MathMode::kFp32;
   }
   if (device.backend != abi::Backend::kCuda || !IsFloat(data) || data == DType::kF64) {
     return abi::MathMode::kFp32;

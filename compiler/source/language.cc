@@ -1,0 +1,191 @@
+#include "compiler/source/language.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+
+#include "compiler/import/gguf/gguf.h"
+#include "compiler/import/import_onnx.h"
+#include "compiler/import/language/decoder.h"
+#include "compiler/import/language/gguf_model.h"
+#include "compiler/import/tokenizer/gguf_tokenizer.h"
+
+namespace aicf {
+namespace {
+
+using language::LanguageOptions;
+using language::Model;
+
+/// A cache of f32 for this many positions is some hundred MB for models of a billion parameters.
+constexpr int64_t kUsualContext = 4096;
+
+bool IsFolder(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool BeginsAsGguf(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  char magic[4] = {};
+  in.read(magic, sizeof magic);
+  return in && std::memcmp(magic, "GGUF", sizeof magic) == 0;
+}
+
+Status CheckAscending(const std::vector<int64_t>& sizes, std::string_view flag, int64_t most) {
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] < 1 || sizes[i] > most || (i > 0 && sizes[i] <= sizes[i - 1])) {
+      return Error(Code::kInvalidArgument, flag, ": sizes ascend from 1 to ", most, ", found ",
+                   sizes[i]);
+    }
+  }
+  return OkStatus();
+}
+
+// Sizes that are not above the limit; the limit itself where none is.
+std::vector<int64_t> UpTo(std::vector<int64_t> sizes, int64_t limit) {
+  std::erase_if(sizes, [&](int64_t size) { return size > limit; });
+  if (sizes.empty()) sizes = {limit};
+  return sizes;
+}
+
+/// What the user left open.
+Result<LanguageOptions> Completed(LanguageOptions o, const Model& model, bool on_cpu) {
+  constexpr int64_t kMaxRequests = 4096;
+  if (o.context < 0 || o.page < 0 || o.cache < 0) {
+    return Status(Code::kInvalidArgument, "--context, --page and --cache are not negative");
+  }
+  if (o.context == 0) o.context = std::min(model.trained_context, kUsualContext);
+  if (model.Find("position_embd") != nullptr && o.context > model.trained_context) {
+    return Error(Code::kInvalidArgument, "--context=", o.context, ": the model has learned ",
+                 model.trained_context, " positions");
+  }
+  if (o.page == 0) o.page = std::min<int64_t>(on_cpu ? 32 : 64, o.context);
+  if (o.decode.empty()) {
+    o.decode =
+        on_cpu ? std::vector<int64_t>{1, 2, 4, 8} : std::vector<int64_t>{1, 2, 4, 8, 16, 32, 64};
+  }
+  if (o.prefill.empty()) o.prefill = UpTo({128, 512, 2048}, o.context);
+  AICF_RETURN_IF_ERROR(CheckAscending(o.prefill, "--prefill", o.context));
+  AICF_RETURN_IF_ERROR(CheckAscending(o.decode, "--decode", kMaxRequests));
+  const int64_t stretches = (o.context + o.page - 1) / o.page;
+  if (o.cache == 0) o.cache = 2 * stretches * o.page;
+  // Whole pages, and room for one request of the longest context.
+  o.cache = (o.cache + o.page - 1) / o.page * o.page;
+  if (o.cache < stretches * o.page) {
+    return Error(Code::kInvalidArgument, "--cache=", o.cache, " holds no request of ", o.context,
+                 " positions");
+  }
+  return o;
+}
+
+std::vector<Bucket> EntriesOf(const LanguageOptions& o) {
+  std::vector<Bucket> entries;
+  const auto add = [&](std::string name, int64_t batch, int64_t tokens) {
+    Bucket bucket;
+    bucket.name = std::move(name);
+    bucket.shapes["tokens"] = {batch, tokens};
+    entries.push_back(std::move(bucket));
+  };
+  for (const int64_t rows : o.prefill) add(StrCat("prefill_", rows), 1, rows);
+  for (const int64_t requests : o.decode) add(StrCat("decode_", requests), requests, 1);
+  return entries;
+}
+
+std::vector<StatePair> StatesOf(const Model& model) {
+  std::vector<StatePair> states = {{"sampled", language::NextName("sampled")}};
+  for (int64_t layer = 0; layer < model.layers; ++layer) {
+    for (const char* what : {"keys", "values"}) {
+      const std::string name = language::StateName(what, layer);
+      states.push_back({name, language::NextName(name)});
+    }
+  }
+  return states;
+}
+
+schema::LanguageModel Described(const Model& model, const LanguageOptions& o) {
+  schema::LanguageModel out;
+  out.architecture = model.architecture;
+  out.vocabulary = model.vocabulary;
+  out.context = o.context;
+  out.trained_context = model.trained_context;
+  out.page = o.page;
+  out.pages = o.cache / o.page;
+  out.slots = o.decode.back();
+  out.end_tokens = model.end_tokens;
+  out.chat_template = model.chat_template;
+  out.tokenizer = model.tokenizer;
+  return out;
+}
+
+bool HasBlocks(const Model& model) {
+  return std::ranges::any_of(
+      model.weights, [](const auto& named) { return InfoOf(named.second.format).elements > 1; });
+}
+
+Status CheckNothingElse(const CompileOptions& o) {
+  if (o.shapes.empty() && o.values.empty() && !o.auto_states) return OkStatus();
+  return Status(Code::kInvalidArgument,
+                "a language model's inputs follow from --context, --prefill and --decode; "
+                "--shapes, --bind and --state=auto are for other models");
+}
+
+Result<Model> ReadGgufModel(const std::string& path) {
+  AICF_ASSIGN_OR_RETURN(const gguf::GgufFile file, gguf::ReadGguf(path));
+  AICF_ASSIGN_OR_RETURN(Model model, language::ModelFromGguf(file));
+  AICF_ASSIGN_OR_RETURN(auto tokenizer, ReadGgufTokenizer(file));
+  if (tokenizer) {
+    model.tokenizer = std::move(tokenizer->data);
+    model.end_tokens = std::move(tokenizer->end_tokens);
+  }
+  return model;
+}
+
+Result<Model> ReadLanguageModel(const std::string& path) {
+  if (IsFolder(path)) {
+    return Error(Code::kUnsupported, "folders of models are not supported yet");
+  }
+  return ReadGgufModel(path);
+}
+
+Result<ImportedModel> ImportLanguage(const std::string& path, const CompileOptions& given) {
+  AICF_RETURN_IF_ERROR(CheckNothingElse(given));
+  AICF_ASSIGN_OR_RETURN(const Model model, ReadLanguageModel(path));
+  ImportedModel out;
+  out.options = given;
+  CompileOptions& o = out.options;
+  AICF_ASSIGN_OR_RETURN(const abi::DeviceSpec device, abi::FindDevice(o.target));
+  const bool on_cpu = device.backend == abi::Backend::kCpu;
+  AICF_ASSIGN_OR_RETURN(o.language, Completed(o.language, model, on_cpu));
+  AICF_ASSIGN_OR_RETURN(out.graph, language::BuildDecoder(model, o.language));
+  if (!o.math_given && on_cpu && HasBlocks(model)) o.math = abi::MathMode::kInt8;
+  o.buckets = EntriesOf(o.language);
+  o.states = StatesOf(model);
+  o.metas.clear();
+  for (const ir::ValueId input : out.graph.inputs) {
+    const std::string& name = out.graph.values[input].name;
+    const bool state =
+        std::ranges::any_of(o.states, [&](const StatePair& pair) { return pair.past == name; });
+    if (!state) o.metas.push_back(name);
+  }
+  out.language = Described(model, o.language);
+  return out;
+}
+
+}  // namespace
+
+bool IsLanguageModel(const std::string& path) { return IsFolder(path) || BeginsAsGguf(path); }
+
+Result<ImportedModel> ImportModel(const std::string& path, const CompileOptions& options) {
+  if (IsLanguageModel(path)) {
+    auto imported = ImportLanguage(path, options);
+    return imported.ok() ? std::move(imported) : imported.status().WithContext(path);
+  }
+  ImportedModel out;
+  out.options = options;
+  AICF_ASSIGN_OR_RETURN(out.graph, ImportOnnx(path));
+  return out;
+}
+
+}  // namespace aicf
