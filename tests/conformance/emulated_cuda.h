@@ -83,6 +83,12 @@ static inline unsigned __ballot_sync(unsigned, bool predicate) {
   for (int lane = 0; lane < 32; ++lane) bits |= static_cast<unsigned>(all[lane]) << lane;
   return bits;
 }
+/// A block's threads are fibers of one thread.
+static inline unsigned atomicAdd(unsigned* at, unsigned value) {
+  const unsigned before = *at;
+  *at += value;
+  return before;
+}
 static inline int __ffs(int v) { return __builtin_ffs(v); }
 static inline int __popc(unsigned v) { return __builtin_popcount(v); }
 

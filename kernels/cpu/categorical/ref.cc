@@ -1,12 +1,12 @@
-/// cpu.categorical.ref: each row's categories sorted, masses in double.
+/// cpu.categorical.ref: each row's categories sorted by their logits, masses in double.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
 
 #include "kernels/abi/draw.h"
+#include "kernels/cpu/categorical/categorical.h"
 #include "kernels/cpu/common/reference.h"
-#include "kernels/cpu/functions.h"
 
 namespace aicf::cpu {
 namespace {
@@ -29,11 +29,13 @@ std::vector<double> LogitsOf(const Row& row) {
   return logits;
 }
 
-// What is left of the categories, the largest first.
-std::vector<size_t> Survivors(const Row& row, const std::vector<double>& mass) {
+// What is left of the categories, the largest first. Different logits have different masses,
+// however these round.
+std::vector<size_t> Survivors(const Row& row, const std::vector<double>& logits,
+                              const std::vector<double>& mass) {
   std::vector<size_t> order(mass.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return mass[a] > mass[b]; });
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return logits[a] > logits[b]; });
   const int64_t top_k = row.Int(2);
   if (top_k > 0 && static_cast<uint64_t>(top_k) < order.size()) {
     order.resize(static_cast<size_t>(top_k));
@@ -56,8 +58,11 @@ std::vector<size_t> Survivors(const Row& row, const std::vector<double>& mass) {
 int64_t Draw(const Row& row, const std::vector<double>& logits, double max) {
   const double temperature = row.Float(1);
   std::vector<double> mass(logits.size());
-  for (size_t i = 0; i < mass.size(); ++i) mass[i] = std::exp((logits[i] - max) / temperature);
-  std::vector<size_t> left = Survivors(row, mass);
+  for (size_t i = 0; i < mass.size(); ++i) {
+    const bool nothing = logits[i] == -HUGE_VAL;  // also at an infinite temperature
+    mass[i] = nothing ? 0 : std::exp((logits[i] - max) / temperature);
+  }
+  std::vector<size_t> left = Survivors(row, logits, mass);
   std::ranges::sort(left);
   double all = 0, running = 0;
   for (size_t i : left) all += mass[i];
@@ -84,8 +89,7 @@ void DrawRow(const Row& row) {
 
 }  // namespace
 
-template <>
-void Reference<abi::Family::kCategorical>(const abi::ArgBlock& args) {
+void CategoricalRef(const abi::ArgBlock& args) {
   ParallelRanges(args, Input(args, 0).shape[0], 1, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) DrawRow({args, b});
   });

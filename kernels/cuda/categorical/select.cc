@@ -1,0 +1,41 @@
+#include <algorithm>
+
+#include "kernels/cuda/categorical/hosts.h"
+
+namespace aicf::cuda {
+namespace {
+
+// SharedState of meeting.cuh: two messages, which a static_assert there compares.
+constexpr int64_t kCategoricalStateBytes = 4416;
+
+}  // namespace
+
+CategoricalCut::CategoricalCut(const abi::Problem& p, const abi::Parameters& c) {
+  const abi::View& x = p.inputs[0];
+  const int64_t element = DTypeBytes(x.dtype), warps = c["threads"] / 32;
+  // As ViewStruct writes it: along the categories, a row after the other.
+  const int64_t run = RunOf(x, {x.shape, {Dims{1}, Dims{0}}});
+  const int64_t vector = std::min<int64_t>(run, 16 / element);
+  share = CeilDiv(x.shape[1], vector * warps * c["cluster"]) * vector * warps;
+  shared_bytes = kCategoricalStateBytes + (c["cached"] != 0 ? share * element : 0);
+}
+
+std::string CategoricalSelectHost::Refuse(const abi::Problem& p, const abi::Parameters& c,
+                                          const abi::DeviceSpec& d) {
+  std::string refusal = RefuseParts(c, "threads", 32);
+  if (!refusal.empty()) return refusal;
+  if (p.inputs[0].shape[0] > kMaxBlocks / c["cluster"]) return "needs more blocks than a grid has";
+  const int64_t bytes = CategoricalCut(p, c).shared_bytes;
+  if (bytes <= d.max_shared_bytes) return {};
+  return StrCat("needs ", bytes, " bytes of shared memory, there are ", d.max_shared_bytes);
+}
+
+abi::LaunchConfig CategoricalSelectHost::Launch(const abi::Problem& p, const abi::Parameters& c) {
+  const int64_t rows = std::max<int64_t>(1, p.inputs[0].shape[0]);
+  abi::LaunchConfig launch = Launch1d(rows * c["cluster"], c["threads"]);
+  launch.cluster[0] = static_cast<uint32_t>(c["cluster"]);
+  launch.dynamic_shared_bytes = static_cast<uint32_t>(CategoricalCut(p, c).shared_bytes);
+  return launch;
+}
+
+}  // namespace aicf::cuda
