@@ -87,7 +87,7 @@ Result<Source> SourceFromModel(const std::string& model_path, const ImportedMode
                         EntryPointsOf(options.shapes, options.buckets));
   Source source;
   source.named = !options.buckets.empty();
-  AICF_ASSIGN_OR_RETURN(source.model_hash, HashModelFile(model_path));
+  AICF_ASSIGN_OR_RETURN(source.model_hash, HashModelFile(IdentityFile(model_path)));
   for (const auto& [name, value] : options.values) source.values[name] = DescribeValue(value);
   AICF_ASSIGN_OR_RETURN(const PassContext context, ContextFor(options));
   AICF_RETURN_IF_ERROR(CheckEntries(model, options, entries));

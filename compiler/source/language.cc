@@ -10,6 +10,8 @@
 #include "compiler/import/import_onnx.h"
 #include "compiler/import/language/decoder.h"
 #include "compiler/import/language/gguf_model.h"
+#include "compiler/import/language/hf_model.h"
+#include "compiler/import/tokenizer/chat_markers.h"
 #include "compiler/import/tokenizer/gguf_tokenizer.h"
 
 namespace aicf {
@@ -139,13 +141,13 @@ Result<Model> ReadGgufModel(const std::string& path) {
     model.tokenizer = std::move(tokenizer->data);
     model.end_tokens = std::move(tokenizer->end_tokens);
   }
+  AICF_ASSIGN_OR_RETURN(const auto chat, file.Find<std::string_view>("tokenizer.chat_template"));
+  if (chat) model.chat_template = RecognizeChatTemplate(*chat);
   return model;
 }
 
 Result<Model> ReadLanguageModel(const std::string& path) {
-  if (IsFolder(path)) {
-    return Error(Code::kUnsupported, "folders of models are not supported yet");
-  }
+  if (IsFolder(path)) return language::ModelFromHfFolder(path);
   return ReadGgufModel(path);
 }
 
@@ -174,6 +176,10 @@ Result<ImportedModel> ImportLanguage(const std::string& path, const CompileOptio
 }
 
 }  // namespace
+
+std::string IdentityFile(const std::string& path) {
+  return IsFolder(path) ? path + "/config.json" : path;
+}
 
 bool IsLanguageModel(const std::string& path) { return IsFolder(path) || BeginsAsGguf(path); }
 

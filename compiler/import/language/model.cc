@@ -119,6 +119,25 @@ Weight JoinRows(const std::vector<const Weight*>& parts) {
   return Owned(parts[0]->format, shape, std::move(bytes));
 }
 
+Weight OwnedFloats(const Dims& shape, std::vector<float> values) {
+  const auto raw = std::as_bytes(std::span(values));
+  return Owned(BlockFormat::kF32, shape, std::vector<std::byte>(raw.begin(), raw.end()));
+}
+
+Weight Turned(const Weight& weight) {
+  const auto rows = static_cast<size_t>(weight.shape[0]);
+  const auto columns = static_cast<size_t>(weight.shape[1]);
+  const size_t item = InfoOf(weight.format).bytes;
+  std::vector<std::byte> bytes(weight.bytes.size());
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t c = 0; c < columns; ++c) {
+      std::memcpy(bytes.data() + (c * rows + r) * item,
+                  weight.bytes.data() + (r * columns + c) * item, item);
+    }
+  }
+  return Owned(weight.format, {weight.shape[1], weight.shape[0]}, std::move(bytes));
+}
+
 Weight PermuteRows(const Weight& weight, const std::vector<int64_t>& order) {
   const size_t row = RowBytes(weight);
   std::vector<std::byte> bytes(weight.bytes.size());

@@ -83,6 +83,12 @@ Result<std::vector<float>> Decode(const Weight& weight);
 /// The rows of several matrices, one after the other. REQUIRES: equal formats and row lengths.
 Weight JoinRows(const std::vector<const Weight*>& parts);
 
+/// The transposed matrix. REQUIRES: elements, not blocks of several.
+Weight Turned(const Weight& weight);
+
+/// Values of its own.
+Weight OwnedFloats(const Dims& shape, std::vector<float> values);
+
 /// Row i of the result is row order[i].
 Weight PermuteRows(const Weight& weight, const std::vector<int64_t>& order);
 

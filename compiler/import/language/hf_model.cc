@@ -1,0 +1,198 @@
+#include "compiler/import/language/hf_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/scanner.h"
+#include "compiler/import/file_bytes.h"
+#include "compiler/import/language/architecture.h"
+#include "compiler/import/language/hf_config.h"
+#include "compiler/import/language/hf_names.h"
+#include "compiler/import/language/hf_rope.h"
+#include "compiler/import/language/hf_texts.h"
+#include "compiler/import/safetensors/folder.h"
+
+namespace aicf::language {
+namespace {
+
+/// "model_type" of config.json and the architecture that it is.
+constexpr std::pair<std::string_view, std::string_view> kModelTypes[] = {
+    {"llama", "llama"}, {"mistral", "mistral"}, {"qwen2", "qwen2"},        {"qwen3", "qwen3"},
+    {"gemma", "gemma"}, {"gemma2", "gemma2"},   {"gemma3_text", "gemma3"}, {"gemma3", "gemma3"},
+    {"phi3", "phi3"},   {"gpt2", "gpt2"},       {"bert", "bert"}};
+
+constexpr std::pair<std::string_view, Activation> kActivations[] = {
+    {"silu", Activation::kSilu},
+    {"swish", Activation::kSilu},
+    {"gelu", Activation::kGelu},
+    {"gelu_new", Activation::kGeluTanh},
+    {"gelu_pytorch_tanh", Activation::kGeluTanh}};
+
+BlockFormat FormatOf(DType dtype) {
+  if (dtype == DType::kF32) return BlockFormat::kF32;
+  return dtype == DType::kF16 ? BlockFormat::kF16 : BlockFormat::kBF16;
+}
+
+class HfModelReader {
+ public:
+  HfModelReader(const HfConfig& config, const safetensors::SafetensorsFile& tensors)
+      : c_(config), tensors_(tensors) {}
+
+  Result<Model> Read() {
+    AICF_RETURN_IF_ERROR(ReadArchitecture());
+    AICF_RETURN_IF_ERROR(ReadSizes());
+    ApplyArchitecture(architecture_, m_);
+    AICF_RETURN_IF_ERROR(ReadActivation());
+    AICF_RETURN_IF_ERROR(ReadScales());
+    AICF_RETURN_IF_ERROR(ReadWeights());
+    AICF_RETURN_IF_ERROR(CheckWeights(m_));
+    if (m_.norm == Norm::kRms) {
+      AICF_RETURN_IF_ERROR(ReadRopes(c_, architecture_, m_));
+    } else {
+      m_.layer_numbers.assign(static_cast<size_t>(m_.layers), {});
+    }
+    return std::move(m_);
+  }
+
+ private:
+  bool Gpt2() const { return architecture_.name == "gpt2"; }
+  bool Gemma() const { return architecture_.name.starts_with("gemma"); }
+
+  Status ReadArchitecture() {
+    AICF_ASSIGN_OR_RETURN(const std::string type, c_.Text("model_type"));
+    const auto* row =
+        std::ranges::find(kModelTypes, type, &std::pair<std::string_view, std::string_view>::first);
+    if (row == std::end(kModelTypes)) {
+      std::string known;
+      for (const auto& [name, architecture] : kModelTypes) {
+        known += StrCat(known.empty() ? "" : ", ", name);
+      }
+      return Error(Code::kUnsupported, "config.json: model_type ", Quote(type),
+                   " is not supported; supported: ", known);
+    }
+    AICF_ASSIGN_OR_RETURN(architecture_, FindArchitecture(row->second));
+    return OkStatus();
+  }
+
+  // GPT-2 has short names for the same numbers.
+  Result<int64_t> Size(const char* key, const char* short_key,
+                       std::optional<int64_t> fallback = {}) {
+    AICF_ASSIGN_OR_RETURN(const int64_t size, c_.Int(Gpt2() ? short_key : key, fallback));
+    if (size > 0 && size <= (1 << 24)) return size;
+    return Error(Code::kBadModel, "config.json: ", Quote(key), " is ", size);
+  }
+
+  Status ReadSizes() {
+    AICF_ASSIGN_OR_RETURN(m_.layers, Size("num_hidden_layers", "n_layer"));
+    AICF_ASSIGN_OR_RETURN(m_.hidden, Size("hidden_size", "n_embd"));
+    AICF_ASSIGN_OR_RETURN(m_.heads, Size("num_attention_heads", "n_head"));
+    AICF_ASSIGN_OR_RETURN(m_.key_heads, c_.Int("num_key_value_heads", m_.heads));
+    AICF_ASSIGN_OR_RETURN(m_.head, c_.Int("head_dim", m_.hidden / m_.heads));
+    AICF_ASSIGN_OR_RETURN(
+        m_.feed_forward,
+        Size("intermediate_size", "n_inner", Gpt2() ? std::optional(4 * m_.hidden) : std::nullopt));
+    AICF_ASSIGN_OR_RETURN(m_.vocabulary, c_.Int("vocab_size"));
+    AICF_ASSIGN_OR_RETURN(m_.trained_context, Size("max_position_embeddings", "n_positions"));
+    constexpr int64_t kMostLayers = 4096;
+    if (m_.layers > kMostLayers || m_.head < 1 || m_.key_heads < 1 ||
+        m_.heads % m_.key_heads != 0) {
+      return Error(Code::kBadModel, "config.json: ", m_.layers, " layers, ", m_.heads, " heads, ",
+                   m_.key_heads, " key heads of ", m_.head, " elements");
+    }
+    const char* epsilon = Gpt2()                         ? "layer_norm_epsilon"
+                          : architecture_.name == "bert" ? "layer_norm_eps"
+                                                         : "rms_norm_eps";
+    AICF_ASSIGN_OR_RETURN(m_.epsilon, c_.Real(epsilon, Gpt2() ? 1e-5 : 1e-6));
+    return OkStatus();
+  }
+
+  Status ReadActivation() {
+    const char* key = c_.Has("hidden_activation") ? "hidden_activation"
+                      : Gpt2()                    ? "activation_function"
+                                                  : "hidden_act";
+    if (!c_.Has(key)) return OkStatus();
+    AICF_ASSIGN_OR_RETURN(const std::string name, c_.Text(key));
+    for (const auto& [known, activation] : kActivations) {
+      // Gemma's first configurations say gelu and mean its approximation.
+      if (known == name && !(Gemma() && name == "gelu")) {
+        m_.activation = activation;
+        return OkStatus();
+      }
+    }
+    if (Gemma() && name == "gelu") return OkStatus();
+    return Error(Code::kUnsupported, "config.json: activation ", Quote(name), " is not supported");
+  }
+
+  Status ReadScales() {
+    AICF_ASSIGN_OR_RETURN(const double width,
+                          c_.Real("query_pre_attn_scalar", static_cast<double>(m_.head)));
+    if (!(width > 0)) return Error(Code::kBadModel, "config.json: query_pre_attn_scalar");
+    m_.attention_scale = 1 / std::sqrt(width);
+    const bool capped = architecture_.name == "gemma2";
+    AICF_ASSIGN_OR_RETURN(m_.attention_cap, c_.Real("attn_logit_softcapping", 0.0));
+    AICF_ASSIGN_OR_RETURN(m_.logit_cap, c_.Real("final_logit_softcapping", 0.0));
+    if (!capped) m_.attention_cap = 0;
+    return OkStatus();
+  }
+
+  Status ReadWeights() {
+    AICF_ASSIGN_OR_RETURN(const bool tied, c_.Flag("tie_word_embeddings", Gpt2() || Gemma()));
+    for (const safetensors::NamedTensor& t : tensors_.tensors) {
+      const auto role = RoleOfHfName(architecture_.name, t.name);
+      if (!role) {
+        return Error(Code::kUnsupported, "weight ", Quote(t.name), " is not known of architecture ",
+                     architecture_.name);
+      }
+      if (role->role.empty() || (tied && role->role == "output")) continue;
+      AICF_RETURN_IF_ERROR(AddWeight(t, *role));
+    }
+    return OkStatus();
+  }
+
+  Status AddWeight(const safetensors::NamedTensor& t, const HfRole& role) {
+    const DType dtype = t.data.dtype();
+    if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16) {
+      return Error(Code::kUnsupported, "weight ", Quote(t.name), " is ", DTypeName(dtype),
+                   ", expected f32, f16 or bf16");
+    }
+    // The tensor's own bytes are kept alive by the file that all tensors share.
+    auto owner = std::make_shared<const ir::Tensor>(t.data);
+    Weight weight{FormatOf(dtype), t.data.shape(), t.data.bytes(), owner};
+    if (role.turned) {
+      if (weight.shape.rank() != 2) return Error(Code::kBadModel, t.name, " is no matrix");
+      weight = Turned(weight);
+    }
+    if (Gemma() && role.role.ends_with("norm")) {
+      AICF_ASSIGN_OR_RETURN(weight, PlusOne(weight));
+    }
+    m_.weights[role.role] = std::move(weight);
+    return OkStatus();
+  }
+
+  // Gemma's norms scale by one more than their weights.
+  static Result<Weight> PlusOne(const Weight& weight) {
+    AICF_ASSIGN_OR_RETURN(std::vector<float> values, Decode(weight));
+    for (float& v : values) v += 1;
+    return OwnedFloats(weight.shape, std::move(values));
+  }
+
+  const HfConfig& c_;
+  const safetensors::SafetensorsFile& tensors_;
+  Architecture architecture_{};
+  Model m_;
+};
+
+}  // namespace
+
+Result<Model> ModelFromHfFolder(const std::string& folder) {
+  AICF_ASSIGN_OR_RETURN(const HfTexts texts, ReadHfTexts(folder));
+  AICF_ASSIGN_OR_RETURN(const HfConfig whole, HfConfig::Parse(texts.config, "config.json"));
+  // A model for texts and images has its text model's numbers in an object of their own.
+  const HfConfig config = whole.Child("text_config");
+  AICF_ASSIGN_OR_RETURN(const auto tensors, safetensors::ReadFolder(folder));
+  AICF_ASSIGN_OR_RETURN(Model model, HfModelReader(config, tensors).Read());
+  AICF_RETURN_IF_ERROR(AddTexts(texts, config, model));
+  return model;
+}
+
+}  // namespace aicf::language

@@ -1,0 +1,72 @@
+#include "compiler/import/language/hf_names.h"
+
+#include <algorithm>
+
+namespace aicf::language {
+namespace {
+
+struct NameRow {
+  std::string_view families, name, role;
+  bool turned;
+};
+
+constexpr NameRow kNames[] = {
+#define AICF_HF_NAME(families, name, role, turned) {families, name, role, turned},
+#include "compiler/import/language/hf_names.def"
+#undef AICF_HF_NAME
+};
+
+bool IsOf(std::string_view families, std::string_view architecture) {
+  const bool encoder = architecture == "bert", gpt2 = architecture == "gpt2";
+  const bool gemma2 = architecture == "gemma2" || architecture == "gemma3";
+  if (families == "decoder") return !encoder && !gpt2;
+  if (families == "plain") return !encoder && !gpt2 && !gemma2;
+  if (families == "gemma2") return gemma2;
+  return families == architecture;
+}
+
+// The text for the star; nullopt where the name is no such one.
+std::optional<std::string_view> Starred(std::string_view pattern, std::string_view name) {
+  const size_t star = pattern.find('*');
+  if (star == std::string_view::npos) {
+    return pattern == name ? std::optional(std::string_view()) : std::nullopt;
+  }
+  const std::string_view before = pattern.substr(0, star), after = pattern.substr(star + 1);
+  if (name.size() <= before.size() + after.size() || !name.starts_with(before) ||
+      !name.ends_with(after)) {
+    return std::nullopt;
+  }
+  const std::string_view text =
+      name.substr(before.size(), name.size() - before.size() - after.size());
+  const bool number = std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  return number ? std::optional(text) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<HfRole> RoleOfHfName(std::string_view architecture, std::string_view name) {
+  for (std::string_view prefix :
+       {"language_model.", "model.", "language_model.", "transformer.", "bert."}) {
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  }
+  std::string suffix;
+  if (name.ends_with(".bias")) {
+    suffix = ".bias";
+    name.remove_suffix(5);
+  } else if (name.ends_with(".weight")) {
+    name.remove_suffix(7);
+  }
+  for (const NameRow& row : kNames) {
+    if (!IsOf(row.families, architecture)) continue;
+    const auto layer = Starred(row.name, name);
+    if (!layer) continue;
+    HfRole out{std::string(row.role), row.turned && suffix.empty()};
+    const size_t star = out.role.find('*');
+    if (star != std::string::npos) out.role.replace(star, 1, *layer);
+    if (!out.role.empty()) out.role += suffix;
+    return out;
+  }
+  return std::nullopt;
+}
+
+}  // namespace aicf::language

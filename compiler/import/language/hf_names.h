@@ -1,0 +1,18 @@
+/// Roles of the weights in Hugging Face's files.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace aicf::language {
+
+struct HfRole {
+  std::string role;     ///< empty: not used
+  bool turned = false;  ///< stored as [inputs, outputs]
+};
+
+/// `architecture`: a name of architectures.def. nullopt: no weight of such a model has that name.
+std::optional<HfRole> RoleOfHfName(std::string_view architecture, std::string_view name);
+
+}  // namespace aicf::language

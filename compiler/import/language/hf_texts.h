@@ -1,0 +1,25 @@
+/// The files of a Hugging Face folder that are text.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "compiler/import/language/hf_config.h"
+#include "compiler/import/language/model.h"
+
+namespace aicf::language {
+
+/// All but config.json may be absent.
+struct HfTexts {
+  std::string config;
+  std::optional<std::string> tokenizer, tokenizer_config, chat_template, generation_config;
+};
+
+/// Only files of these very names in this very folder. Errors: kIo; kBadModel above the limits.
+Result<HfTexts> ReadHfTexts(const std::string& folder);
+
+/// Tokenizer, tokens that end a text, and chat template. Errors: those of ReadTokenizerJson.
+Status AddTexts(const HfTexts& texts, const HfConfig& config, Model& model);
+
+}  // namespace aicf::language
