@@ -7,6 +7,7 @@
 
 #include "base/float16.h"
 #include "kernels/cpu/blockgemm/layout.h"
+#include "kernels/cpu/blockgemm/products.h"
 #include "kernels/cpu/gemm/kernel_case.h"
 
 namespace aicf::cpu::testing {
@@ -163,6 +164,71 @@ TEST(CpuBlockGemm, TheOrderOfSumsIsFixed) {
       EXPECT_TRUE(RunVariant(kernel, exact, 1) == RunVariant(kernel, exact, 3)) << kernel.key;
     });
   }
+}
+
+// The products of bytes of AVX-512 VNNI, and what stands for them elsewhere.
+TEST(CpuBlockGemm, ProductsOfBytesAreTheSameEverywhere) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx512vnni") || abi::HostIsa() != abi::CpuIsa::kAvx512) {
+    GTEST_SKIP() << "this machine has no AVX-512 VNNI";
+  }
+  Rng rng(96);
+  for (const BlockFormat format : FormatsWithScales()) {
+    for (const int64_t m : {1, 3, 9}) {
+      const KernelCase c = BlockCase(rng, format, MathMode::kInt8, m, 48, 768);
+      const BlockShape s = BlockShapeOf(c.problem);
+      Bytes packed(static_cast<size_t>(s.panels * s.panel_bytes));
+      PackBlocks(c.problem, c.buffers[1].data(), packed.data());
+      const std::vector<float> a = FloatsOf(c.buffers[0]);
+      std::vector<int8_t> codes(a.size());
+      std::vector<float> scales(a.size() / 32);
+      std::vector<BlockRows::Start> starts(a.size() / 16);
+      BlockTask task;
+      task.format = format;
+      task.a = {s.depth, a.data(), s.depth, codes.data(), scales.data(), starts.data()};
+      for (int64_t r = 0; r < m; ++r) {
+        avx512::RoundBlockRow(&a[static_cast<size_t>(r * s.depth)], BlockRoundingOf(format), r,
+                              task.a);
+      }
+      task.packed = reinterpret_cast<const char*>(packed.data());
+      task.panel_bytes = s.panel_bytes;
+      task.halves_bytes = s.halves_bytes;
+      task.rows = m;
+      task.panels = s.panels;
+      task.out_stride = 48;
+      std::vector<float> found[3];
+      for (auto& f : found) f.resize(static_cast<size_t>(m * 48));
+      const auto run = [&](int i, void (*products)(const BlockTask&)) {
+        task.out = found[i].data();
+        products(task);
+      };
+      run(0, &avx2::BlockProductsInt8);
+      run(1, &avx512::BlockProductsInt8);
+      run(2, &avx512vnni::BlockProductsInt8);
+      EXPECT_EQ(found[0], found[2]) << InfoOf(format).name;
+      EXPECT_EQ(found[1], found[2]) << InfoOf(format).name;
+    }
+  }
+#endif
+}
+
+TEST(CpuBlockGemm, Refusals) {
+  Rng rng(97);
+  const abi::KernelInfo& kernel = *abi::FindKernel("cpu.blockgemm.columns_avx2");
+  const auto refused = [&](const KernelCase& c) {
+    return kernel.supports(c.problem, *abi::FindDevice("cpu:avx2"));
+  };
+  KernelCase c = BlockCase(rng, BlockFormat::kQ4_0, MathMode::kInt8, 2, 3, 32);
+  EXPECT_EQ(refused(c), "");
+  c.problem.inputs[0].shape[0] = c.problem.outputs[0].shape[0] = 0;
+  EXPECT_EQ(refused(c), "there is nothing to multiply");
+  const MathMode math = MathMode::kFp32;
+  EXPECT_EQ(refused(BlockCase(rng, BlockFormat::kQ4_0, math, 2, 3, 0)),
+            "there is nothing to multiply");
+  EXPECT_EQ(refused(BlockCase(rng, BlockFormat::kF16, math, 2, 3, 5)), "takes no F16");
+  c = BlockCase(rng, BlockFormat::kQ4_0, math, 2, 3, 32);
+  c.problem.inputs[1].shape[0] = c.problem.outputs[0].shape[1] = 0;
+  EXPECT_EQ(refused(c), "there is nothing to multiply");
 }
 
 // A group of zeros, one too small to have a scale, and one that is no number.

@@ -22,6 +22,17 @@ AICF_INLINE PackedBlock BlockAt(const char* panel, int64_t halves_bytes, int64_t
   return {halves + block * D::kHalves * kColumns, words + block * D::kWords * 4 * kColumns};
 }
 
+// How far ahead of their use a panel's words are asked for: weights are used faster than they come
+// from memory, and what the processor asks for by itself ends at a page.
+inline constexpr int64_t kAheadBytes = 8192;
+
+template <class D>
+AICF_INLINE void AskAhead(const PackedBlock& b) {
+  for (int i = 0; i < D::kWords; ++i) {
+    __builtin_prefetch(b.words + kAheadBytes + 4 * kColumns * i);
+  }
+}
+
 /// sum + the products of a group with one row of rounded elements. k: the group's first element of
 /// all rows.
 template <class D>
@@ -70,10 +81,6 @@ AICF_INLINE void AddExact(Floats (&sums)[kSums], const Words (&codes)[kGroupWord
   }
 }
 
-// How far ahead of their use a panel's words are asked for. One row of A uses weights faster than
-// they come from memory, and what the processor asks for by itself ends at a page.
-inline constexpr int64_t kAheadBytes = 8192;
-
 template <class D, bool kRounded, int kRows, int kSums>
 AICF_INLINE void AddGroup(Floats (&sums)[kSums], const PackedBlock& b, int g, const BlockTask& task,
                           int64_t k) {
@@ -101,9 +108,7 @@ void FewRowsOfPanel(const BlockTask& task, const char* panel, float* out) {
   const int64_t blocks = task.a.depth / (kGroup * D::kGroups);
   for (int64_t block = 0; block < blocks; ++block) {
     const PackedBlock b = BlockAt<D>(panel, task.halves_bytes, block);
-    for (int i = 0; i < D::kWords; ++i) {
-      __builtin_prefetch(b.words + kAheadBytes + 4 * kColumns * i);
-    }
+    AskAhead<D>(b);
     const int64_t k = block * D::kGroups * kGroup;
     if constexpr (kRounded && kRows == 1) {
 #pragma GCC unroll 8

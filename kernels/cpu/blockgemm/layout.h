@@ -40,8 +40,11 @@ struct BlockShape {
 };
 BlockShape BlockShapeOf(const abi::Problem& p);
 
-/// Whether rows of A are read where they lie: f32, each contiguous, all the same distance apart.
-bool BlockReadsA(const abi::Problem& p);
+/// Whether a view is rows of f32 along its last axis, each contiguous, all the same distance apart:
+/// the kernels read such an A and write such an output where they lie.
+bool IsEvenRows(const abi::View& v);
+/// That distance; 0 where there is one row.
+int64_t RowStrideOf(const abi::View& v);
 
 /// The workspace: a dense f32 copy of A where it is not read in place, then, in math mode int8, its
 /// codes, scales and what BlockRows::starts has. Offsets in bytes.

@@ -79,15 +79,20 @@ BlockShape BlockShapeOf(const abi::Problem& p) {
   return s;
 }
 
-bool BlockReadsA(const abi::Problem& p) {
-  const abi::View& a = p.inputs[0];
-  if (a.dtype != DType::kF32 || (a.strides.back() != 1 && a.shape.back() > 1)) return false;
-  int64_t next = 0;  // stride that continues the rows so far; 0: there is one row so far
-  for (int axis = a.shape.rank() - 2; axis >= 0; --axis) {
-    if (a.shape[axis] == 1) continue;
-    if (next != 0 && a.strides[axis] != next) return false;
-    next = a.strides[axis] * a.shape[axis];
-    if (next == 0) return false;
+int64_t RowStrideOf(const abi::View& v) {
+  for (int axis = v.shape.rank() - 2; axis >= 0; --axis) {
+    if (v.shape[axis] > 1) return v.strides[axis];
+  }
+  return 0;
+}
+
+bool IsEvenRows(const abi::View& v) {
+  if (v.dtype != DType::kF32 || (v.strides.back() != 1 && v.shape.back() > 1)) return false;
+  int64_t next = RowStrideOf(v);
+  for (int axis = v.shape.rank() - 2; axis >= 0; --axis) {
+    if (v.shape[axis] == 1) continue;
+    if (v.strides[axis] != next) return false;
+    next *= v.shape[axis];
   }
   return true;
 }
@@ -102,7 +107,7 @@ BlockWorkspace BlockWorkspaceOf(const abi::Problem& p) {
     return at;
   };
   const int64_t elements = s.rows * s.depth;
-  if (!BlockReadsA(p)) w.copy = take(4 * elements);
+  if (!IsEvenRows(p.inputs[0])) w.copy = take(4 * elements);
   if (p.math != abi::MathMode::kInt8) return w;
   w.codes = take(elements);
   w.scales = take(4 * elements / kBlockGroup);

@@ -30,6 +30,7 @@ void DecodeStretch(const BlockTask& task, const Stretch& s, int64_t first_panel,
     const char* panel = task.packed + (task.first_panel + first_panel + j) * task.panel_bytes;
     for (int64_t k = 0; k < s.length; k += kBlock) {
       const PackedBlock b = BlockAt<D>(panel, task.halves_bytes, (s.first + k) / kBlock);
+      AskAhead<D>(b);
 #pragma GCC unroll 1
       for (int g = 0; g < D::kGroups; ++g) {
         Words codes[kGroupWords];
