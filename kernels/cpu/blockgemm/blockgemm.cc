@@ -61,7 +61,7 @@ BlockRows PrepareBlockRows(const abi::ArgBlock& args, const BlockIsa& isa, const
     CopyDense(args, a, order, isa.widen, copy);
     rows.values = copy;
   }
-  if (p.math != abi::MathMode::kInt8) return rows;
+  if (!RoundsBlockRows(p)) return rows;
   rows.codes = reinterpret_cast<int8_t*>(workspace + w.codes);
   rows.scales = reinterpret_cast<float*>(workspace + w.scales);
   rows.starts = reinterpret_cast<BlockRows::Start*>(workspace + w.starts);
@@ -150,7 +150,7 @@ void BlockGemmColumns(const abi::ArgBlock& args) {
   const BlockRows rows = PrepareBlockRows(args, isa, s);
   const BlockResults results(args, isa.eval);
   const BlockCut cut = CutBlocks(s);
-  const bool rounded = args.problem->math == abi::MathMode::kInt8;
+  const bool rounded = RoundsBlockRows(*args.problem);
   const int64_t row_pieces = Pieces(s.rows, cut.rows);
   // Pieces of the same rows follow one another, so that the rows stay in the cache.
   const int64_t panel_pieces = Pieces(s.panels, cut.panels);

@@ -26,8 +26,24 @@ std::vector<BlockFormat> FormatsWithScales() {
   return formats;
 }
 
+std::vector<BlockFormat> FormatsTaken() {
+  std::vector<BlockFormat> formats = FormatsWithScales();
+  formats.push_back(BlockFormat::kF16);
+  formats.push_back(BlockFormat::kBF16);
+  return formats;
+}
+
 // Any bits, but scales that are numbers of ordinary size.
 void FillWeights(Rng& rng, BlockFormat format, Bytes& bytes) {
+  if (format == BlockFormat::kF32) return;
+  if (!HasBlockScales(format)) {
+    for (size_t at = 0; at < bytes.size(); at += 2) {
+      const float value = static_cast<float>(Uniform(rng, -1000, 1000)) / 1024;
+      const uint16_t bits = format == BlockFormat::kF16 ? F32ToF16(value) : F32ToBF16(value);
+      std::memcpy(&bytes[at], &bits, sizeof bits);
+    }
+    return;
+  }
   for (std::byte& b : bytes) b = static_cast<std::byte>(rng());
   const BlockFields fields = BlockFieldsOf(format);
   const size_t first = fields.halves_first ? 0 : 4 * static_cast<size_t>(fields.words);
@@ -75,7 +91,7 @@ double WorstShare(const KernelCase& c, const Bytes& found) {
   const int64_t rows = c.problem.outputs[0].shape[0], columns = c.problem.outputs[0].shape[1];
   const auto depth = static_cast<size_t>(c.problem.inputs[0].shape[1]);
   std::vector<float> a = FloatsOf(c.buffers[0]);
-  if (c.problem.math == MathMode::kInt8) Round(a);
+  if (RoundsBlockRows(c.problem)) Round(a);
   const std::vector<float> results = FloatsOf(found);
   const size_t row_bytes = c.buffers[1].size() / static_cast<size_t>(columns);
   std::vector<float> weights(depth);
@@ -111,8 +127,8 @@ void EachPackedKernel(const KernelCase& c, const F& f) {
 // pair of them; depths of one block, and longer than what is decoded at a time.
 TEST(CpuBlockGemm, EveryFormatInBothMathModes) {
   Rng rng(91);
-  for (const BlockFormat format : FormatsWithScales()) {
-    const int64_t block = InfoOf(format).elements;
+  for (const BlockFormat format : FormatsTaken()) {
+    const int64_t block = BlockFieldsOf(format).elements;
     for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 30}) {
       for (const MathMode math : {MathMode::kFp32, MathMode::kInt8}) {
         static constexpr int64_t kColumns[] = {1, 15, 16, 17, 32, 33, 47, 80};
@@ -225,7 +241,9 @@ TEST(CpuBlockGemm, Refusals) {
   const MathMode math = MathMode::kFp32;
   EXPECT_EQ(refused(BlockCase(rng, BlockFormat::kQ4_0, math, 2, 3, 0)),
             "there is nothing to multiply");
-  EXPECT_EQ(refused(BlockCase(rng, BlockFormat::kF16, math, 2, 3, 5)), "takes no F16");
+  EXPECT_EQ(refused(BlockCase(rng, BlockFormat::kF32, math, 2, 3, 32)), "takes no F32");
+  EXPECT_EQ(refused(BlockCase(rng, BlockFormat::kF16, math, 2, 3, 40)),
+            "the depth is no multiple of 32");
   c = BlockCase(rng, BlockFormat::kQ4_0, math, 2, 3, 32);
   c.problem.inputs[1].shape[0] = c.problem.outputs[0].shape[1] = 0;
   EXPECT_EQ(refused(c), "there is nothing to multiply");
