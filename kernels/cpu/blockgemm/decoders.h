@@ -10,6 +10,8 @@
 ///   Codes(words, g, codes)   group g of a block: codes[i] has elements 4 * i to 4 * i + 3 of each
 ///                            column in the bytes of its word
 ///   Scales(halves, words, g, scales)         for each run of the group
+/// Elements that share no scales, f16 and bf16, are kPlain: Value(block, i) is element i of each
+/// column. DecodedGroup<Decoder> gives the values of either kind.
 #pragma once
 
 #include "base/block_format.h"
@@ -49,7 +51,7 @@ template <int kHalfCount, int kWordCount>
 struct SimpleBlock {
   static constexpr int kHalves = kHalfCount, kWords = kWordCount, kGroups = 1;
   static constexpr int kRun = 32, kOffset = 0;
-  static constexpr bool kMinimum = kHalfCount == 2, kEightBits = false;
+  static constexpr bool kMinimum = kHalfCount == 2, kEightBits = false, kPlain = false;
 
   AICF_INLINE static void Scales(const PackedBlock& b, int, BlockScales (&s)[1]) {
     s[0].scale = b.Half(0);
@@ -122,7 +124,7 @@ template <int kHalfCount, int kWordCount, int kRunLength>
 struct SuperBlock {
   static constexpr int kHalves = kHalfCount, kWords = kWordCount, kGroups = 8;
   static constexpr int kRun = kRunLength, kOffset = 0;
-  static constexpr bool kMinimum = kHalfCount == 2, kEightBits = false;
+  static constexpr bool kMinimum = kHalfCount == 2, kEightBits = false, kPlain = false;
 
   /// Eight pairs of a scale and a minimum of six bits in words 0 to 2: of groups 0 to 3 in the
   /// bytes of words 0 and 1; of the others four bits each in a byte of word 2 and two above those
@@ -234,6 +236,51 @@ struct Decoder<BlockFormat::kQ6_K> : SuperBlock<1, 52, 16> {
       s[i].scale = b.Half(0) * ToFloats(SignedByte(four, g % 2 * 2 + i));
     }
   }
+};
+
+/// Groups of 32 elements of 16 bits.
+struct PlainBlock {
+  static constexpr int kHalves = kGroup, kWords = 0, kGroups = 1, kRun = kGroup;
+  static constexpr bool kPlain = true;
+};
+
+template <>
+struct Decoder<BlockFormat::kF16> : PlainBlock {
+  AICF_INLINE static Floats Value(const PackedBlock& b, int i) { return b.Half(i); }
+};
+
+template <>
+struct Decoder<BlockFormat::kBF16> : PlainBlock {
+  AICF_INLINE static Floats Value(const PackedBlock& b, int i) {
+    return LoadBrains(b.halves + kColumns * i);
+  }
+};
+
+/// Group g of a block in registers.
+template <class D>
+struct DecodedGroup {
+  Words codes[kGroupWords];
+  BlockScales scales[kGroup / D::kRun];
+
+  AICF_INLINE DecodedGroup(const PackedBlock& b, int g) {
+    D::Codes(b, g, codes);
+    D::Scales(b, g, scales);
+  }
+  /// Element i of each column: the value of base/block_format.h bit by bit.
+  AICF_INLINE Floats Value(int i) const {
+    const Floats code = ToFloats(Part(codes[i / 4], i % 4 * 8, 8));
+    const BlockScales& s = scales[i / D::kRun];
+    if constexpr (D::kMinimum) return MulAdd(code, s.scale, s.minimum);
+    return MulAdd(code, s.scale, RepeatFloat(-D::kOffset) * s.scale);
+  }
+};
+
+template <class D>
+requires D::kPlain struct DecodedGroup<D> {
+  PackedBlock block;
+
+  AICF_INLINE DecodedGroup(const PackedBlock& b, int) : block(b) {}
+  AICF_INLINE Floats Value(int i) const { return D::Value(block, i); }
 };
 
 AICF_ISA_END
