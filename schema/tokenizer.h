@@ -36,7 +36,7 @@ enum class TokenType : uint8_t {
   kUnknown,
   kControl,      ///< never stands for text that a user wrote
   kUserDefined,  ///< found in the text before anything else
-  kUnused,       ///< has an id, and is never produced
+  kUnused,       ///< the vocabulary never produces it; an added token may be one
   kByte,         ///< spelled <0xNN>: one byte of a character that is not in the vocabulary
   kCount,
 };

@@ -48,18 +48,20 @@ find_nvrtc() {
   export AICF_NVRTC=$cache/nvrtc/nvidia/cu13/lib/libnvrtc.so.13
 }
 
-# The interpreter of tests/properties and of the Python package: its packages, pinned, in an environment
-# of the build folder.
+# The interpreter of tests/properties, tests/tokenizers and the Python package: its packages, pinned, in an
+# environment of the build folder.
 find_python() {
   local wanted venv=$root/build/venv
-  wanted=$(cat "$root/tests/properties/requirements.txt" "$root/python/requirements.txt")
+  wanted=$(cat "$root"/tests/{properties,tokenizers}/requirements.txt "$root/python/requirements.txt")
   if [ "$wanted" != "$(cat "$venv/requirements.txt" 2>/dev/null)" ]; then
-    say "fetching numpy, onnx, nanobind and pytest"
+    say "fetching numpy, onnx, tokenizers, nanobind and pytest"
     rm -rf "$venv"
     python3 -m venv "$venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
       --requirement "$root/tests/properties/requirements.txt" \
       --requirement "$root/python/requirements.txt"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-deps \
+      --requirement "$root/tests/tokenizers/requirements.txt"
     printf '%s\n' "$wanted" >"$venv/requirements.txt"
   fi
   export AICF_PYTHON=$venv/bin/python

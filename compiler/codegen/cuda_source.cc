@@ -137,7 +137,8 @@ class SourceWriter {
     out_ += Constant("int", "kInputs", static_cast<int64_t>(p_.inputs.size()));
     out_ += Constant("int", "kOutputs", static_cast<int64_t>(p_.outputs.size()));
     out_ += Constant("int", "kCoreInputs", p_.core_inputs);
-    if (p_.family == Family::kGemm || p_.family == Family::kConv) {
+    if (p_.family == Family::kGemm || p_.family == Family::kBlockGemm ||
+        p_.family == Family::kConv) {
       out_ += Constant("bool", "kRowsInner", cuda::RowsInner(p_) ? 1 : 0);
     }
     for (size_t g = 0; g < 3; ++g) {

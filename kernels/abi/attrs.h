@@ -376,8 +376,9 @@ struct DequantizeAttrs {
 
 /// acc[.., m, n] = sum_k A[.., m, k] * element k of row n of B; out = epilogue(acc, extras).
 /// A: [.., M, K], f32, f16 or bf16; B: u8 [N, bytes of a row of K elements], its rows as for
-/// DequantizeAttrs. Sums are f32. In math mode int8 each row of A is rounded first: groups of 32
-/// elements along k are integers of 8 bits times the group's largest magnitude / 127.
+/// DequantizeAttrs. Sums are f32. In math modes fp16 and bf16 A and the elements of B may be rounded
+/// to these types first. In math mode int8 each row of A may be: groups of 32 elements along k are
+/// integers of 8 bits times the group's largest magnitude / 127.
 struct BlockGemmAttrs {
   BlockFormat format = BlockFormat::kF32;
   template <class V> void Visit(V&& v) { v("format", format); }

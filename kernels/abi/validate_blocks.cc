@@ -49,8 +49,8 @@ Status CheckRules<Family::kBlockGemm>(const Problem& p) {
   if (!IsData(p.inputs[0].dtype)) {
     return Bad(p, "A is ", DTypeName(p.inputs[0].dtype), ", expected f32, f16 or bf16");
   }
-  if (p.math != MathMode::kFp32 && p.math != MathMode::kInt8) {
-    return Bad(p, "math mode ", MathModeName(p.math), ", expected fp32 or int8");
+  if (p.math == MathMode::kTf32 || p.math == MathMode::kFp8) {
+    return Bad(p, "math mode ", MathModeName(p.math), ", expected fp32, fp16, bf16 or int8");
   }
   return CheckBlocks(p, p.inputs[1], p.as<BlockGemmAttrs>().format, a.back());
 }

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "base/block_format.h"
 #include "kernels/abi/choice.h"
 #include "kernels/abi/kernel.h"
 #include "kernels/cuda/common/enums.cuh"
@@ -95,6 +96,11 @@ static_assert(Equal(kTanhFunction, CellActivation::kTanh) &&
               Equal(kEluFunction, CellActivation::kElu) &&
               Equal(kSoftsignFunction, CellActivation::kSoftsign) &&
               Equal(kSoftplusFunction, CellActivation::kSoftplus));
+
+#define AICF_BLOCK_FORMAT(id, ggml, name, elements, bytes) \
+  static_assert(Equal(block_format::id, BlockFormat::id));
+#include "base/block_format.def"
+#undef AICF_BLOCK_FORMAT
 
 std::vector<const abi::KernelInfo*> CudaRows() {
   std::vector<const abi::KernelInfo*> rows;

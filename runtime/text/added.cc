@@ -2,8 +2,8 @@
 
 #include <utf8proc.h>
 
-#include "base/utf8.h"
 #include "runtime/text/vocabulary.h"
+#include "runtime/text/white.h"
 
 namespace aicf::text {
 namespace {
@@ -17,51 +17,10 @@ std::vector<uint32_t> AddedIds(const schema::TokenizerData& data) {
   return ids;
 }
 
-int32_t PointAt(std::string_view text) {
-  int32_t point = -1;
-  const size_t length = text.empty() ? 0 : Utf8Length(text);
-  if (length != 0) {
-    utf8proc_iterate(reinterpret_cast<const uint8_t*>(text.data()),
-                     static_cast<utf8proc_ssize_t>(length), &point);
-  }
-  return point;
-}
-
-// The last character of `text`, -1 where it ends in no character.
-std::string_view LastCharacter(std::string_view text) {
-  for (size_t length = 1; length <= 4 && length <= text.size(); ++length) {
-    const std::string_view last = text.substr(text.size() - length);
-    if (Utf8Length(last) == length) return last;
-  }
-  return {};
-}
-
 bool IsWord(int32_t point) {
   if (point < 0) return false;
   const auto category = utf8proc_category(point);
   return point == '_' || (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO);
-}
-
-bool IsWhite(int32_t point) {
-  if (point < 0) return false;
-  const auto category = utf8proc_category(point);
-  return (point >= 9 && point <= 13) || point == 0x85 ||
-         (category >= UTF8PROC_CATEGORY_ZS && category <= UTF8PROC_CATEGORY_ZP);
-}
-
-size_t WhiteAtEnd(std::string_view text) {
-  size_t bytes = 0;
-  for (;;) {
-    const std::string_view last = LastCharacter(text.substr(0, text.size() - bytes));
-    if (!IsWhite(PointAt(last))) return bytes;
-    bytes += last.size();
-  }
-}
-
-size_t WhiteAtStart(std::string_view text) {
-  size_t bytes = 0;
-  while (IsWhite(PointAt(text.substr(bytes)))) bytes += Utf8Length(text.substr(bytes));
-  return bytes;
 }
 
 }  // namespace
@@ -77,15 +36,18 @@ bool AddedTokens::IsSpecial(uint32_t id) const {
          TypeOf(data_, id) == TokenType::kControl;
 }
 
-std::vector<Segment> AddedTokens::Split(std::string_view text, bool allow_special) const {
+std::vector<Segment> AddedTokens::Split(std::string_view text,
+                                        std::span<const ByteRange> allowed) const {
   std::vector<Segment> segments;
   size_t begin = 0;  // of the text before the next token
   for (size_t at = 0; at < text.size();) {
+    while (!allowed.empty() && allowed[0].end <= at) allowed = allowed.subspan(1);
+    const bool special = !allowed.empty() && allowed[0].begin <= at;
     const AddedToken* best = nullptr;
     size_t bytes = 0;
     index_.Walk(text.substr(at), [&](uint32_t id, size_t length) {
       const AddedToken* token = by_id_.at(id);
-      if (token->special && !allow_special) return;
+      if (token->special && !(special && at + length <= allowed[0].end)) return;
       if (token->single_word && (IsWord(PointAt(LastCharacter(text.substr(0, at)))) ||
                                  IsWord(PointAt(text.substr(at + length))))) {
         return;

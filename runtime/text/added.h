@@ -1,6 +1,7 @@
 /// Added tokens in a text.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -16,6 +17,10 @@ struct Segment {
   const schema::AddedToken* token = nullptr;
 };
 
+struct ByteRange {
+  size_t begin = 0, end = 0;
+};
+
 /// Refers to the data that it was made of. Immutable.
 class AddedTokens {
  public:
@@ -23,9 +28,9 @@ class AddedTokens {
   explicit AddedTokens(const schema::TokenizerData& data);
 
   /// The segments of `text`, none of them empty: from the left, the longest added token that is
-  /// spelled there; special ones only where the caller allows them. Cost: the text's bytes, times
-  /// the length of the longest added token at worst.
-  std::vector<Segment> Split(std::string_view text, bool allow_special) const;
+  /// spelled there; special ones only inside one of `allowed`, which are ranges of bytes that
+  /// ascend. Cost: the text's bytes, times the length of the longest added token at worst.
+  std::vector<Segment> Split(std::string_view text, std::span<const ByteRange> allowed) const;
 
   /// Whether an id is an added token that is special, or a control token.
   bool IsSpecial(uint32_t id) const;

@@ -55,6 +55,8 @@ bool ClingsToTheLeft(std::string_view token) {
 struct Tokenizer::Parts {
   explicit Parts(TokenizerData given) : data(std::move(given)), added(data) {}
 
+  Status EncodeAll(std::string_view text, std::span<const ByteRange> allowed,
+                   std::vector<uint32_t>* ids) const;
   // One stretch of text between added tokens.
   Status EncodeText(std::string_view text, bool prefix, std::vector<uint32_t>* ids) const;
   std::string Prepare(std::string_view text, bool prefix) const;
@@ -92,6 +94,26 @@ Status Tokenizer::Parts::EncodeText(std::string_view text, bool prefix,
   return OkStatus();
 }
 
+Status Tokenizer::Parts::EncodeAll(std::string_view text, std::span<const ByteRange> allowed,
+                                   std::vector<uint32_t>* ids) const {
+  if (text.size() > kMaxTextBytes) {
+    return Error(Code::kResource, "tokenizer: a text of ", text.size(), " bytes, the limit is ",
+                 kMaxTextBytes);
+  }
+  bool first = true;
+  for (const Segment& segment : added.Split(text, allowed)) {
+    if (segment.token != nullptr) {
+      ids->push_back(segment.token->id);
+    } else {
+      const bool prefix = data.space_prefix == SpacePrefix::kAlways ||
+                          (data.space_prefix == SpacePrefix::kFirst && first);
+      AICF_RETURN_IF_ERROR(EncodeText(segment.text, prefix, ids));
+    }
+    first = false;
+  }
+  return OkStatus();
+}
+
 Result<Tokenizer> Tokenizer::Create(TokenizerData data) {
   AICF_RETURN_IF_ERROR(CheckTokenizerData(data));
   auto parts = std::make_shared<Parts>(std::move(data));
@@ -105,25 +127,25 @@ Result<Tokenizer> Tokenizer::Create(TokenizerData data) {
 
 Result<std::vector<uint32_t>> Tokenizer::Encode(std::string_view text,
                                                 const EncodeOptions& options) const {
-  if (text.size() > kMaxTextBytes) {
-    return Error(Code::kResource, "tokenizer: a text of ", text.size(), " bytes, the limit is ",
-                 kMaxTextBytes);
-  }
   const TokenizerData& data = parts_->data;
+  const ByteRange all{0, text.size()};
   std::vector<uint32_t> ids;
   if (options.add_special && data.add_bos) ids.push_back(*data.bos);
-  bool first = true;
-  for (const Segment& segment : parts_->added.Split(text, options.allow_special)) {
-    if (segment.token != nullptr) {
-      ids.push_back(segment.token->id);
-    } else {
-      const bool prefix = data.space_prefix == SpacePrefix::kAlways ||
-                          (data.space_prefix == SpacePrefix::kFirst && first);
-      AICF_RETURN_IF_ERROR(parts_->EncodeText(segment.text, prefix, &ids));
-    }
-    first = false;
-  }
+  AICF_RETURN_IF_ERROR(
+      parts_->EncodeAll(text, std::span(&all, options.allow_special ? 1 : 0), &ids));
   if (options.add_special && data.add_eos) ids.push_back(*data.eos);
+  return ids;
+}
+
+Result<std::vector<uint32_t>> Tokenizer::EncodePieces(std::span<const TextPiece> pieces) const {
+  std::string text;
+  std::vector<ByteRange> allowed;
+  for (const TextPiece& piece : pieces) {
+    if (piece.allow_special) allowed.push_back({text.size(), text.size() + piece.text.size()});
+    text += piece.text;
+  }
+  std::vector<uint32_t> ids;
+  AICF_RETURN_IF_ERROR(parts_->EncodeAll(text, allowed, &ids));
   return ids;
 }
 

@@ -33,6 +33,12 @@ struct DecodeOptions {
   bool skip_special = true;
 };
 
+/// A stretch of a text.
+struct TextPiece {
+  std::string_view text;
+  bool allow_special = false;  ///< as in EncodeOptions, for tokens that lie inside the piece
+};
+
 class Tokenizer {
  public:
   /// Checks all of `data`: kinds, counts, ids in range, no token twice in the vocabulary, merges
@@ -50,6 +56,10 @@ class Tokenizer {
   /// walk over as many bytes as one match looks at.
   Result<std::vector<uint32_t>> Encode(std::string_view text,
                                        const EncodeOptions& options = {}) const;
+
+  /// The pieces as one text, without bos and eos around it: where one ends changes nothing but
+  /// which special tokens are looked for. Errors and cost: as Encode.
+  Result<std::vector<uint32_t>> EncodePieces(std::span<const TextPiece> pieces) const;
 
   /// The bytes that the ids stand for. Errors: kInvalidArgument for an id that is out of range.
   Result<std::string> DecodeBytes(std::span<const uint32_t> ids,

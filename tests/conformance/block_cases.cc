@@ -1,6 +1,8 @@
 // Random problems of the families that read blocks of quantised elements: dequantize, blockgemm.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <ranges>
 
 #include "base/float16.h"
 #include "kernels/cpu/expr/scalar_eval.h"
@@ -43,6 +45,20 @@ double LargestElement(BlockFormat format, bool whole) {
   return (InfoOf(format).elements == 256 ? 4096 : 132) * (whole ? 1.0 : 0x1p-6);
 }
 
+/// Of a product, relative to its factors' largest magnitudes.
+double RoundingOf(abi::MathMode math) {
+  switch (math) {
+    case abi::MathMode::kInt8:
+      return 1.0 / 127;
+    case abi::MathMode::kFp16:
+      return 0x1p-10;
+    case abi::MathMode::kBf16:
+      return 0x1p-7;
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
 
 abi::View CaseMaker::BlockView(BlockFormat format, const Dims& rows, int64_t length) {
@@ -50,12 +66,18 @@ abi::View CaseMaker::BlockView(BlockFormat format, const Dims& rows, int64_t len
   Dims shape = rows;
   shape.push_back(length / info.elements * info.bytes);
   abi::View v = abi::DenseView(DType::kU8, shape);
-  int64_t stride = shape.back() + (random_.OneIn(3) ? random_.Int(1, 9) : 0);
-  for (int axis = shape.rank() - 2; axis >= 0; --axis) {
-    v.strides[axis] = stride;
-    stride *= std::max<int64_t>(1, shape[axis]);
-  }
   v.offset = random_.OneIn(3) ? random_.Int(1, 20) : 0;
+  std::vector<int> order;
+  for (int axis = 0; axis < rows.rank(); ++axis) order.push_back(axis);
+  if (random_.OneIn(3)) std::ranges::reverse(order);
+  int64_t stride = shape.back() + (random_.OneIn(3) ? random_.Int(1, 9) : 0);
+  for (int axis : std::views::reverse(order)) {
+    const int64_t extent = std::max<int64_t>(1, shape[axis]);
+    const bool repeats = random_.OneIn(9), backwards = random_.OneIn(6);
+    v.strides[axis] = repeats ? 0 : backwards ? -stride : stride;
+    if (backwards && !repeats) v.offset += (extent - 1) * stride;
+    if (!repeats) stride *= extent;
+  }
   return v;
 }
 
@@ -114,20 +136,35 @@ void CaseMaker::Fresh<abi::Family::kBlockGemm>() {
   if (random_.OneIn(3)) rows = {random_.Int(1, 3), rows[0]};
   const bool whole = options_.whole_numbers;
   p_.attrs = abi::BlockGemmAttrs{format};
-  const bool rounds = length % 32 == 0 && random_.OneIn(2);
-  p_.math = rounds ? abi::MathMode::kInt8 : abi::MathMode::kFp32;
+  p_.math = random_.Pick(options_.math);
+  if (p_.math == abi::MathMode::kTf32 || p_.math == abi::MathMode::kFp8) {
+    p_.math = abi::MathMode::kFp32;
+  }
+  if (p_.math == abi::MathMode::kFp32 && length % 32 == 0 && random_.OneIn(2)) {
+    p_.math = abi::MathMode::kInt8;
+  }
   Dims a = rows, out = rows;
   a.push_back(length);
   out.push_back(n);
   p_.inputs = {MatrixView(random_.Pick(kRows), a), BlockView(format, {n}, length)};
   p_.core_inputs = 2;
-  Finish(DType::kF32, DType::kF32, out);
+  // Whole numbers survive 16 bits but in the blocks of 256, whose elements have more digits. An
+  // expression of what was rounded must not be discontinuous.
+  const bool is_rounded =
+      p_.math == abi::MathMode::kInt8 || (p_.math != abi::MathMode::kFp32 && elements == 256);
+  if (whole && is_rounded) {
+    AddBias(DType::kF32, DType::kF32, out);
+    Fill();
+  } else {
+    Finish(DType::kF32, DType::kF32, out);
+  }
   FillBlocks(1, format);
-  // Four deviations of the sum's rounding; the rounding of A is at most half a step of 1/127.
+  // Four deviations of the sum's rounding, and what the math mode rounds: of 8-bit integers at most
+  // half a step of 1/127.
   const double largest = LargestElement(format, whole) * (whole ? 4 : 1);
   const double root = std::sqrt(static_cast<double>(length) + 16);
-  if (!whole || rounds || elements == 256) {
-    case_.tolerance = {2, largest * root * (0x1p-22 + (rounds ? 1.0 / 127 : 0))};
+  if (!whole || is_rounded || elements == 256) {
+    case_.tolerance = {2, largest * root * (0x1p-22 + RoundingOf(p_.math))};
   }
 }
 

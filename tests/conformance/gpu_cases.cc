@@ -42,6 +42,12 @@ std::vector<Share> SharesOf(Family family) {
               {220, 1, {.math = reduced}},
               {60, 1, {.whole_numbers = false}},
               {100, 1, {.math = {MathMode::kFp16, MathMode::kBf16}}, false, true}};
+    case Family::kBlockGemm:
+      return {{80, 1, {}},
+              {30, 2, {.rows = 1}},
+              {40, 1, {.math = {MathMode::kFp16, MathMode::kBf16}}},
+              {30, 1, {.whole_numbers = false}},
+              {20, 1, {.whole_numbers = false, .math = reduced}}};
     case Family::kReduce:
     case Family::kNormalize:
     case Family::kExcite:
@@ -114,10 +120,11 @@ std::vector<KernelCase> LayoutCases(Family family) {
   // Few convolutions are depthwise, and few of those have channels for vectors.
   std::vector<KernelCase> cases =
       CasesOfAllLayouts(family, SmallDevice(), family == Family::kConv ? 6000 : 150, o);
-  if (family != Family::kGemm) return cases;
-  o.math = {MathMode::kFp16, MathMode::kBf16};  // those with packed operands
+  if (family != Family::kGemm && family != Family::kBlockGemm) return cases;
+  o.math = {MathMode::kFp16, MathMode::kBf16};  // gemm: those with packed operands
   for (KernelCase& c : CasesOfAllLayouts(family, SmallDevice(), 150, o)) {
-    if (Packs(c.option, c.item.problem)) cases.push_back(std::move(c));
+    const bool is_new = family == Family::kBlockGemm || Packs(c.option, c.item.problem);
+    if (is_new) cases.push_back(std::move(c));
   }
   return cases;
 }

@@ -169,6 +169,9 @@ TEST_P(Variants, EveryOperandIsDrawnInEveryLayout) {
     for (int i = 0; i < kLayoutCount; ++i) {
       const auto layout = static_cast<Layout>(i);
       if (layout == Layout::kPermuted && axes < 2) continue;
+      // A row of blocks is whole in memory, so two axes have one order.
+      const bool blocks = family() == Family::kBlockGemm && operand == "x1";
+      if (layout == Layout::kPermuted && blocks) continue;
       if (layout == Layout::kRepeated && operand[0] == 'y') continue;
       const std::string fact = StrCat("any / ", operand, " / ", LayoutName(layout), " / narrow");
       EXPECT_GT(count.Met(fact), 0) << operand << " is never " << LayoutName(layout);

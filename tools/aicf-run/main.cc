@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "kernels/cpu/threads/thread_pool.h"
+#include "tools/aicf-run/generate.h"
 #include "tools/aicf-run/load.h"
 #include "tools/aicf-run/options.h"
 #include "tools/aicf-run/report.h"
@@ -142,6 +143,8 @@ Status Main(const std::vector<std::string>& args) {
   bool run = false;
   AICF_RETURN_IF_ERROR(ParseRunOptions(args, &options, &run));
   if (!run) return OkStatus();
+  if (options.generate.mode == GenerateMode::kText) return RunGenerate(options);
+  if (options.generate.mode == GenerateMode::kBench) return RunBench(options);
   return options.verify == VerifyMode::kOff ? Run(std::move(options)) : RunVerify(options);
 }
 

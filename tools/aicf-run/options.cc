@@ -33,6 +33,11 @@ constexpr std::string_view kExamples = R"(Examples:
   aicf-run rec.aicf --verify=golden
       the samples that the artifact carries (aicf-compile --golden)
 
+  aicf-run llama.aicf --prompt="Once upon a time" -n 200 --temperature=0.8 --top-p=0.95
+      text of a language model; times go to stderr
+  aicf-run llama.aicf --bench-llm -p 512 -n 128
+      tokens per second, in llama-bench's columns
+
 trtexec's spellings work too: --loadEngine --loadInputs --warmUp --useCudaGraph --dumpProfile
 --exportProfile --exportTimes.
 
@@ -183,7 +188,8 @@ Status CheckVerify(const RunOptions& o) {
   };
   for (const auto& [flag, given] : flags) {
     if (!given) continue;
-    return Error(Code::kInvalidArgument, flag, " is for a measured run, and --verify measures none");
+    return Error(Code::kInvalidArgument, flag,
+                 " is for a measured run, and --verify measures none");
   }
   if (o.verify == VerifyMode::kSteps ||
       (o.load_inputs.empty() && o.entry.empty() && o.load_states.empty())) {
@@ -192,6 +198,35 @@ Status CheckVerify(const RunOptions& o) {
   return Status(Code::kInvalidArgument,
                 "--verify=golden: the samples bring their inputs and entry points; leave out "
                 "--load-inputs, --load-state and --entry");
+}
+
+/// Text comes from a prompt alone, and its times are its own.
+Status CheckGenerate(const Raw& raw, const RunOptions& o) {
+  if (o.generate.mode == GenerateMode::kOff) return OkStatus();
+  const std::pair<std::string_view, bool> flags[] = {
+      {"--verify", !raw.verify.empty()},
+      {"--entry", !o.entry.empty()},
+      {"--load-inputs", !o.load_inputs.empty()},
+      {"--load-state", !o.load_states.empty()},
+      {"--export-state", !o.export_states.empty()},
+      {"--load-ref-outputs", !o.load_ref_outputs.empty()},
+      {"--export-output", !o.export_output.empty()},
+      {"--include-data-transfers", raw.transfers},
+      {"--warm-up", !raw.warm_up.empty()},
+      {"--duration", !raw.duration.empty()},
+      {"--iterations", !raw.iterations.empty()},
+      {"--percentile", !raw.percentile.empty()},
+      {"--keep-state", o.keep_state},
+      {"--profile", o.profile},
+      {"--export-profile", !o.export_profile.empty()},
+      {"--export-times", !o.export_times.empty()},
+      {"--memory", o.memory},
+  };
+  for (const auto& [flag, given] : flags) {
+    if (!given) continue;
+    return Error(Code::kInvalidArgument, flag, " is for running one entry point, not for text");
+  }
+  return OkStatus();
 }
 
 Status Convert(const Raw& raw, RunOptions* options) {
@@ -236,11 +271,15 @@ Status ParseRunOptions(const std::vector<std::string>& args, RunOptions* options
   AddVerifyFlags(line, raw);
   AddDeviceFlags(line, raw);
   AddMeasureFlags(line, raw, *options);
+  GenerateFlags generate;
+  generate.AddTo(line);
   line.app.add_flag("--verbose", options->verbose, "log what the library does, on stderr");
   line.app.footer(std::string(kExamples));
   AICF_RETURN_IF_ERROR(line.Parse(args, Spellings(), run));
   if (!*run) return OkStatus();
   if (options->verbose) SetVerbose();
+  AICF_RETURN_IF_ERROR(generate.Convert(&options->generate));
+  AICF_RETURN_IF_ERROR(CheckGenerate(raw, *options));
   return Convert(raw, options);
 }
 

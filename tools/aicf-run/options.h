@@ -7,6 +7,7 @@
 
 #include "aicf/aicf.h"
 #include "base/status.h"
+#include "tools/aicf-run/generate_options.h"
 #include "tools/common/compare.h"
 
 namespace aicf::tools {
@@ -43,6 +44,8 @@ struct RunOptions {
   std::string export_times;
   bool memory = false;
   bool json = false;
+
+  GenerateOptions generate;  ///< a language model's text instead of a measurement
 };
 
 /// Fills `options`; `run` stays false when --help or --version was answered.

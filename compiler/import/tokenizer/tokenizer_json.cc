@@ -38,7 +38,9 @@ Status ReadAdded(const Json& rows, TokenizerData* data) {
       return Error(Code::kBadModel, "tokenizer.json: an added token without an id or a content");
     }
     const auto at = id.get<uint32_t>();
-    if (at == data->tokens.size()) {
+    // The vocabulary itself knows nothing of a token that is behind its end.
+    const bool behind = at == data->tokens.size();
+    if (behind) {
       data->tokens.emplace_back();
       data->types.push_back(schema::TokenType::kNormal);
       if (!data->scores.empty()) data->scores.push_back(0);
@@ -46,7 +48,9 @@ Status ReadAdded(const Json& rows, TokenizerData* data) {
     data->tokens[at] = content;
     const bool special = Flag(row, "special");
     if (data->unknown != at) {
-      data->types[at] = special ? schema::TokenType::kControl : schema::TokenType::kUserDefined;
+      data->types[at] = special  ? schema::TokenType::kControl
+                        : behind ? schema::TokenType::kUnused
+                                 : schema::TokenType::kUserDefined;
     }
     data->added.push_back(
         {at, special, Flag(row, "lstrip"), Flag(row, "rstrip"), Flag(row, "single_word")});

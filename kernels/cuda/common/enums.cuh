@@ -1,4 +1,5 @@
-// Attribute values of kernels/abi/attrs.h as device code spells them (a test holds the two equal).
+// Attribute values of kernels/abi/attrs.h and formats of base/block_format.def as device code
+// spells them (a test holds the two equal).
 #pragma once
 
 namespace aicf {
@@ -39,5 +40,8 @@ enum {
   kSoftsignFunction,
   kSoftplusFunction
 };
+namespace block_format {
+enum { kF32, kF16, kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ8_0, kQ2_K, kQ3_K, kQ4_K, kQ5_K, kQ6_K, kBF16 };
+}
 
 }  // namespace aicf

@@ -11,6 +11,12 @@ ProductShape ProductOf(const abi::Problem& p) {
     for (int d = 0; d < rank - 2; ++d) s.batch *= out[d];
     return s;
   }
+  if (p.family == abi::Family::kBlockGemm) {
+    const int columns = out.rank() - 1;
+    s = {1, out[columns], p.inputs[0].shape.back(), 1};
+    for (int d = 0; d < columns; ++d) s.rows *= out[d];
+    return s;
+  }
   // A transposed convolution is one product per phase (kernels/cuda/conv/phase.cuh).
   const auto& a = p.as<abi::ConvAttrs>();
   const Dims& w = p.inputs[1].shape;

@@ -47,13 +47,14 @@ int64_t InnerStride(const Dims& axes, const View& view) {
 Dims RowAxes(const Problem& p) {
   const int rank = p.outputs[0].shape.rank();
   if (p.family == Family::kGemm) return {rank - 2};
+  if (p.family == Family::kBlockGemm) return AxisRange(0, rank - 1);
   Dims rows = AxisRange(2, rank);
   rows.insert(0, 0);
   return rows;
 }
 
 Dims ColumnAxes(const Problem& p) {
-  return p.family == Family::kGemm ? Dims{p.outputs[0].shape.rank() - 1} : Dims{1};
+  return p.family == Family::kConv ? Dims{1} : Dims{p.outputs[0].shape.rank() - 1};
 }
 
 Space MatrixSpace(const Problem& p) {
@@ -182,6 +183,7 @@ Spaces SpacesOf(std::string_view key, const Problem& p) {
     case Family::kScan:
       return ReducingSpaces(key, p);
     case Family::kGemm:
+    case Family::kBlockGemm:
     case Family::kConv:
       return {{}, MatrixSpace(p)};
     case Family::kExcite:

@@ -31,6 +31,7 @@ struct Space {
 ///               then the remaining axes
 ///   topk, scan: domain and output {axis, others}
 ///   gemm:       output {n, m, batch} or, where m is the contiguous axis, {m, n, batch}
+///   blockgemm:  output {n, all other axes} or, where those are contiguous, the reverse
 ///   conv:       output {channel, positions} or, where positions are contiguous, the reverse
 ///   excite:     output {channel, positions, image}
 struct Spaces {
@@ -40,7 +41,8 @@ struct Spaces {
 /// `key` matters where variants of a family walk differently (reduce, normalize).
 Spaces SpacesOf(std::string_view key, const abi::Problem& problem);
 
-/// gemm, conv: whether groups[0] of the output runs over rows (m, positions) instead of columns.
+/// gemm, blockgemm, conv: whether groups[0] of the output runs over rows (m, positions) instead of
+/// columns.
 bool RowsInner(const abi::Problem& problem);
 
 /// An operand along one group, neighbouring axes merged where one stride walks both, outermost

@@ -1,4 +1,4 @@
-/// What is legal for the product kernels (gemm, conv), which compute tiles of the output: every
+/// What is legal for the product kernels (gemm, blockgemm, conv), which compute tiles of the output: every
 /// tile is a parameter set, whose numbers become constants of the instance.
 #pragma once
 

@@ -1,0 +1,239 @@
+/// The block formats in the packed layout (kernels/cpu/blockgemm/layout.h): sixteen columns at a
+/// time, a group of 32 elements along k at a time. For *.isa.cc files only.
+///
+/// Decoder<format> says what a value is made of:
+///   value = scale * (code - kOffset)       codes have no sign
+///   value = scale * code + minimum         where kMinimum
+/// with one scale (and minimum) per kRun elements. Formed by one multiplication and addition that
+/// round once, values are those of base/block_format.h bit by bit, since a scale times a code is
+/// exact in f32.
+///   Codes(words, g, codes)   group g of a block: codes[i] has elements 4 * i to 4 * i + 3 of each
+///                            column in the bytes of its word
+///   Scales(halves, words, g, scales)         for each run of the group
+#pragma once
+
+#include "base/block_format.h"
+#include "kernels/cpu/blockgemm/wide.h"
+
+AICF_ISA_BEGIN
+
+inline constexpr int kColumns = 16;
+inline constexpr int kGroup = 32;      ///< elements along k
+inline constexpr int kGroupWords = 8;  ///< words of codes of a group
+
+struct BlockScales {
+  Floats scale;
+  Floats minimum;  ///< only where kMinimum
+};
+
+/// The places of a packed block's parts.
+struct PackedBlock {
+  const uint16_t* halves;
+  const uint8_t* words;
+
+  AICF_INLINE Floats Half(int i) const { return LoadHalves(halves + kColumns * i); }
+  AICF_INLINE Words Word(int i) const { return LoadWords(words + 4 * kColumns * i); }
+};
+
+/// Four fields of `bits` bits, one in each byte of a word, counted from bit `at`.
+AICF_INLINE Words Fields(Words word, int at, int bits) {
+  return ShiftRight(word, at) & RepeatWord(((1 << bits) - 1) * 0x01010101);
+}
+/// Byte i of each word as an unsigned number, and a part of it.
+AICF_INLINE Words Part(Words word, int at, int bits) {
+  return ShiftRight(word, at) & RepeatWord((1 << bits) - 1);
+}
+
+/// What the formats of one group per block have in common.
+template <int kHalfCount, int kWordCount>
+struct SimpleBlock {
+  static constexpr int kHalves = kHalfCount, kWords = kWordCount, kGroups = 1;
+  static constexpr int kRun = 32, kOffset = 0;
+  static constexpr bool kMinimum = kHalfCount == 2, kEightBits = false;
+
+  AICF_INLINE static void Scales(const PackedBlock& b, int, BlockScales (&s)[1]) {
+    s[0].scale = b.Half(0);
+    if constexpr (kMinimum) s[0].minimum = b.Half(1);
+  }
+  /// Words `first` and on hold elements i in their low and 16 + i in their high halves of bytes.
+  AICF_INLINE static void Nibbles(const PackedBlock& b, int first, Words (&codes)[kGroupWords]) {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const Words word = b.Word(first + i);
+      codes[i] = Fields(word, 0, 4);
+      codes[i + 4] = Fields(word, 4, 4);
+    }
+  }
+  /// As Nibbles, with a fifth bit of element i in bit i of word 0.
+  AICF_INLINE static void FiveBits(const PackedBlock& b, Words (&codes)[kGroupWords]) {
+    Nibbles(b, 1, codes);
+    const Words high = b.Word(0);
+#pragma GCC unroll 8
+    for (int i = 0; i < kGroupWords; ++i) codes[i] = codes[i] | SpreadBits(high, i);
+  }
+};
+
+template <BlockFormat kFormat>
+struct Decoder;
+
+template <>
+struct Decoder<BlockFormat::kQ4_0> : SimpleBlock<1, 4> {
+  static constexpr int kOffset = 8;
+  AICF_INLINE static void Codes(const PackedBlock& b, int, Words (&codes)[kGroupWords]) {
+    Nibbles(b, 0, codes);
+  }
+};
+
+template <>
+struct Decoder<BlockFormat::kQ4_1> : SimpleBlock<2, 4> {
+  AICF_INLINE static void Codes(const PackedBlock& b, int, Words (&codes)[kGroupWords]) {
+    Nibbles(b, 0, codes);
+  }
+};
+
+template <>
+struct Decoder<BlockFormat::kQ5_0> : SimpleBlock<1, 5> {
+  static constexpr int kOffset = 16;
+  AICF_INLINE static void Codes(const PackedBlock& b, int, Words (&codes)[kGroupWords]) {
+    FiveBits(b, codes);
+  }
+};
+
+template <>
+struct Decoder<BlockFormat::kQ5_1> : SimpleBlock<2, 5> {
+  AICF_INLINE static void Codes(const PackedBlock& b, int, Words (&codes)[kGroupWords]) {
+    FiveBits(b, codes);
+  }
+};
+
+template <>
+struct Decoder<BlockFormat::kQ8_0> : SimpleBlock<1, 8> {
+  static constexpr int kOffset = 128;
+  static constexpr bool kEightBits = true;
+  AICF_INLINE static void Codes(const PackedBlock& b, int, Words (&codes)[kGroupWords]) {
+    const Words sign = RepeatWord(static_cast<int>(0x80808080));
+#pragma GCC unroll 8
+    for (int i = 0; i < kGroupWords; ++i) codes[i] = b.Word(i) ^ sign;
+  }
+};
+
+/// What the formats of eight groups per block have in common.
+template <int kHalfCount, int kWordCount, int kRunLength>
+struct SuperBlock {
+  static constexpr int kHalves = kHalfCount, kWords = kWordCount, kGroups = 8;
+  static constexpr int kRun = kRunLength, kOffset = 0;
+  static constexpr bool kMinimum = kHalfCount == 2, kEightBits = false;
+
+  /// Eight pairs of a scale and a minimum of six bits in words 0 to 2: of groups 0 to 3 in the
+  /// bytes of words 0 and 1; of the others four bits each in a byte of word 2 and two above those
+  /// of the first.
+  AICF_INLINE static void PairOfSix(const PackedBlock& b, int g, BlockScales& s) {
+    Words scale, minimum;
+    if (g < 4) {
+      scale = Part(b.Word(0), 8 * g, 6);
+      minimum = Part(b.Word(1), 8 * g, 6);
+    } else {
+      const int at = 8 * (g - 4);
+      const Words low = b.Word(2);
+      scale = Part(low, at, 4) | ShiftLeft(Part(b.Word(0), at + 6, 2), 4);
+      minimum = Part(low, at + 4, 4) | ShiftLeft(Part(b.Word(1), at + 6, 2), 4);
+    }
+    s.scale = b.Half(0) * ToFloats(scale);
+    s.minimum = (RepeatFloat(-1.0f) * b.Half(1)) * ToFloats(minimum);
+  }
+  /// Four bits, two groups to 32 bytes from word `first` on.
+  AICF_INLINE static void Nibbles(const PackedBlock& b, int first, int g,
+                                  Words (&codes)[kGroupWords]) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kGroupWords; ++i) {
+      codes[i] = Fields(b.Word(first + g / 2 * 8 + i), g % 2 * 4, 4);
+    }
+  }
+  /// Two bits, four groups to 32 bytes from word `first` on.
+  AICF_INLINE static Words TwoBits(const PackedBlock& b, int first, int g, int i) {
+    return Fields(b.Word(first + g / 4 * 8 + i), g % 4 * 2, 2);
+  }
+};
+
+template <>
+struct Decoder<BlockFormat::kQ2_K> : SuperBlock<2, 20, 16> {
+  AICF_INLINE static void Codes(const PackedBlock& b, int g, Words (&codes)[kGroupWords]) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kGroupWords; ++i) codes[i] = TwoBits(b, 4, g, i);
+  }
+  AICF_INLINE static void Scales(const PackedBlock& b, int g, BlockScales (&s)[2]) {
+    const Floats d = b.Half(0), minimum = RepeatFloat(-1.0f) * b.Half(1);
+    const Words pairs = b.Word(g / 2);
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const int at = g % 2 * 16 + i * 8;
+      s[i].scale = d * ToFloats(Part(pairs, at, 4));
+      s[i].minimum = minimum * ToFloats(Part(pairs, at + 4, 4));
+    }
+  }
+};
+
+template <>
+struct Decoder<BlockFormat::kQ3_K> : SuperBlock<1, 27, 16> {
+  static constexpr int kOffset = 4;
+  AICF_INLINE static void Codes(const PackedBlock& b, int g, Words (&codes)[kGroupWords]) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kGroupWords; ++i) {
+      codes[i] = TwoBits(b, 8, g, i) | ShiftLeft(Fields(b.Word(i), g, 1), 2);
+    }
+  }
+  AICF_INLINE static void Scales(const PackedBlock& b, int g, BlockScales (&s)[2]) {
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const int run = 2 * g + i;
+      const Words low = Part(b.Word(24 + run % 8 / 4), run % 4 * 8 + run / 8 * 4, 4);
+      const Words high = Part(b.Word(26), run % 4 * 8 + run / 4 * 2, 2);
+      s[i].scale = b.Half(0) * ToFloats((low | ShiftLeft(high, 4)) - RepeatWord(32));
+    }
+  }
+};
+
+template <>
+struct Decoder<BlockFormat::kQ4_K> : SuperBlock<2, 35, 32> {
+  AICF_INLINE static void Codes(const PackedBlock& b, int g, Words (&codes)[kGroupWords]) {
+    Nibbles(b, 3, g, codes);
+  }
+  AICF_INLINE static void Scales(const PackedBlock& b, int g, BlockScales (&s)[1]) {
+    PairOfSix(b, g, s[0]);
+  }
+};
+
+template <>
+struct Decoder<BlockFormat::kQ5_K> : SuperBlock<2, 43, 32> {
+  AICF_INLINE static void Codes(const PackedBlock& b, int g, Words (&codes)[kGroupWords]) {
+    Nibbles(b, 11, g, codes);
+#pragma GCC unroll 8
+    for (int i = 0; i < kGroupWords; ++i) {
+      codes[i] = codes[i] | ShiftLeft(Fields(b.Word(3 + i), g, 1), 4);
+    }
+  }
+  AICF_INLINE static void Scales(const PackedBlock& b, int g, BlockScales (&s)[1]) {
+    PairOfSix(b, g, s[0]);
+  }
+};
+
+template <>
+struct Decoder<BlockFormat::kQ6_K> : SuperBlock<1, 52, 16> {
+  static constexpr int kOffset = 32;
+  AICF_INLINE static void Codes(const PackedBlock& b, int g, Words (&codes)[kGroupWords]) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kGroupWords; ++i) {
+      const Words low = Fields(b.Word(g / 4 * 16 + g % 2 * 8 + i), g % 4 / 2 * 4, 4);
+      codes[i] = low | ShiftLeft(TwoBits(b, 32, g, i), 4);
+    }
+  }
+  AICF_INLINE static void Scales(const PackedBlock& b, int g, BlockScales (&s)[2]) {
+    const Words four = b.Word(48 + g / 2);
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      s[i].scale = b.Half(0) * ToFloats(SignedByte(four, g % 2 * 2 + i));
+    }
+  }
+};
+
+AICF_ISA_END

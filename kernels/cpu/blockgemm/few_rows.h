@@ -1,0 +1,151 @@
+/// Products of up to kFewRows rows of A: each group of codes is decoded into registers and used by
+/// every row. For *.isa.cc files only.
+#pragma once
+
+#include "kernels/cpu/blockgemm/decoders.h"
+#include "kernels/cpu/blockgemm/products.h"
+
+AICF_ISA_BEGIN
+
+AICF_INLINE int64_t Fewer(int64_t a, int64_t b) { return a < b ? a : b; }
+
+AICF_INLINE Words RepeatFour(const int8_t* p) {
+  int32_t word;
+  std::memcpy(&word, p, sizeof word);
+  return RepeatWord(word);
+}
+
+template <class D>
+AICF_INLINE PackedBlock BlockAt(const char* panel, int64_t halves_bytes, int64_t block) {
+  const auto* halves = reinterpret_cast<const uint16_t*>(panel);
+  const auto* words = reinterpret_cast<const uint8_t*>(panel) + halves_bytes;
+  return {halves + block * D::kHalves * kColumns, words + block * D::kWords * 4 * kColumns};
+}
+
+/// sum + the products of a group with one row of rounded elements. k: the group's first element of
+/// all rows.
+template <class D>
+AICF_INLINE Floats AddRounded(Floats sum, const Words (&codes)[kGroupWords],
+                              const BlockScales (&scales)[kGroup / D::kRun], const BlockRows& a,
+                              int64_t k) {
+  constexpr int kRunWords = D::kRun / 4;
+  const Floats scale = RepeatFloat(a.scales[k / kGroup]);
+#pragma GCC unroll 2
+  for (int run = 0; run < kGroup / D::kRun; ++run) {
+    const BlockRows::Start start = a.starts[k / D::kRun + run];
+    Words products = RepeatWord(D::kMinimum ? 0 : start.correction);
+#pragma GCC unroll 8
+    for (int i = 0; i < kRunWords; ++i) {
+      const int at = run * kRunWords + i;
+      products = Dot<D::kEightBits>(products, codes[at], RepeatFour(a.codes + k + 4 * at));
+    }
+    sum = MulAdd(ToFloats(products), scales[run].scale * scale, sum);
+    if constexpr (D::kMinimum) sum = MulAdd(scales[run].minimum, RepeatFloat(start.sum), sum);
+  }
+  return sum;
+}
+
+/// Element `byte` of a word of codes, decoded: the value of base/block_format.h bit by bit.
+template <class D>
+AICF_INLINE Floats ValueOf(const Words& codes, int byte, const BlockScales& s) {
+  const Floats code = ToFloats(Part(codes, 8 * byte, 8));
+  if constexpr (D::kMinimum) return MulAdd(code, s.scale, s.minimum);
+  return MulAdd(code, s.scale, RepeatFloat(-D::kOffset) * s.scale);
+}
+
+/// sums += the products of a group with rows of f32. More sums than rows, since each waits for the
+/// one before it; row r's are number r, r + kRows and so on.
+template <class D, int kRows, int kSums>
+AICF_INLINE void AddExact(Floats (&sums)[kSums], const Words (&codes)[kGroupWords],
+                          const BlockScales (&scales)[kGroup / D::kRun], const float* x,
+                          int64_t stride) {
+#pragma GCC unroll 32
+  for (int i = 0; i < kGroup; ++i) {
+    const Floats value = ValueOf<D>(codes[i / 4], i % 4, scales[i / D::kRun]);
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      Floats& sum = sums[(i * kRows + r) % kSums];
+      sum = MulAdd(value, RepeatFloat(x[r * stride + i]), sum);
+    }
+  }
+}
+
+// How far ahead of their use a panel's words are asked for. One row of A uses weights faster than
+// they come from memory, and what the processor asks for by itself ends at a page.
+inline constexpr int64_t kAheadBytes = 8192;
+
+template <class D, bool kRounded, int kRows, int kSums>
+AICF_INLINE void AddGroup(Floats (&sums)[kSums], const PackedBlock& b, int g, const BlockTask& task,
+                          int64_t k) {
+  Words codes[kGroupWords];
+  BlockScales scales[kGroup / D::kRun];
+  D::Codes(b, g, codes);
+  D::Scales(b, g, scales);
+  const BlockRows& a = task.a;
+  if constexpr (kRounded) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      sums[r] = AddRounded<D>(sums[r], codes, scales, a, (task.first_row + r) * a.depth + k);
+    }
+  } else {
+    AddExact<D, kRows>(sums, codes, scales, a.values + task.first_row * a.stride + k, a.stride);
+  }
+}
+
+template <class D, bool kRounded, int kRows>
+void FewRowsOfPanel(const BlockTask& task, const char* panel, float* out) {
+  constexpr int kSums = kRounded ? kRows : kRows == 3 ? 3 : 4;
+  Floats sums[kSums];
+#pragma GCC unroll 4
+  for (Floats& sum : sums) sum = RepeatFloat(0);
+  const int64_t blocks = task.a.depth / (kGroup * D::kGroups);
+  for (int64_t block = 0; block < blocks; ++block) {
+    const PackedBlock b = BlockAt<D>(panel, task.halves_bytes, block);
+    for (int i = 0; i < D::kWords; ++i) {
+      __builtin_prefetch(b.words + kAheadBytes + 4 * kColumns * i);
+    }
+    const int64_t k = block * D::kGroups * kGroup;
+    if constexpr (kRounded && kRows == 1) {
+#pragma GCC unroll 8
+      for (int g = 0; g < D::kGroups; ++g) {
+        AddGroup<D, kRounded, kRows>(sums, b, g, task, k + g * kGroup);
+      }
+    } else {
+      // With a constant number of the group the code would be some hundred KiB longer, and no
+      // faster where a group has so many products.
+#pragma GCC unroll 1
+      for (int g = 0; g < D::kGroups; ++g) {
+        AddGroup<D, kRounded, kRows>(sums, b, g, task, k + g * kGroup);
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int i = r + kRows; i < kSums; i += kRows) sums[r] = sums[r] + sums[i];
+    StoreFloats(out + r * task.out_stride, sums[r]);
+  }
+}
+
+template <class D, bool kRounded>
+void FewRows(const BlockTask& task) {
+  for (int64_t i = 0; i < task.panels; ++i) {
+    const char* panel = task.packed + (task.first_panel + i) * task.panel_bytes;
+    float* out = task.out + i * kColumns;
+    switch (task.rows) {
+      case 1:
+        FewRowsOfPanel<D, kRounded, 1>(task, panel, out);
+        break;
+      case 2:
+        FewRowsOfPanel<D, kRounded, 2>(task, panel, out);
+        break;
+      case 3:
+        FewRowsOfPanel<D, kRounded, 3>(task, panel, out);
+        break;
+      default:
+        FewRowsOfPanel<D, kRounded, 4>(task, panel, out);
+    }
+  }
+}
+
+AICF_ISA_END

@@ -1,0 +1,18 @@
+// The baseline has no products of bytes and no fused addition: cpu.blockgemm.ref is its kernel.
+#if !defined(AICF_ISA_baseline)
+
+#include "kernels/cpu/blockgemm/dispatch.h"
+#include "kernels/cpu/blockgemm/exact_tiles.h"
+
+AICF_ISA_BEGIN
+
+void BlockProductsFp32(const BlockTask& task) {
+  WithDecoder(task.format, [&]<class D>(D) {
+    if (task.rows <= kFewRows) return FewRows<D, false>(task);
+    ManyRows<ExactTiles<D>>(task);
+  });
+}
+
+AICF_ISA_END
+
+#endif

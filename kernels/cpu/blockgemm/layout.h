@@ -1,0 +1,64 @@
+/// The packed layout of rows of blocks, "cpu.blockgemm.columns16", which all instruction sets, math
+/// modes and numbers of rows of A share. Host code only.
+///
+/// Sixteen columns of the product (rows of B) are a panel. A block is cut into its f16 scales,
+/// which stand at its beginning or its end, and words of 32 bits. A panel has
+///   halves [block][scale of the block][column]  u16, filled up to 64 bytes
+///   words  [block][word of the block][column]   u32
+/// so that a vector register holds the same word of sixteen columns: four codes of eight bits, each
+/// to be multiplied with the same four elements of A, eight of four bits, and so on. It is the
+/// blocks' own bits in another order. Columns beyond the last are zero.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/abi/problem.h"
+
+namespace aicf::cpu {
+
+inline constexpr std::string_view kBlockLayout = "cpu.blockgemm.columns16";
+inline constexpr int kBlockColumns = 16;
+/// Elements that a block has a whole number of, and that share a scale of A in math mode int8.
+inline constexpr int kBlockGroup = 32;
+
+/// How a block's bytes are cut.
+struct BlockFields {
+  int halves = 0;
+  bool halves_first = true;
+  int words = 0;
+};
+BlockFields BlockFieldsOf(BlockFormat format);
+
+/// Formats of which the packed kernels have a decoder: all that share scales.
+bool HasBlockScales(BlockFormat format);
+
+struct BlockShape {
+  int64_t rows = 0, columns = 0, depth = 0;  ///< rows: of A, over all its axes but the last
+  int64_t panels = 0, panel_bytes = 0;
+  int64_t halves_bytes = 0;  ///< of a panel, in front of its words
+};
+BlockShape BlockShapeOf(const abi::Problem& p);
+
+/// Whether rows of A are read where they lie: f32, each contiguous, all the same distance apart.
+bool BlockReadsA(const abi::Problem& p);
+
+/// The workspace: a dense f32 copy of A where it is not read in place, then, in math mode int8, its
+/// codes, scales and what BlockRows::starts has. Offsets in bytes.
+struct BlockWorkspace {
+  uint64_t copy = 0, codes = 0, scales = 0, starts = 0, bytes = 0;
+};
+BlockWorkspace BlockWorkspaceOf(const abi::Problem& p);
+
+/// How a format's codes become values, as far as rounded rows of A depend on it.
+struct BlockRounding {
+  int run = 32;          ///< elements that share a scale
+  int offset = 0;        ///< what codes are too large by
+  bool minimum = false;  ///< values have a minimum
+};
+BlockRounding BlockRoundingOf(BlockFormat format);
+
+void PackBlocks(const abi::Problem& p, const void* buffer, void* packed);
+void UnpackBlocks(const abi::Problem& p, const void* packed, void* buffer);
+
+}  // namespace aicf::cpu

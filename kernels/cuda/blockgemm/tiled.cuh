@@ -1,0 +1,6 @@
+// cuda.blockgemm.tiled_MxN: tiles on the ordinary units, in any math mode.
+#pragma once
+
+#include "common/tile_ffma.cuh"
+
+#include "blockgemm/product.cuh"

@@ -1,0 +1,40 @@
+#include <utility>
+
+#include "runtime/guard.h"
+#include "runtime/language/generator_impl.h"
+#include "runtime/language/layout.h"
+#include "runtime/language/runner.h"
+#include "schema/artifact.h"
+#include "schema/language_model.h"
+
+namespace aicf {
+namespace {
+
+Result<schema::LanguageModel> ModelOf(const Program& program) {
+  const auto bytes = program.artifact().bytes(schema::SectionKind::kLanguage);
+  if (bytes.empty()) {
+    return Error(Code::kUnsupported,
+                 "the artifact has no language model: it was not compiled from one");
+  }
+  return schema::ParseLanguageModel(bytes);
+}
+
+Result<std::unique_ptr<Generator>> MakeFor(std::shared_ptr<const Program> program,
+                                           const GeneratorOptions& options) {
+  if (program == nullptr) return Error(Code::kInvalidArgument, "the program is null");
+  AICF_ASSIGN_OR_RETURN(schema::LanguageModel model, ModelOf(*program));
+  AICF_ASSIGN_OR_RETURN(const language::Layout layout,
+                        language::ReadLayout(model, program->entries(), program->states()));
+  AICF_ASSIGN_OR_RETURN(std::unique_ptr<language::Runner> runner,
+                        language::MakeSessionRunner(std::move(program), options.session));
+  return language::MakeGenerator(std::move(model), layout, std::move(runner), options);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Generator>> Generator::Create(std::shared_ptr<const Program> program,
+                                                     const GeneratorOptions& options) {
+  return Guarded([&] { return MakeFor(std::move(program), options); });
+}
+
+}  // namespace aicf

@@ -1,0 +1,93 @@
+/// The Generator behind its public face: requests, locks and callbacks around the scheduler.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "aicf/generator.h"
+#include "runtime/language/request.h"
+#include "runtime/language/runner.h"
+#include "runtime/language/scheduler.h"
+
+namespace aicf::language {
+
+/// A generator on any runner: what Generator::Create does once it has a session, and what tests do
+/// with a runner of their own. `layout` is that of the model. Errors: those of the tokenizer.
+Result<std::unique_ptr<Generator>> MakeGenerator(schema::LanguageModel model, const Layout& layout,
+                                                 std::unique_ptr<Runner> runner,
+                                                 const GeneratorOptions& options);
+
+/// One mutex guards everything but the runner, which belongs to the thread that has set
+/// `stepping_`. It is never held during a run or a callback.
+class GeneratorImpl final : public Generator {
+ public:
+  GeneratorImpl(schema::LanguageModel model, const Layout& layout,
+                std::optional<text::Tokenizer> tokenizer, std::unique_ptr<Runner> runner,
+                const GeneratorOptions& options);
+
+  const LanguageInfo& info() const override { return info_; }
+  Result<std::vector<uint32_t>> Encode(std::string_view text, bool parse_special,
+                                       bool add_special) const override;
+  Result<std::string> Decode(std::span<const uint32_t> ids) const override;
+  Result<uint64_t> Submit(GenerateRequest request) override;
+  Result<StepReport> Step() override;
+  Result<GenerateResult> Wait(uint64_t id) override;
+  Result<GeneratePart> Poll(uint64_t id) override;
+  Status Cancel(uint64_t id) override;
+  Status Forget(uint64_t id) override;
+  size_t unfinished() const override;
+  int64_t free_pages() const override;
+  MemoryReport memory() const override { return runner_->memory(); }
+  std::string device_name() const override { return runner_->device_name(); }
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  using RequestRef = std::shared_ptr<Request>;
+  /// Something to tell a request's on_progress.
+  struct Event {
+    RequestRef request;
+    std::optional<uint32_t> token;
+    std::string text;
+    FinishReason finish = FinishReason::kNone;
+  };
+  class Turn;
+
+  // All of these REQUIRE the lock, and those that take it give it back while a run or a callback
+  // goes on.
+  Result<RequestRef> Find(uint64_t id) const;
+  Result<StepReport> StepOnce(Lock& lock);
+  Status RunOnce(Lock& lock, StepReport* report);
+  Status Commit(StepReport* report);
+  Status TakeDrawn(const RequestRef& request);
+  Status End(const RequestRef& request, FinishReason reason);
+  Status EndCancelled();
+  void RemoveFinished();
+  void Tell(Lock& lock);
+
+  const std::optional<text::Tokenizer> tokenizer_;
+  const Layout layout_;
+  const std::unique_ptr<Runner> runner_;
+  LanguageInfo info_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable turn_ended_;
+  bool stepping_ = false;
+  bool running_ = false;     ///< the one who steps is inside a run: nobody may leave active_
+  std::thread::id stepper_;  ///< who steps, where stepping_
+  uint64_t last_id_ = 0;
+  std::unordered_map<uint64_t, RequestRef> requests_;  ///< all that are not forgotten
+  std::vector<RequestRef> active_;    ///< those that have not ended, in order of submission
+  std::vector<Sequence*> sequences_;  ///< of active_
+  Scheduler scheduler_;
+  std::vector<size_t> drawn_;   ///< kept for its memory
+  std::vector<Event> events_;   ///< not told yet
+  std::vector<Event> telling_;  ///< of the thread that steps
+};
+
+}  // namespace aicf::language

@@ -1,0 +1,149 @@
+#include "runtime/language/planner.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace aicf::language {
+namespace {
+
+bool Contains(const std::vector<size_t>& requests, size_t request) {
+  return std::ranges::find(requests, request) != requests.end();
+}
+
+/// The smallest bucket that holds `count`, or the largest.
+const Bucket& Smallest(const std::vector<Bucket>& buckets, int64_t Bucket::*extent, int64_t count) {
+  const auto fits = [&](const Bucket& bucket) { return bucket.*extent >= count; };
+  const auto found = std::ranges::find_if(buckets, fits);
+  return found == buckets.end() ? buckets.back() : *found;
+}
+
+/// The request takes part in the run that is being planned.
+bool Runs(std::span<const RequestView> views, const RunPlan& plan, size_t request) {
+  return (views[request].admitted || Contains(plan.admitted, request)) &&
+         !Contains(plan.preempted, request);
+}
+
+/// Drops all rows but the `most` that have waited longest, and leaves them in order of submission.
+void KeepLongestWaiting(std::span<const RequestView> views, size_t most,
+                        std::vector<RowWork>* rows) {
+  if (rows->size() <= most) return;
+  const auto age = [&](const RowWork& row) {
+    return std::make_tuple(views[row.request].last_run, row.request);
+  };
+  std::ranges::sort(*rows, {}, age);
+  rows->resize(most);
+  std::ranges::sort(*rows, {}, &RowWork::request);
+}
+
+}  // namespace
+
+/// What is left while a plan is made.
+struct Planner::Budget {
+  int64_t pages = 0;
+  int64_t slots = 0;
+  int64_t running = 0;  ///< requests with a slot
+};
+
+void RunPlan::Reserve(size_t requests) {
+  preempted.reserve(requests);
+  admitted.reserve(requests);
+  rows.reserve(requests);
+}
+
+bool Planner::Prefills(const RequestView& view) const {
+  if (options_.batch_invariant) return view.cached < view.prompt;
+  return view.known - view.cached > 1;
+}
+
+/// While others run, each of them must be able to grow by a page: what is admitted would otherwise
+/// be preempted at once.
+void Planner::Admit(std::span<const RequestView> views, Budget* budget, RunPlan* plan) const {
+  for (size_t i = 0; i < views.size() && budget->slots > 0; ++i) {
+    if (views[i].admitted) continue;
+    const auto pages = static_cast<int64_t>(layout_.PagesFor(views[i].known));
+    if (pages + budget->running > budget->pages) return;
+    plan->admitted.push_back(i);
+    budget->pages -= pages;
+    --budget->slots;
+    ++budget->running;
+  }
+}
+
+void Planner::PlanPrefill(std::span<const RequestView> views, size_t request, RunPlan* plan) const {
+  const RequestView& view = views[request];
+  const int64_t end = options_.batch_invariant ? view.prompt : view.known;
+  const int64_t missing = end - view.cached;
+  plan->kind = RunKind::kPrefill;
+  plan->bucket = Smallest(layout_.prefill, &Bucket::rows, missing);
+  plan->rows.push_back({request, view.cached, std::min(missing, plan->bucket.rows)});
+}
+
+/// Makes sure that `request` has a page for its next position; false where it lost its own.
+bool Planner::MakeRoom(std::span<const RequestView> views, size_t request, Budget* budget,
+                       RunPlan* plan) const {
+  const RequestView& view = views[request];
+  const auto needed = static_cast<int64_t>(layout_.PagesFor(view.cached + 1));
+  // What was admitted just now has pages for all it knows.
+  if (!view.admitted || needed <= view.pages) return true;
+  for (size_t youngest = views.size(); budget->pages == 0;) {
+    while (!Runs(views, *plan, --youngest)) {
+    }
+    plan->preempted.push_back(youngest);
+    budget->pages += views[youngest].pages;
+    if (youngest == request) return false;
+  }
+  --budget->pages;
+  return true;
+}
+
+void Planner::PlanDecode(std::span<const RequestView> views, Budget* budget, RunPlan* plan) const {
+  const auto most = static_cast<size_t>(layout_.decode.back().requests);
+  for (size_t i = 0; i < views.size(); ++i) {
+    if (Runs(views, *plan, i) && !Prefills(views[i])) plan->rows.push_back({i, views[i].cached, 1});
+  }
+  KeepLongestWaiting(views, most, &plan->rows);
+  size_t kept = 0;
+  for (const RowWork& row : plan->rows) {
+    if (!Runs(views, *plan, row.request)) continue;  // lost its pages to an older one
+    if (MakeRoom(views, row.request, budget, plan)) plan->rows[kept++] = row;
+  }
+  plan->rows.resize(kept);
+  if (kept == 0) return;
+  plan->kind = RunKind::kDecode;
+  plan->bucket = options_.batch_invariant
+                     ? layout_.decode.back()
+                     : Smallest(layout_.decode, &Bucket::requests, static_cast<int64_t>(kept));
+}
+
+void Planner::Plan(std::span<const RequestView> views, int64_t free_pages, int64_t free_slots,
+                   int64_t in_a_row, RunPlan* plan) const {
+  plan->preempted.clear();
+  plan->admitted.clear();
+  plan->rows.clear();
+  plan->kind = RunKind::kNone;
+  Budget budget{free_pages, free_slots, std::ranges::count_if(views, &RequestView::admitted)};
+  Admit(views, &budget, plan);
+  size_t prefill = views.size();  // the oldest that prefills
+  bool decodes = false;
+  for (size_t i = views.size(); i-- > 0;) {
+    if (!Runs(views, *plan, i)) continue;
+    if (Prefills(views[i])) {
+      prefill = i;
+    } else {
+      decodes = true;
+    }
+  }
+  const bool may_prefill = prefill < views.size();
+  if (may_prefill && (!decodes || in_a_row < options_.prefills_in_a_row)) {
+    return PlanPrefill(views, prefill, plan);
+  }
+  // Where all rows that were chosen lost their pages, others can run with those.
+  for (size_t lost = views.size(); decodes && lost != plan->preempted.size();) {
+    lost = plan->preempted.size();
+    PlanDecode(views, &budget, plan);
+    if (plan->kind != RunKind::kNone) return;
+  }
+  if (may_prefill && Runs(views, *plan, prefill)) PlanPrefill(views, prefill, plan);
+}
+
+}  // namespace aicf::language

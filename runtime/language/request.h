@@ -1,0 +1,47 @@
+/// A request of the Generator: what was asked for, and how far it is.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "aicf/generator.h"
+#include "runtime/language/layout.h"
+#include "runtime/language/sequence.h"
+#include "runtime/language/text_output.h"
+
+namespace aicf::language {
+
+struct Request {
+  uint64_t id = 0;
+  GenerateRequest asked;  ///< but for its prompt, which the sequence has
+  Sequence sequence;
+  std::optional<TextOutput> output;  ///< absent without a tokenizer
+  int64_t most_new = 0;              ///< tokens that it may draw
+  bool ends_with_context = false;    ///< most_new is what the context leaves
+  std::chrono::steady_clock::time_point submitted;
+
+  GenerateResult result;
+  size_t polled_tokens = 0, polled_bytes = 0;  ///< of the result
+  bool cancelled = false;                      ///< ends after the run that goes on, if one does
+  std::atomic<bool> forgotten = false;
+
+  bool finished() const { return result.finish != FinishReason::kNone; }
+  double MillisecondsSinceSubmit() const;
+
+  /// Takes the token that was drawn last, and gives the text that can be said now. Sets
+  /// result.finish where the request ends with it. `end_tokens` ascend.
+  Result<std::string> Take(const std::vector<uint32_t>& end_tokens);
+  /// Ends the request, and gives the text that was held back.
+  std::string Finish(FinishReason reason);
+};
+
+/// Checks what was asked for, and makes room for all that it may draw. Errors: those of
+/// Generator::Submit.
+Result<std::shared_ptr<Request>> MakeRequest(GenerateRequest asked, const Layout& layout,
+                                             const text::Tokenizer* tokenizer);
+
+}  // namespace aicf::language

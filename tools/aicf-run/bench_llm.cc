@@ -1,0 +1,92 @@
+#include "tools/aicf-run/bench_llm.h"
+
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "tools/aicf-run/measure.h"
+
+namespace aicf::tools {
+namespace {
+
+/// Ids that are the same in every run, and no two prompts alike.
+std::vector<uint32_t> MadeUpPrompt(int64_t tokens, int64_t vocabulary, std::mt19937& random) {
+  std::vector<uint32_t> ids;
+  for (int64_t i = 0; i < tokens; ++i) {
+    ids.push_back(static_cast<uint32_t>(random() % static_cast<uint64_t>(vocabulary)));
+  }
+  return ids;
+}
+
+/// A prompt ends with drawing one token; a text begins after a prompt of one token, so that drawing
+/// each of its tokens takes one decode.
+GenerateRequest RequestOf(const BenchTest& test, const LanguageInfo& info, std::mt19937& random) {
+  GenerateRequest request;
+  request.prompt = MadeUpPrompt(test.prompt > 0 ? test.prompt : 1, info.vocabulary, random);
+  request.max_new_tokens = test.prompt > 0 ? 1 : test.text;
+  request.ignore_end = true;
+  return request;
+}
+
+Result<double> MeasureOnce(Generator& generator, const BenchTest& test, std::mt19937& random) {
+  std::vector<GenerateRequest> requests;
+  for (int64_t i = 0; i < test.batch; ++i) {
+    requests.push_back(RequestOf(test, generator.info(), random));
+  }
+  std::vector<uint64_t> ids;
+  const double start = NowMs();
+  for (GenerateRequest& request : requests) {
+    AICF_ASSIGN_OR_RETURN(const uint64_t id, generator.Submit(std::move(request)));
+    ids.push_back(id);
+  }
+  for (const uint64_t id : ids) {
+    AICF_ASSIGN_OR_RETURN(const GenerateResult result, generator.Wait(id));
+    if (test.text > 0 && static_cast<int64_t>(result.tokens.size()) != test.text) {
+      return Error(Code::kInvalidArgument, "a text of ", test.text,
+                   " tokens does not fit the context of ", generator.info().context);
+    }
+  }
+  return NowMs() - start;
+}
+
+}  // namespace
+
+std::string BenchTest::Name() const {
+  const std::string name = prompt > 0 ? StrCat("pp", prompt) : StrCat("tg", text);
+  return batch == 1 ? name : StrCat(name, " x", batch);
+}
+
+std::vector<double> BenchRow::TokensPerSecond() const {
+  std::vector<double> out;
+  for (const double each : ms) out.push_back(static_cast<double>(test.tokens()) * 1000 / each);
+  return out;
+}
+
+MeanAndDeviation Summarize(const std::vector<double>& values) {
+  MeanAndDeviation out;
+  const auto count = static_cast<double>(values.size());
+  out.mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  if (values.size() < 2) return out;
+  double squares = 0;
+  for (const double value : values) squares += (value - out.mean) * (value - out.mean);
+  out.deviation = std::sqrt(squares / (count - 1));
+  return out;
+}
+
+Result<std::vector<BenchRow>> Bench(Generator& generator, const std::vector<BenchTest>& tests,
+                                    int repetitions) {
+  std::mt19937 random(1);
+  std::vector<BenchRow> rows;
+  for (const BenchTest& test : tests) {
+    BenchRow row{test, {}};
+    AICF_RETURN_IF_ERROR(MeasureOnce(generator, test, random).status());
+    for (int i = 0; i < repetitions; ++i) {
+      AICF_ASSIGN_OR_RETURN(const double ms, MeasureOnce(generator, test, random));
+      row.ms.push_back(ms);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace aicf::tools

@@ -1,0 +1,98 @@
+#include "tools/aicf-run/generate.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "tools/aicf-run/generate_report.h"
+#include "tools/aicf-run/load.h"
+#include "tools/aicf-run/measure.h"
+#include "tools/common/process.h"
+
+namespace aicf::tools {
+namespace {
+
+/// Shown at once, also in a pipe.
+void PrintNow(std::string_view text) {
+  Print(text);
+  std::fflush(stdout);
+}
+
+Result<std::vector<uint32_t>> PromptIds(const Generator& generator, const GenerateOptions& o) {
+  if (!o.tokens.empty()) return o.tokens;
+  if (o.chat) {
+    return Error(Code::kUnsupported, "the model has no chat template; leave --chat out");
+  }
+  return generator.Encode(o.prompt, o.special);
+}
+
+GenerateRequest RequestFor(const GenerateOptions& o, std::vector<uint32_t> prompt) {
+  GenerateRequest request;
+  request.prompt = std::move(prompt);
+  request.max_new_tokens = o.most_tokens;
+  request.temperature = static_cast<float>(o.temperature);
+  request.top_k = o.top_k;
+  request.top_p = static_cast<float>(o.top_p);
+  request.min_p = static_cast<float>(o.min_p);
+  request.seed = o.seed;
+  request.ignore_end = o.ignore_end;
+  request.stop_texts = o.stops;
+  return request;
+}
+
+/// What is shown of a run's tokens: their text, or where there is no tokenizer their ids.
+std::string Shown(const GenerateProgress& progress, bool has_tokenizer, bool* first) {
+  if (has_tokenizer) return std::string(progress.text);
+  std::string out;
+  for (const uint32_t token : progress.tokens) {
+    out += StrCat(*first ? "" : ",", token);
+    *first = false;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<OpenGenerator> OpenModel(const RunOptions& options) {
+  const double start = NowMs();
+  OpenGenerator open;
+  AICF_ASSIGN_OR_RETURN(open.program, LoadProgram(options.artifact));
+  GeneratorOptions wanted;
+  wanted.session = options.session;
+  wanted.session.transfers = true;  // a Step reads its tokens in any case
+  wanted.batch_invariant = options.generate.batch_invariant;
+  auto made = Generator::Create(open.program, wanted);
+  if (!made.ok()) return made.status().WithContext(options.artifact);
+  open.generator = *std::move(made);
+  open.load_ms = NowMs() - start;
+  return open;
+}
+
+Status RunGenerate(const RunOptions& options) {
+  const GenerateOptions& o = options.generate;
+  AICF_ASSIGN_OR_RETURN(const OpenGenerator open, OpenModel(options));
+  Generator& generator = *open.generator;
+  GenerateReport report;
+  AICF_ASSIGN_OR_RETURN(report.prompt, PromptIds(generator, o));
+  report.load_ms = open.load_ms;
+  report.device = generator.device_name();
+  report.memory = generator.memory();
+  GenerateRequest request = RequestFor(o, report.prompt);
+  const bool has_tokenizer = generator.info().has_tokenizer;
+  if (!options.json) {
+    request.on_progress = [&, first = true](const GenerateProgress& progress) mutable {
+      PrintNow(Shown(progress, has_tokenizer, &first));
+    };
+  }
+  AICF_ASSIGN_OR_RETURN(const uint64_t id, generator.Submit(std::move(request)));
+  AICF_ASSIGN_OR_RETURN(report.result, generator.Wait(id));
+  if (options.json) {
+    Print(GenerateJson(options, report));
+    return OkStatus();
+  }
+  PrintNow("\n");
+  const std::string text = GenerateText(report, o.show_tokens);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  return OkStatus();
+}
+
+}  // namespace aicf::tools
