@@ -10,6 +10,9 @@
 
 namespace aicf {
 
+/// Blocks for which a multiprocessor has the registers, 64 for each thread, and the shared memory.
+constexpr int kPerSm = MaxOf(1, MinOf(1024 / kBlockX, 220 * 1024 / kDynamicShared));
+
 /// Reaches two powers of two below the largest logit.
 constexpr int kNearShift = MaxOf(0, Parts::kMantissa + 1 - 8);
 
@@ -239,3 +242,6 @@ AICF_DEVICE void Kernel(const Args& args) {
 }
 
 }  // namespace aicf
+
+// Instances are compiled for so many blocks on a multiprocessor.
+#define AICF_MIN_BLOCKS aicf::kPerSm
