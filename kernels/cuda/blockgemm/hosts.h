@@ -1,6 +1,7 @@
 /// What is legal for the blockgemm kernels.
 #pragma once
 
+#include "kernels/cuda/blockgemm/gemv.h"
 #include "kernels/cuda/common/tiles.h"
 
 namespace aicf::cuda {
@@ -18,7 +19,7 @@ struct BlockGemmTensorHost : TileHostBase<true> {
 /// In order of preference: ties of predicted cost go to the earlier one.
 template <>
 struct CudaHosts<abi::Family::kBlockGemm> {
-  using List = HostList<BlockGemmTiledHost, BlockGemmTensorHost>;
+  using List = HostList<BlockGemvHost, BlockGemmTiledHost, BlockGemmTensorHost>;
 };
 
 }  // namespace aicf::cuda
