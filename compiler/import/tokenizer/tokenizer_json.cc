@@ -1,5 +1,8 @@
 #include "compiler/import/tokenizer/tokenizer_json.h"
 
+#include <unordered_set>
+
+#include "base/scanner.h"
 #include "compiler/import/tokenizer/parts.h"
 
 namespace aicf {
@@ -28,6 +31,30 @@ using schema::TokenizerData;
 
 // Nesting is bounded, because what reads the parts, and frees them, calls itself.
 constexpr int kMaxDepth = 64;
+
+// Looks at a file while it is read, for what its tree would no longer show.
+class JsonWatch {
+ public:
+  bool See(int depth, Json::parse_event_t event, const Json& value) {
+    deep_ |= depth > kMaxDepth;
+    if (depth > kMaxDepth) return false;
+    if (event == Json::parse_event_t::object_start) keys_.emplace_back();
+    if (event == Json::parse_event_t::object_end && !keys_.empty()) keys_.pop_back();
+    // Readers disagree about which of two counts.
+    if (event == Json::parse_event_t::key && !keys_.empty() && repeated_.empty()) {
+      const auto& key = value.get_ref<const std::string&>();
+      if (!keys_.back().insert(key).second) repeated_ = key.empty() ? " " : key;
+    }
+    return true;
+  }
+  bool deep() const { return deep_; }
+  const std::string& repeated() const { return repeated_; }
+
+ private:
+  bool deep_ = false;
+  std::vector<std::unordered_set<std::string>> keys_;  // of the objects that are open
+  std::string repeated_;
+};
 
 Status ReadAdded(const Json& rows, TokenizerData* data) {
   for (const Json& row : rows) {
@@ -65,6 +92,23 @@ std::optional<uint32_t> IdOf(const TokenizerData& data, const std::string& spell
   return std::nullopt;
 }
 
+// ["[SEP]", 102] of the processors that came before templates. The pair's id is what counts.
+std::optional<uint32_t> IdOfPair(const TokenizerData& data, const Json& pair) {
+  if (!pair.is_array() || pair.size() != 2 || !pair[1].is_number_unsigned()) return std::nullopt;
+  const uint64_t id = pair[1].get<uint64_t>();
+  return id < data.tokens.size() ? std::optional(static_cast<uint32_t>(id)) : std::nullopt;
+}
+
+Status ReadClassAndSeparator(const Json& post, TokenizerData* data) {
+  data->bos = IdOfPair(*data, Member(post, "cls"));
+  data->eos = IdOfPair(*data, Member(post, "sep"));
+  if (!data->bos || !data->eos) {
+    return Error(Code::kBadModel, "tokenizer.json: a post-processor without its two tokens");
+  }
+  data->add_bos = data->add_eos = true;
+  return OkStatus();
+}
+
 Status ReadTemplate(const Json& post, TokenizerData* data) {
   const std::string type = Text(post, "type");
   if (post.is_null() || type == "ByteLevel") return OkStatus();
@@ -73,6 +117,9 @@ Status ReadTemplate(const Json& post, TokenizerData* data) {
       AICF_RETURN_IF_ERROR(ReadTemplate(part, data));
     }
     return OkStatus();
+  }
+  if (type == "BertProcessing" || type == "RobertaProcessing") {
+    return ReadClassAndSeparator(post, data);
   }
   if (type != "TemplateProcessing") {
     return Error(Code::kUnsupported, "tokenizer.json: post-processor '", type, "' is not known");
@@ -98,15 +145,18 @@ Status ReadTemplate(const Json& post, TokenizerData* data) {
 
 Result<schema::TokenizerData> ReadTokenizerJson(std::string_view json) {
   using namespace tokenizer_json;  // NOLINT
-  bool deep = false;
-  const auto shallow = [&](int depth, Json::parse_event_t, Json&) {
-    deep |= depth > kMaxDepth;
-    return depth <= kMaxDepth;
+  JsonWatch watch;
+  const auto shallow = [&](int depth, Json::parse_event_t event, Json& value) {
+    return watch.See(depth, event, value);
   };
   const Json file = Json::parse(json.begin(), json.end(), shallow, /*allow_exceptions=*/false);
-  if (file.is_discarded() || !file.is_object() || deep) {
+  if (file.is_discarded() || !file.is_object() || watch.deep()) {
     return Error(Code::kBadModel, "tokenizer.json: no JSON object, or nested deeper than ",
                  kMaxDepth);
+  }
+  if (!watch.repeated().empty()) {
+    return Error(Code::kBadModel, "tokenizer.json: the key ", Quote(watch.repeated()),
+                 " is there twice in an object");
   }
   schema::TokenizerData data;
   data.kind = schema::TokenizerKind::kCount;  // a model or a pre-tokenizer says which
