@@ -1,60 +1,12 @@
 #include "compiler/import/tokenizer/tokenizer_json.h"
 
-#include <unordered_set>
-
-#include "base/scanner.h"
 #include "compiler/import/tokenizer/parts.h"
 
 namespace aicf {
 namespace tokenizer_json {
-
-const Json& Member(const Json& object, const char* key) {
-  static const Json kNull;
-  if (!object.is_object()) return kNull;
-  const auto found = object.find(key);
-  return found == object.end() ? kNull : *found;
-}
-
-std::string Text(const Json& object, const char* key, const std::string& otherwise) {
-  const Json& member = Member(object, key);
-  return member.is_string() ? member.get<std::string>() : otherwise;
-}
-
-bool Flag(const Json& object, const char* key, bool otherwise) {
-  const Json& member = Member(object, key);
-  return member.is_boolean() ? member.get<bool>() : otherwise;
-}
-
 namespace {
 
 using schema::TokenizerData;
-
-// Nesting is bounded, because what reads the parts, and frees them, calls itself.
-constexpr int kMaxDepth = 64;
-
-// Looks at a file while it is read, for what its tree would no longer show.
-class JsonWatch {
- public:
-  bool See(int depth, Json::parse_event_t event, const Json& value) {
-    deep_ |= depth > kMaxDepth;
-    if (depth > kMaxDepth) return false;
-    if (event == Json::parse_event_t::object_start) keys_.emplace_back();
-    if (event == Json::parse_event_t::object_end && !keys_.empty()) keys_.pop_back();
-    // Readers disagree about which of two counts.
-    if (event == Json::parse_event_t::key && !keys_.empty() && repeated_.empty()) {
-      const auto& key = value.get_ref<const std::string&>();
-      if (!keys_.back().insert(key).second) repeated_ = key.empty() ? " " : key;
-    }
-    return true;
-  }
-  bool deep() const { return deep_; }
-  const std::string& repeated() const { return repeated_; }
-
- private:
-  bool deep_ = false;
-  std::vector<std::unordered_set<std::string>> keys_;  // of the objects that are open
-  std::string repeated_;
-};
 
 Status ReadAdded(const Json& rows, TokenizerData* data) {
   for (const Json& row : rows) {
@@ -83,13 +35,6 @@ Status ReadAdded(const Json& rows, TokenizerData* data) {
         {at, special, Flag(row, "lstrip"), Flag(row, "rstrip"), Flag(row, "single_word")});
   }
   return OkStatus();
-}
-
-std::optional<uint32_t> IdOf(const TokenizerData& data, const std::string& spelling) {
-  for (const schema::AddedToken& added : data.added) {
-    if (data.tokens[added.id] == spelling) return added.id;
-  }
-  return std::nullopt;
 }
 
 // ["[SEP]", 102] of the processors that came before templates. The pair's id is what counts.
@@ -145,19 +90,7 @@ Status ReadTemplate(const Json& post, TokenizerData* data) {
 
 Result<schema::TokenizerData> ReadTokenizerJson(std::string_view json) {
   using namespace tokenizer_json;  // NOLINT
-  JsonWatch watch;
-  const auto shallow = [&](int depth, Json::parse_event_t event, Json& value) {
-    return watch.See(depth, event, value);
-  };
-  const Json file = Json::parse(json.begin(), json.end(), shallow, /*allow_exceptions=*/false);
-  if (file.is_discarded() || !file.is_object() || watch.deep()) {
-    return Error(Code::kBadModel, "tokenizer.json: no JSON object, or nested deeper than ",
-                 kMaxDepth);
-  }
-  if (!watch.repeated().empty()) {
-    return Error(Code::kBadModel, "tokenizer.json: the key ", Quote(watch.repeated()),
-                 " is there twice in an object");
-  }
+  AICF_ASSIGN_OR_RETURN(const Json file, ParseObject("tokenizer.json", json));
   schema::TokenizerData data;
   data.kind = schema::TokenizerKind::kCount;  // a model or a pre-tokenizer says which
   AICF_RETURN_IF_ERROR(ReadNormalizer(Member(file, "normalizer"), &data));
