@@ -68,7 +68,7 @@ bool Flag(const Json& object, const char* key, bool otherwise) {
   return member.is_boolean() ? member.get<bool>() : otherwise;
 }
 
-std::optional<uint32_t> IdOf(const TokenizerData& data, const std::string& spelling) {
+std::optional<uint32_t> IdOf(const schema::TokenizerData& data, const std::string& spelling) {
   for (const schema::AddedToken& added : data.added) {
     if (data.tokens[added.id] == spelling) return added.id;
   }
