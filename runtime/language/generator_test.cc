@@ -6,6 +6,7 @@
 
 #include "runtime/language/generator_impl.h"
 #include "runtime/language/generator_testing.h"
+#include "runtime/test_allocations.h"
 
 namespace aicf::language {
 namespace {
@@ -252,6 +253,38 @@ TEST(Generator, StepsSayWhatTheyDid) {
   step = *f.generator->Step();
   EXPECT_EQ(step.kind, StepReport::Kind::kDecode);
   EXPECT_EQ(step.requests, 1);
+}
+
+/// Gives the same token for ever, and allocates nothing.
+class QuietRunner final : public Runner {
+ public:
+  Status Run(const Bucket&, const RunMetas&, std::span<int32_t> tokens) override {
+    std::ranges::fill(tokens, 5);
+    return OkStatus();
+  }
+  MemoryReport memory() const override { return {}; }
+  std::string device_name() const override { return "quiet"; }
+};
+
+TEST(Generator, StepsAllocateNothing) {
+  Layout layout = SmallLayout();
+  layout.pages = 20;  // too few for all: requests lose their pages, too
+  const auto generator = *MakeGenerator(SmallModel(), layout, std::make_unique<QuietRunner>(), {});
+  for (uint32_t i = 1; i < 12; ++i) {
+    const GenerateRequest request{.prompt = std::vector<uint32_t>(i * 3, 1)};
+    ASSERT_TRUE(generator->Submit(request).ok());
+  }
+  int64_t steps = 0, preempted = 0, allocations = 0;
+  while (generator->unfinished() > 0) {
+    const int64_t before = testing::AllocationCount();
+    const auto step = generator->Step();
+    allocations += testing::AllocationCount() - before;
+    ASSERT_TRUE(step.ok());
+    ++steps;
+    preempted += step->preempted;
+  }
+  EXPECT_EQ(allocations, 0) << "in " << steps << " steps";
+  EXPECT_GT(preempted, 0);
 }
 
 TEST(Generator, OptionsAreChecked) {
