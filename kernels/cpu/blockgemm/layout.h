@@ -58,13 +58,31 @@ struct BlockWorkspace {
 };
 BlockWorkspace BlockWorkspaceOf(const abi::Problem& p);
 
-/// How a format's codes become values, as far as rounded rows of A depend on it.
+/// What the codes of a format are, as far as rounded rows of A depend on it.
 struct BlockRounding {
-  int run = 32;          ///< elements that share a scale
-  int offset = 0;        ///< what codes are too large by
-  bool minimum = false;  ///< values have a minimum
+  int run = kBlockGroup;  ///< elements that share a scale
+  int offset = 0;         ///< what codes are too large by
+  bool minimum = false;   ///< values have a minimum
 };
-BlockRounding BlockRoundingOf(BlockFormat format);
+
+constexpr BlockRounding BlockRoundingOf(BlockFormat format) {
+  switch (format) {
+    case BlockFormat::kQ4_0:
+      return {.offset = 8};
+    case BlockFormat::kQ5_0:
+      return {.offset = 16};
+    case BlockFormat::kQ8_0:
+      return {.offset = 128};
+    case BlockFormat::kQ3_K:
+      return {.run = 16, .offset = 4};
+    case BlockFormat::kQ6_K:
+      return {.run = 16, .offset = 32};
+    case BlockFormat::kQ2_K:
+      return {.run = 16, .minimum = true};
+    default:
+      return {.minimum = true};
+  }
+}
 
 void PackBlocks(const abi::Problem& p, const void* buffer, void* packed);
 void UnpackBlocks(const abi::Problem& p, const void* packed, void* buffer);

@@ -123,25 +123,6 @@ BlockWorkspace BlockWorkspaceOf(const abi::Problem& p) {
   return w;
 }
 
-BlockRounding BlockRoundingOf(BlockFormat format) {
-  switch (format) {
-    case BlockFormat::kQ4_0:
-      return {.offset = 8};
-    case BlockFormat::kQ5_0:
-      return {.offset = 16};
-    case BlockFormat::kQ8_0:
-      return {.offset = 128};
-    case BlockFormat::kQ3_K:
-      return {.run = 16, .offset = 4};
-    case BlockFormat::kQ6_K:
-      return {.run = 16, .offset = 32};
-    case BlockFormat::kQ2_K:
-      return {.run = 16, .minimum = true};
-    default:
-      return {.minimum = true};
-  }
-}
-
 void PackBlocks(const abi::Problem& p, const void* buffer, void* packed) {
   const BlockShape s = BlockShapeOf(p);
   std::memset(packed, 0, static_cast<size_t>(s.panels * s.panel_bytes));
