@@ -36,5 +36,5 @@ models/fetch.sh smollm2 "$chat"
 say "compiling it for $target"
 "$bin/aicf-compile" "$chat/smollm2.gguf" -o "$root/build/smollm2.aicf" --force --target="$target" --context=2048
 
-say "asking it: What is the capital of France?"
-"$bin/aicf-run" "$root/build/smollm2.aicf" --chat --prompt="What is the capital of France?" -n 64
+say "asking it: Why is the sky blue?"
+"$bin/aicf-run" "$root/build/smollm2.aicf" --chat --prompt="Why is the sky blue?" -n 64
