@@ -152,8 +152,8 @@ void BlockGemmColumns(const abi::ArgBlock& args) {
   const BlockCut cut = CutBlocks(s);
   const bool rounded = RoundsBlockRows(*args.problem);
   const int64_t row_pieces = Pieces(s.rows, cut.rows);
-  // Pieces of the same rows follow one another, so that the rows stay in the cache.
   const int64_t panel_pieces = Pieces(s.panels, cut.panels);
+  // Pieces of the same rows follow one another, so that the rows stay in the cache.
   ParallelRanges(args, row_pieces * panel_pieces, 1, [&](int64_t piece, int64_t) {
     alignas(64) float raw[kRawFloats];
     BlockTask task;
@@ -166,12 +166,13 @@ void BlockGemmColumns(const abi::ArgBlock& args) {
     task.rows = std::min(cut.rows, s.rows - task.first_row);
     task.first_panel = piece % panel_pieces * cut.panels;
     task.panels = std::min(cut.panels, s.panels - task.first_panel);
-    task.out = raw;
-    task.out_stride = task.panels * kBlockColumns;
+    const int64_t column = task.first_panel * kBlockColumns, width = task.panels * kBlockColumns;
+    const int64_t columns = std::min(width, s.columns - column);
+    const bool direct = results.direct() && columns == width;
+    task.out = direct ? results.At(task.first_row, column) : raw;
+    task.out_stride = direct ? results.even_stride() : width;
     (rounded ? isa.int8 : isa.fp32)(task);
-    const int64_t column = task.first_panel * kBlockColumns;
-    results.Store(task.first_row, task.rows, column, std::min(task.out_stride, s.columns - column),
-                  raw, task.out_stride);
+    if (!direct) results.Store(task.first_row, task.rows, column, columns, raw, width);
   });
 }
 

@@ -272,13 +272,14 @@ TEST(CpuBlockGemm, ViewsAndEpilogues) {
   Rng rng(95);
   static constexpr DType kDTypes[] = {DType::kF32, DType::kF16, DType::kBF16};
   const abi::KernelInfo* ref = abi::FindKernel("cpu.blockgemm.ref");
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 120; ++i) {
     KernelCase c = BlockCase(rng, BlockFormat::kQ5_0, MathMode::kFp32, 1, Uniform(rng, 1, 70), 96);
     const int64_t n = c.problem.outputs[0].shape[1];
     const Dims rows = {Uniform(rng, 1, 3), Uniform(rng, 1, 9)};
     c.problem.inputs[0] = RandomView(rng, kDTypes[i % 3], {rows[0], rows[1], 96});
-    c.problem.outputs[0] = RandomView(rng, DType::kF32, {rows[0], rows[1], n});
-    AddRandomEpilogue(rng, 2, &c);
+    const std::vector<int> order = i % 2 == 0 ? std::vector<int>{0, 1, 2} : std::vector<int>{};
+    c.problem.outputs[0] = RandomView(rng, DType::kF32, {rows[0], rows[1], n}, order);
+    if (i % 4 > 0) AddRandomEpilogue(rng, 2, &c);
     const Bytes weights = c.buffers[1];
     c.Fill(rng);
     c.buffers[1] = weights;
