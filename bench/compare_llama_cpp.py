@@ -2,9 +2,11 @@
 """aicf beside llama.cpp on one GGUF model: the same file, machine, threads and run.
 
 Speed: tokens per second of a prompt (pp) and of a text (tg) in alternating rounds, so that a busy machine disturbs
-both alike; medians, and the ratio (above 1: aicf is faster). Quality, with --prompts: on how many of the prompts both
-continue greedily with the same tokens, and the mean Kullback-Leibler divergence of aicf's next-token distributions
-from llama.cpp's along llama.cpp's continuations.
+both alike; medians, and the ratio (above 1: aicf is faster). Quality, with --prompts: on how many of the prompts two
+programs continue greedily with the same tokens, and the mean Kullback-Leibler divergence of next-token distributions
+along the first one's continuations. llama.cpp rounds activations to 8 bits, which moves the distributions by itself;
+so the first is also llama.cpp with the same weights decoded to f32, where nothing is rounded, and llama.cpp as it is
+is compared with that, too.
 
   bench/compare_llama_cpp.py smollm2.gguf [--threads 2] [-p 512] [-n 128] [--rounds 5] [--prompts FILE]
 
@@ -20,6 +22,7 @@ import subprocess
 import tempfile
 
 import numpy as np
+from gguf_f32 import write_f32
 from llama_peer import Llama
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -104,25 +107,52 @@ def greedy(decode, prompt):
     return tokens, all_logits
 
 
-def compare_quality(args, llama, artifact, prompts):
-    def peer(token):
-        llama.decode([token])
-        return llama.logits()
+class Peer:
+    """llama.cpp, attention and cache in f32; the same interface as Aicf."""
 
-    ours = Aicf(str(artifact), args.threads)
+    def __init__(self, model, args):
+        self._llama = Llama(model, args.threads, args.context, exact=True)
+        self.reset = self._llama.reset
+
+    def decode(self, token):
+        self._llama.decode([token])
+        return self._llama.logits()
+
+
+def compare_quality(first, second, prompts):
+    """Agreeing prompts, mean and largest divergence."""
     same, divergences = 0, []
     for prompt in prompts:
-        llama.reset()
-        theirs, their_logits = greedy(peer, prompt)
-        ours.reset()
-        same += greedy(ours.decode, prompt)[0] == theirs
-        ours.reset()
-        logits = [ours.decode(token) for token in prompt][-1]
-        for token, expected in zip(theirs, their_logits):
-            divergences.append(divergence(expected, logits))
-            logits = ours.decode(token)
-    print(f"\nthe same first {GREEDY_TOKENS} tokens on {same} of {len(prompts)} prompts; mean divergence "
-          f"{statistics.mean(divergences):.2e}, largest {max(divergences):.2e}")
+        first.reset()
+        expected, expected_logits = greedy(first.decode, prompt)
+        second.reset()
+        same += greedy(second.decode, prompt)[0] == expected
+        second.reset()
+        logits = [second.decode(token) for token in prompt][-1]
+        for token, wanted in zip(expected, expected_logits):
+            divergences.append(divergence(wanted, logits))
+            logits = second.decode(token)
+    return same, statistics.mean(divergences), max(divergences)
+
+
+def print_quality(args, folder):
+    texts = [line for line in args.prompts.read_text().splitlines() if line]
+    programs = {}
+    for math in ("int8", "fp32"):
+        artifact = folder / f"{math}.aicf"
+        compile_model(args, artifact, "--logits", "--decode=1", "--prefill=128", f"--math={math}")
+        programs[f"aicf --math={math}"] = Aicf(str(artifact), args.threads)
+    prompts = encode(args, artifact, texts)
+    write_f32(args.model, folder / "f32.gguf")
+    programs["llama.cpp"] = Peer(args.model, args)
+    programs["llama.cpp, weights in f32"] = Peer(folder / "f32.gguf", args)
+    print(f"\n| first | second | the same {GREEDY_TOKENS} tokens, of {len(prompts)} | mean divergence | largest |"
+          "\n|---|---|--:|--:|--:|")
+    for first, second in (("llama.cpp, weights in f32", "aicf --math=fp32"),
+                          ("llama.cpp, weights in f32", "aicf --math=int8"),
+                          ("llama.cpp, weights in f32", "llama.cpp"), ("llama.cpp", "aicf --math=int8")):
+        same, mean, largest = compare_quality(programs[first], programs[second], prompts)
+        print(f"| {first} | {second} | {same} | {mean:.2e} | {largest:.2e} |", flush=True)
 
 
 def encode(args, artifact, texts):
@@ -146,17 +176,14 @@ def main():
     parser.add_argument("--context", type=int, default=2048)
     parser.add_argument("--prompts", type=pathlib.Path, help="a text file, a prompt on each line")
     args = parser.parse_args()
-    llama = Llama(args.model, args.threads, args.context)
     with tempfile.TemporaryDirectory() as folder:
         artifact = pathlib.Path(folder) / "model.aicf"
         if args.rounds > 0:
             compile_model(args, artifact)
             print(f"{args.model.name}, {args.threads} threads, {platform.processor() or platform.machine()}\n")
-            print_rates(args, measure(args, llama, artifact))
+            print_rates(args, measure(args, Llama(args.model, args.threads, args.context), artifact))
         if args.prompts:
-            compile_model(args, artifact, "--logits", "--decode=1", "--prefill=128")
-            texts = [line for line in args.prompts.read_text().splitlines() if line]
-            compare_quality(args, llama, artifact, encode(args, artifact, texts))
+            print_quality(args, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

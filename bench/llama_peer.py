@@ -10,9 +10,10 @@ import numpy as np
 
 
 class Llama:
-    """One model with one context of `context` positions, on `threads` threads."""
+    """One model with one context of `context` positions, on `threads` threads. `exact`: keys and values are kept in f32,
+    and attention is computed in f32; otherwise llama.cpp's defaults."""
 
-    def __init__(self, model, threads, context=4096):
+    def __init__(self, model, threads, context=4096, exact=False):
         llama_cpp.llama_backend_init()
         silent = llama_cpp.llama_log_callback(lambda *_: None)
         self._silent = silent  # kept alive: llama.cpp holds its address
@@ -23,6 +24,9 @@ class Llama:
         params.n_ctx = context
         params.n_batch = params.n_ubatch = 512
         params.n_threads = params.n_threads_batch = threads
+        if exact:
+            params.type_k = params.type_v = llama_cpp.GGML_TYPE_F32
+            params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
         self._context = llama_cpp.llama_init_from_model(self._model, params)
         vocabulary = llama_cpp.llama_model_get_vocab(self._model)
         self.vocabulary = llama_cpp.llama_vocab_n_tokens(vocabulary)
