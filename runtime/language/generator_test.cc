@@ -216,6 +216,34 @@ TEST(Generator, ACancelledRequestKeepsWhatItHas) {
   EXPECT_EQ(f.generator->free_pages(), 40);
 }
 
+TEST(Generator, OthersMayDoAnythingDuringARun) {
+  const Fixture f;
+  Generator& generator = *f.generator;
+  const uint64_t cancelled = *generator.Submit({.prompt = {1, 2, 3}, .max_new_tokens = 30});
+  const uint64_t forgotten = *generator.Submit({.prompt = {7, 8}, .max_new_tokens = 30});
+  const uint64_t kept = *generator.Submit({.prompt = {4, 5}, .max_new_tokens = 9});
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(generator.Step().ok());
+  size_t before = 0;
+  uint64_t late = 0;
+  f.runner->during_run = [&] {
+    before = generator.Poll(cancelled)->tokens.size();
+    EXPECT_TRUE(generator.Cancel(cancelled).ok());
+    EXPECT_TRUE(generator.Forget(forgotten).ok());
+    EXPECT_EQ(generator.unfinished(), 3u) << "it ends after the run";
+    late = *generator.Submit({.prompt = {6}, .max_new_tokens = 3});
+    f.runner->during_run = nullptr;
+  };
+  ASSERT_TRUE(generator.Step().ok());
+  EXPECT_EQ(generator.unfinished(), 2u);
+  const auto result = generator.Wait(cancelled);
+  EXPECT_EQ(result->finish, FinishReason::kCancelled);
+  EXPECT_GT(before, 0u);
+  EXPECT_EQ(result->tokens.size(), before) << "what the run drew after that is nobody's";
+  EXPECT_EQ(generator.Wait(kept)->tokens, Expected({4, 5}, 9, {}, 97));
+  EXPECT_EQ(generator.Wait(late)->tokens, Expected({6}, 3, {}, 97));
+  EXPECT_EQ(generator.free_pages(), 40);
+}
+
 TEST(Generator, AForgottenRequestTakesNothing) {
   const Fixture f;
   const uint64_t id = *f.generator->Submit({.prompt = {1, 2, 3}, .max_new_tokens = 30});
