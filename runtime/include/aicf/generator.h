@@ -1,4 +1,5 @@
-/// Generating text with a compiled language model (docs/language_models.md).
+/// Generating text with a compiled language model (docs/language_models.md). In libaicf, not in
+/// libaicf_cuda.
 ///
 ///   auto program = aicf::Program::Load("model.aicf");
 ///   auto generator = aicf::Generator::Create(*program, {});
