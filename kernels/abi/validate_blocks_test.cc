@@ -36,6 +36,11 @@ TEST(ValidateBlocks, DecodingNamesTheBrokenRule) {
                  {"unknown block format", Format<DequantizeAttrs>(kBlockFormatCount)},
                  {"the blocks are i8", Input(0, DenseView(DType::kI8, {2, 3, 36}))},
                  {"65 elements in Q4_0 does not take 36", no_whole_blocks},
+                 {"65 elements in Q4_0 does not take 0",
+                  [&](Problem& p) {
+                    no_whole_blocks(p);
+                    p.inputs[0] = Bytes({2, 3, 0});
+                  }},
                  {"64 elements in Q4_0 does not take 35", Input(0, Bytes({2, 3, 35}))},
                  {"of blocks are 2 apart", apart},
                  {"math mode int8", [](Problem& p) { p.math = MathMode::kInt8; }},

@@ -22,10 +22,13 @@ Problem DrawProblem(int64_t rows, int64_t categories) {
 
 TEST(CudaRefusals, OfCategoricalDraws) {
   const char* key = "cuda.categorical.select";
-  ExpectParametersRefused(
-      key, DrawProblem(2, 128256),
-      {{"threads in multiples of 32, here is 300", {{"threads", 300}}},
-       {"needs 517440 bytes of shared memory", {{"threads", 1024}, {"cluster", 1}, {"cached", 1}}}});
+  ExpectParametersRefused(key, DrawProblem(2, 128256),
+                          {{"threads in multiples of 32, here is 300", {{"threads", 300}}},
+                           {"needs 517440 bytes of shared memory",
+                            {{"threads", 1024}, {"cluster", 1}, {"cached", 1}}}});
+  // So many that a launch's 32 bits do not hold their bytes.
+  ExpectParametersRefused(key, DrawProblem(1, int64_t{1} << 30),
+                          {{"bytes of shared memory", {{"cluster", 1}, {"cached", 1}}}});
   const Problem many = DrawProblem(int64_t{1} << 30, 40);
   ASSERT_EQ(ValidateProblem(many).message(), "");
   const Parameters four = {{"threads", 256}, {"cluster", 4}, {"cached", 1}};
