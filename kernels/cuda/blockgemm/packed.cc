@@ -250,6 +250,12 @@ int64_t PanelsOf(const Problem& p) {
   return CeilDiv(p.inputs[1].shape[0], int64_t{BlockChunk::kRows});
 }
 
+std::string RefusePackedBlocks(const Problem& p, int64_t tile_k) {
+  if (!PackedBlocksLayout(p)) return "packs no empty B";
+  if (tile_k % 32 == 0) return {};
+  return StrCat("reads packed blocks in runs of 32 elements, a tile has ", tile_k);
+}
+
 std::optional<abi::PackedLayout> PackedBlocksLayout(const Problem& p) {
   const int64_t bytes = PanelsOf(p) * ChunksOf(p) * ChunkOf(FormatOf(p)).bytes();
   if (bytes == 0) return std::nullopt;

@@ -30,6 +30,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/block_format.h"
 #include "kernels/abi/kernel.h"
@@ -51,6 +52,9 @@ BlockChunk ChunkOf(BlockFormat format);
 /// Chunks of a panel, panels of B.
 int64_t ChunksOf(const abi::Problem& problem);
 int64_t PanelsOf(const abi::Problem& problem);
+
+/// Empty, or why tiles of `tile_k` elements along k cannot be read from the packed form.
+std::string RefusePackedBlocks(const abi::Problem& problem, int64_t tile_k);
 
 /// nullopt where there is nothing to pack.
 std::optional<abi::PackedLayout> PackedBlocksLayout(const abi::Problem& problem);
