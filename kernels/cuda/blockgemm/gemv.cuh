@@ -41,6 +41,19 @@ constexpr index_t kPanelGroups = (kPanels + kPanelWarps - 1) / kPanelWarps;
 constexpr index_t kTurns = (kPanelGroups + kClusters - 1) / kClusters;
 constexpr index_t kSteps = (kPartChunks + kAlongK - 1) / kAlongK;
 
+/// One of a warp's chunks, and the stage of the ring that holds it.
+struct Place {
+  index_t turn = 0, step = 0;
+  int stage = 0;
+
+  AICF_DEVICE void Next() {
+    stage = stage + 1 == kStages ? 0 : stage + 1;
+    if (++step < kSteps) return;
+    step = 0;
+    ++turn;
+  }
+};
+
 struct Warp {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int number = static_cast<int>(threadIdx.x) / 32;
@@ -58,25 +71,24 @@ struct Warp {
     const index_t chunk = ChunkOfStep(step);
     return Panel(turn) < kPanels && chunk < kPartChunks && Chunk0() + chunk < kChunks;
   }
-  AICF_DEVICE char* Stage(index_t unit) const {
-    return DynamicShared() + kRingAt + number * kRingBytes +
-           static_cast<int>(unit % kStages) * Chunk::kBytes;
+  AICF_DEVICE char* Stage(int stage) const {
+    return DynamicShared() + kRingAt + number * kRingBytes + stage * Chunk::kBytes;
   }
   AICF_DEVICE float* Cells(index_t turn, int warp) const {
     return reinterpret_cast<float*>(DynamicShared() + kCellsAt +
                                     (static_cast<int>(turn % 2) * kWarps + warp) * kCellsBytes);
   }
 
-  /// Starts copying unit turn * kSteps + step.
-  AICF_DEVICE void Fetch(const void* packed, index_t unit) const {
-    const index_t turn = unit / kSteps, step = unit % kSteps;
-    if (turn < kTurns && Has(turn, step)) {
-      const char* from = ChunkAt(packed, Panel(turn), Chunk0() + ChunkOfStep(step));
-      char* to = Stage(unit);
+  /// Starts copying what the place names into its stage; nothing beyond the last turn.
+  AICF_DEVICE void Fetch(const void* packed, const Place& place) const {
+    if (place.turn < kTurns && Has(place.turn, place.step)) {
+      const char* from =
+          ChunkAt(packed, Panel(place.turn), Chunk0() + ChunkOfStep(place.step)) + lane * 16;
+      char* to = Stage(place.stage) + lane * 16;
 #pragma unroll
       for (int at = 0; at < Chunk::kBytes; at += 512) {
         if (at + 512 <= Chunk::kBytes || at + lane * 16 < Chunk::kBytes) {
-          CopyAsync<16>(to + at + lane * 16, from + at + lane * 16, true);
+          CopyAsync<16>(to + at, from + at, true);
         }
       }
     }
@@ -119,13 +131,16 @@ struct Sums {
     }
   }
 
-  AICF_DEVICE void AddScaled(const Scales (&scales)[2], int group,
-                             const float (&c)[kColumnTiles][4]) {
-    const float scale[2] = {scales[0].Scale(group), scales[1].Scale(group)};
+  /// total += scale * c for each of the lane's two rows, in columns that are there.
+  static AICF_DEVICE void AddScaled(float scale0, float scale1, const float (&c)[kColumnTiles][4],
+                                    float (&total)[kColumnTiles][4]) {
 #pragma unroll
     for (int tile = 0; tile < kColumnTiles; ++tile) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) sum[tile][e] = fmaf(scale[e / 2], c[tile][e], sum[tile][e]);
+      for (int e = 0; e < 4; ++e) {
+        if (tile * 8 + e % 2 >= kXColumns) continue;
+        total[tile][e] = fmaf(e < 2 ? scale0 : scale1, c[tile][e], total[tile][e]);
+      }
     }
   }
 
@@ -147,11 +162,26 @@ struct Sums {
     }
   }
 
+  /// A run of a chunk whose elements have scales.
+  static AICF_DEVICE void AddRun(const LaneCodes& codes, const Scales (&scales)[2], int run,
+                                 const u32 (&x)[kColumnTiles][4], float (&total)[kColumnTiles][4]) {
+    constexpr int kOfRun = Chunk::kGroup == 16 ? 2 : 1;
+#pragma unroll
+    for (int i = 0; i < kOfRun; ++i) {
+      float c[kColumnTiles][4] = {};
+      Multiply(codes, run, i, x, c);
+      if constexpr (kOfRun == 1) Multiply(codes, run, 1, x, c);
+      const int group = run * kOfRun + i;
+      AddScaled(scales[0].Scale(group), scales[1].Scale(group), c, total);
+    }
+  }
+
   /// A chunk, the one of this part that begins with run `run0` of x.
   AICF_DEVICE void AddChunk(const char* chunk, int run0, int lane) {
     const LaneCodes codes(chunk, lane);
     const char* of_groups = chunk + Chunk::kCodesBytes;
     const Scales scales[2] = {{of_groups, lane / 4}, {of_groups, lane / 4 + 8}};
+    float of_chunk[kColumnTiles][4] = {};
 #pragma unroll
     for (int run = 0; run < Chunk::kRuns; ++run) {
       u32 x[kColumnTiles][4];
@@ -159,22 +189,18 @@ struct Sums {
       if constexpr (Chunk::kGroups == 0) {
         Multiply(codes, run, 0, x, sum);
         Multiply(codes, run, 1, x, sum);
+      } else if constexpr (Scales::kFactored) {
+        AddRun(codes, scales, run, x, of_chunk);
       } else {
-        float c[kColumnTiles][4] = {};
-        Multiply(codes, run, 0, x, c);
-        if constexpr (Chunk::kGroup == 16) {
-          AddScaled(scales, 2 * run, c);
-          float second[kColumnTiles][4] = {};
-          Multiply(codes, run, 1, x, second);
-          AddScaled(scales, 2 * run + 1, second);
-        } else {
-          Multiply(codes, run, 1, x, c);
-          AddScaled(scales, run, c);
-        }
+        AddRun(codes, scales, run, x, sum);
       }
     }
-    if constexpr (Chunk::kGroups > 0)
+    if constexpr (Scales::kFactored) {
+      AddScaled(scales[0].Factor(), scales[1].Factor(), of_chunk, sum);
+    }
+    if constexpr (Chunk::kGroups > 0) {
       Correct(of_groups, run0 / Chunk::kRuns * Chunk::kGroups, lane);
+    }
   }
 
   /// Into the warp's cells.
@@ -225,12 +251,12 @@ struct Finish {
   AICF_DEVICE int First() const {
     return kAlone ? warp.lane : warp.part * kBlockX + static_cast<int>(threadIdx.x);
   }
-  struct Place {
+  struct Cell {
     index_t m, n;
     int first_warp, row;
     bool valid;
   };
-  AICF_DEVICE Place At(index_t turn, int e) const {
+  AICF_DEVICE Cell At(index_t turn, int e) const {
     const int of_block = kAlone ? warp.number : e / 16 % kOfWarps;
     const index_t panel = warp.PanelOf(turn, of_block);
     const index_t n = panel * 16 + e % 16;
@@ -239,44 +265,44 @@ struct Finish {
   }
 
   /// What all warps and blocks have in a cell, in their order.
-  AICF_DEVICE float Total(index_t turn, const Place& place, int column) const {
+  AICF_DEVICE float Total(index_t turn, const Cell& cell, int column) const {
     float total = 0.0f;
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
       for (int w = 0; w < kAlongK; ++w) {
-        const float* cell = warp.Cells(turn, place.first_warp + w) + place.row * kCells + column;
+        const float* from = warp.Cells(turn, cell.first_warp + w) + cell.row * kCells + column;
         if constexpr (kParts > 1)
-          total = total + LoadCluster(cell, part);
+          total = total + LoadCluster(from, part);
         else
-          total = total + *cell;
+          total = total + *from;
       }
     }
     return total;
   }
-  AICF_DEVICE float Result(index_t turn, const Place& place) const {
-    const int m = static_cast<int>(place.m);
-    float total = Total(turn, place, m * kXParts);
+  AICF_DEVICE float Result(index_t turn, const Cell& cell) const {
+    const int m = static_cast<int>(cell.m);
+    float total = Total(turn, cell, m * kXParts);
 #pragma unroll
     for (int part = 1; part < kXParts; ++part) {
-      total = total + Total(turn, place, m * kXParts + part);
+      total = total + Total(turn, cell, m * kXParts + part);
     }
     if constexpr (Chunk::kGroups == 0) return total;
-    return total * kUnit - Total(turn, place, kXColumns + m);
+    return total * kUnit - Total(turn, cell, kXColumns + m);
   }
 
   typedef Epilogue::Operands<1> Held;
   AICF_DEVICE void Load(const Args& args, index_t turn, Held& held) const {
-    const Place place = At(turn, First());
-    if (!place.valid) return;
-    held.Load(args, kRowsInner ? place.m : place.n, kRowsInner ? place.n : place.m, 0);
+    const Cell cell = At(turn, First());
+    if (!cell.valid) return;
+    held.Load(args, kRowsInner ? cell.m : cell.n, kRowsInner ? cell.n : cell.m, 0);
   }
   /// `held`: what Load gave of the first.
   AICF_DEVICE void Store(const Args& args, index_t turn, const Held& held) const {
     for (int e = First(); e < kCount; e += kStride) {
-      const Place place = At(turn, e);
-      if (!place.valid) continue;
-      const index_t i0 = kRowsInner ? place.m : place.n, i1 = kRowsInner ? place.n : place.m;
-      const raw_t raw[1] = {Result(turn, place)};
+      const Cell cell = At(turn, e);
+      if (!cell.valid) continue;
+      const index_t i0 = kRowsInner ? cell.m : cell.n, i1 = kRowsInner ? cell.n : cell.m;
+      const raw_t raw[1] = {Result(turn, cell)};
       if (e == First())
         Epilogue::Store<1>(args, raw, held, i0, i1, 0);
       else
@@ -285,34 +311,42 @@ struct Finish {
   }
 };
 
-AICF_DEVICE void FetchFirst(const Args& args, const Warp& warp) {
+/// Fills the ring but for one stage; gives the place after it.
+AICF_DEVICE Place FetchFirst(const Args& args, const Warp& warp) {
+  Place ahead;
 #pragma unroll
-  for (int unit = 0; unit < kStages - 1; ++unit) warp.Fetch(args.in[1], unit);
+  for (int i = 0; i < kStages - 1; ++i) {
+    warp.Fetch(args.in[1], ahead);
+    ahead.Next();
+  }
+  return ahead;
 }
 
 AICF_DEVICE void Kernel(const Args& args) {
   const Warp warp;
-  if constexpr (kAhead != 0) FetchFirst(args, warp);
+  Place ahead;
+  if constexpr (kAhead != 0) ahead = FetchFirst(args, warp);
   WaitForPredecessors();
   LetSuccessorsStart();
-  if constexpr (kAhead == 0) FetchFirst(args, warp);
+  if constexpr (kAhead == 0) ahead = FetchFirst(args, warp);
   StageRows(args, warp.Chunk0());
   __syncthreads();
   const Finish finish{warp};
-  index_t unit = 0;
+  Place place;
   for (index_t turn = 0; turn < kTurns; ++turn) {
     Finish::Held held;
     finish.Load(args, turn, held);
     Sums sums;
     sums.Clear();
-    for (index_t step = 0; step < kSteps; ++step, ++unit) {
+    for (index_t step = 0; step < kSteps; ++step, place.Next()) {
       CopyWait<kStages - 2>();
       // The copies of all lanes are there, and all have left the stage that is filled next.
       __syncwarp();
-      warp.Fetch(args.in[1], unit + kStages - 1);
+      warp.Fetch(args.in[1], ahead);
+      ahead.Next();
       if (warp.Has(turn, step)) {
-        sums.AddChunk(warp.Stage(unit), static_cast<int>(warp.ChunkOfStep(step)) * Chunk::kRuns,
-                      warp.lane);
+        sums.AddChunk(warp.Stage(place.stage),
+                      static_cast<int>(warp.ChunkOfStep(step)) * Chunk::kRuns, warp.lane);
       }
     }
     sums.Store(warp.Cells(turn, warp.number), warp.lane);

@@ -83,7 +83,9 @@ class GemvCost {
     const double reach =
         std::min(d_.bytes_per_us * 0.9 / d_.sm_count, warps * ahead * chunk_.bytes() / kLatencyUs);
     const double elements = warps * units * chunk_.depth * BlockChunk::kRows;
-    const double lanes_per_us = d_.fp32_flops_per_us / 2 / d_.sm_count * 0.85;
+    // Few warps leave gaps between dependent instructions.
+    const double issued = 0.85 * std::min(1.0, warps / 12);
+    const double lanes_per_us = d_.fp32_flops_per_us / 2 / d_.sm_count * issued;
     const double compute = elements * SlotsPerElement(format_, ProductOf(p_).rows) / lanes_per_us;
     return d_.launch_us + Start(together, part) + Ends() + std::max(bytes / reach, compute);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -186,6 +187,24 @@ void ForEachRowOfChunk(const Problem& p, const F& f) {
   }
 }
 
+/// Rotates the words of all planes of 4 bits, left or back.
+void RotateNibbles(const Problem& p, bool left, uint8_t* packed) {
+  const BlockChunk chunk = ChunkOf(FormatOf(p));
+  constexpr int kDepth = 256;  // of chunks that have such a plane
+  const int bits = chunk.codes_bytes * 8 / (chunk.depth * BlockChunk::kRows);
+  if (chunk.depth != kDepth || bits < 4) return;
+  const int64_t count = PanelsOf(p) * ChunksOf(p);
+  for (int64_t c = 0; c < count; ++c) {
+    for (int at = 0; at < kDepth * BlockChunk::kRows / 2; at += 4) {
+      uint8_t* place = packed + c * chunk.bytes() + at;
+      uint32_t word = 0;
+      std::memcpy(&word, place, sizeof word);
+      word = left ? std::rotl(word, 7 - bits) : std::rotr(word, 7 - bits);
+      std::memcpy(place, &word, sizeof word);
+    }
+  }
+}
+
 int Mask(const BitField& field) { return (1 << field.width) - 1; }
 
 }  // namespace
@@ -231,6 +250,12 @@ int64_t PanelsOf(const Problem& p) {
   return CeilDiv(p.inputs[1].shape[0], int64_t{BlockChunk::kRows});
 }
 
+std::string RefusePackedBlocks(const Problem& p, int64_t tile_k) {
+  if (!PackedBlocksLayout(p)) return "packs no empty B";
+  if (tile_k % 32 == 0) return {};
+  return StrCat("reads packed blocks in runs of 32 elements, a tile has ", tile_k);
+}
+
 std::optional<abi::PackedLayout> PackedBlocksLayout(const Problem& p) {
   const int64_t bytes = PanelsOf(p) * ChunksOf(p) * ChunkOf(FormatOf(p)).bytes();
   if (bytes == 0) return std::nullopt;
@@ -248,10 +273,13 @@ void PackBlocks(const Problem& p, const void* buffer, void* packed) {
       out[to + f.packed] = static_cast<uint8_t>(out[to + f.packed] | bits << f.packed_bit);
     }
   });
+  RotateNibbles(p, /*left=*/true, out);
 }
 
 void UnpackBlocks(const Problem& p, const void* packed, void* buffer) {
-  const auto* in = static_cast<const uint8_t*>(packed);
+  const auto* first = static_cast<const uint8_t*>(packed);
+  std::vector<uint8_t> in(first, first + PackedBlocksLayout(p)->bytes);
+  RotateNibbles(p, /*left=*/false, in.data());
   auto* raw = static_cast<uint8_t*>(buffer);
   const abi::View& view = p.inputs[1];
   for (int64_t n = 0; n < view.shape[0]; ++n) {
@@ -259,7 +287,7 @@ void UnpackBlocks(const Problem& p, const void* packed, void* buffer) {
   }
   ForEachRowOfChunk(p, [&](std::span<const BitField> fields, int64_t to, int64_t from) {
     for (const BitField& f : fields) {
-      const int bits = (in[from + f.packed] >> f.packed_bit) & Mask(f);
+      const int bits = (in[static_cast<size_t>(from + f.packed)] >> f.packed_bit) & Mask(f);
       raw[to + f.raw] = static_cast<uint8_t>(raw[to + f.raw] | bits << f.raw_bit);
     }
   });

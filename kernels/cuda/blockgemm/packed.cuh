@@ -94,12 +94,19 @@ struct LaneCodes {
   }
 };
 
+/// How far left the words of a plane are rotated: so that of a plane of 4 bits one pair needs no
+/// moving, in bf16.
+template <int kPlane>
+AICF_DEVICE constexpr int Rotation() {
+  return kPlane == 4 ? 7 - Chunk::kBits : 0;
+}
+
 /// kWidth bits of both elements of pair p from a plane of kPlane bits, those from bit kFrom of a
 /// code on, moved to bit kTo of each half of the word; other bits are 0. p is known when compiling.
 template <int kPlane, int kFrom, int kWidth, int kTo>
 AICF_DEVICE u32 PairBits(const u32* words, int p) {
   constexpr int kPairs = 16 / kPlane;
-  const int right = (p % kPairs * kPlane + kFrom - kTo) & 31;
+  const int right = (p % kPairs * kPlane + kFrom + Rotation<kPlane>() - kTo) & 31;
   const u32 word = words[p / kPairs];
   const u32 moved = right == 0 ? word : word >> right | word << (32 - right);
   return moved & ((1u << kWidth) - 1) * 0x00010001u << kTo;
@@ -110,17 +117,26 @@ AICF_DEVICE float HighHalf(u32 word) { return F16ToF32(static_cast<u16>(word >> 
 AICF_DEVICE u32 SharedWord(const char* at) { return *reinterpret_cast<const u32*>(at); }
 AICF_DEVICE float SharedHalf(const char* at) { return F16ToF32(*reinterpret_cast<const u16*>(at)); }
 
-/// What a chunk says of the groups of a row. Scale(group) is for groups that are known when
-/// compiling; Pair(scales, row, t, i) is the pair of group t * kOwn + i of any row.
+/// What a chunk says of the groups of a row. A group's scale is Factor() * Scale(group), for groups
+/// that are known when compiling; kFactored: the factor is not 1. Pair(scales, row, t, i) is the
+/// pair of group t * kOwn + i of any row.
 constexpr int kOwn = Chunk::kGroups / 4;
+
+/// An integer below 2^22 that has been put into the mantissa of 2^23, less `too_large`.
+constexpr u32 kTwo23 = 0x4b000000u;
+AICF_DEVICE float FromTwo23(u32 bits, int too_large = 0) {
+  return __uint_as_float(bits) - static_cast<float>((1 << 23) + too_large);
+}
 
 /// d of each block: Q4_0, Q5_0, Q8_0.
 struct PlainScales {
+  static constexpr bool kFactored = false;
   u32 words[MaxOf(1, Chunk::kGroups / 2)];
 
   AICF_DEVICE PlainScales(const char* scales, int row) {
     LoadWords(scales + row * Chunk::kGroups * 2, words);
   }
+  AICF_DEVICE float Factor() const { return 1.0f; }
   AICF_DEVICE float Scale(int group) const {
     return group % 2 == 0 ? LowHalf(words[group / 2]) : HighHalf(words[group / 2]);
   }
@@ -131,11 +147,13 @@ struct PlainScales {
 
 /// d and m of each block: Q4_1, Q5_1.
 struct PairScales {
+  static constexpr bool kFactored = false;
   u32 words[MaxOf(1, Chunk::kGroups)];
 
   AICF_DEVICE PairScales(const char* scales, int row) {
     LoadWords(scales + row * Chunk::kGroups * 4, words);
   }
+  AICF_DEVICE float Factor() const { return 1.0f; }
   AICF_DEVICE float Scale(int group) const { return LowHalf(words[group]); }
   static AICF_DEVICE GroupScale Pair(const char* scales, int row, int t, int i) {
     const u32 word = SharedWord(scales + (row * Chunk::kGroups + t * kOwn + i) * 4);
@@ -145,18 +163,16 @@ struct PairScales {
 
 /// d, dmin, and pairs of 6 bits: Q4_K, Q5_K. A field of 24 bits has two scales and two minimums.
 struct SixBitScales {
+  static constexpr bool kFactored = true;
   u32 words[4];
-  float d;
 
-  AICF_DEVICE SixBitScales(const char* scales, int row) {
-    LoadWords(scales + row * 16, words);
-    d = LowHalf(words[0]);
-  }
+  AICF_DEVICE SixBitScales(const char* scales, int row) { LoadWords(scales + row * 16, words); }
+  AICF_DEVICE float Factor() const { return LowHalf(words[0]); }
   AICF_DEVICE float Scale(int group) const {
     const int bit = group / 2 * 24 + group % 2 * 6, shift = bit % 32;
     u32 code = words[1 + bit / 32] >> shift;
     if (shift > 26) code |= words[2 + bit / 32] << (32 - shift);
-    return d * static_cast<float>(code & 63);
+    return FromTwo23((code & 63) | kTwo23);
   }
   static AICF_DEVICE GroupScale Pair(const char* scales, int row, int t, int i) {
     const char* own = scales + row * 16;
@@ -165,45 +181,46 @@ struct SixBitScales {
     const u64 two = static_cast<u64>(SharedWord(own + 4 * MinOf(word + 1, 3))) << 32 |
                     SharedWord(own + 4 * word);
     const u32 field = static_cast<u32>(two >> (24 * t % 32)) >> (6 * i);
-    return {LowHalf(both) * static_cast<float>(field & 63),
-            HighHalf(both) * static_cast<float>(field >> 12 & 63)};
+    return {LowHalf(both) * FromTwo23((field & 63) | kTwo23),
+            HighHalf(both) * FromTwo23((field >> 12 & 63) | kTwo23)};
   }
 };
 
 /// Bytes of 16 groups. Q2_K: scale and minimum of 4 bits each; Q3_K: scales, 32 too large; Q6_K:
 /// signed scales.
 struct ByteScales {
+  static constexpr bool kFactored = true;
   static constexpr bool kPairs = kFormat == block_format::kQ2_K;
   static constexpr bool kSigned = kFormat == block_format::kQ6_K;
+  static constexpr u32 kMask = kPairs ? 15 : 255, kFlip = kSigned ? 128 : 0;
   u32 words[4];
   float d;
 
   AICF_DEVICE ByteScales(const char* scales, int row) {
     LoadWords(scales + row * 16, words);
-    d = Factor(scales, row);
+    d = FactorOf(scales, row);
   }
-  static AICF_DEVICE float Factor(const char* scales, int row) {
+  static AICF_DEVICE float FactorOf(const char* scales, int row) {
     return SharedHalf(scales + 256 + row * (kPairs ? 4 : 2));
   }
   static AICF_DEVICE float CodeOf(u32 byte) {
-    if (kPairs) return static_cast<float>(byte & 15);
-    if (kSigned) return static_cast<float>(static_cast<i8>(byte & 255));
-    return static_cast<float>(static_cast<int>(byte & 255) - 32);
+    return FromTwo23((byte & kMask) ^ (kTwo23 | kFlip), kPairs ? 0 : kSigned ? 128 : 32);
   }
-  AICF_DEVICE float Scale(int group) const {
-    return d * CodeOf(words[group / 4] >> (group % 4 * 8));
-  }
+  AICF_DEVICE float Factor() const { return d; }
+  AICF_DEVICE float Scale(int group) const { return CodeOf(words[group / 4] >> (group % 4 * 8)); }
   static AICF_DEVICE GroupScale Pair(const char* scales, int row, int t, int i) {
     const u32 byte = SharedWord(scales + row * 16 + t * 4) >> (8 * i);
-    const float scale = Factor(scales, row) * CodeOf(byte);
+    const float scale = FactorOf(scales, row) * CodeOf(byte);
     if (!kPairs) return {scale, 0.0f};
-    return {scale, SharedHalf(scales + 258 + row * 4) * static_cast<float>(byte >> 4 & 15)};
+    return {scale, SharedHalf(scales + 258 + row * 4) * FromTwo23((byte >> 4 & 15) | kTwo23)};
   }
 };
 
 /// Elements have no scales.
 struct NoScales {
+  static constexpr bool kFactored = false;
   AICF_DEVICE NoScales(const char*, int) {}
+  AICF_DEVICE float Factor() const { return 1.0f; }
   AICF_DEVICE float Scale(int) const { return 1.0f; }
   static AICF_DEVICE GroupScale Pair(const char*, int, int, int) { return {1.0f, 0.0f}; }
 };

@@ -14,8 +14,9 @@
 /// 4 * t to 4 * t + 3. Two neighbours are a pair, and pair p of a lane counts the four pairs of its
 /// rows g and g + 8 in turn, 32 elements after the other. In a plane of w bits up to 16, word
 /// p / (16 / w) of the lane has the pair w * (p % (16 / w)) bits from its bit 0 and from its bit
-/// 16; in one of 32 bits, words 2 * p and 2 * p + 1 are the pair. Words 4 * v to 4 * v + 3 of all
-/// lanes follow each other, lane by lane: vector v.
+/// 16; in one of 32 bits, words 2 * p and 2 * p + 1 are the pair. Then the words of a plane of 4
+/// bits are rotated left by 7 bits less the bits of a code. Words 4 * v to 4 * v + 3 of all lanes
+/// follow each other, lane by lane: vector v.
 ///
 /// The scales of a row, by format:
 ///   Q4_0, Q5_0, Q8_0   d of each block
@@ -29,6 +30,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/block_format.h"
 #include "kernels/abi/kernel.h"
@@ -50,6 +52,9 @@ BlockChunk ChunkOf(BlockFormat format);
 /// Chunks of a panel, panels of B.
 int64_t ChunksOf(const abi::Problem& problem);
 int64_t PanelsOf(const abi::Problem& problem);
+
+/// Empty, or why tiles of `tile_k` elements along k cannot be read from the packed form.
+std::string RefusePackedBlocks(const abi::Problem& problem, int64_t tile_k);
 
 /// nullopt where there is nothing to pack.
 std::optional<abi::PackedLayout> PackedBlocksLayout(const abi::Problem& problem);

@@ -93,18 +93,14 @@ AICF_DEVICE void StageRows(const Args& args, index_t chunk0) {
   }
 }
 
-/// The fragments of a run, in all lanes: columns that are not there are zeros.
+/// The fragments of a run, in all lanes. Columns that are not there repeat the last one: nobody
+/// reads their sums.
 AICF_DEVICE void LoadX(int run, int lane, u32 (&x)[kColumnTiles][4]) {
 #pragma unroll
   for (int tile = 0; tile < kColumnTiles; ++tile) {
-    const int column = tile * 8 + lane / 4;
-    Pack<u32, 4> pack = {};
-    if (kXColumns % 8 == 0 || column < kXColumns) {
-      pack = *reinterpret_cast<const Pack<u32, 4>*>(SharedX() + column * kXPitch +
-                                                    (run * 4 + lane % 4) * 16);
-    }
-#pragma unroll
-    for (int j = 0; j < 4; ++j) x[tile][j] = pack.v[j];
+    const int column = MinOf(tile * 8 + lane / 4, kXColumns - 1);
+    const char* from = SharedX() + column * kXPitch + (run * 4 + lane % 4) * 16;
+    LoadWords(from, x[tile]);
   }
 }
 
