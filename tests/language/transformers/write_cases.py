@@ -1,0 +1,89 @@
+"""write_cases.py FOLDER [REGEX]: saves small models with random weights as transformers does, and beside each what
+it computes from random tokens in float64 (../transformers_test.cc reads them).
+
+A case is FOLDER/NAME with the model's own files, case.json, tokens.npy, and logits.npy of every position
+(decoders) or embeddings.npy of several lengths (encoders).
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+import numpy as np
+import torch
+import transformers
+
+from models import DECODERS, ENCODERS
+
+TOKENS = 70  # of a text
+EMBEDDED = (1, 2, 7, 31, 32, 33, 50)  # tokens of the texts that encoders embed
+
+
+def randomize(model, seed):
+    """Weights of a size at which every part of the model matters, and a wrong one shows."""
+    torch.manual_seed(seed)
+    for name, weight in model.named_parameters():
+        values = torch.randn_like(weight)
+        if weight.ndim == 1:
+            # Norms scale by about 1, whether they keep that or what it differs by.
+            values = 0.2 * values + weight.mean().round()
+        elif not re.search("embed|wte|wpe|lm_head", name):
+            values *= (weight.shape[0] if "c_" in name else weight.shape[1]) ** -0.5
+        weight.data.copy_(values)
+
+
+def decoder_results(model, tokens, folder):
+    with torch.no_grad():
+        logits = model(input_ids=torch.from_numpy(tokens)[None].long(), use_cache=False).logits[0]
+    np.save(folder / "logits.npy", logits.numpy().astype(np.float32))
+
+
+def encoder_results(model, tokens, folder, normalized):
+    rows = []
+    model = getattr(model, "bert", model)  # without a head
+    for length in EMBEDDED:
+        with torch.no_grad():
+            states = model(input_ids=torch.from_numpy(tokens[:length])[None].long()).last_hidden_state[0]
+        row = states.mean(0)
+        rows.append((row / row.norm() if normalized else row).numpy())
+    np.save(folder / "embeddings.npy", np.stack(rows).astype(np.float32))
+    np.save(folder / "lengths.npy", np.array(EMBEDDED, np.int32))
+
+
+def save(name, case, folder, seed):
+    config = case.config()
+    model = getattr(transformers, case.model)._from_config(config, attn_implementation="eager").eval()
+    randomize(model, seed)
+    model = model.to(case.dtype)
+    model.save_pretrained(folder, max_shard_size=case.shard)
+    if case.edit:
+        edited = json.loads((folder / "config.json").read_text())
+        case.edit(edited)
+        (folder / "config.json").write_text(json.dumps(edited))
+    for path, text in case.files.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(json.dumps(text))
+    (folder / "case.json").write_text(json.dumps({"context": case.context}))
+    tokens = np.random.default_rng(seed).integers(0, config.vocab_size, TOKENS).astype(np.int32)[:case.context]
+    np.save(folder / "tokens.npy", tokens)
+    if name in DECODERS:
+        decoder_results(model.double(), tokens, folder)
+    else:
+        encoder_results(model.double(), tokens, folder, case.normalized)
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    wanted = re.compile(sys.argv[2] if len(sys.argv) > 2 else "")
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    for seed, (name, case) in enumerate((DECODERS | ENCODERS).items()):
+        if not wanted.search(name):
+            continue
+        folder = root / name
+        folder.mkdir()
+        save(name, case, folder, seed)
+
+
+main()
