@@ -47,6 +47,7 @@ std::vector<Case> CasesOfAllFormats(const KernelInfo& kernel, bool whole) {
     o.whole_numbers = whole;
     if (seed % 4 >= 2) o.math = {MathMode::kFp16, MathMode::kBf16};
     if (seed % 3 == 0) o.rows = 1;
+    if (seed % 5 == 4) o.rows = 27;
     Case c = RandomCase(abi::Family::kBlockGemm, seed, o);
     if (!kernel.supports(c.problem, device).empty()) continue;
     const size_t before = met.size();

@@ -23,9 +23,11 @@ int64_t RoundUp(int64_t value, int64_t unit) { return CeilDiv(value, unit) * uni
 
 }  // namespace
 
+int64_t BlockGemvColumns(const Problem& p) { return ProductOf(p).rows * PartsOfX(p); }
+
 int64_t BlockGemvSharedBytes(const Problem& p, const abi::Parameters& c) {
   const BlockChunk chunk = ChunkOf(p.as<abi::BlockGemmAttrs>().format);
-  const int64_t rows = ProductOf(p).rows, columns = rows * PartsOfX(p);
+  const int64_t rows = ProductOf(p).rows, columns = BlockGemvColumns(p);
   const int64_t chunks = CeilDiv(ChunksOf(p), c["cluster"]);
   const int64_t x = columns * (RoundUp(chunks * chunk.depth / 32 * 64, 128) + 64);
   const int64_t sums = RoundUp(chunks * chunk.groups * rows * 4, 16);
@@ -37,6 +39,10 @@ std::string BlockGemvHost::Refusal(const Problem& p, const abi::DeviceSpec&) {
   const ProductShape s = ProductOf(p);
   if (s.rows < 1 || s.rows > kMaxRows) {
     return StrCat("is for 1 to ", kMaxRows, " rows, here are ", s.rows);
+  }
+  if (BlockGemvColumns(p) > kMaxColumns) {
+    return StrCat("takes A as at most ", kMaxColumns, " rows of 16 bits, here are ",
+                  BlockGemvColumns(p));
   }
   if (s.columns == 0 || s.length == 0) return "the product is empty";
   if (ChunksOf(p) > (int64_t{1} << 20)) return "its rows of blocks are too long";

@@ -19,7 +19,8 @@ struct BlockGemvHost : CudaHostBase {
   static constexpr abi::ParameterRange kParameters[] = {{"warps", 1, 32},  {"along_k", 1, 32},
                                                         {"stages", 2, 16}, {"cluster", 1, 8},
                                                         kBlocksRange,      {"ahead", 0, 1, 0}};
-  static constexpr int64_t kMaxRows = 16;
+  /// Beyond them registers run short, and tiles have more of a share in shared memory.
+  static constexpr int64_t kMaxRows = 32, kMaxColumns = 48;
 
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
@@ -38,6 +39,9 @@ struct BlockGemvHost : CudaHostBase {
     UnpackBlocks(p, packed, buffer);
   }
 };
+
+/// Columns of the fragments: the rows of A, in 16-bit parts.
+int64_t BlockGemvColumns(const abi::Problem& problem);
 
 /// Bytes of shared memory, as blockgemm/vectors.cuh and gemv.cuh lay it out.
 int64_t BlockGemvSharedBytes(const abi::Problem& problem, const abi::Parameters& parameters);

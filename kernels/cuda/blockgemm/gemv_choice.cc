@@ -12,8 +12,12 @@ namespace {
 using abi::DeviceSpec;
 using abi::Problem;
 
-/// Warps that the registers of a multiprocessor have room for: about 128 for each thread.
-constexpr int64_t kWarpsPerSm = 16;
+// Warps that the registers of a multiprocessor have room for: beside what a chunk takes, every lane
+// has sums for the fragments' columns, of a group, of a chunk and of all of k, and corrections.
+int64_t WarpsPerSm(const Problem& p) {
+  const int64_t tiles = CeilDiv(BlockGemvColumns(p), int64_t{8});
+  return 65536 / 32 / std::min<int64_t>(255, 72 + 2 * ProductOf(p).rows + 16 * tiles);
+}
 
 // Chunks that a warp asks for ahead: together some 64 KiB of a multiprocessor, which is what its
 // share of the memory bandwidth takes at the latency of memory, with a reserve.
@@ -24,7 +28,7 @@ int64_t StagesFor(const BlockChunk& chunk) {
 // Instructions of a lane for one element of B: to take its code apart, and its share of scales and
 // sums.
 double SlotsPerElement(BlockFormat format, int64_t rows) {
-  const double more = 0.06 * static_cast<double>(rows - 1);
+  const double more = 0.1 * static_cast<double>(rows - 1);
   switch (format) {
     case BlockFormat::kF32:
       return 6 + more;
@@ -61,7 +65,7 @@ class GemvCost {
     parameters_ = With(cut.cluster);
     const int64_t shared = std::max<int64_t>(1, BlockGemvSharedBytes(p, parameters_) + 1024);
     resident_ = std::clamp<int64_t>(d.shared_bytes_per_sm / shared, 1,
-                                    std::max<int64_t>(1, kWarpsPerSm / cut.warps));
+                                    std::max<int64_t>(1, WarpsPerSm(p) / cut.warps));
     const int64_t groups = CeilDiv(PanelsOf(p), cut.warps / cut.along_k);
     const int64_t slots = std::max<int64_t>(1, d.sm_count * resident_ / cut.cluster);
     turns_ = CeilDiv(groups, slots);

@@ -16,10 +16,10 @@ Problem BlocksOf(BlockFormat format, int64_t m, int64_t n, int64_t k) {
 
 TEST(CudaRefusals, OfFewRowsTimesBlocks) {
   const char* key = "cuda.blockgemm.gemv";
-  ExpectUnsupported(key, BlocksOf(BlockFormat::kQ4_K, 17, 64, 512),
-                    "is for 1 to 16 rows, here are 17");
+  ExpectUnsupported(key, BlocksOf(BlockFormat::kQ4_K, 33, 64, 512),
+                    "is for 1 to 32 rows, here are 33");
   ExpectUnsupported(key, BlocksOf(BlockFormat::kQ4_K, 0, 64, 512),
-                    "is for 1 to 16 rows, here are 0");
+                    "is for 1 to 32 rows, here are 0");
   ExpectUnsupported(key, BlocksOf(BlockFormat::kQ4_K, 1, 0, 512), "the product is empty");
   ExpectUnsupported(key, BlocksOf(BlockFormat::kQ4_K, 1, 64, 0), "the product is empty");
   ExpectUnsupported(key, BlocksOf(BlockFormat::kF32, 1, 1, (int64_t{1} << 25) + 32),
@@ -28,6 +28,9 @@ TEST(CudaRefusals, OfFewRowsTimesBlocks) {
                           {{"3 warps along k do not divide 4", {{"warps", 4}, {"along_k", 3}}},
                            {"whole clusters", {{"cluster", 2}, {"blocks", 3}}},
                            {"bytes of shared memory", {{"warps", 32}, {"stages", 16}}}});
+  Problem wide = BlocksOf(BlockFormat::kQ4_K, 17, 64, 512);
+  wide.inputs[0].dtype = DType::kF32;
+  ExpectUnsupported(key, wide, "at most 48 rows of 16 bits, here are 51");
   // What lanes have of A, the sums of its groups, the rings and the partial sums, all count.
   const Problem p = BlocksOf(BlockFormat::kQ4_K, 8, 64, 8192);
   const Parameters small = {{"warps", 4},   {"along_k", 4}, {"stages", 2},
