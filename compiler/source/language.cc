@@ -10,6 +10,7 @@
 #include "compiler/import/gguf/gguf.h"
 #include "compiler/import/import_onnx.h"
 #include "compiler/import/language/decoder.h"
+#include "compiler/import/language/encoder.h"
 #include "compiler/import/language/gguf_model.h"
 #include "compiler/import/language/hf_model.h"
 #include "compiler/import/tokenizer/chat_markers.h"
@@ -53,17 +54,40 @@ std::vector<int64_t> UpTo(std::vector<int64_t> sizes, int64_t limit) {
   return sizes;
 }
 
-/// What the user left open.
-Result<LanguageOptions> Completed(LanguageOptions o, const Model& model, bool on_cpu) {
-  constexpr int64_t kMaxRequests = 4096;
+Status CompleteContext(const Model& model, LanguageOptions& o) {
   if (o.context < 0 || o.page < 0 || o.cache < 0) {
     return Status(Code::kInvalidArgument, "--context, --page and --cache are not negative");
   }
   if (o.context == 0) o.context = std::min(model.trained_context, kUsualContext);
-  if (model.Find("position_embd") != nullptr && o.context > model.trained_context) {
-    return Error(Code::kInvalidArgument, "--context=", o.context, ": the model has learned ",
-                 model.trained_context, " positions");
+  if (model.Find("position_embd") == nullptr || o.context <= model.trained_context) {
+    return OkStatus();
   }
+  return Error(Code::kInvalidArgument, "--context=", o.context, ": the model has learned ",
+               model.trained_context, " positions");
+}
+
+/// An encoder sees a text in one run, so the longest text needs an entry point of its length.
+Result<LanguageOptions> CompletedEncoder(LanguageOptions o, const Model& model) {
+  const bool cached = o.page != 0 || o.cache != 0 || !o.decode.empty() || o.logits;
+  if (cached || o.cache_dtype != DType::kF32) {
+    return Status(Code::kInvalidArgument,
+                  "the model gives embeddings; --decode, --page, --cache, --cache-precision and "
+                  "--logits are for models that go on with a text");
+  }
+  AICF_RETURN_IF_ERROR(CompleteContext(model, o));
+  if (o.prefill.empty()) {
+    o.prefill = UpTo({32, 128, 512}, o.context);
+    if (o.prefill.back() < o.context) o.prefill.push_back(o.context);
+  }
+  AICF_RETURN_IF_ERROR(CheckAscending(o.prefill, "--prefill", o.context));
+  o.context = o.prefill.back();
+  return o;
+}
+
+/// What the user left open.
+Result<LanguageOptions> Completed(LanguageOptions o, const Model& model, bool on_cpu) {
+  constexpr int64_t kMaxRequests = 4096;
+  AICF_RETURN_IF_ERROR(CompleteContext(model, o));
   if (o.page == 0) o.page = std::min<int64_t>(on_cpu ? 32 : 64, o.context);
   if (o.decode.empty()) {
     o.decode =
@@ -83,7 +107,7 @@ Result<LanguageOptions> Completed(LanguageOptions o, const Model& model, bool on
   return o;
 }
 
-std::vector<Bucket> EntriesOf(const LanguageOptions& o) {
+std::vector<Bucket> EntriesOf(const LanguageOptions& o, bool encoder) {
   std::vector<Bucket> entries;
   const auto add = [&](std::string name, int64_t batch, int64_t tokens) {
     Bucket bucket;
@@ -91,12 +115,13 @@ std::vector<Bucket> EntriesOf(const LanguageOptions& o) {
     bucket.shapes["tokens"] = {batch, tokens};
     entries.push_back(std::move(bucket));
   };
-  for (const int64_t rows : o.prefill) add(StrCat("prefill_", rows), 1, rows);
+  for (const int64_t rows : o.prefill) add(StrCat(encoder ? "embed_" : "prefill_", rows), 1, rows);
   for (const int64_t requests : o.decode) add(StrCat("decode_", requests), requests, 1);
   return entries;
 }
 
 std::vector<StatePair> StatesOf(const Model& model) {
+  if (model.encoder) return {};
   std::vector<StatePair> states = {{"sampled", language::NextName("sampled")}};
   for (int64_t layer = 0; layer < model.layers; ++layer) {
     for (const char* what : {"keys", "values"}) {
@@ -113,9 +138,13 @@ schema::LanguageModel Described(const Model& model, const LanguageOptions& o) {
   out.vocabulary = model.vocabulary;
   out.context = o.context;
   out.trained_context = model.trained_context;
-  out.page = o.page;
-  out.pages = o.cache / o.page;
-  out.slots = o.decode.back();
+  if (model.encoder) {
+    out.task = schema::LanguageTask::kEmbed;
+  } else {
+    out.page = o.page;
+    out.pages = o.cache / o.page;
+    out.slots = o.decode.back();
+  }
   out.end_tokens = model.end_tokens;
   out.chat_template = model.chat_template;
   out.tokenizer = model.tokenizer;
@@ -171,10 +200,12 @@ Result<ImportedModel> ImportLanguage(const std::string& path, const CompileOptio
   CompileOptions& o = out.options;
   AICF_ASSIGN_OR_RETURN(const abi::DeviceSpec device, abi::FindDevice(o.target));
   const bool on_cpu = device.backend == abi::Backend::kCpu;
-  AICF_ASSIGN_OR_RETURN(o.language, Completed(o.language, model, on_cpu));
-  AICF_ASSIGN_OR_RETURN(out.graph, language::BuildDecoder(model, o.language));
+  AICF_ASSIGN_OR_RETURN(o.language, model.encoder ? CompletedEncoder(o.language, model)
+                                                  : Completed(o.language, model, on_cpu));
+  AICF_ASSIGN_OR_RETURN(out.graph, model.encoder ? language::BuildEncoder(model)
+                                                 : language::BuildDecoder(model, o.language));
   if (!o.math_given && on_cpu && HasBlocks(model)) o.math = abi::MathMode::kInt8;
-  o.buckets = EntriesOf(o.language);
+  o.buckets = EntriesOf(o.language, model.encoder);
   o.states = StatesOf(model);
   o.metas.clear();
   for (const ir::ValueId input : out.graph.inputs) {

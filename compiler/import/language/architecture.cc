@@ -8,8 +8,8 @@ namespace aicf::language {
 namespace {
 
 constexpr Architecture kArchitectures[] = {
-#define AICF_ARCHITECTURE(name, norm, gated, activation, interleaved, windows, scaled) \
-  {name, Norm::norm, gated, Activation::activation, interleaved, Windows::windows, scaled},
+#define AICF_ARCHITECTURE(name, norm, gated, activation, interleaved, windows, scaled, encoder) \
+  {name, Norm::norm, gated, Activation::activation, interleaved, Windows::windows, scaled, encoder},
 #include "compiler/import/language/architectures.def"
 #undef AICF_ARCHITECTURE
 };
@@ -45,6 +45,7 @@ void ApplyArchitecture(const Architecture& architecture, Model& model) {
   model.norm = architecture.norm;
   model.gated = architecture.gated;
   model.activation = architecture.activation;
+  model.encoder = architecture.encoder;
   if (architecture.scaled) model.embedding_scale = std::sqrt(static_cast<double>(model.hidden));
 }
 

@@ -17,6 +17,7 @@ struct Architecture {
   bool interleaved;
   Windows windows;
   bool scaled;
+  bool encoder;
 };
 
 /// Errors: kUnsupported listing the names.
@@ -26,7 +27,7 @@ Result<Architecture> FindArchitecture(std::string_view name);
 bool IsWindowed(Windows windows, int64_t layer);
 
 /// What follows from the architecture and the numbers that `model` has already: norm, activation,
-/// embedding scale.
+/// embedding scale, whether it is an encoder.
 void ApplyArchitecture(const Architecture& architecture, Model& model);
 
 /// theta^(-2 i / size), i < size / 2.

@@ -102,10 +102,11 @@ class DecoderBuilder {
   Turn TurnOf(const Rope& rope) {
     w_.Scope("rope");
     Turn turn;
-    turn.pairs = static_cast<int64_t>(rope.inverse_frequencies.size());
+    const bool longer = !rope.long_frequencies.empty() && o_.context > rope.short_context;
+    const std::vector<float>& inverse = longer ? rope.long_frequencies : rope.inverse_frequencies;
+    turn.pairs = static_cast<int64_t>(inverse.size());
     const ValueId position = w_.Unsqueeze(w_.Cast(r_.positions, DType::kF32), 2);
-    const ValueId frequencies =
-        w_.Floats("inverse_frequencies", rope.inverse_frequencies, {turn.pairs});
+    const ValueId frequencies = w_.Floats("inverse_frequencies", inverse, {turn.pairs});
     const ValueId angle = w_.Mul(position, frequencies);
     ValueId sine = w_.Op("Sin", {angle}), cosine = w_.Op("Cos", {angle});
     if (rope.magnitude != 1) {

@@ -7,8 +7,7 @@
 namespace aicf::language {
 namespace {
 
-/// More layers and wider ones than any model has; what is beyond is a damaged file.
-constexpr uint64_t kMaxLayers = 4096;
+/// More than any model has of anything; what is beyond is a damaged file.
 constexpr uint64_t kMaxNumber = uint64_t{1} << 24;
 
 class GgufModelReader {
@@ -19,6 +18,10 @@ class GgufModelReader {
     AICF_ASSIGN_OR_RETURN(const auto name, file_.Get<std::string_view>("general.architecture"));
     prefix_ = name;
     AICF_ASSIGN_OR_RETURN(architecture_, FindArchitecture(name));
+    if (architecture_.encoder) {
+      return Error(Code::kUnsupported, "architecture ", name,
+                   " in a GGUF file is not supported; embedding models are read from folders");
+    }
     AICF_RETURN_IF_ERROR(ReadSizes());
     ApplyArchitecture(architecture_, m_);
     AICF_RETURN_IF_ERROR(ReadCaps());
@@ -26,6 +29,7 @@ class GgufModelReader {
     AICF_RETURN_IF_ERROR(CheckWeights(m_));
     AICF_RETURN_IF_ERROR(ReadRopes());
     AICF_RETURN_IF_ERROR(ReadWindows());
+    AICF_RETURN_IF_ERROR(CheckNumbers(m_));
     if (architecture_.interleaved) TakePairsApart();
     return std::move(m_);
   }
@@ -66,9 +70,6 @@ class GgufModelReader {
 
   Status ReadSizes() {
     AICF_ASSIGN_OR_RETURN(m_.layers, Number("block_count"));
-    if (static_cast<uint64_t>(m_.layers) > kMaxLayers) {
-      return Error(Code::kBadModel, m_.layers, " layers, expected at most ", kMaxLayers);
-    }
     AICF_ASSIGN_OR_RETURN(m_.hidden, Number("embedding_length"));
     AICF_ASSIGN_OR_RETURN(m_.feed_forward, Number("feed_forward_length"));
     AICF_ASSIGN_OR_RETURN(m_.heads, Number("attention.head_count"));
@@ -80,10 +81,7 @@ class GgufModelReader {
       return Error(Code::kUnsupported, "keys of ", m_.head, " and values of ", value,
                    " elements per head");
     }
-    if (m_.head < 1 || m_.heads % m_.key_heads != 0) {
-      return Error(Code::kBadModel, m_.heads, " heads, ", m_.key_heads, " key heads of ", m_.head,
-                   " elements");
-    }
+    AICF_RETURN_IF_ERROR(CheckSizes(m_));
     const gguf::Tensor* embedding = file_.FindTensor("token_embd.weight");
     if (embedding == nullptr || embedding->shape.rank() != 2) {
       return Error(Code::kBadModel, "weight \"token_embd\" is missing or no matrix");
@@ -107,20 +105,12 @@ class GgufModelReader {
     return OkStatus();
   }
 
-  // Phi-3 calls its joint matrix of gate and up "ffn_up"; the norms of BERT and Gemma have several
-  // names.
+  // Phi-3 calls its joint matrix of gate and up "ffn_up".
   std::string RoleOf(std::string_view name) const {
     std::string role(name);
     if (role.ends_with(".weight")) role.resize(role.size() - 7);
-    const auto rename = [&](std::string_view from, std::string_view to) {
-      const size_t at = role.find(from);
-      if (at != std::string::npos) role.replace(at, from.size(), to);
-    };
-    if (prefix_ == "phi3") rename(".ffn_up", ".ffn_gate_up");
-    if (prefix_ == "bert") {
-      rename(".attn_output_norm", ".post_attention_norm");
-      rename(".layer_output_norm", ".post_ffw_norm");
-    }
+    const size_t up = role.find(".ffn_up");
+    if (prefix_ == "phi3" && up != std::string::npos) role.insert(up + 5, "gate_");
     return role;
   }
 
@@ -131,27 +121,38 @@ class GgufModelReader {
     return OkStatus();
   }
 
-  // Factors by which frequencies are divided; empty: none.
-  Result<std::vector<float>> Divisors(int64_t pairs) {
-    const char* role = nullptr;
-    if (m_.Find("rope_freqs") != nullptr) role = "rope_freqs";
-    if (m_.Find("rope_factors_long") != nullptr) role = LongOrShort();
-    if (role == nullptr) return std::vector<float>();
+  // Frequencies divided by the factors of this weight; as they are where there is none.
+  Result<std::vector<float>> Divided(std::vector<float> frequencies, const char* role) {
     const Weight* weight = m_.Find(role);
-    if (weight == nullptr || weight->shape != Dims{pairs}) {
+    if (weight == nullptr) return frequencies;
+    if (weight->shape != Dims{static_cast<int64_t>(frequencies.size())}) {
       return Error(Code::kBadModel, "weight ", Quote(role), " is not one factor for each of ",
-                   pairs, " pairs");
+                   frequencies.size(), " pairs");
     }
-    return Decode(*weight);
+    AICF_ASSIGN_OR_RETURN(const std::vector<float> divisors, Decode(*weight));
+    for (size_t i = 0; i < divisors.size(); ++i) {
+      if (!(divisors[i] > 0)) {
+        return Error(Code::kBadModel, "weight ", Quote(role), " has ", divisors[i],
+                     ", expected factors above 0");
+      }
+      frequencies[i] /= divisors[i];
+    }
+    return frequencies;
   }
 
-  // A model that was stretched has two sets; which one is right depends on how far texts go.
-  const char* LongOrShort() const {
-    const gguf::Value* original = file_.FindValue(Key("rope.scaling.original_context_length"));
-    const auto length =
-        original == nullptr ? Result<uint64_t>(uint64_t{0}) : original->As<uint64_t>();
-    const bool stretched = length.ok() && static_cast<uint64_t>(m_.trained_context) > *length;
-    return stretched ? "rope_factors_long" : "rope_factors_short";
+  // A model that was stretched has two sets: for texts as long as it was first trained for, and for
+  // longer ones.
+  Status DivideFrequencies(Rope& rope) {
+    AICF_ASSIGN_OR_RETURN(rope.inverse_frequencies,
+                          Divided(std::move(rope.inverse_frequencies), "rope_freqs"));
+    if (m_.Find("rope_factors_long") == nullptr) return OkStatus();
+    AICF_ASSIGN_OR_RETURN(rope.short_context,
+                          Number("rope.scaling.original_context_length", m_.trained_context));
+    AICF_ASSIGN_OR_RETURN(rope.long_frequencies,
+                          Divided(rope.inverse_frequencies, "rope_factors_long"));
+    AICF_ASSIGN_OR_RETURN(rope.inverse_frequencies,
+                          Divided(rope.inverse_frequencies, "rope_factors_short"));
+    return OkStatus();
   }
 
   Status ReadRopes() {
@@ -165,8 +166,7 @@ class GgufModelReader {
     AICF_ASSIGN_OR_RETURN(const double scale, Scaling());
     Rope rope{InverseFrequencies(theta, size), 1};
     for (float& f : rope.inverse_frequencies) f = static_cast<float>(f / scale);
-    AICF_ASSIGN_OR_RETURN(const std::vector<float> divisors, Divisors(size / 2));
-    for (size_t i = 0; i < divisors.size(); ++i) rope.inverse_frequencies[i] /= divisors[i];
+    AICF_RETURN_IF_ERROR(DivideFrequencies(rope));
     AICF_ASSIGN_OR_RETURN(rope.magnitude, Real("rope.scaling.attn_factor", 1));
     m_.ropes = {rope};
     if (prefix_ != "gemma3") return OkStatus();

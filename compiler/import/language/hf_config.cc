@@ -1,6 +1,7 @@
 #include "compiler/import/language/hf_config.h"
 
 #include <cmath>
+#include <set>
 
 #include "base/scanner.h"
 #include "base/utf8.h"
@@ -19,19 +20,38 @@ bool IsIndex(const Json& value) {
          value.get<uint64_t>() <= static_cast<uint64_t>(kMostOfNumber);
 }
 
+/// Ends the parsing of what has too many levels, or a key twice: parsers disagree about its value.
+struct Watch {
+  std::vector<std::set<std::string>> open;  ///< keys of the objects around what is read
+  std::string repeated;
+
+  bool See(int depth, Json::parse_event_t event, const Json& value) {
+    if (depth > kMostDepth) throw std::length_error("depth");
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key && !open.back().insert(value).second) {
+      repeated = value;
+      throw std::invalid_argument("repeated");
+    }
+    return true;
+  }
+};
+
 }  // namespace
 
 Result<HfConfig> HfConfig::Parse(std::string_view text, std::string_view name) {
   if (!IsCleanText(text)) return Error(Code::kBadModel, name, ": the text is not UTF-8");
-  const auto shallow = [](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMostDepth) throw std::length_error("depth");
-    return true;
-  };
+  Watch watch;
   try {
-    Json json = Json::parse(text, shallow);
+    Json json = Json::parse(text, [&](int depth, Json::parse_event_t event, Json& value) {
+      return watch.See(depth, event, value);
+    });
     if (json.is_object()) return HfConfig(std::move(json), std::string(name));
   } catch (const std::exception&) {
     // Said below, with the file's name.
+  }
+  if (!watch.repeated.empty()) {
+    return Error(Code::kBadModel, name, " has ", Quote(watch.repeated), " twice");
   }
   return Error(Code::kBadModel, name, " is no JSON object of at most ", kMostDepth, " levels");
 }
@@ -47,16 +67,10 @@ Status HfConfig::Bad(std::string_view key, std::string_view expected) const {
 
 bool HfConfig::Has(std::string_view key) const { return Find(key) != nullptr; }
 
-HfConfig HfConfig::Child(std::string_view key) const {
-  const Json* child = Find(key);
-  return child != nullptr && child->is_object() ? HfConfig(*child, StrCat(name_, ": ", key))
-                                                : *this;
-}
-
-std::vector<std::string> HfConfig::Keys() const {
-  std::vector<std::string> keys;
-  for (const auto& item : json_.items()) keys.push_back(item.key());
-  return keys;
+HfConfig HfConfig::Over(const HfConfig& defaults) const {
+  Json merged = defaults.json_;
+  merged.update(json_);
+  return HfConfig(std::move(merged), name_);
 }
 
 Result<int64_t> HfConfig::Int(std::string_view key, std::optional<int64_t> fallback) const {
@@ -90,6 +104,14 @@ Result<bool> HfConfig::Flag(std::string_view key, bool fallback) const {
   return Bad(key, "true or false");
 }
 
+Result<HfConfig> HfConfig::Object(std::string_view key) const {
+  const Json* value = Find(key);
+  const std::string name = StrCat(name_, ": ", key);
+  if (value == nullptr) return HfConfig(Json::object(), name);
+  if (value->is_object()) return HfConfig(*value, name);
+  return Bad(key, "an object");
+}
+
 Result<std::vector<double>> HfConfig::Reals(std::string_view key) const {
   const Json* value = Find(key);
   std::vector<double> out;
@@ -110,6 +132,17 @@ Result<std::vector<std::string>> HfConfig::Texts(std::string_view key) const {
   for (const Json& item : *value) {
     if (!item.is_string()) return Bad(key, "a list of texts");
     out.push_back(item.get<std::string>());
+  }
+  return out;
+}
+
+Result<std::vector<HfConfig>> HfConfig::Objects(std::string_view key) const {
+  const Json* value = Find(key);
+  std::vector<HfConfig> out;
+  if (value == nullptr || !value->is_array()) return Bad(key, "a list of objects");
+  for (const Json& item : *value) {
+    if (!item.is_object()) return Bad(key, "a list of objects");
+    out.push_back(HfConfig(item, StrCat(name_, ": ", key, " ", out.size())));
   }
   return out;
 }

@@ -13,21 +13,22 @@ namespace aicf::language {
 
 class HfConfig {
  public:
-  /// Errors: kBadModel for text that is no JSON object.
+  /// Errors: kBadModel for text that is no JSON object, is nested too deep, or has a key twice.
   static Result<HfConfig> Parse(std::string_view text, std::string_view name);
 
   bool Has(std::string_view key) const;  ///< there, and not null
-  /// The object of this name; the config itself where there is none.
-  HfConfig Child(std::string_view key) const;
-  std::vector<std::string> Keys() const;
+  /// With the values of `defaults` where it has not even a null.
+  HfConfig Over(const HfConfig& defaults) const;
 
   // Errors: kBadModel naming the key when it is missing (without a fallback) or has another type.
   Result<int64_t> Int(std::string_view key, std::optional<int64_t> fallback = {}) const;  ///< >= 0
   Result<double> Real(std::string_view key, std::optional<double> fallback = {}) const;
   Result<std::string> Text(std::string_view key, std::optional<std::string> fallback = {}) const;
   Result<bool> Flag(std::string_view key, bool fallback) const;
+  Result<HfConfig> Object(std::string_view key) const;  ///< empty where there is none
   Result<std::vector<double>> Reals(std::string_view key) const;
   Result<std::vector<std::string>> Texts(std::string_view key) const;
+  Result<std::vector<HfConfig>> Objects(std::string_view key) const;
   /// A number or a list of numbers; empty where there is none.
   Result<std::vector<uint32_t>> Ids(std::string_view key) const;
 

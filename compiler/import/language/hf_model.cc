@@ -4,22 +4,15 @@
 #include <cmath>
 
 #include "base/scanner.h"
-#include "compiler/import/file_bytes.h"
-#include "compiler/import/language/architecture.h"
-#include "compiler/import/language/hf_config.h"
+#include "compiler/import/language/hf_model_types.h"
 #include "compiler/import/language/hf_names.h"
+#include "compiler/import/language/hf_pooling.h"
 #include "compiler/import/language/hf_rope.h"
 #include "compiler/import/language/hf_texts.h"
 #include "compiler/import/safetensors/folder.h"
 
 namespace aicf::language {
 namespace {
-
-/// "model_type" of config.json and the architecture that it is.
-constexpr std::pair<std::string_view, std::string_view> kModelTypes[] = {
-    {"llama", "llama"}, {"mistral", "mistral"}, {"qwen2", "qwen2"},        {"qwen3", "qwen3"},
-    {"gemma", "gemma"}, {"gemma2", "gemma2"},   {"gemma3_text", "gemma3"}, {"gemma3", "gemma3"},
-    {"phi3", "phi3"},   {"gpt2", "gpt2"},       {"bert", "bert"}};
 
 constexpr std::pair<std::string_view, Activation> kActivations[] = {
     {"silu", Activation::kSilu},
@@ -35,12 +28,12 @@ BlockFormat FormatOf(DType dtype) {
 
 class HfModelReader {
  public:
-  HfModelReader(const HfConfig& config, const safetensors::SafetensorsFile& tensors)
-      : c_(config), tensors_(tensors) {}
+  HfModelReader(const HfModelType& type, const safetensors::SafetensorsFile& tensors)
+      : c_(type.config), tensors_(tensors), architecture_(type.architecture) {}
 
   Result<Model> Read() {
-    AICF_RETURN_IF_ERROR(ReadArchitecture());
     AICF_RETURN_IF_ERROR(ReadSizes());
+    AICF_RETURN_IF_ERROR(CheckSizes(m_));
     ApplyArchitecture(architecture_, m_);
     AICF_RETURN_IF_ERROR(ReadActivation());
     AICF_RETURN_IF_ERROR(ReadScales());
@@ -51,28 +44,13 @@ class HfModelReader {
     } else {
       m_.layer_numbers.assign(static_cast<size_t>(m_.layers), {});
     }
+    AICF_RETURN_IF_ERROR(CheckNumbers(m_));
     return std::move(m_);
   }
 
  private:
   bool Gpt2() const { return architecture_.name == "gpt2"; }
   bool Gemma() const { return architecture_.name.starts_with("gemma"); }
-
-  Status ReadArchitecture() {
-    AICF_ASSIGN_OR_RETURN(const std::string type, c_.Text("model_type"));
-    const auto* row =
-        std::ranges::find(kModelTypes, type, &std::pair<std::string_view, std::string_view>::first);
-    if (row == std::end(kModelTypes)) {
-      std::string known;
-      for (const auto& [name, architecture] : kModelTypes) {
-        known += StrCat(known.empty() ? "" : ", ", name);
-      }
-      return Error(Code::kUnsupported, "config.json: model_type ", Quote(type),
-                   " is not supported; supported: ", known);
-    }
-    AICF_ASSIGN_OR_RETURN(architecture_, FindArchitecture(row->second));
-    return OkStatus();
-  }
 
   // GPT-2 has short names for the same numbers.
   Result<int64_t> Size(const char* key, const char* short_key,
@@ -91,17 +69,11 @@ class HfModelReader {
     AICF_ASSIGN_OR_RETURN(
         m_.feed_forward,
         Size("intermediate_size", "n_inner", Gpt2() ? std::optional(4 * m_.hidden) : std::nullopt));
-    AICF_ASSIGN_OR_RETURN(m_.vocabulary, c_.Int("vocab_size"));
+    AICF_ASSIGN_OR_RETURN(m_.vocabulary, Size("vocab_size", "vocab_size"));
     AICF_ASSIGN_OR_RETURN(m_.trained_context, Size("max_position_embeddings", "n_positions"));
-    constexpr int64_t kMostLayers = 4096;
-    if (m_.layers > kMostLayers || m_.head < 1 || m_.key_heads < 1 ||
-        m_.heads % m_.key_heads != 0) {
-      return Error(Code::kBadModel, "config.json: ", m_.layers, " layers, ", m_.heads, " heads, ",
-                   m_.key_heads, " key heads of ", m_.head, " elements");
-    }
-    const char* epsilon = Gpt2()                         ? "layer_norm_epsilon"
-                          : architecture_.name == "bert" ? "layer_norm_eps"
-                                                         : "rms_norm_eps";
+    const char* epsilon = Gpt2()                  ? "layer_norm_epsilon"
+                          : architecture_.encoder ? "layer_norm_eps"
+                                                  : "rms_norm_eps";
     AICF_ASSIGN_OR_RETURN(m_.epsilon, c_.Real(epsilon, Gpt2() ? 1e-5 : 1e-6));
     return OkStatus();
   }
@@ -126,9 +98,11 @@ class HfModelReader {
   Status ReadScales() {
     AICF_ASSIGN_OR_RETURN(const double width,
                           c_.Real("query_pre_attn_scalar", static_cast<double>(m_.head)));
-    if (!(width > 0)) return Error(Code::kBadModel, "config.json: query_pre_attn_scalar");
+    if (!(width > 0)) {
+      return Error(Code::kBadModel, "config.json: \"query_pre_attn_scalar\" is ", width);
+    }
     m_.attention_scale = 1 / std::sqrt(width);
-    const bool capped = architecture_.name == "gemma2";
+    const bool capped = architecture_.name == "gemma2" || architecture_.name == "gemma3";
     AICF_ASSIGN_OR_RETURN(m_.attention_cap, c_.Real("attn_logit_softcapping", 0.0));
     AICF_ASSIGN_OR_RETURN(m_.logit_cap, c_.Real("final_logit_softcapping", 0.0));
     if (!capped) m_.attention_cap = 0;
@@ -136,7 +110,7 @@ class HfModelReader {
   }
 
   Status ReadWeights() {
-    AICF_ASSIGN_OR_RETURN(const bool tied, c_.Flag("tie_word_embeddings", Gpt2() || Gemma()));
+    AICF_ASSIGN_OR_RETURN(const bool tied, c_.Flag("tie_word_embeddings", false));
     for (const safetensors::NamedTensor& t : tensors_.tensors) {
       const auto role = RoleOfHfName(architecture_.name, t.name);
       if (!role) {
@@ -144,7 +118,14 @@ class HfModelReader {
                      architecture_.name);
       }
       if (role->role.empty() || (tied && role->role == "output")) continue;
+      if (m_.Find(role->role) != nullptr) {
+        return Error(Code::kBadModel, "weight ", Quote(t.name), " is there twice, as ", role->role);
+      }
       AICF_RETURN_IF_ERROR(AddWeight(t, *role));
+    }
+    if (!tied && !m_.encoder && m_.Find("output") == nullptr) {
+      return Status(Code::kBadModel,
+                    "weight \"output\" is missing, and \"tie_word_embeddings\" is false");
     }
     return OkStatus();
   }
@@ -178,7 +159,7 @@ class HfModelReader {
 
   const HfConfig& c_;
   const safetensors::SafetensorsFile& tensors_;
-  Architecture architecture_{};
+  const Architecture& architecture_;
   Model m_;
 };
 
@@ -188,10 +169,13 @@ Result<Model> ModelFromHfFolder(const std::string& folder) {
   AICF_ASSIGN_OR_RETURN(const HfTexts texts, ReadHfTexts(folder));
   AICF_ASSIGN_OR_RETURN(const HfConfig whole, HfConfig::Parse(texts.config, "config.json"));
   // A model for texts and images has its text model's numbers in an object of their own.
-  const HfConfig config = whole.Child("text_config");
+  AICF_ASSIGN_OR_RETURN(const HfConfig inner, whole.Object("text_config"));
+  const HfConfig config = whole.Has("text_config") ? inner : whole;
+  AICF_ASSIGN_OR_RETURN(const HfModelType type, ReadModelType(config));
   AICF_ASSIGN_OR_RETURN(const auto tensors, safetensors::ReadFolder(folder));
-  AICF_ASSIGN_OR_RETURN(Model model, HfModelReader(config, tensors).Read());
-  AICF_RETURN_IF_ERROR(AddTexts(texts, config, model));
+  AICF_ASSIGN_OR_RETURN(Model model, HfModelReader(type, tensors).Read());
+  if (model.encoder) AICF_RETURN_IF_ERROR(ReadPooling(texts, model));
+  AICF_RETURN_IF_ERROR(AddTexts(texts, config.Over(whole), model));
   return model;
 }
 

@@ -27,6 +27,10 @@ bool IsOf(std::string_view families, std::string_view architecture) {
 
 // The text for the star; nullopt where the name is no such one.
 std::optional<std::string_view> Starred(std::string_view pattern, std::string_view name) {
+  if (pattern.ends_with("**")) {
+    const bool begins = name.starts_with(pattern.substr(0, pattern.size() - 2));
+    return begins ? std::optional(std::string_view()) : std::nullopt;
+  }
   const size_t star = pattern.find('*');
   if (star == std::string_view::npos) {
     return pattern == name ? std::optional(std::string_view()) : std::nullopt;
@@ -42,6 +46,16 @@ std::optional<std::string_view> Starred(std::string_view pattern, std::string_vi
   return number ? std::optional(text) : std::nullopt;
 }
 
+// ".bias", or nothing for what is no bias. BERT's first files have other words for those of norms.
+std::string TakeSuffix(std::string_view& name) {
+  for (const std::string_view suffix : {".weight", ".gamma", ".bias", ".beta"}) {
+    if (!name.ends_with(suffix)) continue;
+    name.remove_suffix(suffix.size());
+    return suffix[1] == 'b' ? ".bias" : "";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::optional<HfRole> RoleOfHfName(std::string_view architecture, std::string_view name) {
@@ -49,13 +63,7 @@ std::optional<HfRole> RoleOfHfName(std::string_view architecture, std::string_vi
        {"language_model.", "model.", "language_model.", "transformer.", "bert."}) {
     if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   }
-  std::string suffix;
-  if (name.ends_with(".bias")) {
-    suffix = ".bias";
-    name.remove_suffix(5);
-  } else if (name.ends_with(".weight")) {
-    name.remove_suffix(7);
-  }
+  const std::string suffix = TakeSuffix(name);
   for (const NameRow& row : kNames) {
     if (!IsOf(row.families, architecture)) continue;
     const auto layer = Starred(row.name, name);

@@ -1,5 +1,6 @@
 #include "compiler/import/language/hf_rope.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -38,25 +39,42 @@ Status ScaleLlama3(const HfConfig& c, Rope& rope) {
   return OkStatus();
 }
 
-// A divisor for every pair, of the list for texts of the length that the model is made for.
-Status ScaleLong(const HfConfig& c, const HfConfig& scaling, const Model& m, Rope& rope) {
-  const HfConfig& where = scaling.Has("original_max_position_embeddings") ? scaling : c;
-  AICF_ASSIGN_OR_RETURN(const int64_t original,
-                        where.Int("original_max_position_embeddings", m.trained_context));
-  const bool stretched = m.trained_context > original;
-  AICF_ASSIGN_OR_RETURN(const std::vector<double> factors,
-                        scaling.Reals(stretched ? "long_factor" : "short_factor"));
-  if (factors.size() != rope.inverse_frequencies.size()) {
-    return Error(Code::kBadModel, "config.json: ", factors.size(), " rope factors for ",
-                 rope.inverse_frequencies.size(), " pairs");
+// Frequencies divided by a factor for every pair.
+Result<std::vector<float>> Divided(const std::vector<float>& frequencies, const HfConfig& scaling,
+                                   const char* key) {
+  AICF_ASSIGN_OR_RETURN(const std::vector<double> factors, scaling.Reals(key));
+  if (factors.size() != frequencies.size()) {
+    return Error(Code::kBadModel, "config.json: ", factors.size(), " numbers in ", Quote(key),
+                 " for ", frequencies.size(), " pairs");
   }
+  std::vector<float> out;
   for (size_t i = 0; i < factors.size(); ++i) {
-    if (!(factors[i] > 0)) return Error(Code::kBadModel, "config.json: a rope factor is not > 0");
-    rope.inverse_frequencies[i] = static_cast<float>(rope.inverse_frequencies[i] / factors[i]);
+    if (!(factors[i] > 0)) {
+      return Error(Code::kBadModel, "config.json: ", Quote(key), " has ", factors[i],
+                   ", expected factors above 0");
+    }
+    out.push_back(static_cast<float>(frequencies[i] / factors[i]));
   }
-  const double ratio = static_cast<double>(m.trained_context) / static_cast<double>(original);
-  const double grown =
-      stretched ? std::sqrt(1 + std::log(ratio) / std::log(static_cast<double>(original))) : 1;
+  return out;
+}
+
+// Two lists of factors: for texts of the length that the model was first trained for, and for
+// longer ones. Sine and cosine grow by how much longer they may be, for short texts as well.
+Status ScaleLong(const HfConfig& c, const HfConfig& scaling, const Model& m, Rope& rope) {
+  const char* const key = "original_max_position_embeddings";
+  const HfConfig& where = scaling.Has(key) ? scaling : c;
+  AICF_ASSIGN_OR_RETURN(rope.short_context, where.Int(key, m.trained_context));
+  if (rope.short_context < 2) {
+    return Error(Code::kBadModel, "config.json: ", Quote(key), " is ", rope.short_context);
+  }
+  AICF_ASSIGN_OR_RETURN(rope.long_frequencies,
+                        Divided(rope.inverse_frequencies, scaling, "long_factor"));
+  AICF_ASSIGN_OR_RETURN(rope.inverse_frequencies,
+                        Divided(rope.inverse_frequencies, scaling, "short_factor"));
+  const auto first = static_cast<double>(rope.short_context);
+  const double ratio = static_cast<double>(m.trained_context) / first;
+  AICF_ASSIGN_OR_RETURN(const double factor, scaling.Real("factor", ratio));
+  const double grown = factor > 1 ? std::sqrt(1 + std::log(factor) / std::log(first)) : 1;
   AICF_ASSIGN_OR_RETURN(rope.magnitude, scaling.Real("attention_factor", grown));
   return OkStatus();
 }
@@ -64,10 +82,14 @@ Status ScaleLong(const HfConfig& c, const HfConfig& scaling, const Model& m, Rop
 Result<Rope> RopeOf(const HfConfig& c, const RopeSource& source, const Model& m) {
   AICF_ASSIGN_OR_RETURN(const double flat, c.Real("partial_rotary_factor", 1.0));
   AICF_ASSIGN_OR_RETURN(const double part, source.scaling.Real("partial_rotary_factor", flat));
-  const auto size = static_cast<int64_t>(static_cast<double>(m.head) * part);
-  if (size < 2 || size > m.head || size % 2 != 0 || !(source.theta > 0)) {
-    return Error(Code::kBadModel, "config.json: ", size, " of ", m.head,
-                 " elements of a head turn, by ", source.theta);
+  const auto size = static_cast<int64_t>(static_cast<double>(m.head) * std::clamp(part, 0.0, 1.0));
+  if (!(part > 0 && part <= 1) || size < 2 || size % 2 != 0) {
+    return Error(Code::kBadModel, "config.json: ", part, " of ", m.head,
+                 " elements of a head turn, expected an even number");
+  }
+  if (!(source.theta >= 1)) {
+    return Error(Code::kBadModel, "config.json: rope_theta is ", source.theta,
+                 ", expected at least 1");
   }
   Rope rope{InverseFrequencies(source.theta, size), 1};
   const char* key = source.scaling.Has("rope_type") ? "rope_type" : "type";
@@ -89,46 +111,80 @@ Result<Rope> RopeOf(const HfConfig& c, const RopeSource& source, const Model& m)
 
 /// Where the configuration says how layers of a kind ("full_attention", "sliding_attention") turn.
 Result<RopeSource> SourceOf(const HfConfig& c, const char* kind, bool local) {
-  AICF_ASSIGN_OR_RETURN(const HfConfig none, HfConfig::Parse("{}", "config.json"));
   AICF_ASSIGN_OR_RETURN(double theta, c.Real("rope_theta", 10000.0));
   if (c.Has("rope_parameters")) {
-    const HfConfig all = c.Child("rope_parameters");
-    const HfConfig own = all.Has(kind) ? all.Child(kind) : all;
+    AICF_ASSIGN_OR_RETURN(HfConfig own, c.Object("rope_parameters"));
+    if (own.Has(kind)) {
+      AICF_ASSIGN_OR_RETURN(own, own.Object(kind));
+    }
     AICF_ASSIGN_OR_RETURN(theta, own.Real("rope_theta", theta));
     return RopeSource{theta, own};
   }
   if (local) {
     AICF_ASSIGN_OR_RETURN(theta, c.Real("rope_local_base_freq", 10000.0));
+    AICF_ASSIGN_OR_RETURN(const HfConfig none, HfConfig::Parse("{}", "config.json"));
     return RopeSource{theta, none};
   }
-  return RopeSource{theta, c.Has("rope_scaling") ? c.Child("rope_scaling") : none};
+  AICF_ASSIGN_OR_RETURN(const HfConfig scaling, c.Object("rope_scaling"));
+  return RopeSource{theta, scaling};
 }
 
-// Which layers see a window only.
-Result<std::vector<bool>> WindowedLayers(const HfConfig& c, const Architecture& architecture,
-                                         const Model& m) {
-  std::vector<bool> windowed;
-  if (c.Has("layer_types")) {
-    AICF_ASSIGN_OR_RETURN(const std::vector<std::string> types, c.Texts("layer_types"));
-    if (static_cast<int64_t>(types.size()) != m.layers) {
-      return Error(Code::kBadModel, "config.json: ", types.size(), " layer_types for ", m.layers,
-                   " layers");
-    }
-    for (const std::string& type : types) {
-      if (type != "full_attention" && type != "sliding_attention") {
-        return Error(Code::kUnsupported, "config.json: layers of type ", Quote(type));
-      }
-      windowed.push_back(type == "sliding_attention");
-    }
-    return windowed;
+// Which layers see a window only, as "layer_types" says it.
+Result<std::vector<bool>> ListedLayers(const HfConfig& c, const Model& m) {
+  AICF_ASSIGN_OR_RETURN(const std::vector<std::string> types, c.Texts("layer_types"));
+  if (static_cast<int64_t>(types.size()) != m.layers) {
+    return Error(Code::kBadModel, "config.json: ", types.size(), " layer_types for ", m.layers,
+                 " layers");
   }
-  AICF_ASSIGN_OR_RETURN(const bool used, c.Flag("use_sliding_window", false));
-  AICF_ASSIGN_OR_RETURN(const int64_t first, c.Int("max_window_layers", 0));
-  for (int64_t layer = 0; layer < m.layers; ++layer) {
-    const bool qwen = architecture.name.starts_with("qwen");
-    windowed.push_back(qwen ? used && layer >= first : IsWindowed(architecture.windows, layer));
+  std::vector<bool> windowed;
+  for (const std::string& type : types) {
+    if (type != "full_attention" && type != "sliding_attention") {
+      return Error(Code::kUnsupported, "config.json: layers of type ", Quote(type),
+                   " are not supported");
+    }
+    windowed.push_back(type == "sliding_attention");
   }
   return windowed;
+}
+
+// The same from the numbers that older versions wrote.
+Result<std::vector<bool>> NumberedLayers(const HfConfig& c, const Architecture& architecture,
+                                         const Model& m) {
+  AICF_ASSIGN_OR_RETURN(const bool used, c.Flag("use_sliding_window", false));
+  AICF_ASSIGN_OR_RETURN(const int64_t first, c.Int("max_window_layers", 0));
+  AICF_ASSIGN_OR_RETURN(const int64_t pattern, c.Int("sliding_window_pattern", 6));
+  if (pattern < 1) return Status(Code::kBadModel, "config.json: sliding_window_pattern is 0");
+  std::vector<bool> windowed;
+  for (int64_t layer = 0; layer < m.layers; ++layer) {
+    if (architecture.name.starts_with("qwen")) {
+      windowed.push_back(used && layer >= first);
+    } else if (architecture.windows == Windows::kSixth) {
+      windowed.push_back((layer + 1) % pattern != 0);
+    } else {
+      windowed.push_back(IsWindowed(architecture.windows, layer));
+    }
+  }
+  return windowed;
+}
+
+/// The window of every layer.
+Result<std::vector<int64_t>> WindowsOf(const HfConfig& c, const Architecture& architecture,
+                                       const Model& m) {
+  AICF_ASSIGN_OR_RETURN(const std::vector<bool> windowed, c.Has("layer_types")
+                                                              ? ListedLayers(c, m)
+                                                              : NumberedLayers(c, architecture, m));
+  AICF_ASSIGN_OR_RETURN(const int64_t window, c.Int("sliding_window", 0));
+  // Where the layers are listed, nothing said is no window for them all.
+  const bool needed = c.Has("sliding_window") || c.Has("layer_types");
+  std::vector<int64_t> windows;
+  for (const bool local : windowed) {
+    if (local && needed && window == 0) {
+      return Status(Code::kBadModel,
+                    "config.json: layers see a window, but \"sliding_window\" is 0");
+    }
+    windows.push_back(local ? window : 0);
+  }
+  return windows;
 }
 
 }  // namespace
@@ -137,16 +193,16 @@ Status ReadRopes(const HfConfig& c, const Architecture& architecture, Model& m) 
   AICF_ASSIGN_OR_RETURN(const RopeSource full, SourceOf(c, "full_attention", false));
   AICF_ASSIGN_OR_RETURN(const Rope rope, RopeOf(c, full, m));
   m.ropes = {rope};
-  const bool two = architecture.name == "gemma3";
+  AICF_ASSIGN_OR_RETURN(const HfConfig parameters, c.Object("rope_parameters"));
+  const bool two = architecture.name == "gemma3" || parameters.Has("sliding_attention");
   if (two) {
     AICF_ASSIGN_OR_RETURN(const RopeSource local, SourceOf(c, "sliding_attention", true));
     AICF_ASSIGN_OR_RETURN(const Rope near, RopeOf(c, local, m));
     m.ropes.push_back(near);
   }
-  AICF_ASSIGN_OR_RETURN(const int64_t window, c.Int("sliding_window", 0));
-  AICF_ASSIGN_OR_RETURN(const std::vector<bool> windowed, WindowedLayers(c, architecture, m));
-  for (const bool local : windowed) {
-    m.layer_numbers.push_back({local ? window : 0, two && local ? 1 : 0});
+  AICF_ASSIGN_OR_RETURN(const std::vector<int64_t> windows, WindowsOf(c, architecture, m));
+  for (const int64_t window : windows) {
+    m.layer_numbers.push_back({window, two && window > 0 ? 1 : 0});
   }
   return OkStatus();
 }

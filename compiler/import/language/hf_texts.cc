@@ -44,6 +44,9 @@ Result<HfTexts> ReadHfTexts(const std::string& folder) {
                         ReadIfThere(folder + "/chat_template.jinja", kMostTextBytes));
   AICF_ASSIGN_OR_RETURN(out.generation_config,
                         ReadIfThere(folder + "/generation_config.json", kMostTextBytes));
+  AICF_ASSIGN_OR_RETURN(out.modules, ReadIfThere(folder + "/modules.json", kMostTextBytes));
+  AICF_ASSIGN_OR_RETURN(out.pooling,
+                        ReadIfThere(folder + "/1_Pooling/config.json", kMostTextBytes));
   return out;
 }
 

@@ -14,9 +14,11 @@ namespace aicf::language {
 struct HfTexts {
   std::string config;
   std::optional<std::string> tokenizer, tokenizer_config, chat_template, generation_config;
+  std::optional<std::string> modules, pooling;  ///< of sentence-transformers
 };
 
-/// Only files of these very names in this very folder. Errors: kIo; kBadModel above the limits.
+/// Only files of these very names in this very folder, and 1_Pooling/config.json. Errors: kIo;
+/// kBadModel above the limits.
 Result<HfTexts> ReadHfTexts(const std::string& folder);
 
 /// Tokenizer, tokens that end a text, and chat template. Errors: those of ReadTokenizerJson.

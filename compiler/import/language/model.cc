@@ -3,6 +3,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/scanner.h"
+
 namespace aicf::language {
 namespace {
 
@@ -51,7 +53,7 @@ Status CheckParts(const Model& model, int64_t layer, std::string_view joint,
 
 Status CheckLayer(const Model& m, int64_t layer) {
   const auto role = [&](std::string_view name) { return LayerRole(layer, name); };
-  const bool before = m.architecture != "bert";
+  const bool before = !m.encoder;
   AICF_RETURN_IF_ERROR(CheckNorm(m, role("attn_norm"), m.hidden, before));
   AICF_RETURN_IF_ERROR(CheckNorm(m, role("ffn_norm"), m.hidden, before));
   AICF_RETURN_IF_ERROR(CheckNorm(m, role("post_attention_norm"), m.hidden, !before));
@@ -71,10 +73,23 @@ Status CheckLayer(const Model& m, int64_t layer) {
   return CheckMatrix(m, role("ffn_down"), m.hidden, m.feed_forward);
 }
 
+Status CheckRange(std::string_view what, double value, double least, double most) {
+  if (value >= least && value <= most) return OkStatus();
+  return Error(Code::kBadModel, "the ", what, " is ", value, ", expected ", least, " to ", most);
+}
+
 /// Bytes that a weight owns.
 Weight Owned(BlockFormat format, const Dims& shape, std::vector<std::byte> bytes) {
   auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   return {format, shape, *owner, owner};
+}
+
+Status CheckEncoder(const Model& m) {
+  AICF_RETURN_IF_ERROR(CheckNorm(m, "token_embd_norm", m.hidden, true));
+  const Weight* types = m.Find("token_types");
+  const int64_t kinds = types != nullptr && types->shape.rank() == 2 ? types->shape[0] : 2;
+  if (kinds < 1) return Status(Code::kBadModel, "weight \"token_types\" is empty");
+  return CheckWeight(m, "token_types", {kinds, m.hidden});
 }
 
 }  // namespace
@@ -88,10 +103,43 @@ std::string LayerRole(int64_t layer, std::string_view role) {
   return StrCat("blk.", layer, ".", role);
 }
 
+Status CheckSizes(const Model& m) {
+  constexpr int64_t kMostLayers = 4096;
+  if (m.layers > 0 && m.layers <= kMostLayers && m.head > 0 && m.key_heads > 0 &&
+      m.heads % m.key_heads == 0) {
+    return OkStatus();
+  }
+  return Error(Code::kBadModel, m.layers, " layers of ", m.heads, " heads and ", m.key_heads,
+               " key heads of ", m.head, " elements; expected 1 to ", kMostLayers,
+               " layers, and as many heads for every key head");
+}
+
+Status CheckNumbers(const Model& m) {
+  AICF_RETURN_IF_ERROR(CheckRange("epsilon of the norms", m.epsilon, 0, 1));
+  AICF_RETURN_IF_ERROR(CheckRange("scale of attention", m.attention_scale, 1e-9, 1e9));
+  if (m.attention_cap != 0) {
+    AICF_RETURN_IF_ERROR(CheckRange("cap of attention", m.attention_cap, 1e-3, 1e9));
+  }
+  if (m.logit_cap != 0) AICF_RETURN_IF_ERROR(CheckRange("cap of logits", m.logit_cap, 1e-3, 1e9));
+  for (const Rope& rope : m.ropes) {
+    AICF_RETURN_IF_ERROR(CheckRange("magnitude of the rope", rope.magnitude, 1e-3, 1e3));
+    for (const auto* frequencies : {&rope.inverse_frequencies, &rope.long_frequencies}) {
+      for (const float f : *frequencies) {
+        AICF_RETURN_IF_ERROR(CheckRange("frequency of the rope", double{f}, 0, 1e3));
+      }
+    }
+  }
+  return OkStatus();
+}
+
 Status CheckWeights(const Model& m) {
   AICF_RETURN_IF_ERROR(CheckWeight(m, "token_embd", {m.vocabulary, m.hidden}));
+  if (m.norm == Norm::kLayer) {
+    AICF_RETURN_IF_ERROR(CheckWeight(m, "position_embd", {m.trained_context, m.hidden}));
+  }
+  if (m.encoder) AICF_RETURN_IF_ERROR(CheckEncoder(m));
   AICF_RETURN_IF_ERROR(CheckOptional(m, "output", {m.vocabulary, m.hidden}));
-  AICF_RETURN_IF_ERROR(CheckNorm(m, "output_norm", m.hidden, m.architecture != "bert"));
+  AICF_RETURN_IF_ERROR(CheckNorm(m, "output_norm", m.hidden, !m.encoder));
   for (int64_t layer = 0; layer < m.layers; ++layer) {
     AICF_RETURN_IF_ERROR(CheckLayer(m, layer));
   }

@@ -34,6 +34,9 @@ enum class Activation : uint8_t { kSilu, kGelu, kGeluTanh };
 struct Rope {
   std::vector<float> inverse_frequencies;  ///< one per pair; fewer than half a head: the rest stays
   double magnitude = 1;                    ///< factor of sine and cosine (longrope)
+  /// In their place where texts may have more than `short_context` positions; empty: none.
+  std::vector<float> long_frequencies = {};
+  int64_t short_context = 0;
   friend bool operator==(const Rope&, const Rope&) = default;
 };
 
@@ -57,7 +60,9 @@ struct Model {
   double attention_scale = 0;               ///< of the products of queries and keys
   double attention_cap = 0, logit_cap = 0;  ///< cap * tanh(x / cap); 0: none
   double embedding_scale = 1;
-  std::vector<Rope> ropes;  ///< empty: positions are learned ("position_embd"), or none
+  bool encoder = false;      ///< gives a text one vector, the mean of its tokens'
+  bool unit_length = false;  ///< the vector is divided by its length
+  std::vector<Rope> ropes;   ///< empty: positions are learned ("position_embd"), or none
   std::vector<LayerNumbers> layer_numbers;
 
   std::map<std::string, Weight, std::less<>> weights;
@@ -72,6 +77,13 @@ struct Model {
 
 /// "blk.3.attn_q".
 std::string LayerRole(int64_t layer, std::string_view role);
+
+/// Numbers of layers and heads that can be. Errors: kBadModel naming them.
+Status CheckSizes(const Model& model);
+
+/// Scales, caps and frequencies that arithmetic in f32 gives results with. Errors: kBadModel naming
+/// the number.
+Status CheckNumbers(const Model& model);
 
 /// Roles of all weights that the model's numbers ask for are there, with the shapes that follow
 /// from them. Errors: kBadModel naming the weight.

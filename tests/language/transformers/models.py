@@ -52,6 +52,26 @@ def gemma3(**more):
                                  "sliding_attention": rope("default", 100.0)}) | more)
 
 
+def images():
+    """A model for texts and images, whose text model has sizes that its configuration leaves out."""
+    text = gemma3(hidden_size=64, num_attention_heads=8, num_key_value_heads=4, head_dim=256, num_hidden_layers=3,
+                  query_pre_attn_scalar=256,
+                  rope_parameters={"full_attention": rope("linear", 1e6, factor=8.0),
+                                   "sliding_attention": rope("default", 1e4)})()
+    return transformers.Gemma3Config(
+        text_config=text.to_dict(), mm_tokens_per_image=4, image_token_index=90, boi_token_index=91, eoi_token_index=92,
+        vision_config=dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
+                           image_size=28, patch_size=14))
+
+
+def usual_left_out(config):
+    text = config["text_config"]
+    flat(text)
+    for key in ("num_attention_heads", "num_key_value_heads", "head_dim", "query_pre_attn_scalar", "rope_theta",
+                "rope_local_base_freq", "rms_norm_eps", "tie_word_embeddings", "hidden_activation"):
+        text.pop(key)
+
+
 def phi3(**more):
     return lambda: transformers.Phi3Config(**sizes(**more))
 
@@ -113,6 +133,8 @@ DECODERS = {
     "gemma3": Case("Gemma3ForCausalLM", gemma3()),
     "gemma3_flat": Case("Gemma3ForCausalLM", gemma3(), edit=flat),
     "gemma3_bf16": Case("Gemma3ForCausalLM", gemma3(), torch.bfloat16),
+    "gemma3_images": Case("Gemma3ForConditionalGeneration", images),
+    "gemma3_images_flat": Case("Gemma3ForConditionalGeneration", images, edit=usual_left_out),
     "phi3": Case("Phi3ForCausalLM", phi3(sliding_window=WINDOW)),
     "phi3_partial": Case("Phi3ForCausalLM",
                          phi3(hidden_size=96, rope_parameters=rope("default", partial_rotary_factor=0.5))),

@@ -53,10 +53,12 @@ def encoder_results(model, tokens, folder, normalized):
 
 def save(name, case, folder, seed):
     config = case.config()
-    model = getattr(transformers, case.model)._from_config(config, attn_implementation="eager").eval()
+    kind = getattr(transformers, case.model)
+    model = kind._from_config(config)
     randomize(model, seed)
-    model = model.to(case.dtype)
-    model.save_pretrained(folder, max_shard_size=case.shard)
+    model.to(case.dtype).save_pretrained(folder, max_shard_size=case.shard)
+    # Read again: to() has rounded the frequencies of rotary positions, too.
+    model = kind.from_pretrained(folder, dtype=torch.float64, attn_implementation="eager").eval()
     if case.edit:
         edited = json.loads((folder / "config.json").read_text())
         case.edit(edited)
@@ -65,12 +67,14 @@ def save(name, case, folder, seed):
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(json.dumps(text))
     (folder / "case.json").write_text(json.dumps({"context": case.context}))
-    tokens = np.random.default_rng(seed).integers(0, config.vocab_size, TOKENS).astype(np.int32)[:case.context]
+    vocabulary = config.get_text_config().vocab_size
+    # The last ids of some models stand for images.
+    tokens = np.random.default_rng(seed).integers(0, vocabulary - 10, TOKENS).astype(np.int32)[:case.context]
     np.save(folder / "tokens.npy", tokens)
     if name in DECODERS:
-        decoder_results(model.double(), tokens, folder)
+        decoder_results(model, tokens, folder)
     else:
-        encoder_results(model.double(), tokens, folder, case.normalized)
+        encoder_results(model, tokens, folder, case.normalized)
 
 
 def main():
