@@ -101,12 +101,13 @@ struct Selection {
   template <class W>
   AICF_DEVICE Cut CutReaching(u64 target, W&& weigh) const {
     u32 base = 0;
-    for (int shift = kNearShift;; shift = MaxOf(0, shift - 8)) {
-      Bin bin = FindBin(base, shift, target, weigh);
-      if (bin.index == kBins) {
-        shift = kKeyBits - 8;
-        bin = FindBin(base, shift, target, weigh);
-      }
+    int shift = kNearShift;
+    Bin bin = FindBin(base, shift, target, weigh);
+    if (bin.index == kBins) {
+      shift = kKeyBits - 8;
+      bin = FindBin(base, shift, target, weigh);
+    }
+    for (;;) {
       base += bin.index << shift;
       target -= bin.above;
       if (bin.weight == target) {
@@ -114,6 +115,8 @@ struct Selection {
         return {base > 0xffffffffu - width ? 0xffffffffu : base + width, 0};
       }
       if (shift == 0) return CutAmongEqual(base, bin.weight, target, weigh);
+      shift = MaxOf(0, shift - 8);
+      bin = FindBin(base, shift, target, weigh);
     }
   }
 
