@@ -1,8 +1,8 @@
 // The two operands of cuda.blockgemm.gemv on tensor cores, exact in 16 bits each.
 //
 // A code of b bits becomes the number 1 + code / 2^b: its bits are put into the upper mantissa bits
-// of a 16-bit 1, which takes one instruction for two elements and no conversion. Sums of products
-// with these numbers are corrected by the sums of x alone, group by group (gemv.cuh).
+// of a 16-bit 1, which takes one instruction for two elements and no conversion. The sum of a group
+// begins with what this is too much (vectors.cuh).
 //
 // x is the sum of up to three 16-bit parts, each a column of its own.
 #pragma once
@@ -37,6 +37,8 @@ constexpr int kTerms = TermsOfB();
 /// An element's number is kBias + code / 2^bits.
 constexpr float kBias = Chunk::kBits == 8 && !kHalves ? 1.5f : 1.0f;
 constexpr float kUnit = Chunk::kGroups > 0 ? static_cast<float>(1 << (Chunk::kBits & 15)) : 1.0f;
+/// The number of a code that stands for 0.
+constexpr float kCentre = kBias + static_cast<float>(Chunk::kZero) / kUnit;
 
 /// The upper halves of two f32 as a pair of bf16.
 AICF_DEVICE u32 UpperHalves(float low, float high) {

@@ -19,6 +19,13 @@ int64_t PartsOfX(const Problem& p) {
   return p.math == MathMode::kFp32 ? 3 : p.math == MathMode::kFp16 ? 2 : 1;
 }
 
+bool HasMinimum(const Problem& p) {
+  const BlockFormat format = p.as<abi::BlockGemmAttrs>().format;
+  return format == BlockFormat::kQ4_1 || format == BlockFormat::kQ5_1 ||
+         format == BlockFormat::kQ2_K || format == BlockFormat::kQ4_K ||
+         format == BlockFormat::kQ5_K;
+}
+
 int64_t RoundUp(int64_t value, int64_t unit) { return CeilDiv(value, unit) * unit; }
 
 }  // namespace
@@ -30,8 +37,9 @@ int64_t BlockGemvSharedBytes(const Problem& p, const abi::Parameters& c) {
   const int64_t rows = ProductOf(p).rows, columns = BlockGemvColumns(p);
   const int64_t chunks = CeilDiv(ChunksOf(p), c["cluster"]);
   const int64_t x = columns * (RoundUp(chunks * chunk.depth / 32 * 64, 128) + 64);
-  const int64_t sums = RoundUp(chunks * chunk.groups * rows * 4, 16);
-  const int64_t cells = 16 * (columns + (chunk.groups > 0 ? rows : 0)) * 4;
+  const int64_t groups = chunks * chunk.groups, with_minimum = HasMinimum(p) ? rows : 0;
+  const int64_t sums = RoundUp(groups * (RoundUp(columns, 2) + with_minimum) * 4, 16);
+  const int64_t cells = 16 * (columns + with_minimum) * 4;
   return x + sums + c["warps"] * (c["stages"] * chunk.bytes() + 2 * cells);
 }
 

@@ -8,10 +8,9 @@
 // panels; their sums meet in shared memory and are added in a fixed order. Blocks walk through the
 // panels in strides of the grid; the rows of A stay in shared memory.
 //
-// An element is scale * (2^b * (number - kBias) - zero) - minimum, with `number` what fragments.cuh
-// makes of its code. So a group's sum is scale * 2^b * sum(x * number), of which 2^b is left for
-// the end, less (scale * (2^b * kBias + zero) + minimum) * sum(x), of which every fourth group is a
-// lane's.
+// An element is scale * 2^b * (number - kCentre) - minimum, with `number` what fragments.cuh makes
+// of its code. So a group's sum is scale * 2^b * (-kCentre * sum(x) + sum(x * number)), of which
+// 2^b is left for the end, less minimum * sum(x), of which every fourth group is a lane's.
 #pragma once
 
 #include "common/block.cuh"
@@ -27,9 +26,9 @@ constexpr int kPanelWarps = kWarps / kAlongK;
 static_assert(kBlockX == 32 * kWarps && kWarps % kAlongK == 0, "warps share panels evenly");
 
 constexpr int kRingBytes = kStages * Chunk::kBytes;
-/// Sums of a row of B: one for every column, and with scales their corrections, one for every row
+/// Sums of a row of B: one for every column, and with minimums their corrections, one for every row
 /// of A.
-constexpr int kCells = kXColumns + (Chunk::kGroups > 0 ? kM : 0);
+constexpr int kCells = kXColumns + (kHasMinimum ? kM : 0);
 constexpr int kCellsBytes = 16 * kCells * 4;
 constexpr int kRingAt = kXBytes + kSumsBytes;
 constexpr int kCellsAt = kRingAt + kWarps * kRingBytes;
@@ -154,21 +153,22 @@ struct Sums {
 #pragma unroll
       for (int row = 0; row < 2; ++row) {
         const GroupScale pair = Scales::Pair(scales, lane / 4 + 8 * row, lane % 4, i);
-        constexpr float kFactor = kUnit * kBias + static_cast<float>(Chunk::kZero);
-        const float factor = fmaf(pair.scale, kFactor, pair.minimum);
 #pragma unroll
-        for (int m = 0; m < kM; ++m) correction[row][m] = fmaf(factor, x[m], correction[row][m]);
+        for (int m = 0; m < kM; ++m)
+          correction[row][m] = fmaf(pair.minimum, x[m], correction[row][m]);
       }
     }
   }
 
   /// A run of a chunk whose elements have scales.
-  static AICF_DEVICE void AddRun(const LaneCodes& codes, const Scales (&scales)[2], int run,
-                                 const u32 (&x)[kColumnTiles][4], float (&total)[kColumnTiles][4]) {
+  static AICF_DEVICE void AddRun(const LaneCodes& codes, const Scales (&scales)[2], int run0,
+                                 int run, int lane, const u32 (&x)[kColumnTiles][4],
+                                 float (&total)[kColumnTiles][4]) {
     constexpr int kOfRun = Chunk::kGroup == 16 ? 2 : 1;
 #pragma unroll
     for (int i = 0; i < kOfRun; ++i) {
-      float c[kColumnTiles][4] = {};
+      float c[kColumnTiles][4];
+      LoadStarts((run0 + run) * kOfRun + i, lane, c);
       Multiply(codes, run, i, x, c);
       if constexpr (kOfRun == 1) Multiply(codes, run, 1, x, c);
       const int group = run * kOfRun + i;
@@ -190,15 +190,15 @@ struct Sums {
         Multiply(codes, run, 0, x, sum);
         Multiply(codes, run, 1, x, sum);
       } else if constexpr (Scales::kFactored) {
-        AddRun(codes, scales, run, x, of_chunk);
+        AddRun(codes, scales, run0, run, lane, x, of_chunk);
       } else {
-        AddRun(codes, scales, run, x, sum);
+        AddRun(codes, scales, run0, run, lane, x, sum);
       }
     }
     if constexpr (Scales::kFactored) {
       AddScaled(scales[0].Factor(), scales[1].Factor(), of_chunk, sum);
     }
-    if constexpr (Chunk::kGroups > 0) {
+    if constexpr (kHasMinimum) {
       Correct(of_groups, run0 / Chunk::kRuns * Chunk::kGroups, lane);
     }
   }
@@ -213,7 +213,7 @@ struct Sums {
         if (column < kXColumns) cells[(lane / 4 + e / 2 * 8) * kCells + column] = sum[tile][e];
       }
     }
-    if constexpr (Chunk::kGroups == 0) return;
+    if constexpr (!kHasMinimum) return;
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
 #pragma unroll
@@ -286,7 +286,7 @@ struct Finish {
     for (int part = 1; part < kXParts; ++part) {
       total = total + Total(turn, cell, m * kXParts + part);
     }
-    if constexpr (Chunk::kGroups == 0) return total;
+    if constexpr (!kHasMinimum) return total * kUnit;
     return total * kUnit - Total(turn, cell, kXColumns + m);
   }
 

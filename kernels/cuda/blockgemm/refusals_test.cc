@@ -36,7 +36,7 @@ TEST(CudaRefusals, OfFewRowsTimesBlocks) {
   const Parameters small = {{"warps", 4},   {"along_k", 4}, {"stages", 2},
                             {"cluster", 1}, {"blocks", 1},  {"ahead", 0}};
   EXPECT_EQ(FindKernel(key)->variant(p, small).launch.dynamic_shared_bytes,
-            8u * (8192 * 2 + 64) + 256 * 8 * 4 + 4 * (2 * 2304 + 2 * 16 * 16 * 4));
+            8u * (8192 * 2 + 64) + 256 * 2 * 8 * 4 + 4 * (2 * 2304 + 2 * 16 * 16 * 4));
 }
 
 TEST(CudaRefusals, OfTilesOfBlocks) {

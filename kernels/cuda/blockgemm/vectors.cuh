@@ -19,11 +19,21 @@ constexpr int kPartRuns = static_cast<int>(kPartChunks) * Chunk::kRuns;
 constexpr int kXPitch = (kPartRuns * 64 + 127) / 128 * 128 + 64;
 constexpr int kXBytes = kXColumns * kXPitch;
 constexpr int kPartGroups = static_cast<int>(kPartChunks) * Chunk::kGroups;
-constexpr int kSumsBytes = (kPartGroups * kM * 4 + 15) / 16 * 16;
+/// Minimums are multiplied with the sums of groups alone.
+constexpr bool kHasMinimum = BlockOf<kFormat>::kHasMinimum;
+/// Columns of what a group's sums begin with, in pairs.
+constexpr int kStartColumns = (kXColumns + 1) / 2 * 2;
+constexpr int kStartsBytes = kPartGroups * kStartColumns * 4;
+constexpr int kSumsBytes = (kStartsBytes + (kHasMinimum ? kPartGroups * kM * 4 : 0) + 15) / 16 * 16;
 
 AICF_DEVICE char* SharedX() { return DynamicShared(); }
-/// Of row m over group g of this part: place g * kM + m.
-AICF_DEVICE float* SharedSums() { return reinterpret_cast<float*>(DynamicShared() + kXBytes); }
+/// What the sum of group g of this part begins with in a column: place g * kStartColumns + column.
+/// Less than nothing by what the numbers of its codes are too large.
+AICF_DEVICE float* SharedStarts() { return reinterpret_cast<float*>(DynamicShared() + kXBytes); }
+/// Of row m over group g: place g * kM + m.
+AICF_DEVICE float* SharedSums() {
+  return reinterpret_cast<float*>(DynamicShared() + kXBytes + kStartsBytes);
+}
 
 /// Four neighbours along k of a row, 0 beyond its end.
 AICF_DEVICE void LoadFour(const In0::S* row, index_t k, float (&x)[4]) {
@@ -73,7 +83,12 @@ AICF_DEVICE void StoreSums(float (&sum)[2], int m, int run, int t, bool valid) {
     sum[half] = sum[half] + ShuffleXor(sum[half], 1);
     sum[half] = sum[half] + ShuffleXor(sum[half], 2);
     const int group = Chunk::kGroup == 32 ? run : run * 2 + half;
-    if (valid && t == 0) SharedSums()[group * kM + m] = sum[half];
+    if (!valid || t != 0) continue;
+    if constexpr (kHasMinimum) SharedSums()[group * kM + m] = sum[half];
+    float* starts = SharedStarts() + group * kStartColumns + m * kXParts;
+    starts[0] = -kCentre * sum[half];
+#pragma unroll
+    for (int part = 1; part < kXParts; ++part) starts[part] = 0.0f;
   }
 }
 
@@ -101,6 +116,18 @@ AICF_DEVICE void LoadX(int run, int lane, u32 (&x)[kColumnTiles][4]) {
     const int column = MinOf(tile * 8 + lane / 4, kXColumns - 1);
     const char* from = SharedX() + column * kXPitch + (run * 4 + lane % 4) * 16;
     LoadWords(from, x[tile]);
+  }
+}
+
+/// What the sums of group `group` of this part begin with, in the lane's columns of both rows.
+AICF_DEVICE void LoadStarts(int group, int lane, float (&c)[kColumnTiles][4]) {
+#pragma unroll
+  for (int tile = 0; tile < kColumnTiles; ++tile) {
+    const int column = MinOf(tile * 8 + lane % 4 * 2, kStartColumns - 2);
+    const Pack<float, 2> pack =
+        *reinterpret_cast<const Pack<float, 2>*>(SharedStarts() + group * kStartColumns + column);
+    c[tile][0] = c[tile][2] = pack.v[0];
+    c[tile][1] = c[tile][3] = pack.v[1];
   }
 }
 
