@@ -120,7 +120,7 @@ AICF_DEVICE float SharedHalf(const char* at) { return F16ToF32(*reinterpret_cast
 /// What a chunk says of the groups of a row. A group's scale is Factor() * Scale(group), for groups
 /// that are known when compiling; kFactored: the factor is not 1. Pair(scales, row, t, i) is the
 /// pair of group t * kOwn + i of any row.
-constexpr int kOwn = Chunk::kGroups / 4;
+constexpr int kOwn = MaxOf(1, Chunk::kGroups / 4);
 
 /// An integer below 2^22 that has been put into the mantissa of 2^23, less `too_large`.
 constexpr u32 kTwo23 = 0x4b000000u;

@@ -85,7 +85,7 @@ template <>
 struct LoadTileOf<true> {
   static constexpr int kRuns = kTileK / 32;
   static constexpr int kEights = kRuns * 4 * kTileN;
-  static constexpr int kCount = (kEights + kBlockX - 1) / kBlockX;
+  static constexpr int kCount = MaxOf(1, (kEights + kBlockX - 1) / kBlockX);
   static_assert(kPackedB == 0 || kTileK % 32 == 0, "a tile has whole runs");
 
   index_t column0;

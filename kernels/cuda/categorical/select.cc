@@ -13,9 +13,9 @@ constexpr int64_t kCategoricalStateBytes = 4416;
 CategoricalCut::CategoricalCut(const abi::Problem& p, const abi::Parameters& c) {
   const abi::View& x = p.inputs[0];
   const int64_t element = DTypeBytes(x.dtype), warps = c["threads"] / 32;
-  // As ViewStruct writes it: along the categories, a row after the other.
-  const int64_t run = RunOf(x, {x.shape, {Dims{1}, Dims{0}}});
-  const int64_t vector = std::min<int64_t>(run, 16 / element);
+  // With the longest vectors; shorter ones, where a row's place asks for them, make a share that is
+  // no larger.
+  const int64_t vector = 16 / element;
   share = CeilDiv(x.shape[1], vector * warps * c["cluster"]) * vector * warps;
   shared_bytes = kCategoricalStateBytes + (c["cached"] != 0 ? share * element : 0);
 }
