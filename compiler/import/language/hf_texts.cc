@@ -71,9 +71,7 @@ Status AddTexts(const HfTexts& texts, const HfConfig& config, Model& model) {
     ends.insert(ends.end(), more.begin(), more.end());
   }
   if (texts.tokenizer) {
-    auto tokenizer = ReadTokenizerJson(*texts.tokenizer);
-    if (!tokenizer.ok()) return tokenizer.status().WithContext("tokenizer.json");
-    model.tokenizer = *std::move(tokenizer);
+    AICF_ASSIGN_OR_RETURN(model.tokenizer, ReadTokenizerJson(*texts.tokenizer));
     model.end_tokens = EndTokens(*model.tokenizer, std::move(ends));
   } else {
     std::sort(ends.begin(), ends.end());

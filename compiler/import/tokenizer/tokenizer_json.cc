@@ -65,6 +65,22 @@ std::optional<uint32_t> IdOf(const TokenizerData& data, const std::string& spell
   return std::nullopt;
 }
 
+// "cls" before the text and "sep" behind it, each a list of spelling and id.
+Status ReadClsAndSep(const Json& post, TokenizerData* data) {
+  const auto id_of = [&](const char* key) {
+    const Json& token = Member(post, key);
+    const bool spelled = token.is_array() && !token.empty() && token[0].is_string();
+    return spelled ? IdOf(*data, token[0].get<std::string>()) : std::nullopt;
+  };
+  data->bos = id_of("cls");
+  data->eos = id_of("sep");
+  if (!data->bos || !data->eos) {
+    return Error(Code::kUnsupported, "tokenizer.json: a post-processor's token is not in the list");
+  }
+  data->add_bos = data->add_eos = true;
+  return OkStatus();
+}
+
 Status ReadTemplate(const Json& post, TokenizerData* data) {
   const std::string type = Text(post, "type");
   if (post.is_null() || type == "ByteLevel") return OkStatus();
@@ -74,6 +90,7 @@ Status ReadTemplate(const Json& post, TokenizerData* data) {
     }
     return OkStatus();
   }
+  if (type == "BertProcessing" || type == "RobertaProcessing") return ReadClsAndSep(post, data);
   if (type != "TemplateProcessing") {
     return Error(Code::kUnsupported, "tokenizer.json: post-processor '", type, "' is not known");
   }
