@@ -9,6 +9,7 @@
 #include "aicf/aicf_c.h"
 #include "base/function_ref.h"
 #include "base/log.h"
+#include "runtime/c_api_calls.h"
 #include "runtime/guard.h"
 #include "runtime/handle_table.h"
 
@@ -34,26 +35,9 @@ SessionTable& Sessions() {
 
 thread_local std::string last_error;
 
-/// Runs f, which returns a Status, and keeps its message.
-aicf_code Call(FunctionRef<Status()> f) noexcept {
-  const Status status = Guarded(f);
-  try {
-    if (!status.ok()) last_error = status.message();
-  } catch (...) {
-    last_error.clear();  // no memory for the message: the code still tells
-  }
-  return static_cast<aicf_code>(status.code());
-}
-
-Status NotNull(const void* pointer, std::string_view what) {
-  if (pointer != nullptr) return OkStatus();
-  return Error(Code::kInvalidArgument, what, " is null");
-}
-
-Status Unknown(std::string_view what, uint64_t handle) {
-  return Error(Code::kInvalidArgument, what, " handle ", handle,
-               " names nothing: it was destroyed or never created");
-}
+using c_api::Call;
+using c_api::NotNull;
+using c_api::Unknown;
 
 Result<ProgramTable::Pin> FindProgram(aicf_program handle) {
   ProgramTable::Pin found = Programs().Find(handle);
@@ -253,6 +237,35 @@ aicf_code WithProgram(aicf_program handle, const void* out, FunctionRef<Status(c
 }
 
 }  // namespace
+
+namespace c_api {
+
+aicf_code Call(FunctionRef<Status()> f) noexcept {
+  const Status status = Guarded(f);
+  try {
+    if (!status.ok()) last_error = status.message();
+  } catch (...) {
+    last_error.clear();  // no memory for the message: the code still tells
+  }
+  return static_cast<aicf_code>(status.code());
+}
+
+Status NotNull(const void* pointer, std::string_view what) {
+  if (pointer != nullptr) return OkStatus();
+  return Error(Code::kInvalidArgument, what, " is null");
+}
+
+Status Unknown(std::string_view what, uint64_t handle) {
+  return Error(Code::kInvalidArgument, what, " handle ", handle,
+               " names nothing: it was destroyed or never created");
+}
+
+Result<std::shared_ptr<const Program>> ProgramOf(aicf_program handle) {
+  AICF_ASSIGN_OR_RETURN(const ProgramTable::Pin found, FindProgram(handle));
+  return *found;
+}
+
+}  // namespace c_api
 }  // namespace aicf
 
 using aicf::NotNull;
@@ -412,10 +425,8 @@ aicf_code aicf_session_create(aicf_program program, const aicf_session_options* 
     aicf::SessionOptions full;
     AICF_RETURN_IF_ERROR(aicf::ReadOptions(options, &full));
     auto open = std::make_unique<aicf::OpenSession>();
-    {
-      AICF_ASSIGN_OR_RETURN(const aicf::ProgramTable::Pin found, aicf::FindProgram(program));
-      open->program = *found;  // from here on the handle may be destroyed
-    }
+    // From here on the handle may be destroyed.
+    AICF_ASSIGN_OR_RETURN(open->program, aicf::c_api::ProgramOf(program));
     AICF_ASSIGN_OR_RETURN(open->session, Session::Create(open->program, full));
     *session = aicf::Sessions().Insert(std::move(open));
     return OkStatus();

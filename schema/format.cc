@@ -1,5 +1,6 @@
 #include "schema/format.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string>

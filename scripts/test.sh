@@ -7,8 +7,10 @@ cd "$(dirname "$0")/.."
 install_packages "${test_packages[@]}"
 find_nvrtc
 find_python
-models/ppocr/fetch.sh "$root/build/models/ppocr"
+models/fetch.sh ppocr "$root/build/models/ppocr"
 export AICF_PPOCR_MODELS=$root/build/models/ppocr
+models/fetch.sh smollm2 "$root/build/models/smollm2"
+export AICF_TEST_SMOLLM2=$root/build/models/smollm2/smollm2.gguf
 
 # Larger collections than those that come with the packages, each a folder or an archive of one:
 #   AICF_TEST_MODELS  models with inputs and reference outputs, and a manifest.json

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 
@@ -162,6 +163,17 @@ Status CheckNothingElse(const CompileOptions& o) {
                 "--shapes, --bind and --state=auto are for other models");
 }
 
+// "134.5 M": what users call the size of a model.
+std::string ParametersText(const Model& model) {
+  double count = 0;
+  for (const auto& [role, weight] : model.weights) {
+    count += static_cast<double>(ElementCount(weight.shape).value_or(0));
+  }
+  const bool billions = count >= 1e9;
+  const auto tenths = static_cast<int64_t>(std::lround(count / (billions ? 1e8 : 1e5)));
+  return StrCat(tenths / 10, ".", tenths % 10, billions ? " B" : " M");
+}
+
 Result<Model> ReadGgufModel(const std::string& path) {
   AICF_ASSIGN_OR_RETURN(const gguf::GgufFile file, gguf::ReadGguf(path));
   AICF_ASSIGN_OR_RETURN(Model model, language::ModelFromGguf(file));
@@ -202,6 +214,7 @@ Result<ImportedModel> ImportLanguage(const std::string& path, const CompileOptio
         std::ranges::any_of(o.states, [&](const StatePair& pair) { return pair.past == name; });
     if (!state) o.metas.push_back(name);
   }
+  out.graph.metadata.emplace_back("parameters", ParametersText(model));
   out.language = Described(model, o.language);
   return out;
 }

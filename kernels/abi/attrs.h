@@ -392,10 +392,10 @@ struct BlockGemmAttrs {
 ///                                  and at least one; 1 and above: all
 ///   min_p [B] f32                  of these only those that are at least this part of the largest
 ///   seeds [B] i64, counters [B] i32 or i64    key and number of the draw (kernels/abi/draw.h)
-/// The mass of category i is exp((x[i] - max) / temperature); of equal ones the earlier counts as
-/// larger. With u from draw.h and the mass S of all that is left, the draw is the first category
-/// left at which their running mass, in the order of categories, is above u * S; where rounding
-/// leaves none, the last one.
+/// The mass of category i is exp((x[i] - max) / temperature); larger is who has the larger logit, of
+/// equal ones the earlier. With u from draw.h and the mass S of all that is left, the draw is the first
+/// category left at which their running mass, in the order of categories, is above u * S; where
+/// rounding leaves none, the last one. Masses below 2^-31 of the largest may count as 0.
 /// Outputs: ids [B] i32 and, when there is a second one, valid [B] bool. A row with a NaN or +inf, or
 /// with -inf only, has id 0 and is not valid.
 struct CategoricalAttrs {

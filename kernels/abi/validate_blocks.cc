@@ -12,7 +12,8 @@ Status CheckBlocks(const Problem& p, const View& v, BlockFormat format, int64_t 
     return Bad(p, "the blocks are ", DTypeName(v.dtype), ", expected u8");
   }
   const auto bytes = BlockBytes(format, 1, static_cast<uint64_t>(elements));
-  if (!bytes || *bytes != static_cast<uint64_t>(v.shape.back())) {
+  // A row that is no whole number of blocks takes none that a shape has.
+  if (bytes.value_or(~uint64_t{0}) != static_cast<uint64_t>(v.shape.back())) {
     return Bad(p, "a row of ", elements, " elements in ", InfoOf(format).name, " does not take ",
                v.shape.back(), " bytes");
   }

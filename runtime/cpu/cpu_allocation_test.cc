@@ -7,6 +7,7 @@
 #include <new>
 
 #include "runtime/cpu/cpu_session.h"
+#include "runtime/test_allocations.h"
 #include "runtime/test_entries.h"
 
 namespace {
@@ -56,6 +57,8 @@ AICF_DELETE(void* p, const std::nothrow_t&)
 AICF_DELETE(void* p, std::align_val_t)
 AICF_DELETE(void* p, std::size_t, std::align_val_t)
 AICF_DELETE(void* p, std::align_val_t, const std::nothrow_t&)
+
+int64_t aicf::testing::AllocationCount() { return g_allocations.load(); }
 
 namespace aicf {
 namespace {

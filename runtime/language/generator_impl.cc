@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/guard.h"
+#include "runtime/text/chat.h"
 
 namespace aicf::language {
 namespace {
@@ -61,6 +62,18 @@ Result<std::vector<uint32_t>> GeneratorImpl::Encode(std::string_view text, bool 
   return Guarded([&]() -> Result<std::vector<uint32_t>> {
     if (!tokenizer_) return NoTokenizer();
     return tokenizer_->Encode(text, {.allow_special = parse_special, .add_special = add_special});
+  });
+}
+
+Result<std::vector<uint32_t>> GeneratorImpl::EncodeChat(
+    std::span<const ChatMessage> messages) const {
+  return Guarded([&]() -> Result<std::vector<uint32_t>> {
+    if (!tokenizer_) return NoTokenizer();
+    AICF_ASSIGN_OR_RETURN(const schema::ChatTemplate family,
+                          text::ChatTemplateOf(info_.chat_template));
+    std::vector<text::ChatMessage> chat;
+    for (const ChatMessage& message : messages) chat.push_back({message.role, message.content});
+    return text::EncodeChat(*tokenizer_, family, chat);
   });
 }
 

@@ -34,6 +34,7 @@ class GeneratorImpl final : public Generator {
   const LanguageInfo& info() const override { return info_; }
   Result<std::vector<uint32_t>> Encode(std::string_view text, bool parse_special,
                                        bool add_special) const override;
+  Result<std::vector<uint32_t>> EncodeChat(std::span<const ChatMessage> messages) const override;
   Result<std::string> Decode(std::span<const uint32_t> ids) const override;
   Result<uint64_t> Submit(GenerateRequest request) override;
   Result<StepReport> Step() override;

@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
-#include "runtime/language/generator_impl.h"
 #include "runtime/language/generator_testing.h"
 
 namespace aicf::language {
@@ -180,85 +177,6 @@ TEST(Generator, RequestsThatAreWrongSayWhy) {
   EXPECT_EQ(f.generator->unfinished(), 0u);
   EXPECT_EQ(f.generator->Poll(7).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(f.generator->Cancel(7).code(), Code::kInvalidArgument);
-}
-
-TEST(Generator, PollGivesWhatIsNew) {
-  const Fixture f;
-  const uint64_t id = *f.generator->Submit({.prompt = {1, 2, 3}, .max_new_tokens = 3});
-  std::vector<uint32_t> tokens;
-  for (;;) {
-    const auto step = f.generator->Step();
-    ASSERT_TRUE(step.ok());
-    const auto part = f.generator->Poll(id);
-    ASSERT_TRUE(part.ok());
-    EXPECT_EQ(part->tokens.size(), 1u);
-    tokens.insert(tokens.end(), part->tokens.begin(), part->tokens.end());
-    if (part->finish != FinishReason::kNone) break;
-  }
-  EXPECT_EQ(tokens, Expected({1, 2, 3}, 3, {}, 97));
-  EXPECT_FALSE(f.generator->Poll(id).ok());
-  EXPECT_EQ(f.generator->Step()->kind, StepReport::Kind::kIdle);
-}
-
-TEST(Generator, ACancelledRequestKeepsWhatItHas) {
-  const Fixture f;
-  const uint64_t id = *f.generator->Submit({.prompt = {1, 2, 3}, .max_new_tokens = 30});
-  const uint64_t other = *f.generator->Submit({.prompt = {4, 5}, .max_new_tokens = 4});
-  for (int i = 0; i < 4; ++i) ASSERT_TRUE(f.generator->Step().ok());
-  ASSERT_TRUE(f.generator->Cancel(id).ok());
-  ASSERT_TRUE(f.generator->Cancel(id).ok()) << "again";
-  EXPECT_EQ(f.generator->unfinished(), 1u);
-  EXPECT_EQ(f.generator->Wait(other)->tokens, Expected({4, 5}, 4, {}, 97));
-  const auto result = f.generator->Wait(id);
-  EXPECT_EQ(result->finish, FinishReason::kCancelled);
-  EXPECT_EQ(result->tokens, Expected({1, 2, 3}, result->tokens.size(), {}, 97));
-  EXPECT_EQ(f.generator->free_pages(), 40);
-}
-
-TEST(Generator, AForgottenRequestTakesNothing) {
-  const Fixture f;
-  const uint64_t id = *f.generator->Submit({.prompt = {1, 2, 3}, .max_new_tokens = 30});
-  ASSERT_TRUE(f.generator->Step().ok());
-  ASSERT_TRUE(f.generator->Forget(id).ok());
-  EXPECT_EQ(f.generator->unfinished(), 0u);
-  EXPECT_EQ(f.generator->free_pages(), 40);
-  EXPECT_FALSE(f.generator->Poll(id).ok());
-}
-
-TEST(Generator, ARunThatFailsChangesNothing) {
-  const Fixture f;
-  const uint64_t id = *f.generator->Submit({.prompt = {1, 2, 3}, .max_new_tokens = 9});
-  ASSERT_TRUE(f.generator->Step().ok());
-  f.runner->fail_next = true;
-  EXPECT_EQ(f.generator->Step().status().code(), Code::kDevice);
-  f.runner->fail_next = true;
-  EXPECT_EQ(f.generator->Wait(id).status().code(), Code::kDevice);
-  EXPECT_EQ(f.generator->Wait(id)->tokens, Expected({1, 2, 3}, 9, {}, 97));
-}
-
-TEST(Generator, StepsSayWhatTheyDid) {
-  const Fixture f;
-  ASSERT_TRUE(
-      f.generator->Submit({.prompt = std::vector<uint32_t>(18, 3), .max_new_tokens = 3}).ok());
-  auto step = *f.generator->Step();
-  EXPECT_EQ(step.kind, StepReport::Kind::kPrefill);
-  EXPECT_EQ(step.entry, 1u);
-  EXPECT_EQ(step.positions, 16);
-  EXPECT_EQ(step.drawn, 0);
-  step = *f.generator->Step();
-  EXPECT_EQ(step.entry, 0u);
-  EXPECT_EQ(step.positions, 2);
-  EXPECT_EQ(step.drawn, 1);
-  step = *f.generator->Step();
-  EXPECT_EQ(step.kind, StepReport::Kind::kDecode);
-  EXPECT_EQ(step.requests, 1);
-}
-
-TEST(Generator, OptionsAreChecked) {
-  const auto made =
-      MakeGenerator(SmallModel(), SmallLayout(), std::make_unique<FakeRunner>(SmallLayout()),
-                    {.prefills_in_a_row = 0});
-  EXPECT_EQ(made.status().code(), Code::kInvalidArgument);
 }
 
 }  // namespace

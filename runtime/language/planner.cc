@@ -10,11 +10,20 @@ bool Contains(const std::vector<size_t>& requests, size_t request) {
   return std::ranges::find(requests, request) != requests.end();
 }
 
-/// The smallest bucket that holds `count`, or the largest.
-const Bucket& Smallest(const std::vector<Bucket>& buckets, int64_t Bucket::*extent, int64_t count) {
-  const auto fits = [&](const Bucket& bucket) { return bucket.*extent >= count; };
-  const auto found = std::ranges::find_if(buckets, fits);
-  return found == buckets.end() ? buckets.back() : *found;
+/// The smallest decode bucket that holds `requests`. REQUIRES: the largest does.
+const Bucket& Smallest(const std::vector<Bucket>& buckets, int64_t requests) {
+  const auto fits = [&](const Bucket& bucket) { return bucket.requests >= requests; };
+  return *std::ranges::find_if(buckets, fits);
+}
+
+/// The prefill bucket in whose chunks `missing` positions cost least; of several the one of the
+/// fewest chunks.
+const Bucket& Cheapest(const std::vector<Bucket>& buckets, int64_t run_cost_rows, int64_t missing) {
+  const auto cost = [&](const Bucket& bucket) {
+    const int64_t chunks = (missing + bucket.rows - 1) / bucket.rows;
+    return std::make_tuple(chunks * (bucket.rows + run_cost_rows), chunks);
+  };
+  return *std::ranges::min_element(buckets, {}, cost);
 }
 
 /// The request takes part in the run that is being planned.
@@ -74,7 +83,7 @@ void Planner::PlanPrefill(std::span<const RequestView> views, size_t request, Ru
   const int64_t end = options_.batch_invariant ? view.prompt : view.known;
   const int64_t missing = end - view.cached;
   plan->kind = RunKind::kPrefill;
-  plan->bucket = Smallest(layout_.prefill, &Bucket::rows, missing);
+  plan->bucket = Cheapest(layout_.prefill, layout_.run_cost_rows, missing);
   plan->rows.push_back({request, view.cached, std::min(missing, plan->bucket.rows)});
 }
 
@@ -110,9 +119,8 @@ void Planner::PlanDecode(std::span<const RequestView> views, Budget* budget, Run
   plan->rows.resize(kept);
   if (kept == 0) return;
   plan->kind = RunKind::kDecode;
-  plan->bucket = options_.batch_invariant
-                     ? layout_.decode.back()
-                     : Smallest(layout_.decode, &Bucket::requests, static_cast<int64_t>(kept));
+  plan->bucket = options_.batch_invariant ? layout_.decode.back()
+                                          : Smallest(layout_.decode, static_cast<int64_t>(kept));
 }
 
 void Planner::Plan(std::span<const RequestView> views, int64_t free_pages, int64_t free_slots,

@@ -65,6 +65,23 @@ TEST(Planner, CutsALongPromptIntoChunksOfTheLargest) {
   EXPECT_EQ(chunks, (decltype(chunks){{16, 16}, {16, 16}, {4, 3}}));
 }
 
+TEST(Planner, ChunksCostRowsAndRuns) {
+  Layout layout = SmallLayout();
+  layout.context = layout.pages * layout.page;
+  layout.prefill = {{0, 1, 32}, {1, 1, 256}};
+  const auto bucket_for = [&](int64_t prompt, int64_t run_cost_rows) {
+    layout.run_cost_rows = run_cost_rows;
+    RunPlan plan;
+    const RequestView view = Waiting(prompt);
+    Planner(layout, {}).Plan({&view, 1}, 40, 8, 0, &plan);
+    return plan.bucket.rows;
+  };
+  EXPECT_EQ(bucket_for(37, 8), 32) << "64 rows and two runs, instead of 256 rows";
+  EXPECT_EQ(bucket_for(37, 256), 256) << "where a run costs as much as its rows";
+  EXPECT_EQ(bucket_for(150, 8), 32) << "160 rows and five runs, instead of 256";
+  EXPECT_EQ(bucket_for(160, 64), 256);
+}
+
 TEST(Planner, OnePositionIsDecodedWithTheOthers) {
   const RunPlan plan = PlanFor({Waiting(1), Decoding(9)});
   EXPECT_EQ(plan.kind, RunKind::kDecode);

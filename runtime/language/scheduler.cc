@@ -7,6 +7,7 @@ Scheduler::Scheduler(const Layout& layout, const PlannerOptions& options)
   free_slots_.reserve(static_cast<size_t>(layout.slots));
   for (auto slot = static_cast<int32_t>(layout.slots); slot-- > 0;) free_slots_.push_back(slot);
   plan_.Reserve(free_slots_.size());
+  tokens_.reserve(static_cast<size_t>(layout.decode.back().requests));
   for (const auto* buckets : {&layout.prefill, &layout.decode}) {
     for (const Bucket& bucket : *buckets) metas_.Clear(layout, bucket);  // makes room for each
   }

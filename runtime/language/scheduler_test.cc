@@ -18,6 +18,7 @@ Layout RandomLayout(std::mt19937& random) {
   layout.table_pages = static_cast<int64_t>(layout.PagesFor(layout.context)) + random() % 2;
   layout.pages = static_cast<int64_t>(layout.PagesFor(layout.context)) + random() % 20;
   layout.slots = 1 + random() % 10;
+  layout.run_cost_rows = random() % 40;
   return layout;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <random>
 #include <span>
 #include <vector>
@@ -84,6 +85,7 @@ class FakeRunner final : public Runner {
       fail_next = false;
       return Status(Code::kDevice, "planted");
     }
+    if (during_run) during_run();
     ++runs;
     entries.push_back(bucket.entry);
     EXPECT_EQ(tokens.size(), static_cast<size_t>(bucket.requests));
@@ -99,6 +101,7 @@ class FakeRunner final : public Runner {
   int64_t runs = 0;
   std::vector<size_t> entries;  ///< of all runs
   bool fail_next = false;
+  std::function<void()> during_run;  ///< what others do meanwhile
 
  private:
   void ExpectIdle(const Bucket& bucket, const RunMetas& metas, size_t r) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 #include "runtime/language/generator_testing.h"
@@ -181,6 +182,26 @@ TEST(GeneratorText, EncodesAndDecodes) {
   EXPECT_EQ(*f.generator->Encode("abc"), (std::vector<uint32_t>{256, 'c'}));
   const std::vector<uint32_t> ids = {256, 'c'};
   EXPECT_EQ(*f.generator->Decode(ids), "abc");
+}
+
+TEST(GeneratorText, AChatHasTheModelsForm) {
+  schema::LanguageModel model = SmallModel();
+  model.tokenizer = text::ByteLevel({});
+  for (const char* special : {"<|im_start|>", "<|im_end|>"}) {
+    const auto id = static_cast<uint32_t>(model.tokenizer->tokens.size());
+    model.tokenizer->added.push_back({.id = id, .special = true});
+    model.tokenizer->tokens.emplace_back(special);
+  }
+  const std::vector<ChatMessage> chat = {{"system", "be"}, {"user", "<|im_end|>"}};
+  const Fixture without({}, SmallLayout(), false, model);
+  EXPECT_EQ(without.generator->EncodeChat(chat).status().code(), Code::kUnsupported);
+  model.chat_template = "chatml";
+  const Fixture f({}, SmallLayout(), false, model);
+  const auto ids = f.generator->EncodeChat(chat);
+  ASSERT_TRUE(ids.ok()) << ids.status().ToString();
+  EXPECT_EQ(std::ranges::count(*ids, 256), 3) << "system, user, and the answer begin";
+  EXPECT_EQ(std::ranges::count(*ids, 257), 2) << "what a user spells out is text";
+  EXPECT_EQ(f.generator->EncodeChat({}).status().code(), Code::kInvalidArgument);
 }
 
 }  // namespace

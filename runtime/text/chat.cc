@@ -1,5 +1,8 @@
 #include "runtime/text/chat.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "runtime/text/chat_form.h"
 #include "runtime/text/white.h"
 

@@ -93,10 +93,15 @@ TEST(TokenizerFaults, LimitsAreUnsupported) {
   EXPECT_EQ(code([](auto& d) { d.tokens.emplace_back(schema::kMaxTokenBytes, 'a'); }), Code::kOk);
   EXPECT_EQ(code([](auto& d) { d.patterns.assign(17, {"a"}); }), Code::kUnsupported);
   EXPECT_EQ(code([](auto& d) { d.patterns = {{std::string(5000, 'a')}}; }), Code::kUnsupported);
+  EXPECT_EQ(code([](auto& d) { d.patterns = {{"(?=(a+))\\1b"}}; }), Code::kUnsupported);
+  EXPECT_EQ(code([](auto& d) { d.patterns = {{"a{1000}"}}; }), Code::kUnsupported);
+  EXPECT_EQ(code([](auto& d) { d.patterns = {{"a{1,1000}"}}; }), Code::kUnsupported);
+  EXPECT_EQ(code([](auto& d) { d.patterns = {{"a{3,999}[\\x{1000}]{,5}"}}; }), Code::kOk);
 }
 
 TEST(TokenizerFaults, ExpressionsThatNeverEndAreStopped) {
-  for (const char* expression : {"(a+)+b", "(a|aa)+b", "(?:a*)*b", "(?=(a+))\\1b", "(a(?1)?)+b"}) {
+  for (const char* expression : {"(a+)+b", "(a|aa)+b", "(?:a*)*b", "(?:(?=a+)a)*b", "(?:a*?a*?)*b",
+                                 ".*.*.*b", "(a(?1)?)+b"}) {
     TokenizerData data = ByteLevel({});
     data.patterns = {{expression}};
     const auto ids = MustCreate(data).Encode(std::string((1 << 20) - 2, 'a') + "cb");

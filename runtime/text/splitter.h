@@ -13,12 +13,14 @@ namespace aicf::text {
 /// A compiled expression (PCRE2, interpreted). Immutable; many threads may split at once.
 class Splitter {
  public:
-  /// Errors: kBadModel with the library's sentence where it does not compile.
+  /// Errors: kBadModel with the library's sentence where it does not compile; kUnsupported for
+  /// references back to groups and for repetitions a thousand times or more.
   static Result<Splitter> Make(const schema::SplitPattern& pattern);
 
   /// The pieces of `texts`, one text after the other: views of them, none of them empty. Bytes that
   /// are not UTF-8 match nothing.
-  /// Errors: kResource where matching needs more steps than some hundreds a byte of all texts.
+  /// Errors: kResource where matching walks over more than some hundreds of bytes for each byte of
+  /// all texts.
   Result<std::vector<std::string_view>> Split(const std::vector<std::string_view>& texts) const;
 
  private:

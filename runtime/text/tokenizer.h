@@ -52,8 +52,6 @@ class Tokenizer {
   /// out. Errors: kResource where an expression needs more steps on this text than a bound that is
   /// proportional to its length, or the text is longer than kMaxTextBytes.
   /// Cost: n log n in the text's bytes, whatever they are; memory proportional to them.
-  /// A hostile expression can cost more before it is refused: its steps are bounded, and each may
-  /// walk over as many bytes as one match looks at.
   Result<std::vector<uint32_t>> Encode(std::string_view text,
                                        const EncodeOptions& options = {}) const;
 

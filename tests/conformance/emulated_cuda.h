@@ -76,6 +76,12 @@ inline T __shfl_up_sync(unsigned, T value, int distance) {
   return all[lane >= distance ? lane - distance : lane];
 }
 
+static inline void __syncwarp() {
+  const char own = 0;
+  char all[32];
+  emulator_calls.warp_exchange(&own, sizeof own, all);
+}
+
 static inline unsigned __ballot_sync(unsigned, bool predicate) {
   bool all[32];
   emulator_calls.warp_exchange(&predicate, sizeof predicate, all);

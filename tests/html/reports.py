@@ -103,4 +103,4 @@ def without_ppocr():
     folder = os.environ.get("AICF_PPOCR_MODELS", "")
     if all(os.path.exists(os.path.join(folder, f"{name}.onnx")) for name in PPOCR):
         return ""
-    return "AICF_PPOCR_MODELS names no folder with det.onnx and rec.onnx (models/ppocr/fetch.sh DIR makes one)"
+    return "AICF_PPOCR_MODELS names no folder with det.onnx and rec.onnx (models/fetch.sh ppocr DIR makes one)"

@@ -30,7 +30,7 @@ for header in "$prefix"/include/aicf/*.h; do
   name=aicf/$(basename "$header")
   echo "#include <$name>" >"$work/alone.cc"
   g++ -std=c++20 "${strict[@]}" "$work/alone.cc"
-  if [ "$name" = aicf/aicf_c.h ]; then
+  if [[ $name = aicf/*_c.h ]]; then
     g++ -std=c++17 "${strict[@]}" "$work/alone.cc"
     gcc -std=c99 "${strict[@]}" -x c "$work/alone.cc"
   fi

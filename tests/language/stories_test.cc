@@ -49,6 +49,21 @@ TEST(Stories, GreedyTextIsTheReferences) {
   }
 }
 
+TEST(Stories, APlanForCudaSaysTheSameOnTheReferenceKernels) {
+  AICF_SKIP_WITHOUT_STORIES();
+  CompileOptions options = SmallBuckets(256);
+  options.target = "cuda:sm_90a";
+  options.images = false;
+  ExpectReference("stories260K.F32.gguf", options);
+}
+
+TEST(GpuStories, GreedyTextIsTheReferences) {
+  AICF_SKIP_WITHOUT_STORIES();
+  CompileOptions options = SmallBuckets(256);
+  options.target = "cuda";
+  ExpectReference("stories260K.F32.gguf", options, "cuda:0");
+}
+
 /// All at once, all one after the other, and all with hardly more pages than one of them takes.
 void ExpectBatchInvariant(CompileOptions options, const std::string& device) {
   const auto roomy = CompileStories(options, "stories260K.F32.gguf");
@@ -81,6 +96,13 @@ void ExpectBatchInvariant(CompileOptions options, const std::string& device) {
 TEST(Stories, FiftyTogetherDrawWhatEachDrawsAlone) {
   AICF_SKIP_WITHOUT_STORIES();
   ExpectBatchInvariant(SmallBuckets(1024), "cpu");
+}
+
+TEST(GpuStories, FiftyTogetherDrawWhatEachDrawsAlone) {
+  AICF_SKIP_WITHOUT_STORIES();
+  CompileOptions options = SmallBuckets(1024);
+  options.target = "cuda";
+  ExpectBatchInvariant(options, "cuda:0");
 }
 
 TEST(Stories, WithoutTheOptionAllEndToo) {

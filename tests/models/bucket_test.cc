@@ -17,7 +17,7 @@ class Buckets : public ::testing::Test {
   void SetUp() override {
     const char* folder = std::getenv("AICF_PPOCR_MODELS");
     if (folder == nullptr) {
-      GTEST_SKIP() << "AICF_PPOCR_MODELS is unset (models/ppocr/fetch.sh fetches them)";
+      GTEST_SKIP() << "AICF_PPOCR_MODELS is unset (models/fetch.sh ppocr fetches them)";
     }
     model_ = std::string(folder) + "/rec.onnx";
   }

@@ -46,7 +46,7 @@ class PpOcr : public ::testing::Test {
  protected:
   void SetUp() override {
     if (std::getenv("AICF_PPOCR_MODELS") == nullptr) {
-      GTEST_SKIP() << "AICF_PPOCR_MODELS is unset (models/ppocr/fetch.sh fetches them)";
+      GTEST_SKIP() << "AICF_PPOCR_MODELS is unset (models/fetch.sh ppocr fetches them)";
     }
   }
 };

@@ -39,7 +39,7 @@ NO_CHECKS = re.compile(r"_test\.cc$|/choose\.cc$|choice")
 # measure time.
 PROGRAMS = {
     "schema_test": "*-*CostGrows*:*AThousandSteps*:*Quickly*:*StayWithinTheBudget*",
-    "kernels_test": "ValidateProblem*:ExprRules*:CudaRefusals*:CpuRefusals*:TensorMap*:Attention*:Excite*:Expr*:View*"
+    "kernels_test": "Validate*:ExprRules*:CudaRefusals*:CpuRefusals*:TensorMap*:Attention*:Excite*:Expr*:View*"
                     ":Problem*:Parameters*:CudaRows*:MatmulLayout*:CheckVariant*",
     "artifacts_tests": "All/Committed*:Perturbed*",
 }

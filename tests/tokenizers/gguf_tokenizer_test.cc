@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "compiler/import/gguf/testing.h"
 #include "runtime/text/tokenizer.h"
 
@@ -206,6 +208,35 @@ TEST(GgufTokenizer, WrongMetadataIsNamed) {
   values = ByteLevelValues();
   values[5] = IdValue("bos_token_id", UINT32_MAX);
   EXPECT_EQ(MustMake(values).read.data.bos, std::nullopt);
+}
+
+// Whatever a file's bytes are: refused, or a tokenizer that encodes and decodes.
+TEST(GgufTokenizer, DamagedFilesAreRefusedOrSound) {
+  std::mt19937 random(1);
+  for (const auto& values : {ByteLevelValues(), ScoredValues()}) {
+    GgufParts parts;
+    parts.values = values;
+    const std::string whole = parts.Bytes();
+    int sound = 0;
+    for (int round = 0; round < 4000; ++round) {
+      std::string damaged = whole;
+      for (uint32_t n = random() % 4 + 1; n > 0; --n) {
+        damaged[random() % damaged.size()] =
+            static_cast<char>(random() % 2 ? random() % 16 : random());
+      }
+      const auto file = ParseGguf(damaged);
+      if (!file.ok()) continue;
+      const auto read = ReadGgufTokenizer(*file);
+      if (!read.ok() || !*read) continue;
+      const auto tokenizer = text::Tokenizer::Create((*read)->data);
+      if (!tokenizer.ok()) continue;
+      const auto ids = tokenizer->Encode("ab ab\n1<|im_end|>\xff", {.allow_special = true});
+      ASSERT_TRUE(ids.ok()) << ids.status().ToString();
+      EXPECT_TRUE(tokenizer->Decode(*ids).ok());
+      ++sound;
+    }
+    EXPECT_GT(sound, 100);
+  }
 }
 
 }  // namespace

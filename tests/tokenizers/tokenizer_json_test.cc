@@ -38,6 +38,25 @@ TEST(TokenizerJson, ByteLevelByHand) {
   EXPECT_EQ(*t->Decode(Ids{6, 3, 4, 5}), "ab ab1");
 }
 
+// What BERT's and RoBERTa's first files have in place of a template.
+TEST(TokenizerJson, ClassAndSeparator) {
+  constexpr const char* kTemplate = R"({"type": "TemplateProcessing",
+    "single": [{"SpecialToken": {"id": "<s>"}}, {"Sequence": {"id": "A"}}]})";
+  for (const char* type : {"BertProcessing", "RobertaProcessing"}) {
+    const auto with = [&](const std::string& pairs) {
+      return ReadTokenizerJson(
+          Replaced(kByteLevel, kTemplate, StrCat("{\"type\": \"", type, "\", ", pairs, "}")));
+    };
+    const auto data = with(R"("sep": ["b", 1], "cls": ["<s>", 6])");
+    ASSERT_TRUE(data.ok()) << data.status().ToString();
+    EXPECT_EQ(*text::Tokenizer::Create(*data)->Encode("ab"), (Ids{6, 3, 1}));
+    for (const char* pairs : {R"("sep": ["b", 7], "cls": ["<s>", 6])", R"("sep": ["b", 1])",
+                              R"("sep": ["b", 1], "cls": ["<s>", -1])", R"("sep": 1, "cls": 6)"}) {
+      EXPECT_EQ(with(pairs).status().code(), Code::kBadModel) << pairs;
+    }
+  }
+}
+
 TEST(TokenizerJson, WrongFilesAreRefused) {
   const auto code = [](const std::string& json) { return ReadTokenizerJson(json).status().code(); };
   const auto changed = [&](const char* from, const char* to) {
@@ -55,6 +74,15 @@ TEST(TokenizerJson, WrongFilesAreRefused) {
   EXPECT_EQ(changed("\"b\": 1", "\"b\": 4294967296"), Code::kBadModel);
   EXPECT_EQ(changed("\"id\": 6", "\"id\": 8"), Code::kBadModel);
   EXPECT_EQ(changed("NFC", "Precompiled"), Code::kUnsupported);
+  // Parsers disagree about a key that is there twice, however deep it lies.
+  EXPECT_EQ(changed("\"b\": 1", "\"a\": 1"), Code::kBadModel);
+  EXPECT_EQ(changed("\"normalizer\"", "\"model\": {}, \"normalizer\""), Code::kBadModel);
+  EXPECT_EQ(changed("\"type\": \"NFC\"", "\"type\": \"NFC\", \"type\": \"NFD\""), Code::kBadModel);
+  EXPECT_EQ(changed("\"b\": 1", "\"b\": 1e400"), Code::kBadModel);
+  EXPECT_EQ(changed("\"b\": 1", "\"b\": 1.0"), Code::kBadModel);
+  EXPECT_EQ(changed("\"b\": 1", "\"b\": \"1\""), Code::kBadModel);
+  EXPECT_EQ(changed("\"b\": 1", "\"b\": 1,"), Code::kBadModel);
+  EXPECT_EQ(code(std::string(kByteLevel) + "x"), Code::kBadModel);
   EXPECT_EQ(changed("Digits", "Words"), Code::kUnsupported);
   EXPECT_EQ(changed("TemplateProcessing", "Other"), Code::kUnsupported);
   EXPECT_EQ(changed("\"type\": \"BPE\"", "\"type\": \"Other\""), Code::kUnsupported);

@@ -21,10 +21,11 @@ void PrintNow(std::string_view text) {
 
 Result<std::vector<uint32_t>> PromptIds(const Generator& generator, const GenerateOptions& o) {
   if (!o.tokens.empty()) return o.tokens;
-  if (o.chat) {
-    return Error(Code::kUnsupported, "the model has no chat template; leave --chat out");
-  }
-  return generator.Encode(o.prompt, o.special);
+  if (!o.chat) return generator.Encode(o.prompt, o.special);
+  std::vector<ChatMessage> messages;
+  if (!o.system.empty()) messages.push_back({"system", o.system});
+  messages.push_back({"user", o.prompt});
+  return generator.EncodeChat(messages);
 }
 
 GenerateRequest RequestFor(const GenerateOptions& o, std::vector<uint32_t> prompt) {

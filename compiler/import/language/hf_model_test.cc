@@ -244,9 +244,7 @@ TEST(HfModel, RefusesTextsThatAreNoConfiguration) {
         "has \"a\" twice"},
        {"deep", [](auto& p) { p.config_text = "{\"a\":" + std::string(1000000, '['); },
         "at most 32 levels"},
-       {"tokenizer", [](auto& p) { p.files["tokenizer.json"] = "{"; }, "tokenizer.json"},
-       {"generation", [](auto& p) { p.files["generation_config.json"] = "[]"; },
-        "generation_config.json"}});
+       {"tokenizer", [](auto& p) { p.files["tokenizer.json"] = "{"; }, "tokenizer.json"}});
 }
 
 TEST(HfModel, RefusesOtherPoolings) {

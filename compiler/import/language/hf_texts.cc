@@ -6,8 +6,7 @@
 
 #include "compiler/import/file_bytes.h"
 #include "compiler/import/tokenizer/chat_markers.h"
-#include "compiler/import/tokenizer/end_tokens.h"
-#include "compiler/import/tokenizer/tokenizer_json.h"
+#include "compiler/import/tokenizer/hugging_face.h"
 
 namespace aicf::language {
 namespace {
@@ -32,17 +31,6 @@ Result<std::optional<std::string>> ReadIfThere(const std::string& path, uint64_t
   return std::optional(std::move(text));
 }
 
-// The template itself, or of several the one that is called default.
-Result<std::string> TemplateOf(const HfTexts& texts) {
-  if (texts.chat_template) return *texts.chat_template;
-  if (!texts.tokenizer_config) return std::string();
-  AICF_ASSIGN_OR_RETURN(const HfConfig config,
-                        HfConfig::Parse(*texts.tokenizer_config, "tokenizer_config.json"));
-  if (!config.Has("chat_template")) return std::string();
-  const auto text = config.Text("chat_template");
-  return text.ok() ? *text : std::string("several templates");
-}
-
 }  // namespace
 
 Result<HfTexts> ReadHfTexts(const std::string& folder) {
@@ -63,24 +51,26 @@ Result<HfTexts> ReadHfTexts(const std::string& folder) {
 }
 
 Status AddTexts(const HfTexts& texts, const HfConfig& config, Model& model) {
-  AICF_ASSIGN_OR_RETURN(std::vector<uint32_t> ends, config.Ids("eos_token_id"));
-  if (texts.generation_config) {
-    AICF_ASSIGN_OR_RETURN(const HfConfig generation,
-                          HfConfig::Parse(*texts.generation_config, "generation_config.json"));
-    AICF_ASSIGN_OR_RETURN(const std::vector<uint32_t> more, generation.Ids("eos_token_id"));
-    ends.insert(ends.end(), more.begin(), more.end());
-  }
-  if (texts.tokenizer) {
-    AICF_ASSIGN_OR_RETURN(model.tokenizer, ReadTokenizerJson(*texts.tokenizer));
-    model.end_tokens = EndTokens(*model.tokenizer, std::move(ends));
-  } else {
-    std::sort(ends.begin(), ends.end());
-    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  if (!texts.tokenizer) {
+    AICF_ASSIGN_OR_RETURN(std::vector<uint32_t> ends, config.Ids("eos_token_id"));
+    std::ranges::sort(ends);
+    ends.erase(std::ranges::unique(ends).begin(), ends.end());
     std::erase_if(ends, [&](uint32_t id) { return id >= model.vocabulary; });
     model.end_tokens = std::move(ends);
+    return OkStatus();
   }
-  AICF_ASSIGN_OR_RETURN(const std::string chat, TemplateOf(texts));
-  if (!chat.empty()) model.chat_template = RecognizeChatTemplate(chat);
+  const auto text = [](const std::optional<std::string>& t) {
+    return t ? std::string_view(*t) : std::string_view();
+  };
+  AICF_ASSIGN_OR_RETURN(HuggingFaceText read,
+                        ReadHuggingFaceText({.tokenizer = *texts.tokenizer,
+                                             .tokenizer_config = text(texts.tokenizer_config),
+                                             .config = texts.config,
+                                             .generation_config = text(texts.generation_config),
+                                             .chat_template = text(texts.chat_template)}));
+  model.tokenizer = std::move(read.data);
+  model.end_tokens = std::move(read.end_tokens);
+  model.chat_template = RecognizeChatTemplate(read.chat_template);
   return OkStatus();
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <string_view>
-#include <unordered_map>
 
 #include "compiler/import/tokenizer/end_tokens.h"
+#include "compiler/import/tokenizer/gguf_vocabulary.h"
 #include "compiler/import/tokenizer/split_rules.h"
 #include "schema/byte_alphabet.h"
 
@@ -12,19 +12,13 @@ namespace aicf {
 namespace {
 
 using gguf::GgufFile;
+using namespace gguf_text;  // NOLINT
 using schema::NormalizerStep;
 using schema::TokenizerData;
 using schema::TokenizerKind;
 using schema::TokenType;
 
 constexpr std::string_view kSpaceSign = "\xe2\x96\x81";
-
-std::string GgmlKey(std::string_view name) { return StrCat("tokenizer.ggml.", name); }
-
-template <class... Pieces>
-Status WrongTokenizer(const Pieces&... pieces) {
-  return Error(Code::kBadModel, "GGUF tokenizer: ", pieces...);
-}
 
 Result<bool> FlagOr(const GgufFile& file, std::string_view name, bool otherwise) {
   AICF_ASSIGN_OR_RETURN(const auto flag, file.Find<bool>(GgmlKey(name)));
@@ -42,56 +36,6 @@ Result<std::optional<uint32_t>> FindId(const GgufFile& file, std::string_view na
   if (*id == UINT32_MAX) return std::optional<uint32_t>();  // how some files say that there is none
   if (*id < data.tokens.size()) return id;
   return WrongTokenizer(name, " is ", *id, " of ", data.tokens.size(), " tokens");
-}
-
-Status ReadTypes(const GgufFile& file, TokenizerData* data) {
-  AICF_ASSIGN_OR_RETURN(const auto types, file.Find<std::vector<int32_t>>(GgmlKey("token_type")));
-  if (!types) return OkStatus();
-  if (types->size() != data->tokens.size()) {
-    return WrongTokenizer(types->size(), " types of ", data->tokens.size(), " tokens");
-  }
-  for (const int32_t type : *types) {
-    if (type < 0 || type >= static_cast<int32_t>(TokenType::kCount)) {
-      return WrongTokenizer("a token of type ", type);
-    }
-    // 0 says that whoever made the file did not know.
-    data->types.push_back(type == 0 ? TokenType::kNormal : static_cast<TokenType>(type));
-  }
-  return OkStatus();
-}
-
-Status ReadTokens(const GgufFile& file, TokenizerData* data) {
-  AICF_ASSIGN_OR_RETURN(const auto tokens,
-                        file.Get<std::vector<std::string_view>>(GgmlKey("tokens")));
-  data->tokens.assign(tokens.begin(), tokens.end());
-  AICF_RETURN_IF_ERROR(ReadTypes(file, data));
-  AICF_ASSIGN_OR_RETURN(auto scores, file.Find<std::vector<float>>(GgmlKey("scores")));
-  const bool scored =
-      data->kind == TokenizerKind::kSentencePieceBpe || data->kind == TokenizerKind::kUnigram;
-  if (!scored) return OkStatus();
-  if (!scores) return WrongTokenizer("no scores");
-  if (scores->size() != tokens.size()) {
-    return WrongTokenizer(scores->size(), " scores of ", tokens.size(), " tokens");
-  }
-  data->scores = *std::move(scores);
-  return OkStatus();
-}
-
-Status ReadMerges(const GgufFile& file, TokenizerData* data) {
-  AICF_ASSIGN_OR_RETURN(const auto merges,
-                        file.Get<std::vector<std::string_view>>(GgmlKey("merges")));
-  std::unordered_map<std::string_view, uint32_t> ids;
-  for (uint32_t id = 0; id < data->tokens.size(); ++id) ids.emplace(data->tokens[id], id);
-  for (const std::string_view merge : merges) {
-    const size_t space = merge.empty() ? merge.npos : merge.find(' ', 1);
-    if (space == merge.npos) return WrongTokenizer("a merge of one token");
-    const auto left = ids.find(merge.substr(0, space)), right = ids.find(merge.substr(space + 1));
-    if (left == ids.end() || right == ids.end()) {
-      return WrongTokenizer("merge ", data->merges.size(), " of a token that is not there");
-    }
-    data->merges.push_back({left->second, right->second});
-  }
-  return OkStatus();
 }
 
 bool IsSpelledOut(TokenType type) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "base/status.h"
@@ -11,6 +13,13 @@
 namespace aicf::tokenizer_json {
 
 using Json = nlohmann::json;
+
+/// The text of the file `name`, an object. Errors: kBadModel naming the file, also for objects that
+/// lie too deep in each other and for a key that is there twice in one.
+Result<Json> ParseObject(std::string_view name, std::string_view text);
+
+/// The added token of that spelling.
+std::optional<uint32_t> IdOf(const schema::TokenizerData& data, const std::string& spelling);
 
 /// A member that may be absent, or of another type than it should be: both are `otherwise`.
 std::string Text(const Json& object, const char* key, const std::string& otherwise = "");

@@ -4,30 +4,9 @@
 
 namespace aicf {
 namespace tokenizer_json {
-
-const Json& Member(const Json& object, const char* key) {
-  static const Json kNull;
-  if (!object.is_object()) return kNull;
-  const auto found = object.find(key);
-  return found == object.end() ? kNull : *found;
-}
-
-std::string Text(const Json& object, const char* key, const std::string& otherwise) {
-  const Json& member = Member(object, key);
-  return member.is_string() ? member.get<std::string>() : otherwise;
-}
-
-bool Flag(const Json& object, const char* key, bool otherwise) {
-  const Json& member = Member(object, key);
-  return member.is_boolean() ? member.get<bool>() : otherwise;
-}
-
 namespace {
 
 using schema::TokenizerData;
-
-// Nesting is bounded, because what reads the parts, and frees them, calls itself.
-constexpr int kMaxDepth = 64;
 
 Status ReadAdded(const Json& rows, TokenizerData* data) {
   for (const Json& row : rows) {
@@ -58,24 +37,18 @@ Status ReadAdded(const Json& rows, TokenizerData* data) {
   return OkStatus();
 }
 
-std::optional<uint32_t> IdOf(const TokenizerData& data, const std::string& spelling) {
-  for (const schema::AddedToken& added : data.added) {
-    if (data.tokens[added.id] == spelling) return added.id;
-  }
-  return std::nullopt;
+// ["[SEP]", 102] of the processors that came before templates. The pair's id is what counts.
+std::optional<uint32_t> IdOfPair(const TokenizerData& data, const Json& pair) {
+  if (!pair.is_array() || pair.size() != 2 || !pair[1].is_number_unsigned()) return std::nullopt;
+  const uint64_t id = pair[1].get<uint64_t>();
+  return id < data.tokens.size() ? std::optional(static_cast<uint32_t>(id)) : std::nullopt;
 }
 
-// "cls" before the text and "sep" behind it, each a list of spelling and id.
-Status ReadClsAndSep(const Json& post, TokenizerData* data) {
-  const auto id_of = [&](const char* key) {
-    const Json& token = Member(post, key);
-    const bool spelled = token.is_array() && !token.empty() && token[0].is_string();
-    return spelled ? IdOf(*data, token[0].get<std::string>()) : std::nullopt;
-  };
-  data->bos = id_of("cls");
-  data->eos = id_of("sep");
+Status ReadClassAndSeparator(const Json& post, TokenizerData* data) {
+  data->bos = IdOfPair(*data, Member(post, "cls"));
+  data->eos = IdOfPair(*data, Member(post, "sep"));
   if (!data->bos || !data->eos) {
-    return Error(Code::kUnsupported, "tokenizer.json: a post-processor's token is not in the list");
+    return Error(Code::kBadModel, "tokenizer.json: a post-processor without its two tokens");
   }
   data->add_bos = data->add_eos = true;
   return OkStatus();
@@ -90,7 +63,9 @@ Status ReadTemplate(const Json& post, TokenizerData* data) {
     }
     return OkStatus();
   }
-  if (type == "BertProcessing" || type == "RobertaProcessing") return ReadClsAndSep(post, data);
+  if (type == "BertProcessing" || type == "RobertaProcessing") {
+    return ReadClassAndSeparator(post, data);
+  }
   if (type != "TemplateProcessing") {
     return Error(Code::kUnsupported, "tokenizer.json: post-processor '", type, "' is not known");
   }
@@ -115,16 +90,7 @@ Status ReadTemplate(const Json& post, TokenizerData* data) {
 
 Result<schema::TokenizerData> ReadTokenizerJson(std::string_view json) {
   using namespace tokenizer_json;  // NOLINT
-  bool deep = false;
-  const auto shallow = [&](int depth, Json::parse_event_t, Json&) {
-    deep |= depth > kMaxDepth;
-    return depth <= kMaxDepth;
-  };
-  const Json file = Json::parse(json.begin(), json.end(), shallow, /*allow_exceptions=*/false);
-  if (file.is_discarded() || !file.is_object() || deep) {
-    return Error(Code::kBadModel, "tokenizer.json: no JSON object, or nested deeper than ",
-                 kMaxDepth);
-  }
+  AICF_ASSIGN_OR_RETURN(const Json file, ParseObject("tokenizer.json", json));
   schema::TokenizerData data;
   data.kind = schema::TokenizerKind::kCount;  // a model or a pre-tokenizer says which
   AICF_RETURN_IF_ERROR(ReadNormalizer(Member(file, "normalizer"), &data));

@@ -51,11 +51,9 @@ BlockRows PrepareBlockRows(const abi::ArgBlock& args, const BlockIsa& isa, const
   char* workspace = static_cast<char*>(args.workspace);
   BlockRows rows;
   rows.depth = rows.stride = s.depth;
-  if (BlockReadsA(p)) {
+  if (IsEvenRows(p.inputs[0])) {
     rows.values = static_cast<const float*>(a.data) + a.offset;
-    for (int axis = 0; axis + 1 < a.rank; ++axis) {
-      if (a.shape[axis] > 1) rows.stride = a.strides[axis];
-    }
+    rows.stride = RowStrideOf(p.inputs[0]);
   } else {
     int order[kMaxRank];
     for (int i = 0; i < kMaxRank; ++i) order[i] = i;
@@ -63,7 +61,7 @@ BlockRows PrepareBlockRows(const abi::ArgBlock& args, const BlockIsa& isa, const
     CopyDense(args, a, order, isa.widen, copy);
     rows.values = copy;
   }
-  if (p.math != abi::MathMode::kInt8) return rows;
+  if (!RoundsBlockRows(p)) return rows;
   rows.codes = reinterpret_cast<int8_t*>(workspace + w.codes);
   rows.scales = reinterpret_cast<float*>(workspace + w.scales);
   rows.starts = reinterpret_cast<BlockRows::Start*>(workspace + w.starts);
@@ -83,6 +81,15 @@ class BlockResults {
   BlockResults(const abi::ArgBlock& args, EvalBlockFn eval)
       : out_(Output(args, 0)), epilogue_(args, eval) {
     while (row_axis_ > 0 && out_.shape[row_axis_] == 1) --row_axis_;
+    const abi::View& view = args.problem->outputs[0];
+    if (epilogue_.identity() && IsEvenRows(view)) even_stride_ = RowStrideOf(view);
+  }
+
+  /// Whether raw results are results, and may be written where they belong with even_stride().
+  bool direct() const { return even_stride_ >= 0; }
+  int64_t even_stride() const { return even_stride_; }
+  float* At(int64_t row, int64_t column) const {
+    return static_cast<float*>(out_.data) + out_.offset + row * even_stride_ + column;
   }
 
   /// Applies the epilogue to raw results of a rectangle and stores what comes out.
@@ -109,6 +116,7 @@ class BlockResults {
   const abi::TensorArg& out_;
   BlockEpilogue epilogue_;
   int row_axis_ = out_.rank - 2;  // the innermost axis of rows that has more than one
+  int64_t even_stride_ = -1;
 };
 
 // A piece's results before the epilogue: of few rows, as many columns as one call of it takes; of
@@ -142,10 +150,10 @@ void BlockGemmColumns(const abi::ArgBlock& args) {
   const BlockRows rows = PrepareBlockRows(args, isa, s);
   const BlockResults results(args, isa.eval);
   const BlockCut cut = CutBlocks(s);
-  const bool rounded = args.problem->math == abi::MathMode::kInt8;
+  const bool rounded = RoundsBlockRows(*args.problem);
   const int64_t row_pieces = Pieces(s.rows, cut.rows);
-  // Pieces of the same rows follow one another, so that the rows stay in the cache.
   const int64_t panel_pieces = Pieces(s.panels, cut.panels);
+  // Pieces of the same rows follow one another, so that the rows stay in the cache.
   ParallelRanges(args, row_pieces * panel_pieces, 1, [&](int64_t piece, int64_t) {
     alignas(64) float raw[kRawFloats];
     BlockTask task;
@@ -158,12 +166,13 @@ void BlockGemmColumns(const abi::ArgBlock& args) {
     task.rows = std::min(cut.rows, s.rows - task.first_row);
     task.first_panel = piece % panel_pieces * cut.panels;
     task.panels = std::min(cut.panels, s.panels - task.first_panel);
-    task.out = raw;
-    task.out_stride = task.panels * kBlockColumns;
+    const int64_t column = task.first_panel * kBlockColumns, width = task.panels * kBlockColumns;
+    const int64_t columns = std::min(width, s.columns - column);
+    const bool direct = results.direct() && columns == width;
+    task.out = direct ? results.At(task.first_row, column) : raw;
+    task.out_stride = direct ? results.even_stride() : width;
     (rounded ? isa.int8 : isa.fp32)(task);
-    const int64_t column = task.first_panel * kBlockColumns;
-    results.Store(task.first_row, task.rows, column, std::min(task.out_stride, s.columns - column),
-                  raw, task.out_stride);
+    if (!direct) results.Store(task.first_row, task.rows, column, columns, raw, width);
   });
 }
 

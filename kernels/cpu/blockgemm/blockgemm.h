@@ -3,7 +3,8 @@
 ///
 /// Up to four rows of A, codes are decoded in registers and the time is that of reading them; of
 /// more rows, a stretch of two panels is decoded once for all rows of a piece of the work. In math
-/// mode int8 all rows of A are rounded first. The order of sums follows from the problem alone.
+/// mode int8 all rows of A are rounded first, unless the weights are f16 or bf16, whose products
+/// are exact in every mode. The order of sums follows from the problem alone.
 #pragma once
 
 #include "kernels/abi/kernel.h"

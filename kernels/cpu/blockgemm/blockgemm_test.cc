@@ -7,6 +7,7 @@
 
 #include "base/float16.h"
 #include "kernels/cpu/blockgemm/layout.h"
+#include "kernels/cpu/blockgemm/products.h"
 #include "kernels/cpu/gemm/kernel_case.h"
 
 namespace aicf::cpu::testing {
@@ -25,8 +26,24 @@ std::vector<BlockFormat> FormatsWithScales() {
   return formats;
 }
 
+std::vector<BlockFormat> FormatsTaken() {
+  std::vector<BlockFormat> formats = FormatsWithScales();
+  formats.push_back(BlockFormat::kF16);
+  formats.push_back(BlockFormat::kBF16);
+  return formats;
+}
+
 // Any bits, but scales that are numbers of ordinary size.
 void FillWeights(Rng& rng, BlockFormat format, Bytes& bytes) {
+  if (format == BlockFormat::kF32) return;
+  if (!HasBlockScales(format)) {
+    for (size_t at = 0; at < bytes.size(); at += 2) {
+      const float value = static_cast<float>(Uniform(rng, -1000, 1000)) / 1024;
+      const uint16_t bits = format == BlockFormat::kF16 ? F32ToF16(value) : F32ToBF16(value);
+      std::memcpy(&bytes[at], &bits, sizeof bits);
+    }
+    return;
+  }
   for (std::byte& b : bytes) b = static_cast<std::byte>(rng());
   const BlockFields fields = BlockFieldsOf(format);
   const size_t first = fields.halves_first ? 0 : 4 * static_cast<size_t>(fields.words);
@@ -74,7 +91,7 @@ double WorstShare(const KernelCase& c, const Bytes& found) {
   const int64_t rows = c.problem.outputs[0].shape[0], columns = c.problem.outputs[0].shape[1];
   const auto depth = static_cast<size_t>(c.problem.inputs[0].shape[1]);
   std::vector<float> a = FloatsOf(c.buffers[0]);
-  if (c.problem.math == MathMode::kInt8) Round(a);
+  if (RoundsBlockRows(c.problem)) Round(a);
   const std::vector<float> results = FloatsOf(found);
   const size_t row_bytes = c.buffers[1].size() / static_cast<size_t>(columns);
   std::vector<float> weights(depth);
@@ -110,8 +127,8 @@ void EachPackedKernel(const KernelCase& c, const F& f) {
 // pair of them; depths of one block, and longer than what is decoded at a time.
 TEST(CpuBlockGemm, EveryFormatInBothMathModes) {
   Rng rng(91);
-  for (const BlockFormat format : FormatsWithScales()) {
-    const int64_t block = InfoOf(format).elements;
+  for (const BlockFormat format : FormatsTaken()) {
+    const int64_t block = BlockFieldsOf(format).elements;
     for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 30}) {
       for (const MathMode math : {MathMode::kFp32, MathMode::kInt8}) {
         static constexpr int64_t kColumns[] = {1, 15, 16, 17, 32, 33, 47, 80};
@@ -165,6 +182,73 @@ TEST(CpuBlockGemm, TheOrderOfSumsIsFixed) {
   }
 }
 
+// The products of bytes of AVX-512 VNNI, and what stands for them elsewhere.
+TEST(CpuBlockGemm, ProductsOfBytesAreTheSameEverywhere) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx512vnni") || abi::HostIsa() != abi::CpuIsa::kAvx512) {
+    GTEST_SKIP() << "this machine has no AVX-512 VNNI";
+  }
+  Rng rng(96);
+  for (const BlockFormat format : FormatsWithScales()) {
+    for (const int64_t m : {1, 3, 9}) {
+      const KernelCase c = BlockCase(rng, format, MathMode::kInt8, m, 48, 768);
+      const BlockShape s = BlockShapeOf(c.problem);
+      Bytes packed(static_cast<size_t>(s.panels * s.panel_bytes));
+      PackBlocks(c.problem, c.buffers[1].data(), packed.data());
+      const std::vector<float> a = FloatsOf(c.buffers[0]);
+      std::vector<int8_t> codes(a.size());
+      std::vector<float> scales(a.size() / 32);
+      std::vector<BlockRows::Start> starts(a.size() / 16);
+      BlockTask task;
+      task.format = format;
+      task.a = {s.depth, a.data(), s.depth, codes.data(), scales.data(), starts.data()};
+      for (int64_t r = 0; r < m; ++r) {
+        avx512::RoundBlockRow(&a[static_cast<size_t>(r * s.depth)], BlockRoundingOf(format), r,
+                              task.a);
+      }
+      task.packed = reinterpret_cast<const char*>(packed.data());
+      task.panel_bytes = s.panel_bytes;
+      task.halves_bytes = s.halves_bytes;
+      task.rows = m;
+      task.panels = s.panels;
+      task.out_stride = 48;
+      std::vector<float> found[3];
+      for (auto& f : found) f.resize(static_cast<size_t>(m * 48));
+      const auto run = [&](int i, void (*products)(const BlockTask&)) {
+        task.out = found[i].data();
+        products(task);
+      };
+      run(0, &avx2::BlockProductsInt8);
+      run(1, &avx512::BlockProductsInt8);
+      run(2, &avx512vnni::BlockProductsInt8);
+      EXPECT_EQ(found[0], found[2]) << InfoOf(format).name;
+      EXPECT_EQ(found[1], found[2]) << InfoOf(format).name;
+    }
+  }
+#endif
+}
+
+TEST(CpuBlockGemm, Refusals) {
+  Rng rng(97);
+  const abi::KernelInfo& kernel = *abi::FindKernel("cpu.blockgemm.columns_avx2");
+  const auto refused = [&](const KernelCase& c) {
+    return kernel.supports(c.problem, *abi::FindDevice("cpu:avx2"));
+  };
+  KernelCase c = BlockCase(rng, BlockFormat::kQ4_0, MathMode::kInt8, 2, 3, 32);
+  EXPECT_EQ(refused(c), "");
+  c.problem.inputs[0].shape[0] = c.problem.outputs[0].shape[0] = 0;
+  EXPECT_EQ(refused(c), "there is nothing to multiply");
+  const MathMode math = MathMode::kFp32;
+  EXPECT_EQ(refused(BlockCase(rng, BlockFormat::kQ4_0, math, 2, 3, 0)),
+            "there is nothing to multiply");
+  EXPECT_EQ(refused(BlockCase(rng, BlockFormat::kF32, math, 2, 3, 32)), "takes no F32");
+  EXPECT_EQ(refused(BlockCase(rng, BlockFormat::kF16, math, 2, 3, 40)),
+            "the depth is no multiple of 32");
+  c = BlockCase(rng, BlockFormat::kQ4_0, math, 2, 3, 32);
+  c.problem.inputs[1].shape[0] = c.problem.outputs[0].shape[1] = 0;
+  EXPECT_EQ(refused(c), "there is nothing to multiply");
+}
+
 // A group of zeros, one too small to have a scale, and one that is no number.
 TEST(CpuBlockGemm, RowsOfZerosAndOfNoNumbers) {
   Rng rng(94);
@@ -188,13 +272,14 @@ TEST(CpuBlockGemm, ViewsAndEpilogues) {
   Rng rng(95);
   static constexpr DType kDTypes[] = {DType::kF32, DType::kF16, DType::kBF16};
   const abi::KernelInfo* ref = abi::FindKernel("cpu.blockgemm.ref");
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 120; ++i) {
     KernelCase c = BlockCase(rng, BlockFormat::kQ5_0, MathMode::kFp32, 1, Uniform(rng, 1, 70), 96);
     const int64_t n = c.problem.outputs[0].shape[1];
     const Dims rows = {Uniform(rng, 1, 3), Uniform(rng, 1, 9)};
     c.problem.inputs[0] = RandomView(rng, kDTypes[i % 3], {rows[0], rows[1], 96});
-    c.problem.outputs[0] = RandomView(rng, DType::kF32, {rows[0], rows[1], n});
-    AddRandomEpilogue(rng, 2, &c);
+    const std::vector<int> order = i % 2 == 0 ? std::vector<int>{0, 1, 2} : std::vector<int>{};
+    c.problem.outputs[0] = RandomView(rng, DType::kF32, {rows[0], rows[1], n}, order);
+    if (i % 4 > 0) AddRandomEpilogue(rng, 2, &c);
     const Bytes weights = c.buffers[1];
     c.Fill(rng);
     c.buffers[1] = weights;

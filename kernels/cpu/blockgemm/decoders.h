@@ -2,7 +2,7 @@
 /// time, a group of 32 elements along k at a time. For *.isa.cc files only.
 ///
 /// Decoder<format> says what a value is made of:
-///   value = scale * (code - kOffset)       codes have no sign
+///   value = scale * (code - kOffset)       codes have no sign (layout.h says which)
 ///   value = scale * code + minimum         where kMinimum
 /// with one scale (and minimum) per kRun elements. Formed by one multiplication and addition that
 /// round once, values are those of base/block_format.h bit by bit, since a scale times a code is
@@ -10,9 +10,12 @@
 ///   Codes(words, g, codes)   group g of a block: codes[i] has elements 4 * i to 4 * i + 3 of each
 ///                            column in the bytes of its word
 ///   Scales(halves, words, g, scales)         for each run of the group
+/// Elements that share no scales, f16 and bf16, are kPlain: Value(block, i) is element i of each
+/// column. DecodedGroup<Decoder> gives the values of either kind.
 #pragma once
 
 #include "base/block_format.h"
+#include "kernels/cpu/blockgemm/layout.h"
 #include "kernels/cpu/blockgemm/wide.h"
 
 AICF_ISA_BEGIN
@@ -44,12 +47,20 @@ AICF_INLINE Words Part(Words word, int at, int bits) {
   return ShiftRight(word, at) & RepeatWord((1 << bits) - 1);
 }
 
+/// What host code, which rounds A for them, says of a format's codes.
+template <BlockFormat kFormat>
+struct CodesOf {
+  static constexpr int kRun = BlockRoundingOf(kFormat).run;
+  static constexpr int kOffset = BlockRoundingOf(kFormat).offset;
+  static constexpr bool kMinimum = BlockRoundingOf(kFormat).minimum;
+  static constexpr bool kEightBits = kFormat == BlockFormat::kQ8_0, kPlain = false;
+};
+
 /// What the formats of one group per block have in common.
-template <int kHalfCount, int kWordCount>
-struct SimpleBlock {
+template <BlockFormat kFormat, int kHalfCount, int kWordCount>
+struct SimpleBlock : CodesOf<kFormat> {
   static constexpr int kHalves = kHalfCount, kWords = kWordCount, kGroups = 1;
-  static constexpr int kRun = 32, kOffset = 0;
-  static constexpr bool kMinimum = kHalfCount == 2, kEightBits = false;
+  using CodesOf<kFormat>::kMinimum;
 
   AICF_INLINE static void Scales(const PackedBlock& b, int, BlockScales (&s)[1]) {
     s[0].scale = b.Half(0);
@@ -77,39 +88,35 @@ template <BlockFormat kFormat>
 struct Decoder;
 
 template <>
-struct Decoder<BlockFormat::kQ4_0> : SimpleBlock<1, 4> {
-  static constexpr int kOffset = 8;
+struct Decoder<BlockFormat::kQ4_0> : SimpleBlock<BlockFormat::kQ4_0, 1, 4> {
   AICF_INLINE static void Codes(const PackedBlock& b, int, Words (&codes)[kGroupWords]) {
     Nibbles(b, 0, codes);
   }
 };
 
 template <>
-struct Decoder<BlockFormat::kQ4_1> : SimpleBlock<2, 4> {
+struct Decoder<BlockFormat::kQ4_1> : SimpleBlock<BlockFormat::kQ4_1, 2, 4> {
   AICF_INLINE static void Codes(const PackedBlock& b, int, Words (&codes)[kGroupWords]) {
     Nibbles(b, 0, codes);
   }
 };
 
 template <>
-struct Decoder<BlockFormat::kQ5_0> : SimpleBlock<1, 5> {
-  static constexpr int kOffset = 16;
+struct Decoder<BlockFormat::kQ5_0> : SimpleBlock<BlockFormat::kQ5_0, 1, 5> {
   AICF_INLINE static void Codes(const PackedBlock& b, int, Words (&codes)[kGroupWords]) {
     FiveBits(b, codes);
   }
 };
 
 template <>
-struct Decoder<BlockFormat::kQ5_1> : SimpleBlock<2, 5> {
+struct Decoder<BlockFormat::kQ5_1> : SimpleBlock<BlockFormat::kQ5_1, 2, 5> {
   AICF_INLINE static void Codes(const PackedBlock& b, int, Words (&codes)[kGroupWords]) {
     FiveBits(b, codes);
   }
 };
 
 template <>
-struct Decoder<BlockFormat::kQ8_0> : SimpleBlock<1, 8> {
-  static constexpr int kOffset = 128;
-  static constexpr bool kEightBits = true;
+struct Decoder<BlockFormat::kQ8_0> : SimpleBlock<BlockFormat::kQ8_0, 1, 8> {
   AICF_INLINE static void Codes(const PackedBlock& b, int, Words (&codes)[kGroupWords]) {
     const Words sign = RepeatWord(static_cast<int>(0x80808080));
 #pragma GCC unroll 8
@@ -118,11 +125,9 @@ struct Decoder<BlockFormat::kQ8_0> : SimpleBlock<1, 8> {
 };
 
 /// What the formats of eight groups per block have in common.
-template <int kHalfCount, int kWordCount, int kRunLength>
-struct SuperBlock {
+template <BlockFormat kFormat, int kHalfCount, int kWordCount>
+struct SuperBlock : CodesOf<kFormat> {
   static constexpr int kHalves = kHalfCount, kWords = kWordCount, kGroups = 8;
-  static constexpr int kRun = kRunLength, kOffset = 0;
-  static constexpr bool kMinimum = kHalfCount == 2, kEightBits = false;
 
   /// Eight pairs of a scale and a minimum of six bits in words 0 to 2: of groups 0 to 3 in the
   /// bytes of words 0 and 1; of the others four bits each in a byte of word 2 and two above those
@@ -156,7 +161,7 @@ struct SuperBlock {
 };
 
 template <>
-struct Decoder<BlockFormat::kQ2_K> : SuperBlock<2, 20, 16> {
+struct Decoder<BlockFormat::kQ2_K> : SuperBlock<BlockFormat::kQ2_K, 2, 20> {
   AICF_INLINE static void Codes(const PackedBlock& b, int g, Words (&codes)[kGroupWords]) {
 #pragma GCC unroll 8
     for (int i = 0; i < kGroupWords; ++i) codes[i] = TwoBits(b, 4, g, i);
@@ -174,8 +179,7 @@ struct Decoder<BlockFormat::kQ2_K> : SuperBlock<2, 20, 16> {
 };
 
 template <>
-struct Decoder<BlockFormat::kQ3_K> : SuperBlock<1, 27, 16> {
-  static constexpr int kOffset = 4;
+struct Decoder<BlockFormat::kQ3_K> : SuperBlock<BlockFormat::kQ3_K, 1, 27> {
   AICF_INLINE static void Codes(const PackedBlock& b, int g, Words (&codes)[kGroupWords]) {
 #pragma GCC unroll 8
     for (int i = 0; i < kGroupWords; ++i) {
@@ -194,7 +198,7 @@ struct Decoder<BlockFormat::kQ3_K> : SuperBlock<1, 27, 16> {
 };
 
 template <>
-struct Decoder<BlockFormat::kQ4_K> : SuperBlock<2, 35, 32> {
+struct Decoder<BlockFormat::kQ4_K> : SuperBlock<BlockFormat::kQ4_K, 2, 35> {
   AICF_INLINE static void Codes(const PackedBlock& b, int g, Words (&codes)[kGroupWords]) {
     Nibbles(b, 3, g, codes);
   }
@@ -204,7 +208,7 @@ struct Decoder<BlockFormat::kQ4_K> : SuperBlock<2, 35, 32> {
 };
 
 template <>
-struct Decoder<BlockFormat::kQ5_K> : SuperBlock<2, 43, 32> {
+struct Decoder<BlockFormat::kQ5_K> : SuperBlock<BlockFormat::kQ5_K, 2, 43> {
   AICF_INLINE static void Codes(const PackedBlock& b, int g, Words (&codes)[kGroupWords]) {
     Nibbles(b, 11, g, codes);
 #pragma GCC unroll 8
@@ -218,8 +222,7 @@ struct Decoder<BlockFormat::kQ5_K> : SuperBlock<2, 43, 32> {
 };
 
 template <>
-struct Decoder<BlockFormat::kQ6_K> : SuperBlock<1, 52, 16> {
-  static constexpr int kOffset = 32;
+struct Decoder<BlockFormat::kQ6_K> : SuperBlock<BlockFormat::kQ6_K, 1, 52> {
   AICF_INLINE static void Codes(const PackedBlock& b, int g, Words (&codes)[kGroupWords]) {
 #pragma GCC unroll 8
     for (int i = 0; i < kGroupWords; ++i) {
@@ -234,6 +237,51 @@ struct Decoder<BlockFormat::kQ6_K> : SuperBlock<1, 52, 16> {
       s[i].scale = b.Half(0) * ToFloats(SignedByte(four, g % 2 * 2 + i));
     }
   }
+};
+
+/// Groups of 32 elements of 16 bits.
+struct PlainBlock {
+  static constexpr int kHalves = kGroup, kWords = 0, kGroups = 1, kRun = kGroup;
+  static constexpr bool kPlain = true;
+};
+
+template <>
+struct Decoder<BlockFormat::kF16> : PlainBlock {
+  AICF_INLINE static Floats Value(const PackedBlock& b, int i) { return b.Half(i); }
+};
+
+template <>
+struct Decoder<BlockFormat::kBF16> : PlainBlock {
+  AICF_INLINE static Floats Value(const PackedBlock& b, int i) {
+    return LoadBrains(b.halves + kColumns * i);
+  }
+};
+
+/// Group g of a block in registers.
+template <class D>
+struct DecodedGroup {
+  Words codes[kGroupWords];
+  BlockScales scales[kGroup / D::kRun];
+
+  AICF_INLINE DecodedGroup(const PackedBlock& b, int g) {
+    D::Codes(b, g, codes);
+    D::Scales(b, g, scales);
+  }
+  /// Element i of each column: the value of base/block_format.h bit by bit.
+  AICF_INLINE Floats Value(int i) const {
+    const Floats code = ToFloats(Part(codes[i / 4], i % 4 * 8, 8));
+    const BlockScales& s = scales[i / D::kRun];
+    if constexpr (D::kMinimum) return MulAdd(code, s.scale, s.minimum);
+    return MulAdd(code, s.scale, RepeatFloat(-D::kOffset) * s.scale);
+  }
+};
+
+template <class D>
+requires D::kPlain struct DecodedGroup<D> {
+  PackedBlock block;
+
+  AICF_INLINE DecodedGroup(const PackedBlock& b, int) : block(b) {}
+  AICF_INLINE Floats Value(int i) const { return D::Value(block, i); }
 };
 
 AICF_ISA_END

@@ -6,9 +6,9 @@
 
 AICF_ISA_BEGIN
 
-/// Calls f with the decoder of the task's format, which has scales.
+/// Calls f with the decoder of a format that has scales; returns at once for others.
 template <class F>
-void WithDecoder(BlockFormat format, const F& f) {
+void WithDecoderOfCodes(BlockFormat format, const F& f) {
   switch (format) {
     case BlockFormat::kQ4_0:
       return f(Decoder<BlockFormat::kQ4_0>());

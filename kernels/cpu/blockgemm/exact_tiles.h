@@ -80,12 +80,11 @@ struct ExactTiles {
 
   alignas(64) float values[kStretch * kColumns * kPanelsOfTile];
 
-  AICF_INLINE void Keep(int64_t group, int panel, int panels, const Words (&codes)[kGroupWords],
-                        const BlockScales (&scales)[kGroup / D::kRun]) {
+  AICF_INLINE void Keep(int64_t number, int panel, int panels, const DecodedGroup<D>& group) {
 #pragma GCC unroll 32
     for (int i = 0; i < kGroup; ++i) {
-      const int64_t at = (group * kGroup + i) * panels + panel;
-      StoreFloats(values + at * kColumns, ValueOf<D>(codes[i / 4], i % 4, scales[i / D::kRun]));
+      const int64_t at = (number * kGroup + i) * panels + panel;
+      StoreFloats(values + at * kColumns, group.Value(i));
     }
   }
 

@@ -22,46 +22,50 @@ AICF_INLINE PackedBlock BlockAt(const char* panel, int64_t halves_bytes, int64_t
   return {halves + block * D::kHalves * kColumns, words + block * D::kWords * 4 * kColumns};
 }
 
+// How far ahead of their use a panel's words are asked for: weights are used faster than they come
+// from memory, and what the processor asks for by itself ends at a page.
+inline constexpr int64_t kAheadBytes = 8192;
+
+template <class D>
+AICF_INLINE void AskAhead(const PackedBlock& b) {
+  constexpr int kLine = 64, kBytes = kColumns * (D::kPlain ? 2 * D::kHalves : 4 * D::kWords);
+  const auto* next = (D::kPlain ? reinterpret_cast<const char*>(b.halves)
+                                : reinterpret_cast<const char*>(b.words)) +
+                     kAheadBytes;
+  for (int at = 0; at < kBytes; at += kLine) __builtin_prefetch(next + at);
+}
+
 /// sum + the products of a group with one row of rounded elements. k: the group's first element of
 /// all rows.
 template <class D>
-AICF_INLINE Floats AddRounded(Floats sum, const Words (&codes)[kGroupWords],
-                              const BlockScales (&scales)[kGroup / D::kRun], const BlockRows& a,
+AICF_INLINE Floats AddRounded(Floats sum, const DecodedGroup<D>& group, const BlockRows& a,
                               int64_t k) {
   constexpr int kRunWords = D::kRun / 4;
   const Floats scale = RepeatFloat(a.scales[k / kGroup]);
 #pragma GCC unroll 2
   for (int run = 0; run < kGroup / D::kRun; ++run) {
+    const BlockScales& s = group.scales[run];
     const BlockRows::Start start = a.starts[k / D::kRun + run];
     Words products = RepeatWord(D::kMinimum ? 0 : start.correction);
 #pragma GCC unroll 8
     for (int i = 0; i < kRunWords; ++i) {
       const int at = run * kRunWords + i;
-      products = Dot<D::kEightBits>(products, codes[at], RepeatFour(a.codes + k + 4 * at));
+      products = Dot<D::kEightBits>(products, group.codes[at], RepeatFour(a.codes + k + 4 * at));
     }
-    sum = MulAdd(ToFloats(products), scales[run].scale * scale, sum);
-    if constexpr (D::kMinimum) sum = MulAdd(scales[run].minimum, RepeatFloat(start.sum), sum);
+    sum = MulAdd(ToFloats(products), s.scale * scale, sum);
+    if constexpr (D::kMinimum) sum = MulAdd(s.minimum, RepeatFloat(start.sum), sum);
   }
   return sum;
-}
-
-/// Element `byte` of a word of codes, decoded: the value of base/block_format.h bit by bit.
-template <class D>
-AICF_INLINE Floats ValueOf(const Words& codes, int byte, const BlockScales& s) {
-  const Floats code = ToFloats(Part(codes, 8 * byte, 8));
-  if constexpr (D::kMinimum) return MulAdd(code, s.scale, s.minimum);
-  return MulAdd(code, s.scale, RepeatFloat(-D::kOffset) * s.scale);
 }
 
 /// sums += the products of a group with rows of f32. More sums than rows, since each waits for the
 /// one before it; row r's are number r, r + kRows and so on.
 template <class D, int kRows, int kSums>
-AICF_INLINE void AddExact(Floats (&sums)[kSums], const Words (&codes)[kGroupWords],
-                          const BlockScales (&scales)[kGroup / D::kRun], const float* x,
+AICF_INLINE void AddExact(Floats (&sums)[kSums], const DecodedGroup<D>& group, const float* x,
                           int64_t stride) {
 #pragma GCC unroll 32
   for (int i = 0; i < kGroup; ++i) {
-    const Floats value = ValueOf<D>(codes[i / 4], i % 4, scales[i / D::kRun]);
+    const Floats value = group.Value(i);
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
       Floats& sum = sums[(i * kRows + r) % kSums];
@@ -70,25 +74,18 @@ AICF_INLINE void AddExact(Floats (&sums)[kSums], const Words (&codes)[kGroupWord
   }
 }
 
-// How far ahead of their use a panel's words are asked for. One row of A uses weights faster than
-// they come from memory, and what the processor asks for by itself ends at a page.
-inline constexpr int64_t kAheadBytes = 8192;
-
 template <class D, bool kRounded, int kRows, int kSums>
 AICF_INLINE void AddGroup(Floats (&sums)[kSums], const PackedBlock& b, int g, const BlockTask& task,
                           int64_t k) {
-  Words codes[kGroupWords];
-  BlockScales scales[kGroup / D::kRun];
-  D::Codes(b, g, codes);
-  D::Scales(b, g, scales);
+  const DecodedGroup<D> group(b, g);
   const BlockRows& a = task.a;
   if constexpr (kRounded) {
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      sums[r] = AddRounded<D>(sums[r], codes, scales, a, (task.first_row + r) * a.depth + k);
+      sums[r] = AddRounded(sums[r], group, a, (task.first_row + r) * a.depth + k);
     }
   } else {
-    AddExact<D, kRows>(sums, codes, scales, a.values + task.first_row * a.stride + k, a.stride);
+    AddExact<D, kRows>(sums, group, a.values + task.first_row * a.stride + k, a.stride);
   }
 }
 
@@ -101,9 +98,7 @@ void FewRowsOfPanel(const BlockTask& task, const char* panel, float* out) {
   const int64_t blocks = task.a.depth / (kGroup * D::kGroups);
   for (int64_t block = 0; block < blocks; ++block) {
     const PackedBlock b = BlockAt<D>(panel, task.halves_bytes, block);
-    for (int i = 0; i < D::kWords; ++i) {
-      __builtin_prefetch(b.words + kAheadBytes + 4 * kColumns * i);
-    }
+    AskAhead<D>(b);
     const int64_t k = block * D::kGroups * kGroup;
     if constexpr (kRounded && kRows == 1) {
 #pragma GCC unroll 8

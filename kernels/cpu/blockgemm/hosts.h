@@ -16,7 +16,10 @@ struct BlockColumnsHost : CpuHostBase {
 
   static std::string Refusal(const abi::Problem& p) {
     const BlockFormat format = p.as<abi::BlockGemmAttrs>().format;
-    if (!HasBlockScales(format)) return StrCat("takes no ", InfoOf(format).name);
+    if (format == BlockFormat::kF32) return "takes no F32";
+    if (p.inputs[0].shape.back() % BlockFieldsOf(format).elements != 0) {
+      return StrCat("the depth is no multiple of ", kBlockGroup);
+    }
     const BlockShape s = BlockShapeOf(p);
     if (s.rows == 0 || s.columns == 0 || s.depth == 0) return "there is nothing to multiply";
     return {};
@@ -39,7 +42,7 @@ struct BlockColumnsHost : CpuHostBase {
   /// few rows, whose decoding nobody shares, reach a third; rounded ones are three times as fast.
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     const double share = BlockShapeOf(p).rows <= 4 ? 0.3 : 0.8;
-    const double faster = p.math != abi::MathMode::kInt8 ? 1 : kIsa == kAvx512 ? 3 : 1.5;
+    const double faster = !RoundsBlockRows(p) ? 1 : kIsa == kAvx512 ? 3 : 1.5;
     return IgemmUs(p, d, kIsa, FlopCount(p), share * faster, 0);
   }
 };

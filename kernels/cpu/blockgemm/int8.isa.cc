@@ -7,7 +7,7 @@
 AICF_ISA_BEGIN
 
 void BlockProductsInt8(const BlockTask& task) {
-  WithDecoder(task.format, [&]<class D>(D) {
+  WithDecoderOfCodes(task.format, [&]<class D>(D) {
     if (task.rows <= kFewRows) return FewRows<D, true>(task);
     ManyRows<RoundedTiles<D>>(task);
   });

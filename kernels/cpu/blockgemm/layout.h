@@ -22,41 +22,67 @@ inline constexpr int kBlockColumns = 16;
 /// Elements that a block has a whole number of, and that share a scale of A in math mode int8.
 inline constexpr int kBlockGroup = 32;
 
-/// How a block's bytes are cut.
+/// How a block's bytes are cut. Of formats without scales, 32 elements are a block of halves.
 struct BlockFields {
+  int elements = 0, bytes = 0;  ///< of the block
   int halves = 0;
   bool halves_first = true;
   int words = 0;
 };
+/// REQUIRES: format is not kF32.
 BlockFields BlockFieldsOf(BlockFormat format);
 
-/// Formats of which the packed kernels have a decoder: all that share scales.
+/// Whether elements share scales: f16 and bf16 do not.
 bool HasBlockScales(BlockFormat format);
+/// Whether rows of A are rounded: in math mode int8, for codes that are integers.
+bool RoundsBlockRows(const abi::Problem& p);
 
 struct BlockShape {
   int64_t rows = 0, columns = 0, depth = 0;  ///< rows: of A, over all its axes but the last
   int64_t panels = 0, panel_bytes = 0;
   int64_t halves_bytes = 0;  ///< of a panel, in front of its words
 };
+/// REQUIRES: as BlockFieldsOf, and whole blocks.
 BlockShape BlockShapeOf(const abi::Problem& p);
 
-/// Whether rows of A are read where they lie: f32, each contiguous, all the same distance apart.
-bool BlockReadsA(const abi::Problem& p);
+/// Whether a view is rows of f32 along its last axis, each contiguous, all the same distance apart:
+/// the kernels read such an A and write such an output where they lie.
+bool IsEvenRows(const abi::View& v);
+/// That distance; 0 where there is one row.
+int64_t RowStrideOf(const abi::View& v);
 
-/// The workspace: a dense f32 copy of A where it is not read in place, then, in math mode int8, its
-/// codes, scales and what BlockRows::starts has. Offsets in bytes.
+/// The workspace: a dense f32 copy of A where it is not read in place, then, where they are
+/// rounded, its codes, scales and what BlockRows::starts has. Offsets in bytes.
 struct BlockWorkspace {
   uint64_t copy = 0, codes = 0, scales = 0, starts = 0, bytes = 0;
 };
 BlockWorkspace BlockWorkspaceOf(const abi::Problem& p);
 
-/// How a format's codes become values, as far as rounded rows of A depend on it.
+/// What the codes of a format are, as far as rounded rows of A depend on it.
 struct BlockRounding {
-  int run = 32;          ///< elements that share a scale
-  int offset = 0;        ///< what codes are too large by
-  bool minimum = false;  ///< values have a minimum
+  int run = kBlockGroup;  ///< elements that share a scale
+  int offset = 0;         ///< what codes are too large by
+  bool minimum = false;   ///< values have a minimum
 };
-BlockRounding BlockRoundingOf(BlockFormat format);
+
+constexpr BlockRounding BlockRoundingOf(BlockFormat format) {
+  switch (format) {
+    case BlockFormat::kQ4_0:
+      return {.offset = 8};
+    case BlockFormat::kQ5_0:
+      return {.offset = 16};
+    case BlockFormat::kQ8_0:
+      return {.offset = 128};
+    case BlockFormat::kQ3_K:
+      return {.run = 16, .offset = 4};
+    case BlockFormat::kQ6_K:
+      return {.run = 16, .offset = 32};
+    case BlockFormat::kQ2_K:
+      return {.run = 16, .minimum = true};
+    default:
+      return {.minimum = true};
+  }
+}
 
 void PackBlocks(const abi::Problem& p, const void* buffer, void* packed);
 void UnpackBlocks(const abi::Problem& p, const void* packed, void* buffer);

@@ -12,14 +12,13 @@ void EachField(const abi::Problem& p, const F& f) {
   const BlockFields fields = BlockFieldsOf(format);
   const BlockShape s = BlockShapeOf(p);
   const abi::View& b = p.inputs[1];
-  const int64_t block_bytes = InfoOf(format).bytes;
-  const int64_t blocks = s.depth / InfoOf(format).elements;
+  const int64_t blocks = s.depth / fields.elements;
   const int64_t first_half = fields.halves_first ? 0 : 4 * fields.words;
   const int64_t first_word = fields.halves_first ? 2 * fields.halves : 0;
   for (int64_t n = 0; n < s.columns; ++n) {
     const int64_t panel = n / kBlockColumns * s.panel_bytes, column = n % kBlockColumns;
     for (int64_t block = 0; block < blocks; ++block) {
-      const int64_t from = b.offset + n * b.strides[0] + block * block_bytes;
+      const int64_t from = b.offset + n * b.strides[0] + block * fields.bytes;
       for (int64_t i = 0; i < fields.halves; ++i) {
         const int64_t at = (block * fields.halves + i) * kBlockColumns + column;
         f(from + first_half + 2 * i, panel + 2 * at, size_t{2});
@@ -36,9 +35,18 @@ void EachField(const abi::Problem& p, const F& f) {
 
 bool HasBlockScales(BlockFormat format) { return InfoOf(format).elements > 1; }
 
+bool RoundsBlockRows(const abi::Problem& p) {
+  return p.math == abi::MathMode::kInt8 && HasBlockScales(p.as<abi::BlockGemmAttrs>().format);
+}
+
 BlockFields BlockFieldsOf(BlockFormat format) {
   BlockFields fields;
+  fields.elements = static_cast<int>(InfoOf(format).elements);
+  fields.bytes = static_cast<int>(InfoOf(format).bytes);
   switch (format) {
+    case BlockFormat::kF16:
+    case BlockFormat::kBF16:
+      return {.elements = kBlockGroup, .bytes = 2 * kBlockGroup, .halves = kBlockGroup};
     case BlockFormat::kQ4_1:
     case BlockFormat::kQ5_1:
     case BlockFormat::kQ4_K:
@@ -58,7 +66,7 @@ BlockFields BlockFieldsOf(BlockFormat format) {
       fields.halves = 1;
       break;
   }
-  fields.words = (static_cast<int>(InfoOf(format).bytes) - 2 * fields.halves) / 4;
+  fields.words = (fields.bytes - 2 * fields.halves) / 4;
   return fields;
 }
 
@@ -71,7 +79,7 @@ BlockShape BlockShapeOf(const abi::Problem& p) {
   for (int axis = 0; axis + 1 < a.rank(); ++axis) s.rows *= a[axis];
   s.columns = p.outputs[0].shape.back();
   s.depth = a.back();
-  const int64_t blocks = s.depth / InfoOf(format).elements;
+  const int64_t blocks = s.depth / fields.elements;
   constexpr int64_t kLine = 64;
   s.panels = (s.columns + kBlockColumns - 1) / kBlockColumns;
   s.halves_bytes = (2 * kBlockColumns * blocks * fields.halves + kLine - 1) / kLine * kLine;
@@ -79,15 +87,20 @@ BlockShape BlockShapeOf(const abi::Problem& p) {
   return s;
 }
 
-bool BlockReadsA(const abi::Problem& p) {
-  const abi::View& a = p.inputs[0];
-  if (a.dtype != DType::kF32 || (a.strides.back() != 1 && a.shape.back() > 1)) return false;
-  int64_t next = 0;  // stride that continues the rows so far; 0: there is one row so far
-  for (int axis = a.shape.rank() - 2; axis >= 0; --axis) {
-    if (a.shape[axis] == 1) continue;
-    if (next != 0 && a.strides[axis] != next) return false;
-    next = a.strides[axis] * a.shape[axis];
-    if (next == 0) return false;
+int64_t RowStrideOf(const abi::View& v) {
+  for (int axis = v.shape.rank() - 2; axis >= 0; --axis) {
+    if (v.shape[axis] > 1) return v.strides[axis];
+  }
+  return 0;
+}
+
+bool IsEvenRows(const abi::View& v) {
+  if (v.dtype != DType::kF32 || (v.strides.back() != 1 && v.shape.back() > 1)) return false;
+  int64_t next = RowStrideOf(v);
+  for (int axis = v.shape.rank() - 2; axis >= 0; --axis) {
+    if (v.shape[axis] == 1) continue;
+    if (v.strides[axis] != next) return false;
+    next *= v.shape[axis];
   }
   return true;
 }
@@ -102,31 +115,12 @@ BlockWorkspace BlockWorkspaceOf(const abi::Problem& p) {
     return at;
   };
   const int64_t elements = s.rows * s.depth;
-  if (!BlockReadsA(p)) w.copy = take(4 * elements);
-  if (p.math != abi::MathMode::kInt8) return w;
+  if (!IsEvenRows(p.inputs[0])) w.copy = take(4 * elements);
+  if (!RoundsBlockRows(p)) return w;
   w.codes = take(elements);
   w.scales = take(4 * elements / kBlockGroup);
   w.starts = take(4 * elements / BlockRoundingOf(p.as<abi::BlockGemmAttrs>().format).run);
   return w;
-}
-
-BlockRounding BlockRoundingOf(BlockFormat format) {
-  switch (format) {
-    case BlockFormat::kQ4_0:
-      return {.offset = 8};
-    case BlockFormat::kQ5_0:
-      return {.offset = 16};
-    case BlockFormat::kQ8_0:
-      return {.offset = 128};
-    case BlockFormat::kQ3_K:
-      return {.run = 16, .offset = 4};
-    case BlockFormat::kQ6_K:
-      return {.run = 16, .offset = 32};
-    case BlockFormat::kQ2_K:
-      return {.run = 16, .minimum = true};
-    default:
-      return {.minimum = true};
-  }
 }
 
 void PackBlocks(const abi::Problem& p, const void* buffer, void* packed) {

@@ -5,7 +5,7 @@
 ///   Decoder     of the weights' format
 ///   kRows       of a tile
 ///   kStretch    elements along k, whole superblocks
-///   Keep(group, panel, panels, codes, scales)    stores a decoded group
+///   Keep(number, panel, panels, group)     stores a decoded group
 ///   Run(task, stretch, r, rows, out)             one tile: rows [r, r + rows) of the task
 #pragma once
 
@@ -30,13 +30,10 @@ void DecodeStretch(const BlockTask& task, const Stretch& s, int64_t first_panel,
     const char* panel = task.packed + (task.first_panel + first_panel + j) * task.panel_bytes;
     for (int64_t k = 0; k < s.length; k += kBlock) {
       const PackedBlock b = BlockAt<D>(panel, task.halves_bytes, (s.first + k) / kBlock);
+      AskAhead<D>(b);
 #pragma GCC unroll 1
       for (int g = 0; g < D::kGroups; ++g) {
-        Words codes[kGroupWords];
-        BlockScales scales[kGroup / D::kRun];
-        D::Codes(b, g, codes);
-        D::Scales(b, g, scales);
-        tiles.Keep(k / kGroup + g, j, s.panels, codes, scales);
+        tiles.Keep(k / kGroup + g, j, s.panels, DecodedGroup<D>(b, g));
       }
     }
   }

@@ -123,18 +123,17 @@ struct RoundedTiles {
 
   RoundedBlocks decoded;
 
-  AICF_INLINE void Keep(int64_t group, int panel, int panels, const Words (&codes)[kGroupWords],
-                        const BlockScales (&scales)[kRuns]) {
+  AICF_INLINE void Keep(int64_t number, int panel, int panels, const DecodedGroup<D>& group) {
 #pragma GCC unroll 8
     for (int i = 0; i < kGroupWords; ++i) {
-      const int64_t word = group * kGroupWords + i;
-      StoreWords(decoded.codes + (word * panels + panel) * 4 * kColumns, codes[i]);
+      const int64_t word = number * kGroupWords + i;
+      StoreWords(decoded.codes + (word * panels + panel) * 4 * kColumns, group.codes[i]);
     }
 #pragma GCC unroll 2
     for (int i = 0; i < kRuns; ++i) {
-      const int64_t at = ((group * kRuns + i) * panels + panel) * kColumns;
-      StoreFloats(decoded.scales + at, scales[i].scale);
-      if constexpr (D::kMinimum) StoreFloats(decoded.minimums + at, scales[i].minimum);
+      const int64_t at = ((number * kRuns + i) * panels + panel) * kColumns;
+      StoreFloats(decoded.scales + at, group.scales[i].scale);
+      if constexpr (D::kMinimum) StoreFloats(decoded.minimums + at, group.scales[i].minimum);
     }
   }
 

@@ -44,6 +44,12 @@ AICF_INLINE Words SpreadBits(Words a, int quad) {
 }
 AICF_INLINE Floats ToFloats(Words a) { return {_mm512_maskz_cvtepi32_ps(kAllLanes, a.all)}; }
 AICF_INLINE Floats LoadHalves(const uint16_t* p) { return {WidenHalf(p)}; }
+/// Sixteen bf16.
+AICF_INLINE Floats LoadBrains(const uint16_t* p) {
+  const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  const Words wide = {_mm512_maskz_cvtepu16_epi32(kAllLanes, bits)};
+  return {_mm512_castsi512_ps(ShiftLeft(wide, 16).all)};
+}
 AICF_INLINE Floats LoadFloats(const float* p) { return {Load(p)}; }
 AICF_INLINE void StoreFloats(float* p, Floats f) { Store(p, f.all); }
 AICF_INLINE Floats RepeatFloat(float x) { return {Broadcast(x)}; }
@@ -146,6 +152,13 @@ AICF_INLINE Floats ToFloats(Words a) {
   return {_mm256_cvtepi32_ps(a.low), _mm256_cvtepi32_ps(a.high)};
 }
 AICF_INLINE Floats LoadHalves(const uint16_t* p) { return {WidenHalf(p), WidenHalf(p + 8)}; }
+AICF_INLINE Floats LoadBrains(const uint16_t* p) {
+  const auto* v = reinterpret_cast<const __m128i*>(p);
+  const Words wide = {_mm256_cvtepu16_epi32(_mm_loadu_si128(v)),
+                      _mm256_cvtepu16_epi32(_mm_loadu_si128(v + 1))};
+  const Words bits = ShiftLeft(wide, 16);
+  return {_mm256_castsi256_ps(bits.low), _mm256_castsi256_ps(bits.high)};
+}
 AICF_INLINE Floats LoadFloats(const float* p) { return {Load(p), Load(p + 8)}; }
 AICF_INLINE void StoreFloats(float* p, Floats f) {
   Store(p, f.low);

@@ -1,48 +1,72 @@
 #include "kernels/cpu/categorical/loops.h"
 
-#include "kernels/cpu/common/lanes.h"
 #include "kernels/cpu/common/loop_functions.h"
+#include "kernels/cpu/common/simd.h"
+#include "kernels/cpu/expr/half.h"
 
 AICF_ISA_BEGIN
 namespace {
 
-static_assert(kStretchGroups == kLanes, "a group is a lane");
+static_assert(kStretchGroups % kLanes == 0, "a group is a lane of one of several vectors");
+constexpr int64_t kVectors = kStretchGroups / kLanes;
+typedef int32_t NotANumber __attribute__((vector_size(sizeof(Vec))));
 
-Lanes MaximaOfStretch(const float* x) {
-  Lanes a = LoadLanes(x), b = LoadLanes(x + kLanes);
-  for (int64_t i = 2 * kLanes; i < kStretch; i += 2 * kLanes) {
-    a = MaxOp::Do(a, LoadLanes(x + i));
-    b = MaxOp::Do(b, LoadLanes(x + i + kLanes));
+constexpr float kLeast = -__builtin_inff();
+
+/// The maxima of groups, and of all; where there is a NaN, all bits of a lane of `bad`.
+struct Running {
+  Vec all = Broadcast(kLeast);
+  NotANumber bad = {};
+
+  void Stretch(const float* x, float* most) {
+    Vec of[kVectors];
+    for (Vec& v : of) v = Broadcast(kLeast);
+    for (int64_t i = 0; i < kStretch; i += kStretchGroups) {
+      for (int64_t v = 0; v < kVectors; ++v) {
+        const Vec logits = Load(x + i + v * kLanes);
+        of[v] = Max(of[v], logits);
+        bad |= (NotANumber)(logits != logits);
+      }
+    }
+    for (int64_t v = 0; v < kVectors; ++v) {
+      Store(most + v * kLanes, of[v]);
+      all = Max(all, of[v]);
+    }
   }
-  return MaxOp::Do(a, b);
-}
+  float Most() const {
+    float most = kLeast;
+    for (int64_t l = 0; l < kLanes; ++l) {
+      if (bad[l] != 0) return __builtin_nanf("");
+      most = all[l] > most ? all[l] : most;
+    }
+    return most;
+  }
+};
 
 float Maxima(const float* x, int64_t n, float* most) {
-  Lanes all = AllLanes(MaxOp::kIdentity);
+  Running running;
   int64_t i = 0;
-  for (; i + kStretch <= n; i += kStretch, most += kStretchGroups) {
-    const Lanes of_stretch = MaximaOfStretch(x + i);
-    StoreLanes(most, of_stretch);
-    all = MaxOp::Do(all, of_stretch);
-  }
+  for (; i + kStretch <= n; i += kStretch, most += kStretchGroups) running.Stretch(x + i, most);
   if (i < n) {
     float rest[kStretch];
-    for (int64_t j = 0; j < kStretch; ++j) rest[j] = i + j < n ? x[i + j] : MaxOp::kIdentity;
-    const Lanes of_stretch = MaximaOfStretch(rest);
-    StoreLanes(most, of_stretch);
-    all = MaxOp::Do(all, of_stretch);
+    for (int64_t j = 0; j < kStretch; ++j) rest[j] = i + j < n ? x[i + j] : kLeast;
+    running.Stretch(rest, most);
   }
-  return FoldLanes(all, [](Lanes a, Lanes b) { return MaxOp::Do(a, b); });
+  return running.Most();
 }
 
-double Masses(const float* x, int64_t n, float max, double factor, double* mass) {
+double Masses(const float* __restrict x, int64_t n, float max, double factor,
+              double* __restrict mass) {
   const double most = static_cast<double>(max);
   for (int64_t i = 0; i < n; ++i) {
     const double below = static_cast<double>(x[i]) - most;
     // Minus infinity times a factor of 0 would be NaN.
-    const double power = below < -0x1p200 ? -0x1p200 : below * factor;
+    const double bounded = below < -0x1p200 ? -0x1p200 : below;
+    const double product = bounded * factor;
+    const double power = product < -701.0 ? -701.0 : product;
     const double e = ExpDouble(power);
-    mass[i] = power < -700.0 || below < -0x1p200 ? 0.0 : e;
+    const double some = below < -0x1p200 ? 0.0 : e;
+    mass[i] = power < -700.0 ? 0.0 : some;
   }
   constexpr int64_t kChains = 16;
   double sums[kChains] = {};

@@ -2,6 +2,7 @@
 /// of these are a bound for the k largest categories, so that later passes look at the few
 /// stretches whose maxima reach it.
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <limits>
 #include <span>
@@ -151,10 +152,33 @@ class RowDraw {
     }
   }
 
-  /// The last category that is taken until their mass reaches the target, and at least one is.
+  /// The last category that is taken until their mass reaches the target, and at least one is: the
+  /// masses of categories by their leading bits say between which it is.
   static Category LastReaching(std::span<Category> taken, double target) {
-    auto low = taken.begin(), high = taken.end();
+    double masses[kMassBins] = {};
+    for (const Category& c : taken) masses[MassBin(c.mass)] += c.mass;
     double before = 0;
+    int64_t bin = 0;
+    while (bin < kMassBins - 1 && before + masses[bin] < target) before += masses[bin++];
+    const auto end = std::partition(taken.begin(), taken.end(),
+                                    [&](const Category& c) { return MassBin(c.mass) == bin; });
+    // The target may lie behind the last mass that is not 0.
+    if (end == taken.begin()) {
+      return *std::max_element(taken.begin(), taken.end(), TakenBefore());
+    }
+    return LastWithin({taken.begin(), end}, before, target);
+  }
+
+  /// 32 bins for each power of two, the largest masses first; the last has all below 2^-64.
+  static constexpr int64_t kMassBins = 64 * 32 + 1;
+  static int64_t MassBin(double mass) {
+    constexpr int64_t kOne = int64_t{1023} << 5;
+    const int64_t leading = std::bit_cast<int64_t>(mass) >> 47;
+    return std::clamp<int64_t>(kOne - leading, 0, kMassBins - 1);
+  }
+
+  static Category LastWithin(std::span<Category> taken, double before, double target) {
+    auto low = taken.begin(), high = taken.end();
     while (high - low > 32) {
       const auto middle = low + (high - low) / 2;
       std::nth_element(low, middle, high, TakenBefore());

@@ -2,17 +2,56 @@
 #include "kernels/cuda/common/tile_choice.h"
 
 namespace aicf::cuda {
+namespace {
+
+using abi::DeviceSpec;
+using abi::Problem;
+
+// The tile's parameters for packed B: at least a run of 32 elements along k.
+abi::Parameters Packed(const abi::Parameters& tile) {
+  std::vector<abi::Parameter> list(tile.begin(), tile.end());
+  for (abi::Parameter& p : list) {
+    if (p.name == "tile_k") p.value = std::max<int64_t>(p.value, 32);
+  }
+  list.push_back({"packed_b", 1});
+  return abi::Parameters(std::move(list));
+}
+
+// Every tile with B packed, and as it is, byte by byte: only a constant B can be packed, which is
+// not for the problem to say.
+template <class Host, bool kTensor>
+std::vector<abi::Candidate> BlockTileCandidates(const Problem& p, const DeviceSpec& d) {
+  // What is decoded waits in registers; the bytes of blocks anywhere take several times the
+  // instructions. Guesses that are still to be measured.
+  constexpr double kRawShare = 2.5;
+  std::vector<abi::Candidate> all;
+  for (const TileChoice& choice : TilesFor(Host::kKey, kTensor, p, d)) {
+    const abi::Parameters packed = Packed(choice.parameters);
+    if (Host::Refuse(p, packed, d).empty()) {
+      const double us = ConvertedTileUs(Tile(kTensor, packed), p, d);
+      all.push_back(CandidateOf<Host>(p, packed, us));
+    }
+    const double us = kRawShare * ConvertedTileUs(Tile(kTensor, choice.parameters), p, d);
+    all.push_back(CandidateOf<Host>(p, choice.parameters, us));
+    for (abi::Candidate& c : all) {
+      if (c.row.empty()) c.row = StrCat(Host::kKey, "_", choice.text);
+    }
+  }
+  return all;
+}
+
+}  // namespace
 
 template <>
-std::vector<abi::Candidate> CandidatesFor<BlockGemmTiledHost>(const abi::Problem& p,
-                                                              const abi::DeviceSpec& d) {
-  return TileCandidates<BlockGemmTiledHost, false>(p, d);
+std::vector<abi::Candidate> CandidatesFor<BlockGemmTiledHost>(const Problem& p,
+                                                              const DeviceSpec& d) {
+  return BlockTileCandidates<BlockGemmTiledHost, false>(p, d);
 }
 
 template <>
-std::vector<abi::Candidate> CandidatesFor<BlockGemmTensorHost>(const abi::Problem& p,
-                                                               const abi::DeviceSpec& d) {
-  return TileCandidates<BlockGemmTensorHost, true>(p, d);
+std::vector<abi::Candidate> CandidatesFor<BlockGemmTensorHost>(const Problem& p,
+                                                               const DeviceSpec& d) {
+  return BlockTileCandidates<BlockGemmTensorHost, true>(p, d);
 }
 
 }  // namespace aicf::cuda

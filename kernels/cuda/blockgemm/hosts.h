@@ -1,16 +1,45 @@
 /// What is legal for the blockgemm kernels.
 #pragma once
 
+#include "kernels/cuda/blockgemm/gemv.h"
 #include "kernels/cuda/common/tiles.h"
 
 namespace aicf::cuda {
 
-struct BlockGemmTiledHost : TileHostBase<false> {
+/// The two kernels that compute tiles. With packed_b, B is a constant that the compiler stores as
+/// blockgemm/packed.h describes, in the one form that cuda.blockgemm.gemv reads as well, so that
+/// prefill and decode share it.
+template <bool kTensor>
+struct BlockTileHost : TileHostBase<kTensor> {
+  static constexpr auto kParameters = WithPackedB(TileHostBase<kTensor>::kParameters);
+  static constexpr bool kPacks = true;
+
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
+                            const abi::DeviceSpec& d) {
+    std::string refusal = TileHostBase<kTensor>::Refuse(p, c, d);
+    if (refusal.empty() && c["packed_b"] != 0) refusal = RefusePackedBlocks(p, c["tile_k"]);
+    return refusal;
+  }
+  static std::optional<abi::PackedLayout> Packed(const abi::Problem& p, const abi::Parameters& c,
+                                                 int input) {
+    return input == 1 && c["packed_b"] != 0 ? PackedBlocksLayout(p) : std::nullopt;
+  }
+  static void Pack(const abi::Problem& p, const abi::Parameters&, int, const void* buffer,
+                   void* packed) {
+    PackBlocks(p, buffer, packed);
+  }
+  static void Unpack(const abi::Problem& p, const abi::Parameters&, int, const void* packed,
+                     void* buffer) {
+    UnpackBlocks(p, packed, buffer);
+  }
+};
+
+struct BlockGemmTiledHost : BlockTileHost<false> {
   static constexpr std::string_view kKey = "cuda.blockgemm.tiled";
   static constexpr std::string_view kSource = "blockgemm/tiled.cuh";
 };
 
-struct BlockGemmTensorHost : TileHostBase<true> {
+struct BlockGemmTensorHost : BlockTileHost<true> {
   static constexpr std::string_view kKey = "cuda.blockgemm.tensor";
   static constexpr std::string_view kSource = "blockgemm/tensor.cuh";
 };
@@ -18,7 +47,7 @@ struct BlockGemmTensorHost : TileHostBase<true> {
 /// In order of preference: ties of predicted cost go to the earlier one.
 template <>
 struct CudaHosts<abi::Family::kBlockGemm> {
-  using List = HostList<BlockGemmTiledHost, BlockGemmTensorHost>;
+  using List = HostList<BlockGemvHost, BlockGemmTiledHost, BlockGemmTensorHost>;
 };
 
 }  // namespace aicf::cuda

@@ -3,26 +3,11 @@
 // tile_mma.cuh.
 #pragma once
 
+#include "blockgemm/shape.cuh"
 #include "common/blocks.cuh"
 #include "common/tile.cuh"
 
 namespace aicf {
-
-constexpr int kFormat = static_cast<int>(attr_format);
-constexpr int kAxisN = Out0::kRank - 1;
-constexpr int kAxisK = kAxisN;  // of A
-constexpr index_t kColumns = kRowsInner ? kOutputCount1 : kOutputCount0;
-constexpr index_t kRows = kRowsInner ? kOutputCount0 : kOutputCount1;
-constexpr index_t kLength = In0::extent(kAxisK);
-
-/// Where row `row` of A begins, in elements.
-AICF_DEVICE index_t RowOfA(index_t row) {
-  const Point point = OutputPoint(kRowsInner ? row : 0, kRowsInner ? 0 : row);
-  index_t at = In0::kOffset;
-#pragma unroll
-  for (int d = 0; d < kAxisK; ++d) at += point.c[d] * In0::stride(d);
-  return at;
-}
 
 struct SourceA {
   typedef In0::S S;
@@ -59,66 +44,22 @@ AICF_DEVICE constexpr int PieceOfA() {
 typedef TileLoader<SourceA, tile_t, kBlockX, kTileM, kTileK, kPitchA, true, true, PieceOfA()>
     LoadTileA;
 
+/// B's bytes: as the step's view describes them, or packed.
 struct SourceB {
   const u8* base;
 
   AICF_DEVICE explicit SourceB(const Args& args)
-      : base(static_cast<const u8*>(args.in[1]) + In1::kOffset) {}
+      : base(static_cast<const u8*>(args.in[1]) + (kPackedB != 0 ? 0 : In1::kOffset)) {}
 };
 
-/// Decodes runs along k. Neighbouring threads have neighbouring columns, so that they store into
-/// different banks.
-struct LoadTileB {
-  static constexpr int kRun = kTileK % 8 == 0 ? 8 : 4;
-  static constexpr int kRuns = kTileK / kRun * kTileN;
-  static constexpr int kCount = (kRuns + kBlockX - 1) / kBlockX;
-  static_assert(kTileK % 4 == 0, "runs divide the tile");
-
-  index_t column0;
-  tile_t held[kCount][kRun];
-
-  AICF_DEVICE void Init(const SourceB&, int, index_t column) { column0 = column; }
-
-  static AICF_DEVICE int RunOfThread(int thread, int i) { return thread + i * kBlockX; }
-  static AICF_DEVICE bool IsIdle(int run) { return kRuns % kBlockX != 0 && run >= kRuns; }
-
-  AICF_DEVICE void Fetch(const SourceB& source, int thread, index_t k0, tile_t*) {
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      const int run = RunOfThread(thread, i);
-      if (IsIdle(run)) break;
-      const index_t column = column0 + run % kTileN;
-      const index_t k = k0 + run / kTileN * kRun;
-      FetchRun(source.base + (column < kColumns ? column : 0) * In1::stride(0), k,
-               column < kColumns && k < kLength, held[i]);
-    }
-  }
-  static AICF_DEVICE void FetchRun(const u8* row, index_t k, bool valid, tile_t (&run)[kRun]) {
-    if constexpr (BlockOf<kFormat>::kElements == 1) {
-#pragma unroll
-      for (int j = 0; j < kRun; ++j) {
-        float one[1] = {0.0f};
-        if (valid && k + j < kLength) DecodeRun<kFormat>(row, k + j, one);
-        run[j] = ToTile<tile_t>(one[0]);
-      }
-    } else {
-      float values[kRun] = {};
-      if (valid) DecodeRun<kFormat>(row, k, values);
-#pragma unroll
-      for (int j = 0; j < kRun; ++j) run[j] = ToTile<tile_t>(values[j]);
-    }
-  }
-
-  AICF_DEVICE void Commit(int thread, tile_t* tile) const {
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      const int run = RunOfThread(thread, i);
-      if (IsIdle(run)) break;
-      tile_t* to = tile + run / kTileN * kRun * kPitchB + run % kTileN;
-#pragma unroll
-      for (int j = 0; j < kRun; ++j) to[j * kPitchB] = held[i][j];
-    }
-  }
-};
+template <bool kIsPacked>
+struct LoadTileOf;
 
 }  // namespace aicf
+
+#include "blockgemm/packed_tile.cuh"
+#include "blockgemm/raw_tile.cuh"
+
+namespace aicf {
+typedef LoadTileOf<kPackedB != 0> LoadTileB;
+}

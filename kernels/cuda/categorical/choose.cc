@@ -29,7 +29,8 @@ double CategoricalUs(const Problem& p, const abi::Parameters& c, const DeviceSpe
   // Few threads issue fewer instructions at a time.
   const double issue = static_cast<double>(kMaxThreads) / static_cast<double>(c["threads"]);
   const double walks = kDrawWalks * kDrawThousandUs * share / 1000 * std::max(1.0, issue / 2);
-  const int64_t by_threads = d.threads_per_sm / c["threads"];
+  // A thread takes 64 of 65536 registers.
+  const int64_t by_threads = std::min(d.threads_per_sm, 1024) / c["threads"];
   const int64_t by_memory = d.shared_bytes_per_sm / (cut.shared_bytes + 1024);
   const auto at_once = static_cast<double>(std::max<int64_t>(1, std::min(by_threads, by_memory)));
   const double slots = std::max(1.0, static_cast<double>(d.sm_count) * at_once / parts);

@@ -10,6 +10,9 @@
 
 namespace aicf {
 
+/// Blocks for which a multiprocessor has the registers, 64 for each thread, and the shared memory.
+constexpr int kPerSm = MaxOf(1, MinOf(1024 / kBlockX, 220 * 1024 / kDynamicShared));
+
 /// Reaches two powers of two below the largest logit.
 constexpr int kNearShift = MaxOf(0, Parts::kMantissa + 1 - 8);
 
@@ -98,12 +101,13 @@ struct Selection {
   template <class W>
   AICF_DEVICE Cut CutReaching(u64 target, W&& weigh) const {
     u32 base = 0;
-    for (int shift = kNearShift;; shift = MaxOf(0, shift - 8)) {
-      Bin bin = FindBin(base, shift, target, weigh);
-      if (bin.index == kBins) {
-        shift = kKeyBits - 8;
-        bin = FindBin(base, shift, target, weigh);
-      }
+    int shift = kNearShift;
+    Bin bin = FindBin(base, shift, target, weigh);
+    if (bin.index == kBins) {
+      shift = kKeyBits - 8;
+      bin = FindBin(base, shift, target, weigh);
+    }
+    for (;;) {
       base += bin.index << shift;
       target -= bin.above;
       if (bin.weight == target) {
@@ -111,6 +115,8 @@ struct Selection {
         return {base > 0xffffffffu - width ? 0xffffffffu : base + width, 0};
       }
       if (shift == 0) return CutAmongEqual(base, bin.weight, target, weigh);
+      shift = MaxOf(0, shift - 8);
+      bin = FindBin(base, shift, target, weigh);
     }
   }
 
@@ -239,3 +245,6 @@ AICF_DEVICE void Kernel(const Args& args) {
 }
 
 }  // namespace aicf
+
+// Instances are compiled for so many blocks on a multiprocessor.
+#define AICF_MIN_BLOCKS aicf::kPerSm

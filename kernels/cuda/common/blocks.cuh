@@ -142,6 +142,7 @@ struct BlockOf<block_format::kQ6_K> : BlockOf256<210, 16, false> {
 template <int kSize>
 struct BlockOfOne {
   static constexpr int kElements = 1, kBytes = kSize, kGroup = 1;
+  static constexpr bool kHasMinimum = false;
 };
 template <>
 struct BlockOf<block_format::kF32> : BlockOfOne<4> {

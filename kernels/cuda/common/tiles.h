@@ -1,7 +1,9 @@
-/// What is legal for the product kernels (gemm, blockgemm, conv), which compute tiles of the output: every
-/// tile is a parameter set, whose numbers become constants of the instance.
+/// What is legal for the product kernels (gemm, blockgemm, conv), which compute tiles of the
+/// output: every tile is a parameter set, whose numbers become constants of the instance.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <span>
 
 #include "kernels/abi/raw_dtype.h"
@@ -40,6 +42,15 @@ inline constexpr abi::ParameterRange kTensorTileParameters[] = {
     {"tile_m", 16, kMaxTile}, {"tile_n", 8, kMaxTile}, {"tile_k", 8, kMaxTile},
     {"warp_m", 16, 128},      {"warp_n", 8, 128},      {"split", 1, 8},
     {"stages", 2, 8},         {"cluster", 1, 16},      kVectorRange};
+
+/// The ranges of a tile, and whether B is packed.
+constexpr auto WithPackedB(std::span<const abi::ParameterRange> tile) {
+  std::array<abi::ParameterRange, std::size(kTensorTileParameters) + 1> ranges{};
+  std::ranges::copy(tile, ranges.begin());
+  ranges.back() = {"packed_b", 0, 1, 0};  // without it: B as the step's view describes it
+  return ranges;
+}
+static_assert(std::size(kTensorTileParameters) == std::size(kOrdinaryTileParameters));
 
 /// Tiles of the output, all batches together.
 int64_t TileCount(const Tile& tile, const ProductShape& shape);

@@ -1,8 +1,6 @@
 /// What is legal for the gemm kernels.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <span>
 
@@ -39,19 +37,11 @@ struct GemmTiledHost : TileHostBase<false> {
   static constexpr std::string_view kSource = "gemm/tiled.cuh";
 };
 
-/// The ranges of a tile on tensor cores, and whether B is packed.
-inline constexpr auto kPackedTileParameters = [] {
-  std::array<abi::ParameterRange, std::size(kTensorTileParameters) + 1> ranges{};
-  std::ranges::copy(kTensorTileParameters, ranges.begin());
-  ranges.back() = {"packed_b", 0, 1, 0};  // without it: B as the step's view describes it
-  return ranges;
-}();
-
 /// With packed_b, B is a constant that the compiler stores as gemm/packed_b.h describes.
 struct GemmTensorHost : TileHostBase<true> {
   static constexpr std::string_view kKey = "cuda.gemm.tensor";
   static constexpr std::string_view kSource = "gemm/tensor.cuh";
-  static constexpr std::span<const abi::ParameterRange> kParameters = kPackedTileParameters;
+  static constexpr auto kParameters = WithPackedB(std::span(kTensorTileParameters));
   static constexpr bool kPacks = true;
 
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,

@@ -1,4 +1,5 @@
-/// Generating text with a compiled language model (docs/language_models.md).
+/// Generating text with a compiled language model (docs/language_models.md). In libaicf, not in
+/// libaicf_cuda.
 ///
 ///   auto program = aicf::Program::Load("model.aicf");
 ///   auto generator = aicf::Generator::Create(*program, {});
@@ -110,6 +111,12 @@ struct StepReport {
   int64_t preempted = 0;    ///< requests that gave their pages back
 };
 
+/// What somebody says in a chat.
+struct ChatMessage {
+  std::string role;  ///< "system", "user" or "assistant"
+  std::string content;
+};
+
 /// What a request has to fit, and what there is.
 struct LanguageInfo {
   std::string architecture;
@@ -151,6 +158,11 @@ class AICF_API Generator {
   /// where the model wants them. Errors: kUnsupported without a tokenizer, those of the tokenizer.
   virtual Result<std::vector<uint32_t>> Encode(std::string_view text, bool parse_special = false,
                                                bool add_special = true) const = 0;
+  /// The ids of a chat in the form that the model was trained on, up to where it answers. Special
+  /// tokens that a message spells out are text in it. Errors: kUnsupported without a tokenizer, or
+  /// where the model has no chat template of a known family; kInvalidArgument for no messages, an
+  /// unknown role, or a system message where the template takes none.
+  virtual Result<std::vector<uint32_t>> EncodeChat(std::span<const ChatMessage> messages) const = 0;
   /// Valid UTF-8; special tokens leave nothing. Errors: kUnsupported, kInvalidArgument for an id
   /// outside the vocabulary.
   virtual Result<std::string> Decode(std::span<const uint32_t> ids) const = 0;

@@ -1,0 +1,144 @@
+// Every rule of the families that read blocks and of draws, broken once.
+#include <gtest/gtest.h>
+
+#include "kernels/abi/validate_faults.h"
+
+namespace aicf::abi {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace)
+
+View Bytes(const Dims& shape) { return DenseView(DType::kU8, shape); }
+
+// Two times three rows of 64 elements in Q4_0.
+Problem SomeDecoding() {
+  return ProblemOf(Family::kDequantize, DequantizeAttrs{BlockFormat::kQ4_0}, 1, {Bytes({2, 3, 36})},
+                   {DenseView(DType::kF16, {2, 3, 64})});
+}
+
+template <class A>
+std::function<void(Problem&)> Format(int format) {
+  return Edit<A>([=](A& a) { a.format = static_cast<BlockFormat>(format); });
+}
+
+TEST(ValidateBlocks, DecodingNamesTheBrokenRule) {
+  const auto scalars = [](Problem& p) {
+    p.inputs[0] = Bytes({});
+    p.outputs[0] = F32({});
+  };
+  const auto no_whole_blocks = [](Problem& p) { p.outputs[0] = F32({2, 3, 65}); };
+  const auto apart = [](Problem& p) { p.inputs[0].strides = {216, 72, 2}; };
+  ExpectRefused(SomeDecoding(),
+                {{"ranks of blocks and output", scalars},
+                 {"ranks of blocks and output", Input(0, Bytes({6, 36}))},
+                 {"axis 0 differs", Input(0, Bytes({3, 3, 36}))},
+                 {"axis 1 differs", Input(0, Bytes({2, 2, 36}))},
+                 {"unknown block format", Format<DequantizeAttrs>(kBlockFormatCount)},
+                 {"the blocks are i8", Input(0, DenseView(DType::kI8, {2, 3, 36}))},
+                 {"65 elements in Q4_0 does not take 36", no_whole_blocks},
+                 {"65 elements in Q4_0 does not take 0",
+                  [&](Problem& p) {
+                    no_whole_blocks(p);
+                    p.inputs[0] = Bytes({2, 3, 0});
+                  }},
+                 {"64 elements in Q4_0 does not take 35", Input(0, Bytes({2, 3, 35}))},
+                 {"of blocks are 2 apart", apart},
+                 {"math mode int8", [](Problem& p) { p.math = MathMode::kInt8; }},
+                 {"0 core inputs", [](Problem& p) { p.core_inputs = 0; }},
+                 {"a row of 64 elements in F16", Format<DequantizeAttrs>(1)}});
+}
+
+TEST(ValidateBlocks, ARowWithoutBytesHasNoDistanceBetweenThem) {
+  Problem p = SomeDecoding();
+  p.inputs[0] = {DType::kU8, {2, 3, 0}, {0, 0, 7}, 0};
+  p.outputs[0] = F32({2, 3, 0});
+  EXPECT_EQ(ValidateProblem(p).message(), "");
+}
+
+// [2, 5, 64] times 7 rows of 64 elements in Q8_0, and a bias.
+Problem SomeBlockProduct() {
+  Problem p = ProblemOf(Family::kBlockGemm, BlockGemmAttrs{BlockFormat::kQ8_0}, 2,
+                        {DenseView(DType::kF16, {2, 5, 64}), Bytes({7, 68})}, {F32({2, 5, 7})});
+  p.math = MathMode::kInt8;
+  return p;
+}
+
+TEST(ValidateBlocks, ProductsNameTheBrokenRule) {
+  const auto math = [](MathMode mode) { return [=](Problem& p) { p.math = mode; }; };
+  const auto vectors = [](Problem& p) {
+    p.inputs[0] = F32({64});
+    p.outputs[0] = F32({7});
+  };
+  const auto apart = [](Problem& p) { p.inputs[1].strides = {136, 2}; };
+  ExpectRefused(SomeBlockProduct(),
+                {{"ranks of A and output", vectors},
+                 {"ranks of A and output", Input(0, F32({5, 64}))},
+                 {"the blocks have rank 3", Input(1, Bytes({1, 7, 68}))},
+                 {"axis 0 of A and output", Input(0, F32({3, 5, 64}))},
+                 {"axis 1 of A and output", Input(0, F32({2, 4, 64}))},
+                 {"8 rows of blocks for 7 columns", Input(1, Bytes({8, 68}))},
+                 {"A is f64", Input(0, DenseView(DType::kF64, {2, 5, 64}))},
+                 {"math mode tf32", math(MathMode::kTf32)},
+                 {"math mode fp8", math(MathMode::kFp8)},
+                 {"unknown block format", Format<BlockGemmAttrs>(kBlockFormatCount)},
+                 {"the blocks are f32", Input(1, F32({7, 68}))},
+                 {"does not take 68 bytes", Input(0, F32({2, 5, 32}))},
+                 {"of blocks are 2 apart", apart}});
+  for (const MathMode mode : {MathMode::kFp32, MathMode::kFp16, MathMode::kBf16}) {
+    Problem p = SomeBlockProduct();
+    p.math = mode;
+    EXPECT_EQ(ValidateProblem(p).message(), "");
+  }
+}
+
+// Draws from 3 rows of 50 categories.
+Problem SomeDraws() {
+  return ProblemOf(Family::kCategorical, CategoricalAttrs{}, 7,
+                   {DenseView(DType::kF16, {3, 50}), F32({3}), DenseView(DType::kI32, {3}),
+                    F32({3}), F32({3}), I64({3}), DenseView(DType::kI32, {3})},
+                   {DenseView(DType::kI32, {3}), DenseView(DType::kBool, {3})});
+}
+
+TEST(ValidateDraws, TheErrorNamesTheBrokenRule) {
+  const View ids = DenseView(DType::kI32, {3}), valid = DenseView(DType::kBool, {3});
+  ExpectRefused(
+      SomeDraws(),
+      {{"the logits are f64", Input(0, DenseView(DType::kF64, {3, 50}))},
+       {"the logits have rank 3", Input(0, F32({1, 3, 50}))},
+       {"0 categories", Input(0, F32({3, 0}))},
+       {"2147483648 categories", Input(0, testing::Repeated({3, int64_t{1} << 31}))},
+       {"8 operands, expected 7", [](Problem& p) { p.inputs.push_back(F32({3})); }},
+       {"temperature is i32", Input(1, ids)},
+       {"temperature has shape", Input(1, F32({2}))},
+       {"top_k is i64", Input(2, I64({3}))},
+       {"top_k has shape", Input(2, DenseView(DType::kI32, {3, 1}))},
+       {"top_p is i32", Input(3, ids)},
+       {"top_p has shape", Input(3, F32({4}))},
+       {"min_p is f16", Input(4, DenseView(DType::kF16, {3}))},
+       {"min_p has shape", Input(4, F32({1}))},
+       {"seeds is i32", Input(5, ids)},
+       {"seeds has shape", Input(5, I64({50}))},
+       {"counters is f32, expected i64", Input(6, F32({3}))},
+       {"counters has shape", Input(6, I64({2}))},
+       {"3 outputs", [=](Problem& p) { p.outputs.push_back(valid); }},
+       {"output 0 is i64", Output(0, I64({3}))},
+       {"output 1 is i32", Output(1, ids)},
+       {"an output has shape", Output(0, DenseView(DType::kI32, {3, 1}))},
+       {"an output has shape", Output(1, DenseView(DType::kBool, {50}))},
+       {"6 core inputs", [](Problem& p) { p.core_inputs = 6; }},
+       {"no prologue", [](Problem& p) { p.prologue = *ParseExpr("(%0 = in 0 : f32) -> %0"); }},
+       {"no epilogue", [](Problem& p) { p.epilogue = *ParseExpr("(%0 = in 0 : i32) -> %0"); }}});
+}
+
+TEST(ValidateDraws, CountersAndTheSecondOutputAreChoices) {
+  Problem p = SomeDraws();
+  p.inputs[6] = I64({3});
+  EXPECT_EQ(ValidateProblem(p).message(), "");
+  p.outputs.pop_back();
+  EXPECT_EQ(ValidateProblem(p).message(), "");
+  p.inputs[0] = testing::Repeated({3, (int64_t{1} << 31) - 1}, DType::kBF16);
+  EXPECT_EQ(ValidateProblem(p).message(), "");
+}
+
+}  // namespace
+}  // namespace aicf::abi

@@ -1,0 +1,360 @@
+// cuda.blockgemm.gemv: few rows of A, so that reading B is all that takes time. B is packed
+// (blockgemm/packed.h). A warp multiplies panels of 16 rows of B, chunk by chunk, on tensor cores:
+// B's rows are those of the fragments, A's rows their columns. Every lane has its own ring of
+// kStages chunks in shared memory, which it fills by asynchronous copies ahead of the products and,
+// with kAhead, before the wait for the kernel before this one.
+//
+// kAlongK warps of a block share out the chunks of a panel, and kClusterX blocks those of all
+// panels; their sums meet in shared memory and are added in a fixed order. Blocks walk through the
+// panels in strides of the grid; the rows of A stay in shared memory.
+//
+// An element is scale * 2^b * (number - kCentre) - minimum, with `number` what fragments.cuh makes
+// of its code. So a group's sum is scale * 2^b * (-kCentre * sum(x) + sum(x * number)), of which
+// 2^b is left for the end, less minimum * sum(x), of which every fourth group is a lane's.
+#pragma once
+
+#include "common/block.cuh"
+#include "common/blocks.cuh"
+
+#include "blockgemm/vectors.cuh"
+
+#define AICF_KERNEL_WAITS
+
+namespace aicf {
+
+constexpr int kPanelWarps = kWarps / kAlongK;
+static_assert(kBlockX == 32 * kWarps && kWarps % kAlongK == 0, "warps share panels evenly");
+
+constexpr int kRingBytes = kStages * Chunk::kBytes;
+/// Sums of a row of B: one for every column, and with minimums their corrections, one for every row
+/// of A.
+constexpr int kCells = kXColumns + (kHasMinimum ? kM : 0);
+constexpr int kCellsBytes = 16 * kCells * 4;
+constexpr int kRingAt = kXBytes + kSumsBytes;
+constexpr int kCellsAt = kRingAt + kWarps * kRingBytes;
+static_assert(kDynamicShared >= kCellsAt + 2 * kWarps * kCellsBytes, "the launch has the memory");
+
+/// The panels and chunks of a warp, one after the other.
+constexpr index_t kClusters = kGridX / kParts;
+constexpr index_t kPanelGroups = (kPanels + kPanelWarps - 1) / kPanelWarps;
+constexpr index_t kTurns = (kPanelGroups + kClusters - 1) / kClusters;
+constexpr index_t kSteps = (kPartChunks + kAlongK - 1) / kAlongK;
+
+/// One of a warp's chunks, and the stage of the ring that holds it.
+struct Place {
+  index_t turn = 0, step = 0;
+  int stage = 0;
+
+  AICF_DEVICE void Next() {
+    stage = stage + 1 == kStages ? 0 : stage + 1;
+    if (++step < kSteps) return;
+    step = 0;
+    ++turn;
+  }
+};
+
+struct Warp {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int number = static_cast<int>(threadIdx.x) / 32;
+  const int part = static_cast<int>(blockIdx.x) % kParts;
+  const index_t cluster = static_cast<index_t>(blockIdx.x) / kParts;
+
+  AICF_DEVICE index_t Chunk0() const { return part * kPartChunks; }
+  AICF_DEVICE index_t PanelOf(index_t turn, int of_block) const {
+    return (cluster + turn * kClusters) * kPanelWarps + of_block;
+  }
+  AICF_DEVICE index_t Panel(index_t turn) const { return PanelOf(turn, number / kAlongK); }
+  /// Of its part of k.
+  AICF_DEVICE index_t ChunkOfStep(index_t step) const { return step * kAlongK + number % kAlongK; }
+  AICF_DEVICE bool Has(index_t turn, index_t step) const {
+    const index_t chunk = ChunkOfStep(step);
+    return Panel(turn) < kPanels && chunk < kPartChunks && Chunk0() + chunk < kChunks;
+  }
+  AICF_DEVICE char* Stage(int stage) const {
+    return DynamicShared() + kRingAt + number * kRingBytes + stage * Chunk::kBytes;
+  }
+  AICF_DEVICE float* Cells(index_t turn, int warp) const {
+    return reinterpret_cast<float*>(DynamicShared() + kCellsAt +
+                                    (static_cast<int>(turn % 2) * kWarps + warp) * kCellsBytes);
+  }
+
+  /// Starts copying what the place names into its stage; nothing beyond the last turn.
+  AICF_DEVICE void Fetch(const void* packed, const Place& place) const {
+    if (place.turn < kTurns && Has(place.turn, place.step)) {
+      const char* from =
+          ChunkAt(packed, Panel(place.turn), Chunk0() + ChunkOfStep(place.step)) + lane * 16;
+      char* to = Stage(place.stage) + lane * 16;
+#pragma unroll
+      for (int at = 0; at < Chunk::kBytes; at += 512) {
+        if (at + 512 <= Chunk::kBytes || at + lane * 16 < Chunk::kBytes) {
+          CopyAsync<16>(to + at, from + at, true);
+        }
+      }
+    }
+    CopyCommit();
+  }
+};
+
+/// A lane's sums of a panel: of its two rows of B in the columns of the fragments, and its share of
+/// their corrections.
+struct Sums {
+  float sum[kColumnTiles][4];
+  float correction[2][kM];
+
+  AICF_DEVICE void Clear() {
+#pragma unroll
+    for (int tile = 0; tile < kColumnTiles; ++tile) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) sum[tile][e] = 0.0f;
+    }
+#pragma unroll
+    for (int m = 0; m < kM; ++m) correction[0][m] = correction[1][m] = 0.0f;
+  }
+
+  /// Adds the products of elements 4 * half to 4 * half + 3 of the lane's eight of a run to c.
+  static AICF_DEVICE void Multiply(const LaneCodes& codes, int run, int half,
+                                   const u32 (&x)[kColumnTiles][4], float (&c)[kColumnTiles][4]) {
+    u32 pairs[4][kTerms];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      PairOfB(codes, (run * 2 + i % 2) * 4 + half * 2 + i / 2, pairs[i]);
+    }
+#pragma unroll
+    for (int term = 0; term < kTerms; ++term) {
+      const u32 a[4] = {pairs[0][term], pairs[1][term], pairs[2][term], pairs[3][term]};
+#pragma unroll
+      for (int tile = 0; tile < kColumnTiles; ++tile) {
+        const u32 b[2] = {x[tile][2 * half], x[tile][2 * half + 1]};
+        MultiplyPairs(c[tile], a, b);
+      }
+    }
+  }
+
+  /// total += scale * c for each of the lane's two rows, in columns that are there.
+  static AICF_DEVICE void AddScaled(float scale0, float scale1, const float (&c)[kColumnTiles][4],
+                                    float (&total)[kColumnTiles][4]) {
+#pragma unroll
+    for (int tile = 0; tile < kColumnTiles; ++tile) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        if (tile * 8 + e % 2 >= kXColumns) continue;
+        total[tile][e] = fmaf(e < 2 ? scale0 : scale1, c[tile][e], total[tile][e]);
+      }
+    }
+  }
+
+  AICF_DEVICE void Correct(const char* scales, int group0, int lane) {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const float* of_group = SharedSums() + (group0 + lane % 4 * kOwn + i) * kM;
+      float x[kM];
+#pragma unroll
+      for (int m = 0; m < kM; ++m) x[m] = of_group[m];
+#pragma unroll
+      for (int row = 0; row < 2; ++row) {
+        const GroupScale pair = Scales::Pair(scales, lane / 4 + 8 * row, lane % 4, i);
+#pragma unroll
+        for (int m = 0; m < kM; ++m)
+          correction[row][m] = fmaf(pair.minimum, x[m], correction[row][m]);
+      }
+    }
+  }
+
+  /// A run of a chunk whose elements have scales.
+  static AICF_DEVICE void AddRun(const LaneCodes& codes, const Scales (&scales)[2], int run0,
+                                 int run, int lane, const u32 (&x)[kColumnTiles][4],
+                                 float (&total)[kColumnTiles][4]) {
+    constexpr int kOfRun = Chunk::kGroup == 16 ? 2 : 1;
+#pragma unroll
+    for (int i = 0; i < kOfRun; ++i) {
+      float c[kColumnTiles][4];
+      LoadStarts((run0 + run) * kOfRun + i, lane, c);
+      Multiply(codes, run, i, x, c);
+      if constexpr (kOfRun == 1) Multiply(codes, run, 1, x, c);
+      const int group = run * kOfRun + i;
+      AddScaled(scales[0].Scale(group), scales[1].Scale(group), c, total);
+    }
+  }
+
+  /// A chunk, the one of this part that begins with run `run0` of x.
+  AICF_DEVICE void AddChunk(const char* chunk, int run0, int lane) {
+    const LaneCodes codes(chunk, lane);
+    const char* of_groups = chunk + Chunk::kCodesBytes;
+    const Scales scales[2] = {{of_groups, lane / 4}, {of_groups, lane / 4 + 8}};
+    float of_chunk[kColumnTiles][4] = {};
+#pragma unroll
+    for (int run = 0; run < Chunk::kRuns; ++run) {
+      u32 x[kColumnTiles][4];
+      LoadX(run0 + run, lane, x);
+      if constexpr (Chunk::kGroups == 0) {
+        Multiply(codes, run, 0, x, sum);
+        Multiply(codes, run, 1, x, sum);
+      } else if constexpr (Scales::kFactored) {
+        AddRun(codes, scales, run0, run, lane, x, of_chunk);
+      } else {
+        AddRun(codes, scales, run0, run, lane, x, sum);
+      }
+    }
+    if constexpr (Scales::kFactored) {
+      AddScaled(scales[0].Factor(), scales[1].Factor(), of_chunk, sum);
+    }
+    if constexpr (kHasMinimum) {
+      Correct(of_groups, run0 / Chunk::kRuns * Chunk::kGroups, lane);
+    }
+  }
+
+  /// Into the warp's cells.
+  AICF_DEVICE void Store(float* cells, int lane) {
+#pragma unroll
+    for (int tile = 0; tile < kColumnTiles; ++tile) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const int column = tile * 8 + lane % 4 * 2 + e % 2;
+        if (column < kXColumns) cells[(lane / 4 + e / 2 * 8) * kCells + column] = sum[tile][e];
+      }
+    }
+    if constexpr (!kHasMinimum) return;
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+#pragma unroll
+      for (int m = 0; m < kM; ++m) {
+        float all = correction[row][m];
+        all = all + ShuffleXor(all, 1);
+        all = all + ShuffleXor(all, 2);
+        if (lane % 4 == 0) cells[(lane / 4 + row * 8) * kCells + kXColumns + m] = all;
+      }
+    }
+  }
+};
+
+/// Warps that need no other warp's sums.
+constexpr bool kAlone = kAlongK == 1 && kParts == 1;
+
+/// Between what warps store and what others read of it.
+AICF_DEVICE void AfterStoring() {
+  if constexpr (kAlone)
+    __syncwarp();
+  else if constexpr (kParts == 1)
+    __syncthreads();
+  else
+    ClusterBarrier();
+}
+
+/// The results of a turn that a thread finishes: numbers First(), First() + kStride, ... of the
+/// panels of its warp, or of those of the whole cluster.
+struct Finish {
+  static constexpr int kOfWarps = kAlone ? 1 : kPanelWarps;
+  static constexpr int kCount = 16 * kOfWarps * kM;
+  static constexpr int kStride = kAlone ? 32 : kParts * kBlockX;
+  const Warp& warp;
+
+  AICF_DEVICE int First() const {
+    return kAlone ? warp.lane : warp.part * kBlockX + static_cast<int>(threadIdx.x);
+  }
+  struct Cell {
+    index_t m, n;
+    int first_warp, row;
+    bool valid;
+  };
+  AICF_DEVICE Cell At(index_t turn, int e) const {
+    const int of_block = kAlone ? warp.number : e / 16 % kOfWarps;
+    const index_t panel = warp.PanelOf(turn, of_block);
+    const index_t n = panel * 16 + e % 16;
+    return {e / (16 * kOfWarps), n, of_block * kAlongK, e % 16,
+            e < kCount && panel < kPanels && n < kColumns};
+  }
+
+  /// What all warps and blocks have in a cell, in their order.
+  AICF_DEVICE float Total(index_t turn, const Cell& cell, int column) const {
+    float total = 0.0f;
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+      for (int w = 0; w < kAlongK; ++w) {
+        const float* from = warp.Cells(turn, cell.first_warp + w) + cell.row * kCells + column;
+        if constexpr (kParts > 1)
+          total = total + LoadCluster(from, part);
+        else
+          total = total + *from;
+      }
+    }
+    return total;
+  }
+  AICF_DEVICE float Result(index_t turn, const Cell& cell) const {
+    const int m = static_cast<int>(cell.m);
+    float total = Total(turn, cell, m * kXParts);
+#pragma unroll
+    for (int part = 1; part < kXParts; ++part) {
+      total = total + Total(turn, cell, m * kXParts + part);
+    }
+    if constexpr (!kHasMinimum) return total * kUnit;
+    return total * kUnit - Total(turn, cell, kXColumns + m);
+  }
+
+  typedef Epilogue::Operands<1> Held;
+  AICF_DEVICE void Load(const Args& args, index_t turn, Held& held) const {
+    const Cell cell = At(turn, First());
+    if (!cell.valid) return;
+    held.Load(args, kRowsInner ? cell.m : cell.n, kRowsInner ? cell.n : cell.m, 0);
+  }
+  /// `held`: what Load gave of the first.
+  AICF_DEVICE void Store(const Args& args, index_t turn, const Held& held) const {
+    for (int e = First(); e < kCount; e += kStride) {
+      const Cell cell = At(turn, e);
+      if (!cell.valid) continue;
+      const index_t i0 = kRowsInner ? cell.m : cell.n, i1 = kRowsInner ? cell.n : cell.m;
+      const raw_t raw[1] = {Result(turn, cell)};
+      if (e == First())
+        Epilogue::Store<1>(args, raw, held, i0, i1, 0);
+      else
+        Epilogue::Store<1>(args, raw, i0, i1, 0);
+    }
+  }
+};
+
+/// Fills the ring but for one stage; gives the place after it.
+AICF_DEVICE Place FetchFirst(const Args& args, const Warp& warp) {
+  Place ahead;
+#pragma unroll
+  for (int i = 0; i < kStages - 1; ++i) {
+    warp.Fetch(args.in[1], ahead);
+    ahead.Next();
+  }
+  return ahead;
+}
+
+AICF_DEVICE void Kernel(const Args& args) {
+  const Warp warp;
+  Place ahead;
+  if constexpr (kAhead != 0) ahead = FetchFirst(args, warp);
+  WaitForPredecessors();
+  LetSuccessorsStart();
+  if constexpr (kAhead == 0) ahead = FetchFirst(args, warp);
+  StageRows(args, warp.Chunk0());
+  __syncthreads();
+  const Finish finish{warp};
+  Place place;
+  for (index_t turn = 0; turn < kTurns; ++turn) {
+    Finish::Held held;
+    finish.Load(args, turn, held);
+    Sums sums;
+    sums.Clear();
+    for (index_t step = 0; step < kSteps; ++step, place.Next()) {
+      CopyWait<kStages - 2>();
+      // The copies of all lanes are there, and all have left the stage that is filled next.
+      __syncwarp();
+      warp.Fetch(args.in[1], ahead);
+      ahead.Next();
+      if (warp.Has(turn, step)) {
+        sums.AddChunk(warp.Stage(place.stage),
+                      static_cast<int>(warp.ChunkOfStep(step)) * Chunk::kRuns, warp.lane);
+      }
+    }
+    sums.Store(warp.Cells(turn, warp.number), warp.lane);
+    AfterStoring();
+    finish.Store(args, turn, held);
+  }
+  // A block's shared memory outlives the others' reads.
+  if constexpr (kParts > 1) ClusterBarrier();
+}
+
+}  // namespace aicf

@@ -1,0 +1,64 @@
+/// B of the blockgemm kernels in their own form: every bit of its blocks once, where a warp that
+/// multiplies on tensor cores finds it by aligned loads of 16 bytes. blockgemm/packed.cuh says the
+/// same to the device.
+///
+/// B is cut into panels of 16 rows, a panel into chunks along k (BlockChunk::depth elements, of
+/// whole blocks), one after the other. Rows and elements that are not there are zero bits. A chunk
+/// is
+///   codes   the integers of its elements, as unsigned numbers, their bits in planes of 4, 2, 1 (or
+///           8, 16, 32) bits, the lowest bits first
+///   scales  row after row what the blocks say of their groups; 16 bytes for each row, then 4 or 2
+///
+/// Lane 4 * g + t of a warp has the rows g and g + 8. Of every 32 elements along k it has eight:
+/// elements 8 * t to 8 * t + 7 where these share a scale, and of every 16 that share one elements
+/// 4 * t to 4 * t + 3. Two neighbours are a pair, and pair p of a lane counts the four pairs of its
+/// rows g and g + 8 in turn, 32 elements after the other. In a plane of w bits up to 16, word
+/// p / (16 / w) of the lane has the pair w * (p % (16 / w)) bits from its bit 0 and from its bit
+/// 16; in one of 32 bits, words 2 * p and 2 * p + 1 are the pair. Then the words of a plane of 4
+/// bits are rotated left by 7 bits less the bits of a code. Words 4 * v to 4 * v + 3 of all lanes
+/// follow each other, lane by lane: vector v.
+///
+/// The scales of a row, by format:
+///   Q4_0, Q5_0, Q8_0   d of each block
+///   Q4_1, Q5_1         d and m of each block
+///   Q4_K, Q5_K         d, dmin, then for every two groups their two scales and their two minimums,
+///                      6 bits each
+///   Q2_K               the bytes of the 16 groups; after those of all rows d and dmin of each
+///   Q3_K, Q6_K         the scales of the 16 groups, a byte each as they are stored; after those of
+///                      all rows d of each
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/block_format.h"
+#include "kernels/abi/kernel.h"
+
+namespace aicf::cuda {
+
+/// What is fixed about the chunks of a format.
+struct BlockChunk {
+  static constexpr int kRows = 16;
+  int depth = 0;  ///< elements along k
+  int codes_bytes = 0;
+  int scales_bytes = 0;
+  int groups = 0;  ///< of a row, that have a scale each; 0: elements have none
+
+  int bytes() const { return codes_bytes + scales_bytes; }
+};
+BlockChunk ChunkOf(BlockFormat format);
+
+/// Chunks of a panel, panels of B.
+int64_t ChunksOf(const abi::Problem& problem);
+int64_t PanelsOf(const abi::Problem& problem);
+
+/// Empty, or why tiles of `tile_k` elements along k cannot be read from the packed form.
+std::string RefusePackedBlocks(const abi::Problem& problem, int64_t tile_k);
+
+/// nullopt where there is nothing to pack.
+std::optional<abi::PackedLayout> PackedBlocksLayout(const abi::Problem& problem);
+void PackBlocks(const abi::Problem& problem, const void* buffer, void* packed);
+void UnpackBlocks(const abi::Problem& problem, const void* packed, void* buffer);
+
+}  // namespace aicf::cuda

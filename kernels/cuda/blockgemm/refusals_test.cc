@@ -1,0 +1,79 @@
+// Every rule that the blockgemm kernels have about their problem or their parameters, broken once.
+#include "kernels/cuda/refusals_testing.h"
+
+namespace aicf {
+namespace {
+
+using namespace abi;           // NOLINT(google-build-using-namespace)
+using namespace abi::testing;  // NOLINT(google-build-using-namespace)
+
+Problem BlocksOf(BlockFormat format, int64_t m, int64_t n, int64_t k) {
+  const auto bytes = static_cast<int64_t>(*BlockBytes(format, 1, static_cast<uint64_t>(k)));
+  return ProblemOf(Family::kBlockGemm, BlockGemmAttrs{format}, 2,
+                   {DenseView(DType::kBF16, {m, k}), DenseView(DType::kU8, {n, bytes})},
+                   {DenseView(DType::kF32, {m, n})});
+}
+
+TEST(CudaRefusals, OfFewRowsTimesBlocks) {
+  const char* key = "cuda.blockgemm.gemv";
+  ExpectUnsupported(key, BlocksOf(BlockFormat::kQ4_K, 33, 64, 512),
+                    "is for 1 to 32 rows, here are 33");
+  ExpectUnsupported(key, BlocksOf(BlockFormat::kQ4_K, 0, 64, 512),
+                    "is for 1 to 32 rows, here are 0");
+  ExpectUnsupported(key, BlocksOf(BlockFormat::kQ4_K, 1, 0, 512), "the product is empty");
+  ExpectUnsupported(key, BlocksOf(BlockFormat::kQ4_K, 1, 64, 0), "the product is empty");
+  ExpectUnsupported(key, BlocksOf(BlockFormat::kF32, 1, 1, (int64_t{1} << 25) + 32),
+                    "rows of blocks are too long");
+  ExpectParametersRefused(key, BlocksOf(BlockFormat::kQ4_K, 1, 64, 4096),
+                          {{"3 warps along k do not divide 4", {{"warps", 4}, {"along_k", 3}}},
+                           {"whole clusters", {{"cluster", 2}, {"blocks", 3}}},
+                           {"bytes of shared memory", {{"warps", 32}, {"stages", 16}}}});
+  Problem wide = BlocksOf(BlockFormat::kQ4_K, 17, 64, 512);
+  wide.inputs[0].dtype = DType::kF32;
+  ExpectUnsupported(key, wide, "at most 48 rows of 16 bits, here are 51");
+  // What lanes have of A, the sums of its groups, the rings and the partial sums, all count.
+  const Problem p = BlocksOf(BlockFormat::kQ4_K, 8, 64, 8192);
+  const Parameters small = {{"warps", 4},   {"along_k", 4}, {"stages", 2},
+                            {"cluster", 1}, {"blocks", 1},  {"ahead", 0}};
+  EXPECT_EQ(FindKernel(key)->variant(p, small).launch.dynamic_shared_bytes,
+            8u * (8192 * 2 + 64) + 256 * 2 * 8 * 4 + 4 * (2 * 2304 + 2 * 16 * 16 * 4));
+}
+
+TEST(CudaRefusals, OfTilesOfBlocks) {
+  const Problem p = BlocksOf(BlockFormat::kQ4_K, 64, 64, 512);
+  ExpectParametersRefused("cuda.blockgemm.tiled", p,
+                          {{"in runs of 32 elements, a tile has 16",
+                            {{"packed_b", 1},
+                             {"tile_m", 64},
+                             {"tile_n", 64},
+                             {"tile_k", 16},
+                             {"thread_m", 8},
+                             {"thread_n", 8},
+                             {"split", 2}}},
+                           {"do not divide the tile", {{"tile_m", 100}}}});
+  Problem empty = BlocksOf(BlockFormat::kQ4_K, 64, 64, 0);
+  EXPECT_NE(Refused("cuda.blockgemm.tiled", empty, {{"packed_b", 1}, {"tile_k", 32}})
+                .find("packs no empty B"),
+            std::string::npos);
+  ExpectUnsupported("cuda.blockgemm.tensor", p, "the math mode is fp32");
+  Problem narrowed = p;
+  narrowed.math = MathMode::kFp16;
+  ExpectUnsupported("cuda.blockgemm.tensor", narrowed, "would narrow bf16 data");
+}
+
+// Prefill and decode read one and the same constant.
+TEST(PackedBlocks, AreTheSameForAllKernels) {
+  const Problem decode = BlocksOf(BlockFormat::kQ6_K, 1, 100, 512);
+  Problem prefill = BlocksOf(BlockFormat::kQ6_K, 128, 100, 512);
+  prefill.math = MathMode::kBf16;
+  const PackedLayout one = *FindKernel("cuda.blockgemm.gemv")->packed(decode, {}, 1);
+  const PackedLayout other =
+      *FindKernel("cuda.blockgemm.tensor")->packed(prefill, {{"packed_b", 1}}, 1);
+  EXPECT_EQ(one.name, other.name);
+  EXPECT_EQ(one.bytes, other.bytes);
+  EXPECT_EQ(one.bytes, 7u * 2 * (16 * 256 * 6 / 8 + 16 * 18));
+  EXPECT_FALSE(FindKernel("cuda.blockgemm.gemv")->packed(decode, {}, 0).has_value());
+}
+
+}  // namespace
+}  // namespace aicf

@@ -1,0 +1,25 @@
+// The product with blocks that a step is: rows of all leading axes together, since B is the same
+// for all of them.
+#pragma once
+
+#include "common/enums.cuh"
+
+namespace aicf {
+
+constexpr int kFormat = static_cast<int>(attr_format);
+constexpr int kAxisN = Out0::kRank - 1;
+constexpr int kAxisK = kAxisN;  // of A
+constexpr index_t kColumns = kRowsInner ? kOutputCount1 : kOutputCount0;
+constexpr index_t kRows = kRowsInner ? kOutputCount0 : kOutputCount1;
+constexpr index_t kLength = In0::extent(kAxisK);
+
+/// Where row `row` of A begins, in elements.
+AICF_DEVICE index_t RowOfA(index_t row) {
+  const Point point = OutputPoint(kRowsInner ? row : 0, kRowsInner ? 0 : row);
+  index_t at = In0::kOffset;
+#pragma unroll
+  for (int d = 0; d < kAxisK; ++d) at += point.c[d] * In0::stride(d);
+  return at;
+}
+
+}  // namespace aicf

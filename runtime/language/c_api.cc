@@ -1,0 +1,224 @@
+// The C form of the Generator.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aicf/generator.h"
+#include "aicf/generator_c.h"
+#include "runtime/c_api_calls.h"
+#include "runtime/handle_table.h"
+
+namespace aicf::language {
+namespace {
+
+using c_api::Call;
+using c_api::NotNull;
+
+struct OpenGenerator {
+  std::unique_ptr<Generator> generator;
+};
+using GeneratorTable = HandleTable<OpenGenerator>;
+
+// Never destroyed: a thread may still be inside a call during exit.
+GeneratorTable& Generators() {
+  static auto* const table = new GeneratorTable(0x47);
+  return *table;
+}
+
+/// What this thread's last Poll or Wait gave.
+thread_local GeneratePart last_part;
+
+/// Calls f(generator) when the handle is good.
+template <class F>
+aicf_code WithGenerator(aicf_generator handle, F&& f) {
+  return Call([&]() -> Status {
+    const GeneratorTable::Pin found = Generators().Find(handle);
+    if (!found) return c_api::Unknown("generator", handle);
+    return f(*found->generator);
+  });
+}
+
+/// A struct of the caller's version over the defaults. `least` bytes are the members that every
+/// version has.
+template <class T>
+Status ReadStruct(const T* given, size_t least, std::string_view name, T* full) {
+  if (given == nullptr) return OkStatus();
+  if (given->struct_bytes < least) {
+    return Error(Code::kInvalidArgument, name, ".struct_bytes is ", given->struct_bytes,
+                 "; call its init function first");
+  }
+  std::memcpy(full, given, std::min<size_t>(given->struct_bytes, sizeof(T)));
+  return OkStatus();
+}
+
+Status ReadRequest(const aicf_generate_request& c, GenerateRequest* request) {
+  if (c.prompt_count > 0) AICF_RETURN_IF_ERROR(NotNull(c.prompt, "request.prompt"));
+  if (c.stop_token_count > 0) AICF_RETURN_IF_ERROR(NotNull(c.stop_tokens, "request.stop_tokens"));
+  if (c.stop_text_count > 0) AICF_RETURN_IF_ERROR(NotNull(c.stop_texts, "request.stop_texts"));
+  request->prompt.assign(c.prompt, c.prompt + c.prompt_count);
+  request->max_new_tokens = c.max_new_tokens;
+  request->temperature = c.temperature;
+  request->top_k = c.top_k;
+  request->top_p = c.top_p;
+  request->min_p = c.min_p;
+  request->seed = c.seed;
+  request->ignore_end = c.ignore_end != 0;
+  request->stop_tokens.assign(c.stop_tokens, c.stop_tokens + c.stop_token_count);
+  for (uint64_t i = 0; i < c.stop_text_count; ++i) {
+    AICF_RETURN_IF_ERROR(NotNull(c.stop_texts[i], "a stop text"));
+    request->stop_texts.emplace_back(c.stop_texts[i]);
+  }
+  return OkStatus();
+}
+
+Status GiveIds(const std::vector<uint32_t>& found, uint32_t* ids, uint64_t capacity,
+               uint64_t* count) {
+  *count = found.size();
+  if (found.size() > capacity) {
+    return Error(Code::kInvalidArgument, "there are ", found.size(), " ids, the memory takes ",
+                 capacity);
+  }
+  if (!found.empty()) AICF_RETURN_IF_ERROR(NotNull(ids, "the ids' address"));
+  std::ranges::copy(found, ids);
+  return OkStatus();
+}
+
+void GivePart(GeneratePart part, aicf_generate_part* out) {
+  last_part = std::move(part);
+  *out = {last_part.tokens.data(), last_part.tokens.size(), last_part.text.c_str(),
+          last_part.text.size(), static_cast<aicf_finish_reason>(last_part.finish)};
+}
+
+}  // namespace
+}  // namespace aicf::language
+
+using aicf::Generator;
+using aicf::Status;
+using aicf::c_api::NotNull;
+using aicf::language::WithGenerator;
+
+void aicf_generator_options_init(aicf_generator_options* options) {
+  if (options == nullptr) return;
+  *options = {};
+  options->struct_bytes = sizeof(*options);
+  options->prefills_in_a_row = aicf::GeneratorOptions().prefills_in_a_row;
+}
+
+aicf_code aicf_generator_create(aicf_program program, const aicf_generator_options* options,
+                                aicf_generator* generator) {
+  return aicf::c_api::Call([&]() -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(generator, "the generator's address"));
+    *generator = 0;
+    aicf_generator_options full;
+    aicf_generator_options_init(&full);
+    AICF_RETURN_IF_ERROR(aicf::language::ReadStruct(
+        options, offsetof(aicf_generator_options, device), "options", &full));
+    aicf::GeneratorOptions wanted;
+    wanted.session.device = full.device != nullptr ? full.device : "";
+    wanted.session.threads = full.threads;
+    wanted.batch_invariant = full.batch_invariant != 0;
+    wanted.prefills_in_a_row = full.prefills_in_a_row;
+    AICF_ASSIGN_OR_RETURN(auto found, aicf::c_api::ProgramOf(program));
+    auto open = std::make_unique<aicf::language::OpenGenerator>();
+    AICF_ASSIGN_OR_RETURN(open->generator, Generator::Create(std::move(found), wanted));
+    *generator = aicf::language::Generators().Insert(std::move(open));
+    return aicf::OkStatus();
+  });
+}
+
+aicf_code aicf_generator_destroy(aicf_generator generator) {
+  return aicf::c_api::Call([&]() -> Status {
+    if (aicf::language::Generators().Remove(generator) != nullptr) return aicf::OkStatus();
+    return aicf::c_api::Unknown("generator", generator);
+  });
+}
+
+aicf_code aicf_generator_encode(aicf_generator generator, const char* text, int32_t parse_special,
+                                int32_t add_special, uint32_t* ids, uint64_t capacity,
+                                uint64_t* count) {
+  return WithGenerator(generator, [&](Generator& g) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(text, "the text"));
+    AICF_RETURN_IF_ERROR(NotNull(count, "the count's address"));
+    AICF_ASSIGN_OR_RETURN(const auto found, g.Encode(text, parse_special != 0, add_special != 0));
+    return aicf::language::GiveIds(found, ids, capacity, count);
+  });
+}
+
+aicf_code aicf_generator_encode_chat(aicf_generator generator, const char* const* roles,
+                                     const char* const* contents, uint32_t count_of_messages,
+                                     uint32_t* ids, uint64_t capacity, uint64_t* count) {
+  return WithGenerator(generator, [&](Generator& g) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(count, "the count's address"));
+    std::vector<aicf::ChatMessage> messages;
+    for (uint32_t i = 0; i < count_of_messages; ++i) {
+      AICF_RETURN_IF_ERROR(NotNull(roles, "the roles' address"));
+      AICF_RETURN_IF_ERROR(NotNull(contents, "the contents' address"));
+      AICF_RETURN_IF_ERROR(NotNull(roles[i], "a role"));
+      AICF_RETURN_IF_ERROR(NotNull(contents[i], "a content"));
+      messages.push_back({roles[i], contents[i]});
+    }
+    AICF_ASSIGN_OR_RETURN(const auto found, g.EncodeChat(messages));
+    return aicf::language::GiveIds(found, ids, capacity, count);
+  });
+}
+
+void aicf_generate_request_init(aicf_generate_request* request) {
+  if (request == nullptr) return;
+  *request = {};
+  request->struct_bytes = sizeof(*request);
+  request->top_p = 1;
+}
+
+aicf_code aicf_generator_submit(aicf_generator generator, const aicf_generate_request* request,
+                                uint64_t* id) {
+  return WithGenerator(generator, [&](Generator& g) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(request, "the request"));
+    AICF_RETURN_IF_ERROR(NotNull(id, "the number's address"));
+    *id = 0;
+    aicf_generate_request full;
+    aicf_generate_request_init(&full);
+    AICF_RETURN_IF_ERROR(aicf::language::ReadStruct(
+        request, offsetof(aicf_generate_request, max_new_tokens), "request", &full));
+    aicf::GenerateRequest wanted;
+    AICF_RETURN_IF_ERROR(aicf::language::ReadRequest(full, &wanted));
+    AICF_ASSIGN_OR_RETURN(*id, g.Submit(std::move(wanted)));
+    return aicf::OkStatus();
+  });
+}
+
+aicf_code aicf_generator_step(aicf_generator generator, uint64_t* unfinished) {
+  return WithGenerator(generator, [&](Generator& g) -> Status {
+    AICF_RETURN_IF_ERROR(g.Step().status());
+    if (unfinished != nullptr) *unfinished = g.unfinished();
+    return aicf::OkStatus();
+  });
+}
+
+aicf_code aicf_generator_poll(aicf_generator generator, uint64_t id, aicf_generate_part* part) {
+  return WithGenerator(generator, [&](Generator& g) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(part, "the part's address"));
+    AICF_ASSIGN_OR_RETURN(aicf::GeneratePart found, g.Poll(id));
+    aicf::language::GivePart(std::move(found), part);
+    return aicf::OkStatus();
+  });
+}
+
+aicf_code aicf_generator_wait(aicf_generator generator, uint64_t id, aicf_generate_part* part) {
+  return WithGenerator(generator, [&](Generator& g) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(part, "the part's address"));
+    AICF_ASSIGN_OR_RETURN(aicf::GenerateResult found, g.Wait(id));
+    aicf::language::GivePart({std::move(found.tokens), std::move(found.text), found.finish}, part);
+    return aicf::OkStatus();
+  });
+}
+
+aicf_code aicf_generator_cancel(aicf_generator generator, uint64_t id) {
+  return WithGenerator(generator, [&](Generator& g) { return g.Cancel(id); });
+}
+
+aicf_code aicf_generator_forget(aicf_generator generator, uint64_t id) {
+  return WithGenerator(generator, [&](Generator& g) { return g.Forget(id); });
+}
