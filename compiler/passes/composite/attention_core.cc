@@ -63,7 +63,7 @@ AttentionStages Attend(Composer& c, const AttentionOperands& in, bool stages) {
   form.attrs.window_right = std::min(in.window_right, abi::kMaxPosition);
   ScoreExpr score;
   form.score = ScoreOf(c, in, score);
-  std::vector<ir::ValueId> inputs{in.q, in.k, in.v, in.lengths, in.origins};
+  std::vector<ir::ValueId> inputs{in.q, in.k, in.v, in.lengths, ir::kNoValue, in.origins};
   inputs.insert(inputs.end(), score.operands().begin(), score.operands().end());
   while (inputs.back() == ir::kNoValue) inputs.pop_back();
   return {c.Op(ir::kAttention, std::move(inputs), ir::AttentionAttributes(form))};
