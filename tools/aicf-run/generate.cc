@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "aicf/embedder.h"
+#include "tools/aicf-run/embed.h"
 #include "tools/aicf-run/generate_report.h"
 #include "tools/aicf-run/load.h"
 #include "tools/aicf-run/measure.h"
@@ -51,12 +53,11 @@ std::string Shown(const GenerateProgress& progress, bool has_tokenizer, bool* fi
   return out;
 }
 
-}  // namespace
-
-Result<OpenGenerator> OpenModel(const RunOptions& options) {
-  const double start = NowMs();
+/// A generator on a program whose loading began at `start`.
+Result<OpenGenerator> OpenProgram(std::shared_ptr<const Program> program, const RunOptions& options,
+                                  double start) {
   OpenGenerator open;
-  AICF_ASSIGN_OR_RETURN(open.program, LoadProgram(options.artifact));
+  open.program = std::move(program);
   GeneratorOptions wanted;
   wanted.session = options.session;
   wanted.session.transfers = true;  // a Step reads its tokens in any case
@@ -68,9 +69,20 @@ Result<OpenGenerator> OpenModel(const RunOptions& options) {
   return open;
 }
 
+}  // namespace
+
+Result<OpenGenerator> OpenModel(const RunOptions& options) {
+  const double start = NowMs();
+  AICF_ASSIGN_OR_RETURN(auto program, LoadProgram(options.artifact));
+  return OpenProgram(std::move(program), options, start);
+}
+
 Status RunGenerate(const RunOptions& options) {
   const GenerateOptions& o = options.generate;
-  AICF_ASSIGN_OR_RETURN(const OpenGenerator open, OpenModel(options));
+  const double start = NowMs();
+  AICF_ASSIGN_OR_RETURN(auto program, LoadProgram(options.artifact));
+  if (Embedder::Serves(*program)) return RunEmbed(std::move(program), options);
+  AICF_ASSIGN_OR_RETURN(const OpenGenerator open, OpenProgram(std::move(program), options, start));
   Generator& generator = *open.generator;
   GenerateReport report;
   AICF_ASSIGN_OR_RETURN(report.prompt, PromptIds(generator, o));

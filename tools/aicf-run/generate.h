@@ -20,7 +20,7 @@ struct OpenGenerator {
 Result<OpenGenerator> OpenModel(const RunOptions& options);
 
 /// Streams the text to stdout and says on stderr how long it took; with --json one object on
-/// stdout and nothing else.
+/// stdout and nothing else. The vector (embed.h) where the model is one that embeds.
 Status RunGenerate(const RunOptions& options);
 
 /// --bench-llm.

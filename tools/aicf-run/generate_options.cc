@@ -49,7 +49,9 @@ Status ReadIds(const std::string& text, std::vector<uint32_t>* ids) {
 
 void GenerateFlags::AddPrompt(CommandLine& line) {
   const auto add = [&](CLI::Option* option) { flags_.push_back(option->group(kGroup)); };
-  add(line.AddValue("--prompt", prompt_, "TEXT  go on with this text; it streams to stdout"));
+  add(line.AddValue("--prompt", prompt_,
+                    "TEXT  go on with this text; it streams to stdout. Of an embedding "
+                    "model: its vector"));
   add(line.AddValue("--prompt-file", prompt_file_, "FILE  the prompt is the whole file"));
   add(line.AddValue("--tokens", tokens_, "IDS  the prompt as token ids, e.g. 1,9038,2501"));
   add(line.app.add_flag("--chat", chat_, "the prompt is what a user says; answer it"));

@@ -114,8 +114,19 @@ class GgufModelReader {
     return role;
   }
 
+  Status CheckLayerOf(std::string_view name) const {
+    constexpr std::string_view kLayer = "blk.";
+    if (!name.starts_with(kLayer)) return OkStatus();
+    const std::string_view digits =
+        name.substr(kLayer.size(), name.find('.', kLayer.size()) - kLayer.size());
+    const auto layer = LayerNumber(digits);
+    if (layer && *layer < m_.layers) return OkStatus();
+    return Error(Code::kBadModel, "weight ", Quote(name), " is of no layer of ", m_.layers);
+  }
+
   Status ReadWeights() {
     for (const gguf::Tensor& t : file_.tensors()) {
+      AICF_RETURN_IF_ERROR(CheckLayerOf(t.name));
       m_.weights[RoleOf(t.name)] = {t.format, t.shape, t.bytes, file_.owner()};
     }
     return OkStatus();

@@ -117,6 +117,10 @@ class HfModelReader {
         return Error(Code::kUnsupported, "weight ", Quote(t.name), " is not known of architecture ",
                      architecture_.name);
       }
+      if (role->layer >= m_.layers) {
+        return Error(Code::kBadModel, "weight ", Quote(t.name), " is of layer ", role->layer,
+                     ", the model has ", m_.layers);
+      }
       if (role->role.empty() || (tied && role->role == "output")) continue;
       if (m_.Find(role->role) != nullptr) {
         return Error(Code::kBadModel, "weight ", Quote(t.name), " is there twice, as ", role->role);

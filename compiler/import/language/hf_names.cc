@@ -42,8 +42,7 @@ std::optional<std::string_view> Starred(std::string_view pattern, std::string_vi
   }
   const std::string_view text =
       name.substr(before.size(), name.size() - before.size() - after.size());
-  const bool number = std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-  return number ? std::optional(text) : std::nullopt;
+  return LayerNumber(text) ? std::optional(text) : std::nullopt;
 }
 
 // ".bias", or nothing for what is no bias. BERT's first files have other words for those of norms.
@@ -68,7 +67,8 @@ std::optional<HfRole> RoleOfHfName(std::string_view architecture, std::string_vi
     if (!IsOf(row.families, architecture)) continue;
     const auto layer = Starred(row.name, name);
     if (!layer) continue;
-    HfRole out{std::string(row.role), row.turned && suffix.empty()};
+    HfRole out{std::string(row.role), row.turned && suffix.empty(),
+               LayerNumber(*layer).value_or(0)};
     const size_t star = out.role.find('*');
     if (star != std::string::npos) out.role.replace(star, 1, *layer);
     if (!out.role.empty()) out.role += suffix;

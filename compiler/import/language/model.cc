@@ -103,6 +103,16 @@ std::string LayerRole(int64_t layer, std::string_view role) {
   return StrCat("blk.", layer, ".", role);
 }
 
+std::optional<int64_t> LayerNumber(std::string_view digits) {
+  if (digits.empty() || digits.size() > 4 || (digits[0] == '0' && digits.size() > 1)) return {};
+  int64_t number = 0;
+  for (const char c : digits) {
+    if (c < '0' || c > '9') return {};
+    number = 10 * number + (c - '0');
+  }
+  return number;
+}
+
 Status CheckSizes(const Model& m) {
   constexpr int64_t kMostLayers = 4096;
   if (m.layers > 0 && m.layers <= kMostLayers && m.head > 0 && m.key_heads > 0 &&

@@ -78,6 +78,9 @@ struct Model {
 /// "blk.3.attn_q".
 std::string LayerRole(int64_t layer, std::string_view role);
 
+/// Digits as names have them; nullopt for other text, for a zero in front, and above 9999.
+std::optional<int64_t> LayerNumber(std::string_view digits);
+
 /// Numbers of layers and heads that can be. Errors: kBadModel naming them.
 Status CheckSizes(const Model& model);
 

@@ -11,6 +11,7 @@ import re
 import sys
 
 import numpy as np
+import tokenizers
 import torch
 import transformers
 
@@ -51,6 +52,22 @@ def encoder_results(model, tokens, folder, normalized):
     np.save(folder / "lengths.npy", np.array(EMBEDDED, np.int32))
 
 
+def add_tokenizer(folder, older):
+    """Words of the letters a to h, as BERT's tokenizer takes them apart."""
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"] + list("abcdefgh") + ["##" + c for c in "abcdefgh"]
+    vocabulary = {token: i for i, token in enumerate(tokens)}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = tokenizers.normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_special_tokens(tokens[:4])
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    if older:
+        tokenizer.post_processor = tokenizers.processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return tokenizer
+
+
 def save(name, case, folder, seed):
     config = case.config()
     kind = getattr(transformers, case.model)
@@ -66,7 +83,11 @@ def save(name, case, folder, seed):
     for path, text in case.files.items():
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(json.dumps(text))
-    (folder / "case.json").write_text(json.dumps({"context": case.context}))
+    about = {"context": case.context}
+    if name in ENCODERS:
+        text = "Cab, feed a bad egg!"
+        about |= {"text": text, "ids": add_tokenizer(folder, older=name == "bert").encode(text).ids}
+    (folder / "case.json").write_text(json.dumps(about))
     vocabulary = config.get_text_config().vocab_size
     # The last ids of some models stand for images.
     tokens = np.random.default_rng(seed).integers(0, vocabulary - 10, TOKENS).astype(np.int32)[:case.context]
