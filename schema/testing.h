@@ -281,6 +281,13 @@ inline Program FamiliesProgram() {
   const uint32_t values = b.Output("values", {2, 3});
   const uint32_t indices = b.Output("indices", {2, 3}, DType::kI64);
   b.AddStep(Core(Family::kTopK, abi::TopKAttrs{1, 3, true}, 1), {picked}, {values, indices});
+  const uint32_t blocks = b.Constant("blocks", {4, 18}, DType::kU8);
+  const uint32_t block_values = b.Output("block_values", {4, 32});
+  b.AddStep(Core(Family::kDequantize, abi::DequantizeAttrs{BlockFormat::kQ4_0}, 1), {blocks},
+            {block_values});
+  const uint32_t block_sums = b.Output("block_sums", {4, 4});
+  b.AddStep(Core(Family::kBlockGemm, abi::BlockGemmAttrs{BlockFormat::kQ4_0}, 2),
+            {block_values, blocks}, {block_sums});
   return b.Finish();
 }
 

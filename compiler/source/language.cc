@@ -30,7 +30,10 @@ bool IsFolder(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+// A pipe would be waited for, and a device read from: only regular files are looked into.
 bool BeginsAsGguf(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
   std::ifstream in(path, std::ios::binary);
   char magic[4] = {};
   in.read(magic, sizeof magic);

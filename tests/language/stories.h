@@ -13,6 +13,7 @@
 
 #include "aicf/generator.h"
 #include "compiler/compiler.h"
+#include "runtime/cuda/driver.h"
 
 namespace aicf::testing {
 
@@ -28,6 +29,12 @@ inline std::string StoriesFile(const std::string& name) {
   if (aicf::testing::StoriesFile("stories260K.F32.gguf").empty()) {          \
     GTEST_SKIP() << "AICF_TEST_MODELS names no folder with llm/stories260K"; \
   }                                                                          \
+  static_assert(true)
+
+#define AICF_SKIP_WITHOUT_GPU()                                \
+  if (const auto driver = cuda::Driver::Get(); !driver.ok()) { \
+    GTEST_SKIP() << driver.status().message();                 \
+  }                                                            \
   static_assert(true)
 
 /// Small buckets and pages, so that short texts cross many of their borders.

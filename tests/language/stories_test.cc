@@ -58,6 +58,7 @@ TEST(Stories, APlanForCudaSaysTheSameOnTheReferenceKernels) {
 }
 
 TEST(GpuStories, GreedyTextIsTheReferences) {
+  AICF_SKIP_WITHOUT_GPU();
   AICF_SKIP_WITHOUT_STORIES();
   CompileOptions options = SmallBuckets(256);
   options.target = "cuda";
@@ -99,6 +100,7 @@ TEST(Stories, FiftyTogetherDrawWhatEachDrawsAlone) {
 }
 
 TEST(GpuStories, FiftyTogetherDrawWhatEachDrawsAlone) {
+  AICF_SKIP_WITHOUT_GPU();
   AICF_SKIP_WITHOUT_STORIES();
   CompileOptions options = SmallBuckets(1024);
   options.target = "cuda";

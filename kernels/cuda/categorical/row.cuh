@@ -10,7 +10,15 @@ namespace aicf {
 typedef In0::S Logit;
 constexpr u32 kCategories = static_cast<u32>(In0::extent(1));
 constexpr int kWarps = kBlockX / 32;
-constexpr int kVector = PieceOf<Logit>(16, In0::run(1));
+
+/// Categories of a vector, of which a row has a whole number: a run says where vectors may begin,
+/// not where the row ends.
+AICF_DEVICE constexpr int VectorOf(int longest) {
+  int vector = longest;
+  while (kCategories % vector != 0) vector /= 2;
+  return vector;
+}
+constexpr int kVector = VectorOf(PieceOf<Logit>(16, In0::run(1)));
 
 /// Categories of a warp, whole vectors, and of a block.
 constexpr u32 kShare = ((kCategories - 1) / (kVector * kWarps * kClusterX) + 1) * kVector;
