@@ -14,9 +14,9 @@ Needs llama-cpp-python and numpy from PyPI, a release build of aicf, and for --p
 (PYTHONPATH=build/release/python).
 """
 import argparse
+import collections
 import json
 import pathlib
-import platform
 import statistics
 import subprocess
 import tempfile
@@ -42,22 +42,26 @@ def aicf_rate(args, artifact, prompt, text):
     return row["avg_ts"]
 
 
-def measure(args, llama, artifact):
+def compare_speed(args, folder):
+    """Rounds of all programs in turn; a row for each of aicf's math modes."""
+    llama = Llama(args.model, args.threads, args.context)
+    artifacts = {math: folder / f"{math}.aicf" for math in ("fp32", "int8")}
+    for math, artifact in artifacts.items():
+        compile_model(args, artifact, f"--math={math}")
     tokens = [100 + i % 1000 for i in range(max(args.p, args.n))]
-    rates = {"pp": ([], []), "tg": ([], [])}
+    rates = collections.defaultdict(list)
     for _ in range(args.rounds):
-        rates["pp"][0].append(aicf_rate(args, artifact, args.p, 0))
-        rates["pp"][1].append(llama.prompt_rate(tokens[:args.p]))
-        rates["tg"][0].append(aicf_rate(args, artifact, 0, args.n))
-        rates["tg"][1].append(llama.text_rate(tokens[:args.n]))
-    return rates
-
-
-def print_rates(args, rates):
-    print("| test | aicf tokens/s | llama.cpp tokens/s | ratio |\n|---|--:|--:|--:|")
+        for math, artifact in artifacts.items():
+            rates["pp", math].append(aicf_rate(args, artifact, args.p, 0))
+            rates["tg", math].append(aicf_rate(args, artifact, 0, args.n))
+        rates["pp", "peer"].append(llama.prompt_rate(tokens[:args.p]))
+        rates["tg", "peer"].append(llama.text_rate(tokens[:args.n]))
+    print("| test | aicf's math | aicf tokens/s | llama.cpp tokens/s | ratio |\n|---|---|--:|--:|--:|")
     for name, count in (("pp", args.p), ("tg", args.n)):
-        ours, theirs = (statistics.median(r) for r in rates[name])
-        print(f"| {name}{count} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} |")
+        theirs = statistics.median(rates[name, "peer"])
+        for math in artifacts:
+            ours = statistics.median(rates[name, math])
+            print(f"| {name}{count} | {math} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} |")
 
 
 class Aicf:
@@ -177,11 +181,9 @@ def main():
     parser.add_argument("--prompts", type=pathlib.Path, help="a text file, a prompt on each line")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        artifact = pathlib.Path(folder) / "model.aicf"
         if args.rounds > 0:
-            compile_model(args, artifact)
-            print(f"{args.model.name}, {args.threads} threads, {platform.processor() or platform.machine()}\n")
-            print_rates(args, measure(args, Llama(args.model, args.threads, args.context), artifact))
+            print(f"{args.model.name}, {args.threads} threads\n")
+            compare_speed(args, pathlib.Path(folder))
         if args.prompts:
             print_quality(args, pathlib.Path(folder))
 
