@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/hash.h"
 #include "kernels/abi/choice.h"
 #include "kernels/abi/kernel.h"
+#include "kernels/abi/packing.h"
 #include "schema/artifact.h"
 #include "schema/format.h"
 #include "schema/program.h"
@@ -281,6 +283,13 @@ inline Program FamiliesProgram() {
   const uint32_t values = b.Output("values", {2, 3});
   const uint32_t indices = b.Output("indices", {2, 3}, DType::kI64);
   b.AddStep(Core(Family::kTopK, abi::TopKAttrs{1, 3, true}, 1), {picked}, {values, indices});
+  return b.Finish();
+}
+
+/// Weights in blocks of quantised elements: their values, and products with them.
+inline Program BlocksProgram() {
+  using abi::Family;
+  ProgramBuilder b;
   const uint32_t blocks = b.Constant("blocks", {4, 18}, DType::kU8);
   const uint32_t block_values = b.Output("block_values", {4, 32});
   b.AddStep(Core(Family::kDequantize, abi::DequantizeAttrs{BlockFormat::kQ4_0}, 1), {blocks},
@@ -325,6 +334,27 @@ inline std::vector<std::byte> ImageBytes() {
 
 /// The program retargeted to a GPU: each step on the first own device kernel that supports it, with
 /// an image of arbitrary bytes (ImageBytes). A step that none supports keeps its kernel.
+inline bool WantsPacked(const abi::KernelInfo& kernel, const abi::Problem& problem,
+                        const abi::Parameters& parameters) {
+  for (size_t k = 0; k < problem.inputs.size(); ++k) {
+    if (abi::LayoutOf(kernel, problem, parameters, k)) return true;
+  }
+  return false;
+}
+
+/// The kernel's best candidate, or the first that takes every operand as it is where the best one
+/// wants a packed constant, which these programs do not have; nullopt: none does.
+inline std::optional<abi::Candidate> UnpackedCandidate(const abi::KernelInfo& kernel,
+                                                       const abi::Problem& problem,
+                                                       const abi::DeviceSpec& device) {
+  auto best = abi::BestCandidate(kernel, problem, device);
+  if (best && !WantsPacked(kernel, problem, best->variant.parameters)) return best;
+  for (abi::Candidate& c : abi::CandidatesOf(kernel, problem, device)) {
+    if (!WantsPacked(kernel, problem, c.variant.parameters)) return std::move(c);
+  }
+  return std::nullopt;
+}
+
 inline Program OnDevice(Program p, std::string target = "cuda:sm_90a") {
   p.target = std::move(target);
   const abi::DeviceSpec device = *abi::FindDevice(p.target);
@@ -335,8 +365,10 @@ inline Program OnDevice(Program p, std::string target = "cuda:sm_90a") {
   for (Step& s : p.steps) {
     for (const abi::KernelInfo& k : abi::KernelsOf(s.problem.family)) {
       if (k.backend != abi::Backend::kCuda || !k.supports(s.problem, device).empty()) continue;
+      const auto candidate = UnpackedCandidate(k, s.problem, device);
+      if (!candidate) continue;
       s.kernel = k.key;
-      SetVariant(s, abi::BestCandidate(k, s.problem, device)->variant);
+      SetVariant(s, candidate->variant);
       s.symbol = abi::InstanceSymbol(s.kernel, s.problem, VariantOf(s));
       s.image = 0;
       s.workspace_offset = s.workspace_bytes == 0 ? 0 : RoundUp(p.arena_bytes, kBufferAlignment);
