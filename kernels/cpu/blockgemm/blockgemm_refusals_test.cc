@@ -1,0 +1,33 @@
+// What the kernels of cpu.blockgemm.* leave to the reference.
+#include <gtest/gtest.h>
+
+#include "kernels/abi/kernel.h"
+
+namespace aicf::cpu {
+namespace {
+
+std::string RefusalOf(BlockFormat format, int64_t rows, int64_t columns, int64_t depth) {
+  abi::Problem p;
+  p.family = abi::Family::kBlockGemm;
+  p.attrs = abi::BlockGemmAttrs{format};
+  p.core_inputs = 2;
+  const auto bytes = static_cast<int64_t>(*BlockBytes(format, 1, static_cast<uint64_t>(depth)));
+  p.inputs = {abi::DenseView(DType::kF32, {rows, depth}),
+              abi::DenseView(DType::kU8, {columns, bytes})};
+  p.outputs = {abi::DenseView(DType::kF32, {rows, columns})};
+  EXPECT_EQ(abi::ValidateProblem(p).message(), "");
+  return abi::FindKernel("cpu.blockgemm.columns_avx2")->supports(p, *abi::FindDevice("cpu:avx2"));
+}
+
+TEST(BlockGemmRefusals, AreOfFormatsAndOfWhatIsEmpty) {
+  EXPECT_EQ(RefusalOf(BlockFormat::kQ4_1, 3, 20, 64), "");
+  EXPECT_EQ(RefusalOf(BlockFormat::kF16, 3, 20, 64), "");
+  EXPECT_NE(RefusalOf(BlockFormat::kF32, 3, 20, 64), "");
+  EXPECT_NE(RefusalOf(BlockFormat::kF16, 3, 20, 33), "");
+  EXPECT_NE(RefusalOf(BlockFormat::kQ4_1, 0, 20, 64), "");
+  EXPECT_NE(RefusalOf(BlockFormat::kQ4_1, 3, 0, 64), "");
+  EXPECT_NE(RefusalOf(BlockFormat::kQ4_1, 3, 20, 0), "");
+}
+
+}  // namespace
+}  // namespace aicf::cpu
