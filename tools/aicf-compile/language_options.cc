@@ -28,7 +28,7 @@ Status ReadSizes(std::string_view flag, const std::string& text, std::vector<int
 }  // namespace
 
 void AddLanguageFlags(CommandLine& line, LanguageFlags& flags) {
-  const std::string group = "Language models (GGUF files)";
+  const std::string group = "Language models (GGUF files, Hugging Face folders)";
   line.AddValue("--context", flags.context,
                 "N  most positions of a request, prompt and answer together; default what the\n"
                 "model was trained for, at most 4096")

@@ -18,8 +18,9 @@ namespace aicf::tools {
 namespace {
 
 constexpr std::string_view kDescription =
-    "Compiles an ONNX model, a language model in a GGUF file, or an artifact's own program once\n"
-    "more, into one artifact that records every decision. Needs no GPU, also for a CUDA target; "
+    "Compiles an ONNX model, a language model (a GGUF file or a Hugging Face folder), or an\n"
+    "artifact's own program once more, into one artifact that records every decision. Needs no "
+    "GPU, also for a CUDA target; "
     "only --tune and\n"
     "--policy=gemm=cublaslt do.";
 
@@ -422,7 +423,8 @@ Status Convert(const Raw& raw, CompileArgs* args) {
 
 Status Parse(const std::vector<std::string>& argv, Raw* raw, CompileArgs* args, bool* run) {
   CommandLine line("aicf-compile", kDescription);
-  const CLI::Option* model = line.AddValue("model", args->model, "ONNX or GGUF file");
+  const CLI::Option* model =
+      line.AddValue("model", args->model, "ONNX file, GGUF file or Hugging Face folder");
   AddTargetFlags(line, *raw, *args);
   AddDecisionFlags(line, *raw, *args);
   AddLanguageFlags(line, raw->language);

@@ -1,6 +1,7 @@
 #include "tools/aicf-compile/rebuild.h"
 
 #include "compiler/emit/model_hash.h"
+#include "compiler/source/language.h"
 #include "compiler/source/provenance.h"
 
 namespace aicf::tools {
@@ -23,8 +24,8 @@ Status CheckTools(const schema::Artifact& artifact, const CompileResult& rebuilt
 }
 
 std::string SectionsThatDiffer(const schema::HeaderInfo& a, const schema::HeaderInfo& b) {
-  constexpr std::string_view kNames[] = {"",          "program", "weights",         "images",
-                                         "decisions", "lowered", "lowered weights", "golden",
+  constexpr std::string_view kNames[] = {"",           "program", "weights",         "images",
+                                         "decisions",  "lowered", "lowered weights", "golden",
                                          "provenance", "language"};
   std::string out;
   for (size_t kind = 1; kind < std::size(kNames); ++kind) {
@@ -45,7 +46,7 @@ Status CheckInputs(const schema::Artifact& artifact, const std::string& model,
                    const CompileOptions& options) {
   AICF_ASSIGN_OR_RETURN(const Provenance was,
                         ReadProvenance(artifact.text(schema::SectionKind::kProvenance)));
-  AICF_ASSIGN_OR_RETURN(const std::string hash, HashModelFile(model));
+  AICF_ASSIGN_OR_RETURN(const std::string hash, HashModelFile(IdentityFile(model)));
   if (was.model_hash != hash) return Differs("model", was.model_hash, hash);
   for (const auto& [name, value] : was.values) {
     const auto given = options.values.find(name);

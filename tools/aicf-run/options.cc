@@ -1,5 +1,6 @@
 #include "tools/aicf-run/options.h"
 
+#include <span>
 #include <utility>
 
 #include "tools/common/flags.h"
@@ -173,6 +174,14 @@ Status ParseVerify(const std::string& text, VerifyMode* mode) {
   return Error(Code::kInvalidArgument, "--verify: expected steps or golden, got '", text, "'");
 }
 
+/// The first of the flags that was given, with why it must not be.
+Status RefuseGiven(std::span<const std::pair<std::string_view, bool>> flags, std::string_view why) {
+  for (const auto& [flag, given] : flags) {
+    if (given) return Error(Code::kInvalidArgument, flag, why);
+  }
+  return OkStatus();
+}
+
 /// What a verification would leave undone.
 Status CheckVerify(const RunOptions& o) {
   if (o.verify == VerifyMode::kOff) return OkStatus();
@@ -186,11 +195,7 @@ Status CheckVerify(const RunOptions& o) {
       {"--export-times", !o.export_times.empty()},
       {"--memory", o.memory},
   };
-  for (const auto& [flag, given] : flags) {
-    if (!given) continue;
-    return Error(Code::kInvalidArgument, flag,
-                 " is for a measured run, and --verify measures none");
-  }
+  AICF_RETURN_IF_ERROR(RefuseGiven(flags, " is for a measured run, and --verify measures none"));
   if (o.verify == VerifyMode::kSteps ||
       (o.load_inputs.empty() && o.entry.empty() && o.load_states.empty())) {
     return OkStatus();
@@ -222,11 +227,7 @@ Status CheckGenerate(const Raw& raw, const RunOptions& o) {
       {"--export-times", !o.export_times.empty()},
       {"--memory", o.memory},
   };
-  for (const auto& [flag, given] : flags) {
-    if (!given) continue;
-    return Error(Code::kInvalidArgument, flag, " is for running one entry point, not for text");
-  }
-  return OkStatus();
+  return RefuseGiven(flags, " is for running one entry point, not for text");
 }
 
 Status Convert(const Raw& raw, RunOptions* options) {
