@@ -59,7 +59,7 @@ class Scratch:
         path = os.path.relpath(source, self.root)
         words = [w for w in shlex.split(command) if w != "-Werror"]
         out = os.path.join(self.folder, "obj", hashlib.sha256(command.encode()).hexdigest()[:16] + ".o")
-        if self.is_fresh(out):
+        if self.is_fresh(out, source):
             return out
         for flag, value in (("-o", out), ("-MT", out), ("-MF", out + ".d")):
             if flag in words:
@@ -90,12 +90,14 @@ class Scratch:
             f.write(text)
         return together
 
-    def is_fresh(self, out):
+    def is_fresh(self, out, source):
+        """Whether an object is newer than all it was made from, and than the list of sources that were compiled
+        together, which another file may have joined or left since."""
         if not os.path.exists(out + ".d"):
             return False
         with open(out + ".d") as f:
             paths = f.read().split(":", 1)[1].replace("\\\n", " ").split()
-        paths = [os.path.join(self.build, p) for p in paths]
+        paths = [source] + [os.path.join(self.build, p) for p in paths]
         return all(os.path.exists(p) and os.path.getmtime(p) <= os.path.getmtime(out) for p in paths)
 
     def forget_others(self):

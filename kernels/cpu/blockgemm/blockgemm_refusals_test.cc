@@ -19,7 +19,7 @@ std::string RefusalOf(BlockFormat format, int64_t rows, int64_t columns, int64_t
   return abi::FindKernel("cpu.blockgemm.columns_avx2")->supports(p, *abi::FindDevice("cpu:avx2"));
 }
 
-TEST(BlockGemmRefusals, AreOfFormatsAndOfWhatIsEmpty) {
+TEST(CpuRefusals, OfBlocks) {
   EXPECT_EQ(RefusalOf(BlockFormat::kQ4_1, 3, 20, 64), "");
   EXPECT_EQ(RefusalOf(BlockFormat::kF16, 3, 20, 64), "");
   EXPECT_NE(RefusalOf(BlockFormat::kF32, 3, 20, 64), "");

@@ -61,6 +61,15 @@ TEST(CudaRefusals, OfTilesOfBlocks) {
   ExpectUnsupported("cuda.blockgemm.tensor", narrowed, "would narrow bf16 data");
 }
 
+// A launch counts its shared memory in 32 bits, in which 4 GiB would look like none.
+TEST(CudaRefusals, OfMoreSharedMemoryThanALaunchCanSay) {
+  const Problem p = BlocksOf(BlockFormat::kF16, 32, 64, int64_t{1} << 26);
+  const Parameters whole = {{"warps", 4},   {"along_k", 4}, {"stages", 2},
+                            {"cluster", 1}, {"blocks", 1},  {"ahead", 0}};
+  EXPECT_NE(FindKernel("cuda.blockgemm.gemv")->refuse(p, whole, Device()).find("shared memory"),
+            std::string::npos);
+}
+
 // Prefill and decode read one and the same constant.
 TEST(PackedBlocks, AreTheSameForAllKernels) {
   const Problem decode = BlocksOf(BlockFormat::kQ6_K, 1, 100, 512);
