@@ -51,6 +51,8 @@ Status JoinExcitation(ir::Lowered& lowered, PassContext& context);
 Status UpdateStates(ir::Lowered& lowered, PassContext& context);
 /// Values of f32 are stored in 16 bits where that is asked for and nothing speaks against it.
 Status ChooseStorage(ir::Lowered& lowered, PassContext& context);
+/// Products with weights in blocks of one 16-bit element become matrix products.
+Status BlocksToGemm(ir::Lowered& lowered, PassContext& context);
 /// Changes nothing: records, for every producer and consumer left apart, the condition that failed.
 Status ExplainSeparate(ir::Lowered& lowered, PassContext& context);
 
