@@ -42,7 +42,7 @@ std::vector<Candidate> CandidatesFor<GemvHost>(const Problem& p, const DeviceSpe
   const ProductShape s = ProductOf(p);
   const bool along_n = PrefersN(p);
   const auto cut = [&](int64_t piece) -> abi::Parameters {
-    return {{"along_n", along_n ? 1 : 0}, {"piece", piece}, {"warps", kWarps}};
+    return {{"along_n", along_n ? 1 : 0}, {"piece", piece}, {"warps", kWarps}, {"ahead", 0}};
   };
   int64_t piece = GemvHost::MaxPiece(p, along_n);
   while (along_n && piece > 1 && s.columns / (32 * piece) * s.batch < d.sm_count) piece /= 2;

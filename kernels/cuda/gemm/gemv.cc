@@ -41,6 +41,7 @@ std::string GemvHost::Refuse(const abi::Problem& p, const abi::Parameters& c,
     return StrCat("takes a piece of a power of two up to ", most, " elements, here is ",
                   c["piece"]);
   }
+  if (c["ahead"] != 0 && c["along_n"] != 0) return "reads ahead only along k";
   if (PartialBytes(p, c) > kStaticShared) {
     return StrCat("needs ", PartialBytes(p, c), " bytes of static shared memory, at most ",
                   kStaticShared, " are allowed");

@@ -5,6 +5,8 @@
 
 #include "common/block.cuh"
 
+#define AICF_KERNEL_WAITS
+
 namespace aicf {
 
 constexpr int kAxisM = Out0::kRank - 2;
@@ -117,52 +119,64 @@ AICF_DEVICE void LoadRow(const Operands& in, int m, index_t k, float (&x)[kPiece
   }
 }
 
-/// Lanes along k: one column per warp.
-AICF_DEVICE void ColumnOfB(const Args& args, const Operands& in, index_t n, index_t batch) {
-  if (n >= kN) return;
-  constexpr index_t kStride = 32 * kPiece;
-  // Loads on their way at once: of a long column more, where the rows leave registers for them.
-  constexpr int kUnroll = kM <= 2 && kLength >= 8 * kStride ? 8 : 4;
-  const int lane = threadIdx.x;
-  const Column column(args, n, batch);
-  float sum[kM] = {};
-  auto step = [&](index_t k, const Pack<In1::S, kPiece>& y) {
-#pragma unroll
-    for (int m = 0; m < kM; ++m) {
-      float x[kPiece];
-      LoadRow(in, m, k, x);
-#pragma unroll
-      for (int j = 0; j < kPiece; ++j) sum[m] = fmaf(x[j], Widen(y.v[j]), sum[m]);
-    }
-  };
-  index_t k = lane * kPiece;
-  for (; k + (kUnroll - 1) * kStride < kLength; k += kUnroll * kStride) {
-    Pack<In1::S, kPiece> y[kUnroll];
+/// A column that the lanes of one warp share out along k: kUnroll vectors of each lane are on their
+/// way at once, of a long column more, where the rows leave registers for them.
+struct SharedColumn {
+  static constexpr index_t kStride = 32 * kPiece;
+  static constexpr int kUnroll = kM <= 2 && kLength >= 8 * kStride ? 8 : 4;
+  static constexpr bool kWholeTurns = kLength > 0 && kLength % (kUnroll * kStride) == 0;
+  typedef Pack<In1::S, kPiece> Vector;
+  const Operands& in;
+  const index_t n;
+  Vector y[kUnroll];
+
+  static AICF_DEVICE bool Has(index_t k) { return kWholeTurns || k < kLength; }
+  AICF_DEVICE void Load(index_t k) {
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
-      y[u] = *reinterpret_cast<const Pack<In1::S, kPiece>*>(in.B(k + u * kStride, n));
-    }
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) step(k + u * kStride, y[u]);
-  }
-  // The rest, which a short column is all of, is asked for at once as well.
-  Pack<In1::S, kPiece> y[kUnroll - 1];
-#pragma unroll
-  for (int u = 0; u < kUnroll - 1; ++u) {
-    if (u * kStride < kLength && k + u * kStride < kLength) {
-      y[u] = *reinterpret_cast<const Pack<In1::S, kPiece>*>(in.B(k + u * kStride, n));
+      if (Has(k + u * kStride)) y[u] = *reinterpret_cast<const Vector*>(in.B(k + u * kStride, n));
     }
   }
+  AICF_DEVICE void Add(index_t k, float (&sum)[kM]) const {
 #pragma unroll
-  for (int u = 0; u < kUnroll - 1; ++u) {
-    if (u * kStride < kLength && k + u * kStride < kLength) step(k + u * kStride, y[u]);
+    for (int u = 0; u < kUnroll; ++u) {
+      if (!Has(k + u * kStride)) continue;
+#pragma unroll
+      for (int m = 0; m < kM; ++m) {
+        float x[kPiece];
+        LoadRow(in, m, k + u * kStride, x);
+#pragma unroll
+        for (int j = 0; j < kPiece; ++j) sum[m] = fmaf(x[j], Widen(y[u].v[j]), sum[m]);
+      }
+    }
+  }
+};
+
+/// Lanes along k: one column per warp. With kAhead its first vectors are asked for before the wait
+/// for the kernel before this one; B is a constant then.
+AICF_DEVICE void ColumnOfB(const Args& args, const Operands& in, index_t n, index_t batch) {
+  const bool valid = n < kN;
+  SharedColumn shared{in, n};
+  index_t k = static_cast<int>(threadIdx.x) * kPiece;
+  if (kAhead != 0 && valid) shared.Load(k);
+  WaitForPredecessors();
+  LetSuccessorsStart();
+  if (!valid) return;
+  if (kAhead == 0) shared.Load(k);
+  const Column column(args, n, batch);
+  float sum[kM] = {};
+  for (;;) {
+    shared.Add(k, sum);
+    k += SharedColumn::kUnroll * SharedColumn::kStride;
+    if (k - static_cast<int>(threadIdx.x) * kPiece >= kLength) break;
+    shared.Load(k);
   }
 #pragma unroll
   for (int m = 0; m < kM; ++m) {
 #pragma unroll
     for (int s = 16; s > 0; s /= 2) sum[m] = sum[m] + ShuffleXor(sum[m], s);
   }
-  if (lane == 0) column.Store(args, sum);
+  if (threadIdx.x == 0) column.Store(args, sum);
 }
 
 AICF_DEVICE void Kernel(const Args& args) {
@@ -170,10 +184,13 @@ AICF_DEVICE void Kernel(const Args& args) {
   const index_t batch = blockIdx.x / kTiles;
   if (batch >= kOutputCount2) return;
   const Operands in(args, batch);
-  if constexpr (kAlongN)
+  if constexpr (kAlongN) {
+    WaitForPredecessors();
+    LetSuccessorsStart();
     RowsOfB(args, in, tile * kBlockColumns, batch);
-  else
+  } else {
     ColumnOfB(args, in, tile * kBlockColumns + threadIdx.y, batch);
+  }
 }
 
 }  // namespace aicf
