@@ -59,8 +59,8 @@ TEST_P(EmulatedDecode, AgreesWithTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(Sharings, EmulatedDecode, testing::Range<size_t>(0, std::size(kSharings)));
 
-// Two key heads of 64 numbers, four query heads each, pages of 16 keys; a request's first page is
-// its own number, so that requests share no page. Causal: the row is the last key's.
+// Two key heads of 64 numbers, four query heads each, pages of 16 keys; every third page from its
+// own number on is a request's, so that requests share none. Causal: the row is the last key's.
 Case DecodeStep(const std::vector<int32_t>& lengths, const std::vector<int32_t>& requests) {
   const auto batch = static_cast<int64_t>(lengths.size());
   constexpr int64_t kPages = 12, kRequests = 3;
@@ -107,6 +107,20 @@ TEST(EmulatedDecodeStep, DependsOnTheRequestAlone) {
   EXPECT_EQ(std::memcmp(alone->back().data(), results + 2 * kRow, kRow), 0);
   const std::vector<std::byte> zeros(kRow);
   EXPECT_EQ(std::memcmp(results + kRow, zeros.data(), kRow), 0) << "a request without keys";
+}
+
+TEST(EmulatedDecodeStep, SeesNoKeysOfPagesThatThereAreNot) {
+  if (!CanCompile()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  for (const Sharing& sharing : {Sharing{1, 2, 2, 32}, Sharing{4, 2, 3, 16}}) {
+    Case c = DecodeStep({150, 33}, {0, 1});
+    // The pool has 36 pages; the first request's second and fourth are none of them.
+    const int32_t none[] = {36, -1};
+    std::memcpy(c.buffers[4].data() + 4, &none[0], 4);
+    std::memcpy(c.buffers[4].data() + 12, &none[1], 4);
+    const Result<Buffers> got = Decoded(c, sharing);
+    ASSERT_TRUE(got.ok()) << got.status().ToString();
+    EXPECT_EQ(Difference(c, *got, RunReference(c)), "");
+  }
 }
 
 }  // namespace
