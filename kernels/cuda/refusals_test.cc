@@ -219,6 +219,52 @@ TEST(CudaRefusals, OfAttention) {
             std::string::npos);
 }
 
+TEST(CudaRefusals, OfTheDecodeAttention) {
+  const char* key = "cuda.attention.decode";
+  using enum MathMode;
+  const auto f16 = [](const Dims& q, int64_t value) {
+    return Attention(q, 500, value, DType::kF16, kFp16);
+  };
+  const Dims q = {2, 6, 4, 64};
+  const Problem p = f16(q, 64);
+  const Edits base = {{"split", 4}, {"warps", 4}, {"stages", 3}, {"tile_keys", 16}};
+  EXPECT_EQ(Refused(key, p, base), "");
+  ExpectParametersRefused(
+      key, p,
+      {{"split as a power of two, here is 3", {{"split", 3}}},
+       {"tile_keys in multiples of 16, here is 24", {{"tile_keys", 24}}},
+       {"bytes of shared memory", {{"warps", 8}, {"stages", 8}, {"tile_keys", 32}, {"split", 1}}}});
+  for (const Problem& wrong :
+       {Attention(q, 5, 64, DType::kF32, kBf16), Attention(q, 5, 64, DType::kF16, kBf16),
+        Attention(q, 5, 64, DType::kBF16, kTf32), Attention(q, 5, 64, DType::kF16, kFp32)}) {
+    ExpectUnsupported(key, wrong, "bf16 in math mode bf16 and f16 in fp16 only");
+  }
+  ExpectUnsupported(key, f16({1, 1, 4, 0}, 8), "at least one element");
+  ExpectUnsupported(key, f16({1, 1, 4, 8}, 264), "at most 256");
+  ExpectUnsupported(key, f16({1, 1, 65, 8}, 8), "at most 64 rows of the queries that read one key");
+  ExpectUnsupported(key, f16({1, 1, 4, 12}, 8), "k has heads of 12 elements, no multiple of 8");
+  ExpectUnsupported(key, f16({1, 1, 4, 8}, 12), "v has heads of 12 elements, no multiple of 8");
+  const auto with_v = [&](const Dims& strides, int64_t offset) {
+    Problem other = p;
+    other.inputs[2] = {DType::kF16, {2, 6, 500, 64}, strides, offset};
+    return other;
+  };
+  ExpectUnsupported(key, with_v({6 * 500 * 64, 500 * 64, 1, 500}, 0), "v is not contiguous");
+  ExpectUnsupported(key, with_v({6 * 500 * 64, 500 * 64, 64, 1}, 4), "v begins at element 4");
+  ExpectUnsupported(key, with_v({6 * 500 * 68, 500 * 68, 68, 1}, 0), "v has a stride of 68");
+  Problem keys = f16({1, 1, 4, 8}, 8);
+  for (size_t k : {1, 2}) keys.inputs[k] = Repeated({1, 1, (int64_t{1} << 30) + 8, 8}, DType::kF16);
+  for (size_t k : {1, 2}) keys.inputs[k].strides[3] = 1;
+  ExpectUnsupported(key, keys, "at most 1073741824 keys, here are 1073741832");
+  Problem many = f16({1, 1, 4, 8}, 8);
+  const Dims heads = {int64_t{1} << 14, int64_t{1} << 14, 4, 8};
+  for (View& v : many.inputs) v = Repeated(heads, DType::kF16);
+  many.outputs = {DenseView(DType::kF16, heads)};
+  ASSERT_EQ(ValidateProblem(many).message(), "");
+  const Parameters split = {{"split", 8}, {"warps", 2}, {"stages", 2}, {"tile_keys", 16}};
+  EXPECT_NE(FindKernel(key)->refuse(many, split, Device()).find("more blocks"), std::string::npos);
+}
+
 TEST(CudaRefusals, OfTheHopperAttention) {
   const char* key = "cuda.attention.hopper";
   using enum MathMode;
