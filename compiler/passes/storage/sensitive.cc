@@ -60,6 +60,11 @@ bool JumpsAt(const ExprNode& n) {
 
 bool HasJumps(const Expr& expr) { return std::ranges::any_of(expr.nodes, JumpsAt); }
 
+// Behind a cast of whole numbers: positions and counts, of which 16 bits do not hold all digits.
+bool IsWholeNumber(const ExprNode& maker) {
+  return !IsFloat(maker.dtype) && DTypeBytes(maker.dtype) > 1;
+}
+
 bool IsRanking(const Problem& p) {
   if (p.family == Family::kTopK || p.family == Family::kNms) return true;
   if (p.family != Family::kReduce) return false;
@@ -83,6 +88,7 @@ std::string SensitiveResult(const Problem& p, int output) {
   if (p.epilogue.empty()) return "";
   const uint16_t result = p.epilogue.results[static_cast<size_t>(output)];
   const ExprNode* maker = MakerOf(p.epilogue, result);
+  if (IsWholeNumber(*maker)) return "whole numbers may have more digits";
   if (!HasWideRange(p.epilogue, *maker)) return "";
   return StrCat("the result of ", abi::ExprOpName(maker->op), " has a wide range");
 }
