@@ -519,7 +519,8 @@ TEST(CudaRefusals, OfFewRows) {
       key, Gemm(8, 64, 64),
       {{"a piece of a power of two up to 4", {{"piece", 3}}},
        {"a piece of a power of two up to 4", {{"piece", 8}}},
-       {"static shared memory", {{"along_n", 1}, {"piece", 4}, {"warps", 32}}}});
+       {"static shared memory", {{"along_n", 1}, {"piece", 4}, {"warps", 32}}},
+       {"reads ahead only along k", {{"along_n", 1}, {"piece", 1}, {"ahead", 1}}}});
   const Problem many =
       Gemm(Repeated({int64_t{1} << 20, 1, 8}), Repeated({int64_t{1} << 20, 8, 1 << 20}),
            F32({int64_t{1} << 20, 1, 1 << 20}));

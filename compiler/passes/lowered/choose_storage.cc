@@ -1,6 +1,9 @@
 #include "compiler/passes/lowered/passes.h"
 
 #include "compiler/ir/lowered_edit.h"
+#include "compiler/passes/lowered/copy_pieces.h"
+#include "compiler/passes/lowered/drop_casts.h"
+#include "compiler/passes/storage/drop_roundings.h"
 #include "compiler/passes/storage/narrow_operands.h"
 #include "compiler/passes/storage/narrow_tensor.h"
 #include "compiler/passes/storage/step_limits.h"
@@ -41,23 +44,29 @@ Status RecordAll(const StorageChoice& choice, PassContext& context) {
   return OkStatus();
 }
 
-// Every step with the dtypes that were decided, and copies of operands in front of it.
-void Retype(const StorageChoice& choice, ir::Lowered& lowered, PassContext& context) {
+// Every step with the dtypes that were decided, and copies of operands in front of it. The result
+// lists casts that became copies.
+std::vector<int> Retype(const StorageChoice& choice, ir::Lowered& lowered, PassContext& context) {
   storage::NarrowOperands operands(lowered, context);
+  std::vector<int> casts;
   std::vector<ir::LoweredStep> steps;
   for (int s = 0; s < static_cast<int>(lowered.steps.size()); ++s) {
     ir::LoweredStep step = lowered.steps[static_cast<size_t>(s)];
     const abi::Problem before = step.problem;
+    const bool copied = IsPureCopy(step);
     step.problem = choice.Retyped(s);
+    storage::DropRoundings(step.problem);
     const int multiplied = choice.MultipliesNarrow(s) ? storage::MultipliedOperands(before) : 0;
     for (size_t k = 0; k < static_cast<size_t>(multiplied); ++k) {
       if (choice.IsNarrow(step.inputs[k])) continue;
       step.problem.inputs[k].dtype = DType::kF32;
       operands.Give(step, k, steps);
     }
+    if (!copied && IsPureCopy(step)) casts.push_back(static_cast<int>(steps.size()));
     steps.push_back(std::move(step));
   }
   lowered.steps = std::move(steps);
+  return casts;
 }
 
 void RetypeBuffers(const StorageChoice& choice, ir::Lowered& lowered) {
@@ -79,10 +88,9 @@ Status ChooseStorage(ir::Lowered& lowered, PassContext& context) {
   StorageChoice choice(before, context);
   AICF_RETURN_IF_ERROR(choice.Decide());
   AICF_RETURN_IF_ERROR(RecordAll(choice, context));
-  Retype(choice, lowered, context);
+  const std::vector<int> casts = Retype(choice, lowered, context);
   RetypeBuffers(choice, lowered);
-  ir::DropUnusedBuffers(lowered);
-  return OkStatus();
+  return DropCasts(lowered, casts, context);
 }
 
 }  // namespace aicf

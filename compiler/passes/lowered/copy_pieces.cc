@@ -1,6 +1,7 @@
 #include "compiler/passes/lowered/copy_pieces.h"
 
 #include "compiler/ir/views.h"
+#include "compiler/passes/lowered/drop_casts.h"
 #include "compiler/passes/lowered/fuse.h"
 
 namespace aicf {
@@ -40,9 +41,7 @@ std::optional<abi::View> Joined(const abi::View& first, const abi::View& second,
 bool IsPureCopy(const ir::LoweredStep& step) {
   const abi::Problem& p = step.problem;
   if (p.family == abi::Family::kCopy) return !p.as<abi::CopyAttrs>().has_fill;
-  return p.family == abi::Family::kElementwise && p.inputs.size() == 1 && p.outputs.size() == 1 &&
-         p.inputs[0].dtype == p.outputs[0].dtype && p.epilogue.nodes.size() == 1 &&
-         p.epilogue.nodes[0].op == abi::ExprOp::kInput;
+  return IsCast(step) && p.inputs[0].dtype == p.outputs[0].dtype;
 }
 
 std::vector<CopyPiece> PiecesOf(const ir::LoweredStep& step) {

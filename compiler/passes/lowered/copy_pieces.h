@@ -35,6 +35,15 @@ struct ReadThroughs {
 /// view. REQUIRES: step `c` is a pure copy and the only writer of a temporary.
 ReadThroughs ReadThroughCopy(ir::StepEditor& editor, const PassContext& context, int c);
 
+/// Readers of the copy read its source instead, and the copy goes when all of them do. A step that
+/// is no copy of which a temporary is made is left alone. The decision names `pass`. Errors: a wish
+/// for something that was refused.
+Status ForwardCopy(ir::StepEditor& editor, PassContext& context, int c, std::string_view pass);
+/// Producers write into the copy's buffer, piece by piece; what is left of the copy stays. A step
+/// that is gone or no copy is left alone. The decision names `pass`.
+/// Errors: a wish for something that was refused.
+Status EliminateCopy(ir::StepEditor& editor, PassContext& context, int c, std::string_view pass);
+
 /// A "copy" decision about the step, without choice and reason.
 Decision CopyDecision(const PassContext& context, const ir::LoweredStep& copy,
                       std::string_view pass);

@@ -10,8 +10,6 @@
 namespace aicf {
 namespace {
 
-constexpr std::string_view kEliminateCopies = "eliminate-copies";
-
 // All steps that change when a producer writes straight into a piece's window.
 struct Rewrite {
   std::string refusal;
@@ -215,8 +213,12 @@ bool BecomesView(ir::StepEditor& editor, const PassContext& context, int c, Deci
   return through.all();
 }
 
-Status Eliminate(ir::StepEditor& editor, PassContext& context, int c) {
-  Decision d = CopyDecision(context, editor.step(c), kEliminateCopies);
+}  // namespace
+
+Status EliminateCopy(ir::StepEditor& editor, PassContext& context, int c, std::string_view pass) {
+  if (!editor.alive(c) || !IsPureCopy(editor.step(c))) return OkStatus();
+  if (ReadsOtherBits(editor, editor.step(c))) return OkStatus();
+  Decision d = CopyDecision(context, editor.step(c), pass);
   if (KeepByWish(context, d)) return OkStatus();
   editor.Replace(c, MergedPieces(editor.step(c)));
   const ir::LoweredStep copy = editor.step(c);
@@ -249,17 +251,13 @@ Status Eliminate(ir::StepEditor& editor, PassContext& context, int c) {
   return OkStatus();
 }
 
-}  // namespace
-
 // Backwards, so that a concatenation of concatenations is first moved as a whole into the outer
 // buffer and its own pieces then follow; and so that of concatenations that grow the last one,
 // which holds all pieces, gets them, and the others become parts of it.
 Status EliminateCopies(ir::Lowered& lowered, PassContext& context) {
   ir::StepEditor editor(lowered);
   for (int c = editor.size() - 1; c >= 0; --c) {
-    if (!editor.alive(c) || !IsPureCopy(editor.step(c))) continue;
-    if (ReadsOtherBits(editor, editor.step(c))) continue;
-    AICF_RETURN_IF_ERROR(Eliminate(editor, context, c));
+    AICF_RETURN_IF_ERROR(EliminateCopy(editor, context, c, "eliminate-copies"));
   }
   editor.Finish();
   return OkStatus();

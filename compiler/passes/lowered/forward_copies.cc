@@ -49,8 +49,20 @@ Fusion ReadThrough(const ir::StepEditor& editor, int c, int r, const ir::Lowered
   return out;
 }
 
-Status Forward(ir::StepEditor& editor, PassContext& context, int c) {
-  Decision d = CopyDecision(context, editor.step(c), "forward-copies");
+// Whether the step copies a value that is there, as a whole, for its readers alone.
+bool CanForward(const ir::StepEditor& editor, int c) {
+  if (!editor.alive(c) || !IsPureCopy(editor.step(c))) return false;
+  const ir::BufferId out = editor.step(c).outputs[0];
+  return editor.buffer(out).role == schema::Role::kTemp &&
+         !ReadsOtherBits(editor, editor.step(c)) && editor.OnlyWriter(out) == c &&
+         !editor.readers(out).empty();
+}
+
+}  // namespace
+
+Status ForwardCopy(ir::StepEditor& editor, PassContext& context, int c, std::string_view pass) {
+  if (!CanForward(editor, c)) return OkStatus();
+  Decision d = CopyDecision(context, editor.step(c), pass);
   if (KeepByWish(context, d)) return OkStatus();
   d.choice = "removed";
   d.Because(Reason::kRule, "every reader reads the source directly");
@@ -64,8 +76,6 @@ Status Forward(ir::StepEditor& editor, PassContext& context, int c) {
   }
   return RecordCopyDecision(context, std::move(d));
 }
-
-}  // namespace
 
 ReadThroughs ReadThroughCopy(ir::StepEditor& editor, const PassContext& context, int c) {
   const ir::LoweredStep copy = editor.step(c);
@@ -87,12 +97,7 @@ ReadThroughs ReadThroughCopy(ir::StepEditor& editor, const PassContext& context,
 Status ForwardCopies(ir::Lowered& lowered, PassContext& context) {
   ir::StepEditor editor(lowered);
   for (int c = 0; c < editor.size(); ++c) {
-    const ir::LoweredStep& step = editor.step(c);
-    if (!IsPureCopy(step) || editor.buffer(step.outputs[0]).role != schema::Role::kTemp) continue;
-    if (ReadsOtherBits(editor, step)) continue;
-    if (editor.OnlyWriter(step.outputs[0]) != c || editor.readers(step.outputs[0]).empty())
-      continue;
-    AICF_RETURN_IF_ERROR(Forward(editor, context, c));
+    AICF_RETURN_IF_ERROR(ForwardCopy(editor, context, c, "forward-copies"));
   }
   editor.Finish();
   return OkStatus();

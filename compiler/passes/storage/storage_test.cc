@@ -4,6 +4,7 @@
 
 #include "compiler/ir/text.h"
 #include "compiler/options/compile_options.h"
+#include "compiler/passes/lowered/drop_casts.h"
 #include "compiler/passes/storage/narrow_tensor.h"
 #include "compiler/passes/storage/sensitive.h"
 #include "compiler/passes/storage/value_ranges.h"
@@ -88,6 +89,37 @@ TEST(Sensitive, OperandsOfResultsThatJump) {
                                  "%5 = select %2 %4 %0 : f32) -> %5"),
                              0),
             "");
+}
+
+// "x" is widened for steps that another pass has let read "x" itself.
+TEST(DropCasts, WideningThatNobodyReadsAnyMoreGoesToo) {
+  Result<ir::Lowered> lowered = ir::ParseLowered(R"(lowered "g"
+%0 = input "x" f16 2x3
+%1 = temp "wide" f32 2x3
+%2 = temp "turned" f16 3x2
+%3 = output "y" f32 3x2
+inputs %0
+outputs %3
+step ["back"] (%0) -> (%1) : elementwise math=fp32 core=1 in(f16 2x3 [3, 1]+0)
+  out(f32 2x3 [3, 1]+0) pro id epi (%0 = in 0 : f32) -> %0
+step ["narrow"] (%1) -> (%2) : elementwise math=fp32 core=1 in(f32 2x3 [3, 1]+0)
+  out(f16 2x3 [1, 2]+0) pro id epi (%0 = in 0 : f32) -> %0
+step ["neg"] (%2) -> (%3) : elementwise math=fp32 core=1 in(f16 3x2 [2, 1]+0)
+  out(f32 3x2 [2, 1]+0) pro id epi (%0 = in 0 : f32; %1 = neg %0 : f32) -> %1
+)");
+  ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
+  PassContext context;
+  DecisionLog log;
+  context.decisions = &log;
+  ASSERT_TRUE(DropCasts(*lowered, {}, context).ok());
+  ASSERT_TRUE(Verify(*lowered).ok());
+  // The copy in another order of the axes stays: its reader may want that order.
+  ASSERT_EQ(lowered->steps.size(), 2u);
+  EXPECT_EQ(lowered->steps[0].sources[0], "narrow");
+  EXPECT_EQ(lowered->steps[0].problem.inputs[0].dtype, DType::kF16);
+  EXPECT_EQ(lowered->buffers.size(), 3u);
+  ASSERT_EQ(log.decisions().size(), 1u);
+  EXPECT_EQ(log.decisions()[0].choice, "removed");
 }
 
 TEST(LargestValues, AreThoseOfTheSamplesThatFit) {
