@@ -132,7 +132,7 @@ std::vector<Job> JobsOf(const std::shared_ptr<const Case>& c,
 
 // The chosen one, the next of its kernel, and what would run without that kernel.
 std::vector<KernelOption> Contenders(const JobRunner& runner, const Case& c) {
-  constexpr size_t kOfKernel = 8;
+  constexpr size_t kOfKernel = 12;
   std::vector<KernelOption> all = runner.Variants(c, 1000, 0), some;
   for (const KernelOption& o : all) {
     const bool own = o.kernel == all[0].kernel;
