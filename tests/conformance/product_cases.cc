@@ -24,7 +24,8 @@ View ColumnsInner(View v) {
 template <>
 void CaseMaker::Fresh<abi::Family::kGemm>() {
   abi::GemmAttrs attrs;
-  attrs.halves = random_.OneIn(4) ? 2 : 1;
+  const bool two = random_.OneIn(4);
+  attrs.halves = options_.halves > 0 ? options_.halves : two ? 2 : 1;
   p_.attrs = attrs;
   p_.math = random_.Pick(options_.math);
   const int64_t limit = std::max<int64_t>(2, options_.max_elements / 40);

@@ -49,7 +49,7 @@ std::vector<Candidate> CandidatesFor<GemvHost>(const Problem& p, const DeviceSpe
     piece /= 2;
   while (piece > 1 && !GemvHost::Refuse(p, cut(piece), d).empty()) piece /= 2;
   const double per_lane =
-      static_cast<double>(s.length) / static_cast<double>(along_n ? kWarps : 32 * piece);
+      static_cast<double>(s.length * s.halves) / static_cast<double>(along_n ? kWarps : 32 * piece);
   const double blocks = static_cast<double>(GemvHost::Launch(p, cut(piece)).grid[0]);
   const double us = PredictUs({.bytes = abi::ByteCount(p),
                                .flops = abi::FlopCount(p),
