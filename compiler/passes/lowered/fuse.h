@@ -66,10 +66,11 @@ Fusion TryEpilogue(const ir::StepEditor& editor, const PassContext& context, int
                    int consumer);
 Fusion TryPrologue(const ir::StepEditor& editor, const PassContext& context, int producer,
                    int consumer);
-/// `costs`: where given and known, gets the predicted times of the one step and of the two.
+/// Predicted times of the one step and of the two; -1: unknown.
 struct PairCosts {
   double one_us = -1, two_us = -1;
 };
+/// `costs`, where given, gets what is known of them.
 Fusion TryHalves(const ir::StepEditor& editor, const PassContext& context, int producer,
                  int consumer, PairCosts* costs = nullptr);
 

@@ -69,18 +69,17 @@ struct Sums {
 /// The thread's sums of one part, kStageColumns / 2 of those of its 64 rows: in groups of eight
 /// columns, each a pair of neighbours in a row and a pair eight rows below.
 struct PartSums {
-  const float* block;  ///< the thread's sums of the 64 rows
+  const float* first;  ///< of the part or, with halves along the columns, of the 64 rows
   int part;            ///< along the columns
 
   /// With halves along the columns the first half's groups come first.
   AICF_DEVICE const float* Pair(int group, int below) const {
     constexpr int kGroups = kPartColumns / 8, kRunGroups = TileB::kHalfRun / 8;
-    int of_block = part * (kStageColumns / 8) + group;
     if constexpr (kColumnHalves > 1) {
       const int result = part * kGroups + group % kGroups, half = group / kGroups;
-      of_block = (result / kRunGroups * 2 + half) * kRunGroups + result % kRunGroups;
+      group = (result / kRunGroups * 2 + half) * kRunGroups + result % kRunGroups;
     }
-    return block + 4 * of_block + 2 * below;
+    return first + 4 * group + 2 * below;
   }
 };
 
@@ -90,7 +89,8 @@ AICF_DEVICE void Sums::WithPart(int part, const Put& put) const {
   for (int i = 0; i < kBlocksOfRows; ++i) {
 #pragma unroll
     for (int p = 0; p < kStoreParts; ++p) {
-      if (part == i * kStoreParts + p) put(PartSums{d[i], p});
+      const int first = kColumnHalves > 1 ? 0 : p * (kStageColumns / 2);
+      if (part == i * kStoreParts + p) put(PartSums{d[i] + first, p});
     }
   }
 }
@@ -165,8 +165,8 @@ struct PartPlace {
   /// Of a part of the warpgroup whose first sum is of row0 of the tile's rows; `row` is the first
   /// row of the part that counts. Both are rows of sums.
   AICF_DEVICE PartPlace(int part, const TileWalk& walk, int row0, int row) : tile(walk) {
-    const int rows = (row0 + part / kStoreParts * 64 + row) / kRowHalves;
-    const index_t first_row = walk.FirstRow() + rows;
+    const index_t first_row = walk.FirstRow() + row0 / kRowHalves +
+                              part / kStoreParts * (64 / kRowHalves) + row / kRowHalves;
     const index_t first_column = walk.FirstColumn() + part % kStoreParts * kPartColumns;
     outer0 = kColumnsInner ? first_row : first_column;
     inner0 = kColumnsInner ? first_column : first_row;
