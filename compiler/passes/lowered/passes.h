@@ -31,6 +31,8 @@ Status CseSteps(ir::Lowered& lowered, PassContext& context);
 Status FuseElementwise(ir::Lowered& lowered, PassContext& context);
 /// Elementwise consumers become the epilogue of the step that makes their operand.
 Status FuseEpilogue(ir::Lowered& lowered, PassContext& context);
+/// A product and the step that combines the two halves of its columns become one product.
+Status PairHalves(ir::Lowered& lowered, PassContext& context);
 /// Elementwise producers become the prologue of a reduction or normalisation.
 Status FusePrologue(ir::Lowered& lowered, PassContext& context);
 /// A quotient by a constant, in the epilogue of a product, becomes a product with its reciprocal.
