@@ -72,7 +72,9 @@ TEST(CudaRefusals, OfTheHopperProductOfTwoHalves) {
        {"two halves share no 64 columns in runs of 64", with({{"tile_n", 64}})}});
   ExpectUnsupported(key, GemmOfHalves(256, 128, 20, true, DType::kF16, kFp16),
                     "operand 1 has halves of 20 columns, no multiple of 8");
-  EXPECT_EQ(Unsupported(key, GemmOfHalves(256, 128, 20, false, DType::kF16, kFp16)), "");
+  ExpectUnsupported(key, GemmOfHalves(256, 128, 20, false, DType::kF16, kFp16),
+                    "operand 1 has halves of 20 columns, no multiple of 8");
+  EXPECT_EQ(Unsupported(key, GemmOfHalves(256, 128, 24, false, DType::kF16, kFp16)), "");
   // Blocks that share k send lines of results, each of both halves: 6 blocks share 32 of them.
   Edits split = base;
   for (Parameter& parameter : split) {

@@ -51,7 +51,7 @@
 //     160 with 1 or 2 consumers, 96 with 3
 //   - along k: tile / peers not a multiple of 8 or above 256; across k: tile not a multiple of
 //     64
-//   - two halves: along k an N that is no multiple of 8, tile / peers not a multiple of 16; across
+//   - two halves: an N that is no multiple of 8; along k tile / peers not a multiple of 16; across
 //   k
 //     kTileN not a multiple of 128, kSwap
 //   - kClusterX above 8 or not a multiple of kClusterM, clusters in both directions (kClusterM and

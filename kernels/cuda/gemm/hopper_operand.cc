@@ -51,7 +51,9 @@ bool AlongK(const abi::View& v, const Axes& axes) {
   return IsContiguous(v, axes.k) && (v.shape[axes.k] > 1 || !IsContiguous(v, axes.other));
 }
 
-// Columns of B along k that alternate between the halves: whole swizzle patterns.
+// Columns of B along k that alternate between the halves: whole swizzle patterns. Across k a box of
+// the second half begins behind the first one's columns, and a box begins at a whole piece along
+// its lines: another start is an illegal instruction.
 constexpr int64_t kHalfRun = 8;
 
 int64_t HalvesOf(const abi::Problem& p, int operand) { return operand == 1 ? RawInputs(p) : 1; }
@@ -84,7 +86,7 @@ std::string HopperOperand::Refusal(const abi::Problem& p, int operand) {
     if (extent > kMaxExtent) return "is too long";
   }
   if (const int64_t columns = v.shape[axes.other] / 2;
-      HalvesOf(p, operand) > 1 && along_k && columns % kHalfRun != 0) {
+      HalvesOf(p, operand) > 1 && columns % kHalfRun != 0) {
     return StrCat("has halves of ", columns, " columns, no multiple of ", kHalfRun);
   }
   return {};
