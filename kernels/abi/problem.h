@@ -119,6 +119,10 @@ struct Problem {
   }
 };
 
+/// The output whose bytes inputs[input] may occupy where a kernel allows that
+/// (KernelInfo::in_place): the first, but for families that change several operands.
+int OutputInPlaceOf(const Problem& problem, int input);
+
 /// Iteration domain on which the prologue (the shape of the core operands) or, without one, the
 /// outputs are computed.
 const Dims& DomainOf(const Problem& problem);
