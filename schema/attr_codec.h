@@ -1,6 +1,7 @@
 /// Attributes as two flat lists, in the order of their Visit: integers (also enums, bools, list
 /// lengths and Dims as rank + extents) and doubles. A field added to a family's struct is stored
-/// and checked without a change here; only its order is part of the format.
+/// and checked without a change here; only its order is part of the format. Fields that a family
+/// gained later (abi::AddedInt) come last and are left out where they have the old meaning.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,10 @@ struct AttrWriter {
   std::vector<double> reals;
 
   void operator()(std::string_view, int64_t v) { ints.push_back(v); }
+  template <int64_t kBefore>
+  void operator()(std::string_view, abi::AddedInt<kBefore> v) {
+    if (v.stored()) ints.push_back(v.value);
+  }
   void operator()(std::string_view, bool v) { ints.push_back(v ? 1 : 0); }
   void operator()(std::string_view, double v) { reals.push_back(v); }
   void operator()(std::string_view, const Dims& v) { Put(v); }
@@ -55,6 +60,14 @@ class AttrReader {
   std::string_view failed_field() const { return failed_; }
 
   void operator()(std::string_view name, int64_t& v) { v = Int(name); }
+  /// Absent where nothing is left, and never there with the value that absence means: one step has
+  /// one form.
+  template <int64_t kBefore>
+  void operator()(std::string_view name, abi::AddedInt<kBefore>& v) {
+    if (ints_.empty()) return;
+    v = Int(name);
+    if (!v.stored()) Fail(name);
+  }
   void operator()(std::string_view name, bool& v) { v = Bounded(name, 2) != 0; }
   void operator()(std::string_view name, double& v) { v = Real(name); }
   void operator()(std::string_view name, Dims& v) { v = Extents(name); }

@@ -169,6 +169,31 @@ TEST(CodecTest, AttributesRoundTripAndAreChecked) {
   EXPECT_FALSE(reader.Finished());
 }
 
+TEST(CodecTest, AnAddedAttributeIsStoredOnlyWhereItSaysSomethingNew) {
+  const auto stored = [](int64_t halves) {
+    abi::GemmAttrs a;
+    a.halves = halves;
+    AttrWriter w;
+    a.Visit(w);
+    return w.ints;
+  };
+  EXPECT_EQ(stored(1), std::vector<int64_t>{});
+  EXPECT_EQ(stored(2), std::vector<int64_t>{2});
+  const auto read = [](std::vector<int64_t> ints, abi::GemmAttrs& a) {
+    AttrReader reader(ints, {});
+    a.Visit(reader);
+    return reader.Finished();
+  };
+  abi::GemmAttrs a;
+  EXPECT_TRUE(read({2}, a));
+  EXPECT_EQ(a.halves, 2);
+  abi::GemmAttrs before;
+  EXPECT_TRUE(read({}, before));
+  EXPECT_EQ(before.halves, 1);
+  EXPECT_FALSE(read({1}, a)) << "a step has one form";
+  EXPECT_FALSE(read({2, 2}, a));
+}
+
 TEST(CodecTest, DecodesAtEveryAlignment) {
   const auto bytes = EncodeProgram(ChainProgram());
   ASSERT_TRUE(bytes.ok());

@@ -83,7 +83,10 @@ uint64_t FeaturesOf(const Program& program) {
   const bool ordered = std::any_of(program.steps.begin(), program.steps.end(), [](const Step& s) {
     return s.stream != 0 || !s.waits.empty() || s.programmatic;
   });
-  return (states || metas ? kFeatureState : 0) | (ordered ? kFeatureOrder : 0);
+  const bool halves = std::any_of(program.steps.begin(), program.steps.end(),
+                                  [](const Step& s) { return abi::RawInputs(s.problem) > 1; });
+  return (states || metas ? kFeatureState : 0) | (ordered ? kFeatureOrder : 0) |
+         (halves ? kFeatureHalves : 0);
 }
 
 uint64_t SectionAlignment(SectionKind kind) { return kind == SectionKind::kWeights ? 4096 : 64; }

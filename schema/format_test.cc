@@ -220,6 +220,32 @@ TEST(FormatTest, TheProgramComesFirst) {
   EXPECT_NE(status.message().find("is not the program"), std::string::npos) << status.ToString();
 }
 
+TEST(FormatTest, AProductOfTwoHalvesIsAFeature) {
+  const auto file_of = [](int64_t halves) {
+    ProgramBuilder b;
+    abi::GemmAttrs attrs;
+    attrs.halves = halves;
+    abi::Problem gemm = Core(abi::Family::kGemm, attrs, 2);
+    gemm.inputs = {abi::DenseView(DType::kF32, {5, 4}),
+                   abi::DenseView(DType::kF32, {4, 3 * halves})};
+    gemm.outputs = {abi::DenseView(DType::kF32, {5, 3})};
+    abi::ExprBuilder e;
+    const uint16_t last = e.Input(static_cast<int>(halves) - 1, DType::kF32);
+    gemm.epilogue = e.Finish({e.Binary(abi::ExprOp::kMul, e.Input(0, DType::kF32), last)});
+    const uint32_t x = b.Input("x", {5, 4}), w = b.Input("w", {4, 3 * halves});
+    b.AddStep(gemm, {x, w}, {b.Output("y", {5, 3})});
+    return Serialize(ContentsOf(b.Finish()));
+  };
+  for (const int64_t halves : {1, 2}) {
+    const auto file = file_of(halves);
+    ASSERT_TRUE(file.ok()) << file.status().ToString();
+    const auto read = Artifact::Parse(*file, true);
+    ASSERT_TRUE(read.ok()) << read.status().ToString();
+    EXPECT_EQ((*read)->header().required_features, halves == 2 ? kFeatureHalves : 0);
+    EXPECT_EQ((*read)->program().steps[0].problem.as<abi::GemmAttrs>().halves, halves);
+  }
+}
+
 TEST(FormatTest, ANewerMinorVersionIsAccepted) {
   const auto newer = Edited(SmallFile(), [](RawHeader& h, RawSection* s) {
     h.minor = 7;

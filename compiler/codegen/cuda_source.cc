@@ -27,6 +27,10 @@ struct AttrWriter {
   std::string out;
 
   void operator()(std::string_view name, int64_t v) { Scalar("i64", name, std::to_string(v)); }
+  template <int64_t kBefore>
+  void operator()(std::string_view name, abi::AddedInt<kBefore> v) {
+    Scalar("i64", name, std::to_string(v.value));
+  }
   void operator()(std::string_view name, bool v) { Scalar("bool", name, v ? "true" : "false"); }
   void operator()(std::string_view name, double v) { Scalar("double", name, DoubleText(v)); }
   void operator()(std::string_view name, const Dims& v) {
@@ -140,6 +144,7 @@ class SourceWriter {
     if (p_.family == Family::kGemm || p_.family == Family::kBlockGemm ||
         p_.family == Family::kConv) {
       out_ += Constant("bool", "kRowsInner", cuda::RowsInner(p_) ? 1 : 0);
+      out_ += Constant("int", "kProductHalves", abi::RawInputs(p_));
     }
     for (size_t g = 0; g < 3; ++g) {
       out_ += Constant("index_t", StrCat("kOutputCount", g), spaces_.output.Count(g));
@@ -193,11 +198,11 @@ class SourceWriter {
 
   void Epilogue() {
     if (p_.family == Family::kCopy) return;
-    const bool raw = p_.family != Family::kElementwise;
-    if (raw) out_ += StrCat("typedef ", ComputeTypeName(abi::RawDType(p_)), " raw_t;\n");
+    const int raw = abi::RawInputs(p_);
+    if (raw > 0) out_ += StrCat("typedef ", ComputeTypeName(abi::RawDType(p_)), " raw_t;\n");
     // Without an epilogue a kernel stores through its views; outputs may differ in shape.
     if (!abi::HasEpilogue(p_.family) && !WalksLines()) return;
-    const int first = raw ? p_.core_inputs : 0;
+    const int first = raw > 0 ? p_.core_inputs : 0;
     for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
       out_ += AccessStruct(StrCat("Extra", k), p_.inputs[static_cast<size_t>(k)], spaces_.output);
     }
@@ -206,16 +211,18 @@ class SourceWriter {
     }
     if (WalksLines()) return;
     const std::string at = Indices();
-    const std::string values = raw ? "const raw_t (&raw)[V], " : "";
+    const std::string values = raw > 1   ? "const raw_t (&raw)[2 * V], "
+                               : raw > 0 ? "const raw_t (&raw)[V], "
+                                         : "";
     EpilogueOperands(first, at);
     out_ += StrCat("  template <int V>\n  static AICF_DEVICE void Store(const Args& args, ", values,
                    "index_t i0, index_t i1 = 0, index_t i2 = 0) {\n    Operands<V> operands;\n"
                    "    operands.Load(args, i0, i1, i2);\n    Store<V>(args, ",
-                   raw ? "raw, " : "", "operands, i0, i1, i2);\n  }\n");
+                   raw > 0 ? "raw, " : "", "operands, i0, i1, i2);\n  }\n");
     out_ += StrCat("  template <int V>\n  static AICF_DEVICE void Store(const Args& args, ", values,
                    "const Operands<V>& operands, index_t i0, index_t i1, index_t i2) {\n");
     for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
-      const int x = k - first + (raw ? 1 : 0);
+      const int x = k - first + raw;
       const DType dtype = p_.inputs[static_cast<size_t>(k)].dtype;
       out_ += StrCat("    ", ComputeTypeName(dtype), " x", x, "[V];\n    operands.extra", k,
                      ".To(x", x, ");\n");
@@ -225,9 +232,9 @@ class SourceWriter {
     }
     out_ += "#pragma unroll\n    for (int j = 0; j < V; ++j) {\n";
     if (UsesIndex(p_.epilogue)) out_ += "      const Point point = OutputPoint(i0 + j, i1, i2);\n";
-    Evaluate(p_.epilogue, raw ? 1 : 0);
+    Evaluate(p_.epilogue, raw);
     for (size_t r = 0; r < p_.outputs.size(); ++r) {
-      out_ += StrCat("      y", r, "[j] = ", ResultText(p_.epilogue, r, raw ? 1 : 0), ";\n");
+      out_ += StrCat("      y", r, "[j] = ", ResultText(p_.epilogue, r, raw), ";\n");
     }
     out_ += "    }\n";
     for (size_t r = 0; r < p_.outputs.size(); ++r) {
@@ -262,9 +269,11 @@ class SourceWriter {
                    ">(args.in[", operand, "], ", name, at, ");\n");
   }
 
-  // Expression input k is xk[j]; with `raw_inputs` input 0 is the raw result.
+  // Expression input k is xk[j]; the first `raw_inputs` are raw results, those of a second half
+  // after all of the first.
   static std::string InputText(int k, int raw_inputs) {
-    return k < raw_inputs ? "raw[j]" : StrCat("x", k, "[j]");
+    if (k >= raw_inputs) return StrCat("x", k, "[j]");
+    return k == 0 ? "raw[j]" : "raw[V + j]";
   }
 
   void Evaluate(const Expr& expr, int raw_inputs) {

@@ -33,7 +33,11 @@ namespace aicf {
 ///   kDomainVector          vector width for walking the domain's first group
 ///   Hidden, Gate           excite: what the operands of the two expressions in the middle are, and
 ///                          the expressions (compiler/codegen/excite_source.h)
-///   kRowsInner             gemm and conv: whether the output is contiguous along its rows
+///   kRowsInner             gemm, blockgemm and conv: whether the output is contiguous along its
+///   rows kProductHalves                the same: 2 for a product of two halves (GemmAttrs), otherwise 1.
+///   The raw
+///                          values of Store are then 2 * V, those of the second half after the
+///                          first
 /// and must define `void Kernel(const Args&)`. With AICF_KERNEL_WAITS defined, Kernel itself calls
 /// WaitForPredecessors before it reads or writes memory, and then LetSuccessorsStart.
 ///

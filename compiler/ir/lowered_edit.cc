@@ -74,6 +74,13 @@ void StepEditor::Unlink(int s) {
   for (BufferId b : lowered_.steps[s].outputs) Remove(writers_[b], s);
 }
 
+BufferId StepEditor::AddBuffer(LoweredBuffer buffer) {
+  lowered_.buffers.push_back(std::move(buffer));
+  readers_.emplace_back();
+  writers_.emplace_back();
+  return static_cast<BufferId>(lowered_.buffers.size() - 1);
+}
+
 void StepEditor::Replace(int s, LoweredStep step) {
   Unlink(s);
   lowered_.steps[s] = std::move(step);

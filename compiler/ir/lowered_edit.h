@@ -37,6 +37,8 @@ class StepEditor {
   /// Whether a loop reads the buffer as its condition; no step need do so.
   bool IsCondition(BufferId b) const;
 
+  /// A further buffer, which no step names yet.
+  BufferId AddBuffer(LoweredBuffer buffer);
   void Replace(int s, LoweredStep step);
   void Erase(int s);
   /// Puts several steps in the place of one, in order. Only the first keeps the position `s`; the

@@ -120,9 +120,29 @@ TEST(Problem, TextParsesBackAndNamesTheInstance) {
   EXPECT_NE(symbol, InstanceSymbol("cuda.conv.direct", p, v));
 }
 
+// [2, 3] x [3, 4 * halves], the halves multiplied.
+Problem ProductOfHalves(int64_t halves) {
+  Problem p;
+  p.family = Family::kGemm;
+  GemmAttrs attrs;
+  attrs.halves = halves;
+  p.attrs = attrs;
+  p.core_inputs = 2;
+  p.inputs = {DenseView(DType::kF32, {2, 3}), DenseView(DType::kF32, {3, 4 * halves})};
+  p.outputs = {DenseView(DType::kF32, {2, 4})};
+  if (halves == 1) return p;
+  ExprBuilder b;
+  p.epilogue = b.Finish({b.Binary(ExprOp::kMul, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+  return p;
+}
+
 // Gives every field a value that is not its default, whatever the struct.
 struct Fill {
   void operator()(const char*, int64_t& v) { v = -7; }
+  template <int64_t kBefore>
+  void operator()(const char*, AddedInt<kBefore>& v) {
+    v = -7;
+  }
   void operator()(const char*, double& v) { v = -1.0 / 3; }
   void operator()(const char*, bool& v) { v = !v; }
   void operator()(const char*, Dims& v) { v = {1, 2}; }
@@ -163,6 +183,29 @@ TEST(Problem, EveryFamilysAttributesParseBack) {
     ASSERT_TRUE(back.ok()) << back.status().ToString();
     EXPECT_EQ(ToString(*back), ToString(p));
   }
+}
+
+// Steps from before a product had halves keep their text, and with it the hashes made of it.
+TEST(Problem, AnAddedAttributeIsLeftOutWhereItSaysNothingNew) {
+  const Problem before = ProductOfHalves(1), halves = ProductOfHalves(2);
+  EXPECT_EQ(ToString(before).find("halves"), std::string::npos);
+  EXPECT_NE(ToString(halves).find("gemm math=fp32 halves=2 core=2"), std::string::npos);
+  const Result<Problem> back = ParseProblem(ToString(halves));
+  ASSERT_TRUE(back.ok()) << back.status().ToString();
+  EXPECT_EQ(back->as<GemmAttrs>().halves, 2);
+  EXPECT_EQ(RawInputs(*back), 2);
+  EXPECT_EQ(RawInputs(before), 1);
+  const Variant v = {{}, {{4, 1, 1}, {128, 1, 1}}, 0, {}};
+  EXPECT_NE(InstanceSymbol("cuda.gemm.tiled", before, v),
+            InstanceSymbol("cuda.gemm.tiled", halves, v));
+}
+
+TEST(Problem, BothHalvesOfAProductCount) {
+  const Problem p = ProductOfHalves(2);
+  ASSERT_EQ(ValidateProblem(p).message(), "");
+  // 2 x 8 columns of the product from sums of 3, and one operation for each of 2 x 4 results.
+  EXPECT_EQ(FlopCount(p), 2 * 2 * 8 * 3 + 2 * 4);
+  EXPECT_EQ(ByteCount(p), 4 * (2 * 3 + 3 * 8 + 2 * 4));
 }
 
 TEST(Problem, ValidationNamesTheBrokenRule) {

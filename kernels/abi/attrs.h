@@ -1,6 +1,6 @@
 /// Attributes of each step family. A struct's Visit names its fields in order; printing, parsing,
 /// storing in an artifact and hashing all follow from it, so a field added here is added everywhere.
-/// Fields: int64_t, double, bool, enum (stored as integer), Dims, or std::vector<Dims>.
+/// Fields: int64_t, double, bool, enum (stored as integer), Dims, std::vector<Dims>, or AddedInt.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,21 @@
 #include "base/dims.h"
 
 namespace aicf::abi {
+
+/// An integer that a family gained when steps of it were stored already: the last field of its
+/// struct. Where it has the value that it had to have before, it is left out of texts and lists, so
+/// that those steps keep their text, their bytes and their hash.
+template <int64_t kBefore>
+struct AddedInt {
+  int64_t value = kBefore;
+
+  AddedInt& operator=(int64_t v) {
+    value = v;
+    return *this;
+  }
+  operator int64_t() const { return value; }
+  bool stored() const { return value != kBefore; }
+};
 
 /// out[i] = expr(in0[i], in1[i], ...) over the domain, which is the shape of every operand.
 struct ElementwiseAttrs {
@@ -48,8 +63,12 @@ struct ReduceAttrs {
 
 /// acc[b.., m, n] = sum_k A[b.., m, k] * B[b.., k, n]; out = epilogue(acc, extras).
 /// A, B and out have the same rank >= 2; a broadcast batch axis has extent out and stride 0.
+/// With two halves, as gated activations have them, B has twice the columns of out, and the epilogue,
+/// which there must be, has two raw inputs: out[.., m, n] = epilogue(acc[.., m, n],
+/// acc[.., m, n + N], extras), N being the columns of out.
 struct GemmAttrs {
-  template <class V> void Visit(V&&) {}
+  AddedInt<1> halves;  ///< 1 or 2
+  template <class V> void Visit(V&& v) { v("halves", halves); }
 };
 
 /// acc[n, o, p..] = sum_{c, t..} x[n, g*C/G + c, p*stride + t*dilation - pad] * w[o, c, t..]

@@ -99,6 +99,11 @@ int OutputInPlaceOf(const Problem& p, int input) {
   return values ? static_cast<int>(kNextValues) : 0;
 }
 
+int RawInputs(const Problem& problem) {
+  if (problem.family == Family::kElementwise) return 0;
+  return problem.family == Family::kGemm && problem.as<GemmAttrs>().halves == 2 ? 2 : 1;
+}
+
 const Dims& DomainOf(const Problem& problem) {
   return HasPrologue(problem.family) ? problem.inputs[0].shape : problem.outputs[0].shape;
 }
@@ -113,7 +118,7 @@ double CoreFlops(const Problem& p) {
   const double out = p.outputs.empty() ? 0 : DomainCount(p.outputs[0].shape);
   switch (p.family) {
     case Family::kGemm:
-      return 2 * out * static_cast<double>(p.inputs[0].shape.back());
+      return 2 * out * RawInputs(p) * static_cast<double>(p.inputs[0].shape.back());
     case Family::kBlockGemm:
       return 2 * out * static_cast<double>(p.inputs[0].shape.back());
     case Family::kConv: {

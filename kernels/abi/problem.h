@@ -9,7 +9,8 @@
 ///   - those with a prologue (HasPrologue): prologue input k = inputs[k], k < core_inputs. Empty
 ///     prologue = inputs[0].
 ///   - all with an epilogue: epilogue input 0 = the family's raw result (f32 for float data),
-///     input k = inputs[core_inputs + k - 1]. Empty epilogue = the raw result.
+///     input k = inputs[core_inputs + k - 1]. Empty epilogue = the raw result. A gemm of two halves
+///     has two raw results, inputs 0 and 1, and its extras follow from input 2 on (RawInputs).
 ///   - attention: score input 0 = the scaled product, input k = inputs[core_inputs + k - 1], on the
 ///     domain [B, Hq, Tq, Tk] (AttentionAttrs). Empty score = the scaled product.
 ///   - excite: the prologue is applied to hidden units and the score makes gates, each with
@@ -122,6 +123,10 @@ struct Problem {
 /// The output whose bytes inputs[input] may occupy where a kernel allows that
 /// (KernelInfo::in_place): the first, but for families that change several operands.
 int OutputInPlaceOf(const Problem& problem, int input);
+
+/// Inputs of the epilogue that are raw results; what follows them are the extras. 0 for elementwise
+/// steps, 2 for a gemm of two halves, otherwise 1.
+int RawInputs(const Problem& problem);
 
 /// Iteration domain on which the prologue (the shape of the core operands) or, without one, the
 /// outputs are computed.

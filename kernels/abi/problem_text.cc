@@ -14,6 +14,10 @@ struct AttrPrinter {
   void operator()(std::string_view name, bool v) { Field(name, v ? "1" : "0"); }
   void operator()(std::string_view name, int64_t v) { Field(name, std::to_string(v)); }
   void operator()(std::string_view name, double v) { Field(name, FormatDouble(v)); }
+  template <int64_t kBefore>
+  void operator()(std::string_view name, AddedInt<kBefore> v) {
+    if (v.stored()) Field(name, std::to_string(v.value));
+  }
   void operator()(std::string_view name, const std::vector<Dims>& v) {
     std::string text = "{";
     for (const Dims& d : v) text += ToListString(d);
@@ -39,6 +43,12 @@ struct AttrParser {
     if (!status.ok()) return;
     status = in.Expect(StrCat(name, "="));
     if (status.ok()) status = Read(v);
+  }
+
+  template <int64_t kBefore>
+  void operator()(std::string_view name, AddedInt<kBefore>& v) {
+    if (!status.ok() || !in.Accept(StrCat(name, "="))) return;
+    status = Read(v.value);
   }
 
   template <class T>

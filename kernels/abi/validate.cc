@@ -69,7 +69,7 @@ Status CheckExpressions(const Problem& p) {
   if (p.family == Family::kElementwise) {
     inputs = DTypesOf(p.inputs, 0, p.inputs.size());
   } else {
-    inputs.insert(inputs.begin(), RawDType(p));
+    inputs.insert(inputs.begin(), static_cast<size_t>(RawInputs(p)), RawDType(p));
   }
   AICF_RETURN_IF_ERROR(ValidateExpr(p.epilogue, inputs, p.outputs[0].shape.rank()));
   const size_t results = p.epilogue.empty() ? 1 : p.epilogue.results.size();

@@ -63,8 +63,14 @@ Status CheckRules<Family::kGemm>(const Problem& p) {
   for (int d = 0; d < rank - 2; ++d) {
     if (a[d] != c[d] || b[d] != c[d]) return Bad(p, "batch axis ", d, " differs");
   }
-  if (a[rank - 2] != c[rank - 2] || b[rank - 1] != c[rank - 1] || a[rank - 1] != b[rank - 2]) {
-    return Bad(p, "shapes ", ToString(a), " x ", ToString(b), " do not give ", ToString(c));
+  const int64_t halves = p.as<GemmAttrs>().halves;
+  if (halves != 1 && halves != 2) return Bad(p, halves, " halves, expected 1 or 2");
+  if (halves == 2 && p.epilogue.empty()) return Bad(p, "two halves without an epilogue");
+  // Half of B's columns, not twice those of the output, which may be as many as fit.
+  const bool columns = b[rank - 1] / halves == c[rank - 1] && b[rank - 1] % halves == 0;
+  if (a[rank - 2] != c[rank - 2] || !columns || a[rank - 1] != b[rank - 2]) {
+    return Bad(p, "shapes ", ToString(a), " x ", ToString(b), " do not give ", ToString(c),
+               halves == 2 ? " in two halves" : "");
   }
   if (!CanMultiply(p.inputs[0].dtype, p.inputs[1].dtype)) {
     return Bad(p, "A and B have dtypes that do not multiply");

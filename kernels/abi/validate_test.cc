@@ -136,6 +136,32 @@ TEST(ValidateProblem, Reduce) {
                    });
 }
 
+TEST(ValidateProblem, GemmOfTwoHalves) {
+  GemmAttrs halves;
+  halves.halves = 2;
+  auto p =
+      ProblemOf(Family::kGemm, halves, 2, {F32({2, 3}), F32({3, 8}), F32({2, 4})}, {F32({2, 4})});
+  ExprBuilder b;
+  const uint16_t product = b.Binary(ExprOp::kMul, b.Input(0, DType::kF32), b.Input(1, DType::kF32));
+  p.epilogue = b.Finish({b.Binary(ExprOp::kAdd, product, b.Input(2, DType::kF32))});
+  const auto set = [](int64_t n) { return Edit<GemmAttrs>([=](GemmAttrs& a) { a.halves = n; }); };
+  ExpectRefused(p, {
+                       {"0 halves, expected 1 or 2", set(0)},
+                       {"3 halves, expected 1 or 2", set(3)},
+                       {"two halves without an epilogue", [](Problem& q) { q.epilogue = {}; }},
+                       {"do not give 2x4 in two halves", Input(1, F32({3, 4}))},
+                       {"do not give 2x4 in two halves", Input(1, F32({3, 9}))},
+                       {"an epilogue operand has shape", Input(2, F32({2, 8}))},
+                       // Without halves, input 2 is an operand too many.
+                       {"do not give", set(1)},
+                       {"input",
+                        [&](Problem& q) {
+                          set(1)(q);
+                          q.inputs[1] = F32({3, 4});
+                        }},
+                   });
+}
+
 TEST(ValidateProblem, Gemm) {
   auto p = ProblemOf(Family::kGemm, GemmAttrs{}, 2,
                      {F32({5, 2, 3}), F32({5, 3, 4}), F32({5, 2, 4})}, {F32({5, 2, 4})});

@@ -171,148 +171,6 @@ TEST(CudaRefusals, OfRows) {
        {"12 lanes of 4 neighbours are no whole warps", {{"neighbours", 4}, {"lanes", 12}}}});
 }
 
-Problem Attention(const Dims& q, int64_t keys, int64_t value, DType dtype, MathMode math) {
-  const Dims k = {q[0], q[1], keys, q[3]}, v = {q[0], q[1], keys, value};
-  const Dims out = {q[0], q[1], q[2], value};
-  Problem p = ProblemOf(Family::kAttention, AttentionAttrs{}, 3,
-                        {DenseView(dtype, q), DenseView(dtype, k), DenseView(dtype, v)},
-                        {DenseView(dtype, out)});
-  p.math = math;
-  return p;
-}
-
-TEST(CudaRefusals, OfAttention) {
-  using enum MathMode;
-  const auto f16 = [](const Dims& q, int64_t value) {
-    return Attention(q, 5, value, DType::kF16, kFp16);
-  };
-  for (const char* key : {"cuda.attention.general", "cuda.attention.tensor"}) {
-    ExpectUnsupported(key, f16({1, 1, 4, 0}, 8), "at least one element");
-    ExpectUnsupported(key, f16({1, 1, 4, 8}, 0), "at least one element");
-    ExpectUnsupported(key, f16({1, 1, 4, 264}, 8), "at most 256");
-    ExpectUnsupported(key, f16({1, 1, 4, 8}, 264), "at most 256");
-  }
-  const char* tensor = "cuda.attention.tensor";
-  const Dims q = {1, 1, 4, 8};
-  ExpectUnsupported(tensor, Attention(q, 5, 8, DType::kF32, kFp32), "the math mode is fp32");
-  ExpectUnsupported(tensor, Attention(q, 5, 8, DType::kF64, kTf32), "would narrow f64");
-  ExpectUnsupported(tensor, Attention(q, 5, 8, DType::kBF16, kFp16), "would narrow bf16");
-  ExpectUnsupported(tensor, Attention(q, 5, 8, DType::kF16, kBf16), "would narrow f16");
-  const Problem wide = Attention({1, 1, 99, 256}, 5, 256, DType::kF32, kTf32);
-  ExpectParametersRefused(
-      tensor, Attention({1, 1, 99, 16}, 5, 16, DType::kF32, kTf32),
-      {{"needs 20 warps, a block has at most 16", {{"warps", 5}, {"key_warps", 4}}}});
-  ExpectParametersRefused("cuda.attention.general", wide,
-                          {{"tile_rows in multiples of 8", {{"tile_rows", 12}}}});
-  const Problem doubles = Attention({1, 1, 99, 256}, 5, 256, DType::kF64, kFp32);
-  ExpectParametersRefused("cuda.attention.general", doubles,
-                          {{"bytes of shared memory", {{"tile_rows", 64}}}});
-  Problem many = f16({1, 1, 4, 8}, 8);
-  const Dims heads = {int64_t{1} << 16, int64_t{1} << 16, 4, 8};
-  for (View& v : many.inputs) v = Repeated(heads, DType::kF16);
-  many.outputs = {DenseView(DType::kF16, heads)};
-  ASSERT_EQ(ValidateProblem(many).message(), "");
-  EXPECT_NE(FindKernel(tensor)->refuse(many, {{"warps", 1}}, Device()).find("more blocks"),
-            std::string::npos);
-  const Parameters rows = {{"tile_rows", 8}};
-  EXPECT_NE(FindKernel("cuda.attention.general")->refuse(many, rows, Device()).find("more blocks"),
-            std::string::npos);
-}
-
-TEST(CudaRefusals, OfTheHopperAttention) {
-  const char* key = "cuda.attention.hopper";
-  using enum MathMode;
-  const Dims q = {2, 6, 100, 64};
-  const Edits base = {{"consumers", 2}, {"tile_keys", 128}, {"stages", 2}, {"producer", 1},
-                      {"turns", 1},     {"fold", 0},        {"pack", 0},   {"section", 4},
-                      {"per_sm", 1},    {"blocks", 3}};
-  const auto with = [&](Edits edits) {
-    edits.insert(edits.begin(), base.begin(), base.end());
-    return edits;
-  };
-  const Problem p = Attention(q, 300, 64, DType::kF16, kFp16);
-  EXPECT_EQ(Refused(key, p, base), "");
-  EXPECT_EQ(Refused(key, p, with({{"consumers", 4}, {"tile_keys", 64}})), "");
-  ExpectParametersRefused(
-      key, p,
-      {{"values of a thread are above 80", with({{"consumers", 4}, {"tile_keys", 96}})},
-       {"72 keys are none", with({{"tile_keys", 72}})},
-       {"184 keys are none", with({{"tile_keys", 184}})},
-       {"shares no multiprocessor", with({{"per_sm", 2}})},
-       {"all 3 blocks of keys at once, not 2", with({{"producer", 0}, {"blocks", 12}})},
-       {"a block for each of 12 tiles, not 3", with({{"producer", 0}, {"stages", 3}})},
-       {"values of a thread are above", with({{"consumers", 3}, {"tile_keys", 144}})},
-       {"values of a thread are above",
-        with({{"producer", 0}, {"stages", 3}, {"blocks", 12}, {"per_sm", 2}})},
-       {"takes one tile",
-        with({{"producer", 0}, {"stages", 3}, {"blocks", 12}, {"fold", 1}, {"turns", 0}})},
-       {"takes one tile", with({{"producer", 0}, {"stages", 3}, {"query_stages", 2}})},
-       {"bytes of shared memory", with({{"stages", 9}})}});
-  const int64_t most = (int64_t{1} << 31) - 1;
-  const auto refused = [&](const Problem& large) {  // with parameters that no candidate has
-    return FindKernel(key)->refuse(large, Parameters(base), Device());
-  };
-  EXPECT_NE(refused(Attention({1, 1, most, 64}, 300, 64, DType::kF16, kFp16)).find("too many rows"),
-            std::string::npos);
-  Problem many = p;
-  const Dims heads = {int64_t{1} << 16, int64_t{1} << 16, 4, 64};
-  for (View& v : many.inputs) v = Repeated(heads, DType::kF16);
-  many.outputs = {DenseView(DType::kF16, heads)};
-  EXPECT_NE(refused(many).find("more blocks"), std::string::npos);
-  Problem groups = p;
-  for (size_t k : {1, 2}) groups.inputs[k] = DenseView(DType::kF16, {2, 2, 300, 64});
-  ExpectParametersRefused(key, groups, {{"packs no 3 heads into 128 rows", with({{"pack", 1}})}});
-  const Edits packed = with({{"pack", 1}, {"consumers", 3}, {"tile_keys", 64}});
-  EXPECT_EQ(Refused(key, groups, packed), "");
-  groups.inputs[0].strides[1] = 0;
-  ExpectParametersRefused(key, groups, {{"packs no repeated heads", packed}});
-  for (const Problem& wrong :
-       {Attention(q, 5, 64, DType::kF32, kBf16), Attention(q, 5, 64, DType::kF16, kBf16),
-        Attention(q, 5, 64, DType::kBF16, kTf32), Attention(q, 5, 64, DType::kF16, kFp32)}) {
-    ExpectUnsupported(key, wrong, "bf16 in math mode bf16 and f16 in fp16 only");
-  }
-  ExpectUnsupported(key, Attention(q, 0, 64, DType::kF16, kFp16), "the problem is empty");
-  ExpectUnsupported(key, Attention({2, 6, 0, 64}, 5, 64, DType::kF16, kFp16), "is empty");
-  for (const Dims& empty : {Dims{0, 6, 9, 64}, Dims{2, 6, 9, 0}}) {
-    ExpectUnsupported(key, Attention(empty, 5, 64, DType::kF16, kFp16), "is empty");
-  }
-  ExpectUnsupported(key, Attention(q, 5, 0, DType::kF16, kFp16), "is empty");
-  Problem no_query = Attention({2, 0, 9, 64}, 5, 64, DType::kF16, kFp16);
-  for (size_t k : {1, 2}) no_query.inputs[k] = DenseView(DType::kF16, {2, 6, 5, 64});
-  ExpectUnsupported(key, no_query, "is empty");
-  ExpectUnsupported(key, Attention({2, 6, 9, 264}, 5, 64, DType::kF16, kFp16), "at most 256");
-  ExpectUnsupported(key, Attention(q, 5, 264, DType::kF16, kFp16), "at most 256");
-  Problem lengths = p;
-  AttentionAttrs a;
-  a.lengths = true;
-  lengths.attrs = a;
-  lengths.inputs.push_back(DenseView(DType::kI32, {2}));
-  lengths.core_inputs = 4;
-  ExpectUnsupported(key, lengths, "no lengths");
-  a.lengths = false;
-  a.pages = true;
-  Problem pages = p;
-  pages.attrs = a;
-  pages.inputs.push_back(DenseView(DType::kI32, {2, 3}));
-  pages.core_inputs = 4;
-  ExpectUnsupported(key, pages, "no pages");
-}
-
-TEST(CudaRefusals, OfTheHopperAttentionsOperands) {
-  const char* key = "cuda.attention.hopper";
-  const auto with_k = [](const Dims& strides, int64_t offset) {
-    Problem p = Attention({2, 6, 100, 64}, 300, 64, DType::kF16, MathMode::kFp16);
-    p.inputs[1] = {DType::kF16, {2, 6, 300, 64}, strides, offset};
-    return p;
-  };
-  ExpectUnsupported(key, with_k({6 * 300 * 64, 300 * 64, 1, 300}, 0), "k is not contiguous");
-  ExpectUnsupported(key, with_k({6 * 300 * 64, 300 * 64, 64, 1}, 4), "k begins at element 4");
-  ExpectUnsupported(key, with_k({6 * 300 * 68, 300 * 68, 68, 1}, 0), "k has a stride of 68");
-  ExpectUnsupported(key, with_k({6 * 300 * 64, 300 * 64, -64, 1}, 299 * 64),
-                    "k has a stride of -64");
-  ExpectUnsupported(key, with_k({6 * 64, 64, 0, 1}, 0), "k repeats one row");
-}
-
 TEST(CudaRefusals, OfRecurrentLayers) {
   RecurrentAttrs a;
   a.cell = CellKind::kRnn;
@@ -473,7 +331,8 @@ TEST(CudaRefusals, OfFewRows) {
       key, Gemm(8, 64, 64),
       {{"a piece of a power of two up to 4", {{"piece", 3}}},
        {"a piece of a power of two up to 4", {{"piece", 8}}},
-       {"static shared memory", {{"along_n", 1}, {"piece", 4}, {"warps", 32}}}});
+       {"static shared memory", {{"along_n", 1}, {"piece", 4}, {"warps", 32}}},
+       {"reads ahead only along k", {{"along_n", 1}, {"piece", 1}, {"ahead", 1}}}});
   const Problem many =
       Gemm(Repeated({int64_t{1} << 20, 1, 8}), Repeated({int64_t{1} << 20, 8, 1 << 20}),
            F32({int64_t{1} << 20, 1, 1 << 20}));

@@ -110,6 +110,13 @@ TEST_F(GenerateStories, BenchHasTheColumnsOfOthers) {
   EXPECT_EQ(json["tests"][3]["test"], "pp40 x3");
   EXPECT_EQ(json["tests"][3]["samples_ts"].size(), 2u);
   EXPECT_GT(double(json["tests"][5]["avg_ts"]), 0);
+  const auto deep = Json::parse(
+      Run({"--bench-llm", "-p", "0", "-n", "5", "-d", "0,40", "-r", "1", "--batch=2", "--json"})
+          .out);
+  ASSERT_EQ(deep["tests"].size(), 2u);
+  EXPECT_EQ(deep["tests"][0]["test"], "tg5 x2");
+  EXPECT_EQ(deep["tests"][1]["test"], "tg5 @ d40 x2");
+  EXPECT_EQ(deep["tests"][1]["n_depth"], 40);
 }
 
 TEST_F(GenerateStories, WhatDoesNotFitSaysWhy) {
@@ -121,6 +128,8 @@ TEST_F(GenerateStories, WhatDoesNotFitSaysWhy) {
   expect({"--bench-llm", "-p", "129"}, 2,
          "the prompt has 129 tokens, the context has room for 128");
   expect({"--bench-llm", "-n", "129", "-p", "0"}, 2, "does not fit the context of 128");
+  expect({"--bench-llm", "-n", "40", "-p", "0", "-d", "100"}, 2,
+         "a text of 40 tokens behind 100 does not fit the context of 128");
 }
 
 }  // namespace

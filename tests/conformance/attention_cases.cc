@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "base/checked.h"
 #include "kernels/abi/attention.h"
 #include "kernels/cpu/expr/scalar_eval.h"
 #include "tests/conformance/case_maker.h"
@@ -53,6 +54,26 @@ Sizes EngineSizes(Random& random) {
   return s;
 }
 
+/// A step of decoding, in 16 bits: few rows against a cache of pages or of one piece, heads of
+/// whole 16-byte pieces.
+Sizes DecodeSizes(Random& random, const AttentionAttrs& a) {
+  Sizes s{};
+  s.batch = random.Int(1, 3);
+  s.key_heads = random.Int(1, 2);
+  s.group = random.Pick(std::vector<int64_t>{1, 2, 4, 7, 8, 16});
+  const std::vector<int64_t> heads = {8, 24, 40, 64, 64, 80, 96, 128, 256};
+  s.head = random.Pick(heads);
+  s.value_head = random.OneIn(4) ? random.Pick(heads) : s.head;
+  s.rows = random.OneIn(3) ? random.Int(1, 64 / s.group) : 1;
+  s.keys = random.OneIn(3) ? random.Int(0, 40) : random.Int(41, 700);
+  if (a.pages) {
+    s.page = random.Pick(std::vector<int64_t>{1, 5, 16, 64});
+    s.pages = CeilDiv(s.keys, s.page) + 1;
+    s.keys = s.page * s.pages;
+  }
+  return s;
+}
+
 AttentionAttrs RandomAttributes(Random& random) {
   AttentionAttrs a;
   a.scale = random.Pick(std::vector<double>{0.125, 0.5, 1});
@@ -80,7 +101,7 @@ abi::View CaseMaker::CacheView(DType dtype, const Dims& shape, bool repeats) {
 
 // Requests, heads and tokens in any order, every stride and the first element at 16 bytes; a merged
 // product's slice among them, and requests or heads that repeat.
-abi::View CaseMaker::EngineView(DType dtype, const Dims& shape) {
+abi::View CaseMaker::EngineView(DType dtype, const Dims& shape, bool repeat) {
   abi::View v = abi::DenseView(dtype, shape);
   Dims order = {0, 1, 2};
   for (int i = 3; i > 1; --i) {
@@ -89,7 +110,7 @@ abi::View CaseMaker::EngineView(DType dtype, const Dims& shape) {
   int64_t stride = shape[3] + (random_.OneIn(2) ? 0 : 8 * random_.Int(1, 4));
   for (int i = 2; i >= 0; --i) {
     const int axis = static_cast<int>(order[i]);
-    v.strides[axis] = axis != 2 && random_.OneIn(8) ? 0 : stride;
+    v.strides[axis] = axis != 2 && repeat && random_.OneIn(8) ? 0 : stride;
     if (v.strides[axis] != 0) stride *= shape[axis];
     if (random_.OneIn(4)) stride += 8 * random_.Int(1, 3);
   }
@@ -138,11 +159,15 @@ void CaseMaker::Fresh<abi::Family::kAttention>() {
   if (p_.math == abi::MathMode::kFp8) p_.math = abi::MathMode::kFp16;
   const bool shorts = p_.math == abi::MathMode::kFp16 || p_.math == abi::MathMode::kBf16;
   const bool engine = shorts && random_.OneIn(2);
+  const bool decode = shorts && !engine && random_.OneIn(2);
   AttentionAttrs a = RandomAttributes(random_);
   if (engine) a.lengths = a.pages = false;
-  const Sizes s = engine ? EngineSizes(random_) : RandomSizes(random_, a);
+  if (decode) a.pages = !random_.OneIn(4);
+  const Sizes s = engine   ? EngineSizes(random_)
+                  : decode ? DecodeSizes(random_, a)
+                           : RandomSizes(random_, a);
   p_.attrs = a;
-  const DType dtype = !engine                           ? random_.Pick(kFloatDType)
+  const DType dtype = !engine && !decode                ? random_.Pick(kFloatDType)
                       : p_.math == abi::MathMode::kFp16 ? DType::kF16
                                                         : DType::kBF16;
   const int64_t pool = s.pages * s.batch + random_.Int(0, 2);
@@ -153,8 +178,8 @@ void CaseMaker::Fresh<abi::Family::kAttention>() {
   p_.inputs = {In(dtype, {s.batch, heads, s.rows, s.head}),
                CacheView(dtype, {first, s.key_heads, third, s.head}, repeats),
                CacheView(dtype, {first, s.key_heads, third, s.value_head}, repeats)};
-  if (engine) {
-    for (View& v : p_.inputs) v = EngineView(dtype, v.shape);
+  for (size_t k = decode ? 1 : 0; k < 3 && (engine || decode); ++k) {
+    p_.inputs[k] = EngineView(dtype, p_.inputs[k].shape, repeats);
   }
   const DType integer = random_.OneIn(2) ? DType::kI32 : DType::kI64;
   if (a.lengths) p_.inputs.push_back(In(integer, {s.batch}));

@@ -52,7 +52,7 @@ class CaseMaker {
   /// Random blocks with scales of ordinary size; whole numbers where the options ask for them.
   void FillBlocks(size_t buffer, BlockFormat format);
   View CacheView(DType dtype, const Dims& shape, bool repeats);
-  View EngineView(DType dtype, const Dims& shape);
+  View EngineView(DType dtype, const Dims& shape, bool repeat);
   void FillAttention(int64_t pool);
   /// NaN wherever the cache holds no valid key.
   void SpoilUnusedKeys();

@@ -17,7 +17,8 @@ View CaseMaker::Out(DType dtype, const Dims& shape) {
 
 // Adds extras, an epilogue and outputs for a raw result of dtype `raw`.
 void CaseMaker::Finish(DType raw, DType store, const Dims& shape) {
-  if (random_.OneIn(3)) {
+  const bool plain = random_.OneIn(3);
+  if (plain && abi::RawInputs(p_) == 1) {
     p_.outputs = {Out(store, shape)};
   } else if (random_.OneIn(2)) {
     AddEpilogue(raw, shape);
@@ -27,25 +28,25 @@ void CaseMaker::Finish(DType raw, DType store, const Dims& shape) {
   Fill();
 }
 
-// relu(raw + extra): what real models have, for any tolerance.
+// relu(raw + extra): what real models have, for any tolerance. Of two halves the larger one, the
+// extra added to the first: no error grows.
 void CaseMaker::AddBias(DType raw, DType store, const Dims& shape) {
   const DType dtype = abi::ComputeDType(raw) == abi::ComputeDType(store) ? store : raw;
   p_.inputs.push_back(In(dtype, shape));
   abi::ExprBuilder b;
   uint16_t v = b.Input(0, raw);
-  const uint16_t extra = b.Input(1, abi::ComputeDType(dtype));
-  if (raw == DType::kBool) {
-    v = b.Binary(abi::ExprOp::kMax, v, extra);
-  } else {
-    v = b.Binary(abi::ExprOp::kAdd, v, extra);
-    v = b.Binary(abi::ExprOp::kMax, v, b.Const(0, raw));
-  }
+  const int raws = abi::RawInputs(p_);
+  const uint16_t extra = b.Input(raws, abi::ComputeDType(dtype));
+  v = b.Binary(raw == DType::kBool ? abi::ExprOp::kMax : abi::ExprOp::kAdd, v, extra);
+  if (raws > 1) v = b.Binary(abi::ExprOp::kMax, v, b.Input(1, raw));
+  if (raw != DType::kBool) v = b.Binary(abi::ExprOp::kMax, v, b.Const(0, raw));
   p_.epilogue = b.Finish({v});
   p_.outputs = {Out(store, shape)};
 }
 
 void CaseMaker::AddEpilogue(DType raw, const Dims& shape) {
-  std::vector<DType> inputs = {raw};
+  const int raws = abi::RawInputs(p_);
+  std::vector<DType> inputs(static_cast<size_t>(raws), raw);
   const int64_t extras = random_.Int(0, 2);
   for (int64_t k = 0; k < extras; ++k) {
     const DType dtype = options_.whole_numbers ? random_.Pick(kAnyDType) : DType::kF32;
@@ -65,8 +66,9 @@ void CaseMaker::AddEpilogue(DType raw, const Dims& shape) {
   } else {
     abi::ExprBuilder b;
     uint16_t v = b.Cast(b.Input(0, raw), DType::kF32);
-    for (int64_t k = 1; k <= extras; ++k) {
-      v = b.Binary(abi::ExprOp::kAdd, v, b.Input(static_cast<int>(k), DType::kF32));
+    if (raws > 1) v = b.Binary(abi::ExprOp::kMax, v, b.Cast(b.Input(1, raw), DType::kF32));
+    for (int k = 0; k < extras; ++k) {
+      v = b.Binary(abi::ExprOp::kAdd, v, b.Input(raws + k, DType::kF32));
     }
     p_.epilogue = b.Finish(std::vector<uint16_t>(results.size(), v));
   }

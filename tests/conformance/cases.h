@@ -35,6 +35,7 @@ struct CaseOptions {
   std::vector<abi::MathMode> math = {abi::MathMode::kFp32};
   int64_t rows = 0;    ///< gemm: rows of A; 0: any
   int64_t length = 0;  ///< gemm: products in a sum; 0: any
+  int64_t halves = 0;  ///< gemm: GemmAttrs::halves; 0: any
 };
 
 /// A random case of the family; equal arguments give equal cases. The problem is valid.

@@ -31,6 +31,8 @@ std::vector<Share> SharesOf(Family family) {
               {160, 1, {.max_elements = 8000, .math = reduced, .length = 1400}, true},
               {200, 1, {.max_elements = 8000, .math = reduced, .length = 600}, true},
               {200, 1, {.max_elements = 8000, .math = reduced, .length = 200}, true},
+              {80, 1, {.max_elements = 8000, .math = reduced, .halves = 2}},
+              {80, 1, {.max_elements = 8000, .math = reduced, .length = 600, .halves = 2}, true},
               {20, 1, {.whole_numbers = false, .max_elements = 8000}},
               {20, 1, {.whole_numbers = false, .math = reduced}}};
     case Family::kConv:
@@ -92,7 +94,8 @@ std::vector<KernelCase> GpuRandomCases(Family family, const abi::DeviceSpec& dev
       const auto row = [&](const KernelOption& o) -> int& {
         const abi::Parameters& set = o.candidate.variant.parameters;
         const int64_t split = set.Has("split") ? set["split"] : 1;
-        return met[StrCat(o.candidate.row, Packs(o, c.problem) ? " packed" : "", " ", split)];
+        return met[StrCat(o.candidate.row, Packs(o, c.problem) ? " packed" : "", " ", split, " ",
+                          abi::RawInputs(c.problem))];
       };
       std::ranges::stable_sort(
           fit, {}, [&](const KernelOption& o) { return std::pair(row(o), met[o.Name()]); });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernels/cuda/common/space.h"
 #include "tests/conformance/gpu_cases.h"
 #include "tests/conformance/gpu_jobs.h"
 #include "tests/conformance/packed.h"
@@ -61,6 +62,29 @@ TEST(RandomProducts, MeetSharedSums) {
   EXPECT_GE(swapped, 5);
   EXPECT_TRUE(std::ranges::includes(splits, std::set<int64_t>{1, 2, 4, 8}))
       << testing::PrintToString(splits);
+}
+
+// Products of two halves by the copy engine: every row of its candidates, B along k and across it,
+// and results that are contiguous along rows and along columns, with shared sums and without.
+TEST(RandomProducts, MeetTwoHalves) {
+  std::set<std::string> rows, ways;
+  for (const KernelCase& c : GpuRandomCases(abi::Family::kGemm, *abi::FindDevice("cuda"))) {
+    const abi::Problem& p = c.item.problem;
+    if (c.option.kernel->key != "cuda.gemm.hopper" || abi::RawInputs(p) < 2) continue;
+    const abi::Variant& variant = c.option.candidate.variant;
+    const bool shared = variant.parameters["split"] > 1;
+    if (!shared) rows.insert(c.option.candidate.row);
+    ways.insert(StrCat(variant.tensor_maps[1].extents.size() == 5 ? "along" : "across",
+                       variant.parameters["swap"] != 0 ? " swapped" : "",
+                       cuda::RowsInner(p) ? " rows" : " columns", shared ? " shared" : ""));
+  }
+  constexpr size_t kRows = 0
+#define AICF_HOPPER_TILE(...) +1
+#include "kernels/cuda/gemm/hopper.def"
+#undef AICF_HOPPER_TILE
+      ;
+  EXPECT_EQ(rows.size(), kRows) << testing::PrintToString(rows);
+  EXPECT_EQ(ways.size(), 12u) << testing::PrintToString(ways);
 }
 
 // Every row of the kernel's candidates, heads packed and not; and blocks that take many tiles, in

@@ -27,7 +27,8 @@ struct Instance {
   abi::Problem problem;
 };
 
-// For every row of candidates the first random problem that it takes.
+// For every row of candidates the first random problem that it takes, and of products the first in
+// two halves.
 std::vector<Instance> OneInstanceEach() {
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
   std::vector<Instance> instances;
@@ -39,7 +40,8 @@ std::vector<Instance> OneInstanceEach() {
       if (seed % 2 == 1) o.math = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16};
       const Case c = RandomCase(family, seed, o);
       for (KernelOption& option : DeviceOptions(c.problem, device)) {
-        if (done.insert(option.candidate.row).second) {
+        const bool halves = abi::RawInputs(c.problem) > 1;
+        if (done.insert(StrCat(option.candidate.row, halves ? " halves" : "")).second) {
           instances.push_back({std::move(option), c.problem});
         }
       }

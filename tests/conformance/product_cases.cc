@@ -23,7 +23,10 @@ View ColumnsInner(View v) {
 
 template <>
 void CaseMaker::Fresh<abi::Family::kGemm>() {
-  p_.attrs = abi::GemmAttrs{};
+  abi::GemmAttrs attrs;
+  const bool two = random_.OneIn(4);
+  attrs.halves = options_.halves > 0 ? options_.halves : two ? 2 : 1;
+  p_.attrs = attrs;
   p_.math = random_.Pick(options_.math);
   const int64_t limit = std::max<int64_t>(2, options_.max_elements / 40);
   auto extent = [&] {
@@ -47,11 +50,12 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
     return d;
   };
   const DType dtype = ProductDType();
+  const Dims b_shape = with(k, n * attrs.halves);
   if (bulk) {
-    const View a = abi::DenseView(dtype, with(m, k)), b = abi::DenseView(dtype, with(k, n));
+    const View a = abi::DenseView(dtype, with(m, k)), b = abi::DenseView(dtype, b_shape);
     p_.inputs = {a, random_.OneIn(2) ? b : ColumnsInner(b)};
   } else {
-    p_.inputs = {MatrixView(dtype, with(m, k)), MatrixView(Partner(dtype), with(k, n))};
+    p_.inputs = {MatrixView(dtype, with(m, k)), MatrixView(Partner(dtype), b_shape)};
   }
   p_.core_inputs = 2;
   FinishProduct(dtype, with(m, n), k);

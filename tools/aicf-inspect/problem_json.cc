@@ -50,6 +50,10 @@ struct AttrLister {
 
   void operator()(std::string_view name, const Dims& v) { Add(name, ToListString(v)); }
   void operator()(std::string_view name, int64_t v) { Add(name, std::to_string(v)); }
+  template <int64_t kBefore>
+  void operator()(std::string_view name, abi::AddedInt<kBefore> v) {
+    if (v.stored()) Add(name, std::to_string(v.value));
+  }
   void operator()(std::string_view name, double v) { Add(name, FormatNumber(v)); }
   void operator()(std::string_view name, bool v) {
     if (v) Add(name, "yes");

@@ -1,5 +1,6 @@
 #include "tools/aicf-run/bench_llm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -19,13 +20,26 @@ std::vector<uint32_t> MadeUpPrompt(int64_t tokens, int64_t vocabulary, std::mt19
 }
 
 /// A prompt ends with drawing one token; a text begins after a prompt of one token, so that drawing
-/// each of its tokens takes one decode.
+/// each of its tokens takes one decode. A text at some depth begins with the token that its prompt
+/// ends with, which is not timed.
 GenerateRequest RequestOf(const BenchTest& test, const LanguageInfo& info, std::mt19937& random) {
   GenerateRequest request;
-  request.prompt = MadeUpPrompt(test.prompt > 0 ? test.prompt : 1, info.vocabulary, random);
-  request.max_new_tokens = test.prompt > 0 ? 1 : test.text;
+  const int64_t prompt = test.prompt > 0 ? test.prompt : std::max<int64_t>(1, test.depth);
+  request.prompt = MadeUpPrompt(prompt, info.vocabulary, random);
+  request.max_new_tokens = test.prompt > 0 ? 1 : test.text + (test.depth > 0 ? 1 : 0);
   request.ignore_end = true;
   return request;
+}
+
+/// Steps until all prompts are in the cache. Their requests are new, so that each first run of a
+/// request that draws is the end of its prompt.
+Status ReachDepth(Generator& generator, int64_t requests) {
+  for (int64_t begun = 0; begun < requests;) {
+    AICF_ASSIGN_OR_RETURN(const StepReport step, generator.Step());
+    if (step.kind == StepReport::Kind::kPrefill) begun += step.drawn;
+    if (step.kind == StepReport::Kind::kIdle) break;
+  }
+  return OkStatus();
 }
 
 Result<double> MeasureOnce(Generator& generator, const BenchTest& test, std::mt19937& random) {
@@ -34,16 +48,22 @@ Result<double> MeasureOnce(Generator& generator, const BenchTest& test, std::mt1
     requests.push_back(RequestOf(test, generator.info(), random));
   }
   std::vector<uint64_t> ids;
-  const double start = NowMs();
+  double start = NowMs();
   for (GenerateRequest& request : requests) {
     AICF_ASSIGN_OR_RETURN(const uint64_t id, generator.Submit(std::move(request)));
     ids.push_back(id);
   }
+  if (test.depth > 0) {
+    AICF_RETURN_IF_ERROR(ReachDepth(generator, test.batch));
+    start = NowMs();
+  }
+  const int64_t expected = test.text + (test.depth > 0 ? 1 : 0);
   for (const uint64_t id : ids) {
     AICF_ASSIGN_OR_RETURN(const GenerateResult result, generator.Wait(id));
-    if (test.text > 0 && static_cast<int64_t>(result.tokens.size()) != test.text) {
-      return Error(Code::kInvalidArgument, "a text of ", test.text,
-                   " tokens does not fit the context of ", generator.info().context);
+    if (test.text > 0 && static_cast<int64_t>(result.tokens.size()) != expected) {
+      return Error(Code::kInvalidArgument, "a text of ", test.text, " tokens",
+                   test.depth > 0 ? StrCat(" behind ", test.depth) : "",
+                   " does not fit the context of ", generator.info().context);
     }
   }
   return NowMs() - start;
@@ -53,7 +73,8 @@ Result<double> MeasureOnce(Generator& generator, const BenchTest& test, std::mt1
 
 std::string BenchTest::Name() const {
   const std::string name = prompt > 0 ? StrCat("pp", prompt) : StrCat("tg", text);
-  return batch == 1 ? name : StrCat(name, " x", batch);
+  const std::string deep = depth == 0 ? name : StrCat(name, " @ d", depth);
+  return batch == 1 ? deep : StrCat(deep, " x", batch);
 }
 
 std::vector<double> BenchRow::TokensPerSecond() const {

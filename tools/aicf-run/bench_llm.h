@@ -15,8 +15,9 @@ struct BenchTest {
   int64_t prompt = 0;  ///< 0: text
   int64_t text = 0;    ///< 0: prompts
   int64_t batch = 1;
+  int64_t depth = 0;  ///< tokens of each request that the cache holds before a text is timed
 
-  /// "pp512", "tg128"; with more than one request "tg128 x8".
+  /// "pp512", "tg128"; with more than one request "tg128 x8", behind others "tg128 @ d1024".
   std::string Name() const;
   /// All tokens of one measurement.
   int64_t tokens() const { return (prompt + text) * batch; }

@@ -33,7 +33,9 @@ std::vector<BenchTest> TestsOf(const GenerateOptions& o) {
       if (prompt > 0) tests.push_back({prompt, 0, batch});
     }
     for (const int64_t text : o.bench_tokens) {
-      if (text > 0) tests.push_back({0, text, batch});
+      for (const int64_t depth : o.bench_depths) {
+        if (text > 0) tests.push_back({0, text, batch, depth});
+      }
     }
   }
   return tests;
@@ -97,6 +99,7 @@ std::string BenchJson(const RunOptions& options, const BenchReport& report) {
                                 {"n_prompt", row.test.prompt},
                                 {"n_gen", row.test.text},
                                 {"n_batch", row.test.batch},
+                                {"n_depth", row.test.depth},
                                 {"avg_ns", ms.mean * 1e6},
                                 {"stddev_ns", ms.deviation * 1e6},
                                 {"avg_ts", rate.mean},

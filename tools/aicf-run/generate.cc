@@ -62,6 +62,8 @@ Result<OpenGenerator> OpenProgram(std::shared_ptr<const Program> program, const 
   wanted.session = options.session;
   wanted.session.transfers = true;  // a Step reads its tokens in any case
   wanted.batch_invariant = options.generate.batch_invariant;
+  // Texts that are timed at some depth begin together, after all of their prompts.
+  if (options.generate.mode == GenerateMode::kBench) wanted.prefills_in_a_row = 1 << 20;
   auto made = Generator::Create(open.program, wanted);
   if (!made.ok()) return made.status().WithContext(options.artifact);
   open.generator = *std::move(made);

@@ -86,6 +86,9 @@ void GenerateFlags::AddBench(CommandLine& line) {
                         "tokens per second of prompts (-p) and of text (-n)"));
   add(line.AddValue("-p,--bench-prompt", bench_prompt_,
                     "LIST  tokens of the prompts; default 512, 0: none"));
+  add(line.AddValue("-d,--depth", depth_,
+                    "LIST  tokens in the cache before a text is timed;\n"
+                    "default 0"));
   add(line.AddValue("-r,--repetitions", repetitions_, "N  of each measurement; default 5"));
   add(line.AddValue("--batch", batch_, "LIST  requests at once; default 1"));
 }
@@ -126,7 +129,7 @@ Status GenerateFlags::CheckTogether() const {
   static constexpr const char* kText[] = {
       "--chat",  "--system", "--special", "--show-tokens", "--seed",      "--temperature",
       "--top-k", "--top-p",  "--min-p",   "--stop",        "--ignore-eos"};
-  static constexpr const char* kBench[] = {"--bench-prompt", "--repetitions", "--batch"};
+  static constexpr const char* kBench[] = {"--bench-prompt", "--depth", "--repetitions", "--batch"};
   for (const char* flag : kText) {
     if (bench_ && Given(flag))
       return Error(Code::kInvalidArgument, flag, " is not for --bench-llm");
@@ -162,6 +165,7 @@ Status GenerateFlags::ConvertBench(GenerateOptions* options) const {
   AICF_RETURN_IF_ERROR(
       ReadInts("--bench-prompt", bench_prompt_, 0, kMostTokens, &options->bench_prompts));
   AICF_RETURN_IF_ERROR(ReadInts("--max-tokens", most_, 0, kMostTokens, &options->bench_tokens));
+  AICF_RETURN_IF_ERROR(ReadInts("--depth", depth_, 0, kMostTokens, &options->bench_depths));
   AICF_RETURN_IF_ERROR(ReadInts("--batch", batch_, 1, 1 << 20, &options->bench_batches));
   int64_t repetitions = options->repetitions;
   AICF_RETURN_IF_ERROR(ReadInt("--repetitions", repetitions_, 1, 1 << 20, &repetitions));

@@ -39,6 +39,7 @@ struct GenerateOptions {
   std::vector<int64_t> bench_prompts = {512};
   std::vector<int64_t> bench_tokens = {128};
   std::vector<int64_t> bench_batches = {1};
+  std::vector<int64_t> bench_depths = {0};
   int repetitions = 5;
 };
 
@@ -62,7 +63,7 @@ class GenerateFlags {
   bool Given(const std::string& flag) const;
 
   std::string prompt_, prompt_file_, tokens_, system_, most_, temperature_, top_k_, top_p_, min_p_,
-      seed_, bench_prompt_, batch_, repetitions_;
+      seed_, bench_prompt_, depth_, batch_, repetitions_;
   std::vector<std::string> stops_;
   bool chat_ = false, special_ = false, show_tokens_ = false, ignore_end_ = false, bench_ = false,
        batch_invariant_ = false;

@@ -35,8 +35,7 @@ double NowMs() {
 Result<Measurement> Measure(Session& session, const RunOptions& options, bool on_cuda) {
   const double warm_until = NowMs() + options.warm_up_ms;
   while (NowMs() < warm_until) {
-    AICF_ASSIGN_OR_RETURN([[maybe_unused]] const OneRun run,
-                          RunOnce(session, options.keep_state));
+    AICF_ASSIGN_OR_RETURN([[maybe_unused]] const OneRun run, RunOnce(session, options.keep_state));
   }
   Measurement m;
   const double start = NowMs();

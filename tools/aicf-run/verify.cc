@@ -55,8 +55,7 @@ Status VerifyEveryStep(const RunOptions& options) {
   AICF_ASSIGN_OR_RETURN(Selection selection,
                         GatherInputs(*program, options.entry, options.load_inputs));
   // Zeros would leave half of a recurrent step's arithmetic unseen.
-  AICF_RETURN_IF_ERROR(
-      GatherStates(*program, options.load_states, /*make_up=*/true, &selection));
+  AICF_RETURN_IF_ERROR(GatherStates(*program, options.load_states, /*make_up=*/true, &selection));
   AICF_ASSIGN_OR_RETURN(const auto inputs, WholeInputs(*program, selection));
   VerifyOptions verify;
   verify.tolerance = options.tolerance;

@@ -204,6 +204,23 @@ TEST(ProductBounds, GoThroughTheEpilogue) {
   EXPECT_NEAR(FloatAt(bounds->high[0], 0), 0.25 + 2 * 0x1p-11 * 2000, 1e-2);
 }
 
+TEST(ProductBounds, OfTwoHalvesAreThoseOfAllCorners) {
+  Problem p = Gemm(1, 2, 2);
+  p.outputs = {abi::DenseView(DType::kF32, {1, 1})};
+  abi::GemmAttrs halves;
+  halves.halves = 2;
+  p.attrs = halves;
+  abi::ExprBuilder b;
+  p.epilogue = b.Finish({b.Binary(ExprOp::kSub, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+  p.math = MathMode::kFp16;
+  // 1000 - 1000 minus 500 - 499: shifted alike, the two errors would cancel.
+  const auto bounds = Bounds(p, {{1000, 1}, {1, 0.5f, -1000, -499}});
+  ASSERT_TRUE(bounds.has_value());
+  const double room = TermFactor(p) * (2000 + 999);
+  EXPECT_NEAR(FloatAt(bounds->low[0], 0), -1 - room, 1e-2);
+  EXPECT_NEAR(FloatAt(bounds->high[0], 0), -1 + room, 1e-2);
+}
+
 // 1 / sqrt(mean of squares - square of the mean) of numbers around 100: what f32 sums lose is a
 // thousand times as much of the difference.
 TEST(ProductBounds, OfASumWidenWhereTheEpilogueTakesMostOfItAway) {

@@ -6,6 +6,7 @@
 
 #include "kernels/abi/kernel.h"
 #include "kernels/abi/raw_dtype.h"
+#include "kernels/cpu/expr/scalar_eval.h"
 #include "kernels/cpu/functions.h"
 #include "tools/verify/step_tolerance.h"
 
@@ -42,12 +43,17 @@ bool IsSum(const Problem& problem) {
   return kind == abi::ReduceKind::kSum || kind == abi::ReduceKind::kMean;
 }
 
-/// The product or sum alone, as a dense tensor of its raw dtype.
+/// The product or sum alone, as a dense tensor of its raw dtype; of two halves all their columns.
 Problem CoreOf(const Problem& problem) {
   Problem core = problem;
   core.epilogue = {};
   core.inputs.resize(static_cast<size_t>(problem.core_inputs));
-  core.outputs = {abi::DenseView(abi::RawDType(problem), problem.outputs[0].shape)};
+  Dims shape = problem.outputs[0].shape;
+  if (abi::RawInputs(problem) > 1) {
+    core.attrs = abi::GemmAttrs{};
+    shape[shape.rank() - 1] *= 2;
+  }
+  core.outputs = {abi::DenseView(abi::RawDType(problem), shape)};
   return core;
 }
 
@@ -64,13 +70,25 @@ Problem WithAbsoluteTerms(const Problem& sum) {
   return p;
 }
 
-/// The epilogue alone, of the raw result and the extras.
+/// The raw results of the core as the epilogue reads them, one view each.
+std::vector<abi::View> RawViews(const Problem& problem) {
+  const Dims& shape = problem.outputs[0].shape;
+  const int raws = abi::RawInputs(problem);
+  abi::View view = abi::DenseView(abi::RawDType(problem), shape);
+  const int64_t columns = raws > 1 ? shape.back() : 0;
+  for (int axis = 0; raws > 1 && axis < shape.rank() - 1; ++axis) view.strides[axis] *= 2;
+  std::vector<abi::View> views(static_cast<size_t>(raws), view);
+  views.back().offset = columns;
+  return views;
+}
+
+/// The epilogue alone, of the raw results and the extras.
 Problem EpilogueOf(const Problem& problem) {
   Problem e;
   e.family = Family::kElementwise;
   e.attrs = abi::ElementwiseAttrs{};
   const DType raw = abi::RawDType(problem);
-  e.inputs = {abi::DenseView(raw, problem.outputs[0].shape)};
+  e.inputs = RawViews(problem);
   e.inputs.insert(e.inputs.end(), problem.inputs.begin() + problem.core_inputs,
                   problem.inputs.end());
   e.core_inputs = static_cast<int>(e.inputs.size());
@@ -94,14 +112,21 @@ void Shift(Bytes& raw, const Bytes& magnitude, double factor) {
   }
 }
 
-std::vector<Bytes> EpilogueAt(const Problem& epilogue, Bytes raw, const Bytes& magnitude,
-                              double factor, const std::vector<const std::byte*>& extras) {
+Bytes Shifted(const Problem& epilogue, const Bytes& raw, const Bytes& magnitude, double factor) {
+  Bytes shifted = raw;
   if (epilogue.inputs[0].dtype == DType::kF64) {
-    Shift<double>(raw, magnitude, factor);
+    Shift<double>(shifted, magnitude, factor);
   } else {
-    Shift<float>(raw, magnitude, factor);
+    Shift<float>(shifted, magnitude, factor);
   }
-  std::vector<void*> addresses = {raw.data()};
+  return shifted;
+}
+
+/// The epilogue of raw results `raws`, one buffer each.
+std::vector<Bytes> EpilogueAt(const Problem& epilogue, std::vector<Bytes*> raws,
+                              const std::vector<const std::byte*>& extras) {
+  std::vector<void*> addresses;
+  for (Bytes* raw : raws) addresses.push_back(raw->data());
   for (const std::byte* extra : extras) {
     addresses.push_back(const_cast<std::byte*>(extra));  // only read
   }
@@ -112,6 +137,18 @@ std::vector<Bytes> EpilogueAt(const Problem& epilogue, Bytes raw, const Bytes& m
   for (Bytes& r : results) addresses.push_back(r.data());
   cpu::RunSerial(abi::ReferenceKey(Family::kElementwise), epilogue, addresses.data());
   return results;
+}
+
+/// Moves the ends apart until they include the values.
+void Include(const Bytes& values, DType dtype, Bytes& low, Bytes& high) {
+  const auto item = static_cast<size_t>(DTypeBytes(dtype));
+  const auto at = [&](const Bytes& bytes, size_t i) {
+    return cpu::ScalarToDouble(cpu::LoadScalar(&bytes[i], dtype), abi::ComputeDType(dtype));
+  };
+  for (size_t i = 0; i < values.size(); i += item) {
+    if (at(values, i) < at(low, i)) std::memcpy(&low[i], &values[i], item);
+    if (at(values, i) > at(high, i)) std::memcpy(&high[i], &values[i], item);
+  }
 }
 
 }  // namespace
@@ -138,8 +175,22 @@ std::optional<ProductBounds> BoundProduct(const Problem& problem,
                                              operands.end());
   const double factor = TermFactor(problem);
   const Problem epilogue = EpilogueOf(problem);
-  return ProductBounds{EpilogueAt(epilogue, raw, magnitude, -factor, extras),
-                       EpilogueAt(epilogue, raw, magnitude, factor, extras)};
+  Bytes low = Shifted(epilogue, raw, magnitude, -factor);
+  Bytes high = Shifted(epilogue, raw, magnitude, factor);
+  if (abi::RawInputs(problem) == 1) {
+    return ProductBounds{EpilogueAt(epilogue, {&low}, extras),
+                         EpilogueAt(epilogue, {&high}, extras)};
+  }
+  // Of two halves each end of the one meets each end of the other.
+  ProductBounds bounds{EpilogueAt(epilogue, {&low, &low}, extras),
+                       EpilogueAt(epilogue, {&low, &low}, extras)};
+  for (const auto& [first, second] : {std::pair{&low, &high}, {&high, &low}, {&high, &high}}) {
+    const std::vector<Bytes> corner = EpilogueAt(epilogue, {first, second}, extras);
+    for (size_t r = 0; r < corner.size(); ++r) {
+      Include(corner[r], epilogue.outputs[r].dtype, bounds.low[r], bounds.high[r]);
+    }
+  }
+  return bounds;
 }
 
 }  // namespace aicf::tools

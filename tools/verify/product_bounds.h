@@ -7,8 +7,9 @@
 /// minus the square of the mean. There the terms themselves tell: with
 ///   delta = (4 u(added) sqrt(K + n) + 2 u(math)) * sum |a b|
 /// (step_tolerance.h has the letters; 2 u(math) sum |a b| bounds what rounded operands can do), the
-/// results of the step lie between those of its epilogue at the raw sum - delta and + delta. For a
-/// reduction, |a b| is the magnitude of its prologue's results.
+/// results of the step lie between those of its epilogue at the raw sum - delta and + delta, of two
+/// halves between the least and the largest at the four corners. For a reduction, |a b| is the
+/// magnitude of its prologue's results.
 #pragma once
 
 #include <cstddef>

@@ -12,13 +12,15 @@ namespace aicf {
 
 class OperandExpr {
  public:
-  /// `first_input` inputs of the expression are not operands: 1 in an epilogue, whose input 0 is
-  /// the raw result, otherwise 0.
+  /// `first_input` inputs of the expression are not operands: abi::RawInputs in an epilogue, whose
+  /// first inputs are raw results, otherwise 0.
   explicit OperandExpr(int first_input) : first_input_(first_input) {}
 
   abi::ExprBuilder& builder() { return builder_; }
-  /// The raw result of the step. REQUIRES: first_input is 1.
-  uint16_t Raw(DType dtype) { return builder_.Input(0, abi::ComputeDType(dtype)); }
+  /// A raw result of the step. REQUIRES: `which` is below first_input.
+  uint16_t Raw(DType dtype, int which = 0) {
+    return builder_.Input(which, abi::ComputeDType(dtype));
+  }
   /// The value of an operand at the current point.
   uint16_t Load(const ValueView& operand);
   /// Inputs the expression has so far.
@@ -54,8 +56,8 @@ void EmitWithEpilogue(LowerContext& ctx, const ir::Node& node, abi::Problem prob
 void EmitPlain(LowerContext& ctx, const ir::Node& node, abi::Problem problem,
                std::vector<ir::BufferId> core, const ValueView& out);
 
-/// A value; a constant whose elements are all equal as one element that repeats: large tensors of zeros
-/// need no room in the artifact.
+/// A value; a constant whose elements are all equal as one element that repeats: large tensors of
+/// zeros need no room in the artifact.
 ValueView Repeated(LowerContext& ctx, ir::ValueId id);
 
 /// A per-channel vector [C] as an operand of shape `domain`, which has its channels at axis 1.

@@ -24,6 +24,9 @@ Why Explain(const ir::StepEditor& editor, const PassContext& context, int p, int
       return {DecisionKind::kFusion,
               OrDisabled(TryElementwise(editor, context, p, c), "fuse-elementwise")};
     }
+    if (ReadsInHalves(producer, consumer)) {
+      return {DecisionKind::kEpilogue, OrDisabled(TryHalves(editor, context, p, c), "pair-halves")};
+    }
     if (HasEpilogue(producer)) {
       return {DecisionKind::kEpilogue,
               OrDisabled(TryEpilogue(editor, context, p, c), "fuse-epilogue")};

@@ -46,6 +46,18 @@ Fusion InlineProducer(const ir::LoweredStep& producer, const ir::LoweredStep& co
 /// The consumer, elementwise, as the end of the producer's epilogue.
 Fusion AppendConsumer(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
 
+/// A gemm and its consumer, elementwise, which reads the two halves of the result's columns, as one
+/// gemm of two halves (abi::GemmAttrs).
+Fusion PairedHalves(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
+/// Whether a gemm's result is read in two windows, so that PairedHalves is what could join the two.
+bool ReadsInHalves(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
+
+/// The step of the producer's core with the consumer's result in `out`: `problem`, whose operands
+/// end with the core ones, gets the epilogue `results` of `expr` and its operands.
+Fusion FinishEpilogue(const ir::LoweredStep& producer, const ir::LoweredStep& consumer,
+                      abi::Problem problem, const abi::View& out, OperandExpr& expr,
+                      std::vector<uint16_t> results);
+
 /// All conditions of one kind of fusion, in order; what the passes apply and what the last pass
 /// explains.
 Fusion TryElementwise(const ir::StepEditor& editor, const PassContext& context, int producer,
@@ -54,6 +66,13 @@ Fusion TryEpilogue(const ir::StepEditor& editor, const PassContext& context, int
                    int consumer);
 Fusion TryPrologue(const ir::StepEditor& editor, const PassContext& context, int producer,
                    int consumer);
+/// Predicted times of the one step and of the two; -1: unknown.
+struct PairCosts {
+  double one_us = -1, two_us = -1;
+};
+/// `costs`, where given, gets what is known of them.
+Fusion TryHalves(const ir::StepEditor& editor, const PassContext& context, int producer,
+                 int consumer, PairCosts* costs = nullptr);
 
 /// Steps that produce an operand of step s, each once, in order of the operands.
 std::vector<int> ProducersOf(const ir::StepEditor& editor, int s);

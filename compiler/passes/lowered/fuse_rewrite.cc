@@ -97,15 +97,36 @@ Fusion InlineProducer(const ir::LoweredStep& producer, const ir::LoweredStep& co
   return fused;
 }
 
+Fusion FinishEpilogue(const ir::LoweredStep& producer, const ir::LoweredStep& consumer,
+                      abi::Problem problem, const abi::View& out, OperandExpr& expr,
+                      std::vector<uint16_t> results) {
+  Fusion fused;
+  abi::Problem& p = fused.step.problem;
+  p = std::move(problem);
+  p.epilogue = expr.Finish(std::move(results));
+  fused.refusal = CheckLimits(p.epilogue, expr.input_count());
+  if (!fused.ok()) return fused;
+  p.outputs = {out};
+  p.inputs.resize(static_cast<size_t>(p.core_inputs));
+  fused.step.inputs.assign(producer.inputs.begin(), producer.inputs.begin() + p.core_inputs);
+  AppendOperands(expr.operands(), p, fused.step.inputs);
+  fused.step.outputs = consumer.outputs;
+  // Equal to the producer's: a condition of every fusion.
+  fused.step.guards = consumer.guards;
+  fused.step.loop = consumer.loop;
+  fused.step.sources = Joined(producer.sources, consumer.sources);
+  return fused;
+}
+
 namespace {
 
 // The producer's own epilogue, loaded into `expr`.
 uint16_t LoadEpilogue(const ir::LoweredStep& producer, OperandExpr& expr) {
   const abi::Problem& p = producer.problem;
-  const uint16_t raw = expr.Raw(RawDType(p));
-  if (p.epilogue.empty()) return raw;
-  std::vector<uint16_t> inputs{raw};
-  for (size_t k = p.core_inputs; k < p.inputs.size(); ++k) {
+  if (p.epilogue.empty()) return expr.Raw(RawDType(p));
+  std::vector<uint16_t> inputs;
+  for (int r = 0; r < RawInputs(p); ++r) inputs.push_back(expr.Raw(RawDType(p), r));
+  for (size_t k = static_cast<size_t>(p.core_inputs); k < p.inputs.size(); ++k) {
     inputs.push_back(expr.Load({producer.inputs[k], p.inputs[k]}));
   }
   return expr.builder().Inline(p.epilogue, inputs)[0];
@@ -139,7 +160,7 @@ Fusion AppendConsumer(const ir::LoweredStep& producer, const ir::LoweredStep& co
                    ToListString(read->strides), ", the producer on ", ToString(made.shape)),
             {}};
   }
-  OperandExpr expr(1);
+  OperandExpr expr(RawInputs(producer.problem));
   const uint16_t value = LoadEpilogue(producer, expr);
   std::vector<uint16_t> inputs;
   for (size_t k = 0; k < consumer.inputs.size(); ++k) {
@@ -151,22 +172,8 @@ Fusion AppendConsumer(const ir::LoweredStep& producer, const ir::LoweredStep& co
     if (!view) return {StrCat("domain: operand ", k, " cannot follow the producer's shape"), {}};
     inputs.push_back(expr.Load({consumer.inputs[k], *view}));
   }
-  Fusion fused;
-  abi::Problem& p = fused.step.problem;
-  p = producer.problem;
-  p.epilogue = expr.Finish(expr.builder().Inline(c.epilogue, inputs));
-  fused.refusal = CheckLimits(p.epilogue, expr.input_count());
-  if (!fused.ok()) return fused;
-  p.outputs = {*out};
-  p.inputs.resize(p.core_inputs);
-  fused.step.inputs.assign(producer.inputs.begin(), producer.inputs.begin() + p.core_inputs);
-  AppendOperands(expr.operands(), p, fused.step.inputs);
-  fused.step.outputs = consumer.outputs;
-  // Equal to the producer's: a condition of every fusion.
-  fused.step.guards = consumer.guards;
-  fused.step.loop = consumer.loop;
-  fused.step.sources = Joined(producer.sources, consumer.sources);
-  return fused;
+  std::vector<uint16_t> results = expr.builder().Inline(c.epilogue, inputs);
+  return FinishEpilogue(producer, consumer, producer.problem, *out, expr, std::move(results));
 }
 
 }  // namespace aicf

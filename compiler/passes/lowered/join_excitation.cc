@@ -2,8 +2,8 @@
 
 #include "compiler/ir/views.h"
 #include "compiler/passes/lowered/excitation.h"
+#include "compiler/passes/lowered/kernel_guard.h"
 #include "compiler/passes/lowered/passes.h"
-#include "kernels/abi/choice.h"
 
 namespace aicf {
 namespace {
@@ -12,7 +12,9 @@ constexpr std::string_view kPass = "join-excitation";
 constexpr std::string_view kOne = "one step", kFour = "mean, product, product, scaling";
 
 bool IsProduct(const ir::StepEditor& editor, int s) {
-  return s >= 0 && editor.step(s).problem.family == abi::Family::kGemm;
+  if (s < 0) return false;
+  const abi::Problem& p = editor.step(s).problem;
+  return p.family == abi::Family::kGemm && abi::RawInputs(p) == 1;
 }
 bool IsMean(const ir::StepEditor& editor, int s) {
   if (s < 0 || editor.step(s).problem.family != abi::Family::kReduce) return false;
@@ -69,26 +71,6 @@ std::string CheckEdges(const ir::StepEditor& editor, const PassContext& context,
     }
   }
   return "";
-}
-
-// The fastest that any kernel but a reference is predicted to run it, without its launch where that
-// takes place while the step before it runs; nothing where none runs it.
-std::optional<double> PredictedUs(const abi::Problem& p, const abi::DeviceSpec& device,
-                                  std::string* refusal) {
-  std::optional<double> best;
-  for (const abi::KernelInfo& kernel : abi::KernelsOf(p.family)) {
-    if (kernel.backend != device.backend || kernel.key == abi::ReferenceKey(kernel.family))
-      continue;
-    const std::string refused = kernel.supports(p, device);
-    if (!refused.empty()) {
-      *refusal = StrCat("capability: ", kernel.key, " refuses: ", refused);
-      continue;
-    }
-    const std::optional<abi::Candidate> candidate = abi::BestCandidate(kernel, p, device);
-    if (candidate && (!best || candidate->cost_us < *best)) best = candidate->cost_us;
-  }
-  if (best && device.programmatic) *best -= device.launch_us;
-  return best;
 }
 
 // A cluster of blocks has few of the device's multiprocessors: large images, and many weights, are

@@ -1,5 +1,7 @@
 #include "compiler/passes/lowered/kernel_guard.h"
 
+#include "kernels/abi/choice.h"
+
 namespace aicf {
 namespace {
 
@@ -29,6 +31,24 @@ std::string LosesKernel(const abi::Problem& before, const abi::Problem& after,
     if (IsCandidate(kernel, device) && kernel.supports(before, device).empty()) return refused;
   }
   return "";
+}
+
+std::optional<double> PredictedUs(const abi::Problem& p, const abi::DeviceSpec& device,
+                                  std::string* refusal) {
+  std::optional<double> best;
+  for (const abi::KernelInfo& kernel : abi::KernelsOf(p.family)) {
+    if (kernel.backend != device.backend || kernel.key == abi::ReferenceKey(kernel.family))
+      continue;
+    const std::string refused = kernel.supports(p, device);
+    if (!refused.empty()) {
+      *refusal = StrCat("capability: ", kernel.key, " refuses: ", refused);
+      continue;
+    }
+    const std::optional<abi::Candidate> candidate = abi::BestCandidate(kernel, p, device);
+    if (candidate && (!best || candidate->cost_us < *best)) best = candidate->cost_us;
+  }
+  if (best && device.programmatic) *best -= device.launch_us;
+  return best;
 }
 
 }  // namespace aicf

@@ -1,6 +1,7 @@
 /// Capability: a rewrite must not take a step away from the kernels written for it.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "kernels/abi/kernel.h"
@@ -12,5 +13,11 @@ namespace aicf {
 /// golden tests use it to test legality alone.
 std::string LosesKernel(const abi::Problem& before, const abi::Problem& after,
                         const abi::DeviceSpec& device);
+
+/// The fastest that any kernel but a reference is predicted to run it, without its launch where
+/// that takes place while the step before it runs; nothing where none runs it, and then the refusal
+/// says why.
+std::optional<double> PredictedUs(const abi::Problem& problem, const abi::DeviceSpec& device,
+                                  std::string* refusal);
 
 }  // namespace aicf

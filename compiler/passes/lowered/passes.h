@@ -31,6 +31,8 @@ Status CseSteps(ir::Lowered& lowered, PassContext& context);
 Status FuseElementwise(ir::Lowered& lowered, PassContext& context);
 /// Elementwise consumers become the epilogue of the step that makes their operand.
 Status FuseEpilogue(ir::Lowered& lowered, PassContext& context);
+/// A product and the step that combines the two halves of its columns become one product.
+Status PairHalves(ir::Lowered& lowered, PassContext& context);
 /// Elementwise producers become the prologue of a reduction or normalisation.
 Status FusePrologue(ir::Lowered& lowered, PassContext& context);
 /// A quotient by a constant, in the epilogue of a product, becomes a product with its reciprocal.
@@ -51,6 +53,8 @@ Status JoinExcitation(ir::Lowered& lowered, PassContext& context);
 Status UpdateStates(ir::Lowered& lowered, PassContext& context);
 /// Values of f32 are stored in 16 bits where that is asked for and nothing speaks against it.
 Status ChooseStorage(ir::Lowered& lowered, PassContext& context);
+/// Products with weights in blocks of one 16-bit element become matrix products.
+Status BlocksToGemm(ir::Lowered& lowered, PassContext& context);
 /// Changes nothing: records, for every producer and consumer left apart, the condition that failed.
 Status ExplainSeparate(ir::Lowered& lowered, PassContext& context);
 

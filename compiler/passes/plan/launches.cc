@@ -4,7 +4,6 @@
 #include <string>
 
 #include "base/log.h"
-#include "base/scanner.h"
 #include "compiler/passes/plan/order_decisions.h"
 #include "compiler/passes/plan/streams.h"
 #include "schema/loop_tree.h"
@@ -72,10 +71,10 @@ class LaunchChooser {
     } else {
       const bool pays = mean_us_ <= kShortStepUs;
       d.Because(Reason::kPredicted,
-                StrCat("steps take ", FormatDouble(std::round(mean_us_ * 100) / 100),
+                StrCat("steps take ", std::round(mean_us_ * 100) / 100,
                        " us on average, and launching early ",
                        pays ? "pays up to " : "costs more than it saves beyond ",
-                       FormatDouble(kShortStepUs), " us"));
+                       kShortStepUs, " us"));
     }
   }
 

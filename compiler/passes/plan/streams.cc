@@ -55,7 +55,7 @@ class StreamChooser {
         reasons_[s] =
             StrCat(runs, " runs of steps from ", schema::ToString(p_.steps[start].sources),
                    " on fit on the device beside each other, which saves ",
-                   FormatDouble(group.saves_us), " us");
+                   group.saves_us, " us");
       }
       // Nothing but the group runs at the same time as it.
       if (group.starts[0] > 0) edges_[first].push_back(group.starts[0] - 1);
@@ -98,7 +98,7 @@ class StreamChooser {
                                       ", right before it"));
     } else {
       d.Because(Reason::kPredicted, StrCat("no run of steps beside it saves more than the ",
-                                           FormatDouble(kForkJoinUs), " us of a fork and a join"));
+                                           kForkJoinUs, " us of a fork and a join"));
     }
   }
 

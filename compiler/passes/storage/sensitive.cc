@@ -59,12 +59,21 @@ bool JumpsAt(const ExprNode& n) {
   }
 }
 
-bool HasJumps(const Expr& expr) { return std::ranges::any_of(expr.nodes, JumpsAt); }
-
-// Behind a cast of whole numbers: positions and counts, of which 16 bits do not hold all digits.
-bool IsWholeNumber(const ExprNode& maker) {
-  return !IsFloat(maker.dtype) && DTypeBytes(maker.dtype) > 1;
+// Whether the result is an integer that was only converted: a position, a count, a token's number.
+// Those of 8 bits are exact in 16 bits.
+bool IsConverted(const Expr& expr, uint16_t result) {
+  const DType made = MakerOf(expr, result)->dtype;
+  return !IsFloat(made) && DTypeBytes(made) > 1;
 }
+
+bool IsPeriodic(const ExprNode& n) {
+  return n.op == ExprOp::kSin || n.op == ExprOp::kCos || n.op == ExprOp::kTan;
+}
+
+// Where angles are of any size, what matters of them is the rest after whole turns.
+bool TakesAngles(const Expr& expr) { return std::ranges::any_of(expr.nodes, IsPeriodic); }
+
+bool HasJumps(const Expr& expr) { return std::ranges::any_of(expr.nodes, JumpsAt); }
 
 bool IsRanking(const Problem& p) {
   if (p.family == Family::kTopK || p.family == Family::kNms) return true;
@@ -88,8 +97,8 @@ std::string SensitiveResult(const Problem& p, int output) {
   if (p.family == Family::kAttention && output == 1) return "a logarithm of a sum is wide";
   if (p.epilogue.empty()) return "";
   const uint16_t result = p.epilogue.results[static_cast<size_t>(output)];
+  if (IsConverted(p.epilogue, result)) return "16 bits hold few whole numbers exactly";
   const ExprNode* maker = MakerOf(p.epilogue, result);
-  if (IsWholeNumber(*maker)) return "whole numbers may have more digits";
   if (!HasWideRange(p.epilogue, *maker)) return "";
   return StrCat("the result of ", abi::ExprOpName(maker->op), " has a wide range");
 }
@@ -106,6 +115,9 @@ std::string SensitiveOperand(const Problem& p, int input) {
   const bool whole =
       std::ranges::any_of(p.outputs, [](const abi::View& v) { return !IsFloat(v.dtype); });
   if (whole && p.family == Family::kElementwise) return "it decides a result that is no float";
+  if (TakesAngles(p.prologue) || TakesAngles(p.epilogue) || TakesAngles(p.score)) {
+    return "of an angle only the rest after whole turns matters";
+  }
   if (HasJumps(p.prologue) || HasJumps(p.epilogue) || HasJumps(p.score)) {
     return "it goes through an operator whose result jumps";
   }

@@ -70,6 +70,17 @@ TEST(Sensitive, ResultsOfAnySize) {
       "");
 }
 
+TEST(Sensitive, PositionsAndAngles) {
+  EXPECT_NE(SensitiveResult(Map("(%0 = in 0 : i32; %1 = cast %0 : f32) -> %1"), 0), "");
+  EXPECT_NE(
+      SensitiveResult(Map("(%0 = in 0 : i64; %1 = cast %0 : f32; %2 = neg %1 : f32) -> %2"), 0),
+      "");
+  EXPECT_EQ(SensitiveResult(Map("(%0 = in 0 : u8; %1 = cast %0 : f32) -> %1"), 0), "");
+  EXPECT_EQ(SensitiveResult(Map("(%0 = in 0 : bool; %1 = cast %0 : f32) -> %1"), 0), "");
+  EXPECT_NE(SensitiveOperand(Map("(%0 = in 0 : f32; %1 = cos %0 : f32) -> %1"), 0), "");
+  EXPECT_EQ(SensitiveOperand(Map("(%0 = in 0 : f32; %1 = tanh %0 : f32) -> %1"), 0), "");
+}
+
 TEST(Sensitive, OperandsOfResultsThatJump) {
   EXPECT_NE(SensitiveOperand(Map("(%0 = in 0 : f32; %1 = floor %0 : f32) -> %1"), 0), "");
   EXPECT_EQ(SensitiveOperand(Map("(%0 = in 0 : f32; %1 = tanh %0 : f32) -> %1"), 0), "");

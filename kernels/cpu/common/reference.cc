@@ -27,15 +27,21 @@ Scalar PrologueAt(const abi::ArgBlock& args, const int64_t* coords) {
 }
 
 void StoreEpilogue(const abi::ArgBlock& args, const int64_t* coords, Scalar raw) {
+  StoreEpilogue(args, coords, &raw);
+}
+
+void StoreEpilogue(const abi::ArgBlock& args, const int64_t* coords, const Scalar* raw) {
   const abi::Problem& problem = *args.problem;
   if (problem.epilogue.empty()) {
     const abi::TensorArg& out = Output(args, 0);
-    return StoreAt(out, coords, CastScalar(raw, RawDType(problem), abi::ComputeDType(out.dtype)));
+    return StoreAt(out, coords,
+                   CastScalar(raw[0], RawDType(problem), abi::ComputeDType(out.dtype)));
   }
   Scalar inputs[abi::kMaxExprInputs];
-  inputs[0] = raw;
+  const int first = RawInputs(problem);
+  for (int r = 0; r < first; ++r) inputs[r] = raw[r];
   for (int k = 0; k < problem.extra_inputs(); ++k) {
-    inputs[k + 1] = LoadAt(Input(args, problem.core_inputs + k), coords);
+    inputs[first + k] = LoadAt(Input(args, problem.core_inputs + k), coords);
   }
   Scalar results[abi::kMaxExprResults];
   EvalScalar(problem.epilogue, inputs, coords, results);

@@ -65,5 +65,7 @@ Scalar PrologueAt(const abi::ArgBlock& args, const int64_t* coords);
 /// Rounds nothing: `raw` is a value of RawDType(problem). Applies the epilogue at the output
 /// coordinates and stores its results; stores raw, cast to the output's dtype, without one.
 void StoreEpilogue(const abi::ArgBlock& args, const int64_t* coords, Scalar raw);
+/// The same for several raw results: RawInputs(problem) of them.
+void StoreEpilogue(const abi::ArgBlock& args, const int64_t* coords, const Scalar* raw);
 
 }  // namespace aicf::cpu

@@ -215,6 +215,15 @@ TEST(CpuRefusals, OfProducts) {
   for (const char* key : {"cpu.gemm.packed_baseline", "cpu.gemm.panels_baseline"}) {
     ExpectProblemsRefused(key, gemm, {{"f32, f16 and bf16 only", Of(DType::kF64)}});
   }
+  const auto halves = [](Problem& p) {
+    std::get<GemmAttrs>(p.attrs).halves = 2;
+    p.inputs[1] = F32({8, 12});
+    p.epilogue = *ParseExpr("(%0 = in 0 : f32; %1 = in 1 : f32; %2 = mul %0 %1 : f32) -> %2");
+  };
+  for (const char* key :
+       {"cpu.gemm.packed_baseline", "cpu.gemm.panels_baseline", "cpu.gemm.blis"}) {
+    ExpectProblemsRefused(key, gemm, {{"takes no product in two halves", halves}});
+  }
   ExpectProblemsRefused("cpu.gemm.blis", gemm,
                         {{"computes f32 only", Of(DType::kF16)},
                          {"writes f32 only", Output(0, DenseView(DType::kF16, {4, 6}))},

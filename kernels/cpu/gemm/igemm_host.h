@@ -16,6 +16,7 @@ namespace aicf::cpu {
 /// What every vector variant asks of a problem.
 inline std::string IgemmRefusal(const abi::Problem& p) {
   if (!IsHalfOrSingle(p.inputs[0].dtype)) return "computes f32, f16 and bf16 only";
+  if (RawInputs(p) > 1) return "takes no product in two halves";
   if (p.extra_inputs() > kMaxEpilogueInputs) {
     return StrCat("more than ", kMaxEpilogueInputs, " epilogue operands");
   }

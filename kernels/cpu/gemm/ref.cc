@@ -19,7 +19,8 @@ void GemmRow(void* context, int64_t row) {
   const abi::TensorArg &a = Input(args, 0), &b = Input(args, 1), &out = Output(args, 0);
   const int m_axis = out.rank - 2, n_axis = out.rank - 1;
   const DType raw = RawDType(*args.problem);
-  const int64_t depth = a.shape[n_axis];
+  const int64_t depth = a.shape[n_axis], columns = out.shape[n_axis];
+  const int halves = RawInputs(*args.problem);
   int64_t coords[kMaxRank] = {};
   RowCoords(out, row, coords);
 
@@ -27,14 +28,19 @@ void GemmRow(void* context, int64_t row) {
   for (int axis = 0; axis < n_axis; ++axis) at[axis] = coords[axis];
   const void* a_row = ElementAt(a, at);
   at[m_axis] = 0;
-  for (int64_t n = 0; n < out.shape[n_axis]; ++n) {
-    coords[n_axis] = at[n_axis] = n;
-    RefSum sum;
-    if (depth > 0) {
-      AddProducts({a.dtype, a_row, a.strides[n_axis]},
-                  {b.dtype, ElementAt(b, at), b.strides[m_axis]}, depth, &sum);
+  for (int64_t n = 0; n < columns; ++n) {
+    coords[n_axis] = n;
+    Scalar sums[2];
+    for (int half = 0; half < halves; ++half) {
+      at[n_axis] = n + half * columns;
+      RefSum sum;
+      if (depth > 0) {
+        AddProducts({a.dtype, a_row, a.strides[n_axis]},
+                    {b.dtype, ElementAt(b, at), b.strides[m_axis]}, depth, &sum);
+      }
+      sums[half] = RawScalar(sum, raw);
     }
-    StoreEpilogue(args, coords, RawScalar(sum, raw));
+    StoreEpilogue(args, coords, sums);
   }
 }
 

@@ -47,6 +47,24 @@ struct AttentionTensorHost : AttentionHostBase {
   static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c);
 };
 
+/// attention/decode.cuh: few rows of 16 bits against many keys, which `split` blocks of `warps`
+/// warps share out; a warp asks for `stages` - 1 tiles of `tile_keys` keys ahead.
+struct AttentionDecodeHost : AttentionHostBase {
+  static constexpr std::string_view kKey = "cuda.attention.decode";
+  static constexpr std::string_view kSource = "attention/decode.cuh";
+  static constexpr int64_t kRows = 16, kPiece = 8;
+  static constexpr int64_t kMaxRows = 64;  ///< every 16 of them read all keys again
+  static constexpr int64_t kMaxKeys = int64_t{1} << 30;
+  static constexpr abi::ParameterRange kParameters[] = {
+      {"split", 1, 16}, {"warps", 1, 8}, {"stages", 2, 8}, {"tile_keys", 16, 32}};
+
+  static int64_t SharedBytes(const abi::AttentionShape& s, const abi::Parameters& c);
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
+                            const abi::DeviceSpec& d);
+  static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c);
+};
+
 /// attention/general.cuh: any precision; a thread keeps 4 rows.
 struct AttentionGeneralHost : AttentionHostBase {
   static constexpr std::string_view kKey = "cuda.attention.general";
@@ -64,7 +82,8 @@ struct AttentionGeneralHost : AttentionHostBase {
 /// In order of preference: ties of predicted cost go to the earlier one.
 template <>
 struct CudaHosts<abi::Family::kAttention> {
-  using List = HostList<AttentionHopperHost, AttentionTensorHost, AttentionGeneralHost>;
+  using List =
+      HostList<AttentionHopperHost, AttentionDecodeHost, AttentionTensorHost, AttentionGeneralHost>;
 };
 
 }  // namespace aicf::cuda

@@ -120,7 +120,7 @@ AICF_DEVICE void LoadRows(const Args& args, int input, int rows, T* tile, Find f
   }
 }
 
-/// The block's place.
+/// The block's place; all blocks of a cluster have the same.
 struct Tile {
   int b, g;
   i64 first;  ///< row
@@ -128,7 +128,7 @@ struct Tile {
   AICF_DEVICE explicit Tile(int rows) {
     constexpr i64 kHeads = kKeyHeads;
     const i64 tiles = kNoRows ? 1 : (kAllRows + rows - 1) / rows;
-    const i64 block = blockIdx.x;
+    const i64 block = blockIdx.x / kClusterX;
     // Later rows see more keys when the right window ends: the long tiles start first.
     first = (tiles - 1 - block % tiles) * rows;
     g = static_cast<int>(block / tiles % kHeads);

@@ -19,8 +19,10 @@ namespace aicf {
 
 constexpr int kWarpgroup = 128;
 /// Memory of a warpgroup for its results: those of its warps, or what all blocks send of a part.
-constexpr int kStoreFloats = kSplit > 1 ? kSplit*((64 - 1) / kSplit + 1) * 64
-                                        : 4 * kWarpStoreFloats;
+constexpr int kResultLines = 64 / kProductHalves;  ///< of 64 rows, with room for all their sums
+constexpr int kStoreFloats = kSplit > 1
+                                 ? kSplit*((kResultLines - 1) / kSplit + 1) * 64 * kProductHalves
+                                 : 4 * kWarpStoreFloats;
 static_assert(kSplit * PartShares::kSenderFloats <= kStoreFloats, "room for all");
 constexpr int kSharedBytes = kPatternBytes + kStages * kStageBytes + kConsumers * kStoreFloats * 4 +
                              16 * kStages +

@@ -51,9 +51,10 @@ int64_t HopperStageBytes(const Parameters& c, int64_t element) {
   return CeilDiv(bytes, kPattern) * kPattern;
 }
 
-int64_t HopperStoreBytes(int64_t split) {
+int64_t HopperStoreBytes(int64_t split, int64_t halves) {
   constexpr int64_t kLines = 64, kLineBytes = 64 * 4, kBarriers = 64;
-  return split > 1 ? split * CeilDiv(kLines, split) * kLineBytes + kBarriers : kLines * kLineBytes;
+  if (split <= 1) return kLines * kLineBytes;
+  return split * CeilDiv(kLines / halves, split) * halves * kLineBytes + kBarriers;
 }
 
 }  // namespace aicf::cuda

@@ -22,7 +22,8 @@ std::string RefuseHopperTile(const abi::Parameters& parameters, int64_t element_
 int64_t HopperStageBytes(const abi::Parameters& parameters, int64_t element_bytes);
 
 /// Bytes of one consumer for its results: what its warps turn or, where `split` blocks of a cluster
-/// share k, what each of them sends of 64 rows and columns, and barriers.
-int64_t HopperStoreBytes(int64_t split);
+/// share k, what each of them sends of 64 rows and columns, and barriers. Blocks share out the
+/// lines of results, each of which is made of the sums of all `halves`.
+int64_t HopperStoreBytes(int64_t split, int64_t halves = 1);
 
 }  // namespace aicf::cuda

@@ -13,27 +13,31 @@
 namespace aicf {
 
 /// A part of a warpgroup's sums (64 rows, kStageColumns columns) as lines of the output, shared out
-/// in the order of the blocks. Block `rank` finishes the lines [First(rank), First(rank + 1)).
+/// in the order of the blocks. Block `rank` finishes the lines [First(rank), First(rank + 1)). With
+/// two halves a line has the sums of the first for all its results, then those of the second.
 struct PartShares {
-  static constexpr int kLines = kColumnsInner ? 64 : kStageColumns;
-  static constexpr int kInner = kColumnsInner ? kStageColumns : 64;  ///< sums of a line
-  static constexpr int kMostLines = (kLines - 1) / kSplit + 1;       ///< that a block finishes
-  static constexpr int kSenderFloats = kMostLines * kInner;          ///< room for what one sends
-  static_assert((kInner & (kInner - 1)) == 0, "the pattern needs a power of two");
+  static constexpr int kRows = 64 / kRowHalves;  ///< of results
+  static constexpr int kLines = kColumnsInner ? kRows : kPartColumns;
+  static constexpr int kInner = kColumnsInner ? kPartColumns : kRows;  ///< results of a line
+  static constexpr int kLineSums = kProductHalves * kInner;
+  static constexpr int kMostLines = (kLines - 1) / kSplit + 1;  ///< that a block finishes
+  static constexpr int kSenderFloats = kMostLines * kLineSums;  ///< room for what one sends
+  static_assert((kLineSums & (kLineSums - 1)) == 0, "the pattern needs a power of two");
 
   static AICF_DEVICE int RankOf(int line) { return line * kSplit / kLines; }
   static AICF_DEVICE int First(int rank) { return (rank * kLines + kSplit - 1) / kSplit; }
   /// Bytes that block `rank` is sent for one part, its own sums included.
   static AICF_DEVICE int BytesFor(int rank) {
-    return (First(rank + 1) - First(rank)) * kInner * 4 * kSplit;
+    return (First(rank + 1) - First(rank)) * kLineSums * 4 * kSplit;
   }
-  /// Place of a sum in its sender's room; `line` counts from the block's first. The pattern moves
+  /// Place of a sum in its sender's room; `line` counts from the block's first, `inner` the sums of
+  /// a line. The pattern moves
   /// whole groups of four, and keeps what a warp sends and loads off each other's banks.
   static AICF_DEVICE int Place(int line, int inner) {
     const int far = inner / 32 % 2 * 4;
     const int pattern =
         kColumnsInner ? line % 4 * 8 + (line / 4 % 2 * 4 ^ far) : line / 2 % 4 * 8 + far;
-    return line * kInner + (inner ^ (pattern & (kInner - 1)));
+    return line * kLineSums + (inner ^ (pattern & (kLineSums - 1)));
   }
 };
 
@@ -85,50 +89,55 @@ struct SplitStore {
     for (int part = 0; part < Sums::kParts; ++part, ++round) {
       const bool last_of_tile = part + 1 == Sums::kParts, last = last_of_tile && !tile.HasNext();
       if (round > 0) BarrierWait(barriers + 8, (round - 1) & 1);
-      sums.WithPart(part, [&](const float* d) { Send(d); });
+      sums.WithPart(part, [&](const PartSums& own) { Send(own); });
       BarrierWait(barriers, round & 1);
       if (!last && threadIdx.x % 128 == 0)
         BarrierArriveExpect(barriers, PartShares::BytesFor(RankInCluster()));
-      runs.StorePart(args, PartPlace(part, tile, row0, 0), PartPlace(part + 1, tile, row0, 0),
-                     !last_of_tile,
-                     [&](const ShareRun& run, raw_t(&raw)[kRun]) { LoadSums(run, raw); });
+      runs.StorePart(
+          args, PartPlace(part, tile, row0, 0), PartPlace(part + 1, tile, row0, 0), !last_of_tile,
+          [&](const ShareRun& run, raw_t(&raw)[kProductHalves * kRun]) { LoadSums(run, raw); });
       // Whoever waits for it is still there; after the last part nobody may be.
       if (!last) TellLoaded();
     }
   }
 
  private:
-  /// Sends the thread's sums of one part, d[0 .. kStageColumns / 2), to the blocks that finish
-  /// them.
-  AICF_DEVICE void Send(const float* d) const {
+  /// Sends the thread's sums of one part to the blocks that finish them.
+  AICF_DEVICE void Send(const PartSums& sums) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int row = static_cast<int>(threadIdx.x) / 32 % 4 * kStageRows + lane / 4;
+    const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
     if constexpr (kColumnsInner)
-      SendRows(d, lane, row);
+      SendRows(sums, lane, warp);
     else
-      SendColumns(d, lane, row);
+      SendColumns(sums, lane, warp);
   }
   /// Pairs as the tensor cores left them: moving sums between lanes first, for fewer and longer
   /// pieces, makes the compiler wait for every step's products.
-  AICF_DEVICE void SendRows(const float* d, int lane, int row) const {
+  AICF_DEVICE void SendRows(const PartSums& sums, int lane, int warp) const {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const Target to(*this, row + 8 * half);
+    for (int below = 0; below < 2; ++below) {
+      const Target to(*this, PairPlace(warp, lane, 0, below).row);
 #pragma unroll
       for (int g = 0; g < kStageColumns / 8; ++g) {
-        const float* pair = d + 4 * g + 2 * half;
-        SendToBlock(to.At(8 * g + lane % 4 * 2), Pack<float, 2>{{pair[0], pair[1]}}, to.barrier);
+        const PairPlace at(warp, lane, g, below);
+        const float* pair = sums.Pair(g, below);
+        SendToBlock(to.At(at.half * PartShares::kInner + at.column),
+                    Pack<float, 2>{{pair[0], pair[1]}}, to.barrier);
       }
     }
   }
-  AICF_DEVICE void SendColumns(const float* d, int lane, int row) const {
+  AICF_DEVICE void SendColumns(const PartSums& sums, int lane, int warp) const {
 #pragma unroll
     for (int g = 0; g < kStageColumns / 8; ++g) {
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
-        const Target to(*this, 8 * g + lane % 4 * 2 + e);
-        SendToBlock(to.At(row), d[4 * g + e], to.barrier);
-        SendToBlock(to.At(row + 8), d[4 * g + 2 + e], to.barrier);
+        const Target to(*this, PairPlace(warp, lane, g, 0).column + e);
+#pragma unroll
+        for (int below = 0; below < 2; ++below) {
+          const PairPlace at(warp, lane, g, below);
+          SendToBlock(to.At(at.half * PartShares::kInner + at.row), sums.Pair(g, below)[e],
+                      to.barrier);
+        }
       }
     }
   }
@@ -148,18 +157,22 @@ struct SplitStore {
   };
 
   /// Adds up what all blocks have sent of a run.
-  AICF_DEVICE void LoadSums(const ShareRun& run, raw_t (&raw)[kRun]) const {
+  AICF_DEVICE void LoadSums(const ShareRun& run, raw_t (&raw)[kProductHalves * kRun]) const {
     constexpr int kPiece = MinOf(kRun, 4);
 #pragma unroll
-    for (int j = 0; j < kRun; j += kPiece) {
-      const float* at = memory + PartShares::Place(run.line, run.inner + j);
+    for (int half = 0; half < kProductHalves; ++half) {
+      const int inner = half * PartShares::kInner + run.inner;
 #pragma unroll
-      for (int rank = 0; rank < kSplit; ++rank) {
-        const auto piece =
-            *reinterpret_cast<const Pack<float, kPiece>*>(at + rank * PartShares::kSenderFloats);
+      for (int j = 0; j < kRun; j += kPiece) {
+        const float* at = memory + PartShares::Place(run.line, inner + j);
+        raw_t* to = raw + half * kRun + j;
 #pragma unroll
-        for (int k = 0; k < kPiece; ++k)
-          raw[j + k] = rank == 0 ? piece.v[k] : raw[j + k] + piece.v[k];
+        for (int rank = 0; rank < kSplit; ++rank) {
+          const auto piece =
+              *reinterpret_cast<const Pack<float, kPiece>*>(at + rank * PartShares::kSenderFloats);
+#pragma unroll
+          for (int k = 0; k < kPiece; ++k) to[k] = rank == 0 ? piece.v[k] : to[k] + piece.v[k];
+        }
       }
     }
   }

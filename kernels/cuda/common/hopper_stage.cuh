@@ -50,6 +50,10 @@ struct StageOperand {
   static constexpr bool kAlongK = kAlongK_;
   static constexpr int kLineBytes = kAlongK ? kRowBytes : 128;
   static_assert(kAlongK || sizeof(tile_t) == 2, "only 16-bit operands may lie across k");
+  /// B of a product of two halves (kProductHalves): so many columns of a tile are of the first
+  /// half, as many after them of the second, and so on, so that a thread that has the sum of a
+  /// column has that of the other half's as well.
+  static constexpr int kHalfRun = kAlongK ? 8 : kLine;
 
   /// Bytes from one step of products along k to the next.
   static constexpr int kStepBytes = kAlongK ? 32 : kTileK / kStageSteps * kLineBytes;

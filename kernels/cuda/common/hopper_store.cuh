@@ -4,6 +4,10 @@
 // expression appears once in the code, however many sums a thread has. Its operands for the next
 // part are asked for as soon as those of this one are used. Blocks that share the k of a tile do
 // the same with the sums of all of them: common/hopper_split.cuh.
+//
+// Of a product of two halves (kProductHalves) a part has the sums of both halves for half as many
+// results, and they lie side by side in a line of the memory: first those of the line's results in
+// the first half, then those in the second.
 #pragma once
 
 #include "common/hopper_stage.cuh"
@@ -22,8 +26,17 @@ constexpr int kSumsOfThread = kBlocksOfRows * kColumns / 2;
 /// Whether the output is contiguous along the tensor cores' columns.
 constexpr bool kColumnsInner = kSwap == kRowsInner;
 static_assert(!kColumnsInner || kStageColumns != 56, "a line of results is a power of two");
-constexpr int kStoreInner = kColumnsInner ? kStageColumns : kStageRows;
-constexpr int kStoreOuter = kColumnsInner ? kStageRows : kStageColumns;
+/// Sums of n, of which a result takes kProductHalves, along the tensor cores' rows and columns.
+constexpr int kRowHalves = kSwap ? kProductHalves : 1, kColumnHalves = kSwap ? 1 : kProductHalves;
+/// Results of a part, and of a line of it.
+constexpr int kPartRows = kStageRows / kRowHalves;
+constexpr int kPartColumns = kStageColumns / kColumnHalves;
+constexpr int kStoreInner = kColumnsInner ? kPartColumns : kPartRows;
+constexpr int kStoreOuter = kColumnsInner ? kPartRows : kPartColumns;
+constexpr int kStoreLine = kProductHalves * kStoreInner;  ///< sums
+static_assert(kPartColumns % 8 == 0, "halves are whole groups of columns");
+static_assert(kRowHalves == 1 || TileB::kHalfRun == 8, "a warp's rows are of both halves");
+static_assert(kColumnHalves == 1 || kColumns % (2 * TileB::kHalfRun) == 0, "whole pairs of runs");
 constexpr index_t kInnerEnd = kOutputCount0;
 
 /// Results per store; the output's inner direction is whole runs of them.
@@ -47,41 +60,77 @@ struct Sums {
       for (int j = 0; j < kColumns / 2; ++j) HoldSum(d[i][j]);
     }
   }
-  /// Calls put(the thread's sums of that part), kStageColumns / 2 of them: no register has an index
-  /// that is known only at run time.
+  /// Calls put(the thread's sums of that part), a PartSums: no register has an index that is known
+  /// only at run time.
   template <class Put>
-  AICF_DEVICE void WithPart(int part, const Put& put) const {
-#pragma unroll
-    for (int i = 0; i < kBlocksOfRows; ++i) {
-#pragma unroll
-      for (int p = 0; p < kStoreParts; ++p) {
-        if (part == i * kStoreParts + p) put(d[i] + p * (kStageColumns / 2));
-      }
+  AICF_DEVICE void WithPart(int part, const Put& put) const;
+};
+
+/// The thread's sums of one part, kStageColumns / 2 of those of its 64 rows: in groups of eight
+/// columns, each a pair of neighbours in a row and a pair eight rows below.
+struct PartSums {
+  const float* first;  ///< of the part or, with halves along the columns, of the 64 rows
+  int part;            ///< along the columns
+
+  /// With halves along the columns the first half's groups come first.
+  AICF_DEVICE const float* Pair(int group, int below) const {
+    constexpr int kGroups = kPartColumns / 8, kRunGroups = TileB::kHalfRun / 8;
+    if constexpr (kColumnHalves > 1) {
+      const int result = part * kGroups + group % kGroups, half = group / kGroups;
+      group = (result / kRunGroups * 2 + half) * kRunGroups + result % kRunGroups;
     }
+    return first + 4 * group + 2 * below;
   }
 };
 
-/// Place of a sum in the warp's memory. The pattern moves whole groups of four, and keeps both the
-/// fragments' stores and the runs' loads off each other's banks.
+template <class Put>
+AICF_DEVICE void Sums::WithPart(int part, const Put& put) const {
+#pragma unroll
+  for (int i = 0; i < kBlocksOfRows; ++i) {
+#pragma unroll
+    for (int p = 0; p < kStoreParts; ++p) {
+      const int first = kColumnHalves > 1 ? 0 : p * (kStageColumns / 2);
+      if (part == i * kStoreParts + p) put(PartSums{d[i] + first, p});
+    }
+  }
+}
+
+/// Where the first of such a pair of the thread belongs among the part's results.
+struct PairPlace {
+  int row, column, half;
+
+  /// `warp` counts 16 rows of sums each.
+  AICF_DEVICE PairPlace(int warp, int lane, int group, int below) {
+    constexpr int kGroups = kPartColumns / 8;
+    row = warp * kPartRows + lane / 4 + (kRowHalves > 1 ? 0 : below * 8);
+    column = group % kGroups * 8 + lane % 4 * 2;
+    half = kRowHalves > 1 ? below : group / kGroups;
+  }
+};
+
+/// Place of a sum in the warp's memory; `inner` counts the sums of a line. The pattern moves whole
+/// groups of four, and keeps both the fragments' stores and the runs' loads off each other's banks.
 AICF_DEVICE int StorePlace(int outer, int inner) {
   const int pattern =
       kColumnsInner ? outer % 4 * 8 + (outer / 4 + inner / 32) % 2 * 4 : outer / 2 % 4 * 4;
-  return outer * kStoreInner + (inner ^ (pattern & (kStoreInner - 1)));
+  return outer * kStoreLine + (inner ^ (pattern & (kStoreLine - 1)));
 }
 
-/// Puts the thread's sums of one part, d[0 .. kStageColumns / 2), into the warp's memory.
-AICF_DEVICE void PutPart(float* memory, int lane, const float* d) {
+/// Puts the thread's sums of one part into the warp's memory.
+AICF_DEVICE void PutPart(float* memory, int lane, const PartSums& sums) {
 #pragma unroll
   for (int g = 0; g < kStageColumns / 8; ++g) {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = lane / 4 + half * 8, column = 8 * g + lane % 4 * 2;
-      const float* pair = d + 4 * g + 2 * half;
+    for (int below = 0; below < 2; ++below) {
+      const PairPlace at(0, lane, g, below);
+      const float* pair = sums.Pair(g, below);
+      const int half = at.half * kStoreInner;
       if constexpr (kColumnsInner) {
-        *reinterpret_cast<Pack<float, 2>*>(memory + StorePlace(row, column)) = {pair[0], pair[1]};
+        *reinterpret_cast<Pack<float, 2>*>(memory + StorePlace(at.row, half + at.column)) = {
+            pair[0], pair[1]};
       } else {
-        memory[StorePlace(column, row)] = pair[0];
-        memory[StorePlace(column + 1, row)] = pair[1];
+        memory[StorePlace(at.column, half + at.row)] = pair[0];
+        memory[StorePlace(at.column + 1, half + at.row)] = pair[1];
       }
     }
   }
@@ -114,10 +163,11 @@ struct PartPlace {
   index_t outer0, inner0;
 
   /// Of a part of the warpgroup whose first sum is of row0 of the tile's rows; `row` is the first
-  /// row of the part that counts.
+  /// row of the part that counts. Both are rows of sums.
   AICF_DEVICE PartPlace(int part, const TileWalk& walk, int row0, int row) : tile(walk) {
-    const index_t first_row = walk.FirstRow() + row0 + part / kStoreParts * 64 + row;
-    const index_t first_column = walk.FirstColumn() + part % kStoreParts * kStageColumns;
+    const index_t first_row = walk.FirstRow() + row0 / kRowHalves +
+                              part / kStoreParts * (64 / kRowHalves) + row / kRowHalves;
+    const index_t first_column = walk.FirstColumn() + part % kStoreParts * kPartColumns;
     outer0 = kColumnsInner ? first_row : first_column;
     inner0 = kColumnsInner ? first_column : first_row;
   }
@@ -184,7 +234,7 @@ struct RunStore {
     const Run run(i);
     const index_t i0 = place.inner0 + run.inner, i1 = place.LineOf(run);
     if (i1 < 0) return;
-    raw_t raw[kRun];
+    raw_t raw[kProductHalves * kRun];
     load(run, raw);
     if constexpr (kHeld > 0)
       Epilogue::Store<kRun>(args, raw, held[i % kHeld], i0, i1, place.tile.batch);
@@ -214,27 +264,29 @@ struct WarpStore {
 #pragma unroll 1
     for (int part = 0; part < Sums::kParts; ++part) {
       __syncwarp();
-      sums.WithPart(
-          part, [&](const float* d) { PutPart(memory, static_cast<int>(threadIdx.x) % 32, d); });
+      sums.WithPart(part, [&](const PartSums& own) {
+        PutPart(memory, static_cast<int>(threadIdx.x) % 32, own);
+      });
       __syncwarp();
-      runs.StorePart(args, PartPlace(part, tile, row0, row), PartPlace(part + 1, tile, row0, row),
-                     part + 1 < Sums::kParts, [&](const WarpRun& run, raw_t(&raw)[kRun]) {
-                       LoadNeighbours(raw, [&](int j) {
-                         return memory + StorePlace(run.outer, run.inner + j);
-                       });
-                     });
+      runs.StorePart(
+          args, PartPlace(part, tile, row0, row), PartPlace(part + 1, tile, row0, row),
+          part + 1 < Sums::kParts,
+          [&](const WarpRun& run, raw_t(&raw)[kProductHalves * kRun]) { LoadRun(run, raw); });
     }
   }
 
  private:
-  template <class At>
-  static AICF_DEVICE void LoadNeighbours(raw_t (&raw)[kRun], const At& at) {
+  AICF_DEVICE void LoadRun(const WarpRun& run, raw_t (&raw)[kProductHalves * kRun]) const {
     constexpr int kPiece = MinOf(kRun, 4);
 #pragma unroll
-    for (int j = 0; j < kRun; j += kPiece) {
-      const auto piece = *reinterpret_cast<const Pack<float, kPiece>*>(at(j));
+    for (int half = 0; half < kProductHalves; ++half) {
 #pragma unroll
-      for (int k = 0; k < kPiece; ++k) raw[j + k] = piece.v[k];
+      for (int j = 0; j < kRun; j += kPiece) {
+        const float* from = memory + StorePlace(run.outer, half * kStoreInner + run.inner + j);
+        const auto piece = *reinterpret_cast<const Pack<float, kPiece>*>(from);
+#pragma unroll
+        for (int k = 0; k < kPiece; ++k) raw[half * kRun + j + k] = piece.v[k];
+      }
     }
   }
 };

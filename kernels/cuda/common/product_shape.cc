@@ -7,7 +7,7 @@ ProductShape ProductOf(const abi::Problem& p) {
   const Dims& out = p.outputs[0].shape;
   if (p.family == abi::Family::kGemm) {
     const int rank = out.rank();
-    s = {out[rank - 2], out[rank - 1], p.inputs[0].shape.back(), 1};
+    s = {out[rank - 2], p.inputs[1].shape.back(), p.inputs[0].shape.back(), 1, RawInputs(p)};
     for (int d = 0; d < rank - 2; ++d) s.batch *= out[d];
     return s;
   }

@@ -13,14 +13,19 @@ namespace aicf {
 constexpr int kPitchA = kTileK + kPadA;
 constexpr int kPitchB = kTileN + kPadB;
 constexpr int kStageElements = kTileM * kPitchA + kTileK * kPitchB;
-/// The finished tile, inner direction contiguous.
+/// The finished tile, inner direction contiguous. With two halves (kProductHalves) its columns are
+/// those of one half followed by those of the other, and it has half as many columns of results.
 constexpr int kInnerTile = kRowsInner ? kTileM : kTileN;
 constexpr int kOuterTile = kRowsInner ? kTileN : kTileM;
 constexpr int kPitchC = kInnerTile + 4;
+constexpr int kResultColumns = kTileN / kProductHalves;
+constexpr int kInnerResults = kRowsInner ? kTileM : kResultColumns;
+constexpr int kOuterResults = kRowsInner ? kResultColumns : kTileM;
+static_assert(kResultColumns * kProductHalves == kTileN, "whole halves");
 /// Results per store: the tile is whole runs of them.
 AICF_DEVICE constexpr int RunOfTile() {
   int run = kVector;
-  while (kInnerTile % run != 0) run /= 2;
+  while (kInnerResults % run != 0) run /= 2;
   return run;
 }
 constexpr int kRun = RunOfTile();
@@ -86,25 +91,35 @@ AICF_DEVICE void ComputeTile(const A& a, const B& b, index_t row0, index_t colum
   __syncthreads();
 }
 
+/// The sum of a place of the tile over all parts of k.
+AICF_DEVICE acc_t TileSum(const acc_t* c, int outer, int inner) {
+  acc_t sum = acc_t(0);
+#pragma unroll
+  for (int part = 0; part < kParts; ++part) {
+#pragma unroll
+    for (int g = 0; g < kSplit; ++g) {
+      const acc_t* own = c + (g * kOuterTile + outer) * kPitchC + inner;
+      if constexpr (kParts > 1)
+        sum = sum + LoadCluster(own, part);
+      else
+        sum = sum + *own;
+    }
+  }
+  return sum;
+}
+
 template <int V>
 AICF_DEVICE void StoreTileRun(const Args& args, const acc_t* c, int outer, int inner, index_t i0,
                               index_t i1, index_t i2) {
-  raw_t raw[V];
+  raw_t raw[kProductHalves * V];
 #pragma unroll
-  for (int j = 0; j < V; ++j) {
-    acc_t sum = acc_t(0);
+  for (int half = 0; half < kProductHalves; ++half) {
+    const int column = half * kResultColumns;
 #pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-#pragma unroll
-      for (int g = 0; g < kSplit; ++g) {
-        const acc_t* own = c + (g * kOuterTile + outer) * kPitchC + inner + j;
-        if constexpr (kParts > 1)
-          sum = sum + LoadCluster(own, part);
-        else
-          sum = sum + *own;
-      }
+    for (int j = 0; j < V; ++j) {
+      raw[half * V + j] = OpCast<raw_t>(
+          TileSum(c, outer + (kRowsInner ? column : 0), inner + j + (kRowsInner ? 0 : column)));
     }
-    raw[j] = OpCast<raw_t>(sum);
   }
   Epilogue::Store<V>(args, raw, i0, i1, i2);
 }
@@ -133,8 +148,8 @@ AICF_DEVICE void StoreTileVector(const Args& args, const acc_t* c, const Place& 
   }
 }
 
-/// Applies the epilogue to the tile whose rows and columns start at (row0, column0) and end before
-/// (rows, columns). place(row) is the row's index in the output, below 0 for none.
+/// Applies the epilogue to the tile whose rows and columns of results start at (row0, column0) and
+/// end before (rows, columns). place(row) is the row's index in the output, below 0 for none.
 template <class Place>
 AICF_DEVICE void StoreTile(const Args& args, const TileSums& sums, const Place& place, index_t row0,
                            index_t column0, index_t rows, index_t columns, index_t i2) {
@@ -151,8 +166,8 @@ AICF_DEVICE void StoreTile(const Args& args, const TileSums& sums, const Place& 
     __syncthreads();
   const index_t inner0 = kRowsInner ? row0 : column0, outer0 = kRowsInner ? column0 : row0;
   const index_t inner_end = kRowsInner ? rows : columns, outer_end = kRowsInner ? columns : rows;
-  constexpr int kRuns = kInnerTile / kRun;
-  for (int e = PartOfBlock() * kBlockX + thread; e < kRuns * kOuterTile; e += kParts * kBlockX) {
+  constexpr int kRuns = kInnerResults / kRun;
+  for (int e = PartOfBlock() * kBlockX + thread; e < kRuns * kOuterResults; e += kParts * kBlockX) {
     const int inner = e % kRuns * kRun, outer = e / kRuns;
     if (outer0 + outer >= outer_end || inner0 + inner >= inner_end) continue;
     StoreTileVector(args, c, place, outer, inner, inner0, outer0, inner_end, i2);

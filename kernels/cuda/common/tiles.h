@@ -12,9 +12,11 @@
 namespace aicf::cuda {
 
 /// The product a step is: rows x columns sums of `length` products, `batch` times (gemm: the batch;
-/// conv: groups and phases).
+/// conv: groups and phases). A result is made of one sum or, with two halves (GemmAttrs), of two.
 struct ProductShape {
-  int64_t rows = 0, columns = 0, length = 0, batch = 1;
+  int64_t rows = 0, columns = 0, length = 0, batch = 1, halves = 1;
+
+  int64_t result_columns() const { return columns / halves; }
 };
 ProductShape ProductOf(const abi::Problem& problem);
 

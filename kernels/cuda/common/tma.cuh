@@ -36,7 +36,7 @@ AICF_DEVICE void CopyBox(unsigned to, const void* map, unsigned barrier, int x, 
       "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w), "r"(v)
       : "memory");
 }
-/// A box of rank 3 for every block of the cluster whose bit is set in `blocks`: to the same
+/// A box of rank 3 or 5 for every block of the cluster whose bit is set in `blocks`: to the same
 /// address, counted at the barrier of the same address.
 AICF_DEVICE void CopyBoxToBlocks(unsigned to, const void* map, unsigned barrier, int x, int y,
                                  int z, unsigned blocks) {
@@ -44,6 +44,15 @@ AICF_DEVICE void CopyBoxToBlocks(unsigned to, const void* map, unsigned barrier,
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
       ".multicast::cluster [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(to),
       "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "h"(static_cast<unsigned short>(blocks))
+      : "memory");
+}
+AICF_DEVICE void CopyBoxToBlocks(unsigned to, const void* map, unsigned barrier, int x, int y,
+                                 int z, int w, int v, unsigned blocks) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%3, %4, %5, %6, %7}], [%2], %8;" ::"r"(to),
+      "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w), "r"(v),
+      "h"(static_cast<unsigned short>(blocks))
       : "memory");
 }
 

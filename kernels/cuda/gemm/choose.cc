@@ -42,13 +42,14 @@ std::vector<Candidate> CandidatesFor<GemvHost>(const Problem& p, const DeviceSpe
   const ProductShape s = ProductOf(p);
   const bool along_n = PrefersN(p);
   const auto cut = [&](int64_t piece) -> abi::Parameters {
-    return {{"along_n", along_n ? 1 : 0}, {"piece", piece}, {"warps", kWarps}};
+    return {{"along_n", along_n ? 1 : 0}, {"piece", piece}, {"warps", kWarps}, {"ahead", 0}};
   };
   int64_t piece = GemvHost::MaxPiece(p, along_n);
-  while (along_n && piece > 1 && s.columns / (32 * piece) * s.batch < d.sm_count) piece /= 2;
+  while (along_n && piece > 1 && s.result_columns() / (32 * piece) * s.batch < d.sm_count)
+    piece /= 2;
   while (piece > 1 && !GemvHost::Refuse(p, cut(piece), d).empty()) piece /= 2;
   const double per_lane =
-      static_cast<double>(s.length) / static_cast<double>(along_n ? kWarps : 32 * piece);
+      static_cast<double>(s.length * s.halves) / static_cast<double>(along_n ? kWarps : 32 * piece);
   const double blocks = static_cast<double>(GemvHost::Launch(p, cut(piece)).grid[0]);
   const double us = PredictUs({.bytes = abi::ByteCount(p),
                                .flops = abi::FlopCount(p),

@@ -8,7 +8,8 @@ namespace {
 // Static shared memory in which the warps' partial sums meet.
 int64_t PartialBytes(const abi::Problem& p, const abi::Parameters& c) {
   if (c["along_n"] == 0) return 0;
-  return c["warps"] * ProductOf(p).rows * 32 * c["piece"] * 4;
+  const ProductShape s = ProductOf(p);
+  return c["warps"] * s.halves * s.rows * 32 * c["piece"] * 4;
 }
 
 }  // namespace
@@ -21,7 +22,9 @@ int64_t GemvHost::MaxPiece(const abi::Problem& p, bool along_n) {
     if (d != axis && b.shape[d] != 1) space.groups[1].push_back(d);
   }
   int64_t piece = std::min<int64_t>(RunOf(b, space), 16 / DTypeBytes(b.dtype));
-  while (piece > 1 && b.shape[axis] % piece != 0) piece /= 2;
+  // Along n each half is whole pieces, so that the second begins with one.
+  const int64_t whole = b.shape[axis] / (along_n ? ProductOf(p).halves : 1);
+  while (piece > 1 && whole % piece != 0) piece /= 2;
   return piece;
 }
 
@@ -41,18 +44,20 @@ std::string GemvHost::Refuse(const abi::Problem& p, const abi::Parameters& c,
     return StrCat("takes a piece of a power of two up to ", most, " elements, here is ",
                   c["piece"]);
   }
+  if (c["ahead"] != 0 && c["along_n"] != 0) return "reads ahead only along k";
   if (PartialBytes(p, c) > kStaticShared) {
     return StrCat("needs ", PartialBytes(p, c), " bytes of static shared memory, at most ",
                   kStaticShared, " are allowed");
   }
   const ProductShape s = ProductOf(p);
-  const int64_t blocks = CeilDiv(s.columns, BlockColumns(c)) * s.batch;
+  const int64_t blocks = CeilDiv(s.result_columns(), BlockColumns(c)) * s.batch;
   return blocks <= kMaxBlocks ? "" : "needs more blocks than a grid has";
 }
 
 abi::LaunchConfig GemvHost::Launch(const abi::Problem& p, const abi::Parameters& c) {
   const ProductShape s = ProductOf(p);
-  const int64_t blocks = std::max<int64_t>(1, CeilDiv(s.columns, BlockColumns(c))) * s.batch;
+  const int64_t blocks =
+      std::max<int64_t>(1, CeilDiv(s.result_columns(), BlockColumns(c))) * s.batch;
   abi::LaunchConfig launch = Launch1d(std::max<int64_t>(1, blocks), 32);
   launch.block[1] = static_cast<uint32_t>(c["warps"]);
   return launch;

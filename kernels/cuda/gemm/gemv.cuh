@@ -1,9 +1,12 @@
 // cuda.gemm.gemv: few rows, so B is read once and memory is the limit. Where B is contiguous along
 // n, lanes take neighbouring columns and warps share out k; where it is contiguous along k, a warp
-// takes a column and its lanes share out k. Partial sums meet in a fixed order.
+// takes a column and its lanes share out k. Partial sums meet in a fixed order. Of a product of two
+// halves (kProductHalves) whoever has a column of results reads B's column of each half.
 #pragma once
 
 #include "common/block.cuh"
+
+#define AICF_KERNEL_WAITS
 
 namespace aicf {
 
@@ -33,8 +36,13 @@ struct Operands {
   AICF_DEVICE float A(int m, index_t k) const {
     return Widen(a[m * In0::stride(kAxisM) + k * In0::stride(kAxisN)]);
   }
-  AICF_DEVICE const In1::S* B(index_t k, index_t n) const {
-    return b + k * In1::stride(kAxisM) + n * In1::stride(kAxisN);
+  template <int N>
+  AICF_DEVICE void B(index_t k, index_t n, Pack<In1::S, N> (&piece)[kProductHalves]) const {
+#pragma unroll
+    for (int h = 0; h < kProductHalves; ++h) {
+      const In1::S* from = b + k * In1::stride(kAxisM) + (n + h * kN) * In1::stride(kAxisN);
+      piece[h] = *reinterpret_cast<const Pack<In1::S, N>*>(from);
+    }
   }
 };
 
@@ -48,10 +56,12 @@ struct Column {
 #pragma unroll
     for (int m = 0; m < kM; ++m) held[m].Load(args, kRowsInner ? m : n, kRowsInner ? n : m, batch);
   }
-  AICF_DEVICE void Store(const Args& args, const float (&sum)[kM]) const {
+  AICF_DEVICE void Store(const Args& args, const float (&sum)[kProductHalves][kM]) const {
 #pragma unroll
     for (int m = 0; m < kM; ++m) {
-      const raw_t raw[1] = {sum[m]};
+      raw_t raw[kProductHalves];
+#pragma unroll
+      for (int h = 0; h < kProductHalves; ++h) raw[h] = sum[h][m];
       Epilogue::Store<1>(args, raw, held[m], kRowsInner ? m : n, kRowsInner ? n : m, batch);
     }
   }
@@ -60,46 +70,56 @@ struct Column {
 /// Lanes along n: kPiece columns each.
 AICF_DEVICE void RowsOfB(const Args& args, const Operands& in, index_t n0, index_t batch) {
   constexpr int kUnroll = 4;
-  __shared__ float partial[kWarps][kM][32 * kPiece];
+  __shared__ float partial[kWarps][kProductHalves][kM][32 * kPiece];
+  typedef Pack<In1::S, kPiece> Piece;
   const int lane = threadIdx.x, warp = threadIdx.y;
   const index_t n = n0 + lane * kPiece;
-  float sum[kM][kPiece] = {};
-  auto step = [&](index_t k, const Pack<In1::S, kPiece>& y) {
+  float sum[kProductHalves][kM][kPiece] = {};
+  auto step = [&](index_t k, const Piece(&y)[kProductHalves]) {
 #pragma unroll
     for (int m = 0; m < kM; ++m) {
       const float x = in.A(m, k);
 #pragma unroll
-      for (int j = 0; j < kPiece; ++j) sum[m][j] = fmaf(x, Widen(y.v[j]), sum[m][j]);
+      for (int h = 0; h < kProductHalves; ++h) {
+#pragma unroll
+        for (int j = 0; j < kPiece; ++j) sum[h][m][j] = fmaf(x, Widen(y[h].v[j]), sum[h][m][j]);
+      }
     }
   };
   if (n < kN) {
     index_t k = warp;
     for (; k + (kUnroll - 1) * kWarps < kLength; k += kUnroll * kWarps) {
-      Pack<In1::S, kPiece> y[kUnroll];
+      Piece y[kUnroll][kProductHalves];
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-        y[u] = *reinterpret_cast<const Pack<In1::S, kPiece>*>(in.B(k + u * kWarps, n));
-      }
+      for (int u = 0; u < kUnroll; ++u) in.B(k + u * kWarps, n, y[u]);
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) step(k + u * kWarps, y[u]);
     }
     for (; k < kLength; k += kWarps) {
-      step(k, *reinterpret_cast<const Pack<In1::S, kPiece>*>(in.B(k, n)));
+      Piece y[kProductHalves];
+      in.B(k, n, y);
+      step(k, y);
     }
   }
 #pragma unroll
-  for (int m = 0; m < kM; ++m) {
+  for (int h = 0; h < kProductHalves; ++h) {
 #pragma unroll
-    for (int j = 0; j < kPiece; ++j) partial[warp][m][lane * kPiece + j] = sum[m][j];
+    for (int m = 0; m < kM; ++m) {
+#pragma unroll
+      for (int j = 0; j < kPiece; ++j) partial[warp][h][m][lane * kPiece + j] = sum[h][m][j];
+    }
   }
   __syncthreads();
   for (int c = ThreadInBlock(); c < 32 * kPiece && n0 + c < kN; c += 32 * kWarps) {
     const Column column(args, n0 + c, batch);
-    float total[kM];
+    float total[kProductHalves][kM];
 #pragma unroll
-    for (int m = 0; m < kM; ++m) {
-      total[m] = partial[0][m][c];
-      for (int w = 1; w < kWarps; ++w) total[m] = total[m] + partial[w][m][c];
+    for (int h = 0; h < kProductHalves; ++h) {
+#pragma unroll
+      for (int m = 0; m < kM; ++m) {
+        total[h][m] = partial[0][h][m][c];
+        for (int w = 1; w < kWarps; ++w) total[h][m] = total[h][m] + partial[w][h][m][c];
+      }
     }
     column.Store(args, total);
   }
@@ -117,52 +137,70 @@ AICF_DEVICE void LoadRow(const Operands& in, int m, index_t k, float (&x)[kPiece
   }
 }
 
-/// Lanes along k: one column per warp.
-AICF_DEVICE void ColumnOfB(const Args& args, const Operands& in, index_t n, index_t batch) {
-  if (n >= kN) return;
-  constexpr index_t kStride = 32 * kPiece;
-  // Loads on their way at once: of a long column more, where the rows leave registers for them.
-  constexpr int kUnroll = kM <= 2 && kLength >= 8 * kStride ? 8 : 4;
-  const int lane = threadIdx.x;
-  const Column column(args, n, batch);
-  float sum[kM] = {};
-  auto step = [&](index_t k, const Pack<In1::S, kPiece>& y) {
-#pragma unroll
-    for (int m = 0; m < kM; ++m) {
-      float x[kPiece];
-      LoadRow(in, m, k, x);
-#pragma unroll
-      for (int j = 0; j < kPiece; ++j) sum[m] = fmaf(x[j], Widen(y.v[j]), sum[m]);
-    }
-  };
-  index_t k = lane * kPiece;
-  for (; k + (kUnroll - 1) * kStride < kLength; k += kUnroll * kStride) {
-    Pack<In1::S, kPiece> y[kUnroll];
+/// A column of results that the lanes of one warp share out along k: kUnroll vectors of each lane
+/// and half are on their way at once, of a long column more, where the rows leave registers for
+/// them.
+struct SharedColumn {
+  static constexpr index_t kStride = 32 * kPiece;
+  static constexpr int kUnroll = kM <= 2 && kLength >= 8 * kStride && kProductHalves == 1 ? 8 : 4;
+  static constexpr bool kWholeTurns = kLength > 0 && kLength % (kUnroll * kStride) == 0;
+  const Operands& in;
+  const index_t n;
+  Pack<In1::S, kPiece> y[kUnroll][kProductHalves];
+
+  static AICF_DEVICE bool Has(index_t k) { return kWholeTurns || k < kLength; }
+  AICF_DEVICE void Load(index_t k) {
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
-      y[u] = *reinterpret_cast<const Pack<In1::S, kPiece>*>(in.B(k + u * kStride, n));
-    }
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) step(k + u * kStride, y[u]);
-  }
-  // The rest, which a short column is all of, is asked for at once as well.
-  Pack<In1::S, kPiece> y[kUnroll - 1];
-#pragma unroll
-  for (int u = 0; u < kUnroll - 1; ++u) {
-    if (u * kStride < kLength && k + u * kStride < kLength) {
-      y[u] = *reinterpret_cast<const Pack<In1::S, kPiece>*>(in.B(k + u * kStride, n));
+      if (Has(k + u * kStride)) in.B(k + u * kStride, n, y[u]);
     }
   }
+  AICF_DEVICE void Add(index_t k, float (&sum)[kProductHalves][kM]) const {
 #pragma unroll
-  for (int u = 0; u < kUnroll - 1; ++u) {
-    if (u * kStride < kLength && k + u * kStride < kLength) step(k + u * kStride, y[u]);
+    for (int u = 0; u < kUnroll; ++u) {
+      if (!Has(k + u * kStride)) continue;
+#pragma unroll
+      for (int m = 0; m < kM; ++m) {
+        float x[kPiece];
+        LoadRow(in, m, k + u * kStride, x);
+#pragma unroll
+        for (int h = 0; h < kProductHalves; ++h) {
+#pragma unroll
+          for (int j = 0; j < kPiece; ++j) sum[h][m] = fmaf(x[j], Widen(y[u][h].v[j]), sum[h][m]);
+        }
+      }
+    }
+  }
+};
+
+/// Lanes along k: one column of results per warp. With kAhead its first vectors are asked for
+/// before the wait for the kernel before this one; B is a constant then.
+AICF_DEVICE void ColumnOfB(const Args& args, const Operands& in, index_t n, index_t batch) {
+  const bool valid = n < kN;
+  SharedColumn shared{in, n};
+  index_t k = static_cast<int>(threadIdx.x) * kPiece;
+  if (kAhead != 0 && valid) shared.Load(k);
+  WaitForPredecessors();
+  LetSuccessorsStart();
+  if (!valid) return;
+  if (kAhead == 0) shared.Load(k);
+  const Column column(args, n, batch);
+  float sum[kProductHalves][kM] = {};
+  for (;;) {
+    shared.Add(k, sum);
+    k += SharedColumn::kUnroll * SharedColumn::kStride;
+    if (k - static_cast<int>(threadIdx.x) * kPiece >= kLength) break;
+    shared.Load(k);
   }
 #pragma unroll
-  for (int m = 0; m < kM; ++m) {
+  for (int h = 0; h < kProductHalves; ++h) {
 #pragma unroll
-    for (int s = 16; s > 0; s /= 2) sum[m] = sum[m] + ShuffleXor(sum[m], s);
+    for (int m = 0; m < kM; ++m) {
+#pragma unroll
+      for (int s = 16; s > 0; s /= 2) sum[h][m] = sum[h][m] + ShuffleXor(sum[h][m], s);
+    }
   }
-  if (lane == 0) column.Store(args, sum);
+  if (threadIdx.x == 0) column.Store(args, sum);
 }
 
 AICF_DEVICE void Kernel(const Args& args) {
@@ -170,10 +208,13 @@ AICF_DEVICE void Kernel(const Args& args) {
   const index_t batch = blockIdx.x / kTiles;
   if (batch >= kOutputCount2) return;
   const Operands in(args, batch);
-  if constexpr (kAlongN)
+  if constexpr (kAlongN) {
+    WaitForPredecessors();
+    LetSuccessorsStart();
     RowsOfB(args, in, tile * kBlockColumns, batch);
-  else
+  } else {
     ColumnOfB(args, in, tile * kBlockColumns + threadIdx.y, batch);
+  }
 }
 
 }  // namespace aicf

@@ -40,9 +40,9 @@ std::string RefuseCluster(const abi::Parameters& c) {
 
 }  // namespace
 
-int64_t HopperSharedBytes(const abi::Parameters& c) {
+int64_t HopperSharedBytes(const abi::Parameters& c, int64_t halves) {
   return 1024 + c["stages"] * (c["tile_m"] + c["tile_n"]) * 128 + 16 * c["stages"] +
-         c["consumers"] * HopperStoreBytes(SplitOf(c));
+         c["consumers"] * HopperStoreBytes(SplitOf(c), halves);
 }
 
 std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
@@ -68,17 +68,18 @@ std::string GemmHopperHost::Refuse(const Problem& p, const abi::Parameters& c,
     if (refusal.empty()) refusal = HopperOperand(p, operand).RefuseTile(c);
   }
   if (refusal.empty()) refusal = RefuseOddPower(c, "vector");
-  if (refusal.empty() && HopperSharedBytes(c) > d.max_shared_bytes) {
-    refusal = StrCat("it needs ", HopperSharedBytes(c), " bytes of shared memory, there are ",
-                     d.max_shared_bytes);
+  const int64_t shared = HopperSharedBytes(c, RawInputs(p));
+  if (refusal.empty() && shared > d.max_shared_bytes) {
+    refusal =
+        StrCat("it needs ", shared, " bytes of shared memory, there are ", d.max_shared_bytes);
   }
   return refusal.empty() ? refusal : StrCat("does not take the tile: ", refusal);
 }
 
-abi::LaunchConfig GemmHopperHost::Launch(const Problem&, const abi::Parameters& c) {
+abi::LaunchConfig GemmHopperHost::Launch(const Problem& p, const abi::Parameters& c) {
   abi::LaunchConfig launch = Launch1d(c["blocks"], 128 * (c["consumers"] + 1));
   launch.cluster[0] = static_cast<uint32_t>(c["cluster"]);
-  launch.dynamic_shared_bytes = static_cast<uint32_t>(HopperSharedBytes(c));
+  launch.dynamic_shared_bytes = static_cast<uint32_t>(HopperSharedBytes(c, RawInputs(p)));
   return launch;
 }
 

@@ -30,6 +30,10 @@
 //   otherwise, stride of mn is 1:  extents {mn, k, batch}, strides of k and batch in bytes,
 //                                  box {64, kTileK, 1}, or, where tile / 64 is not a multiple of
 //                                  peers, {64, kTileK / peers, 1}
+// B of a product of two halves (kProductHalves, N columns each), its stride of k 1:
+//                                  extents {k, 8, 2, N / 8, batch}, strides those of n, of N times
+//                                  n, of 8 times n and of the batch in bytes, element strides of 1,
+//                                  box {kTileK, 8, 2, kTileN / 16 / peers, 1}
 // The batch is the output's, in the order of its memory: an operand moves along it with one stride,
 // or, where all its batch strides are 0, has extent 1 there and stays. The stride of an axis with
 // one element may be any legal one.
@@ -47,14 +51,17 @@
 //     160 with 1 or 2 consumers, 96 with 3
 //   - along k: tile / peers not a multiple of 8 or above 256; across k: tile not a multiple of
 //     64
+//   - two halves: along k an N that is no multiple of 8, tile / peers not a multiple of 16; across
+//   k
+//     kTileN not a multiple of 128, kSwap
 //   - kClusterX above 8 or not a multiple of kClusterM, clusters in both directions (kClusterM and
 //     kClusterX / kClusterM both above 1), a grid that is not whole clusters
 //   - kPingPong with fewer than 2 consumers, or with kSplit above 1
 //   - kSplit above 1 and other than kClusterX, with kClusterM above 1, or above the steps of k
 //   - threads other than 128 * (kConsumers + 1), kConsumers outside 1 to 3
 //   - dynamic shared memory below SharedBytes = 1024 + kStages * (kTileM + kTileN) * 128 +
-//     kConsumers * 16384 + 16 * kStages, and with kSplit above 1 kConsumers * 64 more, which must
-//     not exceed 232448; kStages below 2
+//     kConsumers * 16384 + 16 * kStages, and with kSplit above 1 what HopperStoreBytes says more,
+//     which must not exceed 232448; kStages below 2
 // Workspace: none. Grid: kClusterX times the number of clusters that stay, any number of them.
 #pragma once
 

@@ -29,7 +29,7 @@ struct GemmHopperHost : CudaHostBase {
   static std::vector<abi::TensorMap> TensorMaps(const abi::Problem& p, const abi::Parameters& c);
 };
 
-/// Bytes of shared memory, as gemm/hopper.cuh lays it out.
-int64_t HopperSharedBytes(const abi::Parameters& parameters);
+/// Bytes of shared memory, as gemm/hopper.cuh lays it out, for a product of so many halves.
+int64_t HopperSharedBytes(const abi::Parameters& parameters, int64_t halves);
 
 }  // namespace aicf::cuda

@@ -34,19 +34,19 @@ int64_t BlocksFor(const HopperRow& r, const ProductShape& s, int64_t split, int 
 }
 
 // Where blocks share k, what they send each other may take the place of a stage or two.
-int64_t StagesFor(const HopperRow& r, int64_t split, const abi::DeviceSpec& d) {
+int64_t StagesFor(const HopperRow& r, int64_t split, int64_t halves, const abi::DeviceSpec& d) {
   const int64_t stage = (r.m + r.n) * 128 + 16;
-  const int64_t room =
-      static_cast<int64_t>(d.max_shared_bytes) - 1024 - r.consumers * HopperStoreBytes(split);
+  const int64_t room = static_cast<int64_t>(d.max_shared_bytes) - 1024 -
+                       r.consumers * HopperStoreBytes(split, halves);
   return std::min(r.stages, room / stage);
 }
 
 abi::Parameters ParametersOf(const HopperRow& r, const abi::DeviceSpec& d, int64_t tile_k,
-                             int64_t vector, int64_t split, int64_t blocks) {
+                             int64_t vector, int64_t split, int64_t halves, int64_t blocks) {
   return {{"tile_m", r.m},
           {"tile_n", r.n},
           {"tile_k", tile_k},
-          {"stages", StagesFor(r, split, d)},
+          {"stages", StagesFor(r, split, halves, d)},
           {"cluster_m", r.cluster_m},
           {"cluster", r.cluster * split},
           {"consumers", r.consumers},
@@ -116,8 +116,10 @@ struct TileTimes {
     const auto operators = static_cast<double>(p.epilogue.nodes.size());
     // Consumers that take turns have a tile each, the others share one.
     const int64_t storing = r.turns != 0 ? 1 : std::min<int64_t>(r.consumers, 2);
+    // Every sum passes through shared memory, every result through the expression.
+    const double results = 1.0 / abi::RawInputs(p);
     store = m * n / static_cast<double>(storing) *
-            (6.5e-5 + 5e-5 * WholeOperands(p) + 2.1e-6 * operators);
+            (6.5e-5 + (5e-5 * WholeOperands(p) + 2.1e-6 * operators) * results);
   }
 };
 
@@ -153,7 +155,8 @@ std::vector<abi::Candidate> CandidatesFor<GemmHopperHost>(const abi::Problem& p,
   for (const HopperRow& row : kHopperRows) {
     for (int64_t split : SplitsFor(row, s, tile_k, d.sm_count)) {
       const int64_t blocks = BlocksFor(row, s, split, d.sm_count);
-      const abi::Parameters parameters = ParametersOf(row, d, tile_k, vector, split, blocks);
+      const abi::Parameters parameters =
+          ParametersOf(row, d, tile_k, vector, split, s.halves, blocks);
       if (!GemmHopperHost::Refuse(p, parameters, d).empty()) continue;
       all.push_back(CandidateOf<GemmHopperHost>(p, parameters, HopperUs(row, p, d, split, blocks)));
       all.back().row = StrCat(GemmHopperHost::kKey, "_", row.text, split > 1 ? "_split" : "");

@@ -51,6 +51,11 @@ bool AlongK(const abi::View& v, const Axes& axes) {
   return IsContiguous(v, axes.k) && (v.shape[axes.k] > 1 || !IsContiguous(v, axes.other));
 }
 
+// Columns of B along k that alternate between the halves: whole swizzle patterns.
+constexpr int64_t kHalfRun = 8;
+
+int64_t HalvesOf(const abi::Problem& p, int operand) { return operand == 1 ? RawInputs(p) : 1; }
+
 bool IsLegalStride(int64_t extent, int64_t stride, int64_t piece) {
   return extent == 1 || (stride > 0 && stride % piece == 0);
 }
@@ -78,6 +83,10 @@ std::string HopperOperand::Refusal(const abi::Problem& p, int operand) {
   for (int64_t extent : v.shape) {
     if (extent > kMaxExtent) return "is too long";
   }
+  if (const int64_t columns = v.shape[axes.other] / 2;
+      HalvesOf(p, operand) > 1 && along_k && columns % kHalfRun != 0) {
+    return StrCat("has halves of ", columns, " columns, no multiple of ", kHalfRun);
+  }
   return {};
 }
 
@@ -85,7 +94,8 @@ HopperOperand::HopperOperand(const abi::Problem& p, int operand)
     : view_(p.inputs[static_cast<size_t>(operand)]),
       operand_(operand),
       along_k_(AlongK(view_, AxesOf(p, operand))),
-      piece_(kPieceBytes / DTypeBytes(view_.dtype)) {
+      piece_(kPieceBytes / DTypeBytes(view_.dtype)),
+      halves_(HalvesOf(p, operand)) {
   const Axes axes = AxesOf(p, operand);
   const int inner = along_k_ ? axes.k : axes.other, outer = along_k_ ? axes.other : axes.k;
   inner_ = view_.shape[inner];
@@ -98,8 +108,21 @@ HopperOperand::HopperOperand(const abi::Problem& p, int operand)
   batch_stride_ = stays ? piece_ : batch.strides[0];
 }
 
+std::string HopperOperand::RefuseHalves(const abi::Parameters& c) const {
+  const int64_t tile = Tile(c), part = tile / Peers(c);
+  if (along_k_) {
+    if (part % (2 * kHalfRun) == 0) return {};
+    return StrCat("two halves share no part of ", part, " columns in runs of ", kHalfRun);
+  }
+  if (c["swap"] != 0) return "swapped tiles take two halves along k alone";
+  return tile % 128 == 0 ? "" : StrCat("two halves share no ", tile, " columns in runs of 64");
+}
+
 std::string HopperOperand::RefuseTile(const abi::Parameters& c) const {
   const int64_t tile = Tile(c), peers = Peers(c);
+  if (halves_ > 1) {
+    if (std::string refusal = RefuseHalves(c); !refusal.empty()) return refusal;
+  }
   if (!along_k_) {
     if (tile % 64 != 0)
       return StrCat("operand ", operand_, " is fetched in parts of 64, not ", tile);
@@ -121,7 +144,14 @@ abi::TensorMap HopperOperand::Map(const abi::Parameters& c) const {
   map.offset = view_.offset;
   map.swizzle = abi::Swizzle::k128;
   map.tf32 = view_.dtype == DType::kF32;
-  if (along_k_) {
+  if (along_k_ && halves_ > 1) {
+    const int64_t columns = outer_ / 2;
+    map.extents = {inner_, kHalfRun, 2, columns / kHalfRun, batch_};
+    map.strides = {1, outer_stride_, columns * outer_stride_, kHalfRun * outer_stride_,
+                   batch_stride_};
+    map.steps = {1, 1, 1, 1, 1};
+    map.box = {tile_k, kHalfRun, 2, tile / peers / (2 * kHalfRun), 1};
+  } else if (along_k_) {
     map.box = {tile_k, tile / peers, 1};
   } else {
     map.box = {64, tile / 64 % peers == 0 ? tile_k : tile_k / peers, 1};

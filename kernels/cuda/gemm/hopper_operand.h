@@ -23,6 +23,8 @@ class HopperOperand {
   abi::TensorMap Map(const abi::Parameters& parameters) const;
 
  private:
+  /// Empty, or why the tile cannot be made of runs of both halves.
+  std::string RefuseHalves(const abi::Parameters& parameters) const;
   /// Elements of the tile along m (A) or n (B), and the blocks of a cluster that fetch it together.
   int64_t Tile(const abi::Parameters& c) const { return c[operand_ == 0 ? "tile_m" : "tile_n"]; }
   int64_t Peers(const abi::Parameters& c) const {
@@ -35,7 +37,8 @@ class HopperOperand {
   bool along_k_;  ///< k is the contiguous axis
   int64_t inner_ = 0, outer_ = 0, outer_stride_ = 0;
   int64_t batch_ = 1, batch_stride_ = 0;
-  int64_t piece_;  ///< elements of 16 bytes
+  int64_t piece_;   ///< elements of 16 bytes
+  int64_t halves_;  ///< of B (abi::GemmAttrs); 1 for A
 };
 
 }  // namespace aicf::cuda

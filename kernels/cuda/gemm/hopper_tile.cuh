@@ -16,14 +16,18 @@ static_assert(kLength > 0, "something is summed");
 static_assert(kRowBytes == 128, "a stage is one line of 128 bytes of k");
 constexpr index_t kSteps = (kLength - 1) / kTileK + 1;
 
+/// Columns of results of a tile: with two halves kTileN / 2 of either are its columns of B.
+constexpr int kResultColumns = kTileN / kProductHalves;
+
 constexpr int kClusterN = kSharing / kClusterM;
 static_assert(kClusterM * kClusterN == kSharing, "the cluster is kClusterM x kClusterN blocks");
 static_assert(kClusterM == 1 || kClusterN == 1, "clusters in one direction");
 
 /// One operand's part of a stage. kPeers blocks of the cluster need the same part, and each fetches
 /// its share of it for all of them. Across k a tile's panels are shared out whole, or, where they
-/// cannot be, a share of k of each.
-template <bool kAlongK, int kTile, int kPeers>
+/// cannot be, a share of k of each. With two halves runs of either alternate
+/// (StageOperand::kHalfRun): along k the box does that, across k panels come in turn from each.
+template <bool kAlongK, int kTile, int kPeers, int kParts = 1>
 struct OperandTile : StageOperand<kAlongK> {
   static constexpr int kLineBytes = StageOperand<kAlongK>::kLineBytes;
   static constexpr bool kSharesK = !kAlongK && kTile / kLine % kPeers != 0;
@@ -33,16 +37,29 @@ struct OperandTile : StageOperand<kAlongK> {
   static_assert(kBoxes * kPeers * kBoxBytes == kTile * kLineBytes, "boxes make up the tile");
   static_assert(kBoxBytes % kPatternBytes == 0, "boxes are whole swizzle patterns");
   static_assert(kLines <= 256, "a box has at most 256 lines");
+  static constexpr int kPair = kParts * StageOperand<kAlongK>::kHalfRun;  ///< a run of each half
+  static_assert(kParts == 1 || (kAlongK ? kLines : kTile) % kPair == 0, "whole runs of both");
 
-  /// Asks for share `peer` of the part of k from k0 and of the other direction from `first`.
+  /// Asks for share `peer` of the part of k from k0 and of the other direction from `first`, of
+  /// each half where there are two.
   static AICF_DEVICE void Fetch(const void* map, unsigned tile, unsigned barrier, int first, int k0,
                                 int batch, int peer, unsigned blocks) {
+    if constexpr (kAlongK && kParts > 1) {
+      const unsigned to = tile + peer * kLines * kLineBytes;
+      const int run = first / StageOperand<kAlongK>::kHalfRun + peer * (kLines / kPair);
+      if constexpr (kPeers > 1)
+        CopyBoxToBlocks(to, map, barrier, k0, 0, 0, run, batch, blocks);
+      else
+        CopyBox(to, map, barrier, k0, 0, 0, run, batch);
+      return;
+    }
 #pragma unroll
     for (int i = 0; i < kBoxes; ++i) {
       const int panel = kSharesK ? i : peer * kBoxes + i;
       const int line = kSharesK ? peer * kLines : 0;
       const unsigned to = tile + (kAlongK ? panel * kLines : panel * kTileK + line) * kLineBytes;
-      const int x = kAlongK ? k0 : first + panel * kLine;
+      const int half = panel % kParts * static_cast<int>(kN);
+      const int x = kAlongK ? k0 : first + panel / kParts * kLine + half;
       const int y = kAlongK ? first + panel * kLines : k0 + line;
       if constexpr (kPeers > 1)
         CopyBoxToBlocks(to, map, barrier, x, y, batch, blocks);
@@ -62,7 +79,7 @@ AICF_DEVICE constexpr bool LiesAlongK(int k, int other) {
   return contiguous && (View::extent(k) > 1 || !other_contiguous);
 }
 typedef OperandTile<LiesAlongK<In0>(kAxisN, kAxisM), kTileM, kClusterN> TileA;
-typedef OperandTile<LiesAlongK<In1>(kAxisM, kAxisN), kTileN, kClusterM> TileB;
+typedef OperandTile<LiesAlongK<In1>(kAxisM, kAxisN), kTileN, kClusterM, kProductHalves> TileB;
 
 /// The operand's index along the third coordinate of its tensor map.
 template <class View>
@@ -75,7 +92,7 @@ AICF_DEVICE int BatchOf(index_t batch) {
 /// Where this block stands in its cluster, and the clusters' tiles one after the other.
 struct TileWalk {
   static constexpr index_t kTilesM = TilesIn(kM, index_t(kTileM) * kClusterM);
-  static constexpr index_t kTilesN = TilesIn(kN, index_t(kTileN) * kClusterN);
+  static constexpr index_t kTilesN = TilesIn(kN, index_t(kResultColumns) * kClusterN);
   static constexpr index_t kTiles = kTilesM * kTilesN * kOutputCount2;
   static constexpr index_t kClusters = kGridX / kClusterX;
 
@@ -96,7 +113,7 @@ struct TileWalk {
     tile += kClusters;
     Place();
   }
-  /// The tile's corner in the tensor cores' directions.
+  /// The corner of the tile's results in the tensor cores' directions.
   AICF_DEVICE index_t FirstRow() const { return kSwap ? column0 : row0; }
   AICF_DEVICE index_t FirstColumn() const { return kSwap ? row0 : column0; }
   /// A line is one of the output's outer direction.
@@ -111,7 +128,7 @@ struct TileWalk {
     const index_t rows = kTilesM - first < kGroupM ? kTilesM - first : kGroupM;
     const index_t in_group = in_batch % kGroup;
     row0 = ((first + in_group % rows) * kClusterM + rank_m) * kTileM;
-    column0 = (in_group / rows * kClusterN + rank_n) * kTileN;
+    column0 = (in_group / rows * kClusterN + rank_n) * kResultColumns;
   }
 };
 

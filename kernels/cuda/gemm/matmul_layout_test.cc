@@ -136,6 +136,11 @@ TEST(MatmulLayout, RefusesWhatTheLibraryDoesNotHave) {
     EXPECT_NE(layout.status().message().find(why), std::string::npos) << layout.status().message();
   };
   Problem p = Gemm(4, 6, 8);
+  p.outputs[0] = abi::DenseView(DType::kF32, {4, 4});
+  std::get<abi::GemmAttrs>(p.attrs).halves = 2;
+  p.epilogue = *abi::ParseExpr("(%0 = in 0 : f32; %1 = in 1 : f32; %2 = mul %0 %1 : f32) -> %2");
+  refused(p, "its product has two halves");
+  p = Gemm(4, 6, 8);
   p.inputs[0].strides = {16, 2};
   refused(p, "A: neither of its matrix axes is contiguous");
   p = Gemm(4, 6, 8);

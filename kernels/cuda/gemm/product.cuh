@@ -1,5 +1,7 @@
-// out[b, m, n] = epilogue(sum_k A[b, m, k] * B[b, k, n]): one tile of kTileM x kTileN per block.
-// Follows tile_ffma.cuh or tile_mma.cuh, and OperandB, the view of B.
+// out[b, m, n] = epilogue(sum_k A[b, m, k] * B[b, k, n]): one tile of kTileM x kTileN per block. Of
+// a product of two halves (kProductHalves) a tile has kTileN / 2 columns of either half, so that a
+// block has both sums of its results. Follows tile_ffma.cuh or tile_mma.cuh, and OperandB, the view
+// of B.
 #pragma once
 
 #include "common/tile.cuh"
@@ -44,11 +46,35 @@ struct MatrixSource {
   }
 };
 
+/// B, whose columns are counted as the tiles have them: with two halves kTileN / 2 of the first, as
+/// many of the second, then the next ones of the first.
+struct SourceB : MatrixSource<OperandB, kAxisN, kAxisM> {
+  typedef MatrixSource<OperandB, kAxisN, kAxisM> Base;
+  using Base::Base;
+
+  AICF_DEVICE Static MakeStatic(index_t i) const {
+    if constexpr (kProductHalves == 1) {
+      return Base::MakeStatic(i);
+    } else {
+      const int within = static_cast<int>(i % kTileN);
+      const index_t column = i / kTileN * kResultColumns + within % kResultColumns;
+      const Static first = Base::MakeStatic(column + within / kResultColumns * kN);
+      return {first.line, column < kN};
+    }
+  }
+};
+
 /// Elements per access along axis d: whole pieces only, so that a piece is valid as a whole.
 template <class View>
 AICF_DEVICE constexpr int PieceAlong(int d) {
   int v = PieceOf<typename View::S>(16, View::run(d));
   while (v > 1 && (View::extent(d) % v != 0)) v /= 2;
+  return v;
+}
+/// The same along the columns of B, where the second half begins with a piece as well.
+AICF_DEVICE constexpr int PieceOfColumns(int most) {
+  int v = MinOf(PieceAlong<OperandB>(kAxisN), most);
+  while (kProductHalves > 1 && v > 1 && (kN % v != 0 || kResultColumns % v != 0)) v /= 2;
   return v;
 }
 template <class View>
@@ -65,27 +91,26 @@ AICF_DEVICE constexpr int PieceAcross(int d) {
 constexpr bool kAlongA = AlongLast<In0>();
 constexpr bool kAlongB = AlongLast<OperandB>();
 typedef MatrixSource<In0, kAxisM, kAxisN> SourceA;
-typedef MatrixSource<OperandB, kAxisN, kAxisM> SourceB;
 typedef TileLoader<SourceA, tile_t, kBlockX, kTileM, kTileK, kPitchA, true, kAlongA,
                    kAlongA ? MinOf(PieceAlong<In0>(kAxisN), kTileK) : PieceAcross<In0>(kAxisM)>
     LoadTileA;
 typedef TileLoader<SourceB, tile_t, kBlockX, kTileK, kTileN, kPitchB, false, kAlongB,
-                   kAlongB ? MinOf(PieceAlong<OperandB>(kAxisN), kTileN) : PieceAcross<OperandB>(kAxisM)>
+                   kAlongB ? PieceOfColumns(kTileN) : PieceAcross<OperandB>(kAxisM)>
     LoadTileB;
 
 AICF_DEVICE void Kernel(const Args& args) {
-  constexpr index_t kTilesN = TilesIn(kN, kTileN);
+  constexpr index_t kTilesN = TilesIn(kN, kResultColumns);
   constexpr index_t kTilesM = TilesIn(kM, kTileM);
   const index_t tile = TileOfBlock();
   if (tile >= kTilesN * kTilesM * kOutputCount2) return;
-  const index_t column0 = tile % kTilesN * kTileN;
+  const index_t column0 = tile % kTilesN * kTileN;  // of B as the tiles count its columns
   const index_t row0 = tile / kTilesN % kTilesM * kTileM;
   const index_t batch = tile / (kTilesN * kTilesM);
   const Point point = OutputPoint(0, 0, batch);
   TileSums sums;
   ComputeTile<LoadTileA, LoadTileB>(SourceA(args.in[0], point), SourceB(args.in[1], point), row0,
                                     column0, kLength, sums);
-  StoreTile(args, sums, RowInPlace{}, row0, column0, kM, kN, batch);
+  StoreTile(args, sums, RowInPlace{}, row0, column0 / kProductHalves, kM, kN, batch);
 }
 
 }  // namespace aicf

@@ -1,0 +1,85 @@
+// What is legal for cuda.attention.decode.
+#include <algorithm>
+
+#include "kernels/cuda/attention/hosts.h"
+
+namespace aicf::cuda {
+namespace {
+
+using abi::MathMode;
+using abi::Problem;
+
+// Keys and values reach shared memory in pieces of 16 bytes.
+std::string RefusePieces(const abi::View& v) {
+  constexpr int64_t kPiece = AttentionDecodeHost::kPiece;
+  if (v.shape[3] % kPiece != 0) {
+    return StrCat("has heads of ", v.shape[3], " elements, no multiple of ", kPiece);
+  }
+  if (v.strides[3] != 1) {
+    return StrCat("is not contiguous along a head: its stride is ", v.strides[3]);
+  }
+  if (v.offset % kPiece != 0) {
+    return StrCat("begins at element ", v.offset, ", no multiple of ", kPiece);
+  }
+  for (int axis = 0; axis < 3; ++axis) {
+    if (v.shape[axis] > 1 && v.strides[axis] % kPiece != 0) {
+      return StrCat("has a stride of ", v.strides[axis], " elements, no multiple of ", kPiece);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string AttentionDecodeHost::Refusal(const Problem& p, const abi::DeviceSpec&) {
+  const DType data = p.inputs[0].dtype;
+  if (!(data == DType::kBF16 && p.math == MathMode::kBf16) &&
+      !(data == DType::kF16 && p.math == MathMode::kFp16)) {
+    return "multiplies bf16 in math mode bf16 and f16 in fp16 only";
+  }
+  const std::string refusal = RefuseHeads(p);
+  if (!refusal.empty()) return refusal;
+  const abi::AttentionShape s = abi::AttentionShapeOf(p);
+  if (PackedRows(s) > kMaxRows) {
+    return StrCat("takes at most ", kMaxRows,
+                  " rows of the queries that read one key head, here are ", PackedRows(s));
+  }
+  if (s.keys > kMaxKeys) return StrCat("takes at most ", kMaxKeys, " keys, here are ", s.keys);
+  constexpr std::string_view kNames[] = {"k ", "v "};
+  for (size_t i = 0; i < 2; ++i) {
+    const std::string pieces = RefusePieces(p.inputs[i + 1]);
+    if (!pieces.empty()) return StrCat(kNames[i], pieces);
+  }
+  return {};
+}
+
+int64_t AttentionDecodeHost::SharedBytes(const abi::AttentionShape& s, const abi::Parameters& c) {
+  constexpr int64_t kPad = 8;
+  const int64_t head = CeilDiv(s.head, 16) * 16 + kPad, value = CeilDiv(s.value_head, 16) * 16;
+  const int64_t tiles = c["warps"] * c["stages"] * c["tile_keys"] * (head + value + kPad);
+  // In the end every warp, and the block, leave their rows' sums, maximum and total in the same
+  // place.
+  const int64_t rows = std::clamp<int64_t>(PackedRows(s), 1, kRows);
+  const int64_t sums = (c["warps"] + 1) * CeilDiv(rows * (value + kPad + 2), 4) * 16;
+  return std::max((kRows * head + tiles) * 2, sums);
+}
+
+std::string AttentionDecodeHost::Refuse(const Problem& p, const abi::Parameters& c,
+                                        const abi::DeviceSpec& d) {
+  std::string refusal = RefuseOddPower(c, "split");
+  if (refusal.empty()) refusal = RefuseParts(c, "tile_keys", 16);
+  if (!refusal.empty()) return refusal;
+  const int64_t tiles = Tiles(abi::AttentionShapeOf(p), kRows);
+  return RefuseLaunch(Launch(p, c), tiles * c["split"], d);
+}
+
+abi::LaunchConfig AttentionDecodeHost::Launch(const Problem& p, const abi::Parameters& c) {
+  const abi::AttentionShape s = abi::AttentionShapeOf(p);
+  abi::LaunchConfig l = Launch1d(Tiles(s, kRows) * c["split"], 32);
+  l.block[1] = static_cast<uint32_t>(c["warps"]);
+  l.cluster[0] = static_cast<uint32_t>(c["split"]);
+  l.dynamic_shared_bytes = static_cast<uint32_t>(SharedBytes(s, c));
+  return l;
+}
+
+}  // namespace aicf::cuda

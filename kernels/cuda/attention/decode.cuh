@@ -1,0 +1,111 @@
+// cuda.attention.decode: few rows and many keys, 16 bits, both products on tensor cores (mma.sync).
+// A cluster of kSplit blocks has one key head of one request and up to 16 rows; its kSplit x kWarps
+// warps share out the keys, each a stretch of tiles of kTileKeys keys. A warp loads its own tiles,
+// kStages - 1 ahead, and waits for no other warp until its stretch ends; then a block adds up its
+// warps' rows, and the cluster its blocks'. How keys are shared out and added up follows from the
+// request's own length alone, and is always in the same order.
+#pragma once
+
+#include "attention/keys.cuh"
+
+namespace aicf {
+
+constexpr bool kWord = false;
+constexpr int kStep = kTileKeys;
+constexpr int kThreads = kBlockX * kBlockY;
+constexpr int kRows = 16;
+constexpr int kHeldRows = kAllRows < kRows ? MaxOf(1, static_cast<int>(kAllRows)) : kRows;
+constexpr int kHalves = kHeldRows > 8 ? 2 : 1, kUnroll = 8;
+constexpr bool kShortWeights = true;
+constexpr int kParts = kSplit * kWarps;
+static_assert(kClusterX == kSplit && kBlockY == kWarps, "the launch has a warp for every part");
+static_assert(kStep % 16 == 0 && kStep <= 32, "a lane finds one key of a tile");
+
+/// The tiles that keys [begin, end) make, shared out among the cluster's warps: the first of them
+/// have one each where there are too few for all.
+struct Parts {
+  int begin, tiles, used;
+
+  AICF_DEVICE Parts(int from, int to)
+      : begin(from), tiles((to - from + kStep - 1) / kStep), used(MinOf(tiles, kParts)) {}
+  /// Blocks of the cluster that have keys.
+  AICF_DEVICE int Blocks() const { return (used + kWarps - 1) / kWarps; }
+  /// First key of a part; behind the last part's, the first that is no part's.
+  AICF_DEVICE int First(int part) const {
+    if (part >= used) return begin + tiles * kStep;
+    return begin + static_cast<int>(static_cast<i64>(tiles) * part / used) * kStep;
+  }
+};
+
+}  // namespace aicf
+
+// What follows is made of the numbers above.
+#include "attention/decode_merge.cuh"
+#include "attention/decode_tiles.cuh"
+#include "attention/warp_rows.cuh"
+
+namespace aicf {
+
+/// Adds keys [first, last) to the warp's rows. Meets the block once.
+AICF_DEVICE void TakeKeys(const Args& args, const Tile& tile, const tile_t* query, int first,
+                          int last, int end, WarpRows& rows) {
+  const int lane = threadIdx.x;
+  WarpTiles tiles(args, tile, end, last);
+  tiles.Begin(first);
+  CopyWait<kStages - 1>();
+  __syncthreads();  // the queries are there
+  for (int at = first, stage = 0; at < last; at += kStep) {
+    CopyWait<kStages - 2>();
+    __syncwarp();  // the tile is there, and nobody reads the one before it
+    tiles.Next();
+    rows.Multiply(query, tiles.Keys(stage), lane);
+    rows.Score(args, tile.b, at, tiles.Present(stage), lane);
+    rows.Soften();
+    rows.AddValues(tiles.Values(stage), lane);
+    stage = stage + 1 == kStages ? 0 : stage + 1;
+  }
+}
+
+AICF_DEVICE void Kernel(const Args& args) {
+  if constexpr (kNoRows) return;
+  tile_t* query = reinterpret_cast<tile_t*>(DynamicShared());
+  const int lane = threadIdx.x, warp = threadIdx.y;
+  const int rank = static_cast<int>(blockIdx.x % kClusterX), part = rank * kWarps + warp;
+  const Tile tile(kRows);
+  LoadRows<In0, tile_t, kThreads, kHead, kHeadWidth, kHeadPitch>(
+      args, 0, kRows, query, [&](int r, index_t* at) {
+        *at = tile.Holds(r) ? tile.Offset<In0>(r) : 0;
+        return tile.Holds(r);
+      });
+  CopyCommit();
+  const Request request(args, tile.b);
+  const i64 last = tile.first + kRows < kAllRows ? tile.first + kRows : kAllRows;
+  const int begin = request.Begin(tile.Query(0));
+  const int end = request.End(static_cast<int>((last - 1) / kGroup));
+  const Parts parts(begin, MaxOf(begin, end));
+  const bool alone = kSplit == 1 || parts.Blocks() <= 1;  // the first block has all keys
+  if (alone && rank > 0) {
+    CopyWait<0>();
+    return;
+  }
+  WarpRows rows;
+#pragma unroll
+  for (int half = 0; half < kHalves; ++half) {
+    rows.max[half] = NoScore();
+    rows.place[half].Set(tile, request, lane / 4 + half * 8);
+  }
+  TakeKeys(args, tile, query, parts.First(part), parts.First(part + 1), end, rows);
+  __syncthreads();  // nobody reads queries, keys and values any more
+  SaveRows(rows, warp, lane);
+  __syncthreads();
+  if (alone) {
+    MergeWarps<true>(args, tile);
+  } else if constexpr (kSplit > 1) {
+    MergeWarps<false>(args, tile);
+    ClusterBarrier();
+    MergeBlocks(args, tile, rank);
+    ClusterBarrier();  // a block's memory is there until all have read it
+  }
+}
+
+}  // namespace aicf

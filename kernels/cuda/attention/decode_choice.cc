@@ -1,0 +1,101 @@
+// What is worth choosing of cuda.attention.decode.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "kernels/cuda/attention/hosts.h"
+#include "kernels/cuda/common/choice.h"
+
+namespace aicf::cuda {
+namespace {
+
+using abi::AttentionShape;
+using abi::DeviceSpec;
+using abi::Parameters;
+using abi::Problem;
+using Decode = AttentionDecodeHost;
+
+constexpr int64_t kBesideOwn = 1024;  // bytes of shared memory that a block takes besides its own
+
+// Blocks of a launch that a multiprocessor holds at a time.
+int64_t ResidentBlocks(const AttentionShape& s, const Parameters& c, const DeviceSpec& d) {
+  const int64_t registers = 104 + CeilDiv(s.value_head, 16) * 8;  // of a thread
+  const int64_t by_registers = 65536 / (registers * 32 * c["warps"]);
+  const int64_t by_memory = d.shared_bytes_per_sm / (Decode::SharedBytes(s, c) + kBesideOwn);
+  return std::clamp<int64_t>(std::min(by_registers, by_memory), 1, 16);
+}
+
+// Memory is what decoding waits for. Short requests wait for their length, the table and the first
+// tile one after the other; a warp's turn takes its time where few tiles are under way; and a
+// multiprocessor gets no more bytes than it has asked for within a round trip, nor than its port
+// lets through. In us and bytes, for an H200; not fitted to measured times yet.
+double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
+  constexpr double kStart = 1.6, kMerge = 0.5, kExchange = 0.7, kRoundTrip = 1.1;
+  constexpr double kPort = 8e4;  // bytes per us
+  const AttentionShape s = abi::AttentionShapeOf(p);
+  const auto rows = static_cast<double>(s.batch * s.query_heads * s.rows);
+  const double keys = std::max(1.0, abi::ScoreCount(p) / std::max(1.0, rows));
+  const auto tile = static_cast<double>(c["tile_keys"]), warps = static_cast<double>(c["warps"]);
+  const auto head = static_cast<double>(s.head + s.value_head);
+  const double tiles = static_cast<double>(Decode::Tiles(s, Decode::kRows));
+  const double blocks = tiles * static_cast<double>(c["split"]);
+
+  const auto resident = static_cast<double>(ResidentBlocks(s, c, d));
+  const double waves = std::ceil(blocks / (d.sm_count * resident));
+  const double turns = std::ceil(keys / (tile * static_cast<double>(c["split"]) * warps));
+  const double alone_us = turns * (0.25 + 0.35 * tile / 16 * head / 256);
+
+  const double busy = std::min<double>(d.sm_count, blocks);
+  const double held = std::min(resident, std::ceil(blocks / d.sm_count));
+  const double asked = held * warps * static_cast<double>(c["stages"] - 1) * tile * head * 2;
+  const double stream_us = tiles * keys * head * 2 / (busy * std::min(kPort, asked / kRoundTrip));
+  // What the warps of one multiprocessor take for all their turns.
+  const double work_us = tiles * keys / 16 * (head / 256) * 0.24 / busy;
+  // Requests differ in length: two blocks on every multiprocessor even that out, and wait less.
+  const double idle = std::max(0.0, 1 - blocks / (2.0 * d.sm_count));
+  const double memory_us = abi::ByteCount(p) / (0.85 * d.bytes_per_us) * (1 + 0.03 * idle);
+  const double exchange_us =
+      c["split"] > 1 ? kExchange + 0.02 * static_cast<double>(c["split"]) : 0.0;
+  return d.launch_us + waves * (kStart + kMerge) + exchange_us +
+         std::max({waves * alone_us, stream_us, work_us, memory_us});
+}
+
+// With as many stages as let `blocks` blocks share a multiprocessor; none: not even with
+// two stages.
+std::optional<Parameters> SharedBy(const AttentionShape& s, int64_t split, int64_t warps,
+                                   int64_t blocks, const DeviceSpec& d) {
+  const int64_t tile = s.head + s.value_head > 160 ? 16 : 32;
+  for (int64_t stages = 8; stages >= 2; --stages) {
+    const Parameters c = {
+        {"split", split}, {"warps", warps}, {"stages", stages}, {"tile_keys", tile}};
+    const int64_t bytes = Decode::SharedBytes(s, c);
+    if (bytes > d.max_shared_bytes) continue;
+    if ((bytes + kBesideOwn) * blocks <= d.shared_bytes_per_sm) return c;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+template <>
+std::vector<abi::Candidate> CandidatesFor<AttentionDecodeHost>(const Problem& p,
+                                                               const DeviceSpec& d) {
+  const AttentionShape s = abi::AttentionShapeOf(p);
+  std::vector<abi::Candidate> all;
+  for (int64_t split = 1; split <= std::min(16, d.max_cluster); split *= 2) {
+    for (int64_t warps : {4, 8, 2}) {
+      if (split > 1 && split / 2 * warps * Decode::kRows >= s.keys)
+        continue;  // blocks without keys
+      std::optional<Parameters> last;
+      for (int64_t blocks : {2, 1}) {
+        const std::optional<Parameters> c = SharedBy(s, split, warps, blocks, d);
+        if (!c || c == last || !Decode::Refuse(p, *c, d).empty()) continue;
+        last = c;
+        all.push_back(CandidateOf<Decode>(p, *c, DecodeUs(p, *c, d)));
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace aicf::cuda

@@ -1,0 +1,141 @@
+// The tiles of keys and values of one warp of attention/decode.cuh: a ring of kStages in shared
+// memory that the warp's lanes fill by themselves, in pieces of 16 bytes.
+#pragma once
+
+#include "attention/warp_rows.cuh"
+
+namespace aicf {
+
+constexpr int kPiece = 8;  ///< elements of 16 bytes
+constexpr int kKeyTile = kStep * kHeadPitch, kValueTile = kStep * kValuePitch;
+constexpr int kRing = kStages * (kKeyTile + kValueTile);  ///< of a warp, in elements
+static_assert(kHead % kPiece == 0 && kValueHead % kPiece == 0, "rows are whole pieces");
+static_assert(kDynamicShared >= 2 * (kRows * kHeadPitch + kWarps * kRing),
+              "the launch has the shared memory");
+
+/// Which keys of a tile there are, one bit each.
+struct PresentKeys {
+  u32 bits;
+  AICF_DEVICE bool operator[](int key) const { return bits >> key & 1; }
+};
+
+/// Rows of an operand in a tile: kLength elements of kWidth.
+template <class V, int kInput, int kLength_, int kWidth_, int kPitch_>
+struct RowsOf {
+  static constexpr int kLength = kLength_, kWidth = kWidth_, kPitch = kPitch_;
+  /// Asks for the piece at `at` of the tile's key head; where it is not valid, zeros.
+  static AICF_DEVICE void Ask(const Args& args, const Tile& tile, tile_t* to, index_t at,
+                              bool valid) {
+    const tile_t* from = static_cast<const tile_t*>(args.in[kInput]) + V::kOffset;
+    CopyAsync<16>(to, from + tile.g * V::stride(1) + at, valid);
+  }
+};
+typedef RowsOf<In1, 1, kHead, kHeadWidth, kHeadPitch> KeyRows;
+typedef RowsOf<In2, 2, kValueHead, kValueWidth, kValuePitch> ValueRows;
+/// Whether a value lies where its key does, in the other operand.
+constexpr bool kLieAlike =
+    kHead == kValueHead && In1::stride(0) == In2::stride(0) && In1::stride(2) == In2::stride(2);
+
+class WarpTiles {
+ public:
+  /// Keys from `end` on are none; the warp's part ends at key `last`.
+  AICF_DEVICE WarpTiles(const Args& args, const Tile& tile, int end, int last)
+      : args_(args),
+        tile_(tile),
+        end_(end),
+        last_(last),
+        ring_(reinterpret_cast<tile_t*>(DynamicShared()) + kRows * kHeadPitch +
+              threadIdx.y * kRing) {}
+
+  /// Asks for the first kStages - 1 tiles, in as many groups of copies. Their pages are looked up
+  /// together: one look-up takes as long as all.
+  AICF_DEVICE void Begin(int first) {
+    int page[kStages];
+#pragma unroll
+    for (int s = 0; s < kStages; ++s) page[s] = PageOf(first + s * kStep);
+#pragma unroll
+    for (int s = 0; s < kStages - 1; ++s) Load(first + s * kStep, s, page[s]);
+    next_ = first + (kStages - 1) * kStep;
+    stage_ = kStages - 1;
+    page_ = page[kStages - 1];
+  }
+  /// Asks for the next tile, in the place of the one that was read last.
+  AICF_DEVICE void Next() {
+    Load(next_, stage_, page_);
+    next_ += kStep;
+    stage_ = stage_ + 1 == kStages ? 0 : stage_ + 1;
+    page_ = PageOf(next_);  // on its way until the next turn
+  }
+  AICF_DEVICE const tile_t* Keys(int stage) const { return ring_ + stage * kKeyTile; }
+  AICF_DEVICE const tile_t* Values(int stage) const {
+    return ring_ + kStages * kKeyTile + stage * kValueTile;
+  }
+  AICF_DEVICE PresentKeys Present(int stage) const { return {Found()[stage]}; }
+
+ private:
+  static AICF_DEVICE u32* Found() {
+    __shared__ u32 found[kWarps][kStages];
+    return found[threadIdx.y];
+  }
+  /// Where along a pool's first axis key `first` + lane lies, as the table says or the request's
+  /// own place; -1 where there is no such key.
+  AICF_DEVICE int PageOf(int first) const {
+    const int key = first + static_cast<int>(threadIdx.x);
+    if (static_cast<int>(threadIdx.x) >= kStep || first >= last_ || key >= end_) return -1;
+    if constexpr (kTable < 0) {
+      return tile_.b;
+    } else {
+      const index_t entry =
+          TableView::kOffset + tile_.b * TableView::stride(0) + key / kPage * TableView::stride(1);
+      return static_cast<const i32*>(args_.in[kTable])[entry];
+    }
+  }
+  AICF_DEVICE void Load(int first, int stage, int page) {
+    if (first < last_) {
+      const bool there = page >= 0 && page < In1::extent(0);
+      const u32 found = __ballot_sync(0xffffffffu, there);
+      if (threadIdx.x == 0) Found()[stage] = found;
+      tile_t* const keys = ring_ + stage * kKeyTile;
+      tile_t* const values = ring_ + kStages * kKeyTile + stage * kValueTile;
+      const int key = first + static_cast<int>(threadIdx.x), row = kTable < 0 ? key : key % kPage;
+      const index_t key_at = there ? RowAt<In1>(page, row) : 0;
+      if constexpr (kLieAlike) {
+        Copy<KeyRows, ValueRows>(keys, values, key_at, found);
+      } else {
+        Copy<KeyRows>(keys, keys, key_at, found);
+        Copy<ValueRows>(values, values, there ? RowAt<In2>(page, row) : 0, found);
+      }
+    }
+    CopyCommit();
+  }
+  template <class V>
+  static AICF_DEVICE index_t RowAt(int page, int row) {
+    return page * V::stride(0) + row * V::stride(2);
+  }
+  /// Lane r of `at` has the offset of row r. Rows that are not there, and elements behind their
+  /// ends, become 0. Rows of `Second`, if any, have the same offsets in another operand.
+  template <class First, class... Second>
+  AICF_DEVICE void Copy(tile_t* to, tile_t* to_second, index_t at, u32 found) const {
+    constexpr int kPieces = First::kWidth / kPiece;
+    static_assert(kStep * kPieces % 32 == 0, "every lane has as many pieces");
+#pragma unroll
+    for (int i = 0; i < kStep * kPieces / 32; ++i) {
+      const int p = static_cast<int>(threadIdx.x) + i * 32;
+      const int row = p / kPieces, column = p % kPieces * kPiece;
+      const index_t row_at = __shfl_sync(0xffffffffu, at, row);
+      const bool valid = (found >> row & 1) != 0 && column < First::kLength;
+      First::Ask(args_, tile_, to + row * First::kPitch + column, row_at + column, valid);
+      (Second::Ask(args_, tile_, to_second + row * Second::kPitch + column, row_at + column, valid),
+       ...);
+    }
+  }
+
+  const Args& args_;
+  const Tile& tile_;
+  const int end_, last_;
+  tile_t* const ring_;
+  int next_ = 0, stage_ = 0;
+  int page_ = -1;  ///< of the next tile's keys; checked only when it is loaded, or all would wait
+};
+
+}  // namespace aicf

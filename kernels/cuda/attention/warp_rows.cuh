@@ -1,0 +1,254 @@
+// What a warp of the attention kernels on tensor cores keeps: 16 rows, their scores, weights and
+// sums in fragments. The kernel that includes this has said before how many keys a warp's turn has
+// (kStep), whether an element of a tile is 32 bits wide (kWord), whether there are rows in both
+// halves of the 16 (kHalves), how many products of fragments stand in a row (kUnroll), and whether
+// weights come from the chip's own 2^x (kShortWeights).
+#pragma once
+
+#include "attention/keys.cuh"
+#include "common/fragment.cuh"
+
+namespace aicf {
+
+constexpr int kDepth = kWord ? 8 : 16;  ///< of one product of fragments
+// Pitches that put the rows which one instruction reads into different banks.
+constexpr int kPad = kWord ? 4 : 8;
+constexpr int kHeadWidth = (kHead + 15) / 16 * 16;
+constexpr int kValueWidth = (kValueHead + 15) / 16 * 16;
+constexpr int kHeadPitch = kHeadWidth + kPad;
+constexpr int kValuePitch = kValueWidth + kPad;
+constexpr int kKeyTiles = kStep / 8;
+constexpr int kValueTiles = kValueWidth / 8;
+
+/// e^x, for weights.
+AICF_DEVICE float WeightOf(float x) {
+  if constexpr (kShortWeights)
+    return Exp16(x);
+  else
+    return ExpF32(x);
+}
+
+template <class T>
+AICF_DEVICE unsigned PairOf(float low, float high) {
+  typedef Narrow<T> N;
+  return N::Of(low).bits | static_cast<unsigned>(N::Of(high).bits) << 16;
+}
+
+/// Fragment of 16 queries by kDepth elements.
+template <class T>
+AICF_DEVICE void LoadQuery(unsigned (&f)[4], const T* q, int lane) {
+  if constexpr (kWord) {
+    const T* p = q + lane / 4 * kHeadPitch + lane % 4;
+    f[0] = F32ToTf32(p[0]);
+    f[1] = F32ToTf32(p[8 * kHeadPitch]);
+    f[2] = F32ToTf32(p[4]);
+    f[3] = F32ToTf32(p[8 * kHeadPitch + 4]);
+  } else {
+    LoadMatrix4(f, q + lane % 16 * kHeadPitch + lane / 16 * 8);
+  }
+}
+
+/// Fragments of kDepth elements of 16 keys: the first 8, then the others.
+template <class T>
+AICF_DEVICE void LoadKeys(unsigned (&f)[2][2], const T* k, int lane) {
+  if constexpr (kWord) {
+#pragma unroll
+    for (int n = 0; n < 2; ++n) {
+      const T* p = k + (n * 8 + lane / 4) * kHeadPitch + lane % 4;
+      f[n][0] = F32ToTf32(p[0]);
+      f[n][1] = F32ToTf32(p[4]);
+    }
+  } else {
+    unsigned r[4];
+    LoadMatrix4(r, k + (lane / 16 * 8 + lane % 8) * kHeadPitch + lane / 8 % 2 * 8);
+    f[0][0] = r[0];
+    f[0][1] = r[1];
+    f[1][0] = r[2];
+    f[1][1] = r[3];
+  }
+}
+
+/// Fragment of kDepth values by 8 columns. With 8 values, their order is that of Weights.
+template <class T>
+AICF_DEVICE void LoadValues(unsigned (&f)[2], const T* v, int lane) {
+  if constexpr (kWord) {
+    const T* p = v + lane % 4 * 2 * kValuePitch + lane / 4;
+    f[0] = F32ToTf32(p[0]);
+    f[1] = F32ToTf32(p[kValuePitch]);
+  } else {
+    LoadMatrix2Transposed(f, v + lane % 16 * kValuePitch);
+  }
+}
+
+/// Weights of kDepth keys from `tile` on as a fragment. A sum has no order: with 8 keys, columns t
+/// and t + 4 are keys 2t and 2t + 1, which the lane holds.
+template <class T>
+AICF_DEVICE void Weights(unsigned (&f)[4], const float (&s)[kKeyTiles][4], int tile) {
+  if constexpr (kWord) {
+    f[0] = F32ToTf32(s[tile][0]);
+    f[1] = F32ToTf32(s[tile][2]);
+    f[2] = F32ToTf32(s[tile][1]);
+    f[3] = F32ToTf32(s[tile][3]);
+  } else {
+    f[0] = PairOf<T>(s[tile][0], s[tile][1]);
+    f[1] = kHalves > 1 ? PairOf<T>(s[tile][2], s[tile][3]) : 0;
+    f[2] = PairOf<T>(s[tile + 1][0], s[tile + 1][1]);
+    f[3] = kHalves > 1 ? PairOf<T>(s[tile + 1][2], s[tile + 1][3]) : 0;
+  }
+}
+
+/// What a warp keeps: rows lane / 4 and lane / 4 + 8 of its 16, in fragments.
+struct WarpRows {
+  float sum[kValueTiles][4] = {};
+  float score[kKeyTiles][4];
+  float max[2], total[2] = {};
+  RowPlace place[2];
+
+  AICF_DEVICE void Multiply(const tile_t* query, const tile_t* keys, int lane) {
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) score[n][e] = 0;
+    }
+#pragma unroll kUnroll
+    for (int d = 0; d < kHeadWidth; d += kDepth) {
+      unsigned a[4];
+      LoadQuery(a, query + d, lane);
+#pragma unroll
+      for (int n = 0; n < kKeyTiles; n += 2) {
+        unsigned b[2][2];
+        LoadKeys(b, keys + n * 8 * kHeadPitch + d, lane);
+        MultiplyFragments(score[n], a, b[0]);
+        MultiplyFragments(score[n + 1], a, b[1]);
+      }
+    }
+  }
+
+  /// Products to scores of the keys from `first` on, of which `present` says which there are.
+  template <class Present>
+  AICF_DEVICE void Score(const Args& args, int b, int first, const Present& present, int lane) {
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+      for (int e = 0; e < 2 * kHalves; ++e) {
+        const int j = n * 8 + lane % 4 * 2 + e % 2;
+        score[n][e] = place[e / 2].Score(args, b, first + j, present[j],
+                                         score[n][e] * static_cast<float>(attr_scale));
+      }
+    }
+  }
+
+  /// Scores to weights; older sums shrink to the new maximum. Four lanes share a row.
+  AICF_DEVICE void Soften() {
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+      float most = max[half];
+#pragma unroll
+      for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+        for (int e = half * 2; e < half * 2 + 2; ++e) {
+          most = score[n][e] > most ? score[n][e] : most;
+        }
+      }
+#pragma unroll
+      for (int step = 1; step < 4; step *= 2) {
+        const float other = ShuffleXor(most, step);
+        most = other > most ? other : most;
+      }
+      // While every score is -inf, they are weighed against 0: exponentials of 0, not of NaN.
+      const float base = most == NoScore() ? 0.0f : most;
+      const float shrink = most == max[half] ? 1.0f : WeightOf(max[half] - base);
+      max[half] = most;
+      float added = 0;
+#pragma unroll
+      for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+        for (int e = half * 2; e < half * 2 + 2; ++e) {
+          score[n][e] = WeightOf(score[n][e] - base);
+          added += score[n][e];
+        }
+      }
+      total[half] = total[half] * shrink + added;
+#pragma unroll
+      for (int n = 0; n < kValueTiles; ++n) {
+        sum[n][half * 2] *= shrink;
+        sum[n][half * 2 + 1] *= shrink;
+      }
+    }
+  }
+
+  AICF_DEVICE void AddValues(const tile_t* values, int lane) {
+#pragma unroll
+    for (int j = 0; j < kStep; j += kDepth) {
+      unsigned a[4];
+      Weights<tile_t>(a, score, j / 8);
+#pragma unroll
+      for (int n = 0; n < kValueTiles; ++n) {
+        unsigned b[2];
+        LoadValues(b, values + j * kValuePitch + n * 8, lane);
+        MultiplyFragments(sum[n], a, b);
+      }
+    }
+  }
+
+  /// Numbers of a lane that another group's rows are added from.
+  static constexpr int kSaved = kValueTiles * 4 + 4;
+
+  AICF_DEVICE void Save(float* to, int lane) const {
+#pragma unroll
+    for (int n = 0; n < kValueTiles; ++n) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) to[(n * 4 + e) * 32 + lane] = sum[n][e];
+    }
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+      to[(kValueTiles * 4 + half) * 32 + lane] = max[half];
+      to[(kValueTiles * 4 + 2 + half) * 32 + lane] = total[half];
+    }
+  }
+
+  /// Adds what another group saved of the same rows: both sides shrink to the larger maximum.
+  AICF_DEVICE void Add(const float* from, int lane) {
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+      const float other = from[(kValueTiles * 4 + half) * 32 + lane];
+      const float most = other > max[half] ? other : max[half];
+      const float base = most == NoScore() ? 0.0f : most;
+      const float mine = WeightOf(max[half] - base), theirs = WeightOf(other - base);
+      max[half] = most;
+      total[half] = total[half] * mine + from[(kValueTiles * 4 + 2 + half) * 32 + lane] * theirs;
+#pragma unroll
+      for (int n = 0; n < kValueTiles; ++n) {
+#pragma unroll
+        for (int e = half * 2; e < half * 2 + 2; ++e) {
+          sum[n][e] = sum[n][e] * mine + from[(n * 4 + e) * 32 + lane] * theirs;
+        }
+      }
+    }
+  }
+
+  AICF_DEVICE void Store(const Args& args, const Tile& tile, int row, int lane) {
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+      float all = total[half] + ShuffleXor(total[half], 1);
+      all += ShuffleXor(all, 2);
+      const int r = row + lane / 4 + half * 8;
+      if (!tile.Holds(r)) continue;
+      const float factor = all == 0 ? 0.0f : 1.0f / all;
+      const index_t at = tile.Offset<Out0>(r);
+#pragma unroll
+      for (int n = 0; n < kValueTiles; ++n) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const int column = n * 8 + lane % 4 * 2 + e;
+          if (column >= kValueHead) continue;
+          StoreElement<Out0>(args.out[0], at + column * Out0::stride(3),
+                             sum[n][half * 2 + e] * factor);
+        }
+      }
+      if (lane % 4 == 0) StoreLogSum(args, tile, r, max[half], all);
+    }
+  }
+};
+
+}  // namespace aicf
