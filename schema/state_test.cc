@@ -160,6 +160,43 @@ TEST(StateTest, AScatterInPlaceMayReachEveryRow) {
   ExpectFaults(make(), kFaults);
 }
 
+// Two caches that one step changes, each in place of its own operand; k and v go to page 1 of 2.
+TEST(StateTest, AStepMayChangeTwoStatesInPlace) {
+  const auto make = [] {
+    ProgramBuilder b;
+    const uint32_t k = b.Input("k", {1, 3, 2, 4});
+    const uint32_t places = b.Input("places", {1, 3, 2}, DType::kI32);
+    const uint32_t keys = b.State("keys", {2, 3, 2, 4});
+    const uint32_t values = b.State("values", {2, 3, 2, 4});
+    const uint32_t next_keys = b.Update("keys.next", keys);
+    const uint32_t next_values = b.Update("values.next", values);
+    const uint32_t y = b.Output("y", {2, 3, 2, 4});
+    b.AddStep(Core(abi::Family::kAppend, abi::AppendAttrs{}, 5), {k, k, places, keys, values},
+              {next_keys, next_values});
+    b.AddStep(Elementwise(ExprOp::kAdd), {next_keys, next_values}, {y});
+    return b.Finish();
+  };
+  const Fault kFaults[] = {
+      {"each in place of the other",
+       [](Program& p) { std::swap(p.steps[0].outputs[0], p.steps[0].outputs[1]); },
+       "reads the old value"},
+      {"one read as the other",
+       [](Program& p) { std::swap(p.steps[0].inputs[3], p.steps[0].inputs[4]); },
+       "reads the old value"},
+      {"values of another view",
+       [](Program& p) {
+         for (abi::View* v : {&p.steps[0].problem.outputs[1], &p.steps[1].problem.inputs[1]}) {
+           v->strides = {24, 8, -4, 1};
+           v->offset = 4;
+         }
+       },
+       "reads the old value"},
+      {"the old values afterwards", [](Program& p) { p.steps[1].inputs[1] = 3; },
+       "step 1 (\"cpu.elementwise.ref\") reads the old value of buffer 3 \"values\""},
+  };
+  ExpectFaults(make(), kFaults);
+}
+
 // Two updates one after the other: h' = x + h, h'' = x + h'.
 TEST(StateTest, VersionsFollowEachOther) {
   const auto make = [] {

@@ -28,9 +28,13 @@ bool NameSameBytes(const abi::View& a, const abi::View& b) {
 
 }  // namespace
 
-bool MayOverwrite(const abi::KernelInfo& kernel, const abi::Problem& problem, size_t input) {
-  return kernel.in_place != nullptr && NameSameBytes(problem.inputs[input], problem.outputs[0]) &&
-         kernel.in_place(problem, static_cast<int>(input));
+bool MayOverwrite(const abi::KernelInfo& kernel, const abi::Problem& problem, size_t input,
+                  size_t output) {
+  const int index = static_cast<int>(input);
+  return kernel.in_place != nullptr &&
+         static_cast<size_t>(abi::OutputInPlaceOf(problem, index)) == output &&
+         NameSameBytes(problem.inputs[input], problem.outputs[output]) &&
+         kernel.in_place(problem, index);
 }
 
 Status VerifyProgram(const Program& program) {

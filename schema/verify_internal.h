@@ -61,8 +61,9 @@ std::string Describe(const Program& program, uint32_t buffer);
 /// "step 17 (cpu.gemm.ref)", escaped.
 std::string DescribeStep(const Program& program, uint32_t step);
 
-/// Whether `inputs[input]` may be overwritten by outputs[0] at this step: the kernel allows it and
-/// both views name the same bytes.
-bool MayOverwrite(const abi::KernelInfo& kernel, const abi::Problem& problem, size_t input);
+/// Whether `inputs[input]` may be overwritten by outputs[output] at this step: that is its output,
+/// the kernel allows it and both views name the same bytes.
+bool MayOverwrite(const abi::KernelInfo& kernel, const abi::Problem& problem, size_t input,
+                  size_t output);
 
 }  // namespace aicf::schema

@@ -153,7 +153,7 @@ class MemoryVerifier {
     }
     for (size_t i = 0; i < s.inputs.size(); ++i) {
       if (s.inputs[i] != old.buffer) continue;
-      if (!MayOverwrite(*c_.kernels[fresh.first], s.problem, i)) return false;
+      if (!MayOverwrite(*c_.kernels[fresh.first], s.problem, i, 0)) return false;
       reads = true;
     }
     return reads;

@@ -116,13 +116,14 @@ TEST(VerifyMemoryTest, AnAliasNeedsEqualViews) {
 
 TEST(VerifyMemoryTest, OverwritingIsJudgedBesideTheKernelsWord) {
   abi::KernelInfo careless{};
-  EXPECT_FALSE(MayOverwrite(careless, ChainProgram().steps[1].problem, 0));  // declares nothing
+  EXPECT_FALSE(MayOverwrite(careless, ChainProgram().steps[1].problem, 0, 0));  // declares nothing
   careless.in_place = [](const abi::Problem&, int) { return true; };
   const auto judge = [&](const abi::View& in, const abi::View& out) {
     abi::Problem p;
     p.inputs = {in};
     p.outputs = {out};
-    return MayOverwrite(careless, p, 0);
+    EXPECT_FALSE(MayOverwrite(careless, p, 0, 1)) << "not the operand's output";
+    return MayOverwrite(careless, p, 0, 0);
   };
   const abi::View v{DType::kF32, {4, 1}, {1, 7}, 2};
   EXPECT_TRUE(judge(v, v));

@@ -216,7 +216,7 @@ class OrderVerifier {
     }
     for (size_t i = 0; i < s.inputs.size(); ++i) {
       if (s.inputs[i] != b) continue;
-      if (k == 0 && MayOverwrite(*c_.kernels[index], s.problem, i)) continue;
+      if (MayOverwrite(*c_.kernels[index], s.problem, i, k)) continue;
       if (!Apart(b, s.problem.inputs[i], s.problem.outputs[k])) {
         return Error(Code::kBadArtifact, "input ", i, " and output ", k, " overlap in ",
                      Describe(p_, b), ", which the kernel does not allow");

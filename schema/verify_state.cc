@@ -173,8 +173,8 @@ class StateVerifier {
 
   bool InPlace(const StateAccess& r, const StateAccess& w) const {
     const Step& step = p_.steps[w.step];
-    return r.step == w.step && w.operand == 0 && r.operand < step.inputs.size() &&
-           !InLoop(w.step) && MayOverwrite(*c_.kernels[w.step], step.problem, r.operand);
+    return r.step == w.step && r.operand < step.inputs.size() && !InLoop(w.step) &&
+           MayOverwrite(*c_.kernels[w.step], step.problem, r.operand, w.operand);
   }
 
   bool Apart(const StateAccess& a, const StateAccess& b) {

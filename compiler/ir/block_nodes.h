@@ -1,5 +1,5 @@
-/// Nodes that read weights in blocks of quantised elements: aicf.BlockMatMul,
-/// aicf.DequantizeBlocks.
+/// Nodes of language models that ONNX has no op for: aicf.BlockMatMul and aicf.DequantizeBlocks,
+/// which read weights in blocks of quantised elements, aicf.RotaryAppend and aicf.Categorical.
 #pragma once
 
 #include <string_view>
@@ -11,6 +11,7 @@ namespace aicf::ir {
 
 inline constexpr std::string_view kBlockMatMul = "aicf.BlockMatMul";
 inline constexpr std::string_view kDequantizeBlocks = "aicf.DequantizeBlocks";
+inline constexpr std::string_view kRotaryAppend = "aicf.RotaryAppend";
 inline constexpr std::string_view kCategorical = "aicf.Categorical";
 
 /// The attribute "format". Errors: kBadModel where it names no format.

@@ -76,6 +76,9 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
     return "outputs: the step writes the output twice";
   if (step.problem.inputs[k] != step.problem.outputs[0])
     return "view: the step views it differently than the output";
+  if (abi::OutputInPlaceOf(step.problem, static_cast<int>(k)) != 0) {
+    return "outputs: the operand becomes another output of the step";
+  }
   if (!kernel->in_place(step.problem, static_cast<int>(k))) {
     return StrCat("capability: kernel ", step.kernel, " does not allow operand ", k, " in place");
   }

@@ -80,7 +80,9 @@ class Updater {
           return StrCat("read-later: ", NamesOf(r), " (", reader.kernel,
                         ") needs the old value after ", NamesOf(writer), " has made the new one");
         }
-        if (k != 0 || reader.problem.inputs[i] != window) {
+        const auto changed =
+            static_cast<size_t>(abi::OutputInPlaceOf(reader.problem, static_cast<int>(i)));
+        if (k != changed || reader.problem.inputs[i] != window) {
           return StrCat("view: ", NamesOf(writer), " (", step.kernel,
                         ") reads other elements of it than it "
                         "writes");

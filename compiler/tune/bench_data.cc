@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/float16.h"
+#include "kernels/abi/append.h"
 #include "kernels/abi/attention.h"
 
 namespace aicf::tune {
@@ -146,7 +147,8 @@ bool FillLengths(const Problem& p, int input, std::byte* buffer) {
   return true;
 }
 
-/// Attention over full caches: every key valid, every page another one, the last row at the last key.
+/// Attention over full caches: every key valid, every page another one, the last row at the last
+/// key.
 bool FillAttention(const Problem& p, int input, std::byte* buffer) {
   if (p.family != Family::kAttention) return false;
   const abi::AttentionShape s = abi::AttentionShapeOf(p);
@@ -156,6 +158,18 @@ bool FillAttention(const Problem& p, int input, std::byte* buffer) {
     int64_t value = input == s.lengths ? s.keys : s.keys - s.rows;
     if (input == s.table) value = (at[0] * view.shape[1] + at[1]) % std::max<int64_t>(1, s.pool);
     StoreInteger(view.dtype, value, to);
+  });
+  return true;
+}
+
+/// Rows for the first places of the cache, one after the other.
+bool FillPlaces(const Problem& p, int input, std::byte* buffer) {
+  if (p.family != Family::kAppend || input != static_cast<int>(abi::kAppendPlaces)) return false;
+  const View& view = p.inputs[abi::kAppendPlaces];
+  const int64_t page = std::max<int64_t>(1, p.inputs[abi::kAppendKeys].shape[1]);
+  ForEachElement(view, buffer, [&](const Dims& at, std::byte* to) {
+    const int64_t row = at[0] * view.shape[1] + at[1];
+    StoreInteger(view.dtype, at[2] == 0 ? row / page : row % page, to);
   });
   return true;
 }
@@ -173,7 +187,7 @@ bool FillSpecial(const Problem& p, int input, Sequence& sequence, std::byte* buf
     return true;
   }
   return FillNms(p, input, buffer) || FillLengths(p, input, buffer) ||
-         FillAttention(p, input, buffer);
+         FillAttention(p, input, buffer) || FillPlaces(p, input, buffer);
 }
 
 }  // namespace

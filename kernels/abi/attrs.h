@@ -421,6 +421,29 @@ struct CategoricalAttrs {
   template <class V> void Visit(V&&) {}
 };
 
+/// Appends this run's keys and values to a cache in pages and, with `pairs`, turns queries and keys
+/// by their positions (RoPE). For request b, row i, head h and element d of a head of D, with
+/// c = cosine[b, i, :] and s = sine[b, i, :]:
+///   turned(x)[d] = x[d] * c[d] - x[d + pairs] * s[d]                   d < pairs
+///                  x[d] * c[d - pairs] + x[d - pairs] * s[d - pairs]   pairs <= d < 2 * pairs
+///                  x[d]                                                2 * pairs <= d
+///   next keys   = keys, but for [places[b, i, 0], places[b, i, 1], h, :] = turned(k[b, i, h, :])
+///   next values = values, but for the same place = v[b, i, h, :]
+///   turned queries[b, i, h, :] = turned(q[b, i, h, :])
+/// Core operands, in this order:
+///   k, v [B, T, K, D]            f32, f16 or bf16 each, as all that follow but the places
+///   places [B, T, 2] i32         page and row in it. A row whose place is outside the cache is
+///                                left out; no two others have one place
+///   keys, values [P, page, K, D]
+///   q [B, T, H, D]               with `pairs`, as the two after it
+///   cosine, sine [B, T, pairs]
+/// Outputs: next keys and next values, each of its operand's dtype, and with `pairs` turned
+/// queries. Products and sums are f32 in every math mode.
+struct AppendAttrs {
+  int64_t pairs = 0;  ///< 2 * pairs <= D; 0: no queries, and nothing is turned
+  template <class V> void Visit(V&& v) { v("pairs", pairs); }
+};
+
 namespace internal {
 /// The list of family.def starts with a comma, hence the first.
 template <class First, class... Rest>

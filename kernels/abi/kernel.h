@@ -74,8 +74,8 @@ struct KernelInfo {
   /// kCpu: least scratch bytes. kLibrary: the most that a recorded algorithm may use. nullptr
   /// otherwise.
   uint64_t (*workspace_bytes)(const Problem&, const DeviceSpec&);
-  /// Whether inputs[input] may occupy exactly the bytes of outputs[0] (equal views, so element i of
-  /// the output depends on no other element of that input once written).
+  /// Whether inputs[input] may occupy exactly the bytes of the output OutputInPlaceOf(input) (equal
+  /// views, so element i of the output depends on no other element of that input once written).
   bool (*in_place)(const Problem&, int input);
   /// The layout of its own in which the kernel wants inputs[input], which has to be a constant
   /// then; nullopt: it reads the view as it is. The compiler stores the packed bytes as the

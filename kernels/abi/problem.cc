@@ -1,6 +1,7 @@
 #include "kernels/abi/problem.h"
 
 #include "base/checked.h"
+#include "kernels/abi/append.h"
 #include "kernels/abi/attention.h"
 #include "kernels/abi/excite.h"
 #include "kernels/abi/kernel.h"
@@ -93,6 +94,11 @@ Result<Extent> ExtentOf(const View& view) {
   return extent;
 }
 
+int OutputInPlaceOf(const Problem& p, int input) {
+  const bool values = p.family == Family::kAppend && input == static_cast<int>(kAppendValues);
+  return values ? static_cast<int>(kNextValues) : 0;
+}
+
 int RawInputs(const Problem& problem) {
   if (problem.family == Family::kElementwise) return 0;
   return problem.family == Family::kGemm && problem.as<GemmAttrs>().halves == 2 ? 2 : 1;
@@ -156,6 +162,11 @@ double CoreFlops(const Problem& p) {
       return out + images * (4 * hidden * channels + hidden * Flops(p.prologue) +
                              channels * (1 + Flops(p.score)));
     }
+    case Family::kAppend: {
+      const AppendShape s = AppendShapeOf(p);
+      return 6 * static_cast<double>(s.rows) * static_cast<double>(s.heads + s.query_heads) *
+             static_cast<double>(s.pairs);
+    }
     default:
       return 0;
   }
@@ -184,6 +195,14 @@ double ByteCount(const Problem& p) {
   if (p.family == Family::kGather) {
     // Only the gathered rows of the table are read.
     bytes += DistinctBytes(p.outputs[0]) - DistinctBytes(p.inputs[0]);
+  }
+  if (p.family == Family::kAppend) {
+    // Of the cache, the new rows are written and nothing is read.
+    for (size_t o : {kNextKeys, kNextValues}) {
+      const View& next = p.inputs[o == kNextKeys ? kAppendK : kAppendV];
+      bytes -= DistinctBytes(p.inputs[kAppendKeys + o]) + DistinctBytes(p.outputs[o]);
+      bytes += DomainCount(next.shape) * static_cast<double>(DTypeBytes(p.outputs[o].dtype));
+    }
   }
   if (p.family == Family::kAttention && p.as<AttentionAttrs>().pages) {
     // Of the pools, at most the pages that the table can name are read.

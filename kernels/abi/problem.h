@@ -120,6 +120,10 @@ struct Problem {
   }
 };
 
+/// The output whose bytes inputs[input] may occupy where a kernel allows that
+/// (KernelInfo::in_place): the first, but for families that change several operands.
+int OutputInPlaceOf(const Problem& problem, int input);
+
 /// Inputs of the epilogue that are raw results; what follows them are the extras. 0 for elementwise
 /// steps, 2 for a gemm of two halves, otherwise 1.
 int RawInputs(const Problem& problem);

@@ -115,6 +115,25 @@ TEST_F(CpuMeasurerTest, IndicesAreInRangeAndReachEverywhere) {
   }
 }
 
+TEST_F(CpuMeasurerTest, AppendedRowsHavePlacesOfTheirOwn) {
+  const abi::View cache = abi::DenseView(DType::kF32, {4, 8, 2, 16});
+  const abi::View rows = abi::DenseView(DType::kF32, {3, 5, 2, 16});
+  abi::Problem p;
+  p.family = abi::Family::kAppend;
+  p.attrs = abi::AppendAttrs{};
+  p.core_inputs = 5;
+  p.inputs = {rows, rows, abi::DenseView(DType::kI32, {3, 5, 2}), cache, cache};
+  p.outputs = {cache, cache};
+  ASSERT_TRUE(abi::ValidateProblem(p).ok()) << abi::ValidateProblem(p).ToString();
+  const std::vector<std::byte> data = tune::BenchData(p, 2);
+  for (int32_t row = 0; row < 15; ++row) {
+    int32_t place[2];
+    std::memcpy(place, &data[static_cast<size_t>(row) * sizeof place], sizeof place);
+    EXPECT_EQ(place[0], row / 8);
+    EXPECT_EQ(place[1], row % 8);
+  }
+}
+
 TEST_F(CpuMeasurerTest, DataSuitTheirDType) {
   for (int d = 0; d < kDTypeCount; ++d) {
     abi::Problem p;

@@ -35,6 +35,25 @@ Problem Map(ExprOp op, DType dtype = DType::kF32) {
   return p;
 }
 
+// A turn is a sum of two products; rows that are only moved are exact, and those that are stored in
+// another dtype round once.
+TEST(StepTolerance, OfAppends) {
+  Problem p;
+  p.family = abi::Family::kAppend;
+  p.attrs = abi::AppendAttrs{};
+  const abi::View rows = abi::DenseView(DType::kF32, {1, 1, 1, 8});
+  p.inputs = {rows, rows, abi::DenseView(DType::kI32, {1, 1, 2}), rows, rows};
+  p.outputs = {rows, rows};
+  EXPECT_TRUE(ToleranceOf(p).exact);
+  p.attrs = abi::AppendAttrs{4};
+  EXPECT_EQ(ReductionLength(p), 2);
+  EXPECT_FALSE(ToleranceOf(p).exact);
+  EXPECT_LT(ToleranceOf(p).eps, 1e-5);
+  p.attrs = abi::AppendAttrs{};
+  p.outputs[0].dtype = DType::kBF16;
+  EXPECT_FALSE(ToleranceOf(p).exact);
+}
+
 TEST(StepTolerance, GrowsWithTheRootOfTheReductionLength) {
   EXPECT_EQ(ReductionLength(Gemm(2, 4096, 3)), 4096);
   const double one = ToleranceOf(Gemm(2, 1, 3)).eps, many = ToleranceOf(Gemm(2, 10000, 3)).eps;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/float8.h"
+#include "kernels/abi/append.h"
 #include "kernels/abi/attention.h"
 #include "kernels/abi/excite.h"
 
@@ -77,6 +78,8 @@ bool Adds(const Problem& p) {
     case Family::kScatter:
       return p.as<abi::ScatterAttrs>().reduction == abi::ScatterReduction::kAdd ||
              p.as<abi::ScatterAttrs>().reduction == abi::ScatterReduction::kMul;
+    case Family::kAppend:
+      return p.as<abi::AppendAttrs>().pairs > 0;
     case Family::kGemm:
     case Family::kConv:
     case Family::kNormalize:
@@ -202,6 +205,8 @@ double ReductionLength(const Problem& p) {
       const abi::AttentionShape s = abi::AttentionShapeOf(p);
       return kScoreSize * kScoreSize * static_cast<double>(s.head) + static_cast<double>(s.keys);
     }
+    case Family::kAppend:
+      return 2;
     case Family::kExcite: {  // three sums, each of the last one's results
       const abi::ExciteShape s = abi::ExciteShapeOf(p);
       return static_cast<double>(s.positions + s.channels + s.hidden);

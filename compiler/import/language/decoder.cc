@@ -16,11 +16,9 @@ struct Requests {
   ValueId places;     ///< i32 [B, T, 2]: page and row in it, or a page that there is not
 };
 
-/// Sine and cosine of all positions, shaped for heads seen as [2, pairs].
+/// Cosine and sine of all positions: [B, T, pairs] each.
 struct Turn {
-  ValueId cosine;  ///< [B, T, 1, 1, pairs]
-  ValueId sine;    ///< [B, T, 1, 2, pairs]: the first half negative
-  int64_t pairs = 0;
+  ValueId cosine, sine;
 };
 
 class DecoderBuilder {
@@ -101,38 +99,21 @@ class DecoderBuilder {
 
   Turn TurnOf(const Rope& rope) {
     w_.Scope("rope");
-    Turn turn;
     const bool longer = !rope.long_frequencies.empty() && o_.context > rope.short_context;
     const std::vector<float>& inverse = longer ? rope.long_frequencies : rope.inverse_frequencies;
-    turn.pairs = static_cast<int64_t>(inverse.size());
+    const auto pairs = static_cast<int64_t>(inverse.size());
     const ValueId position = w_.Unsqueeze(w_.Cast(r_.positions, DType::kF32), 2);
-    const ValueId frequencies = w_.Floats("inverse_frequencies", inverse, {turn.pairs});
+    const ValueId frequencies = w_.Floats("inverse_frequencies", inverse, {pairs});
     const ValueId angle = w_.Mul(position, frequencies);
-    ValueId sine = w_.Op("Sin", {angle}), cosine = w_.Op("Cos", {angle});
-    if (rope.magnitude != 1) {
-      sine = w_.Mul(sine, w_.Float(rope.magnitude));
-      cosine = w_.Mul(cosine, w_.Float(rope.magnitude));
-    }
-    turn.cosine = w_.Reshape(cosine, {0, 0, 1, 1, turn.pairs});
-    const ValueId both = w_.Concat({w_.Op("Neg", {sine}), sine}, 2);
-    turn.sine = w_.Reshape(both, {0, 0, 1, 2, turn.pairs});
-    return turn;
+    const Turn turn = {w_.Op("Cos", {angle}), w_.Op("Sin", {angle})};
+    if (rope.magnitude == 1) return turn;
+    const ValueId magnitude = w_.Float(rope.magnitude);
+    return {w_.Mul(turn.cosine, magnitude), w_.Mul(turn.sine, magnitude)};
   }
 
-  // x [B, T, heads, head]: the pairs (i, i + pairs) of each head turn; what is behind them stays.
-  ValueId Turned(ValueId x, const Turn& turn, int64_t heads) {
-    const int64_t turned = 2 * turn.pairs;
-    ValueId part = turned == m_.head ? x : w_.Slice(x, 3, 0, turned);
-    const ValueId halves = w_.Reshape(part, {0, 0, heads, 2, turn.pairs});
-    const ValueId sum =
-        w_.Add(w_.Mul(halves, turn.cosine), w_.Mul(w_.Reversed(halves, 3), turn.sine));
-    const ValueId result = w_.Reshape(sum, {0, 0, heads, turned});
-    if (turned == m_.head) return result;
-    return w_.Concat({result, w_.Slice(x, 3, turned, m_.head)}, 3);
-  }
-
+  /// Queries [B, T, heads, head]; keys and values of this run as those, or with all in their cache.
   struct Heads {
-    ValueId q, k, v;  ///< [B, T, heads, head]
+    ValueId q, k, v;
   };
 
   Result<Heads> Project(int64_t layer, ValueId x) {
@@ -143,49 +124,49 @@ class DecoderBuilder {
         layers_.Product(
             x, joint ? std::vector<std::string>{role("attn_qkv")}
                      : std::vector<std::string>{role("attn_q"), role("attn_k"), role("attn_v")}));
-    const bool norms = layers_.Has(role("attn_q_norm")) || layers_.Has(role("attn_k_norm"));
     const int64_t keys = m_.key_heads;
-    if (m_.ropes.empty() || norms) {
-      const auto parts = w_.Split(all, {m_.heads * m_.head, keys * m_.head, keys * m_.head});
-      Heads h = {w_.Reshape(parts[0], {0, 0, m_.heads, m_.head}),
-                 w_.Reshape(parts[1], {0, 0, keys, m_.head}),
-                 w_.Reshape(parts[2], {0, 0, keys, m_.head})};
-      AICF_ASSIGN_OR_RETURN(h.q, layers_.Norm(role("attn_q_norm"), h.q));
-      AICF_ASSIGN_OR_RETURN(h.k, layers_.Norm(role("attn_k_norm"), h.k));
-      if (m_.ropes.empty()) return h;
-      const Turn& turn = turns_[static_cast<size_t>(Numbers(layer).rope)];
-      return Heads{Turned(h.q, turn, m_.heads), Turned(h.k, turn, keys), h.v};
-    }
-    // Queries and keys lie next to each other and turn alike: one step for both.
-    const int64_t turning = m_.heads + keys;
-    const auto parts = w_.Split(all, {turning * m_.head, keys * m_.head});
-    const Turn& turn = turns_[static_cast<size_t>(Numbers(layer).rope)];
-    const ValueId turned = Turned(w_.Reshape(parts[0], {0, 0, turning, m_.head}), turn, turning);
-    return Heads{w_.Slice(turned, 2, 0, m_.heads), w_.Slice(turned, 2, m_.heads, turning),
-                 w_.Reshape(parts[1], {0, 0, keys, m_.head})};
+    const auto parts = w_.Split(all, {m_.heads * m_.head, keys * m_.head, keys * m_.head});
+    Heads h = {w_.Reshape(parts[0], {0, 0, m_.heads, m_.head}),
+               w_.Reshape(parts[1], {0, 0, keys, m_.head}),
+               w_.Reshape(parts[2], {0, 0, keys, m_.head})};
+    AICF_ASSIGN_OR_RETURN(h.q, layers_.Norm(role("attn_q_norm"), h.q));
+    AICF_ASSIGN_OR_RETURN(h.k, layers_.Norm(role("attn_k_norm"), h.k));
+    return h;
   }
 
   const LayerNumbers& Numbers(int64_t layer) const {
     return m_.layer_numbers[static_cast<size_t>(layer)];
   }
 
-  // The cache with the rows of this run in it, as [pages, key heads, page, head].
-  ValueId Cached(std::string_view what, int64_t layer, ValueId rows) {
-    const std::string name = StateName(what, layer);
-    const ValueId past =
-        w_.Input(name, o_.cache_dtype, {pool(), o_.page, m_.key_heads, m_.head}, {});
-    if (o_.cache_dtype != DType::kF32) rows = w_.Cast(rows, o_.cache_dtype);
-    const ValueId next = w_.Op("ScatterND", {past, r_.places, rows});
-    next_states_.emplace_back(NextName(name), next);
-    return w_.Transpose(next, {0, 2, 1, 3});
+  ValueId Cache(std::string_view what, int64_t layer) {
+    return w_.Input(StateName(what, layer), o_.cache_dtype,
+                    {pool(), o_.page, m_.key_heads, m_.head}, {});
+  }
+
+  // Queries as attention takes them, and the cache with the rows of this run in it.
+  Heads Append(int64_t layer, const Heads& h) {
+    std::vector<ValueId> inputs = {h.k, h.v, r_.places, Cache("keys", layer),
+                                   Cache("values", layer)};
+    const bool turns = !m_.ropes.empty();
+    if (turns) {
+      const Turn& turn = turns_[static_cast<size_t>(Numbers(layer).rope)];
+      inputs.insert(inputs.end(), {h.q, turn.cosine, turn.sine});
+    }
+    const std::vector<ValueId> next = w_.Ops(ir::kRotaryAppend, inputs, {}, turns ? 3 : 2);
+    if (!turns) w_.graph().nodes.back().outputs.push_back(ir::kNoValue);
+    next_states_.emplace_back(NextName(StateName("keys", layer)), next[0]);
+    next_states_.emplace_back(NextName(StateName("values", layer)), next[1]);
+    if (turns) return {next[2], next[0], next[1]};
+    return {o_.cache_dtype == DType::kF32 ? h.q : w_.Cast(h.q, o_.cache_dtype), next[0], next[1]};
   }
 
   Result<ValueId> Attention(int64_t layer, ValueId x) {
     w_.Scope(LayerRole(layer, "attention"));
-    AICF_ASSIGN_OR_RETURN(const Heads h, Project(layer, x));
-    ValueId q = o_.cache_dtype == DType::kF32 ? h.q : w_.Cast(h.q, o_.cache_dtype);
-    q = w_.Transpose(q, {0, 2, 1, 3});
-    const ValueId k = Cached("keys", layer, h.k), v = Cached("values", layer, h.v);
+    AICF_ASSIGN_OR_RETURN(const Heads rows, Project(layer, x));
+    const Heads h = Append(layer, rows);
+    const ValueId q = w_.Transpose(h.q, {0, 2, 1, 3});
+    // As [pages, key heads, page, head].
+    const ValueId k = w_.Transpose(h.k, {0, 2, 1, 3}), v = w_.Transpose(h.v, {0, 2, 1, 3});
     ir::AttentionForm form;
     form.attrs.scale = m_.attention_scale;
     form.attrs.rows = abi::RowOrigin::kOperand;

@@ -1,7 +1,6 @@
 #include "compiler/import/language/graph_writer.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace aicf::language {
 
@@ -95,13 +94,6 @@ ValueId GraphWriter::Transpose(ValueId x, const std::vector<int64_t>& axes) {
 }
 ValueId GraphWriter::Unsqueeze(ValueId x, int64_t axis) {
   return Op("Unsqueeze", {x, Ints({axis})});
-}
-ValueId GraphWriter::Slice(ValueId x, int64_t axis, int64_t begin, int64_t end) {
-  return Op("Slice", {x, Ints({begin}), Ints({end}), Ints({axis})});
-}
-ValueId GraphWriter::Reversed(ValueId x, int64_t axis) {
-  return Op("Slice",
-            {x, Ints({-1}), Ints({std::numeric_limits<int64_t>::min()}), Ints({axis}), Ints({-1})});
 }
 std::vector<ValueId> GraphWriter::Split(ValueId x, const std::vector<int64_t>& parts) {
   return Ops("Split", {x, Ints(parts)}, {{"axis", int64_t{-1}}}, parts.size());

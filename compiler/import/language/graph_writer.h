@@ -44,8 +44,6 @@ class GraphWriter {
   ValueId Reshape(ValueId x, const std::vector<int64_t>& shape);  ///< 0: as it was; -1: the rest
   ValueId Transpose(ValueId x, const std::vector<int64_t>& axes);
   ValueId Unsqueeze(ValueId x, int64_t axis);
-  ValueId Slice(ValueId x, int64_t axis, int64_t begin, int64_t end);
-  ValueId Reversed(ValueId x, int64_t axis);
   std::vector<ValueId> Split(ValueId x,
                              const std::vector<int64_t>& parts);  ///< along the last axis
   ValueId Concat(std::vector<ValueId> parts, int64_t axis);

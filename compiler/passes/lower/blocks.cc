@@ -1,8 +1,9 @@
-// Weights in blocks, and categorical draws: one step each.
+// Weights in blocks, rows that a cache takes in, and categorical draws: one step each.
 #include "compiler/ir/block_nodes.h"
 #include "compiler/ir/views.h"
 #include "compiler/passes/lower/lowerings.h"
 #include "compiler/passes/lower/operand_expr.h"
+#include "kernels/abi/append.h"
 
 namespace aicf {
 namespace {
@@ -13,6 +14,22 @@ abi::View WithRows(const abi::View& v) {
   for (int axis = 0; axis + 1 < v.shape.rank(); ++axis) rows *= v.shape[axis];
   const auto flat = ir::Reshape(v, {rows, v.shape.back()});
   return flat ? *flat : v;
+}
+
+// A step with the node's operands as they are, and an output for each of its results.
+void EmitWhole(LowerContext& ctx, const ir::Node& node, abi::Problem p) {
+  std::vector<ValueView> core;
+  for (const ir::ValueId id : node.inputs) core.push_back(ctx.Get(id));
+  std::vector<ir::BufferId> inputs, outputs;
+  AppendOperands(core, p, inputs);
+  p.core_inputs = static_cast<int>(inputs.size());
+  for (const ir::ValueId id : node.outputs) {
+    if (id == ir::kNoValue) continue;
+    const ValueView out = ctx.DefineDense(id);
+    p.outputs.push_back(out.view);
+    outputs.push_back(out.buffer);
+  }
+  ctx.Emit(node, std::move(p), std::move(inputs), std::move(outputs));
 }
 
 }  // namespace
@@ -42,22 +59,21 @@ Status LowerBlockMatMul(LowerContext& ctx, const ir::Node& node) {
   return OkStatus();
 }
 
+Status LowerRotaryAppend(LowerContext& ctx, const ir::Node& node) {
+  abi::Problem p;
+  p.family = abi::Family::kAppend;
+  const bool turns = node.inputs.size() > abi::kAppendCosine;
+  p.attrs =
+      abi::AppendAttrs{turns ? ctx.Get(node.inputs[abi::kAppendCosine]).view.shape.back() : 0};
+  EmitWhole(ctx, node, std::move(p));
+  return OkStatus();
+}
+
 Status LowerCategorical(LowerContext& ctx, const ir::Node& node) {
   abi::Problem p;
   p.family = abi::Family::kCategorical;
   p.attrs = abi::CategoricalAttrs{};
-  std::vector<ValueView> core;
-  for (const ir::ValueId id : node.inputs) core.push_back(ctx.Get(id));
-  std::vector<ir::BufferId> inputs, outputs;
-  AppendOperands(core, p, inputs);
-  p.core_inputs = static_cast<int>(inputs.size());
-  for (const ir::ValueId id : node.outputs) {
-    if (id == ir::kNoValue) continue;
-    const ValueView out = ctx.DefineDense(id);
-    p.outputs.push_back(out.view);
-    outputs.push_back(out.buffer);
-  }
-  ctx.Emit(node, std::move(p), std::move(inputs), std::move(outputs));
+  EmitWhole(ctx, node, std::move(p));
   return OkStatus();
 }
 

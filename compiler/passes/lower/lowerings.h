@@ -63,6 +63,7 @@ Status LowerAttention(LowerContext& ctx, const ir::Node& node);
 
 Status LowerBlockMatMul(LowerContext& ctx, const ir::Node& node);
 Status LowerDequantizeBlocks(LowerContext& ctx, const ir::Node& node);
+Status LowerRotaryAppend(LowerContext& ctx, const ir::Node& node);
 Status LowerCategorical(LowerContext& ctx, const ir::Node& node);
 
 Status LowerGather(LowerContext& ctx, const ir::Node& node);

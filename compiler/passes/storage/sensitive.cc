@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/abi/append.h"
 #include "kernels/abi/discontinuous.h"
 
 namespace aicf::storage {
@@ -108,6 +109,9 @@ std::string SensitiveOperand(const Problem& p, int input) {
   if (p.family == Family::kRecurrent) return "a recurrent state gathers roundings";
   if (p.family == Family::kRoi) return "boxes are coordinates";
   if (p.family == Family::kSample && input == 1) return "a grid holds coordinates";
+  if (p.family == Family::kAppend && input >= static_cast<int>(abi::kAppendCosine)) {
+    return "positions are told apart by small differences of angles";
+  }
   const bool whole =
       std::ranges::any_of(p.outputs, [](const abi::View& v) { return !IsFloat(v.dtype); });
   if (whole && p.family == Family::kElementwise) return "it decides a result that is no float";

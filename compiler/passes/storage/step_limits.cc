@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "kernels/abi/append.h"
+
 namespace aicf::storage {
 namespace {
 
@@ -31,6 +33,8 @@ Tied TiedValues(const abi::Problem& p) {
       return {UpTo(p.inputs.size()), {0}};
     case abi::Family::kScatter:
       return {{0, 2}, {0}};
+    case abi::Family::kAppend:
+      return {{abi::kAppendKeys, abi::kAppendValues}, {abi::kNextKeys, abi::kNextValues}};
     case abi::Family::kTopK:
     case abi::Family::kScan:
     case abi::Family::kSample:

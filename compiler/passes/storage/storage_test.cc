@@ -7,6 +7,7 @@
 #include "compiler/passes/lowered/drop_casts.h"
 #include "compiler/passes/storage/narrow_tensor.h"
 #include "compiler/passes/storage/sensitive.h"
+#include "compiler/passes/storage/step_limits.h"
 #include "compiler/passes/storage/value_ranges.h"
 
 namespace aicf::storage {
@@ -89,6 +90,23 @@ TEST(Sensitive, OperandsOfResultsThatJump) {
                                  "%5 = select %2 %4 %0 : f32) -> %5"),
                              0),
             "");
+}
+
+TEST(Sensitive, AnglesOfAppends) {
+  abi::Problem p;
+  p.family = abi::Family::kAppend;
+  p.attrs = abi::AppendAttrs{4};
+  for (int input = 0; input < 8; ++input) {
+    EXPECT_EQ(SensitiveOperand(p, input).empty(), input < 6) << input;
+  }
+}
+
+// A cache and what it becomes have one dtype; what is appended is converted.
+TEST(TiedValues, OfAppendsAreTheCaches) {
+  abi::Problem p;
+  p.family = abi::Family::kAppend;
+  EXPECT_EQ(TiedValues(p).inputs, (std::vector<int>{3, 4}));
+  EXPECT_EQ(TiedValues(p).outputs, (std::vector<int>{0, 1}));
 }
 
 // "x" is widened for steps that another pass has let read "x" itself.

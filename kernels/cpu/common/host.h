@@ -33,7 +33,7 @@ inline constexpr abi::CpuIsa kAvx512 = abi::CpuIsa::kAvx512;
 /// Empty when the device has the instruction set; else the sentence.
 std::string MissingIsa(const abi::DeviceSpec& device, abi::CpuIsa isa);
 
-/// True when input and outputs[0] occupy the same elements in the same order.
+/// True when the input and the output in its place occupy the same elements in the same order.
 bool SameElements(const abi::Problem& problem, int input);
 
 struct CpuHostBase {

@@ -30,8 +30,9 @@ std::string RefuseLaunchOn(const abi::DeviceSpec& device, const abi::LaunchConfi
 
 bool SameElements(const abi::Problem& problem, int input) {
   if (input < 0 || input >= static_cast<int>(problem.inputs.size())) return false;
+  const auto output = static_cast<size_t>(abi::OutputInPlaceOf(problem, input));
   const abi::View& in = problem.inputs[static_cast<size_t>(input)];
-  const abi::View& out = problem.outputs[0];
+  const abi::View& out = problem.outputs[output];
   if (DTypeBytes(in.dtype) != DTypeBytes(out.dtype)) return false;
   if (in.shape != out.shape || in.offset != out.offset) return false;
   for (int d = 0; d < in.shape.rank(); ++d) {

@@ -38,8 +38,8 @@ std::string RefuseWithoutWarpgroups(const abi::DeviceSpec& device);
 /// it has.
 std::string RefuseLaunchOn(const abi::DeviceSpec& device, const abi::LaunchConfig& launch);
 
-/// True when input and outputs[0] occupy the same elements in the same order and all other outputs
-/// are other buffers' business: the condition for reading an element just before it is overwritten.
+/// True when the input and the output in its place occupy the same elements in the same order and
+/// all other outputs are other buffers' business: the condition for reading an element just before it is overwritten.
 bool SameElements(const abi::Problem& problem, int input);
 
 abi::LaunchConfig Launch1d(int64_t grid, int64_t block);

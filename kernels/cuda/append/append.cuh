@@ -1,0 +1,182 @@
+// What both append kernels share: a vector of a head per thread, or two whose elements turn with
+// each other, in the order of rows, heads and elements. A cache that does not stay in place is
+// copied but for the rows that are new, so that nobody writes an element twice.
+#pragma once
+
+namespace aicf {
+
+AICF_DEVICE constexpr index_t AtLeastOne(index_t n) { return n > 0 ? n : 1; }
+
+constexpr index_t kHead = In0::extent(3), kHeads = In0::extent(2);
+constexpr index_t kTokens = AtLeastOne(In0::extent(1));
+constexpr index_t kRows = In0::extent(0) * In0::extent(1);
+constexpr index_t kPairs = static_cast<index_t>(attr_pairs);
+/// Vectors of a head that turns, those with partners first, and of one that does not.
+constexpr index_t kTurnedParts = kPairs / kVector;
+constexpr index_t kParts = AtLeastOne(kTurnedParts + (kHead - 2 * kPairs) / kVector);
+constexpr index_t kWholeParts = AtLeastOne(kHead / kVector);
+constexpr bool kIsEmpty = kHead == 0;
+
+/// kVector elements from `at` on along the last axis of X, in pieces as wide as its layout allows.
+template <class X>
+AICF_DEVICE void LoadPart(const void* base, index_t at, float (&x)[kVector]) {
+  typedef typename X::S S;
+  constexpr int N = PieceOf<S>(kVector, X::run(X::kRank - 1));
+  const S* p = static_cast<const S*>(base) + at;
+#pragma unroll
+  for (int j = 0; j < kVector; j += N) {
+    const Pack<S, N> pack = *reinterpret_cast<const Pack<S, N>*>(p + j * X::stride(X::kRank - 1));
+#pragma unroll
+    for (int i = 0; i < N; ++i) x[j + i] = Widen(pack.v[i]);
+  }
+}
+template <class X>
+AICF_DEVICE void StorePart(void* base, index_t at, const float (&x)[kVector]) {
+  typedef typename X::S S;
+  constexpr int N = PieceOf<S>(kVector, X::run(X::kRank - 1));
+  S* p = static_cast<S*>(base) + at;
+#pragma unroll
+  for (int j = 0; j < kVector; j += N) {
+    Pack<S, N> pack;
+#pragma unroll
+    for (int i = 0; i < N; ++i) pack.v[i] = Narrow<S>::Of(x[j + i]);
+    *reinterpret_cast<Pack<S, N>*>(p + j * X::stride(X::kRank - 1)) = pack;
+  }
+}
+
+/// Element 0 of head `head` at the first two coordinates.
+template <class X>
+AICF_DEVICE index_t HeadAt(index_t first, index_t second, index_t head) {
+  return X::kOffset + first * X::stride(0) + second * X::stride(1) + head * X::stride(2);
+}
+
+struct Place {
+  index_t page, row;
+  bool inside;
+};
+AICF_DEVICE Place PlaceOf(const Args& args, index_t request, index_t token) {
+  const i32* at = static_cast<const i32*>(args.in[2]) + In2::kOffset + request * In2::stride(0) +
+                  token * In2::stride(1);
+  const i32 page = at[0], row = at[In2::stride(2)];
+  return {page, row, page >= 0 && page < In3::extent(0) && row >= 0 && row < In3::extent(1)};
+}
+
+/// One head of one row: where it is read and written, and the row's coordinates.
+struct HeadWork {
+  const void* from;
+  void* to;
+  index_t from_at, to_at, request, token;
+};
+
+/// Vector `part` of a head of X, turned, becomes that of a head of Y.
+template <class Queries, class X, class Y>
+AICF_DEVICE void TurnPart(const Args& args, const HeadWork& w, index_t part) {
+  constexpr index_t in = X::stride(3), out = Y::stride(3);
+  float first[kVector];
+  if (part >= kTurnedParts) {
+    const index_t d = 2 * kPairs + (part - kTurnedParts) * kVector;
+    LoadPart<X>(w.from, w.from_at + d * in, first);
+    StorePart<Y>(w.to, w.to_at + d * out, first);
+    return;
+  }
+  const index_t d = part * kVector;
+  float second[kVector], cosine[kVector], sine[kVector], low[kVector], high[kVector];
+  LoadPart<X>(w.from, w.from_at + d * in, first);
+  LoadPart<X>(w.from, w.from_at + (d + kPairs) * in, second);
+  Queries::LoadTables(args, w.request, w.token, d, cosine, sine);
+#pragma unroll
+  for (int j = 0; j < kVector; ++j) {
+    low[j] = first[j] * cosine[j] - second[j] * sine[j];
+    high[j] = second[j] * cosine[j] + first[j] * sine[j];
+  }
+  StorePart<Y>(w.to, w.to_at + d * out, low);
+  StorePart<Y>(w.to, w.to_at + (d + kPairs) * out, high);
+}
+
+AICF_DEVICE void MoveValues(const Args& args, const Place& place, index_t request, index_t token,
+                            index_t part) {
+  const index_t head = part / kWholeParts, d = part % kWholeParts * kVector;
+  float x[kVector];
+  LoadPart<In1>(args.in[1], HeadAt<In1>(request, token, head) + d * In1::stride(3), x);
+  StorePart<Out1>(args.out[1], HeadAt<Out1>(place.page, place.row, head) + d * Out1::stride(3), x);
+}
+
+/// Vectors of a row: those of its queries, its keys and its values.
+template <class Queries>
+struct RowParts {
+  static constexpr index_t kQueries = Queries::kHeads * kParts;
+  static constexpr index_t kTurning = kQueries + kHeads * kParts;
+  static constexpr index_t kAll = AtLeastOne(kTurning + kHeads * kWholeParts);
+};
+
+template <class Queries>
+AICF_DEVICE void AppendPart(const Args& args, index_t row, index_t part) {
+  typedef RowParts<Queries> Parts;
+  const index_t request = row / kTokens, token = row % kTokens;
+  if (part < Parts::kQueries) {
+    typedef typename Queries::From X;
+    typedef typename Queries::To Y;
+    const index_t head = part / kParts;
+    const HeadWork w = {Queries::from(args),
+                        Queries::to(args),
+                        HeadAt<X>(request, token, head),
+                        HeadAt<Y>(request, token, head),
+                        request,
+                        token};
+    return TurnPart<Queries, X, Y>(args, w, part % kParts);
+  }
+  const Place place = PlaceOf(args, request, token);
+  if (!place.inside) return;
+  if (part >= Parts::kTurning)
+    return MoveValues(args, place, request, token, part - Parts::kTurning);
+  const index_t head = (part - Parts::kQueries) / kParts;
+  const HeadWork w = {args.in[0],
+                      args.out[0],
+                      HeadAt<In0>(request, token, head),
+                      HeadAt<Out0>(place.page, place.row, head),
+                      request,
+                      token};
+  TurnPart<Queries, In0, Out0>(args, w, (part - Parts::kQueries) % kParts);
+}
+
+AICF_DEVICE bool IsNew(const Args& args, index_t page, index_t row) {
+  for (index_t i = 0; i < kRows; ++i) {
+    const Place place = PlaceOf(args, i / kTokens, i % kTokens);
+    if (place.page == page && place.row == row) return true;
+  }
+  return false;
+}
+
+/// What the cache was, where it does not stay in place.
+template <class Old, class New>
+AICF_DEVICE void CopyOther(const Args& args, const void* from, void* to, index_t first) {
+  typedef typename Old::S S;
+  if (static_cast<const S*>(from) + Old::kOffset == static_cast<const S*>(to) + New::kOffset)
+    return;
+  constexpr index_t kSlotParts = AtLeastOne(kHeads * kWholeParts);
+  constexpr index_t kPage = AtLeastOne(Old::extent(1));
+  constexpr index_t kSlots = kHeads > 0 ? Old::extent(0) * Old::extent(1) : 0;
+  for (index_t i = first; i < kSlots * kSlotParts; i += kGridX * kBlockX) {
+    const index_t slot = i / kSlotParts, head = i % kSlotParts / kWholeParts;
+    const index_t page = slot / kPage, row = slot % kPage;
+    if (IsNew(args, page, row)) continue;
+    const index_t d = i % kWholeParts * kVector;
+    float x[kVector];
+    LoadPart<Old>(from, HeadAt<Old>(page, row, head) + d * Old::stride(3), x);
+    StorePart<New>(to, HeadAt<New>(page, row, head) + d * New::stride(3), x);
+  }
+}
+
+template <class Queries>
+AICF_DEVICE void Append(const Args& args) {
+  if (kIsEmpty) return;
+  constexpr index_t kAll = RowParts<Queries>::kAll;
+  const index_t first = static_cast<index_t>(blockIdx.x) * kBlockX + threadIdx.x;
+  for (index_t i = first; i < kRows * kAll; i += kGridX * kBlockX) {
+    AppendPart<Queries>(args, i / kAll, i % kAll);
+  }
+  CopyOther<In3, Out0>(args, args.in[3], args.out[0], first);
+  CopyOther<In4, Out1>(args, args.in[4], args.out[1], first);
+}
+
+}  // namespace aicf
