@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string>
 
@@ -53,13 +52,24 @@ class LaunchChooser {
  private:
   static constexpr int64_t kNone = -1;
 
-  // Of the steps whose time is known.
+  // Microseconds in which the step reads what its kernel can read ahead of the wait: constant
+  // weights. A successor that waits beside it takes nothing from that, as memory is the limit.
+  static double ReadingUs(const schema::Step& step, const abi::DeviceSpec& device) {
+    const int input = abi::FindKernel(step.kernel)->ahead_input;
+    if (input < 0) return 0;
+    const abi::View& v = step.problem.inputs[static_cast<size_t>(input)];
+    const double bytes = static_cast<double>(abi::ElementsOf(v) * DTypeBytes(v.dtype));
+    return bytes / device.bytes_per_us;
+  }
+
+  // Of the steps whose time is known, without the time in which they read weights.
   static double MeanCost(const schema::Program& program, const PassContext& context) {
+    const std::vector<double> costs = StepCosts(program, context);
     double sum = 0;
     int known = 0;
-    for (const double us : StepCosts(program, context)) {
-      if (us < 0) continue;
-      sum += us;
+    for (size_t s = 0; s < costs.size(); ++s) {
+      if (costs[s] < 0) continue;
+      sum += std::max(0.0, costs[s] - ReadingUs(program.steps[s], context.device));
       ++known;
     }
     return known == 0 ? 0 : sum / known;
@@ -71,10 +81,10 @@ class LaunchChooser {
     } else {
       const bool pays = mean_us_ <= kShortStepUs;
       d.Because(Reason::kPredicted,
-                StrCat("steps take ", std::round(mean_us_ * 100) / 100,
-                       " us on average, and launching early ",
+                StrCat("steps take ", TimeText(mean_us_),
+                       " on average beside reading weights, and launching early ",
                        pays ? "pays up to " : "costs more than it saves beyond ",
-                       kShortStepUs, " us"));
+                       TimeText(kShortStepUs)));
     }
   }
 

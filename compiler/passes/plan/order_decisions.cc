@@ -1,6 +1,7 @@
 #include "compiler/passes/plan/order_decisions.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace aicf {
 
@@ -22,6 +23,12 @@ std::vector<double> StepCosts(const schema::Program& program, const PassContext&
     us[static_cast<size_t>(step)] = d.measured_us >= 0 ? d.measured_us : d.cost_us;
   }
   return us;
+}
+
+std::string TimeText(double us) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g us", us);
+  return text;
 }
 
 Decision OrderDecision(const schema::Program& program, size_t step, DecisionKind kind,

@@ -19,6 +19,8 @@ bool SkipsOrRepeats(const schema::Program& program);
 bool IsOwnKernel(const schema::Step& step);
 /// Microseconds of each step as its "kernel" decision has them: measured, else predicted; -1: none.
 std::vector<double> StepCosts(const schema::Program& program, const PassContext& context);
+/// "16.9 us": three digits are more than a prediction has.
+std::string TimeText(double us);
 /// A decision about a step without choice and reason.
 Decision OrderDecision(const schema::Program& program, size_t step, DecisionKind kind,
                        std::string_view pass, const PassContext& context);

@@ -52,10 +52,9 @@ class StreamChooser {
       const uint32_t end = r + 1 < runs ? group.starts[r + 1] : group.end;
       for (uint32_t s = first; s < end; ++s) {
         p_.steps[s].stream = static_cast<uint32_t>(r);
-        reasons_[s] =
-            StrCat(runs, " runs of steps from ", schema::ToString(p_.steps[start].sources),
-                   " on fit on the device beside each other, which saves ",
-                   group.saves_us, " us");
+        reasons_[s] = StrCat(
+            runs, " runs of steps from ", schema::ToString(p_.steps[start].sources),
+            " on fit on the device beside each other, which saves ", TimeText(group.saves_us));
       }
       // Nothing but the group runs at the same time as it.
       if (group.starts[0] > 0) edges_[first].push_back(group.starts[0] - 1);
@@ -98,7 +97,7 @@ class StreamChooser {
                                       ", right before it"));
     } else {
       d.Because(Reason::kPredicted, StrCat("no run of steps beside it saves more than the ",
-                                           kForkJoinUs, " us of a fork and a join"));
+                                           TimeText(kForkJoinUs), " of a fork and a join"));
     }
   }
 

@@ -51,9 +51,8 @@
 //     160 with 1 or 2 consumers, 96 with 3
 //   - along k: tile / peers not a multiple of 8 or above 256; across k: tile not a multiple of
 //     64
-//   - two halves: an N that is no multiple of 8; along k tile / peers not a multiple of 16; across
-//   k
-//     kTileN not a multiple of 128, kSwap
+//   - two halves: an N that is no multiple of 8; along k tile / peers not a multiple of 16;
+//     across k kTileN not a multiple of 128, kSwap
 //   - kClusterX above 8 or not a multiple of kClusterM, clusters in both directions (kClusterM and
 //     kClusterX / kClusterM both above 1), a grid that is not whole clusters
 //   - kPingPong with fewer than 2 consumers, or with kSplit above 1
