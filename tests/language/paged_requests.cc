@@ -14,9 +14,10 @@ const TensorInfo& InfoNamed(const std::vector<TensorInfo>& all, std::string_view
 
 }  // namespace
 
-Result<PagedSession> PagedSession::Create(std::shared_ptr<const Program> program) {
+Result<PagedSession> PagedSession::Create(std::shared_ptr<const Program> program,
+                                          const std::string& device) {
   SessionOptions options;
-  options.device = "cpu";
+  options.device = device;
   options.threads = 1;
   AICF_ASSIGN_OR_RETURN(auto session, Session::Create(program, options));
   PagedSession out(std::move(session));

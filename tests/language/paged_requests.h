@@ -19,7 +19,8 @@ struct PagedRequest {
 class PagedSession {
  public:
   /// Errors: those of Session::Create. REQUIRES: a program of a decoder with --logits.
-  static Result<PagedSession> Create(std::shared_ptr<const Program> program);
+  static Result<PagedSession> Create(std::shared_ptr<const Program> program,
+                                     const std::string& device = "cpu");
 
   /// A request with pages of its own, somewhere in the cache. REQUIRES: there are pages left.
   PagedRequest NewRequest();
