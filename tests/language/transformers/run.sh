@@ -14,4 +14,4 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE=1
 "$python" "$here/write_cases.py" "$folder"
-AICF_TRANSFORMERS_CASES=$folder "$1" --gtest_filter='Transformers.*'
+AICF_TRANSFORMERS_CASES=$folder "$1" --gtest_filter='*Transformers.*'

@@ -34,10 +34,17 @@ def randomize(model, seed):
         weight.data.copy_(values)
 
 
-def decoder_results(model, tokens, folder):
+def logits_of(model, tokens):
     with torch.no_grad():
-        logits = model(input_ids=torch.from_numpy(tokens)[None].long(), use_cache=False).logits[0]
-    np.save(folder / "logits.npy", logits.numpy().astype(np.float32))
+        return model(input_ids=torch.from_numpy(tokens)[None].long(), use_cache=False).logits[0].double().numpy()
+
+
+def decoder_results(kind, model, tokens, folder):
+    """Writes the logits; gives the largest error of transformers' own in bf16, of a row by its largest logit."""
+    logits = logits_of(model, tokens)
+    np.save(folder / "logits.npy", logits.astype(np.float32))
+    narrow = logits_of(kind.from_pretrained(folder, dtype=torch.bfloat16, attn_implementation="eager").eval(), tokens)
+    return float((np.abs(narrow - logits).max(-1) / np.abs(logits).max(-1)).max())
 
 
 def encoder_results(model, tokens, folder, normalized):
@@ -87,15 +94,15 @@ def save(name, case, folder, seed):
     if name in ENCODERS:
         text = "Cab, feed a bad egg!"
         about |= {"text": text, "ids": add_tokenizer(folder, older=name == "bert").encode(text).ids}
-    (folder / "case.json").write_text(json.dumps(about))
     vocabulary = config.get_text_config().vocab_size
     # The last ids of some models stand for images.
     tokens = np.random.default_rng(seed).integers(0, vocabulary - 10, TOKENS).astype(np.int32)[:case.context]
     np.save(folder / "tokens.npy", tokens)
     if name in DECODERS:
-        decoder_results(model, tokens, folder)
+        about["bf16_error"] = decoder_results(kind, model, tokens, folder)
     else:
         encoder_results(model, tokens, folder, case.normalized)
+    (folder / "case.json").write_text(json.dumps(about))
 
 
 def main():
