@@ -5,16 +5,17 @@
 #include "runtime/cuda/cuda_session.h"
 #include "runtime/device_choice.h"
 #include "runtime/guard.h"
+#include "runtime/session_lanes.h"
 
 namespace aicf {
 namespace {
 
 Result<std::unique_ptr<Session>> Dispatch(std::shared_ptr<const Program> program,
-                                          const SessionOptions& options) {
+                                          const SessionOptions& options, size_t lanes) {
   if (program == nullptr) return Error(Code::kInvalidArgument, "the program is null");
   AICF_ASSIGN_OR_RETURN(const int ordinal, ChooseDevice(*program, options.device));
   if (ordinal < 0) return CreateCpuSession(std::move(program), options);
-  return cuda::CreateCudaSession(std::move(program), ordinal, options);
+  return cuda::CreateCudaSession(std::move(program), ordinal, options, nullptr, lanes);
 }
 
 }  // namespace
@@ -36,7 +37,17 @@ Status Session::BindState(std::string_view name, void* data, uint64_t bytes) {
 
 Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Program> program,
                                                  const SessionOptions& options) {
-  return Guarded([&] { return Dispatch(std::move(program), options); });
+  return Guarded([&] { return Dispatch(std::move(program), options, 1); });
+}
+
+Result<std::unique_ptr<SessionBase>> CreateLanes(std::shared_ptr<const Program> program,
+                                                 const SessionOptions& options, size_t lanes) {
+  return Guarded([&]() -> Result<std::unique_ptr<SessionBase>> {
+    AICF_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                          Dispatch(std::move(program), options, lanes));
+    // Every executor is one.
+    return std::unique_ptr<SessionBase>(static_cast<SessionBase*>(session.release()));
+  });
 }
 
 }  // namespace aicf

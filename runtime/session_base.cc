@@ -73,29 +73,44 @@ const schema::Program& SessionBase::plan() const { return program_->artifact().p
 
 const schema::EntryPoint& SessionBase::entry() const { return plan().entry_points[current()]; }
 
-SessionBase::SessionBase(std::shared_ptr<const Program> program)
+SessionBase::SessionBase(std::shared_ptr<const Program> program, size_t lanes)
     : program_(std::move(program)),
       states_(StateBuffers(plan())),
       seeds_(states_.size()),
-      bound_(plan().buffers.size(), nullptr) {
+      bound_(plan().buffers.size(), nullptr),
+      choices_(lanes) {
   // All entry points have equally many tensors but for made-up artifacts: room for the largest.
-  for (EntryChoice* choice : {&choice_, &next_}) {
+  const auto make_room = [&](EntryChoice* choice) {
     for (size_t e = program_->entries().size(); e-- > 0;) {
       ChooseWhole(program_->entries(), e, choice);
     }
+  };
+  for (EntryChoice& choice : choices_) make_room(&choice);
+  make_room(&next_);
+}
+
+Status SessionBase::SelectLane(size_t lane) {
+  const Claim claim(busy_);
+  AICF_RETURN_IF_ERROR(claim.status());
+  if (lane >= lanes()) {
+    return Error(Code::kInvalidArgument, "lane ", lane, " of a session that has ", lanes());
   }
+  lane_ = lane;
+  selected_.store(current(), std::memory_order_relaxed);
+  return OkStatus();
 }
 
 Status SessionBase::Select() {
-  if (next_.entry == choice_.entry && next_.inputs == choice_.inputs) return OkStatus();
-  AICF_RETURN_IF_ERROR(CheckIdle());
-  std::swap(choice_, next_);
+  EntryChoice& selection = choices_[lane_];
+  if (next_.entry == selection.entry && next_.inputs == selection.inputs) return OkStatus();
+  AICF_RETURN_IF_ERROR(CheckLaneIdle());
+  std::swap(selection, next_);
   const Status cleared = ClearInputs();
   if (!cleared.ok()) {
-    std::swap(choice_, next_);
+    std::swap(selection, next_);
     return cleared;
   }
-  selected_.store(choice_.entry, std::memory_order_relaxed);
+  selected_.store(current(), std::memory_order_relaxed);
   return OkStatus();
 }
 
@@ -130,7 +145,7 @@ Result<Dims> SessionBase::InputShapeOf(std::string_view name) {
     const Claim claim(busy_);
     AICF_RETURN_IF_ERROR(claim.status());
     AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("input", name, info().inputs));
-    return choice_.inputs[index];
+    return choice().inputs[index];
   });
 }
 
@@ -140,7 +155,7 @@ Status SessionBase::SetInput(std::string_view name, const ConstTensor& given) {
     AICF_RETURN_IF_ERROR(claim.status());
     AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor("input", name, info().inputs));
     const TensorInfo& tensor = info().inputs[index];
-    const Dims& shape = choice_.inputs[index];
+    const Dims& shape = choice().inputs[index];
     AICF_RETURN_IF_ERROR(CheckTensor("input", tensor, shape, given));
     AICF_RETURN_IF_ERROR(CheckOwn("input", tensor, IsBound(entry().inputs[index])));
     const auto* from = static_cast<const std::byte*>(given.data);
@@ -179,7 +194,7 @@ Result<Dims> SessionBase::OutputShape(std::string_view name) {
 }
 
 Result<Dims> SessionBase::ActualShape(size_t index) {
-  Dims shape = choice_.outputs[index];
+  Dims shape = choice().outputs[index];
   const schema::OutputExtent* extent = entry().ExtentOf(index);
   if (extent == nullptr) return shape;
   int64_t count = 0;

@@ -38,8 +38,16 @@ class Claim {
 /// By the root of a buffer's alias chain: memory of the caller, or nullptr for the session's own.
 using BoundMemory = std::vector<std::byte*>;
 
+/// A session has one lane, or several, for replays that are queued behind each other
+/// (session_lanes.h). Inputs, metas, outputs, Run and Wait are those of the selected lane, and so
+/// is the selection of an entry point; states and arena are one for all lanes.
 class SessionBase : public Session {
  public:
+  size_t lanes() const { return choices_.size(); }
+  /// From here on every call means this lane; a replay that is in flight in another one goes on.
+  /// Errors: kInvalidArgument for a lane that there is not. Cost: none.
+  Status SelectLane(size_t lane);
+
   Status SelectShapes(std::span<const InputShape> shapes) final;
   Status SelectEntry(std::string_view name) final;
   size_t selected_entry() const final { return selected_.load(std::memory_order_relaxed); }
@@ -64,8 +72,8 @@ class SessionBase : public Session {
   Result<std::vector<double>> TimeReplays(int iterations) final;
 
  protected:
-  /// Selects the program's first entry point.
-  explicit SessionBase(std::shared_ptr<const Program> program);
+  /// Selects the first lane, and in every lane the program's first entry point.
+  explicit SessionBase(std::shared_ptr<const Program> program, size_t lanes = 1);
 
   /// All of these mean the selected entry point. `index` counts its inputs (outputs, counts of
   /// extents among them) in their order; `data` goes to the input, or comes from the output, from
@@ -74,8 +82,10 @@ class SessionBase : public Session {
   virtual Status LoadOutput(size_t index, uint64_t offset, void* data, uint64_t bytes) = 0;
   virtual Result<void*> InputAddress(size_t index) = 0;
   virtual Result<void*> OutputAddress(size_t index) = 0;
-  /// Errors when a replay is in flight: the selection must not change under it.
+  /// Errors when a replay is in flight in any lane.
   virtual Status CheckIdle() = 0;
+  /// Errors when one is in the selected lane: its selection must not change under it.
+  virtual Status CheckLaneIdle() = 0;
   /// Fills every input that is not bound, and every meta, with zeros.
   virtual Status ClearInputs() = 0;
   /// `index` counts the entry point's metas.
@@ -107,15 +117,17 @@ class SessionBase : public Session {
   const std::shared_ptr<const Program>& shared_program() const { return program_; }
   const Program& program() const { return *program_; }
   const schema::Program& plan() const;
+  size_t lane() const { return lane_; }
   /// The selected entry point.
-  size_t current() const { return choice_.entry; }
+  size_t current() const { return choice().entry; }
   const schema::EntryPoint& entry() const;
   /// By the root of a buffer's alias chain: the caller's memory, or nullptr.
   const BoundMemory& bound() const { return bound_; }
   bool IsBound(uint32_t buffer) const { return bound_[schema::RootOf(plan(), buffer)] != nullptr; }
 
  private:
-  const EntryInfo& info() const { return program_->entries()[choice_.entry]; }
+  const EntryChoice& choice() const { return choices_[lane_]; }
+  const EntryInfo& info() const { return program_->entries()[current()]; }
   /// The buffer that a binding is about. Errors: kInvalidArgument.
   Result<uint32_t> BoundBuffer(const Binding& binding) const;
   Status CheckBinding(const Binding& binding, uint32_t buffer) const;
@@ -131,9 +143,10 @@ class SessionBase : public Session {
   std::vector<std::vector<std::byte>> seeds_;  ///< as states_; empty: zeros
   BoundMemory bound_;
   std::atomic<bool> busy_{false};
-  EntryChoice choice_;  ///< the selection
-  EntryChoice next_;    ///< the one under way; kept, so that selecting allocates nothing
-  std::atomic<size_t> selected_{0};  ///< choice_.entry, for any thread
+  std::vector<EntryChoice> choices_;  ///< the selection, by lane
+  EntryChoice next_;  ///< the one under way; kept, so that selecting allocates nothing
+  size_t lane_ = 0;
+  std::atomic<size_t> selected_{0};  ///< current(), for any thread
 };
 
 }  // namespace aicf

@@ -63,6 +63,7 @@ class CpuSession final : public SessionBase {
     return static_cast<void*>(steps().AddressOf(entry().outputs[index]));
   }
   Status CheckIdle() override { return OkStatus(); }
+  Status CheckLaneIdle() override { return OkStatus(); }
   Status ClearInputs() override {
     for (const std::vector<uint32_t>* list : {&entry().inputs, &entry().metas}) {
       for (uint32_t b : *list) {

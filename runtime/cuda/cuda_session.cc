@@ -19,8 +19,8 @@ namespace {
 
 class CudaSession final : public SessionBase {
  public:
-  CudaSession(std::shared_ptr<const Program> program, const SessionOptions& options)
-      : SessionBase(std::move(program)), options_(options) {}
+  CudaSession(std::shared_ptr<const Program> program, const SessionOptions& options, size_t lanes)
+      : SessionBase(std::move(program), lanes), options_(options), lanes_(lanes) {}
   ~CudaSession() override;
 
   /// REQUIRES: `shared`'s context is current.
@@ -35,6 +35,7 @@ class CudaSession final : public SessionBase {
   Result<void*> InputAddress(size_t index) override { return Pointer(entry().inputs[index]); }
   Result<void*> OutputAddress(size_t index) override { return Pointer(entry().outputs[index]); }
   Status CheckIdle() override;
+  Status CheckLaneIdle() override;
   Status ClearInputs() override;
   Status StoreMeta(size_t index, const void* data, uint64_t bytes) override;
   Status StoreState(uint32_t buffer, const void* from) override;
@@ -65,8 +66,14 @@ class CudaSession final : public SessionBase {
   /// One entry point, ready to be replayed.
   struct Replay {
     std::vector<std::unique_ptr<Launch>> launches;
-    std::optional<GuardedSteps> guarded;  ///< without a graph, and until there is one
-    GraphExec graph;
+    std::optional<GuardedSteps> guarded;  ///< without graphs, and until there are some
+    std::vector<GraphExec> graphs;        ///< by lane; empty: without graphs
+  };
+  /// What a replay that is in flight has for itself.
+  struct Lane {
+    Staging staging;
+    Event done;
+    bool in_flight = false;
   };
 
   Status CheckStream() const;
@@ -77,15 +84,18 @@ class CudaSession final : public SessionBase {
   Status Capture(size_t index, const AddressMap& addresses, Replay& replay);
   Status ZeroMemory();
   Status Zero(std::string_view what, const DeviceMemory& memory, uint64_t bytes);
-  Status EnqueueReplay(size_t index, const AddressMap& addresses, CUstream stream,
-                       const std::function<Status(CUstream)>& steps) const;
+  static Status EnqueueReplay(const Staging& staging, size_t index, const AddressMap& addresses,
+                              CUstream stream, const std::function<Status(CUstream)>& steps);
   Status CopyStates(const CudaSession& from);
   Status LaunchReplay();
   Status FinishReplay();
   /// The first line of every call. Errors: the sticky failure; kDevice in a forked child or after a
   /// reset of the device; kInvalidArgument while the caller captures his stream.
   Status Enter(const ContextScope& scope);
-  Status RefuseInFlight();
+  Lane& own() { return lanes_[lane()]; }
+  Status WaitForLane(Lane& lane);
+  Status WaitForAll();
+  Status RefuseInFlight(Lane& lane);
   /// Remembers the first device failure: the context cannot be trusted after it.
   Status Remember(Status status);
 
@@ -93,13 +103,11 @@ class CudaSession final : public SessionBase {
   // In the order of their dependence: destroyed from the last to the first.
   std::shared_ptr<const DeviceProgram> shared_;
   DeviceMemory arena_, state_;
-  Staging staging_;
   Stream stream_;
-  Event done_;
+  std::vector<Lane> lanes_;
   std::shared_ptr<const BoundAddresses> bound_addresses_;  ///< null: nothing is bound
   /// By entry point; each stays where it is, for its guarded steps point into it.
   std::vector<std::unique_ptr<Replay>> replays_;
-  bool in_flight_ = false;
   Status failure_;
 };
 
@@ -109,11 +117,7 @@ CudaSession::~CudaSession() {
   const ContextScope scope(device());
   if (!scope.ok()) return;
   (void)driver().StreamSynchronize(own_stream());
-  if (in_flight_ && options_.sync == SyncPolicy::kEventRecord) {
-    (void)driver().EventSynchronize(done_.get());
-  } else if (in_flight_) {
-    (void)driver().StreamSynchronize(replay_stream());
-  }
+  for (Lane& lane : lanes_) (void)WaitForLane(lane);
 }
 
 Status CudaSession::CheckStream() const {
@@ -132,10 +136,12 @@ Status CudaSession::AllocateMemory() {
   AICF_ASSIGN_OR_RETURN(
       state_, AllocateDevice(shared_->device(), "allocating the state", plan().state_bytes));
   AICF_ASSIGN_OR_RETURN(stream_, CreateStream(shared_->device()));
-  AICF_ASSIGN_OR_RETURN(done_, CreateEvent(shared_->device(), kEventDisableTiming));
   AICF_RETURN_IF_ERROR(ZeroMemory());
-  AICF_ASSIGN_OR_RETURN(staging_,
-                        Staging::Allocate(shared_->device(), plan(), options_.transfers));
+  for (Lane& lane : lanes_) {
+    AICF_ASSIGN_OR_RETURN(lane.done, CreateEvent(shared_->device(), kEventDisableTiming));
+    AICF_ASSIGN_OR_RETURN(lane.staging,
+                          Staging::Allocate(shared_->device(), plan(), options_.transfers));
+  }
   return OkStatus();
 }
 
@@ -169,12 +175,16 @@ Status CudaSession::DryRun(const schema::EntryPoint& e, const Replay& replay) {
 }
 
 Status CudaSession::Capture(size_t index, const AddressMap& addresses, Replay& replay) {
-  AICF_ASSIGN_OR_RETURN(
-      replay.graph, CaptureGraph(shared_->device(), own_stream(), [&] {
-        return EnqueueReplay(index, addresses, own_stream(),
-                             [&](CUstream s) { return replay.guarded->Capture(s); });
-      }));
-  replay.guarded.reset();  // the graph keeps what it recorded
+  for (const Lane& lane : lanes_) {
+    const auto enqueue = [&] {
+      return EnqueueReplay(lane.staging, index, addresses, own_stream(),
+                           [&](CUstream s) { return replay.guarded->Capture(s); });
+    };
+    AICF_ASSIGN_OR_RETURN(GraphExec graph,
+                          CaptureGraph(shared_->device(), own_stream(), enqueue));
+    replay.graphs.push_back(std::move(graph));
+  }
+  replay.guarded.reset();  // the graphs keep what they recorded
   AICF_CUDA_CHECK(driver(), "uploading the graph", driver().StreamSynchronize(own_stream()));
   return OkStatus();
 }
@@ -234,22 +244,22 @@ bool CudaSession::Owns(const std::byte* data, uint64_t bytes) const {
          overlaps(shared_->weights(), plan().weights_bytes);
 }
 
-Status CudaSession::EnqueueReplay(size_t index, const AddressMap& addresses, CUstream stream,
-                                  const std::function<Status(CUstream)>& steps) const {
-  AICF_RETURN_IF_ERROR(staging_.EnqueueMetas(index, addresses, stream));
-  AICF_RETURN_IF_ERROR(staging_.EnqueueUploads(index, addresses, stream));
+Status CudaSession::EnqueueReplay(const Staging& staging, size_t index, const AddressMap& addresses,
+                                  CUstream stream, const std::function<Status(CUstream)>& steps) {
+  AICF_RETURN_IF_ERROR(staging.EnqueueMetas(index, addresses, stream));
+  AICF_RETURN_IF_ERROR(staging.EnqueueUploads(index, addresses, stream));
   AICF_RETURN_IF_ERROR(steps(stream));
-  return staging_.EnqueueDownloads(index, addresses, stream);
+  return staging.EnqueueDownloads(index, addresses, stream);
 }
 
 Status CudaSession::LaunchReplay() {
   const Replay& replay = *replays_[current()];
-  if (!replay.graph) {
-    return EnqueueReplay(current(), addresses(), replay_stream(),
+  if (replay.graphs.empty()) {
+    return EnqueueReplay(own().staging, current(), addresses(), replay_stream(),
                          [&](CUstream s) { return replay.guarded->Enqueue(s); });
   }
   AICF_CUDA_CHECK(driver(), "launching the graph",
-                  driver().GraphLaunch(replay.graph.get(), replay_stream()));
+                  driver().GraphLaunch(replay.graphs[lane()].get(), replay_stream()));
   return OkStatus();
 }
 
@@ -260,11 +270,11 @@ Status CudaSession::FinishReplay() {
       break;
     case SyncPolicy::kEventRecord:
       AICF_CUDA_CHECK(driver(), "recording the end of a replay",
-                      driver().EventRecord(done_.get(), replay_stream()));
-      in_flight_ = true;
+                      driver().EventRecord(own().done.get(), replay_stream()));
+      own().in_flight = true;
       break;
     case SyncPolicy::kNoSync:
-      in_flight_ = true;
+      own().in_flight = true;
       break;
   }
   return OkStatus();
@@ -304,38 +314,56 @@ Status CudaSession::RunOnce() {
 Status CudaSession::WaitForRun() {
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Enter(scope));
-  if (!in_flight_) return OkStatus();
-  const CUresult result = options_.sync == SyncPolicy::kEventRecord
-                              ? driver().EventSynchronize(done_.get())
-                              : driver().StreamSynchronize(replay_stream());
-  AICF_RETURN_IF_ERROR(Remember(driver().Check(result, "running the program")));
-  in_flight_ = false;
+  return Remember(WaitForLane(own()));
+}
+
+Status CudaSession::WaitForAll() {
+  const ContextScope scope(device());
+  AICF_RETURN_IF_ERROR(Enter(scope));
+  for (Lane& lane : lanes_) AICF_RETURN_IF_ERROR(Remember(WaitForLane(lane)));
   return OkStatus();
 }
 
-Status CudaSession::RefuseInFlight() {
-  if (!in_flight_) return OkStatus();
+Status CudaSession::WaitForLane(Lane& lane) {
+  if (!lane.in_flight) return OkStatus();
   const CUresult result = options_.sync == SyncPolicy::kEventRecord
-                              ? driver().EventQuery(done_.get())
+                              ? driver().EventSynchronize(lane.done.get())
+                              : driver().StreamSynchronize(replay_stream());
+  AICF_RETURN_IF_ERROR(driver().Check(result, "running the program"));
+  lane.in_flight = false;
+  return OkStatus();
+}
+
+Status CudaSession::RefuseInFlight(Lane& lane) {
+  if (!lane.in_flight) return OkStatus();
+  const CUresult result = options_.sync == SyncPolicy::kEventRecord
+                              ? driver().EventQuery(lane.done.get())
                               : driver().StreamQuery(replay_stream());
   if (result == kCudaNotReady) {
     return Error(Code::kInvalidArgument,
                  "a replay is still in flight; call Wait() before touching inputs or outputs");
   }
   AICF_RETURN_IF_ERROR(Remember(driver().Check(result, "running the program")));
-  in_flight_ = false;
+  lane.in_flight = false;
   return OkStatus();
 }
 
 Status CudaSession::CheckIdle() {
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Enter(scope));
-  return RefuseInFlight();
+  for (Lane& lane : lanes_) AICF_RETURN_IF_ERROR(RefuseInFlight(lane));
+  return OkStatus();
+}
+
+Status CudaSession::CheckLaneIdle() {
+  const ContextScope scope(device());
+  AICF_RETURN_IF_ERROR(Enter(scope));
+  return RefuseInFlight(own());
 }
 
 // With transfers every replay uploads the staging copy; without, the device's own is the only one.
 Status CudaSession::ClearInputs() {
-  staging_.ClearInputs(current());
+  own().staging.ClearInputs(current());
   if (options_.transfers) return OkStatus();
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Enter(scope));
@@ -353,9 +381,9 @@ Status CudaSession::ClearInputs() {
 Status CudaSession::StoreInput(size_t index, uint64_t offset, const void* data, uint64_t bytes) {
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Enter(scope));
-  AICF_RETURN_IF_ERROR(RefuseInFlight());
+  AICF_RETURN_IF_ERROR(RefuseInFlight(own()));
   if (options_.transfers) {
-    __builtin_memcpy(staging_.input(current(), index) + offset, data, bytes);
+    __builtin_memcpy(own().staging.input(current(), index) + offset, data, bytes);
     return OkStatus();
   }
   const CUdeviceptr to = addresses().Of(entry().inputs[index]) + offset;
@@ -367,8 +395,8 @@ Status CudaSession::StoreInput(size_t index, uint64_t offset, const void* data, 
 Status CudaSession::StoreMeta(size_t index, const void* data, uint64_t bytes) {
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Enter(scope));
-  AICF_RETURN_IF_ERROR(RefuseInFlight());
-  if (bytes > 0) __builtin_memcpy(staging_.meta(current(), index), data, bytes);
+  AICF_RETURN_IF_ERROR(RefuseInFlight(own()));
+  if (bytes > 0) __builtin_memcpy(own().staging.meta(current(), index), data, bytes);
   return OkStatus();
 }
 
@@ -410,7 +438,7 @@ Status CudaSession::CopyStates(const CudaSession& from) {
 Result<std::unique_ptr<SessionBase>> CudaSession::Duplicate() {
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Enter(scope));
-  auto fork = std::make_unique<CudaSession>(shared_program(), options_);
+  auto fork = std::make_unique<CudaSession>(shared_program(), options_, lanes());
   AICF_RETURN_IF_ERROR(fork->Prepare(shared_));
   AICF_RETURN_IF_ERROR(fork->CopyStates(*this));
   return std::unique_ptr<SessionBase>(std::move(fork));
@@ -419,9 +447,9 @@ Result<std::unique_ptr<SessionBase>> CudaSession::Duplicate() {
 Status CudaSession::LoadOutput(size_t index, uint64_t offset, void* data, uint64_t bytes) {
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Enter(scope));
-  AICF_RETURN_IF_ERROR(RefuseInFlight());
+  AICF_RETURN_IF_ERROR(RefuseInFlight(own()));
   if (options_.transfers) {
-    __builtin_memcpy(data, staging_.output(current(), index) + offset, bytes);
+    __builtin_memcpy(data, own().staging.output(current(), index) + offset, bytes);
     return OkStatus();
   }
   const CUdeviceptr from = addresses().Of(entry().outputs[index]) + offset;
@@ -432,11 +460,12 @@ Status CudaSession::LoadOutput(size_t index, uint64_t offset, void* data, uint64
 }
 
 Result<std::vector<StepProfile>> CudaSession::ProfileSteps(int iterations) {
-  AICF_RETURN_IF_ERROR(WaitForRun());
+  AICF_RETURN_IF_ERROR(WaitForAll());
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Remember(scope.status()));
-  AICF_RETURN_IF_ERROR(Remember(staging_.EnqueueMetas(current(), addresses(), own_stream())));
-  AICF_RETURN_IF_ERROR(Remember(staging_.EnqueueUploads(current(), addresses(), own_stream())));
+  AICF_RETURN_IF_ERROR(Remember(own().staging.EnqueueMetas(current(), addresses(), own_stream())));
+  AICF_RETURN_IF_ERROR(
+      Remember(own().staging.EnqueueUploads(current(), addresses(), own_stream())));
   auto profile =
       ProfileLaunches(shared_->device(), own_stream(), replays_[current()]->launches,
                       entry().first_step, schema::StepOrder(plan(), entry()).serial(), iterations);
@@ -445,7 +474,7 @@ Result<std::vector<StepProfile>> CudaSession::ProfileSteps(int iterations) {
 }
 
 Result<std::vector<double>> CudaSession::TimeRuns(int iterations) {
-  AICF_RETURN_IF_ERROR(WaitForRun());
+  AICF_RETURN_IF_ERROR(WaitForAll());
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Remember(scope.status()));
   auto times = TimeBackToBack(shared_->device(), replay_stream(), iterations,
@@ -459,7 +488,7 @@ MemoryReport CudaSession::memory() const {
   report.arena_bytes = plan().arena_bytes;
   report.weights_bytes = plan().weights_bytes;
   report.state_bytes = plan().state_bytes;
-  report.staging_bytes = staging_.bytes();
+  for (const Lane& lane : lanes_) report.staging_bytes += lane.staging.bytes();
   report.total_device_bytes = report.arena_bytes + report.weights_bytes + report.state_bytes;
   return report;
 }
@@ -468,7 +497,7 @@ MemoryReport CudaSession::memory() const {
 
 Result<std::unique_ptr<Session>> CreateCudaSession(std::shared_ptr<const Program> program,
                                                    int ordinal, const SessionOptions& options,
-                                                   Driver* driver) {
+                                                   Driver* driver, size_t lanes) {
   if (driver == nullptr) {
     AICF_ASSIGN_OR_RETURN(driver, Driver::Get());
   }
@@ -478,7 +507,7 @@ Result<std::unique_ptr<Session>> CreateCudaSession(std::shared_ptr<const Program
   const std::shared_ptr<const Device> device = shared->device();
   const ContextScope scope(*device);
   AICF_RETURN_IF_ERROR(scope.status());
-  auto session = std::make_unique<CudaSession>(std::move(program), options);
+  auto session = std::make_unique<CudaSession>(std::move(program), options, lanes);
   AICF_RETURN_IF_ERROR(session->Prepare(std::move(shared)));
   return std::unique_ptr<Session>(std::move(session));
 }

@@ -13,9 +13,9 @@ namespace aicf::cuda {
 /// staging, and for every entry point a dry run and an instantiated graph. `driver` nullptr: the
 /// process's CUDA driver. Tests pass their own. Errors: kDevice (no driver, no such device, wrong
 /// architecture, a step that faults), kResource (bytes needed and free), kUnsupported (a kernel
-/// this runtime cannot launch).
+/// this runtime cannot launch). `lanes` as CreateLanes has them (runtime/session_lanes.h).
 Result<std::unique_ptr<Session>> CreateCudaSession(std::shared_ptr<const Program> program,
                                                    int ordinal, const SessionOptions& options,
-                                                   Driver* driver = nullptr);
+                                                   Driver* driver = nullptr, size_t lanes = 1);
 
 }  // namespace aicf::cuda

@@ -10,8 +10,10 @@
 namespace aicf::language {
 namespace {
 
-TEST(GeneratorCalls, PollGivesWhatIsNew) {
-  const Fixture f;
+class GeneratorCalls : public ::testing::TestWithParam<Queue> {};
+
+TEST_P(GeneratorCalls, PollGivesWhatIsNew) {
+  const Fixture f(GetParam());
   const uint64_t id = *f.generator->Submit({.prompt = {1, 2, 3}, .max_new_tokens = 3});
   std::vector<uint32_t> tokens;
   for (;;) {
@@ -28,8 +30,8 @@ TEST(GeneratorCalls, PollGivesWhatIsNew) {
   EXPECT_EQ(f.generator->Step()->kind, StepReport::Kind::kIdle);
 }
 
-TEST(GeneratorCalls, ACancelledRequestKeepsWhatItHas) {
-  const Fixture f;
+TEST_P(GeneratorCalls, ACancelledRequestKeepsWhatItHas) {
+  const Fixture f(GetParam());
   const uint64_t id = *f.generator->Submit({.prompt = {1, 2, 3}, .max_new_tokens = 30});
   const uint64_t other = *f.generator->Submit({.prompt = {4, 5}, .max_new_tokens = 4});
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(f.generator->Step().ok());
@@ -43,8 +45,8 @@ TEST(GeneratorCalls, ACancelledRequestKeepsWhatItHas) {
   EXPECT_EQ(f.generator->free_pages(), 40);
 }
 
-TEST(GeneratorCalls, OthersMayDoAnythingDuringARun) {
-  const Fixture f;
+TEST_P(GeneratorCalls, OthersMayDoAnythingDuringARun) {
+  const Fixture f(GetParam());
   Generator& generator = *f.generator;
   const uint64_t cancelled = *generator.Submit({.prompt = {1, 2, 3}, .max_new_tokens = 30});
   const uint64_t forgotten = *generator.Submit({.prompt = {7, 8}, .max_new_tokens = 30});
@@ -71,8 +73,8 @@ TEST(GeneratorCalls, OthersMayDoAnythingDuringARun) {
   EXPECT_EQ(generator.free_pages(), 40);
 }
 
-TEST(GeneratorCalls, AForgottenRequestTakesNothing) {
-  const Fixture f;
+TEST_P(GeneratorCalls, AForgottenRequestTakesNothing) {
+  const Fixture f(GetParam());
   const uint64_t id = *f.generator->Submit({.prompt = {1, 2, 3}, .max_new_tokens = 30});
   ASSERT_TRUE(f.generator->Step().ok());
   ASSERT_TRUE(f.generator->Forget(id).ok());
@@ -81,19 +83,19 @@ TEST(GeneratorCalls, AForgottenRequestTakesNothing) {
   EXPECT_FALSE(f.generator->Poll(id).ok());
 }
 
-TEST(GeneratorCalls, ARunThatFailsChangesNothing) {
+TEST(GeneratorSteps, ARunThatFailsChangesNothing) {
   const Fixture f;
   const uint64_t id = *f.generator->Submit({.prompt = {1, 2, 3}, .max_new_tokens = 9});
   ASSERT_TRUE(f.generator->Step().ok());
-  f.runner->fail_next = true;
+  f.runner->fail_launches = 1;
   EXPECT_EQ(f.generator->Step().status().code(), Code::kDevice);
-  f.runner->fail_next = true;
+  f.runner->fail_collects = 1;
   EXPECT_EQ(f.generator->Wait(id).status().code(), Code::kDevice);
   EXPECT_EQ(f.generator->Wait(id)->tokens, Expected({1, 2, 3}, 9, {}, 97));
 }
 
-TEST(GeneratorCalls, StepsSayWhatTheyDid) {
-  const Fixture f;
+TEST_P(GeneratorCalls, StepsSayWhatTheyDid) {
+  const Fixture f(GetParam());
   ASSERT_TRUE(
       f.generator->Submit({.prompt = std::vector<uint32_t>(18, 3), .max_new_tokens = 3}).ok());
   auto step = *f.generator->Step();
@@ -113,41 +115,79 @@ TEST(GeneratorCalls, StepsSayWhatTheyDid) {
 /// Gives the same token for ever, and allocates nothing.
 class QuietRunner final : public Runner {
  public:
-  Status Run(const Bucket&, const RunMetas&, std::span<int32_t> tokens) override {
+  explicit QuietRunner(size_t most_under_way) : most_under_way_(most_under_way) {}
+  size_t most_under_way() const override { return most_under_way_; }
+  Status Launch(const Bucket&, const RunMetas&) override {
+    ++launches;
+    return OkStatus();
+  }
+  Status Collect(std::span<int32_t> tokens) override {
     std::ranges::fill(tokens, 5);
     return OkStatus();
   }
   MemoryReport memory() const override { return {}; }
   std::string device_name() const override { return "quiet"; }
+
+  int64_t launches = 0;
+
+ private:
+  const size_t most_under_way_;
 };
 
-TEST(GeneratorCalls, StepsAllocateNothing) {
+TEST(GeneratorSteps, AllocateNothing) {
   Layout layout = SmallLayout();
   layout.pages = 20;  // too few for all: requests lose their pages, too
-  const auto generator = *MakeGenerator(SmallModel(), layout, std::make_unique<QuietRunner>(), {});
-  for (uint32_t i = 1; i < 12; ++i) {
-    const GenerateRequest request{.prompt = std::vector<uint32_t>(i * 3, 1)};
-    ASSERT_TRUE(generator->Submit(request).ok());
+  for (const size_t most_under_way : {1, 2}) {
+    const auto generator =
+        *MakeGenerator(SmallModel(), layout, std::make_unique<QuietRunner>(most_under_way), {});
+    for (uint32_t i = 1; i < 12; ++i) {
+      const GenerateRequest request{.prompt = std::vector<uint32_t>(i * 3, 1)};
+      ASSERT_TRUE(generator->Submit(request).ok());
+    }
+    int64_t steps = 0, preempted = 0, allocations = 0;
+    while (generator->unfinished() > 0) {
+      const int64_t before = testing::AllocationCount();
+      const auto step = generator->Step();
+      allocations += testing::AllocationCount() - before;
+      ASSERT_TRUE(step.ok());
+      ++steps;
+      preempted += step->preempted;
+    }
+    EXPECT_EQ(allocations, 0) << "in " << steps << " steps";
+    EXPECT_GT(preempted, 0);
   }
-  int64_t steps = 0, preempted = 0, allocations = 0;
-  while (generator->unfinished() > 0) {
-    const int64_t before = testing::AllocationCount();
-    const auto step = generator->Step();
-    allocations += testing::AllocationCount() - before;
-    ASSERT_TRUE(step.ok());
-    ++steps;
-    preempted += step->preempted;
-  }
-  EXPECT_EQ(allocations, 0) << "in " << steps << " steps";
-  EXPECT_GT(preempted, 0);
 }
 
-TEST(GeneratorCalls, OptionsAreChecked) {
+TEST(GeneratorSteps, TenThousandDecodesAreOneLaunchEachAndAllocateNothing) {
+  constexpr int64_t kSteps = 10000;
+  Layout layout = SmallLayout();
+  layout.context = 2 * kSteps;
+  layout.table_pages = layout.pages = layout.context / layout.page;
+  auto owned = std::make_unique<QuietRunner>(2);
+  const QuietRunner& runner = *owned;
+  const auto generator = *MakeGenerator(SmallModel(), layout, std::move(owned), {});
+  const uint64_t id = *generator->Submit({.prompt = {1}, .max_new_tokens = kSteps});
+  const int64_t before = testing::AllocationCount();
+  for (int64_t step = 1; step <= kSteps; ++step) {
+    const auto report = generator->Step();
+    ASSERT_TRUE(report.ok() && report->kind == StepReport::Kind::kDecode && report->drawn == 1);
+    ASSERT_EQ(runner.launches, std::min(step + 1, kSteps)) << "one is queued, but for the last";
+  }
+  EXPECT_EQ(testing::AllocationCount() - before, 0);
+  EXPECT_EQ(generator->unfinished(), 0u);
+  EXPECT_EQ(generator->free_pages(), layout.pages);
+  EXPECT_EQ(generator->Wait(id)->tokens, std::vector<uint32_t>(kSteps, 5));
+}
+
+TEST(GeneratorSteps, OptionsAreChecked) {
   const auto made =
       MakeGenerator(SmallModel(), SmallLayout(), std::make_unique<FakeRunner>(SmallLayout()),
                     {.prefills_in_a_row = 0});
   EXPECT_EQ(made.status().code(), Code::kInvalidArgument);
 }
+
+INSTANTIATE_TEST_SUITE_P(Queues, GeneratorCalls,
+                         ::testing::Values(Queue::kNone, Queue::kEager, Queue::kLate));
 
 }  // namespace
 }  // namespace aicf::language

@@ -64,6 +64,11 @@ class GeneratorImpl final : public Generator {
   Result<RequestRef> Find(uint64_t id) const;
   Result<StepReport> StepOnce(Lock& lock);
   Status RunOnce(Lock& lock, StepReport* report);
+  Status Launch(Lock& lock);
+  Status LaunchNext(Lock& lock);
+  Status LaunchAhead(Lock& lock);
+  Status Collect(Lock& lock, StepReport* report);
+  void Drain(Lock& lock);
   Status Commit(StepReport* report);
   Status TakeDrawn(const RequestRef& request);
   Status End(const RequestRef& request, FinishReason reason);
@@ -79,16 +84,16 @@ class GeneratorImpl final : public Generator {
   mutable std::mutex mutex_;
   std::condition_variable turn_ended_;
   bool stepping_ = false;
-  bool running_ = false;     ///< the one who steps is inside a run: nobody may leave active_
+  bool running_ = false;     ///< the one who steps waits for the runner: nobody may leave active_
   std::thread::id stepper_;  ///< who steps, where stepping_
   uint64_t last_id_ = 0;
   std::unordered_map<uint64_t, RequestRef> requests_;  ///< all that are not forgotten
   std::vector<RequestRef> active_;    ///< those that have not ended, in order of submission
   std::vector<Sequence*> sequences_;  ///< of active_
   Scheduler scheduler_;
-  std::vector<size_t> drawn_;   ///< kept for its memory
-  std::vector<Event> events_;   ///< not told yet
-  std::vector<Event> telling_;  ///< of the thread that steps
+  std::vector<Sequence*> drawn_;  ///< kept for its memory
+  std::vector<Event> events_;     ///< not told yet
+  std::vector<Event> telling_;    ///< of the thread that steps
 };
 
 }  // namespace aicf::language

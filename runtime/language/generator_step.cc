@@ -1,4 +1,4 @@
-// Steps of the Generator: one run each, and what it changes.
+// Steps of the Generator: each collects one run, and queues the next one before that where it can.
 #include <algorithm>
 #include <utility>
 
@@ -56,6 +56,18 @@ StepReport::Kind KindOf(RunKind kind) {
   return kind == RunKind::kPrefill ? StepReport::Kind::kPrefill : StepReport::Kind::kDecode;
 }
 
+/// All but what was drawn.
+void Describe(const ScheduledRun& run, StepReport* report) {
+  report->kind = KindOf(run.plan.kind);
+  report->entry = run.plan.bucket.entry;
+  report->preempted = static_cast<int64_t>(run.plan.preempted.size());
+  for (size_t r = 0; r < run.sequences.size(); ++r) {
+    if (run.sequences[r] == nullptr) continue;  // it had ended before
+    ++report->requests;
+    report->positions += run.plan.rows[r].count;
+  }
+}
+
 }  // namespace
 
 Status GeneratorImpl::End(const RequestRef& request, FinishReason reason) {
@@ -89,31 +101,84 @@ Status GeneratorImpl::TakeDrawn(const RequestRef& request) {
   return finish == FinishReason::kNone ? OkStatus() : scheduler_.Release(&request->sequence);
 }
 
+/// Takes over what the oldest run has drawn.
 Status GeneratorImpl::Commit(StepReport* report) {
-  AICF_RETURN_IF_ERROR(scheduler_.Commit(sequences_, &drawn_));
-  for (const size_t i : drawn_) AICF_RETURN_IF_ERROR(TakeDrawn(active_[i]));
-  const RunPlan& plan = scheduler_.plan();
-  report->kind = KindOf(plan.kind);
-  report->entry = plan.bucket.entry;
-  report->requests = static_cast<int64_t>(plan.rows.size());
-  for (const RowWork& row : plan.rows) report->positions += row.count;
+  Describe(scheduler_.oldest(), report);
+  AICF_RETURN_IF_ERROR(scheduler_.Commit(&drawn_));
   report->drawn = static_cast<int64_t>(drawn_.size());
-  report->preempted = static_cast<int64_t>(plan.preempted.size());
+  auto next = drawn_.begin();  // in the order of active_
+  for (size_t i = 0; next != drawn_.end(); ++i) {
+    if (&active_[i]->sequence != *next) continue;
+    ++next;
+    AICF_RETURN_IF_ERROR(TakeDrawn(active_[i]));
+  }
   return OkStatus();
 }
 
-Status GeneratorImpl::RunOnce(Lock& lock, StepReport* report) {
-  AICF_RETURN_IF_ERROR(scheduler_.Prepare(sequences_));
-  const RunPlan& plan = scheduler_.plan();
-  if (plan.kind == RunKind::kNone) return Error(Code::kInternal, "requests wait, and none can run");
+/// Launches the newest run.
+Status GeneratorImpl::Launch(Lock& lock) {
   Status status;
   {
     const Unlocked unlocked(lock, &running_);
-    status = runner_->Run(plan.bucket, scheduler_.metas(), scheduler_.tokens());
+    status = runner_->Launch(scheduler_.newest().plan.bucket, scheduler_.metas());
   }
-  // The plan's indices still hold: what was submitted meanwhile stands behind the others, and what
-  // was cancelled leaves only now.
-  if (status.ok()) status = Commit(report);
+  if (!status.ok()) scheduler_.DropNewest();
+  return status;
+}
+
+/// Launches the run whose turn it is, where the step before has not done so.
+Status GeneratorImpl::LaunchNext(Lock& lock) {
+  if (scheduler_.under_way() > 0) return OkStatus();
+  AICF_ASSIGN_OR_RETURN(const bool runs, scheduler_.Prepare(sequences_));
+  if (!runs) return Error(Code::kInternal, "requests wait, and none can run");
+  return Launch(lock);
+}
+
+/// Queues the run after the one that is under way, so that the device need not wait for the host in
+/// between. A run that cannot be launched is the next step's: that one tries again, and reports it.
+Status GeneratorImpl::LaunchAhead(Lock& lock) {
+  if (runner_->most_under_way() < 2) return OkStatus();
+  AICF_ASSIGN_OR_RETURN(const bool runs, scheduler_.PrepareAhead(sequences_));
+  if (runs) (void)Launch(lock);
+  return OkStatus();
+}
+
+/// Waits for the oldest run. After an error nothing is under way: a run that is queued behind one
+/// that failed would go on with tokens which that one never drew.
+Status GeneratorImpl::Collect(Lock& lock, StepReport* report) {
+  Status status;
+  {
+    const Unlocked unlocked(lock, &running_);
+    status = runner_->Collect(scheduler_.oldest().tokens);
+  }
+  if (status.ok()) {
+    status = Commit(report);
+  } else {
+    scheduler_.DropOldest();
+  }
+  if (!status.ok()) Drain(lock);
+  return status;
+}
+
+/// Waits for what is under way, and drops it. A failure there comes up again with the next run.
+void GeneratorImpl::Drain(Lock& lock) {
+  while (scheduler_.under_way() > 0) {
+    {
+      const Unlocked unlocked(lock, &running_);
+      (void)runner_->Collect(scheduler_.oldest().tokens);
+    }
+    scheduler_.DropOldest();
+  }
+}
+
+Status GeneratorImpl::RunOnce(Lock& lock, StepReport* report) {
+  Status status = LaunchNext(lock);
+  if (status.ok()) {
+    const Status ahead = LaunchAhead(lock);
+    status = Collect(lock, report);
+    if (status.ok()) status = ahead;
+  }
+  // Those that were cancelled meanwhile leave only now: runs were planned for them.
   const Status ended = EndCancelled();
   return status.ok() ? ended : status;
 }
@@ -141,7 +206,11 @@ Result<StepReport> GeneratorImpl::StepOnce(Lock& lock) {
   const Turn turn(*this);
   StepReport report;
   Status status;
-  if (!active_.empty()) status = RunOnce(lock, &report);
+  if (scheduler_.under_way() > 0 && scheduler_.oldest().InVain()) {
+    Drain(lock);
+    status = EndCancelled();
+  }
+  if (status.ok() && !active_.empty()) status = RunOnce(lock, &report);
   Tell(lock);
   if (!status.ok()) return status;
   return report;

@@ -20,8 +20,10 @@ void ExpectResult(uint32_t i, const GenerateResult& result) {
             Expected(asked.prompt, static_cast<size_t>(asked.max_new_tokens), {}, 97));
 }
 
-TEST(GeneratorThreads, AllWait) {
-  const Fixture f;
+class GeneratorThreads : public ::testing::TestWithParam<Queue> {};
+
+TEST_P(GeneratorThreads, AllWait) {
+  const Fixture f(GetParam());
   std::vector<std::thread> threads;
   for (uint32_t t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
@@ -38,8 +40,8 @@ TEST(GeneratorThreads, AllWait) {
   EXPECT_EQ(f.generator->free_pages(), 40);
 }
 
-TEST(GeneratorThreads, OneStepsAndOthersPollAndCancel) {
-  const Fixture f;
+TEST_P(GeneratorThreads, OneStepsAndOthersPollAndCancel) {
+  const Fixture f(GetParam());
   std::atomic<bool> done = false;
   std::thread stepper([&] {
     while (!done) ASSERT_TRUE(f.generator->Step().ok());
@@ -78,8 +80,8 @@ TEST(GeneratorThreads, OneStepsAndOthersPollAndCancel) {
   EXPECT_EQ(f.generator->free_pages(), 40);
 }
 
-TEST(GeneratorThreads, CallbacksMaySubmitAndCancelButNotStep) {
-  const Fixture f;
+TEST_P(GeneratorThreads, CallbacksMaySubmitAndCancelButNotStep) {
+  const Fixture f(GetParam());
   Generator& generator = *f.generator;
   uint64_t second = 0;
   Code stepped = Code::kOk, waited = Code::kOk;
@@ -101,6 +103,8 @@ TEST(GeneratorThreads, CallbacksMaySubmitAndCancelButNotStep) {
   EXPECT_EQ(second_end, FinishReason::kCancelled) << "the step that cancelled it told";
   EXPECT_EQ(generator.Wait(second)->finish, FinishReason::kCancelled);
 }
+
+INSTANTIATE_TEST_SUITE_P(Queues, GeneratorThreads, ::testing::Values(Queue::kNone, Queue::kLate));
 
 }  // namespace
 }  // namespace aicf::language

@@ -66,7 +66,8 @@ void SetLimit(const Layout& layout, Request* request) {
   const int64_t room = layout.LongestRequest() - request->sequence.prompt + 1;
   const int64_t asked = request->asked.max_new_tokens;
   request->ends_with_context = asked == 0 || asked > room;
-  request->most_new = request->ends_with_context ? room : asked;
+  request->sequence.most_tokens =
+      request->sequence.prompt + (request->ends_with_context ? room : asked);
 }
 
 }  // namespace
@@ -85,12 +86,12 @@ Result<std::shared_ptr<Request>> MakeRequest(GenerateRequest asked, const Layout
   sequence.draw = {asked.temperature, asked.top_k, asked.top_p, asked.min_p, asked.seed};
   request->asked = std::move(asked);
   SetLimit(layout, request.get());
-  const auto longest = static_cast<size_t>(sequence.prompt + request->most_new);
+  const auto longest = static_cast<size_t>(sequence.most_tokens);
   sequence.history.reserve(longest);
   sequence.history.assign(request->asked.prompt.begin(), request->asked.prompt.end());
   sequence.pages.reserve(layout.PagesFor(static_cast<int64_t>(longest)));
   request->asked.prompt = {};
-  request->result.tokens.reserve(static_cast<size_t>(request->most_new));
+  request->result.tokens.reserve(longest - static_cast<size_t>(sequence.prompt));
   request->result.prompt_tokens = sequence.prompt;
   return request;
 }
@@ -116,7 +117,7 @@ Result<std::string> Request::Take(const std::vector<uint32_t>& end_tokens) {
     result.text += said;
     if (output->stopped()) return said + Finish(FinishReason::kStopText);
   }
-  if (static_cast<int64_t>(result.tokens.size()) < most_new) return said;
+  if (sequence.known() < sequence.most_tokens) return said;
   return said + Finish(ends_with_context ? FinishReason::kContext : FinishReason::kLength);
 }
 

@@ -20,8 +20,7 @@ struct Request {
   GenerateRequest asked;  ///< but for its prompt, which the sequence has
   Sequence sequence;
   std::optional<TextOutput> output;  ///< absent without a tokenizer
-  int64_t most_new = 0;              ///< tokens that it may draw
-  bool ends_with_context = false;    ///< most_new is what the context leaves
+  bool ends_with_context = false;    ///< its most tokens are what the context has room for
   std::chrono::steady_clock::time_point submitted;
 
   GenerateResult result;

@@ -55,20 +55,21 @@ class Simulation {
   void Step() {
     std::vector<Sequence*> sequences;
     for (const auto& client : clients_) sequences.push_back(&client->sequence);
-    const Status prepared = scheduler_.Prepare(sequences);
-    ASSERT_TRUE(prepared.ok()) << prepared.ToString();
-    const RunPlan& plan = scheduler_.plan();
-    ASSERT_NE(plan.kind, RunKind::kNone) << "requests wait, and nothing runs";
+    const Result<bool> prepared = scheduler_.Prepare(sequences);
+    ASSERT_TRUE(prepared.ok()) << prepared.status().ToString();
+    ASSERT_TRUE(*prepared) << "requests wait, and nothing runs";
+    const RunPlan& plan = scheduler_.newest().plan;
     ASSERT_TRUE(plan.preempted.empty() || plan.admitted.empty());
     for (const size_t i : plan.preempted) clients_[i]->prefix = 0;
     preemptions_ += static_cast<int64_t>(plan.preempted.size());
     CheckPages();
     CheckRows(plan);
-    ASSERT_TRUE(runner_.Run(plan.bucket, scheduler_.metas(), scheduler_.tokens()).ok());
-    std::vector<size_t> drawn;
-    const Status committed = scheduler_.Commit(sequences, &drawn);
+    ASSERT_TRUE(runner_.Launch(plan.bucket, scheduler_.metas()).ok());
+    ASSERT_TRUE(runner_.Collect(scheduler_.oldest().tokens).ok());
+    std::vector<Sequence*> drawn;
+    const Status committed = scheduler_.Commit(&drawn);
     ASSERT_TRUE(committed.ok()) << committed.ToString();
-    for (auto i = drawn.rbegin(); i != drawn.rend(); ++i) TakeDrawn(*i);
+    for (const Sequence* sequence : drawn) TakeDrawn(IndexOf(sequence));
   }
 
   /// As when somebody cancels.
@@ -110,6 +111,11 @@ class Simulation {
       client.prefix += row.count;
       ASSERT_LE(client.prefix, client.sequence.known());
     }
+  }
+
+  size_t IndexOf(const Sequence* sequence) const {
+    const auto is = [&](const auto& client) { return &client->sequence == sequence; };
+    return static_cast<size_t>(std::ranges::find_if(clients_, is) - clients_.begin());
   }
 
   void TakeDrawn(size_t i) {
@@ -170,11 +176,11 @@ TEST(Scheduler, RefusesATokenOutsideTheVocabulary) {
   sequence.history = {1, 2, 3};
   sequence.prompt = 3;
   Sequence* const all[] = {&sequence};
-  std::vector<size_t> drawn;
+  std::vector<Sequence*> drawn;
   for (const int32_t wrong : {-1, 97}) {
     ASSERT_TRUE(scheduler.Prepare(all).ok());
-    scheduler.tokens()[0] = wrong;
-    const Status status = scheduler.Commit(all, &drawn);
+    scheduler.oldest().tokens[0] = wrong;
+    const Status status = scheduler.Commit(&drawn);
     EXPECT_EQ(status.code(), Code::kInternal);
     EXPECT_NE(status.message().find(std::to_string(wrong)), std::string::npos);
     EXPECT_EQ(sequence.history.size(), 3u);

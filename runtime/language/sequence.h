@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "runtime/language/metas.h"
@@ -12,6 +13,8 @@ namespace aicf::language {
 struct Sequence {
   std::vector<int32_t> history;  ///< the prompt, then what was drawn
   int64_t prompt = 0;            ///< tokens of the prompt
+  /// It ends with so many tokens, whatever they are; it may end sooner.
+  int64_t most_tokens = std::numeric_limits<int64_t>::max();
   DrawOptions draw;
 
   // The scheduler's.

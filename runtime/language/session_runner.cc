@@ -3,22 +3,39 @@
 
 #include "aicf/tensor.h"
 #include "runtime/language/runner.h"
+#include "runtime/session_lanes.h"
 
 namespace aicf::language {
 namespace {
 
+/// One run can be queued behind another.
+constexpr size_t kLanes = 2;
+
+/// Each run takes the next lane of the session, so that neither its metas nor its tokens meet those
+/// of a run that goes on. A session with one lane has a run collected before the next one.
 class SessionRunner final : public Runner {
  public:
-  SessionRunner(std::shared_ptr<const Program> program, std::unique_ptr<Session> session)
+  SessionRunner(std::shared_ptr<const Program> program, std::unique_ptr<SessionBase> session)
       : program_(std::move(program)), session_(std::move(session)) {}
 
-  Status Run(const Bucket& bucket, const RunMetas& metas, std::span<int32_t> tokens) override {
+  size_t most_under_way() const override { return session_->lanes(); }
+
+  Status Launch(const Bucket& bucket, const RunMetas& metas) override {
+    AICF_RETURN_IF_ERROR(session_->SelectLane(launched_ % session_->lanes()));
     if (session_->selected_entry() != bucket.entry) {
       AICF_RETURN_IF_ERROR(session_->SelectEntry(program_->entries()[bucket.entry].name));
     }
     AICF_RETURN_IF_ERROR(SetMetas(bucket, metas));
     AICF_RETURN_IF_ERROR(session_->Run());
-    return session_->GetOutput("token", TensorInto(tokens, {bucket.requests}));
+    ++launched_;
+    return OkStatus();
+  }
+
+  Status Collect(std::span<int32_t> tokens) override {
+    AICF_RETURN_IF_ERROR(session_->SelectLane(collected_++ % session_->lanes()));
+    AICF_RETURN_IF_ERROR(session_->Wait());
+    const auto rows = static_cast<int64_t>(tokens.size());
+    return session_->GetOutput("token", TensorInto(tokens, {rows}));
   }
 
   MemoryReport memory() const override { return session_->memory(); }
@@ -44,18 +61,24 @@ class SessionRunner final : public Runner {
   }
 
   const std::shared_ptr<const Program> program_;
-  const std::unique_ptr<Session> session_;
+  const std::unique_ptr<SessionBase> session_;
+  uint64_t launched_ = 0, collected_ = 0;
 };
 
 }  // namespace
 
+std::unique_ptr<Runner> MakeLaneRunner(std::shared_ptr<const Program> program,
+                                       std::unique_ptr<SessionBase> session) {
+  return std::make_unique<SessionRunner>(std::move(program), std::move(session));
+}
+
 Result<std::unique_ptr<Runner>> MakeSessionRunner(std::shared_ptr<const Program> program,
                                                   const SessionOptions& options) {
   SessionOptions own = options;
-  own.sync = SyncPolicy::kFullSync;
-  AICF_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(program, own));
-  return std::unique_ptr<Runner>(
-      std::make_unique<SessionRunner>(std::move(program), std::move(session)));
+  own.sync = SyncPolicy::kEventRecord;
+  AICF_ASSIGN_OR_RETURN(std::unique_ptr<SessionBase> session,
+                        CreateLanes(program, own, own.transfers ? kLanes : 1));
+  return MakeLaneRunner(std::move(program), std::move(session));
 }
 
 }  // namespace aicf::language

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <random>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/language/runner.h"
@@ -73,37 +76,78 @@ inline std::vector<uint32_t> Expected(std::vector<uint32_t> history, size_t coun
   return drawn;
 }
 
+/// Whether a run may be queued behind another, and when the device then executes those that are: at
+/// once, or only when somebody waits. A real one is somewhere between.
+enum class Queue : uint8_t { kNone, kEager, kLate };
+
 class FakeRunner final : public Runner {
  public:
-  explicit FakeRunner(Layout layout, bool sees_entries = false)
+  explicit FakeRunner(Layout layout, bool sees_entries = false, Queue queue = Queue::kNone)
       : layout_(std::move(layout)),
         sees_entries_(sees_entries),
-        cells_(static_cast<size_t>(layout_.pages * layout_.page)) {}
+        queue_(queue),
+        cells_(static_cast<size_t>(layout_.pages * layout_.page)),
+        sampled_(static_cast<size_t>(layout_.slots), -1) {}
 
-  Status Run(const Bucket& bucket, const RunMetas& metas, std::span<int32_t> tokens) override {
-    if (fail_next) {
-      fail_next = false;
+  size_t most_under_way() const override { return queue_ == Queue::kNone ? 1 : 2; }
+
+  Status Launch(const Bucket& bucket, const RunMetas& metas) override {
+    EXPECT_LT(under_way_.size(), most_under_way());
+    if (fail_launches > 0) {
+      --fail_launches;
       return Status(Code::kDevice, "planted");
     }
-    if (during_run) during_run();
     ++runs;
     entries.push_back(bucket.entry);
-    EXPECT_EQ(tokens.size(), static_cast<size_t>(bucket.requests));
-    std::vector<int32_t> pages;
-    for (int64_t r = 0; r < bucket.requests; ++r) RunRow(bucket, metas, r, &pages, tokens);
-    std::ranges::sort(pages);
-    EXPECT_EQ(std::ranges::adjacent_find(pages), pages.end()) << "two requests share a page";
+    calls += 'L';
+    under_way_.push_back({bucket, metas, {}});
+    if (queue_ == Queue::kEager) Execute(&under_way_.back());
+    return OkStatus();
+  }
+
+  Status Collect(std::span<int32_t> tokens) override {
+    if (during_run) during_run();
+    if (under_way_.empty()) return Status(Code::kInternal, "no run is under way");
+    calls += 'C';
+    UnderWay run = std::move(under_way_.front());
+    under_way_.pop_front();
+    if (fail_collects > 0) {
+      --fail_collects;
+      return Status(Code::kDevice, "planted");
+    }
+    if (queue_ != Queue::kEager) Execute(&run);
+    EXPECT_EQ(tokens.size(), run.tokens.size());
+    std::ranges::copy(run.tokens, tokens.begin());
     return OkStatus();
   }
   MemoryReport memory() const override { return {}; }
   std::string device_name() const override { return "fake"; }
+  size_t under_way() const { return under_way_.size(); }
 
   int64_t runs = 0;
   std::vector<size_t> entries;  ///< of all runs
-  bool fail_next = false;
+  std::string calls;            ///< 'L' for each launch that succeeded, 'C' for each collect
+  int fail_launches = 0;        ///< so many fail from now on
+  int fail_collects = 0;
   std::function<void()> during_run;  ///< what others do meanwhile
 
  private:
+  struct UnderWay {
+    Bucket bucket;
+    RunMetas metas;
+    std::vector<int32_t> tokens;
+  };
+
+  void Execute(UnderWay* run) {
+    run->tokens.resize(static_cast<size_t>(run->bucket.requests));
+    std::vector<int32_t> pages;
+    for (int64_t r = 0; r < run->bucket.requests; ++r) {
+      RunRow(run->bucket, run->metas, r, &pages, run->tokens);
+    }
+    std::ranges::sort(pages);
+    EXPECT_EQ(std::ranges::adjacent_find(pages), pages.end()) << "two requests share a page";
+  }
+
   void ExpectIdle(const Bucket& bucket, const RunMetas& metas, size_t r) {
     EXPECT_EQ(metas.slots[r], layout_.slots) << "of an idle row";
     EXPECT_EQ(metas.origins[r], 0);
@@ -129,7 +173,9 @@ class FakeRunner final : public Runner {
     ASSERT_LE(length, layout_.context);
     for (int64_t p = origin; p < length; ++p) {
       const auto at = static_cast<size_t>(row * bucket.rows + p - origin);
-      Cell(metas, row, p) = {metas.tokens[at], p, bucket.entry};
+      int32_t token = metas.tokens[at];
+      if (token < 0) token = sampled_[static_cast<size_t>(metas.slots[r])];
+      Cell(metas, row, p) = {token, p, bucket.entry};
     }
     std::vector<CacheCell> seen;
     for (int64_t p = 0; p < length; ++p) seen.push_back(Cell(metas, row, p));
@@ -140,11 +186,15 @@ class FakeRunner final : public Runner {
     const DrawOptions draw{metas.temperature[r], metas.top_k[r], metas.top_p[r], metas.min_p[r],
                            metas.seeds[r]};
     tokens[r] = NextToken(seen, draw, layout_.vocabulary, sees_entries_, bucket.entry);
+    sampled_[static_cast<size_t>(metas.slots[r])] = tokens[r];
   }
 
   const Layout layout_;
   const bool sees_entries_;
+  const Queue queue_;
   std::vector<CacheCell> cells_;
+  std::vector<int32_t> sampled_;  ///< by slot
+  std::deque<UnderWay> under_way_;
 };
 
 }  // namespace aicf::language

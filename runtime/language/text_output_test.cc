@@ -121,19 +121,6 @@ TEST(TextOutput, IdsBehindTheTokenizersLastSayNothing) {
   EXPECT_EQ(*output.Push('b'), "b");
 }
 
-/// A model of text: 97 tokens, of one or two letters.
-schema::LanguageModel TextModel() {
-  schema::LanguageModel model = SmallModel();
-  schema::TokenizerData data;
-  for (uint32_t i = 0; i < 97; ++i) {
-    std::string token(1, static_cast<char>('a' + i % 13));
-    if (i >= 13) token += static_cast<char>('a' + i / 13);
-    data.tokens.push_back(std::move(token));
-  }
-  model.tokenizer = data;
-  return model;
-}
-
 TEST(GeneratorText, IsThatOfTheTokensAndComesInPieces) {
   const Fixture f({}, SmallLayout(), false, TextModel());
   std::map<uint64_t, std::string> said;

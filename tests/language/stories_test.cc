@@ -107,6 +107,31 @@ TEST(GpuStories, FiftyTogetherDrawWhatEachDrawsAlone) {
   ExpectBatchInvariant(options, "cuda:0");
 }
 
+TEST(GpuStories, TenThousandStepsAreOneLaunchEachAndAllocateNothing) {
+  AICF_SKIP_WITHOUT_GPU();
+  AICF_SKIP_WITHOUT_STORIES();
+  CompileOptions options = SmallBuckets(1024);
+  options.target = "cuda";
+  const auto generator =
+      GeneratorOf(CompileStories(options, "stories260K.F32.gguf"), false, "cuda:0");
+  ASSERT_NE(generator, nullptr);
+  const cuda::Counters& counters = (*cuda::Driver::Get())->counters();
+  const uint64_t launches = counters.graph_launches(), allocations = counters.allocations();
+  const uint64_t captures = counters.calls(cuda::Fn::kStreamBeginCapture);
+  uint64_t steps = 0;
+  while (steps < 10000) {
+    // All ends are known beforehand, so that no run is queued in vain.
+    const auto id =
+        generator->Submit({.prompt = {1, 403}, .max_new_tokens = 120, .ignore_end = true});
+    ASSERT_TRUE(id.ok()) << id.status().ToString();
+    for (; generator->unfinished() > 0; ++steps) ASSERT_TRUE(generator->Step().ok());
+    EXPECT_EQ(generator->Wait(*id)->tokens.size(), 120u);
+  }
+  EXPECT_EQ(counters.graph_launches() - launches, steps);
+  EXPECT_EQ(counters.allocations(), allocations);
+  EXPECT_EQ(counters.calls(cuda::Fn::kStreamBeginCapture), captures);
+}
+
 TEST(Stories, WithoutTheOptionAllEndToo) {
   AICF_SKIP_WITHOUT_STORIES();
   const auto program = CompileStories(SmallBuckets(136), "stories260K.F32.gguf");

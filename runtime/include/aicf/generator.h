@@ -33,7 +33,8 @@
 namespace aicf {
 
 struct GeneratorOptions {
-  /// Device and threads. `sync` is not read: a Step returns when its tokens are there.
+  /// Device and threads. `sync` is not read: a Step returns when its tokens are there. CUDA without
+  /// `transfers`: no run is queued behind another.
   SessionOptions session = {};
   /// Every run of a request follows from the request alone: results are equal bit for bit whatever
   /// else the generator does. Costs time, because a decode always has the largest bucket's rows.
@@ -105,7 +106,7 @@ struct StepReport {
   enum class Kind : uint8_t { kIdle, kPrefill, kDecode };
   Kind kind = Kind::kIdle;  ///< kIdle: no request is left to work on, nothing was run
   size_t entry = 0;         ///< index into Program::entries(), unless kIdle
-  int64_t requests = 0;     ///< that took part
+  int64_t requests = 0;     ///< that took part and had not ended before
   int64_t positions = 0;    ///< computed for them
   int64_t drawn = 0;        ///< tokens that are new
   int64_t preempted = 0;    ///< requests that gave their pages back
@@ -173,8 +174,12 @@ class AICF_API Generator {
   /// kUnsupported for stop texts without a tokenizer.
   virtual Result<uint64_t> Submit(GenerateRequest request) = 0;
 
-  /// One run, for the requests whose turn it is. Errors: those of Session::Run; requests stay as
-  /// they were before it.
+  /// One run, for the requests whose turn it is: returns when its tokens are there. On a GPU the
+  /// next run is queued before that, wherever it needs nothing of this one but the tokens, which it
+  /// takes from the device: then the GPU does not wait for the host in between. The next Step
+  /// returns that run's tokens; what is submitted until then takes part in the one after it. What a
+  /// queued run computes for a request that ends meanwhile is dropped, and is no Step if there is
+  /// nothing else in it. Errors: those of Session::Run; requests stay as they were before the run.
   /// Cost: the run, and host work that is linear in the requests that are not finished.
   virtual Result<StepReport> Step() = 0;
 
