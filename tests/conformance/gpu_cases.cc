@@ -4,6 +4,7 @@
 #include <map>
 
 #include "compiler/costs/fit.h"
+#include "kernels/abi/packing.h"
 #include "tests/conformance/packed.h"
 
 namespace aicf::conformance {
@@ -59,6 +60,15 @@ std::vector<Share> SharesOf(Family family) {
   }
 }
 
+// A kernel that can reads its constant operand before it waits; in a test every operand is one.
+void ReadAhead(KernelOption& o, const abi::Problem& p, const abi::DeviceSpec& device) {
+  if (o.kernel->ahead_input < 0) return;
+  const abi::Parameters ahead = abi::WithAhead(*o.kernel, o.candidate.variant.parameters);
+  if (o.kernel->refuse(p, ahead, device).empty()) {
+    o.candidate.variant = o.kernel->variant(p, ahead);
+  }
+}
+
 }  // namespace
 
 std::vector<KernelOption> VariantsOf(const Case& c, const abi::DeviceSpec& device, size_t most,
@@ -103,6 +113,7 @@ std::vector<KernelCase> GpuRandomCases(Family family, const abi::DeviceSpec& dev
       for (KernelOption& o : fit) {
         ++row(o);
         ++met[o.Name()];
+        if (seed % 2 == 1) ReadAhead(o, c.problem, device);
         cases.push_back({std::move(o), c});
       }
     }

@@ -30,9 +30,16 @@
 
 namespace aicf {
 
+/// Stages of the block's first tile whose weights are asked for before the kernel waits for the one
+/// before it.
+AICF_DEVICE index_t StagesAhead(const StepRange& share) {
+  return kAhead != 0 ? MinOf(share.end - share.first, index_t(kStages)) : 0;
+}
+
 /// The producer, one thread: all stages of all the block's tiles.
 AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
   const StepRange share;
+  index_t ahead = StagesAhead(share);
   RingPlace place;
   for (TileWalk walk; walk.Valid(); walk.Next()) {
     const int w0 = walk.w0 * kW.stride - kW.pad, h0 = walk.h0 * kH.stride - kH.pad;
@@ -41,20 +48,40 @@ AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
     for (index_t step = share.first; step < share.end; ++step, place.Next(), tap.Next()) {
       const unsigned full = shared.Full(place.stage);
       const int channel = tap.part * kTileK;
-      BarrierWait(shared.Empty(place.stage), place.parity ^ 1);
-      BarrierArriveExpect(full, kFetchedBytes);
+      const bool asked = ahead > 0;
+      if (asked) {
+        --ahead;
+      } else {
+        BarrierWait(shared.Empty(place.stage), place.parity ^ 1);
+        BarrierArriveExpect(full, kFetchedBytes);
+      }
       CopyBox(shared.A(place.stage), args.map[0], full, channel, w0 + tap.w * kW.dilation,
               h0 + tap.h * kH.dilation, walk.b0);
+      if (asked) continue;
       TileB::Fetch(args.map[1], shared.B(place.stage), full, channel, tap.w, tap.h, walk.column0);
     }
   }
 }
 
-/// Nothing is brought into the cache ahead: asking for the weights of the first stages twice took
-/// about 1 us more on an H200, also where the launch is a programmatic one.
-AICF_DEVICE void Kernel(const Args& args) {
-  RunProduct(args, Produce, [](const Args&) {});
+/// The same thread, before the wait: the weights of the first stages.
+AICF_DEVICE void ProduceAhead(const Args& args) {
+  if constexpr (kAhead != 0) {
+    const SharedLayout shared;
+    const TileWalk walk;
+    const StepRange share;
+    const index_t ahead = walk.Valid() ? StagesAhead(share) : 0;
+    Tap tap(share.first);
+#pragma unroll 1
+    for (int stage = 0; stage < ahead; ++stage, tap.Next()) {
+      const unsigned full = shared.Full(stage);
+      BarrierArriveExpect(full, kFetchedBytes);
+      TileB::Fetch(args.map[1], shared.B(stage), full, tap.part * kTileK, tap.w, tap.h,
+                   walk.column0);
+    }
+  }
 }
+
+AICF_DEVICE void Kernel(const Args& args) { RunProduct(args, Produce, ProduceAhead); }
 
 /// Blocks that a multiprocessor is to hold at a time: registers are kept for as many, where shared
 /// memory (of which each block costs 1 KB more) has room for them. ResidentBlocks in

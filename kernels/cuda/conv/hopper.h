@@ -16,7 +16,8 @@ struct ConvHopperHost : CudaHostBase {
       {"tile_m", 8, 512}, {"tile_n", 8, 512},  {"tile_k", 8, 64}, {"tile_w", 1, 256},
       {"tile_h", 1, 256}, {"tile_b", 1, 256},  {"flat", 0, 1},    {"stages", 2, 32},
       {"split", 1, 8},    {"consumers", 1, 3}, {"swap", 0, 1},    {"ping_pong", 0, 1},
-      kVectorRange,       kBlocksRange};
+      kVectorRange,       kBlocksRange,        {"ahead", 0, 1, 0}};
+  static constexpr int kAheadInput = 1;
 
   /// Nothing but its results is written, and no operand is read where they are.
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);

@@ -77,7 +77,8 @@ abi::Parameters ParametersOf(const ConvHopperRow& r, const abi::Problem& p, bool
             {"swap", r.swap},
             {"ping_pong", r.turns},
             {"vector", vector},
-            {"blocks", blocks}};
+            {"blocks", blocks},
+            {"ahead", 0}};
   };
   // Whole clusters that stay and take tile after tile.
   const abi::Parameters one = with(r.stages, split);

@@ -53,11 +53,11 @@ std::vector<Candidate> CandidatesFor<GemvHost>(const Problem& p, const DeviceSpe
   const double blocks = static_cast<double>(GemvHost::Launch(p, cut(piece)).grid[0]);
   // Alone it takes up to a quarter more than cuda.gemm.hopper for one row of 16 bits; in a chain of
   // launches, which a decode step is, up to 5 % less: its blocks have their weights under way in
-  // registers, and leave room for those of the next kernel (bench/results/h200_language.md). Beyond
-  // some size neither matters.
-  constexpr double kLargeBytes = 128e6;
+  // registers, and leave room for those of the next kernel (bench/results/h200_language.md). Of
+  // more bytes neither matters, and fewer it has in less time anyway.
+  constexpr double kSmallBytes = 4e6, kLargeBytes = 128e6;
   const bool chained = s.rows == 1 && !along_n && DTypeBytes(p.inputs[1].dtype) == 2 &&
-                       abi::ByteCount(p) < kLargeBytes;
+                       abi::ByteCount(p) > kSmallBytes && abi::ByteCount(p) < kLargeBytes;
   const double us = PredictUs({.bytes = abi::ByteCount(p),
                                .flops = abi::FlopCount(p),
                                .flops_per_us = d.fp32_flops_per_us / 3,
