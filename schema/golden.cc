@@ -159,12 +159,27 @@ Status CheckTensor(const GoldenTensor& t, const Buffer& buffer, int dynamic_axis
                ", the program has ", DTypeName(buffer.dtype), " ", ToString(buffer.shape));
 }
 
+// Those after the inputs.
+Status CheckMetas(const GoldenSample& s, const EntryPoint& entry, const Program& program) {
+  size_t next = 0;
+  for (size_t i = entry.inputs.size(); i < s.inputs.size(); ++i) {
+    const GoldenTensor& t = s.inputs[i];
+    while (next < entry.metas.size() && program.buffers[entry.metas[next]].name != t.name) ++next;
+    if (next == entry.metas.size()) {
+      return Error(Code::kBadArtifact, "'", t.name,
+                   "' is no meta of the program, comes twice or not in its order");
+    }
+    AICF_RETURN_IF_ERROR(CheckTensor(t, program.buffers[entry.metas[next++]], -1));
+  }
+  return OkStatus();
+}
+
 Status CheckInputs(const GoldenSample& s, const EntryPoint& entry, const Program& program) {
-  if (s.inputs.size() != entry.inputs.size()) {
+  if (s.inputs.size() < entry.inputs.size()) {
     return Error(Code::kBadArtifact, s.inputs.size(), " inputs, the entry point has ",
                  entry.inputs.size());
   }
-  for (size_t i = 0; i < s.inputs.size(); ++i) {
+  for (size_t i = 0; i < entry.inputs.size(); ++i) {
     const Buffer& buffer = program.buffers[entry.inputs[i]];
     if (s.inputs[i].name != buffer.name) {
       return Error(Code::kBadArtifact, "input ", i, " is '", s.inputs[i].name,
@@ -172,7 +187,7 @@ Status CheckInputs(const GoldenSample& s, const EntryPoint& entry, const Program
     }
     AICF_RETURN_IF_ERROR(CheckTensor(s.inputs[i], buffer, -1));
   }
-  return OkStatus();
+  return CheckMetas(s, entry, program);
 }
 
 Status CheckOutputs(const GoldenSample& s, const EntryPoint& entry, const Program& program) {

@@ -50,7 +50,9 @@ struct GoldenSample {
   /// |expected| for each element (either absent counts as 0); the largest error <= rel * the
   /// largest |expected|. At least one is set.
   std::optional<double> atol, rtol, rel;
-  std::vector<GoldenTensor> inputs;   ///< the entry point's, all, in its order
+  /// The entry point's inputs, all, in its order; then any of its metas, in theirs. Metas that are
+  /// not here are zero, and so is every state.
+  std::vector<GoldenTensor> inputs;
   std::vector<GoldenTensor> outputs;  ///< of the entry point, in its order; at least one
 };
 

@@ -172,6 +172,38 @@ TEST_F(GoldenTest, AnotherProgramsSamplesAreRefused) {
   ExpectRefused("the program has f32");
 }
 
+TEST_F(GoldenTest, MetasFollowTheInputsInTheirOrder) {
+  EntryPoint& entry = program_.entry_points[0];
+  Buffer meta = *x_;  // which moves with the buffers
+  for (const char* name : {"first", "second"}) {
+    meta.name = name;
+    entry.metas.push_back(static_cast<uint32_t>(program_.buffers.size()));
+    program_.buffers.push_back(meta);
+  }
+  const GoldenTensor x = golden_.samples[0].inputs[0];
+  const auto named = [&](const char* name) {
+    GoldenTensor t = x;
+    t.name = name;
+    return t;
+  };
+  const auto check = [&](std::vector<GoldenTensor> inputs) {
+    golden_.samples[0].inputs = std::move(inputs);
+    return CheckGolden(golden_, program_);
+  };
+  EXPECT_TRUE(check({x, named("first"), named("second")}).ok());
+  EXPECT_TRUE(check({x, named("second")}).ok());
+  (void)check({x, named("second"), named("first")});
+  ExpectRefused("'first' is no meta of the program");
+  (void)check({x, named("first"), named("first")});
+  ExpectRefused("comes twice");
+  (void)check({named("first"), x});
+  ExpectRefused("input 0 is 'first'");
+  GoldenTensor other = named("first");
+  other.dtype = DType::kI32;
+  (void)check({x, other});
+  ExpectRefused("is i32");
+}
+
 TEST_F(GoldenTest, AnArtifactCarriesIt) {
   Contents contents = ContentsOf(program_);
   contents.golden = EncodeGolden(golden_);

@@ -220,6 +220,14 @@ struct Program {
 
 /// Whether the buffer's bytes are a state's from before the replay: a state as sessions know it.
 inline bool IsState(const Buffer& b) { return b.storage == Storage::kState; }
+/// Names of all states, in the order of their buffers.
+inline std::vector<std::string> StateNames(const Program& program) {
+  std::vector<std::string> names;
+  for (const Buffer& b : program.buffers) {
+    if (IsState(b)) names.push_back(b.name);
+  }
+  return names;
+}
 
 /// The buffer at the end of an alias chain. REQUIRES: chains end.
 inline uint32_t RootOf(const Program& program, uint32_t buffer) {

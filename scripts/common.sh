@@ -97,7 +97,17 @@ unpacked() {
   echo "${inside[0]}"
 }
 
-has_gpu() { command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi -L 2>/dev/null | grep -q GPU; }
+# gpu_target: what aicf-compile calls the first GPU; fails where there is none, or none that it compiles for.
+gpu_target() {
+  local capability
+  capability=$(nvidia-smi --id=0 --query-gpu=compute_cap --format=csv,noheader 2>/dev/null) || return 1
+  case $capability in
+    9.0) echo cuda:sm_90a ;;
+    10.0) echo cuda:sm_100a ;;
+    8.0 | 8.6 | 8.9 | 12.0) echo "cuda:sm_${capability/./}" ;;
+    *) return 1 ;;
+  esac
+}
 
 # build PRESET "TARGETS" [cmake options]: configures and builds; output only when it fails.
 build() {

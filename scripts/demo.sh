@@ -14,11 +14,7 @@ artifact=$root/build/rec.aicf
 say "fetching PP-OCRv4"
 models/fetch.sh ppocr "$models"
 
-target=cpu
-if has_gpu; then
-  target=cuda
-  find_nvrtc
-fi
+if target=$(gpu_target); then find_nvrtc; else target=cpu; fi
 say "compiling the recogniser for $target"
 "$bin/aicf-compile" "$models/rec.onnx" -o "$artifact" --force --target="$target" --shapes=x:1x3x48x640
 

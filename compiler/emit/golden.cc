@@ -48,6 +48,11 @@ class Attacher {
       const Buffer& buffer = program_.buffers[b];
       sample.inputs.push_back(As(buffer, spec.tensors.find(buffer.name)->second));
     }
+    for (uint32_t b : entry.metas) {
+      const Buffer& buffer = program_.buffers[b];
+      const auto given = spec.tensors.find(buffer.name);
+      if (given != spec.tensors.end()) sample.inputs.push_back(As(buffer, given->second));
+    }
     AICF_RETURN_IF_ERROR(AddGiven(spec, entry, sample));
     if (sample.outputs.empty()) AICF_RETURN_IF_ERROR(AddComputed(entry, sample));
     golden_.samples.push_back(std::move(sample));
@@ -80,12 +85,22 @@ class Attacher {
       if (given == spec.tensors.end()) {
         return Error(Code::kInvalidArgument, "input '", buffer.name, "' is not given");
       }
-      if (!Holds(given->second, buffer.dtype) || given->second.shape() != buffer.shape) {
-        return Error(Code::kInvalidArgument, "input '", buffer.name, "' is ", Found(given->second),
-                     ", expected ", Expected(buffer));
+      AICF_RETURN_IF_ERROR(Fits("input", buffer, given->second));
+    }
+    for (uint32_t b : entry.metas) {
+      const Buffer& buffer = program_.buffers[b];
+      const auto given = spec.tensors.find(buffer.name);
+      if (given != spec.tensors.end()) {
+        AICF_RETURN_IF_ERROR(Fits("meta", buffer, given->second));
       }
     }
     return OkStatus();
+  }
+
+  static Status Fits(std::string_view what, const Buffer& buffer, const ir::Tensor& given) {
+    if (Holds(given, buffer.dtype) && given.shape() == buffer.shape) return OkStatus();
+    return Error(Code::kInvalidArgument, what, " '", buffer.name, "' is ", Found(given),
+                 ", expected ", Expected(buffer));
   }
 
   Status AddGiven(const GoldenSpec& spec, const EntryPoint& entry, schema::GoldenSample& sample) {
@@ -135,7 +150,7 @@ class Attacher {
     return OkStatus();
   }
 
-  /// As the sample has it; a state is zero, as in a fresh session.
+  /// As the sample has it; a state, or a meta that is not given, is zero, as in a fresh session.
   static ir::Tensor InputOf(const ir::LoweredBuffer& input, const schema::GoldenSample& sample) {
     for (const schema::GoldenTensor& t : sample.inputs) {
       if (t.name == input.name) return {t.dtype, t.shape, t.data, nullptr};

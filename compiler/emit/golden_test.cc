@@ -102,6 +102,29 @@ TEST_F(AttachGoldenTest, WithoutSamplesThereIsNoSection) {
   EXPECT_TRUE(contents_.golden.empty());
 }
 
+TEST_F(AttachGoldenTest, MetasAreTakenAsGivenElseZero) {
+  schema::EntryPoint& entry = contents_.program.entry_points[0];
+  entry.metas = {entry.inputs.back()};
+  entry.inputs.pop_back();
+  entry.extents.clear();
+  lowered_.extents.clear();
+  ASSERT_TRUE(Attach({{.tensors = {{"x", x_}, {"n", Count(-2)}}}, {.tensors = {{"x", x_}}}}).ok());
+  const auto golden = schema::ParseGolden(contents_.golden);
+  ASSERT_TRUE(golden.ok()) << golden.status().ToString();
+  const int64_t expected[] = {2, 0};
+  for (size_t i = 0; i < 2; ++i) {
+    const schema::GoldenSample& sample = golden->samples[i];
+    EXPECT_EQ(sample.inputs.size(), 2 - i);
+    int64_t count = -1;
+    ASSERT_EQ(sample.outputs.back().data.size(), sizeof count);
+    std::memcpy(&count, sample.outputs.back().data.data(), sizeof count);
+    EXPECT_EQ(count, expected[i]);
+  }
+  const ir::Tensor two = ir::Tensor::FromValues<int64_t>(DType::kI64, {2}, std::vector<int64_t>(2));
+  const Status status = Attach({{.tensors = {{"x", x_}, {"n", two}}}});
+  EXPECT_NE(status.message().find("meta 'n' is i64 2"), std::string::npos) << status.ToString();
+}
+
 TEST_F(AttachGoldenTest, FaultsNameSampleAndTensor) {
   const auto refused = [&](GoldenSpec spec, std::string_view part) {
     const GoldenSpec good{.tensors = {{"x", x_}, {"n", Count(1)}}};

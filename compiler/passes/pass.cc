@@ -107,7 +107,7 @@ Status RunStage(const RunnerOptions& options, std::vector<PassTiming>& timings, 
         std::chrono::steady_clock::now() - start;
     timings.push_back({pass.name, spent.count()});
     const bool dump = options.dump_after.contains(pass.name) || options.dump_after.contains("all");
-    if (dump && options.dump) options.dump(pass.name, ToString(ir));
+    if (dump && options.dump) options.dump(pass.name, context.entry, ToString(ir));
   }
   return OkStatus();
 }

@@ -64,9 +64,10 @@ struct PassTiming {
 
 struct RunnerOptions {
   std::set<std::string, std::less<>> disabled;
-  /// Called after a pass named here (or "all") with its name and the IR's text.
+  /// Called after a pass named here (or "all") with its name, of several entry points the one that
+  /// it ran on, and the IR's text.
   std::set<std::string, std::less<>> dump_after;
-  std::function<void(std::string_view pass, const std::string& text)> dump;
+  std::function<void(std::string_view pass, std::string_view entry, const std::string& text)> dump;
 };
 
 /// Runs the passes on a plan whose memory is still to be placed, but for those in `disabled`.

@@ -117,8 +117,11 @@ Status RecordFurtherOutputs(const schema::Program& program, size_t s, Occurrence
     }
     if (program.buffers[step.outputs[o]].role == schema::Role::kState) continue;
     Decision d = OutputDecision(context, program, s, step.outputs[o]);
-    for (uint32_t in : step.inputs) {
+    for (size_t k = 0; k < step.inputs.size(); ++k) {
+      const uint32_t in = step.inputs[k];
       if (program.buffers[in].role == schema::Role::kConstant) continue;
+      const auto begin = step.inputs.begin(), end = begin + static_cast<int64_t>(k);
+      if (std::find(begin, end, in) != end) continue;  // several operands are parts of it
       d.alternatives.push_back({StrCat("overwrites '", program.buffers[in].name, "'"),
                                 "outputs: only a step's first output may overwrite an operand",
                                 -1});

@@ -2,16 +2,23 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "compiler/costs/fit.h"
+#include "compiler/passes/lowered/choose_math.h"
 
 namespace aicf {
 namespace {
 
 using abi::MathMode;
 
-constexpr MathMode kMathModes[] = {MathMode::kFp32, MathMode::kTf32, MathMode::kFp16,
-                                   MathMode::kBf16};
+// The modes that a step of this family is asked about; int8 is one of blockgemm alone.
+std::span<const MathMode> ModesOf(abi::Family family) {
+  static constexpr MathMode kModes[] = {MathMode::kFp32, MathMode::kTf32, MathMode::kFp16,
+                                        MathMode::kBf16, MathMode::kInt8};
+  const std::span<const MathMode> all(kModes);
+  return family == abi::Family::kBlockGemm ? all : all.first(all.size() - 1);
+}
 
 abi::Problem WithMath(const abi::Problem& problem, MathMode math) {
   abi::Problem out = problem;
@@ -21,8 +28,7 @@ abi::Problem WithMath(const abi::Problem& problem, MathMode math) {
 
 // Why no step of this kind has the mode, whatever the kernels; empty: ask the kernels.
 std::string RefuseStep(const abi::Problem& p) {
-  if (p.family != abi::Family::kGemm && p.family != abi::Family::kConv &&
-      p.family != abi::Family::kRecurrent && p.family != abi::Family::kAttention) {
+  if (!FormsProducts(p.family)) {
     return StrCat("products: ", abi::FamilyName(p.family),
                   " forms none, and a math mode is about how products are formed");
   }
@@ -66,6 +72,13 @@ Alternative InMode(const ir::LoweredStep& step, MathMode mode, Candidates& candi
   return out;
 }
 
+// Whether rows of A are rounded to 8 bits: by the CPU's kernels, but for the reference, and for
+// blocks of codes, which f16 and bf16 are not.
+bool RoundsRows(const abi::KernelInfo& kernel, const abi::Problem& p) {
+  return kernel.backend == abi::Backend::kCpu && !kernel.key.ends_with(".ref") &&
+         InfoOf(p.as<abi::BlockGemmAttrs>().format).elements > 1;
+}
+
 // Products of two f16 (or bf16) values are exact in f32.
 bool IsExact(const abi::Problem& p, MathMode used) {
   if (used == MathMode::kFp32) return false;  // of any step, also one without operands
@@ -93,6 +106,9 @@ MathMode UsedMath(const abi::KernelInfo& kernel, const abi::Problem& problem,
   if (problem.math == MathMode::kFp32 || kernel.backend == abi::Backend::kLibrary) {
     return problem.math;
   }
+  if (problem.math == MathMode::kInt8) {
+    return RoundsRows(kernel, problem) ? MathMode::kInt8 : MathMode::kFp32;
+  }
   const bool same = kernel.supports(WithMath(problem, MathMode::kFp32), device).empty();
   return same ? MathMode::kFp32 : problem.math;
 }
@@ -111,7 +127,7 @@ void RecordPrecision(const ir::LoweredStep& step, Decision d, const abi::KernelI
                      Reason kernel_reason, Candidates& candidates, PassContext& context) {
   const MathMode used = UsedMath(chosen, step.problem, context.device);
   d.choice = abi::MathModeName(used);
-  for (MathMode mode : kMathModes) {
+  for (MathMode mode : ModesOf(step.problem.family)) {
     if (mode != used) d.alternatives.push_back(InMode(step, mode, candidates));
   }
   Explain(step, used, kernel_reason, d);

@@ -30,6 +30,7 @@ Result<SourceEntry> LowerEntry(const ir::Graph& model, const CompileOptions& opt
   SourceEntry entry;
   entry.name = bucket.name;
   context.decisions = &entry.decisions;
+  if (!options.buckets.empty()) context.entry = bucket.name;
   CompileOptions own = options;
   own.shapes = bucket.shapes;
   AICF_ASSIGN_OR_RETURN(const ir::Graph graph, PrepareGraph(model, own, runner, context));

@@ -101,7 +101,7 @@ TEST_P(Coverage, NoFamilyIsMissing) {
   }
   ASSERT_GE(CommittedFamilies().size(), kFamiliesOfTheFirstSet);
   for (const abi::Family family : CommittedFamilies()) {
-    EXPECT_TRUE(found.contains(family)) << "no " << abi::FamilyName(family) << " step";
+    EXPECT_EQ(found.contains(family), HasSteps(family, GetParam())) << abi::FamilyName(family);
   }
 }
 
@@ -124,6 +124,14 @@ TEST_P(Coverage, NoFeatureIsMissing) {
       {"a loop", AnyEntry([](const EntryPoint& e) { return !e.loops.empty(); })},
       {"a dynamic output", AnyEntry([](const EntryPoint& e) { return !e.extents.empty(); })},
       {"padding", AnyEntry([](const EntryPoint& e) { return !e.paddings.empty(); })},
+      {"keys in pages", AnyStep([](const Step& s) {
+         return s.problem.family == abi::Family::kAttention &&
+                s.problem.as<abi::AttentionAttrs>().pages;
+       })},
+      {"a language model", AnyProgram([](const schema::Program& p) {
+         return std::ranges::any_of(p.entry_points,
+                                    [](const auto& e) { return e.name == "decode_2"; });
+       })},
       {"two entry points",
        AnyProgram([](const schema::Program& p) { return p.entry_points.size() > 1; })},
   };
@@ -141,6 +149,9 @@ TEST_P(Coverage, WhatOneTargetAloneHasIsThere) {
   EXPECT_TRUE(
       AnyStep(has_map([](const abi::TensorMap& m) { return m.swizzle == abi::Swizzle::k128; })));
   EXPECT_TRUE(AnyStep([](const Step& s) { return !s.parameters.empty(); }));
+  EXPECT_TRUE(AnyStep([](const Step& s) {
+    return s.problem.family == abi::Family::kGemm && s.problem.as<abi::GemmAttrs>().halves == 2;
+  }));
   EXPECT_TRUE(AnyStep([](const Step& s) { return s.launch.cluster[0] > 1; }));
   EXPECT_TRUE(AnyStep([](const Step& s) { return s.launch.dynamic_shared_bytes > 0; }));
   EXPECT_TRUE(AnyProgram([](const schema::Program& p) { return p.guard_image >= 0; }));

@@ -5,7 +5,7 @@
 
 They prove that what an older aicf has made still loads and runs, so they are made again only when the format's
 or the kernel contract's version moves, never because another kernel is chosen today. Their samples hold what
-ONNX's own evaluator computes. Needs onnx; the CUDA ones need NVRTC (AICF_NVRTC may name it).
+ONNX's own evaluator computes, those of language models what the reference kernels do. Needs onnx; the CUDA ones need NVRTC (AICF_NVRTC may name it).
 """
 
 import argparse
@@ -17,6 +17,7 @@ import tempfile
 import onnx
 from onnx.reference import ReferenceEvaluator
 
+import gguf
 import models
 import toolkit  # tests/exporters, which models.py has put on the path
 
@@ -35,6 +36,12 @@ def put_model(case, path):
     return model
 
 
+def sample_flag(tensors, directory, number):
+    """--golden with these tensors."""
+    paths = toolkit.save(directory, f"sample{number}", tensors)
+    return "--golden=" + ",".join(f"{n}:{directory}/{p}" for n, p in paths.items())
+
+
 def golden_flags(case, model, directory):
     """One --golden for each set of inputs, with the outputs that the evaluator computes."""
     evaluator = ReferenceEvaluator(model)
@@ -45,16 +52,24 @@ def golden_flags(case, model, directory):
     for number, feeds in enumerate((case.model.feeds, *case.more_samples)):
         tensors = {**feeds, **dict(zip(case.outputs, evaluator.run(case.outputs, feeds)))}
         tensors = {name: array for name, array in tensors.items() if name not in hidden}
-        paths = toolkit.save(directory, f"sample{number}", tensors)
-        flags.append("--golden=" + ",".join(f"{n}:{directory}/{p}" for n, p in paths.items()))
+        flags.append(sample_flag(tensors, directory, number))
     return flags
+
+
+def put_case(case, name, directory):
+    """The model's file, and a --golden for each sample. aicf-compile computes what texts give."""
+    if isinstance(case, models.LanguageCase):
+        path = os.path.join(directory, name + ".gguf")
+        gguf.save(case.model, path)
+        return path, [sample_flag(sample, directory, i) for i, sample in enumerate(case.samples)]
+    path = os.path.join(directory, name + ".onnx")
+    return path, golden_flags(case, put_model(case, path), directory)
 
 
 def make(function, targets, bin_dir):
     case = function()
     with tempfile.TemporaryDirectory() as directory:
-        path = os.path.join(directory, function.__name__ + ".onnx")
-        golden = golden_flags(case, put_model(case, path), directory)
+        path, golden = put_case(case, function.__name__, directory)
         for suffix, target in targets.items():
             out = os.path.join(HERE, f"{function.__name__}.{suffix}.aicf")
             flags = [*case.flags, *(() if suffix == "cpu" else case.cuda_flags)]

@@ -10,6 +10,8 @@ import sys
 import numpy as np
 from onnx import TensorProto, helper
 
+import gguf
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "exporters"))
 from builder import Model  # noqa: E402
 
@@ -25,6 +27,16 @@ class Case:
     cuda_flags: tuple = ()
     more_samples: tuple = ()
     named_axis: bool = False
+
+
+@dataclasses.dataclass
+class LanguageCase:
+    """A language model and its samples: metas by name. What no sample gives is zero, and so is the cache."""
+
+    model: gguf.Llama
+    samples: list
+    flags: tuple = ()
+    cuda_flags: tuple = ()
 
 
 def info(name, element, shape):
@@ -157,4 +169,37 @@ def packed():
     return Case(m, [y], ("--math=fp16",), tensor)
 
 
-CASES = [image, boxes, sequence, stream, product, long_sums, batches, packed]
+def excited():
+    """Squeeze and excitation: on a GPU one step."""
+    m = Model(49)
+    x = m.random("x", 1, 8, 6, 6)
+    mean = m.node("GlobalAveragePool", [x])
+    hidden = m.node("Relu", [m.node("Conv", [mean, m.weight(4, 8, 1, 1), m.weight(4)])])
+    gate = m.node("Sigmoid", [m.node("Conv", [hidden, m.weight(8, 4, 1, 1), m.weight(8)])])
+    return Case(m, [m.node("Mul", [x, gate])])
+
+
+def gated():
+    """A gated activation, whose product has two halves on a GPU."""
+    m = Model(50)
+    both = m.node("MatMul", [m.random("x", 64, 64), m.weight(64, 128)])
+    gate, up = m.node("Split", [both, m.ints(64, 64)], 2, axis=1)
+    return Case(m, [m.node("Mul", [m.node("Mul", [gate, m.node("Sigmoid", [gate])]), up])])
+
+
+def texts():
+    """A language model: weights in blocks, a paged cache, prefill and decode that share it, tokens drawn."""
+    model = gguf.Llama(gguf.Q8_0, 51, hidden=128, heads=2, key_heads=1, feed_forward=64, vocabulary=48)
+    draw = {"temperature": np.float32([0.9]), "top_k": np.int32([5]), "top_p": np.float32([0.9]),
+            "min_p": np.float32([0.05]), "seeds": np.int64([3])}
+    prefill = {"tokens": np.int32([[1, 17, 4, 9, 30, 2, 0, 0]]), "slots": np.int32([1]), "origins": np.int32([0]),
+               "lengths": np.int32([6]), "pages": np.int32([[2, 0, 3, 1]]), **draw}
+    decode = {"tokens": np.int32([[5], [-1]]), "slots": np.int32([1, 0]), "origins": np.int32([9, 0]),
+              "lengths": np.int32([10, 1]), "pages": np.int32([[5, 4, 0, 0], [2, 0, 0, 0]]),
+              **{name: np.repeat(value, 2) for name, value in draw.items()}}
+    flags = ("--context=32", "--page=8", "--cache=64", "--cache-precision=fp16", "--prefill=8", "--decode=2",
+             "--logits", "--math=fp32")
+    return LanguageCase(model, [prefill, decode], flags)
+
+
+CASES = [image, boxes, sequence, stream, product, long_sums, batches, packed, excited, gated, texts]

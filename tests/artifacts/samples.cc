@@ -33,13 +33,20 @@ Status Compare(const schema::GoldenSample& sample, const schema::GoldenTensor& e
                found.expected);
 }
 
+Status SetTensor(Session& session, const EntryInfo& entry, const schema::GoldenTensor& t) {
+  const bool meta =
+      std::ranges::any_of(entry.metas, [&](const auto& m) { return m.name == t.name; });
+  const ConstTensor view = {t.dtype, t.shape, t.data.data(), t.data.size()};
+  return meta ? session.SetMeta(t.name, view) : session.SetInput(t.name, view);
+}
+
 Status RunSample(const std::shared_ptr<const Program>& program, const schema::GoldenSample& sample,
                  const SessionOptions& options, Outputs& outputs) {
   AICF_ASSIGN_OR_RETURN(const auto session, Session::Create(program, options));
-  AICF_RETURN_IF_ERROR(session->SelectEntry(program->entries()[sample.entry].name));
+  const EntryInfo& entry = program->entries()[sample.entry];
+  AICF_RETURN_IF_ERROR(session->SelectEntry(entry.name));
   for (const schema::GoldenTensor& t : sample.inputs) {
-    AICF_RETURN_IF_ERROR(
-        session->SetInput(t.name, {t.dtype, t.shape, t.data.data(), t.data.size()}));
+    AICF_RETURN_IF_ERROR(SetTensor(*session, entry, t));
   }
   AICF_RETURN_IF_ERROR(session->Run());
   for (const schema::GoldenTensor& t : sample.outputs) {
@@ -82,6 +89,10 @@ std::vector<abi::Family> CommittedFamilies() {
   std::vector<abi::Family> families;
   for (int f = 0; f <= last; ++f) families.push_back(static_cast<abi::Family>(f));
   return families;
+}
+
+bool HasSteps(abi::Family family, const std::string& backend) {
+  return backend != "cpu" || family != abi::Family::kExcite;
 }
 
 Result<Committed> Load(const std::string& path) {

@@ -36,6 +36,9 @@ Result<Committed> Load(const std::string& path);
 std::vector<abi::Family> CommittedFamilies();
 /// What the set has had from its beginning.
 inline constexpr size_t kFamiliesOfTheFirstSet = 17;
+/// Whether programs for this backend ("cpu", "cuda") can have a step of it: on a CPU squeeze and
+/// excitation stays apart.
+bool HasSteps(abi::Family family, const std::string& backend);
 
 /// Bytes of every output of every sample, in their order.
 using Outputs = std::vector<std::vector<std::byte>>;

@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 import tempfile
+import time
 import unittest
 
 import onnx_models
@@ -411,10 +412,8 @@ class Loop(ReportCase):
             self.assertEqual("repeats" in self.page.story(), repeated, step["step"])
 
 
-class ManySteps(ReportCase):
-    """More than 2,000 steps: the page is there at once and follows the keys."""
-
-    model = "long_chain"
+class Speed:
+    """The page of a program of more than 2,000 steps is there at once and follows the keys."""
 
     def test_times(self):
         self.assertGreater(len(self.report.steps), 2000)
@@ -442,6 +441,12 @@ class ManySteps(ReportCase):
               return performance.now() - start;
             }))""")
 
+
+class ManySteps(Speed, ReportCase):
+    """One entry point."""
+
+    model = "long_chain"
+
     def test_all_the_way(self):
         browser.keys("j")
         browser.keys("End")
@@ -456,9 +461,49 @@ class ManySteps(ReportCase):
         self.assertIn("step 2001,", self.page.story())
 
 
+class DeepLanguageModel(Speed, ReportCase):
+    """150 layers in two entry points, with 301 states."""
+
+    model = "deep_llama"
+
+    def test_size_and_time(self):
+        start = time.monotonic()
+        workshop.tool("aicf-inspect", workshop.path("deep_llama.aicf"), f"--html={workshop.path('again.html')}")
+        spent, size = time.monotonic() - start, os.path.getsize(workshop.path("again.html"))
+        print(f"\nmade in {spent:.1f} s, {size / 2**20:.1f} MiB")
+        self.assertLess(spent, 10)
+        self.assertLess(size, 10_000 * len(self.report.steps))
+
+    def test_a_layer_is_found(self):
+        for name in ("decode_1", "prefill_32"):
+            entries = self.report.data["entry_points"]
+            index = [e["name"] for e in entries].index(name)
+            browser.run(f"const s = document.getElementById('entry'); s.value = '{index}';"
+                        "s.dispatchEvent(new Event('change'))")
+            self.page.view("graph")
+            self.page.search("blk.77.attention/aicf.RotaryAppend")
+            browser.keys("Enter")
+            self.page.settle()
+            first = entries[index]["first_step"]
+            own = self.report.steps[first:first + entries[index]["step_count"]]
+            step = next(s for s in own if s["sources"] == ["blk.77.attention/aicf.RotaryAppend"])
+            self.assertIn(f"step {step['step']}, append", self.page.story())
+            self.page.clear()
+
+    def test_state_is_shown(self):
+        header, language = self.report.data["header"], self.report.data["language"]
+        self.assertEqual(len(self.report.data["states"]), 301)
+        kib = f"{header['state_bytes'] / 2**20:.2f}"
+        self.assertIn(f"state\n{kib}", browser.text("#top").replace("\u00a0", " "))
+        self.page.view("memory")
+        self.assertIn("of state in 301 values", browser.text("body").replace("\u00a0", " "))
+        self.assertEqual((language["pages"], language["page"]), (8, 32))
+
+
 def load_tests(loader, _tests, _pattern):
     """Without the base classes, which name no model."""
-    cases = (Detector, Recogniser, Transformer, Hostile, EntryPoints, NumberedDecisions, Loop, ManySteps)
+    cases = (Detector, Recogniser, Transformer, Hostile, EntryPoints, NumberedDecisions, Loop, ManySteps,
+             DeepLanguageModel)
     return unittest.TestSuite(loader.loadTestsFromTestCase(case) for case in cases)
 
 

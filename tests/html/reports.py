@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 
+import language_models
 import onnx_models
 
 PPOCR = {"det": "x:1x3x160x160", "rec": "x:1x3x48x320"}
@@ -64,7 +65,8 @@ class Workshop:
         return os.path.join(self.folder, name)
 
     def report(self, name, profile=False):
-        """A report by the name of its model: "det" and "rec" of PP-OCR, or a function of onnx_models."""
+        """A report by the name of its model: "det" and "rec" of PP-OCR, or a function of onnx_models or
+        language_models."""
         key = (name, profile)
         if key not in self.made:
             model, flags = self.model(name)
@@ -92,6 +94,11 @@ class Workshop:
     def model(self, name):
         if name in PPOCR:
             return os.path.join(os.environ["AICF_PPOCR_MODELS"], f"{name}.onnx"), [f"--shapes={PPOCR[name]}"]
+        if hasattr(language_models, name):
+            folder = self.path(name)
+            if not os.path.exists(folder):
+                getattr(language_models, name)(folder)
+            return folder, ["--context=128", "--prefill=32", "--decode=1"]
         path = self.path(f"{name}.onnx")
         with open(path, "wb") as file:
             file.write(getattr(onnx_models, name)().bytes())

@@ -52,7 +52,11 @@ Status Finish(std::optional<AtomicFile>& file, std::span<const std::byte> bytes)
 Status PrintStage(const CompileArgs& args, Outputs& outputs) {
   DecisionLog log;
   AICF_ASSIGN_OR_RETURN(const std::string text, StageText(args, &log));
-  if (args.explain) Print(ExplainText(log));
+  std::string explained;
+  if (!args.explain.empty()) {
+    AICF_ASSIGN_OR_RETURN(explained, ExplainText(log, args.explain));
+  }
+  Print(explained);
   const std::string decisions = log.ToJsonLines();
   AICF_RETURN_IF_ERROR(Finish(outputs.decisions, std::as_bytes(std::span(decisions))));
   if (outputs.artifact) return Finish(outputs.artifact, std::as_bytes(std::span(text)));
@@ -76,6 +80,11 @@ Status CompileModel(const CompileArgs& args, Outputs& outputs) {
   AICF_ASSIGN_OR_RETURN(const CompileResult result, CompileAsAsked(args));
   ClearProgress();
   AICF_ASSIGN_OR_RETURN(const std::string verdict, Verdict(args, result));
+  std::string explained;
+  if (!args.explain.empty()) {
+    AICF_ASSIGN_OR_RETURN(explained, ExplainText(result.decisions, args.explain));
+    explained = "\n" + explained;
+  }
   const std::string decisions = result.decisions.ToJsonLines();
   AICF_RETURN_IF_ERROR(Finish(outputs.decisions, std::as_bytes(std::span(decisions))));
   AICF_RETURN_IF_ERROR(Finish(outputs.artifact, result.bytes));
@@ -83,7 +92,7 @@ Status CompileModel(const CompileArgs& args, Outputs& outputs) {
   const std::string& from = args.from.empty() ? args.model : args.from;
   Print(StrCat(Escape(from), " ", verdict, "\n\n", SummaryText(result, seconds.count())));
   if (args.timings) Print("\n" + TimingsText(result.timings));
-  if (args.explain) Print("\n" + ExplainText(result.decisions));
+  Print(explained);
   return OkStatus();
 }
 
@@ -119,8 +128,10 @@ Status Main(const std::vector<std::string>& argv) {
   if (!run) return OkStatus();
   Outputs outputs;
   AICF_RETURN_IF_ERROR(OpenOutputs(args, &outputs));
-  args.options.passes.dump = [](std::string_view pass, const std::string& text) {
-    Print(StrCat("# after ", pass, "\n", text, "\n"));
+  args.options.passes.dump = [](std::string_view pass, std::string_view entry,
+                                const std::string& text) {
+    const std::string of = entry.empty() ? "" : StrCat(", entry point ", Quote(entry));
+    Print(StrCat("# after ", pass, of, "\n", text, "\n"));
   };
   args.options.progress = ShowProgress;
   // A target that does not exist is the compiler's to refuse.

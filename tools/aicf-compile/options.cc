@@ -178,7 +178,9 @@ void AddDecisionFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
                StrCat("step.N.KIND=CHOICE or node:NAME.KIND=CHOICE  one edit; KIND is\n",
                       schema::EditedKindList(), "; repeats"))
       ->group(group);
-  line.app.add_flag("--explain", args.explain, "print the decisions with reasons and refusals")
+  line.AddSwitch("--explain", args.explain,
+                 "[=NODE]  print the decisions with reasons and refusals: all, or those about the\n"
+                 "source nodes of this name, in which * stands for any text")
       ->group(group);
 }
 

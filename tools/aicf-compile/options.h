@@ -26,7 +26,7 @@ struct CompileArgs {
   std::shared_ptr<CostSource> costs;  ///< what options.costs points to
   std::optional<Stage> stop_after;
   bool check = false;
-  bool explain = false;
+  std::string explain;  ///< pattern of the source nodes asked about; "true": all decisions
   bool timings = false;
   Existing existing = Existing::kRefuse;
 };

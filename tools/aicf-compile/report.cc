@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/pattern.h"
 #include "compiler/states/pair_states.h"
 #include "tools/common/decisions.h"
 #include "tools/common/text.h"
@@ -35,13 +36,11 @@ std::string EntriesText(const schema::Program& program) {
   return out;
 }
 
-/// "h, c (4 KiB)"; empty without states.
+/// "h, c (4 KiB)", of many the first ones; empty without states.
 std::string StatesText(const schema::Program& program) {
-  std::string out;
-  for (const schema::Buffer& b : program.buffers) {
-    if (schema::IsState(b)) out += StrCat(out.empty() ? "" : ", ", Escape(b.name));
-  }
-  return out.empty() ? out : StrCat(out, " (", FormatBytes(program.state_bytes), ")");
+  const std::vector<std::string> names = schema::StateNames(program);
+  if (names.empty()) return "";
+  return StrCat(ShortList(names, 5), " (", FormatBytes(program.state_bytes), ")");
 }
 
 /// What the model's names suggest, and the flag that takes it up; one line per pair.
@@ -72,6 +71,12 @@ std::string ReasonsText(const DecisionLog& log) {
     out += StrCat(out.empty() ? "" : ", ", -count, " ", reason);
   }
   return out;
+}
+
+bool IsAbout(const Decision& decision, std::string_view nodes) {
+  const auto matches = [&](const std::string& name) { return MatchesPattern(nodes, name); };
+  return std::ranges::any_of(decision.subject.nodes, matches) ||
+         std::ranges::any_of(decision.subject.into, matches);
 }
 
 std::string ArenaText(const schema::Program& program) {
@@ -119,6 +124,14 @@ std::string TimingsText(const std::vector<PassTiming>& timings) {
   return table.ToString("  ");
 }
 
-std::string ExplainText(const DecisionLog& log) { return DecisionsText({log.decisions(), {}}); }
+Result<std::string> ExplainText(const DecisionLog& log, const std::string& nodes) {
+  DecisionLines lines;
+  for (const Decision& d : log.decisions()) {
+    if (nodes == "true" || IsAbout(d, nodes)) lines.decisions.push_back(d);
+  }
+  if (!lines.decisions.empty() || nodes == "true") return DecisionsText(lines);
+  return Error(Code::kInvalidArgument, "--explain: no decision is about a source node '", nodes,
+               "'");
+}
 
 }  // namespace aicf::tools

@@ -12,7 +12,9 @@ namespace aicf::tools {
 std::string SummaryText(const CompileResult& result, double seconds);
 /// Milliseconds of every pass, in order.
 std::string TimingsText(const std::vector<PassTiming>& timings);
-/// Every decision with its reason, and what was refused and why.
-std::string ExplainText(const DecisionLog& log);
+/// Every decision with its reason, and what was refused and why; `nodes`: only those about source
+/// nodes whose names match this pattern (base/pattern.h), "true": all.
+/// Errors: kInvalidArgument for a pattern that no decision's nodes match.
+Result<std::string> ExplainText(const DecisionLog& log, const std::string& nodes);
 
 }  // namespace aicf::tools

@@ -1,5 +1,6 @@
 #include "tools/aicf-inspect/json.h"
 
+#include "tools/aicf-inspect/language.h"
 #include "tools/aicf-inspect/text.h"
 
 namespace aicf::tools {
@@ -17,6 +18,7 @@ Json HeaderJson(const schema::Artifact& artifact) {
   out["arena_bytes"] = program.arena_bytes;
   out["arena_lower_bound"] = program.arena_lower_bound;
   out["weights_bytes"] = program.weights_bytes;
+  out["state_bytes"] = program.state_bytes;
   out["sections"] = Json::array();
   for (const auto& s : header.sections) {
     out["sections"].push_back(Json{{"kind", SectionName(s.kind)},
@@ -160,6 +162,9 @@ Json ArtifactData(const schema::Artifact& artifact, const DecisionLines& decisio
   const schema::Program& program = artifact.program();
   Json out;
   out["header"] = HeaderJson(artifact);
+  if (Json language = LanguageJson(artifact); !language.is_null()) {
+    out["language"] = std::move(language);
+  }
   out["entry_points"] = EntryPointsJson(program);
   out["states"] = StatesJson(program);
   out["values"] = ValuesJson(program);

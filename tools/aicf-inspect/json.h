@@ -9,8 +9,8 @@
 
 namespace aicf::tools {
 
-/// One object with `header`, `entry_points`, `values`, `steps` and `decisions`; where lines of the
-/// decisions section cannot be read, also `unread_decisions`.
+/// One object with `header`, `entry_points`, `values`, `steps` and `decisions`; of a language model
+/// also `language`; where lines of the decisions section cannot be read, also `unread_decisions`.
 Json ArtifactData(const schema::Artifact& artifact, const DecisionLines& decisions);
 
 /// The same as text: one object with `header`, `entry_points`, `values`, `steps` and `decisions`.

@@ -2,6 +2,7 @@
 #include "schema/artifact.h"
 #include "tools/aicf-inspect/html.h"
 #include "tools/aicf-inspect/json.h"
+#include "tools/aicf-inspect/language.h"
 #include "tools/aicf-inspect/text.h"
 #include "tools/aicf-inspect/views.h"
 #include "tools/common/flags.h"
@@ -72,8 +73,8 @@ Status Inspect(const Options& options) {
     Print(ArtifactJson(artifact, decisions));
     return OkStatus();
   }
-  Print(StrCat(Escape(options.artifact), "\n\n", HeaderText(artifact), EntryPointText(artifact),
-               MemoryText(artifact)));
+  Print(StrCat(Escape(options.artifact), "\n\n", HeaderText(artifact), LanguageText(artifact),
+               EntryPointText(artifact), MemoryText(artifact)));
   if (options.summary) {
     Print(StrCat("Steps      ", artifact.program().steps.size(), "\nDecisions  ", count,
                  count == 0 ? "" : ": ", CountsByKind(decisions), "\n"));

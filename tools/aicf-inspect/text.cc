@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/status.h"
+#include "tools/aicf-inspect/language.h"
 #include "tools/common/text.h"
 #include "tools/inspect/provenance.h"
 
@@ -217,7 +218,11 @@ std::string MemoryText(const schema::Artifact& artifact) {
                  StrCat(CountWhere(program, Storage::kArena, Role::kTemp),
                         " with memory of their own, ", in_place, " buffers in place"));
   if (program.state_bytes > 0) {
-    out += KeyLine(14, "state", FormatBytes(program.state_bytes) + " of each session");
+    out += KeyLine(14, "state",
+                   StrCat(FormatBytes(program.state_bytes),
+                          " of each session: ", ShortList(schema::StateNames(program), 5)));
+    const std::string cache = CacheText(artifact);
+    if (!cache.empty()) out += KeyLine(14, "cache", cache);
   }
   out += KeyLine(14, "workspace", StrCat(FormatBytes(workspace), " at most in one step"));
   return out + "\n";

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tools/aicf-inspect/language.h"
 #include "tools/common/process.h"
 #include "tools/common/text.h"
 #include "tools/inspect/arena.h"
@@ -52,6 +53,16 @@ Result<std::vector<size_t>> ChosenEntries(const schema::Program& program, const 
                Join(names, ", "));
 }
 
+// What a session needs beside the arena and the weights; empty without states.
+std::string StateText(const schema::Artifact& artifact) {
+  const schema::Program& program = artifact.program();
+  if (program.state_bytes == 0) return "";
+  const std::string cache = CacheText(artifact);
+  return StrCat("\nBeside the arena: ", FormatBytes(program.state_bytes),
+                " of state: ", ShortList(schema::StateNames(program), 5), "\n",
+                cache.empty() ? "" : StrCat("  the cache is ", cache, "\n"));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const schema::Artifact>> LoadForInspection(const std::string& path) {
@@ -83,6 +94,7 @@ Status ShowMemory(const schema::Artifact& artifact, const ViewOptions& options) 
   Json all{{"arena_bytes", program.arena_bytes},
            {"arena_lower_bound", program.arena_lower_bound},
            {"weights_bytes", program.weights_bytes},
+           {"state_bytes", program.state_bytes},
            {"entry_points", Json::array()}};
   std::string text;
   ChartStyle style;
@@ -97,7 +109,7 @@ Status ShowMemory(const schema::Artifact& artifact, const ViewOptions& options) 
     }
   }
   if (!options.json) {
-    Print(text);
+    Print(text + StateText(artifact));
   } else {
     PrintJson(all);
   }

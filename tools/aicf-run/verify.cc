@@ -1,8 +1,10 @@
 #include "tools/aicf-run/verify.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "runtime/box.h"
 #include "schema/golden.h"
@@ -86,6 +88,23 @@ std::vector<Reference> ReferencesOf(const schema::GoldenSample& sample, const En
   return references;
 }
 
+/// Those that the sample leaves out are zero, as in a fresh session.
+Status ClearMetas(Session& session, const EntryInfo& entry) {
+  for (const TensorInfo& meta : entry.metas) {
+    const std::vector<std::byte> zeros(meta.bytes);
+    AICF_RETURN_IF_ERROR(
+        session.SetMeta(meta.name, {meta.dtype, meta.shape, zeros.data(), zeros.size()}));
+  }
+  return OkStatus();
+}
+
+Status SetTensor(Session& session, const EntryInfo& entry, const schema::GoldenTensor& t) {
+  const ConstTensor view = {t.dtype, t.shape, t.data.data(), t.data.size()};
+  const bool meta =
+      std::ranges::any_of(entry.metas, [&](const auto& m) { return m.name == t.name; });
+  return meta ? session.SetMeta(t.name, view) : session.SetInput(t.name, view);
+}
+
 Result<SampleCheck> CheckSample(Session& session, const Program& program,
                                 const schema::GoldenSample& sample, const Tolerance& given) {
   SampleCheck check;
@@ -95,9 +114,9 @@ Result<SampleCheck> CheckSample(Session& session, const Program& program,
   if (given.atol || given.rtol || given.rel) check.tolerance = given;
   const EntryInfo& entry = program.entries()[sample.entry];
   AICF_RETURN_IF_ERROR(session.SelectEntry(entry.name));
+  AICF_RETURN_IF_ERROR(ClearMetas(session, entry));
   for (const schema::GoldenTensor& t : sample.inputs) {
-    AICF_RETURN_IF_ERROR(
-        session.SetInput(t.name, {t.dtype, t.shape, t.data.data(), t.data.size()}));
+    AICF_RETURN_IF_ERROR(SetTensor(session, entry, t));
   }
   AICF_RETURN_IF_ERROR(session.Run());
   AICF_RETURN_IF_ERROR(session.Wait());

@@ -109,6 +109,15 @@ std::string Join(const std::vector<std::string>& pieces, std::string_view separa
   return out;
 }
 
+std::string ShortList(const std::vector<std::string>& names, size_t shown) {
+  std::string out;
+  // "and 1 more" would be no shorter than the name.
+  const size_t all = names.size() <= shown + 1 ? names.size() : shown;
+  for (size_t i = 0; i < all; ++i) out += (i == 0 ? "" : ", ") + Escape(names[i]);
+  if (all < names.size()) out += StrCat(" and ", names.size() - all, " more");
+  return out;
+}
+
 std::vector<std::string> Split(std::string_view text, char separator) {
   std::vector<std::string> pieces;
   while (true) {

@@ -20,6 +20,8 @@ std::string FormatNumber(double value);
 std::string Shorten(std::string_view text, size_t width);
 /// The pieces with `separator` between them.
 std::string Join(const std::vector<std::string>& pieces, std::string_view separator);
+/// "a, b, c and 4 more", escaped.
+std::string ShortList(const std::vector<std::string>& names, size_t shown = 3);
 /// Pieces of `text` between separators; an empty text has one empty piece.
 std::vector<std::string> Split(std::string_view text, char separator);
 

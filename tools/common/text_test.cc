@@ -69,5 +69,12 @@ TEST(Text, TableAlignsAndEndsWithoutBlanks) {
             " 100  b\n");
 }
 
+TEST(Text, ShortListsEndWhereOneMoreWouldBeAsShort) {
+  EXPECT_EQ(ShortList({"a", "b", "c", "d"}, 3), "a, b, c, d");
+  EXPECT_EQ(ShortList({"a", "b", "c", "d", "e"}, 3), "a, b, c and 2 more");
+  EXPECT_EQ(ShortList({"\x1b[2J"}), "\\x1b[2J");
+  EXPECT_EQ(ShortList({}), "");
+}
+
 }  // namespace
 }  // namespace aicf::tools

@@ -40,13 +40,4 @@ std::vector<std::string> NearestNames(std::string_view word, const std::vector<s
   return out;
 }
 
-std::string ShortList(const std::vector<std::string>& names, size_t shown) {
-  std::string out;
-  // "and 1 more" would be no shorter than the name.
-  const size_t all = names.size() <= shown + 1 ? names.size() : shown;
-  for (size_t i = 0; i < all; ++i) out += (i == 0 ? "" : ", ") + Escape(names[i]);
-  if (all < names.size()) out += StrCat(" and ", names.size() - all, " more");
-  return out;
-}
-
 }  // namespace aicf::tools

@@ -15,7 +15,4 @@ bool IsGlob(std::string_view text);
 std::vector<std::string> NearestNames(std::string_view word, const std::vector<std::string>& names,
                                       size_t count);
 
-/// "a, b, c and 4 more", escaped.
-std::string ShortList(const std::vector<std::string>& names, size_t shown = 3);
-
 }  // namespace aicf::tools

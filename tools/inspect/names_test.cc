@@ -53,13 +53,6 @@ TEST(Names, NearestAreThoseThatHoldTheWordThenTheAlike) {
   EXPECT_TRUE(NearestNames("a", {}, 3).empty());
 }
 
-TEST(Names, ShortListsEndWhereOneMoreWouldBeAsShort) {
-  EXPECT_EQ(ShortList({"a", "b", "c", "d"}, 3), "a, b, c, d");
-  EXPECT_EQ(ShortList({"a", "b", "c", "d", "e"}, 3), "a, b, c and 2 more");
-  EXPECT_EQ(ShortList({"\x1b[2J"}), "\\x1b[2J");
-  EXPECT_EQ(ShortList({}), "");
-}
-
 TEST(Wrap, BreaksAtBlanksAndKeepsLongWords) {
   EXPECT_EQ(Wrap("- ", "  ", "aa bb cc dd", 8), "- aa bb\n  cc dd\n");
   EXPECT_EQ(Wrap("- ", "  ", "a-word-longer-than-that b", 8), "- a-word-longer-than-that\n  b\n");

@@ -52,7 +52,11 @@ class Finder {
     for (const std::string& name : NearestNames(what, all, 3)) {
       near += StrCat(near.empty() ? "; did you mean '" : "', '", name);
     }
-    if (!near.empty()) near += "'?";
+    if (!near.empty()) {
+      near += "'?";
+    } else if (!all.empty()) {
+      near = StrCat(", such as '", all[0], "'");
+    }
     return Error(Code::kInvalidArgument, "--explain: no source node '", what, "' among ",
                  all.size(), near);
   }

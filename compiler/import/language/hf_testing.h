@@ -95,22 +95,25 @@ inline HfParts BertParts() {
   return parts;
 }
 
-inline Result<Model> ReadParts(const HfParts& parts) {
-  namespace fs = std::filesystem;
-  std::string pattern = (fs::temp_directory_path() / "aicf-model-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) return Status(Code::kIo, "mkdtemp");
-  const fs::path root = pattern;
+inline void WriteParts(const std::filesystem::path& folder, const HfParts& parts) {
   const auto write = [&](const std::string& name, const std::string& bytes) {
-    fs::create_directories((root / name).parent_path());
-    std::ofstream(root / name, std::ios::binary) << bytes;
+    std::filesystem::create_directories((folder / name).parent_path());
+    std::ofstream(folder / name, std::ios::binary) << bytes;
   };
   if (!parts.config.is_null() || !parts.config_text.empty()) {
     write("config.json", parts.config_text.empty() ? parts.config.dump() : parts.config_text);
   }
   if (!parts.weights.empty()) write("model.safetensors", parts.WeightBytes());
   for (const auto& [name, bytes] : parts.files) write(name, bytes);
-  auto model = ModelFromHfFolder(root.string());
-  fs::remove_all(root);
+}
+
+inline Result<Model> ReadParts(const HfParts& parts) {
+  namespace fs = std::filesystem;
+  std::string pattern = (fs::temp_directory_path() / "aicf-model-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) return Status(Code::kIo, "mkdtemp");
+  WriteParts(pattern, parts);
+  auto model = ModelFromHfFolder(pattern);
+  fs::remove_all(pattern);
   return model;
 }
 

@@ -20,6 +20,7 @@ function headline(app) {
       ['arena, over its bound', `${bytesText(header.arena_bytes)}, ${over.toFixed(3)}\u00a0\u00d7`,
         `the lower bound is the largest set of bytes live at once: ${bytesText(header.arena_lower_bound)}`],
       ['weights', bytesText(header.weights_bytes)],
+      header.state_bytes > 0 && ['state', bytesText(header.state_bytes), 'what a session keeps from replay to replay'],
       images > 0 && ['device code', code, 'images and their bytes'],
       ['decisions', entry.decisions.length.toLocaleString('en')],
     ]),
@@ -49,8 +50,10 @@ function aboutPage(app) {
   const sections = (header.sections || []).map((s) =>
     [el('td', null, s.kind), numberCell(bytesText(s.bytes)), el('td', {class: 'hash'}, s.hash)]);
   return [
+    data.language && part('Language model', facts(data.language)),
     part('Provenance', facts(header.provenance || {})),
     (data.entry_points || []).map(entryPart),
+    statesPart(data.states || []),
     part('Sections', rowsTable('alternatives', sections)),
     imagesPart(header.images || []),
   ];
@@ -61,6 +64,13 @@ function entryPart(entry) {
   return part(`Entry point ${entry.name}`, el('dl', {class: 'facts'},
     fact('inputs', tensors(entry.inputs)), fact('outputs', tensors(entry.outputs)),
     fact('steps', `${entry.first_step}\u2013${entry.first_step + entry.step_count - 1}`)));
+}
+
+function statesPart(states) {
+  if (states.length === 0) return null;
+  const rows = states.map((s) =>
+    [el('td', null, s.name), el('td', null, `${s.dtype} ${shapeText(s.shape)}`), numberCell(bytesText(s.bytes))]);
+  return part('States', rowsTable('alternatives', rows));
 }
 
 function imagesPart(images) {

@@ -42,10 +42,13 @@ class MemoryView extends ChartView {
     if (this.live.length === 0) return 'This program has no steps.';
     const mean = this.live.reduce((a, b) => a + b, 0) / this.live.length;
     const reused = this.lives.reduce((sum, b) => sum + b.aliases.length, 0);
+    const {header, states} = this.app.report.data;
+    const state = header.state_bytes > 0
+      ? ` Beside the arena: ${bytesText(header.state_bytes)} of state in ${plural((states || []).length, 'value')}.` : '';
     return `Arena ${bytesText(this.arena)}; lower bound ${bytesText(this.bound)}. Most is live at step `
       + `${this.entry.steps[this.peak].id}: ${bytesText(this.live[this.peak])}; on average ${bytesText(mean)}. `
       + `${plural(this.lives.length, 'buffer')} in the colour of the step that writes them; `
-      + `${plural(reused, 'value')} written in place (dashed); workspaces hatched.`;
+      + `${plural(reused, 'value')} written in place (dashed); workspaces hatched.${state}`;
   }
 
   // Top and bottom of bytes [offset, offset + bytes).
