@@ -40,8 +40,9 @@ void AddGoldenFlags(CommandLine& line, GoldenFlags& flags) {
   const std::string group = "Acceptance test";
   line.AddList("--golden", flags.golden,
                "NAME:FILE.npy,...  a sample for the artifact to carry: all inputs,\n"
-               "and the outputs expected of them; without outputs the reference\n"
-               "kernels compute them; repeats, each is one sample")
+               "metas that are not zero, and the outputs expected of them; without\n"
+               "outputs the reference kernels compute them; repeats, each is one\n"
+               "sample")
       ->group(group);
   line.AddValue("--golden-atol", flags.atol,
                 "X  absolute tolerance of the samples; default 1e-3 and\n"
