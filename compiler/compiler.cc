@@ -43,7 +43,7 @@ Result<PlannedEntry> PlanEntry(const SourceEntry& source, const Source& all,
 
 Result<Planned> Plan(const Source& source, const CompileOptions& options, PassRunner& runner) {
   Planned out;
-  std::vector<NamedPlan> plans;
+  PlanMerger plans;
   std::vector<DecisionLog> logs;
   for (const SourceEntry& entry : source.entries) {
     auto one = PlanEntry(entry, source, options, runner);
@@ -51,11 +51,11 @@ Result<Planned> Plan(const Source& source, const CompileOptions& options, PassRu
       if (!source.named) return one.status();
       return one.status().WithContext(StrCat("bucket '", entry.name, "'"));
     }
-    plans.push_back({entry.name, std::move(one->contents)});
+    AICF_RETURN_IF_ERROR(plans.Add({entry.name, std::move(one->contents)}));
     logs.push_back(std::move(one->decisions));
     out.optimised.emplace_back(source.named ? entry.name : "", std::move(one->lowered));
   }
-  AICF_ASSIGN_OR_RETURN(out.contents, MergePlans(std::move(plans)));
+  AICF_ASSIGN_OR_RETURN(out.contents, plans.Take());
   for (size_t e = 0; e < logs.size(); ++e) {
     out.decisions.Append(logs[e], source.named ? source.entries[e].name : "",
                          out.contents.program.entry_points[e].first_step);

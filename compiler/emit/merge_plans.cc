@@ -17,10 +17,14 @@ std::string OriginText(const schema::Buffer& b) {
   return b.origin ? StrCat(b.origin->layout, " ", ToHex(b.origin->hash)) : "";
 }
 
-class PlanMerger {
+}  // namespace
+
+/// Several plans so far.
+class PlanMerger::Merged {
  public:
   Status Add(const NamedPlan& plan) {
     const schema::Program& from = plan.contents.program;
+    if (program_.steps.empty()) weights_.Reserve(plan.contents.weights.size());
     if (program_.steps.size() + from.steps.size() > schema::kMaxSteps ||
         program_.buffers.size() + from.buffers.size() > schema::kMaxBuffers) {
       return Error(Code::kResource, "the entry points have too many steps or buffers together");
@@ -36,11 +40,15 @@ class PlanMerger {
     return OkStatus();
   }
 
-  Result<schema::Contents> Take(schema::Program& first) {
-    AICF_RETURN_IF_ERROR(PlanStates(program_));
-    program_.target = std::move(first.target);
+  /// What the first plan says of the whole program.
+  void Describe(const schema::Program& first) {
+    program_.target = first.target;
     program_.math = first.math;
-    program_.metadata = std::move(first.metadata);
+    program_.metadata = first.metadata;
+  }
+
+  Result<schema::Contents> Take() {
+    AICF_RETURN_IF_ERROR(PlanStates(program_));
     return TakeContents(std::move(program_), weights_, std::move(images_));
   }
 
@@ -148,18 +156,36 @@ class PlanMerger {
   std::vector<int32_t> image_map_;
 };
 
-}  // namespace
+PlanMerger::PlanMerger() = default;
+PlanMerger::~PlanMerger() = default;
+
+Status PlanMerger::Add(NamedPlan plan) {
+  if (merged_ == nullptr && !only_) {
+    only_ = std::move(plan);
+    return OkStatus();
+  }
+  const auto add = [&](const NamedPlan& one) {
+    return merged_->Add(one).WithContext(StrCat("entry point '", one.name, "'"));
+  };
+  if (merged_ == nullptr) {
+    merged_ = std::make_unique<Merged>();
+    merged_->Describe(only_->contents.program);
+    AICF_RETURN_IF_ERROR(add(*only_));
+    only_.reset();
+  }
+  return add(plan);
+}
+
+Result<schema::Contents> PlanMerger::Take() {
+  if (merged_ != nullptr) return merged_->Take();
+  only_->contents.program.entry_points[0].name = only_->name;
+  return std::move(only_->contents);
+}
 
 Result<schema::Contents> MergePlans(std::vector<NamedPlan> plans) {
-  if (plans.size() == 1) {
-    plans[0].contents.program.entry_points[0].name = plans[0].name;
-    return std::move(plans[0].contents);
-  }
   PlanMerger merger;
-  for (const NamedPlan& plan : plans) {
-    AICF_RETURN_IF_ERROR(merger.Add(plan).WithContext(StrCat("entry point '", plan.name, "'")));
-  }
-  return merger.Take(plans[0].contents.program);
+  for (NamedPlan& plan : plans) AICF_RETURN_IF_ERROR(merger.Add(std::move(plan)));
+  return merger.Take();
 }
 
 }  // namespace aicf

@@ -1,6 +1,8 @@
 /// Several plans as one program with an entry point each.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,5 +27,26 @@ struct NamedPlan {
 /// numbers of steps or buffers overflow.
 /// Deterministic: equal plans in equal order give equal contents.
 Result<schema::Contents> MergePlans(std::vector<NamedPlan> plans);
+
+/// The same, plan by plan: no more than two plans' weights are there at a time, which for a
+/// language model with ten entry points is the difference between two copies of its weights and
+/// ten.
+class PlanMerger {
+ public:
+  PlanMerger();
+  ~PlanMerger();
+  PlanMerger(const PlanMerger&) = delete;
+  PlanMerger& operator=(const PlanMerger&) = delete;
+
+  /// Errors: those of MergePlans.
+  Status Add(NamedPlan plan);
+  /// REQUIRES: a plan was added, and Take was not called before.
+  Result<schema::Contents> Take();
+
+ private:
+  class Merged;
+  std::optional<NamedPlan> only_;  ///< as long as there is no second plan
+  std::unique_ptr<Merged> merged_;
+};
 
 }  // namespace aicf

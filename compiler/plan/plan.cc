@@ -185,6 +185,12 @@ class PlanBuilder {
   }
 
   void PlaceWeights() {
+    size_t all = 0;
+    for (size_t b = 0; b < program_.buffers.size(); ++b) {
+      if (program_.buffers[b].role != schema::Role::kConstant) continue;
+      all += data_[b].bytes().size() + schema::kBufferAlignment;
+    }
+    weights_.Reserve(all);
     for (size_t b = 0; b < program_.buffers.size(); ++b) {
       if (program_.buffers[b].role != schema::Role::kConstant) continue;
       program_.buffers[b].offset = weights_.Add(data_[b].bytes());

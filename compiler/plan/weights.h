@@ -15,9 +15,10 @@ namespace aicf {
 
 class WeightsBuilder {
  public:
+  /// Room for so many bytes, so that adding them moves none.
+  void Reserve(size_t bytes) { bytes_.reserve(bytes); }
   /// Offset of these bytes in the section; equal contents share one place.
   uint64_t Add(std::span<const std::byte> bytes);
-  bool Contains(const Hash128& hash) const { return places_.contains({hash.high, hash.low}); }
   std::vector<std::byte> Take() { return std::move(bytes_); }
 
  private:

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "base/scanner.h"
 #include "compiler/emit/stored_lowered.h"
@@ -72,10 +73,11 @@ Result<Source> SourceFromArtifact(const std::shared_ptr<const schema::Artifact>&
 }
 
 void AttachLowered(const Source& source, schema::Contents& contents) {
-  WeightsBuilder planned;
+  std::set<std::pair<uint64_t, uint64_t>> planned;
   for (const schema::Buffer& b : contents.program.buffers) {
     if (b.role != schema::Role::kConstant) continue;
-    planned.Add(std::span(contents.weights).subspan(b.offset, b.bytes));
+    const Hash128 hash = HashBytes(std::span(contents.weights).subspan(b.offset, b.bytes));
+    planned.emplace(hash.high, hash.low);
   }
   std::vector<NamedConstant> missing;
   for (const SourceEntry& entry : source.entries) {
@@ -84,7 +86,7 @@ void AttachLowered(const Source& source, schema::Contents& contents) {
     for (const ir::LoweredBuffer& b : entry.lowered.buffers) {
       if (!b.constant.has_data()) continue;
       const Hash128 hash = HashBytes(b.constant.bytes());
-      if (!planned.Contains(hash)) missing.push_back({hash, b.constant.bytes()});
+      if (!planned.contains({hash.high, hash.low})) missing.push_back({hash, b.constant.bytes()});
     }
   }
   contents.lowered_weights = EncodeConstants(std::move(missing));
