@@ -25,10 +25,19 @@ int64_t ResidentBlocks(const AttentionShape& s, const Parameters& c, const Devic
   return std::clamp<int64_t>(std::min(by_registers, by_memory), 1, 16);
 }
 
+// Clusters that run at once with one block on each multiprocessor: a cluster lies within one group
+// of 16 or so multiprocessors, and an H200 has seven groups as large.
+double ClustersAtOnce(int64_t split, int sm_count) {
+  constexpr int64_t kGroup = 16;
+  const int64_t groups = std::max<int64_t>(1, sm_count * 9 / 10 / kGroup);
+  return static_cast<double>(split <= 2 ? sm_count / split : groups * (kGroup / split));
+}
+
 // Memory is what decoding waits for. Short requests wait for their length, the table and the first
 // tile one after the other; a warp's turn takes its time where few tiles are under way; and a
 // multiprocessor gets no more bytes than it has asked for within a round trip, nor than its port
-// lets through. In us and bytes, for an H200; not fitted to measured times yet.
+// lets through. In us and bytes, for an H200, where the work of a turn and the room for clusters
+// were fitted to 8 heads of 65,536 keys each.
 double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
   constexpr double kStart = 1.6, kMerge = 0.5, kExchange = 0.7, kRoundTrip = 1.1;
   constexpr double kPort = 8e4;  // bytes per us
@@ -41,7 +50,9 @@ double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
   const double blocks = tiles * static_cast<double>(c["split"]);
 
   const auto resident = static_cast<double>(ResidentBlocks(s, c, d));
-  const double waves = std::ceil(blocks / (d.sm_count * resident));
+  const double waves =
+      std::max(std::ceil(blocks / (d.sm_count * resident)),
+               std::ceil(tiles / (ClustersAtOnce(c["split"], d.sm_count) * resident)));
   const double turns = std::ceil(keys / (tile * static_cast<double>(c["split"]) * warps));
   const double alone_us = turns * (0.25 + 0.35 * tile / 16 * head / 256);
 
@@ -50,7 +61,8 @@ double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
   const double asked = held * warps * static_cast<double>(c["stages"] - 1) * tile * head * 2;
   const double stream_us = tiles * keys * head * 2 / (busy * std::min(kPort, asked / kRoundTrip));
   // What the warps of one multiprocessor take for all their turns.
-  const double work_us = tiles * keys / 16 * (head / 256) * 0.24 / busy;
+  const double turn_us = 0.11 + 0.24 / (held * warps);  // of one, where so many warps take turns
+  const double work_us = tiles * keys / 16 * (head / 256) * turn_us / busy;
   // Requests differ in length: two blocks on every multiprocessor even that out, and wait less.
   const double idle = std::max(0.0, 1 - blocks / (2.0 * d.sm_count));
   const double memory_us = abi::ByteCount(p) / (0.85 * d.bytes_per_us) * (1 + 0.03 * idle);
