@@ -40,6 +40,7 @@ TEST(ValidateAppend, TheErrorNamesTheBrokenRule) {
   ExpectRefused(SomeAppend(),
                 {{"expected 8", [](Problem& p) { p.inputs.pop_back(), --p.core_inputs; }},
                  {"7 core operands of 8", [](Problem& p) { p.core_inputs = 7; }},
+                 {"8 core operands of 9", [](Problem& p) { p.inputs.push_back(F32({1})); }},
                  {"2 outputs, expected 3", [](Problem& p) { p.outputs.pop_back(); }},
                  {"expected 5", pairs(0)},
                  {"6 pairs in heads of 10", pairs(6)},
