@@ -419,10 +419,7 @@ TEST(CudaRefusals, OfTheHopperProduct) {
   const char* key = "cuda.gemm.hopper";
   using enum MathMode;
   const Problem p = Gemm(256, 128, 256, DType::kF16, kFp16);
-  const Edits base = {{"tile_m", 128},  {"tile_n", 128},  {"tile_k", 64},   {"stages", 4},
-                      {"cluster_m", 1}, {"cluster", 1},   {"consumers", 2}, {"group_m", 4},
-                      {"swap", 0},      {"ping_pong", 0}, {"vector", 8},    {"blocks", 4},
-                      {"split", 1},     {"ahead", 0}};
+  const Edits base = HopperProductTile();
   const auto with = [&](Edits edits) {
     edits.insert(edits.begin(), base.begin(), base.end());
     return edits;

@@ -66,6 +66,13 @@ inline void ExpectUnsupported(std::string_view key, const Problem& p, std::strin
       << key << ", expected: " << sentence << "\nfound: " << found;
 }
 
+/// A legal tile of cuda.gemm.hopper, 128 x 128 of four stages, for tests that change some of it.
+inline Edits HopperProductTile() {
+  return {{"tile_m", 128}, {"tile_n", 128},  {"tile_k", 64}, {"stages", 4}, {"cluster_m", 1},
+          {"cluster", 1},  {"consumers", 2}, {"group_m", 4}, {"swap", 0},   {"ping_pong", 0},
+          {"vector", 8},   {"blocks", 4},    {"split", 1},   {"ahead", 0}};
+}
+
 /// More blocks than any rule about the stride of a grid allows.
 inline constexpr int64_t kMany = int64_t{1} << 30;
 

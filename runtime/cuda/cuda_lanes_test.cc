@@ -1,32 +1,18 @@
 // Replays that are queued behind each other, on a device that runs them as late as it can.
 #include <gtest/gtest.h>
 
-#include "runtime/cuda/cuda_session.h"
-#include "runtime/cuda/fake_functions.h"
+#include "runtime/cuda/fake_device.h"
 #include "runtime/cuda/late_driver.h"
 #include "runtime/session_lanes.h"
-#include "runtime/test_state.h"
 
 namespace aicf::cuda {
 namespace {
 
 using namespace aicf::testing;  // NOLINT(google-build-using-namespace)
 
-class CudaLanes : public ::testing::Test {
+class CudaLanes : public ::testing::Test, protected testing::FakeDevice {
  protected:
-  CudaLanes() : driver_(testing::LateApi()) {
-    testing::Machine() = &machine_;
-    program_ = MakeProgram(StateContents("cuda:sm_90a"));
-    testing::AddReferenceFunctions(machine_, program_->artifact().program());
-  }
-  ~CudaLanes() override {
-    program_ = nullptr;
-    EXPECT_EQ(machine_.problem, "");
-    EXPECT_TRUE(machine_.alive.empty());
-    EXPECT_EQ(machine_.memory_used, 0u);
-    EXPECT_TRUE(machine_.host_blocks.empty());
-    testing::Machine() = nullptr;
-  }
+  CudaLanes() : FakeDevice(testing::LateApi()) {}
   std::unique_ptr<SessionBase> Create(size_t lanes) {
     SessionOptions options;
     options.sync = SyncPolicy::kEventRecord;
@@ -52,10 +38,6 @@ class CudaLanes : public ::testing::Test {
     ASSERT_TRUE(got.ok()) << got.ToString();
     EXPECT_EQ(out, Filled(expected));
   }
-
-  testing::FakeMachine machine_;
-  Driver driver_;
-  std::shared_ptr<const Program> program_;
 };
 
 TEST_F(CudaLanes, EachHasInputsMetasAndOutputsOfItsOwn) {

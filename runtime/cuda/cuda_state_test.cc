@@ -1,11 +1,8 @@
 /// States, metas and bound memory of the CUDA executor, on the fake driver.
 #include <gtest/gtest.h>
 
-#include "runtime/cuda/cuda_session.h"
 #include "runtime/cuda/cuda_steps.h"
-#include "runtime/cuda/fake_driver.h"
-#include "runtime/cuda/fake_functions.h"
-#include "runtime/test_state.h"
+#include "runtime/cuda/fake_device.h"
 
 namespace aicf::cuda {
 namespace {
@@ -17,24 +14,14 @@ struct Mode {
   bool graph, transfers;
 };
 
-class CudaState : public ::testing::TestWithParam<Mode> {
+class CudaState : public ::testing::TestWithParam<Mode>, protected testing::FakeDevice {
  protected:
-  CudaState() : driver_(testing::FakeApi()) {
-    testing::Machine() = &machine_;
-    program_ = MakeProgram(StateContents("cuda:sm_90a"));
-    testing::AddReferenceFunctions(machine_, program_->artifact().program());
-  }
+  CudaState() : FakeDevice(testing::FakeApi()) {}
   ~CudaState() override {
     for (const CUdeviceptr block : blocks_) {
       const InContext in(machine_);
       EXPECT_EQ(driver_.MemFree(block), kCudaSuccess);
     }
-    program_ = nullptr;
-    EXPECT_EQ(machine_.problem, "");
-    EXPECT_TRUE(machine_.alive.empty());
-    EXPECT_EQ(machine_.memory_used, 0u);
-    EXPECT_TRUE(machine_.host_blocks.empty());
-    testing::Machine() = nullptr;
   }
   struct InContext {
     explicit InContext(testing::FakeMachine& m) : machine(m) { ++machine.context_depth; }
@@ -61,9 +48,6 @@ class CudaState : public ::testing::TestWithParam<Mode> {
   }
   uint64_t CallsOf(Fn fn) const { return driver_.counters().calls(fn); }
 
-  testing::FakeMachine machine_;
-  Driver driver_;
-  std::shared_ptr<const Program> program_;
   std::vector<CUdeviceptr> blocks_;
 };
 

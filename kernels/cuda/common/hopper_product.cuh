@@ -98,6 +98,12 @@ struct RingPlace {
   }
 };
 
+/// Stages of the block's first tile whose part of B is asked for before the kernel waits for the
+/// one before it, with kAhead.
+AICF_DEVICE index_t StagesAhead(const StepRange& steps) {
+  return kAhead != 0 ? MinOf(steps.end - steps.first, index_t(kStages)) : 0;
+}
+
 AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
   // Every warp that reads a stage frees it at every block that wrote into it.
   constexpr int kReaders = (kPingPong ? 1 : kConsumers) * 4 * kSharing;

@@ -30,12 +30,6 @@
 
 namespace aicf {
 
-/// Stages of the block's first tile whose weights are asked for before the kernel waits for the one
-/// before it.
-AICF_DEVICE index_t StagesAhead(const StepRange& share) {
-  return kAhead != 0 ? MinOf(share.end - share.first, index_t(kStages)) : 0;
-}
-
 /// The producer, one thread: all stages of all the block's tiles.
 AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
   const StepRange share;

@@ -73,12 +73,6 @@ namespace aicf {
 
 static_assert(kAhead == 0 || kSharing == 1, "the other blocks' barriers may not be there yet");
 
-/// Stages of the block's first tile whose part of B is asked for before the kernel waits for the
-/// one before it.
-AICF_DEVICE index_t StagesAhead(const StepRange& steps) {
-  return kAhead != 0 ? MinOf(steps.end - steps.first, index_t(kStages)) : 0;
-}
-
 /// The producer, one thread: all stages of all the block's tiles.
 AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
   constexpr unsigned kAll = (1u << kSharing) - 1;
