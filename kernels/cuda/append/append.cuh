@@ -61,11 +61,13 @@ AICF_DEVICE Place PlaceOf(const Args& args, index_t request, index_t token) {
   return {page, row, page >= 0 && page < In3::extent(0) && row >= 0 && row < In3::extent(1)};
 }
 
-/// One head of one row: where it is read and written, and the row's coordinates.
+/// One head of one row: where it is read and written, and the row's coordinates. Nothing is written
+/// where `inside` is not set; that is looked at last, so that no load waits for it.
 struct HeadWork {
   const void* from;
   void* to;
   index_t from_at, to_at, request, token;
+  bool inside;
 };
 
 /// Vector `part` of a head of X, turned, becomes that of a head of Y.
@@ -76,7 +78,7 @@ AICF_DEVICE void TurnPart(const Args& args, const HeadWork& w, index_t part) {
   if (part >= kTurnedParts) {
     const index_t d = 2 * kPairs + (part - kTurnedParts) * kVector;
     LoadPart<X>(w.from, w.from_at + d * in, first);
-    StorePart<Y>(w.to, w.to_at + d * out, first);
+    if (w.inside) StorePart<Y>(w.to, w.to_at + d * out, first);
     return;
   }
   const index_t d = part * kVector;
@@ -89,6 +91,7 @@ AICF_DEVICE void TurnPart(const Args& args, const HeadWork& w, index_t part) {
     low[j] = first[j] * cosine[j] - second[j] * sine[j];
     high[j] = second[j] * cosine[j] + first[j] * sine[j];
   }
+  if (!w.inside) return;
   StorePart<Y>(w.to, w.to_at + d * out, low);
   StorePart<Y>(w.to, w.to_at + (d + kPairs) * out, high);
 }
@@ -98,7 +101,8 @@ AICF_DEVICE void MoveValues(const Args& args, const Place& place, index_t reques
   const index_t head = part / kWholeParts, d = part % kWholeParts * kVector;
   float x[kVector];
   LoadPart<In1>(args.in[1], HeadAt<In1>(request, token, head) + d * In1::stride(3), x);
-  StorePart<Out1>(args.out[1], HeadAt<Out1>(place.page, place.row, head) + d * Out1::stride(3), x);
+  if (place.inside)
+    StorePart<Out1>(args.out[1], HeadAt<Out1>(place.page, place.row, head) + d * Out1::stride(3), x);
 }
 
 /// Vectors of a row: those of its queries, its keys and its values.
@@ -122,11 +126,11 @@ AICF_DEVICE void AppendPart(const Args& args, index_t row, index_t part) {
                         HeadAt<X>(request, token, head),
                         HeadAt<Y>(request, token, head),
                         request,
-                        token};
+                        token,
+                        true};
     return TurnPart<Queries, X, Y>(args, w, part % kParts);
   }
   const Place place = PlaceOf(args, request, token);
-  if (!place.inside) return;
   if (part >= Parts::kTurning)
     return MoveValues(args, place, request, token, part - Parts::kTurning);
   const index_t head = (part - Parts::kQueries) / kParts;
@@ -135,7 +139,8 @@ AICF_DEVICE void AppendPart(const Args& args, index_t row, index_t part) {
                       HeadAt<In0>(request, token, head),
                       HeadAt<Out0>(place.page, place.row, head),
                       request,
-                      token};
+                      token,
+                      place.inside};
   TurnPart<Queries, In0, Out0>(args, w, (part - Parts::kQueries) % kParts);
 }
 
