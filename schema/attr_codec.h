@@ -1,7 +1,8 @@
 /// Attributes as two flat lists, in the order of their Visit: integers (also enums, bools, list
 /// lengths and Dims as rank + extents) and doubles. A field added to a family's struct is stored
 /// and checked without a change here; only its order is part of the format. Fields that a family
-/// gained later (abi::AddedInt) come last and are left out where they have the old meaning.
+/// gained later (abi::AddedInt, abi::AddedReal) come last and are left out where they have the old
+/// meaning.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,9 @@ struct AttrWriter {
   template <int64_t kBefore>
   void operator()(std::string_view, abi::AddedInt<kBefore> v) {
     if (v.stored()) ints.push_back(v.value);
+  }
+  void operator()(std::string_view, abi::AddedReal v) {
+    if (v.stored()) reals.push_back(v.value);
   }
   void operator()(std::string_view, bool v) { ints.push_back(v ? 1 : 0); }
   void operator()(std::string_view, double v) { reals.push_back(v); }
@@ -66,6 +70,11 @@ class AttrReader {
   void operator()(std::string_view name, abi::AddedInt<kBefore>& v) {
     if (ints_.empty()) return;
     v = Int(name);
+    if (!v.stored()) Fail(name);
+  }
+  void operator()(std::string_view name, abi::AddedReal& v) {
+    if (reals_.empty()) return;
+    v = Real(name);
     if (!v.stored()) Fail(name);
   }
   void operator()(std::string_view name, bool& v) { v = Bounded(name, 2) != 0; }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <random>
 
@@ -192,6 +193,32 @@ TEST(CodecTest, AnAddedAttributeIsStoredOnlyWhereItSaysSomethingNew) {
   EXPECT_EQ(before.halves, 1);
   EXPECT_FALSE(read({1}, a)) << "a step has one form";
   EXPECT_FALSE(read({2, 2}, a));
+}
+
+TEST(CodecTest, AnAddedNumberIsStoredOnlyWhereItIsOne) {
+  const auto stored = [](double epsilon) {
+    abi::GemmAttrs a;
+    a.rms_epsilon = epsilon;
+    AttrWriter w;
+    a.Visit(w);
+    return w.reals;
+  };
+  EXPECT_EQ(stored(abi::AddedReal::kAbsent), std::vector<double>{});
+  EXPECT_EQ(stored(0), std::vector<double>{0});
+  const auto read = [](std::vector<double> reals, abi::GemmAttrs& a) {
+    AttrReader reader({}, reals);
+    a.Visit(reader);
+    return reader.Finished();
+  };
+  abi::GemmAttrs a;
+  EXPECT_TRUE(read({0.5}, a));
+  EXPECT_EQ(a.rms_epsilon, 0.5);
+  abi::GemmAttrs before;
+  EXPECT_TRUE(read({}, before));
+  EXPECT_FALSE(before.rms_epsilon.stored());
+  EXPECT_FALSE(read({-1}, a)) << "a step has one form";
+  EXPECT_FALSE(read({std::nan("")}, a));
+  EXPECT_FALSE(read({0.5, 0.5}, a));
 }
 
 TEST(CodecTest, DecodesAtEveryAlignment) {

@@ -246,6 +246,24 @@ TEST(FormatTest, AProductOfTwoHalvesIsAFeature) {
   }
 }
 
+TEST(FormatTest, AProductThatNormalisesRowsIsAFeature) {
+  ProgramBuilder b;
+  abi::GemmAttrs attrs;
+  attrs.rms_epsilon = 1e-5;
+  abi::Problem gemm = Core(abi::Family::kGemm, attrs, 3);
+  gemm.inputs = {abi::DenseView(DType::kF32, {5, 4}), abi::DenseView(DType::kF32, {4, 3}),
+                 abi::DenseView(DType::kF32, {5, 4})};
+  gemm.outputs = {abi::DenseView(DType::kF32, {5, 3})};
+  const uint32_t x = b.Input("x", {5, 4}), w = b.Input("w", {4, 3}), g = b.Input("g", {5, 4});
+  b.AddStep(gemm, {x, w, g}, {b.Output("y", {5, 3})});
+  const auto file = Serialize(ContentsOf(b.Finish()));
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  const auto read = Artifact::Parse(*file, true);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ((*read)->header().required_features, kFeatureRowNorm);
+  EXPECT_EQ((*read)->program().steps[0].problem.as<abi::GemmAttrs>().rms_epsilon, 1e-5);
+}
+
 TEST(FormatTest, ANewerMinorVersionIsAccepted) {
   const auto newer = Edited(SmallFile(), [](RawHeader& h, RawSection* s) {
     h.minor = 7;

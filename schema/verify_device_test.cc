@@ -269,7 +269,7 @@ TEST(VerifyDeviceTest, InputsReadBeforeTheWait) {
     p.entry_points[0].inputs.push_back(1);
   };
   const Fault kFaults[] = {
-      {"not constant", turn_into_input, "is a input, expected a constant: it is read before"}};
+      {"not constant", turn_into_input, "is a input, expected a constant or a meta: it is read"}};
   ExpectFaults(AheadProgram(), kFaults);
   Program waits = AheadProgram();
   Step& s = waits.steps[0];
@@ -279,6 +279,13 @@ TEST(VerifyDeviceTest, InputsReadBeforeTheWait) {
   s.symbol = abi::InstanceSymbol(s.kernel, s.problem, VariantOf(s));
   turn_into_input(waits);
   EXPECT_TRUE(VerifyProgram(waits).ok()) << VerifyProgram(waits).ToString();
+  // The host writes a meta before a replay, and no step does.
+  Program meta = AheadProgram();
+  turn_into_input(meta);
+  meta.buffers[1].role = Role::kMeta;
+  meta.entry_points[0].inputs.pop_back();
+  meta.entry_points[0].metas.push_back(1);
+  EXPECT_TRUE(VerifyProgram(meta).ok()) << VerifyProgram(meta).ToString();
 }
 
 // Adds "w again", which lies where the packed constant does, and gives its number.

@@ -117,9 +117,11 @@ Status CheckOperandCounts(const Program& p, const Step& s) {
 // What a kernel reads before it waits for the one before it may be written by none.
 Status CheckAhead(const Program& p, const Step& s, const abi::KernelInfo& kernel, size_t k) {
   const Buffer& b = p.buffers[s.inputs[k]];
-  if (b.role == Role::kConstant || !abi::ReadsAhead(kernel, s.parameters, k)) return OkStatus();
+  if (b.role == Role::kConstant || b.role == Role::kMeta) return OkStatus();
+  if (!abi::ReadsAhead(kernel, s.problem, s.parameters, k)) return OkStatus();
   return Error(Code::kBadArtifact, "input ", k, ": ", Describe(p, s.inputs[k]), " is a ",
-               RoleName(b.role), ", expected a constant: it is read before the kernel waits");
+               RoleName(b.role), ", expected a constant or a meta: it is read before the kernel ",
+               "waits");
 }
 
 Status CheckOperands(const Program& p, const Step& s, const abi::KernelInfo& kernel) {

@@ -31,6 +31,9 @@ struct AttrWriter {
   void operator()(std::string_view name, abi::AddedInt<kBefore> v) {
     Scalar("i64", name, std::to_string(v.value));
   }
+  void operator()(std::string_view name, abi::AddedReal v) {
+    Scalar("double", name, DoubleText(v.value));
+  }
   void operator()(std::string_view name, bool v) { Scalar("bool", name, v ? "true" : "false"); }
   void operator()(std::string_view name, double v) { Scalar("double", name, DoubleText(v)); }
   void operator()(std::string_view name, const Dims& v) {
@@ -167,9 +170,17 @@ class SourceWriter {
     for (size_t k = 0; k < p_.outputs.size(); ++k) {
       out_ += ViewStruct(StrCat("Out", k), p_.outputs[k]);
     }
+    if (p_.family == Family::kGemm) out_ += GainView();
     if (p_.family == Family::kCopy) out_ += PieceAccesses(p_, variant_.parameters);
     const Dims& inner = spaces_.output.groups[0];
     out_ += Constant("int", "kInnerAxis", inner.empty() ? -1 : inner.back());
+  }
+
+  // A's own view stands for the gain where there is none.
+  std::string GainView() const {
+    const int input = abi::NormalizesRows(p_) ? 2 : 0;
+    return StrCat("typedef In", input, " GainView;\n") + Constant("int", "kGainInput", input) +
+           Constant("bool", "kNormalizesRows", input != 0 ? 1 : 0);
   }
 
   // Families that load and store places of a line, and apply no expression.

@@ -17,11 +17,11 @@ namespace aicf {
 ///                          of common/functions16.cuh, and sums f32
 ///   kMath, attr_NAME       math mode and attributes: integers, or functions of an axis for lists
 ///   In0.., Out0..          operands' views: S (storage type), kRank, kOffset, extent(d),
-///   stride(d),
-///                          run(d)
-///   kOutputCount0..2       elements of the groups of SpacesOf(key, problem).output;
-///   kDomainCount0.. kInnerAxis             innermost axis of the output in memory, -1 for a single
-///   element OutputPoint(i0, i1, i2)  coordinates .c[axis] of linear indices; DomainPoint(i0, i1)
+///                          stride(d), run(d)
+///   kOutputCount0..2       elements of the groups of SpacesOf(key, problem).output
+///   kDomainCount0..2       the same of the domain
+///   kInnerAxis             innermost axis of the output in memory, -1 for a single element
+///   OutputPoint(i0, i1, i2)  coordinates .c[axis] of linear indices; DomainPoint(i0, i1)
 ///   OutputWeight(axis)     what a step along the axis adds to its group's linear index
 ///   raw_t, element_t       types of the family's raw result and of the prologue's value
 ///   Args                   the operands' addresses, and `map`: those of the tensor maps
@@ -34,10 +34,12 @@ namespace aicf {
 ///   Hidden, Gate           excite: what the operands of the two expressions in the middle are, and
 ///                          the expressions (compiler/codegen/excite_source.h)
 ///   kRowsInner             gemm, blockgemm and conv: whether the output is contiguous along its
-///   rows kProductHalves                the same: 2 for a product of two halves (GemmAttrs), otherwise 1.
-///   The raw
-///                          values of Store are then 2 * V, those of the second half after the
-///                          first
+///                          rows
+///   kProductHalves         gemm, blockgemm and conv: 2 for a product of two halves (GemmAttrs),
+///                          otherwise 1. The raw values of Store are then 2 * V, those of the
+///                          second half after the first
+///   kNormalizesRows        gemm: whether A's rows are normalised (GemmAttrs), with GainView, the
+///                          view of the gain, which is input kGainInput
 /// and must define `void Kernel(const Args&)`. With AICF_KERNEL_WAITS defined, Kernel itself calls
 /// WaitForPredecessors before it reads or writes memory, and then LetSuccessorsStart.
 ///

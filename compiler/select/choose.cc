@@ -304,19 +304,30 @@ Result<Pick> WithParameters(Rated& rated, const ir::Lowered& lowered, const ir::
   return Pick{&rated, &rated.options.back()};
 }
 
-// Steps up to this time read ahead. On an H200 a product of 3 to 10 us gained 0.3 to 1 us where its
-// launch was programmatic and lost up to 0.5 us where it was not; longer steps are rarely launched
-// so. Convolutions that read ahead make a replay of ResNet-50 at batch 1 6 % shorter.
+// Steps up to this time read weights ahead. On an H200 a product of 3 to 10 us gained 0.3 to 1 us
+// where its launch was programmatic and lost up to 0.5 us where it was not; longer steps are rarely
+// launched so, and what they ask for delays the step before them. Convolutions that read ahead make
+// a replay of ResNet-50 at batch 1 6 % shorter.
 constexpr double kMostAheadUs = 12;
 
-// The same option reading a constant before the kernel waits, where the kernel can. Neither times
-// nor predictions tell the two apart, so only the chosen one is looked at.
+bool ReadsWeightsAhead(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
+                       const ir::LoweredStep& step) {
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    const bool constant = lowered.buffers[step.inputs[i]].constant.has_data();
+    if (constant && kernel.reads_ahead(step.problem, i)) return true;
+  }
+  return false;
+}
+
+// The same option reading what no step writes before the kernel waits, where the kernel can.
+// Neither times nor predictions tell the two apart, so only the chosen one is looked at.
 Pick ReadingAhead(Rated& rated, const Option& chosen, const ir::Lowered& lowered,
                   const ir::LoweredStep& step, const abi::DeviceSpec& device) {
   const abi::KernelInfo& kernel = *rated.kernel;
   const abi::Parameters parameters = abi::WithAhead(kernel, chosen.candidate.variant.parameters);
   const double us = chosen.measured_us >= 0 ? chosen.measured_us : chosen.cost_us;
-  if (kernel.ahead_input < 0 || us > kMostAheadUs ||
+  if (kernel.reads_ahead == nullptr ||
+      (us > kMostAheadUs && ReadsWeightsAhead(kernel, lowered, step)) ||
       !kernel.refuse(step.problem, parameters, device).empty() ||
       !RefuseOperands(kernel, parameters, lowered, step).empty()) {
     return {&rated, &chosen};

@@ -37,7 +37,8 @@ std::string RefuseOperands(const abi::KernelInfo& kernel, const abi::Parameters&
     if (abi::LayoutOf(kernel, step.problem, parameters, i)) {
       return StrCat("packs ", operand, "at compile time, which is not constant");
     }
-    if (abi::ReadsAhead(kernel, parameters, i)) {
+    if (buffer.role != schema::Role::kMeta &&
+        abi::ReadsAhead(kernel, step.problem, parameters, i)) {
       return StrCat("reads ", operand, "before it waits, which is not constant");
     }
   }

@@ -143,6 +143,7 @@ struct Fill {
   void operator()(const char*, AddedInt<kBefore>& v) {
     v = -7;
   }
+  void operator()(const char*, AddedReal& v) { v = 1.0 / 3; }
   void operator()(const char*, double& v) { v = -1.0 / 3; }
   void operator()(const char*, bool& v) { v = !v; }
   void operator()(const char*, Dims& v) { v = {1, 2}; }

@@ -1,6 +1,7 @@
 /// Attributes of each step family. A struct's Visit names its fields in order; printing, parsing,
 /// storing in an artifact and hashing all follow from it, so a field added here is added everywhere.
-/// Fields: int64_t, double, bool, enum (stored as integer), Dims, std::vector<Dims>, or AddedInt.
+/// Fields: int64_t, double, bool, enum (stored as integer), Dims, std::vector<Dims>, AddedInt, or
+/// AddedReal.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,19 @@ struct AddedInt {
   }
   operator int64_t() const { return value; }
   bool stored() const { return value != kBefore; }
+};
+
+/// The same for a number from 0 on, which was not there before.
+struct AddedReal {
+  static constexpr double kAbsent = -1;
+  double value = kAbsent;
+
+  AddedReal& operator=(double v) {
+    value = v;
+    return *this;
+  }
+  operator double() const { return value; }
+  bool stored() const { return value >= 0; }
 };
 
 /// out[i] = expr(in0[i], in1[i], ...) over the domain, which is the shape of every operand.
@@ -66,9 +80,17 @@ struct ReduceAttrs {
 /// With two halves, as gated activations have them, B has twice the columns of out, and the epilogue,
 /// which there must be, has two raw inputs: out[.., m, n] = epilogue(acc[.., m, n],
 /// acc[.., m, n + N], extras), N being the columns of out.
+/// With an epsilon the rows of A are normalised as they are read (NormalizesRows): core operand 2 is
+/// a gain of A's shape, and
+///   A[.., m, k] / sqrt(mean over k of A[.., m, k]^2 + rms_epsilon) * gain[.., m, k],
+/// in f32, stands in the place of A[.., m, k].
 struct GemmAttrs {
-  AddedInt<1> halves;  ///< 1 or 2
-  template <class V> void Visit(V&& v) { v("halves", halves); }
+  AddedInt<1> halves;     ///< 1 or 2
+  AddedReal rms_epsilon;  ///< finite; absent: A is multiplied as it is
+  template <class V> void Visit(V&& v) {
+    v("halves", halves);
+    v("rms_epsilon", rms_epsilon);
+  }
 };
 
 /// acc[n, o, p..] = sum_{c, t..} x[n, g*C/G + c, p*stride + t*dilation - pad] * w[o, c, t..]

@@ -54,10 +54,10 @@ struct KernelInfo {
   /// the stream has finished and all that one wrote can be seen (griddepcontrol.wait). Only such a
   /// kernel may be launched programmatically, that is, before the one before it has finished.
   bool waits_first;
-  /// kCuda: the one input that the kernel may read before that wait, and does where its parameter
-  /// "ahead" is not 0. It has to be a constant then, which no kernel writes. -1: there is no such
-  /// parameter, and nothing is read before the wait.
-  int ahead_input = -1;
+  /// kCuda: whether the kernel may read the input before that wait, and does where its parameter
+  /// "ahead" is not 0. It has to be a constant or a meta tensor then, which no kernel writes.
+  /// nullptr: there is no such parameter, and nothing is read before the wait.
+  bool (*reads_ahead)(const Problem&, size_t input) = nullptr;
 
   /// Names and ranges of its parameters, in their order; empty: its variants are not told apart.
   std::span<const ParameterRange> parameters;

@@ -1,6 +1,6 @@
-/// Operands that have to be constant: those that a kernel wants in a layout of its own
-/// (KernelInfo::packed, pack, unpack) and those that it reads before it waits
-/// (KernelInfo::ahead_input). Asked of any kernel: those that have none included.
+/// Operands that no step may write: those that a kernel wants in a layout of its own
+/// (KernelInfo::packed, pack, unpack), and those that it reads before it waits
+/// (KernelInfo::reads_ahead). Asked of any kernel: those that have none included.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,11 @@
 
 namespace aicf::abi {
 
-/// Whether the kernel reads the input before it waits (KernelInfo::ahead_input).
-inline bool ReadsAhead(const KernelInfo& kernel, const Parameters& parameters, size_t input) {
-  return kernel.ahead_input >= 0 && static_cast<size_t>(kernel.ahead_input) == input &&
-         parameters["ahead"] != 0;
+/// Whether the kernel reads the input before it waits (KernelInfo::reads_ahead).
+inline bool ReadsAhead(const KernelInfo& kernel, const Problem& problem,
+                       const Parameters& parameters, size_t input) {
+  return kernel.reads_ahead != nullptr && parameters["ahead"] != 0 &&
+         kernel.reads_ahead(problem, input);
 }
 
 /// The same parameters with "ahead" at 1. REQUIRES: the kernel takes them.

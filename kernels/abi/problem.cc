@@ -104,6 +104,14 @@ int RawInputs(const Problem& problem) {
   return problem.family == Family::kGemm && problem.as<GemmAttrs>().halves == 2 ? 2 : 1;
 }
 
+bool NormalizesRows(const Problem& problem) {
+  return problem.family == Family::kGemm && problem.as<GemmAttrs>().rms_epsilon.stored();
+}
+
+std::string RefuseRowNorm(const Problem& problem) {
+  return NormalizesRows(problem) ? "does not normalise rows" : "";
+}
+
 const Dims& DomainOf(const Problem& problem) {
   return HasPrologue(problem.family) ? problem.inputs[0].shape : problem.outputs[0].shape;
 }

@@ -128,6 +128,12 @@ int OutputInPlaceOf(const Problem& problem, int input);
 /// steps, 2 for a gemm of two halves, otherwise 1.
 int RawInputs(const Problem& problem);
 
+/// True for a gemm that normalises the rows of A as it reads them (GemmAttrs::rms_epsilon). It has
+/// three core operands; kernels take it only where they say so.
+bool NormalizesRows(const Problem& problem);
+/// What a kernel says that takes no such problem; empty for every other problem.
+std::string RefuseRowNorm(const Problem& problem);
+
 /// Iteration domain on which the prologue (the shape of the core operands) or, without one, the
 /// outputs are computed.
 const Dims& DomainOf(const Problem& problem);

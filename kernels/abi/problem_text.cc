@@ -18,6 +18,9 @@ struct AttrPrinter {
   void operator()(std::string_view name, AddedInt<kBefore> v) {
     if (v.stored()) Field(name, std::to_string(v.value));
   }
+  void operator()(std::string_view name, AddedReal v) {
+    if (v.stored()) Field(name, FormatDouble(v.value));
+  }
   void operator()(std::string_view name, const std::vector<Dims>& v) {
     std::string text = "{";
     for (const Dims& d : v) text += ToListString(d);
@@ -47,6 +50,10 @@ struct AttrParser {
 
   template <int64_t kBefore>
   void operator()(std::string_view name, AddedInt<kBefore>& v) {
+    if (!status.ok() || !in.Accept(StrCat(name, "="))) return;
+    status = Read(v.value);
+  }
+  void operator()(std::string_view name, AddedReal& v) {
     if (!status.ok() || !in.Accept(StrCat(name, "="))) return;
     status = Read(v.value);
   }

@@ -1,5 +1,6 @@
 // The rules of the families that move a window or multiply: gemm, conv, pool.
 #include <algorithm>
+#include <cmath>
 
 #include "base/checked.h"
 #include "kernels/abi/raw_dtype.h"
@@ -52,6 +53,16 @@ Status CheckConvExtent(const Problem& p, const ConvAttrs& a, int d) {
   return OkStatus();
 }
 
+Status CheckRowNorm(const Problem& p) {
+  const View &a = p.inputs[0], &gain = p.inputs[2];
+  if (!std::isfinite(p.as<GemmAttrs>().rms_epsilon.value)) return Bad(p, "epsilon is not finite");
+  if (!IsData(a.dtype) || !IsData(gain.dtype)) {
+    return Bad(p, "rows of ", DTypeName(a.dtype), " with a gain of ", DTypeName(gain.dtype),
+               ", which are not both f32, f16 or bf16");
+  }
+  return CheckSameShape(p, gain, a.shape, "the gain");
+}
+
 }  // namespace
 
 template <>
@@ -75,7 +86,7 @@ Status CheckRules<Family::kGemm>(const Problem& p) {
   if (!CanMultiply(p.inputs[0].dtype, p.inputs[1].dtype)) {
     return Bad(p, "A and B have dtypes that do not multiply");
   }
-  return OkStatus();
+  return NormalizesRows(p) ? CheckRowNorm(p) : OkStatus();
 }
 
 template <>

@@ -1,6 +1,8 @@
 // Every rule of a problem and of the families in validate.cc, broken once.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "kernels/abi/validate_faults.h"
 
 namespace aicf::abi {
@@ -160,6 +162,31 @@ TEST(ValidateProblem, GemmOfTwoHalves) {
                           q.inputs[1] = F32({3, 4});
                         }},
                    });
+}
+
+TEST(ValidateProblem, GemmThatNormalisesRows) {
+  GemmAttrs norm;
+  norm.rms_epsilon = 1e-6;
+  auto p =
+      ProblemOf(Family::kGemm, norm, 3, {F32({2, 3}), F32({3, 4}), F32({2, 3})}, {F32({2, 4})});
+  const auto set = [](double epsilon) {
+    return Edit<GemmAttrs>([=](GemmAttrs& a) { a.rms_epsilon = epsilon; });
+  };
+  ExpectRefused(
+      p, {
+             {"epsilon is not finite", set(std::numeric_limits<double>::infinity())},
+             {"the gain has shape 2x4, expected 2x3", Input(2, F32({2, 4}))},
+             {"which are not both f32, f16 or bf16", Input(2, DenseView(DType::kF64, {2, 3}))},
+             {"which are not both f32, f16 or bf16",
+              [](Problem& q) {
+                q.inputs[0] = I64({2, 3});
+                q.inputs[1] = I64({3, 4});
+                q.outputs[0] = I64({2, 4});
+              }},
+             {"2 core inputs of 3, expected 3", [](Problem& q) { q.core_inputs = 2; }},
+             // Without an epsilon, the gain is an operand too many.
+             {"3 core inputs of 3, expected 2", set(AddedReal::kAbsent)},
+         });
 }
 
 TEST(ValidateProblem, Gemm) {

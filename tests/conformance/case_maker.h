@@ -41,13 +41,15 @@ class CaseMaker {
   void Fill();
   /// Core inputs of the shape and, often, a prologue over them; gives the prologue's dtype.
   DType Cores(const Dims& shape, const std::vector<DType>& dtypes);
+  void AddGain();
   void GatherTake();
   void GatherElements();
   void GatherPoints();
   void Score(const Dims& domain, DType raw);
   abi::Expr Middle(bool opens, const Dims& domain);
   void ScaleByGate(DType dtype, const Dims& shape);
-  /// Rows of blocks for rows of `length` elements: bytes of a row next to each other, rows anywhere.
+  /// Rows of blocks for rows of `length` elements: bytes of a row next to each other, rows
+  /// anywhere.
   View BlockView(BlockFormat format, const Dims& rows, int64_t length);
   /// Random blocks with scales of ordinary size; whole numbers where the options ask for them.
   void FillBlocks(size_t buffer, BlockFormat format);

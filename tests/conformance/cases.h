@@ -33,9 +33,10 @@ struct CaseOptions {
   bool whole_numbers = true;    ///< see above; false: reals with a tolerance
   int64_t max_elements = 4000;  ///< of the largest operand, roughly
   std::vector<abi::MathMode> math = {abi::MathMode::kFp32};
-  int64_t rows = 0;    ///< gemm: rows of A; 0: any
-  int64_t length = 0;  ///< gemm: products in a sum; 0: any
-  int64_t halves = 0;  ///< gemm: GemmAttrs::halves; 0: any
+  int64_t rows = 0;       ///< gemm: rows of A; 0: any
+  int64_t length = 0;     ///< gemm: products in a sum; 0: any
+  int64_t halves = 0;     ///< gemm: GemmAttrs::halves; 0: any
+  bool row_norm = false;  ///< gemm: rows are normalised; takes reals
 };
 
 /// A random case of the family; equal arguments give equal cases. The problem is valid.

@@ -14,6 +14,7 @@
 #include <span>
 
 #include "base/float8.h"
+#include "kernels/abi/packing.h"
 
 #include "tests/conformance/cases.h"
 #include "tests/conformance/compare.h"
@@ -83,6 +84,51 @@ TEST_P(Emulated, AgreesWithTheReference) {
       EXPECT_EQ(Difference(c, *got, want), "") << option.Name() << "\n" << c.name;
     }
   }
+}
+
+// A product by cuda.gemm.gemv, with what it may read before its wait where `ahead`.
+KernelOption FewRows(const Case& c, bool ahead) {
+  KernelOption o = Best("cuda.gemm.gemv", c);
+  if (!ahead) return o;
+  const abi::DeviceSpec device = *abi::FindDevice("cuda");
+  const abi::Parameters wanted = abi::WithAhead(*o.kernel, o.candidate.variant.parameters);
+  if (o.kernel->refuse(c.problem, wanted, device).empty()) {
+    o.candidate.variant = o.kernel->variant(c.problem, wanted);
+  }
+  return o;
+}
+
+// Rows that the product normalises, and columns that take one turn of loads or many.
+TEST(EmulatedProduct, OfFewRowsNormalisedOrLong) {
+  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  const abi::DeviceSpec device = *abi::FindDevice("cuda");
+  const KernelInfo& gemv = *abi::FindKernel("cuda.gemm.gemv");
+  std::vector<Case> cases;
+  for (const int64_t rows : {1, 3, 8}) {
+    for (const int64_t length : {0, 700, 2600}) {
+      for (const bool row_norm : {true, false}) {
+        const CaseOptions options = {
+            .whole_numbers = false,
+            .max_elements = 1500,
+            .math = {MathMode::kFp32, MathMode::kTf32, MathMode::kFp16, MathMode::kBf16},
+            .rows = rows,
+            .length = length,
+            .row_norm = row_norm};
+        for (uint64_t seed = 0; seed < 4; ++seed) {
+          const Case c = RandomCase(Family::kGemm, 100 + seed, options);
+          if (gemv.supports(c.problem, device).empty()) cases.push_back(c);
+        }
+      }
+    }
+  }
+  ASSERT_GT(cases.size(), 24u);
+  std::vector<std::string> failures(cases.size());
+  OnAllCores(cases.size(), [&](size_t i) {
+    const Result<Buffers> got = Emulate(FewRows(cases[i], i % 2 == 1), cases[i]);
+    failures[i] =
+        got.ok() ? Difference(cases[i], *got, RunReference(cases[i])) : got.status().ToString();
+  });
+  for (size_t i = 0; i < cases.size(); ++i) EXPECT_EQ(failures[i], "") << cases[i].name;
 }
 
 TEST_P(Emulated, TakesEveryOperandInEveryLayout) {

@@ -21,6 +21,15 @@ struct Share {
   bool small_device = false;  ///< with what would be chosen there: few blocks take many tiles
 };
 
+// Products that normalise so many rows, in every math mode.
+CaseOptions RowNorms(int64_t rows) {
+  return {.whole_numbers = false,
+          .max_elements = 8000,
+          .math = {MathMode::kFp32, MathMode::kTf32, MathMode::kFp16, MathMode::kBf16},
+          .rows = rows,
+          .row_norm = true};
+}
+
 // Products on tensor cores, and large reals where a sum's rounding shows, come on top.
 std::vector<Share> SharesOf(Family family) {
   const std::vector<MathMode> reduced = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16};
@@ -34,6 +43,9 @@ std::vector<Share> SharesOf(Family family) {
               {200, 1, {.max_elements = 8000, .math = reduced, .length = 200}, true},
               {80, 1, {.max_elements = 8000, .math = reduced, .halves = 2}},
               {80, 1, {.max_elements = 8000, .math = reduced, .length = 600, .halves = 2}, true},
+              {60, 1, RowNorms(1)},
+              {40, 1, RowNorms(3)},
+              {40, 1, RowNorms(8)},
               {20, 1, {.whole_numbers = false, .max_elements = 8000}},
               {20, 1, {.whole_numbers = false, .math = reduced}}};
     case Family::kConv:
@@ -62,7 +74,7 @@ std::vector<Share> SharesOf(Family family) {
 
 // A kernel that can reads its constant operand before it waits; in a test every operand is one.
 void ReadAhead(KernelOption& o, const abi::Problem& p, const abi::DeviceSpec& device) {
-  if (o.kernel->ahead_input < 0) return;
+  if (o.kernel->reads_ahead == nullptr) return;
   const abi::Parameters ahead = abi::WithAhead(*o.kernel, o.candidate.variant.parameters);
   if (o.kernel->refuse(p, ahead, device).empty()) {
     o.candidate.variant = o.kernel->variant(p, ahead);

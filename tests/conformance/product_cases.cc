@@ -58,7 +58,23 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
     p_.inputs = {MatrixView(dtype, with(m, k)), MatrixView(Partner(dtype), b_shape)};
   }
   p_.core_inputs = 2;
+  if (options_.row_norm) AddGain();
   FinishProduct(dtype, with(m, n), k);
+}
+
+// One gain for all rows, as models have it, or any.
+void CaseMaker::AddGain() {
+  const View& a = p_.inputs[0];
+  View gain = In(random_.OneIn(2) ? DType::kF32 : a.dtype, a.shape);
+  if (random_.OneIn(2)) {
+    gain = abi::DenseView(gain.dtype, a.shape);
+    for (int d = 0; d + 1 < a.shape.rank(); ++d) gain.strides[d] = 0;
+  }
+  p_.inputs.push_back(gain);
+  const View& b = p_.inputs[1];
+  if (!random_.OneIn(4)) p_.inputs[1] = ColumnsInner(abi::DenseView(b.dtype, b.shape));
+  p_.core_inputs = 3;
+  std::get<abi::GemmAttrs>(p_.attrs).rms_epsilon = random_.OneIn(3) ? 0 : 0x1p-12;
 }
 
 // Batch axes may repeat; the matrix is dense, transposed or anything.
@@ -85,6 +101,8 @@ DType CaseMaker::ProductDType() {
     const DType half = p_.math == abi::MathMode::kBf16 ? DType::kBF16 : DType::kF16;
     return random_.OneIn(2) ? DType::kF32 : half;
   }
+  if (options_.row_norm)
+    return random_.Pick(std::vector<DType>{DType::kF32, DType::kF16, DType::kBF16});
   return random_.OneIn(2) ? DType::kF32 : random_.Pick(kAnyDType);
 }
 
@@ -108,6 +126,8 @@ void CaseMaker::FinishProduct(DType dtype, const Dims& shape, int64_t length) {
   if (p_.math != abi::MathMode::kFp32) {
     case_.tolerance.absolute = eps * 4 * (1 + std::sqrt(static_cast<double>(length)));
   }
+  // Normalised values are at most as large as the root of their number.
+  if (options_.row_norm) case_.tolerance.absolute *= 1 + std::sqrt(static_cast<double>(length));
 }
 
 template <>

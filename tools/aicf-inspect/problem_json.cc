@@ -54,6 +54,9 @@ struct AttrLister {
   void operator()(std::string_view name, abi::AddedInt<kBefore> v) {
     if (v.stored()) Add(name, std::to_string(v.value));
   }
+  void operator()(std::string_view name, abi::AddedReal v) {
+    if (v.stored()) Add(name, FormatNumber(v.value));
+  }
   void operator()(std::string_view name, double v) { Add(name, FormatNumber(v)); }
   void operator()(std::string_view name, bool v) {
     if (v) Add(name, "yes");

@@ -32,6 +32,19 @@ std::string CheckRecompute(const ir::LoweredStep& producer, const ir::LoweredSte
 
 }  // namespace
 
+std::string RefuseSlower(const ir::LoweredStep& producer, const ir::LoweredStep& consumer,
+                         const ir::LoweredStep& one, const abi::DeviceSpec& device,
+                         PairCosts* costs) {
+  if (device.name.empty()) return "";
+  std::string unused;
+  const auto one_us = PredictedUs(one.problem, device, &unused);
+  const auto first = PredictedUs(producer.problem, device, &unused);
+  const auto second = PredictedUs(consumer.problem, device, &unused);
+  if (!one_us || !first || !second) return "";
+  if (costs != nullptr) *costs = {*one_us, *first + *second};
+  return *one_us < *first + *second ? "" : "cost: the two steps are predicted to be faster";
+}
+
 Fusion TryElementwise(const ir::StepEditor& editor, const PassContext& context, int producer,
                       int consumer) {
   const ir::LoweredStep& p = editor.step(producer);

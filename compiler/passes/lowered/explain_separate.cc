@@ -36,6 +36,10 @@ Why Explain(const ir::StepEditor& editor, const PassContext& context, int p, int
     return {DecisionKind::kPrologue,
             OrDisabled(TryPrologue(editor, context, p, c), "fuse-prologue")};
   }
+  if (MultipliesNormalized(producer, consumer)) {
+    return {DecisionKind::kPrologue,
+            OrDisabled(TryRowNorm(editor, context, p, c), "norm-into-product")};
+  }
   return {DecisionKind::kFusion,
           StrCat("family: ", abi::FamilyName(producer.problem.family), " into ",
                  abi::FamilyName(consumer.problem.family), " has no place to go")};

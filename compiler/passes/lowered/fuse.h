@@ -52,6 +52,16 @@ Fusion PairedHalves(const ir::LoweredStep& producer, const ir::LoweredStep& cons
 /// Whether a gemm's result is read in two windows, so that PairedHalves is what could join the two.
 bool ReadsInHalves(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
 
+/// A norm by the root mean square and the gemm that reads its result as A, as one gemm that
+/// normalises rows (abi::GemmAttrs).
+Fusion NormalizedProduct(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
+/// Whether the two are such a norm and such a gemm.
+bool MultipliesNormalized(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
+
+/// The source nodes of both, each once.
+std::vector<std::string> JoinedSources(const std::vector<std::string>& a,
+                                       const std::vector<std::string>& b);
+
 /// The step of the producer's core with the consumer's result in `out`: `problem`, whose operands
 /// end with the core ones, gets the epilogue `results` of `expr` and its operands.
 Fusion FinishEpilogue(const ir::LoweredStep& producer, const ir::LoweredStep& consumer,
@@ -73,6 +83,13 @@ struct PairCosts {
 /// `costs`, where given, gets what is known of them.
 Fusion TryHalves(const ir::StepEditor& editor, const PassContext& context, int producer,
                  int consumer, PairCosts* costs = nullptr);
+Fusion TryRowNorm(const ir::StepEditor& editor, const PassContext& context, int producer,
+                  int consumer, PairCosts* costs = nullptr);
+/// "cost: ..." when the device's kernels are predicted to run the two steps faster than the one
+/// that would replace them: it may need a slower kernel. Empty without a device, or a prediction.
+std::string RefuseSlower(const ir::LoweredStep& producer, const ir::LoweredStep& consumer,
+                         const ir::LoweredStep& one, const abi::DeviceSpec& device,
+                         PairCosts* costs);
 
 /// Steps that produce an operand of step s, each once, in order of the operands.
 std::vector<int> ProducersOf(const ir::StepEditor& editor, int s);

@@ -111,15 +111,7 @@ Fusion TryHalves(const ir::StepEditor& editor, const PassContext& context, int p
   if (!refusal.empty()) return {refusal, {}};
   Fusion fused = PairedHalves(p, c);
   if (fused.ok()) fused.refusal = LosesKernel(p.problem, fused.step.problem, context.device);
-  if (!fused.ok() || context.device.name.empty()) return fused;
-  // The kernel that takes both halves may be a slower one than the product alone has.
-  std::string unused;
-  const auto one = PredictedUs(fused.step.problem, context.device, &unused);
-  const auto product = PredictedUs(p.problem, context.device, &unused);
-  const auto rest = PredictedUs(c.problem, context.device, &unused);
-  if (!one || !product || !rest) return fused;
-  if (costs != nullptr) *costs = {*one, *product + *rest};
-  if (*one >= *product + *rest) fused.refusal = "cost: the two steps are predicted to be faster";
+  if (fused.ok()) fused.refusal = RefuseSlower(p, c, fused.step, context.device, costs);
   return fused;
 }
 

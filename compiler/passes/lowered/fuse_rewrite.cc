@@ -18,15 +18,6 @@ std::string CheckLimits(const abi::Expr& expr, int inputs) {
   return "";
 }
 
-std::vector<std::string> Joined(const std::vector<std::string>& a,
-                                const std::vector<std::string>& b) {
-  std::vector<std::string> out = a;
-  for (const std::string& s : b) {
-    if (std::find(out.begin(), out.end(), s) == out.end()) out.push_back(s);
-  }
-  return out;
-}
-
 // The producer's value where the consumer's operand `read` looks at its result.
 std::optional<uint16_t> InlineAt(const ir::LoweredStep& producer, const abi::View& read,
                                  OperandExpr& out) {
@@ -79,7 +70,7 @@ Fusion InlineProducer(const ir::LoweredStep& producer, const ir::LoweredStep& co
   abi::Expr finished = expr.Finish(results);
   fused.refusal = CheckLimits(finished, expr.input_count());
   if (!fused.ok()) return fused;
-  fused.step.sources = Joined(producer.sources, consumer.sources);
+  fused.step.sources = JoinedSources(producer.sources, consumer.sources);
   fused.step.outputs = consumer.outputs;
   // Equal to the producer's: a condition of every fusion.
   fused.step.guards = consumer.guards;
@@ -95,6 +86,15 @@ Fusion InlineProducer(const ir::LoweredStep& producer, const ir::LoweredStep& co
   }
   (c.family == abi::Family::kElementwise ? p.epilogue : p.prologue) = std::move(finished);
   return fused;
+}
+
+std::vector<std::string> JoinedSources(const std::vector<std::string>& a,
+                                       const std::vector<std::string>& b) {
+  std::vector<std::string> out = a;
+  for (const std::string& s : b) {
+    if (std::find(out.begin(), out.end(), s) == out.end()) out.push_back(s);
+  }
+  return out;
 }
 
 Fusion FinishEpilogue(const ir::LoweredStep& producer, const ir::LoweredStep& consumer,
@@ -114,7 +114,7 @@ Fusion FinishEpilogue(const ir::LoweredStep& producer, const ir::LoweredStep& co
   // Equal to the producer's: a condition of every fusion.
   fused.step.guards = consumer.guards;
   fused.step.loop = consumer.loop;
-  fused.step.sources = Joined(producer.sources, consumer.sources);
+  fused.step.sources = JoinedSources(producer.sources, consumer.sources);
   return fused;
 }
 

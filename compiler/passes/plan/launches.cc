@@ -55,10 +55,14 @@ class LaunchChooser {
   // Microseconds in which the step reads what its kernel can read ahead of the wait: constant
   // weights. A successor that waits beside it takes nothing from that, as memory is the limit.
   static double ReadingUs(const schema::Step& step, const abi::DeviceSpec& device) {
-    const int input = abi::FindKernel(step.kernel)->ahead_input;
-    if (input < 0) return 0;
-    const abi::View& v = step.problem.inputs[static_cast<size_t>(input)];
-    const double bytes = static_cast<double>(abi::ElementsOf(v) * DTypeBytes(v.dtype));
+    const abi::KernelInfo& kernel = *abi::FindKernel(step.kernel);
+    if (kernel.reads_ahead == nullptr) return 0;
+    double bytes = 0;
+    for (size_t k = 0; k < step.problem.inputs.size(); ++k) {
+      const abi::View& v = step.problem.inputs[k];
+      if (!kernel.reads_ahead(step.problem, k)) continue;
+      bytes += static_cast<double>(abi::ElementsOf(v) * DTypeBytes(v.dtype));
+    }
     return bytes / device.bytes_per_us;
   }
 

@@ -39,6 +39,7 @@ bool SameElements(const abi::Problem& problem, int input);
 struct CpuHostBase {
   static constexpr bool kPacks = false;
   static constexpr int kPackedInput = 1;
+  static constexpr bool kNormalizesRows = false;  ///< takes abi::NormalizesRows problems
   static constexpr abi::Recovery kRecovery = abi::Recovery::kNormal;
   static constexpr double kFlopsShare = 0.1;
   static constexpr double kBytesShare = 0.8;
@@ -74,8 +75,9 @@ abi::KernelInfo RowOf(std::string_view key, abi::Family family) {
   row.backend = abi::Backend::kCpu;
   row.deterministic = true;
   row.supports = [](const abi::Problem& p, const abi::DeviceSpec& d) {
-    std::string missing = MissingIsa(d, kIsa);
-    return missing.empty() ? Host::Refusal(p) : missing;
+    std::string refusal = MissingIsa(d, kIsa);
+    if (refusal.empty() && !Host::kNormalizesRows) refusal = abi::RefuseRowNorm(p);
+    return refusal.empty() ? Host::Refusal(p) : refusal;
   };
   row.workspace_bytes = &Host::Workspace;
   row.in_place = &Host::InPlace;

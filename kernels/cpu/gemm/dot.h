@@ -106,6 +106,22 @@ inline void AddProducts(const RefLine& a, const RefLine& b, int64_t n, RefSum* s
   }
 }
 
+/// The same for a row of `n` values in f32 and an operand of f32, f16 or bf16.
+inline void AddRowProducts(const float* row, const RefLine& b, int64_t n, RefSum* sum) {
+  const auto add = [&]<DType D>(const auto* y) {
+    sum->f += internal::SumOf(n, [=, d = b.stride](int64_t k) {
+      return static_cast<double>(row[k]) * internal::Widen<D>(y[k * d]);
+    });
+  };
+  if (b.dtype == DType::kF32) {
+    add.operator()<DType::kF32>(static_cast<const float*>(b.data));
+  } else if (b.dtype == DType::kF16) {
+    add.operator()<DType::kF16>(static_cast<const uint16_t*>(b.data));
+  } else {
+    add.operator()<DType::kBF16>(static_cast<const uint16_t*>(b.data));
+  }
+}
+
 /// The sum as a value of the compute dtype `raw`: rounded to f32, or wrapped to the integer's
 /// width.
 inline Scalar RawScalar(const RefSum& sum, DType raw) {

@@ -1,5 +1,8 @@
 #include "kernels/cpu/gemm/ref.h"
 
+#include <cmath>
+#include <vector>
+
 #include "kernels/cpu/common/reference.h"
 #include "kernels/cpu/gemm/dot.h"
 
@@ -12,6 +15,30 @@ void RowCoords(const abi::TensorArg& out, int64_t row, int64_t* coords) {
     coords[axis] = row % out.shape[axis];
     row /= out.shape[axis];
   }
+}
+
+double DataAt(const abi::TensorArg& t, const int64_t* at) {
+  return ScalarToDouble(LoadAt(t, at), abi::ComputeDType(t.dtype));
+}
+
+// The row of A at `at`, normalised as abi::GemmAttrs says.
+std::vector<float> NormalizedRow(const abi::ArgBlock& args, int64_t* at) {
+  const abi::TensorArg &a = Input(args, 0), &gain = Input(args, 2);
+  const int k_axis = a.rank - 1;
+  const int64_t depth = a.shape[k_axis];
+  double squares = 0;
+  for (at[k_axis] = 0; at[k_axis] < depth; ++at[k_axis]) {
+    const double x = DataAt(a, at);
+    squares += x * x;
+  }
+  const double epsilon = args.problem->as<abi::GemmAttrs>().rms_epsilon;
+  const double factor = 1 / std::sqrt(squares / static_cast<double>(depth) + epsilon);
+  std::vector<float> row;
+  for (at[k_axis] = 0; at[k_axis] < depth; ++at[k_axis]) {
+    row.push_back(static_cast<float>(DataAt(a, at) * factor * DataAt(gain, at)));
+  }
+  at[k_axis] = 0;
+  return row;
 }
 
 void GemmRow(void* context, int64_t row) {
@@ -27,6 +54,8 @@ void GemmRow(void* context, int64_t row) {
   int64_t at[kMaxRank] = {};
   for (int axis = 0; axis < n_axis; ++axis) at[axis] = coords[axis];
   const void* a_row = ElementAt(a, at);
+  const bool normalizes = NormalizesRows(*args.problem);
+  const std::vector<float> normalized = normalizes ? NormalizedRow(args, at) : std::vector<float>();
   at[m_axis] = 0;
   for (int64_t n = 0; n < columns; ++n) {
     coords[n_axis] = n;
@@ -34,9 +63,11 @@ void GemmRow(void* context, int64_t row) {
     for (int half = 0; half < halves; ++half) {
       at[n_axis] = n + half * columns;
       RefSum sum;
-      if (depth > 0) {
-        AddProducts({a.dtype, a_row, a.strides[n_axis]},
-                    {b.dtype, ElementAt(b, at), b.strides[m_axis]}, depth, &sum);
+      const RefLine column = {b.dtype, depth > 0 ? ElementAt(b, at) : nullptr, b.strides[m_axis]};
+      if (normalizes) {
+        AddRowProducts(normalized.data(), column, depth, &sum);
+      } else if (depth > 0) {
+        AddProducts({a.dtype, a_row, a.strides[n_axis]}, column, depth, &sum);
       }
       sums[half] = RawScalar(sum, raw);
     }

@@ -53,6 +53,12 @@ std::string AttentionDecodeHost::Refusal(const Problem& p, const abi::DeviceSpec
   return {};
 }
 
+bool AttentionDecodeHost::ReadsAhead(const Problem& p, size_t input) {
+  const abi::AttentionShape s = abi::AttentionShapeOf(p);
+  const int i = static_cast<int>(input);
+  return i >= 0 && (i == s.lengths || i == s.table || i == s.origins);
+}
+
 int64_t AttentionDecodeHost::SharedBytes(const abi::AttentionShape& s, const abi::Parameters& c) {
   constexpr int64_t kPad = 8;
   const int64_t head = CeilDiv(s.head, 16) * 16 + kPad, value = CeilDiv(s.value_head, 16) * 16;

@@ -3,10 +3,14 @@
 // warps share out the keys, each a stretch of tiles of kTileKeys keys. A warp loads its own tiles,
 // kStages - 1 ahead, and waits for no other warp until its stretch ends; then a block adds up its
 // warps' rows, and the cluster its blocks'. How keys are shared out and added up follows from the
-// request's own length alone, and is always in the same order.
+// request's own length alone, and is always in the same order. With kAhead lengths and pages are
+// read before the wait for the kernel before this one. The next one may start when a warp's first
+// tiles are on their way, so that what it reads ahead comes after them.
 #pragma once
 
 #include "attention/keys.cuh"
+
+#define AICF_KERNEL_WAITS
 
 namespace aicf {
 
@@ -46,12 +50,25 @@ struct Parts {
 
 namespace aicf {
 
+AICF_DEVICE void LoadQueries(const Args& args, const Tile& tile, tile_t* query) {
+  LoadRows<In0, tile_t, kThreads, kHead, kHeadWidth, kHeadPitch>(
+      args, 0, kRows, query, [&](int r, index_t* at) {
+        *at = tile.Holds(r) ? tile.Offset<In0>(r) : 0;
+        return tile.Holds(r);
+      });
+  CopyCommit();
+}
+
 /// Adds keys [first, last) to the warp's rows. Meets the block once.
-AICF_DEVICE void TakeKeys(const Args& args, const Tile& tile, const tile_t* query, int first,
-                          int last, int end, WarpRows& rows) {
+AICF_DEVICE void TakeKeys(const Args& args, const Tile& tile, tile_t* query, int first, int last,
+                          int end, WarpRows& rows) {
   const int lane = threadIdx.x;
   WarpTiles tiles(args, tile, end, last);
+  tiles.Find(first);
+  if (kAhead != 0) WaitForPredecessors();
+  LoadQueries(args, tile, query);
   tiles.Begin(first);
+  LetSuccessorsStart();
   CopyWait<kStages - 1>();
   __syncthreads();  // the queries are there
   for (int at = first, stage = 0; at < last; at += kStep) {
@@ -67,17 +84,12 @@ AICF_DEVICE void TakeKeys(const Args& args, const Tile& tile, const tile_t* quer
 }
 
 AICF_DEVICE void Kernel(const Args& args) {
+  if (kAhead == 0 || kNoRows) WaitForPredecessors();
   if constexpr (kNoRows) return;
   tile_t* query = reinterpret_cast<tile_t*>(DynamicShared());
   const int lane = threadIdx.x, warp = threadIdx.y;
   const int rank = static_cast<int>(blockIdx.x % kClusterX), part = rank * kWarps + warp;
   const Tile tile(kRows);
-  LoadRows<In0, tile_t, kThreads, kHead, kHeadWidth, kHeadPitch>(
-      args, 0, kRows, query, [&](int r, index_t* at) {
-        *at = tile.Holds(r) ? tile.Offset<In0>(r) : 0;
-        return tile.Holds(r);
-      });
-  CopyCommit();
   const Request request(args, tile.b);
   const i64 last = tile.first + kRows < kAllRows ? tile.first + kRows : kAllRows;
   const int begin = request.Begin(tile.Query(0));
@@ -85,7 +97,7 @@ AICF_DEVICE void Kernel(const Args& args) {
   const Parts parts(begin, MaxOf(begin, end));
   const bool alone = kSplit == 1 || parts.Blocks() <= 1;  // the first block has all keys
   if (alone && rank > 0) {
-    CopyWait<0>();
+    if (kAhead != 0) WaitForPredecessors();  // no kernel ends before the one before it
     return;
   }
   WarpRows rows;

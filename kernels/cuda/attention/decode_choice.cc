@@ -79,7 +79,7 @@ std::optional<Parameters> SharedBy(const AttentionShape& s, int64_t split, int64
   const int64_t tile = s.head + s.value_head > 160 ? 16 : 32;
   for (int64_t stages = 8; stages >= 2; --stages) {
     const Parameters c = {
-        {"split", split}, {"warps", warps}, {"stages", stages}, {"tile_keys", tile}};
+        {"split", split}, {"warps", warps}, {"stages", stages}, {"tile_keys", tile}, {"ahead", 0}};
     const int64_t bytes = Decode::SharedBytes(s, c);
     if (bytes > d.max_shared_bytes) continue;
     if ((bytes + kBesideOwn) * blocks <= d.shared_bytes_per_sm) return c;

@@ -47,17 +47,18 @@ class WarpTiles {
         ring_(reinterpret_cast<tile_t*>(DynamicShared()) + kRows * kHeadPitch +
               threadIdx.y * kRing) {}
 
-  /// Asks for the first kStages - 1 tiles, in as many groups of copies. Their pages are looked up
-  /// together: one look-up takes as long as all.
+  /// Looks up the pages of the first tiles together: one look-up takes as long as all.
+  AICF_DEVICE void Find(int first) {
+#pragma unroll
+    for (int s = 0; s < kStages; ++s) pages_[s] = PageOf(first + s * kStep);
+  }
+  /// Asks for the first kStages - 1 tiles, in as many groups of copies. REQUIRES: Find.
   AICF_DEVICE void Begin(int first) {
-    int page[kStages];
 #pragma unroll
-    for (int s = 0; s < kStages; ++s) page[s] = PageOf(first + s * kStep);
-#pragma unroll
-    for (int s = 0; s < kStages - 1; ++s) Load(first + s * kStep, s, page[s]);
+    for (int s = 0; s < kStages - 1; ++s) Load(first + s * kStep, s, pages_[s]);
     next_ = first + (kStages - 1) * kStep;
     stage_ = kStages - 1;
-    page_ = page[kStages - 1];
+    page_ = pages_[kStages - 1];
   }
   /// Asks for the next tile, in the place of the one that was read last.
   AICF_DEVICE void Next() {
@@ -135,7 +136,8 @@ class WarpTiles {
   const int end_, last_;
   tile_t* const ring_;
   int next_ = 0, stage_ = 0;
-  int page_ = -1;  ///< of the next tile's keys; checked only when it is loaded, or all would wait
+  int pages_[kStages];  ///< of the first tiles
+  int page_ = -1;       ///< of the next tile's keys; checked only when it is loaded, or all would wait
 };
 
 }  // namespace aicf

@@ -55,9 +55,15 @@ struct AttentionDecodeHost : AttentionHostBase {
   static constexpr int64_t kRows = 16, kPiece = 8;
   static constexpr int64_t kMaxRows = 64;  ///< every 16 of them read all keys again
   static constexpr int64_t kMaxKeys = int64_t{1} << 30;
-  static constexpr abi::ParameterRange kParameters[] = {
-      {"split", 1, 16}, {"warps", 1, 8}, {"stages", 2, 8}, {"tile_keys", 16, 32}};
+  static constexpr abi::ParameterRange kParameters[] = {{"split", 1, 16},
+                                                        {"warps", 1, 8},
+                                                        {"stages", 2, 8},
+                                                        {"tile_keys", 16, 32},
+                                                        {"ahead", 0, 1, 0}};
 
+  /// What says which keys there are and where they lie.
+  static constexpr bool kReadsAhead = true;
+  static bool ReadsAhead(const abi::Problem& p, size_t input);
   static int64_t SharedBytes(const abi::AttentionShape& s, const abi::Parameters& c);
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,

@@ -14,7 +14,7 @@ struct BlockGemvHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.blockgemm.gemv";
   static constexpr std::string_view kSource = "blockgemm/gemv.cuh";
   static constexpr bool kPacks = true;
-  static constexpr int kAheadInput = 1;
+  static constexpr bool kReadsAhead = true;
   /// `along_k` of a block's `warps` share out the chunks of a panel, `cluster` blocks those of all.
   static constexpr abi::ParameterRange kParameters[] = {{"warps", 1, 32},  {"along_k", 1, 32},
                                                         {"stages", 2, 16}, {"cluster", 1, 8},

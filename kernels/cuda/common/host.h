@@ -13,7 +13,7 @@
 ///   InPlace(problem, input)            see abi::KernelInfo::in_place
 ///   kPacks, Packed, Pack, Unpack       see abi::KernelInfo::packed; the last three only where
 ///   kPacks
-///   kAheadInput                        see abi::KernelInfo::ahead_input
+///   kReadsAhead, ReadsAhead            see abi::KernelInfo::reads_ahead
 /// What is worth choosing of that, and its predicted cost, is CandidatesFor<Host> in the family's
 /// choose.cc (kernels/cuda/common/choice.h), which the runtime does not link.
 #pragma once
@@ -39,7 +39,8 @@ std::string RefuseWithoutWarpgroups(const abi::DeviceSpec& device);
 std::string RefuseLaunchOn(const abi::DeviceSpec& device, const abi::LaunchConfig& launch);
 
 /// True when the input and the output in its place occupy the same elements in the same order and
-/// all other outputs are other buffers' business: the condition for reading an element just before it is overwritten.
+/// all other outputs are other buffers' business: the condition for reading an element just before
+/// it is overwritten.
 bool SameElements(const abi::Problem& problem, int input);
 
 abi::LaunchConfig Launch1d(int64_t grid, int64_t block);
@@ -67,7 +68,10 @@ std::string RefuseStride(int64_t blocks, int64_t elements_per_block);
 
 struct CudaHostBase {
   static constexpr bool kPacks = false;
-  static constexpr int kAheadInput = -1;
+  static constexpr bool kReadsAhead = false;
+  /// Of products, whose second operand is the weights.
+  static bool ReadsAhead(const abi::Problem&, size_t input) { return input == 1; }
+  static constexpr bool kNormalizesRows = false;  ///< takes abi::NormalizesRows problems
   static std::string Refusal(const abi::Problem&, const abi::DeviceSpec&) { return {}; }
   static std::string Refuse(const abi::Problem&, const abi::Parameters&, const abi::DeviceSpec&) {
     return {};
@@ -98,10 +102,11 @@ abi::KernelInfo RowOf(abi::Family family) {
   row.deterministic = true;
   row.source = Host::kSource;
   row.waits_first = true;  // the source writer begins every instance with the wait
-  row.ahead_input = Host::kAheadInput;
+  if constexpr (Host::kReadsAhead) row.reads_ahead = &Host::ReadsAhead;
   row.parameters = Host::kParameters;
   row.supports = [](const abi::Problem& p, const abi::DeviceSpec& d) {
     std::string refusal = RefuseDevice(d);
+    if (refusal.empty() && !Host::kNormalizesRows) refusal = abi::RefuseRowNorm(p);
     return refusal.empty() ? Host::Refusal(p, d) : refusal;
   };
   row.refuse = [](const abi::Problem& p, const abi::Parameters& c, const abi::DeviceSpec& d) {

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdlib>
 
 #include "kernels/cuda/common/tile_choice.h"
@@ -34,13 +35,23 @@ bool PrefersN(const Problem& p) {
   return std::abs(b.strides[n]) <= std::abs(b.strides[k]) || b.shape[k] == 1;
 }
 
+// Every block reads, adds up, scales and shares its rows before it multiplies them. In a decode
+// step that is hidden while the weights of all blocks are on their way, but blocks of a second
+// round ask for theirs late: each round costs what a norm of its own does
+// (bench/results/h200_language.md).
+double RowNormUs(const Problem& p, double blocks, const DeviceSpec& d) {
+  if (!NormalizesRows(p)) return 0;
+  const double rounds = std::ceil(blocks / (2.0 * d.sm_count));
+  return 0.2 + 0.1 * static_cast<double>(ProductOf(p).rows) + 1.5 * (rounds - 1);
+}
+
 }  // namespace
 
 template <>
 std::vector<Candidate> CandidatesFor<GemvHost>(const Problem& p, const DeviceSpec& d) {
   constexpr int64_t kWarps = 8;
   const ProductShape s = ProductOf(p);
-  const bool along_n = PrefersN(p);
+  const bool along_n = PrefersN(p) && !NormalizesRows(p);
   const auto cut = [&](int64_t piece) -> abi::Parameters {
     return {{"along_n", along_n ? 1 : 0}, {"piece", piece}, {"warps", kWarps}, {"ahead", 0}};
   };
@@ -66,7 +77,8 @@ std::vector<Candidate> CandidatesFor<GemvHost>(const Problem& p, const DeviceSpe
                                .latency_us = 1.2 + per_lane * 0.03,
                                .blocks_per_sm = 8},
                               d);
-  return {CandidateOf<GemvHost>(p, cut(piece), chained ? 0.72 * us : us)};
+  return {
+      CandidateOf<GemvHost>(p, cut(piece), (chained ? 0.72 * us : us) + RowNormUs(p, blocks, d))};
 }
 
 template <>

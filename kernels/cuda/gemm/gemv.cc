@@ -5,11 +5,32 @@
 namespace aicf::cuda {
 namespace {
 
+constexpr int64_t kStaticShared = 48 * 1024;
+constexpr int64_t kMostWarps = 32;
+
 // Static shared memory in which the warps' partial sums meet.
 int64_t PartialBytes(const abi::Problem& p, const abi::Parameters& c) {
   if (c["along_n"] == 0) return 0;
   const ProductShape s = ProductOf(p);
   return c["warps"] * s.halves * s.rows * 32 * c["piece"] * 4;
+}
+
+// What gemm/normalized_rows.cuh makes lies in static shared memory, beside a sum for each warp.
+std::string RefuseNormalizing(const abi::Problem& p) {
+  if (!NormalizesRows(p)) return {};
+  const abi::View& b = p.inputs[1];
+  const int k = b.shape.rank() - 2;
+  if (b.shape[k] > 1 && b.strides[k] != 1) {
+    return "normalises rows only where B is contiguous along k";
+  }
+  const DType data = p.inputs[0].dtype;
+  const bool rounds = (p.math == abi::MathMode::kBf16 && data == DType::kBF16) ||
+                      (p.math == abi::MathMode::kFp16 && data == DType::kF16);
+  const int64_t row = CeilDiv(std::max<int64_t>(1, b.shape[k]) * (rounds ? 2 : 4), 16) * 16;
+  const int64_t bytes = p.outputs[0].shape[k] * row + kMostWarps * 4;
+  if (bytes <= kStaticShared) return {};
+  return StrCat("would need ", bytes, " bytes of static shared memory for its rows, at most ",
+                kStaticShared, " are allowed");
 }
 
 }  // namespace
@@ -33,18 +54,18 @@ std::string GemvHost::Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
   if (SumDType(p) != DType::kF32) return "multiplies f32, f16 and bf16 only";
   if (s.rows > kMaxRows || s.rows == 0) return StrCat("is for 1 to 8 rows, here are ", s.rows);
   if (s.columns > (int64_t{1} << 30) || s.batch > (int64_t{1} << 20)) return "has too many columns";
-  return {};
+  return RefuseNormalizing(p);
 }
 
 std::string GemvHost::Refuse(const abi::Problem& p, const abi::Parameters& c,
                              const abi::DeviceSpec&) {
-  constexpr int64_t kStaticShared = 48 * 1024;
   const int64_t most = MaxPiece(p, c["along_n"] != 0);
   if (c["piece"] > most || !IsPowerOfTwo(static_cast<uint64_t>(c["piece"]))) {
     return StrCat("takes a piece of a power of two up to ", most, " elements, here is ",
                   c["piece"]);
   }
   if (c["ahead"] != 0 && c["along_n"] != 0) return "reads ahead only along k";
+  if (c["along_n"] != 0 && NormalizesRows(p)) return "normalises rows only along k";
   if (PartialBytes(p, c) > kStaticShared) {
     return StrCat("needs ", PartialBytes(p, c), " bytes of static shared memory, at most ",
                   kStaticShared, " are allowed");

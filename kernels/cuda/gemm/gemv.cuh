@@ -1,40 +1,34 @@
 // cuda.gemm.gemv: few rows, so B is read once and memory is the limit. Where B is contiguous along
 // n, lanes take neighbouring columns and warps share out k; where it is contiguous along k, a warp
 // takes a column and its lanes share out k. Partial sums meet in a fixed order. Of a product of two
-// halves (kProductHalves) whoever has a column of results reads B's column of each half.
+// halves (kProductHalves) whoever has a column of results reads B's column of each half. Where A's
+// rows are normalised (kNormalizesRows), every block does that for itself.
 #pragma once
 
-#include "common/block.cuh"
+#include "gemm/normalized_rows.cuh"
 
 #define AICF_KERNEL_WAITS
 
 namespace aicf {
-
-constexpr int kAxisM = Out0::kRank - 2;
-constexpr int kAxisN = Out0::kRank - 1;
-constexpr int kM = static_cast<int>(Out0::extent(kAxisM));
-constexpr index_t kN = Out0::extent(kAxisN);
-constexpr index_t kLength = In0::extent(kAxisN);
 static_assert(kBlockX == 32, "x is a warp");
 constexpr index_t kBlockColumns = kAlongN ? 32 * kPiece : kWarps;
 constexpr index_t kTiles = kN > 0 ? (kN - 1) / kBlockColumns + 1 : 1;
 
 struct Operands {
-  const In0::S* a;
+  RowSource<In0> a;
   const In1::S* b;
 
-  AICF_DEVICE Operands(const Args& args, index_t batch) {
-    const Point point = OutputPoint(0, 0, batch);
-    a = static_cast<const In0::S*>(args.in[0]) + In0::kOffset;
-    b = static_cast<const In1::S*>(args.in[1]) + In1::kOffset;
+  AICF_DEVICE Operands(const Args& args, const Point& batch)
+      : a(args.in[0], batch), b(static_cast<const In1::S*>(args.in[1]) + In1::kOffset) {
 #pragma unroll
-    for (int d = 0; d < kAxisM; ++d) {
-      a += point.c[d] * In0::stride(d);
-      b += point.c[d] * In1::stride(d);
-    }
+    for (int d = 0; d < kAxisM; ++d) b += batch.c[d] * In1::stride(d);
   }
-  AICF_DEVICE float A(int m, index_t k) const {
-    return Widen(a[m * In0::stride(kAxisM) + k * In0::stride(kAxisN)]);
+  /// kPiece neighbours along k of a row, as they are multiplied.
+  AICF_DEVICE void Row(int m, index_t k, float (&x)[kPiece]) const {
+    if constexpr (kNormalizesRows)
+      LoadNormalized(m, k, x);
+    else
+      a.Load(m, k, x);
   }
   template <int N>
   AICF_DEVICE void B(index_t k, index_t n, Pack<In1::S, N> (&piece)[kProductHalves]) const {
@@ -78,7 +72,7 @@ AICF_DEVICE void RowsOfB(const Args& args, const Operands& in, index_t n0, index
   auto step = [&](index_t k, const Piece(&y)[kProductHalves]) {
 #pragma unroll
     for (int m = 0; m < kM; ++m) {
-      const float x = in.A(m, k);
+      const float x = in.a.At(m, k);
 #pragma unroll
       for (int h = 0; h < kProductHalves; ++h) {
 #pragma unroll
@@ -125,24 +119,14 @@ AICF_DEVICE void RowsOfB(const Args& args, const Operands& in, index_t n0, index
   }
 }
 
-/// kPiece neighbours along k of a row of A, in vectors where the row's run allows them.
-AICF_DEVICE void LoadRow(const Operands& in, int m, index_t k, float (&x)[kPiece]) {
-  constexpr int N = PieceOf<In0::S>(kPiece, In0::run(kAxisN));
-#pragma unroll
-  for (int j = 0; j < kPiece; j += N) {
-    const In0::S* from = in.a + m * In0::stride(kAxisM) + (k + j) * In0::stride(kAxisN);
-    const Pack<In0::S, N> pack = *reinterpret_cast<const Pack<In0::S, N>*>(from);
-#pragma unroll
-    for (int i = 0; i < N; ++i) x[j + i] = Widen(pack.v[i]);
-  }
-}
-
 /// A column of results that the lanes of one warp share out along k: kUnroll vectors of each lane
-/// and half are on their way at once, of a long column more, where the rows leave registers for
-/// them.
+/// and half are on their way at once, all of a short column, of any other as many as the rows leave
+/// registers for.
 struct SharedColumn {
   static constexpr index_t kStride = 32 * kPiece;
-  static constexpr int kUnroll = kM <= 2 && kLength >= 8 * kStride && kProductHalves == 1 ? 8 : 4;
+  static constexpr index_t kVectors = kLength > 0 ? (kLength - 1) / kStride + 1 : 1;
+  static constexpr int kMost = kM <= 2 && kProductHalves == 1 ? 8 : 4;
+  static constexpr int kUnroll = kVectors < kMost ? static_cast<int>(kVectors) : kMost;
   static constexpr bool kWholeTurns = kLength > 0 && kLength % (kUnroll * kStride) == 0;
   const Operands& in;
   const index_t n;
@@ -162,7 +146,7 @@ struct SharedColumn {
 #pragma unroll
       for (int m = 0; m < kM; ++m) {
         float x[kPiece];
-        LoadRow(in, m, k + u * kStride, x);
+        in.Row(m, k + u * kStride, x);
 #pragma unroll
         for (int h = 0; h < kProductHalves; ++h) {
 #pragma unroll
@@ -174,16 +158,23 @@ struct SharedColumn {
 };
 
 /// Lanes along k: one column of results per warp. With kAhead its first vectors are asked for
-/// before the wait for the kernel before this one; B is a constant then.
-AICF_DEVICE void ColumnOfB(const Args& args, const Operands& in, index_t n, index_t batch) {
+/// before the wait for the kernel before this one; B, and the gain of a norm, are constants then.
+AICF_DEVICE void ColumnOfB(const Args& args, const Operands& in, const Point& point, index_t n,
+                           index_t batch) {
   const bool valid = n < kN;
   SharedColumn shared{in, n};
   index_t k = static_cast<int>(threadIdx.x) * kPiece;
   if (kAhead != 0 && valid) shared.Load(k);
-  WaitForPredecessors();
-  LetSuccessorsStart();
+  if (kAhead == 0 || !kNormalizesRows) WaitForPredecessors();
+  if (!kNormalizesRows) LetSuccessorsStart();
+  if (kAhead == 0 && valid) shared.Load(k);
+  if constexpr (kNormalizesRows) {
+    NormalizeRows(in.a, RowSource<GainView>(args.in[kGainInput], point), [] {
+      if (kAhead != 0) WaitForPredecessors();
+    });
+    LetSuccessorsStart();
+  }
   if (!valid) return;
-  if (kAhead == 0) shared.Load(k);
   const Column column(args, n, batch);
   float sum[kProductHalves][kM] = {};
   for (;;) {
@@ -207,13 +198,14 @@ AICF_DEVICE void Kernel(const Args& args) {
   const index_t tile = blockIdx.x % kTiles;
   const index_t batch = blockIdx.x / kTiles;
   if (batch >= kOutputCount2) return;
-  const Operands in(args, batch);
+  const Point point = OutputPoint(0, 0, batch);
+  const Operands in(args, point);
   if constexpr (kAlongN) {
     WaitForPredecessors();
     LetSuccessorsStart();
     RowsOfB(args, in, tile * kBlockColumns, batch);
   } else {
-    ColumnOfB(args, in, tile * kBlockColumns + threadIdx.y, batch);
+    ColumnOfB(args, in, point, tile * kBlockColumns + threadIdx.y, batch);
   }
 }
 

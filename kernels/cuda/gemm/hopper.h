@@ -13,7 +13,7 @@ namespace aicf::cuda {
 struct GemmHopperHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.gemm.hopper";
   static constexpr std::string_view kSource = "gemm/hopper.cuh";
-  static constexpr int kAheadInput = 1;
+  static constexpr bool kReadsAhead = true;
   static constexpr abi::ParameterRange kParameters[] = {
       {"tile_m", 8, 512},  {"tile_n", 8, 512},  {"tile_k", 32, 64},  {"stages", 2, 16},
       {"cluster_m", 1, 8}, {"cluster", 1, 8},   {"consumers", 1, 3}, {"group_m", 1, 1024},
