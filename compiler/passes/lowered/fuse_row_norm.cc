@@ -1,6 +1,6 @@
 // A norm by the root mean square whose result one product alone reads becomes part of the product,
 // which normalises rows as it reads them (abi::GemmAttrs).
-#include <optional>
+#include <cmath>
 
 #include "compiler/ir/views.h"
 #include "compiler/passes/lowered/fuse.h"
@@ -17,20 +17,35 @@ bool IsRmsNorm(const abi::Problem& p) {
          p.core_inputs == 1;
 }
 
-// The operand that the normalised value is multiplied with; nullopt where that is not all that its
-// epilogue does.
-std::optional<size_t> GainOf(const abi::Problem& norm) {
-  if (norm.inputs.size() != 2 || norm.epilogue.results.size() != 1) return std::nullopt;
+// "raw * gain" or "gain * raw" of two f32 values.
+abi::Expr ProductWithGain(bool raw_first) {
   abi::ExprBuilder b;
-  const DType raw = DType::kF32, gain = abi::ComputeDType(norm.inputs[1].dtype);
-  if (gain != raw) return std::nullopt;
-  const uint16_t x = b.Input(0, raw), g = b.Input(1, gain);
-  const abi::Expr product = b.Finish({b.Binary(abi::ExprOp::kMul, x, g)});
-  abi::ExprBuilder turned;
-  const uint16_t first = turned.Input(1, gain), second = turned.Input(0, raw);
-  const abi::Expr other = turned.Finish({turned.Binary(abi::ExprOp::kMul, first, second)});
-  if (norm.epilogue == product || norm.epilogue == other) return 1;
-  return std::nullopt;
+  const uint16_t first = b.Input(raw_first ? 0 : 1, DType::kF32);
+  const uint16_t second = b.Input(raw_first ? 1 : 0, DType::kF32);
+  return b.Finish({b.Binary(abi::ExprOp::kMul, first, second)});
+}
+
+// Whether all that the norm's epilogue does is to multiply with a gain, its operand 1.
+bool MultipliesWithGain(const abi::Problem& norm) {
+  if (norm.inputs.size() != 2) return false;
+  return norm.epilogue == ProductWithGain(true) || norm.epilogue == ProductWithGain(false);
+}
+
+bool IsData(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
+// What GemmAttrs can say of the norm's numbers; else why not.
+std::string RefuseNumbers(const abi::Problem& norm, DType weights) {
+  const double epsilon = norm.as<abi::NormalizeAttrs>().epsilon;
+  if (!(epsilon >= 0) || !std::isfinite(epsilon)) return "epsilon: it is no number from 0 on";
+  const DType x = norm.inputs[0].dtype, gain = norm.inputs[1].dtype;
+  if (!IsData(x) || !IsData(gain)) {
+    return StrCat("dtype: rows of ", DTypeName(x), " with a gain of ", DTypeName(gain),
+                  ", which are not both f32, f16 or bf16");
+  }
+  if (x == weights) return "";
+  return StrCat("dtype: the norm reads ", DTypeName(x), ", the weights are ", DTypeName(weights));
 }
 
 // Rows of A are rows of the norm where both have as many neighbours as long.
@@ -54,18 +69,14 @@ Fusion NormalizedProduct(const ir::LoweredStep& producer, const ir::LoweredStep&
       return {"operand: the product reads the result in other places, too", {}};
     }
   }
-  const std::optional<size_t> gain = GainOf(p);
-  if (!gain) return {"epilogue: the norm does more than multiply with a gain", {}};
+  if (!MultipliesWithGain(p)) return {"epilogue: the norm does more than multiply with a gain", {}};
+  const std::string refusal = RefuseNumbers(p, c.inputs[1].dtype);
+  if (!refusal.empty()) return {refusal, {}};
   const abi::View &a = c.inputs[0], &made = p.outputs[0];
   if (!HasSameRows(a, made)) return {"domain: the product's rows are not the norm's", {}};
   const auto x = ir::Remap(a, made, p.inputs[0]);
-  const auto g = ir::Remap(a, made, p.inputs[*gain]);
+  const auto g = ir::Remap(a, made, p.inputs[1]);
   if (!x || !g) return {"domain: the norm's operands cannot follow the product's shape", {}};
-  if (x->dtype != c.inputs[1].dtype) {
-    return {StrCat("dtype: the norm reads ", DTypeName(x->dtype), ", the weights are ",
-                   DTypeName(c.inputs[1].dtype)),
-            {}};
-  }
   Fusion fused;
   fused.step = consumer;
   fused.step.sources = JoinedSources(producer.sources, consumer.sources);
@@ -75,7 +86,7 @@ Fusion NormalizedProduct(const ir::LoweredStep& producer, const ir::LoweredStep&
   one.inputs.insert(one.inputs.begin() + 2, *g);
   one.core_inputs = 3;
   fused.step.inputs[0] = producer.inputs[0];
-  fused.step.inputs.insert(fused.step.inputs.begin() + 2, producer.inputs[*gain]);
+  fused.step.inputs.insert(fused.step.inputs.begin() + 2, producer.inputs[1]);
   return fused;
 }
 
