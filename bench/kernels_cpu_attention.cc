@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "kernels/abi/attention.h"
+#include "kernels/abi/choice.h"
+#include "kernels/abi/packing.h"
 #include "kernels/cpu/functions.h"
 #include "kernels/cpu/threads/thread_pool.h"
 
@@ -39,10 +41,11 @@ class Runner {
     double best = std::numeric_limits<double>::infinity();
     for (const abi::KernelInfo& k : abi::KernelsOf(problem_.family)) {
       if (k.backend != abi::Backend::kCpu || !k.supports(problem_, device).empty()) continue;
+      const std::optional<abi::Candidate> candidate = abi::BestCandidate(k, problem_, device);
+      if (!candidate || candidate->cost_us >= best) continue;
       // The keys and values of attention are no constants that could be packed.
-      if (k.packed_bytes != nullptr && k.packed_bytes(problem_, 1) > 0) continue;
-      if (k.cost_us(problem_, device) >= best) continue;
-      best = k.cost_us(problem_, device);
+      if (abi::LayoutOf(k, problem_, candidate->variant.parameters, 1)) continue;
+      best = candidate->cost_us;
       info_ = &k;
     }
     tensors_.resize(buffers.size());

@@ -17,7 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/abi/kernel.h"
+#include "kernels/abi/choice.h"
+#include "kernels/abi/packing.h"
 #include "kernels/cpu/expr/scalar_eval.h"
 #include "kernels/cpu/functions.h"
 #include "kernels/cpu/threads/thread_pool.h"
@@ -112,11 +113,15 @@ abi::Problem MakeProblem(const Layer& l, const std::string& epilogue, DType dtyp
 const abi::KernelInfo* Select(const abi::Problem& p, const abi::DeviceSpec& d, const Options& o,
                               bool constant) {
   const abi::KernelInfo* best = nullptr;
+  double best_us = 0;
   for (const abi::KernelInfo& k : abi::KernelsOf(p.family)) {
     if (k.backend != abi::Backend::kCpu || !k.supports(p, d).empty()) continue;
     if (k.key.find(o.key) == std::string_view::npos) continue;
-    if (!constant && k.packed_bytes != nullptr) continue;
-    if (best == nullptr || k.cost_us(p, d) < best->cost_us(p, d)) best = &k;
+    if (!constant && k.packed != nullptr) continue;
+    const std::optional<abi::Candidate> candidate = abi::BestCandidate(k, p, d);
+    if (!candidate || (best != nullptr && candidate->cost_us >= best_us)) continue;
+    best = &k;
+    best_us = candidate->cost_us;
   }
   return best;
 }
@@ -153,10 +158,11 @@ void Bind(const abi::KernelInfo& k, const abi::Problem& p, const abi::DeviceSpec
   std::vector<void*> data;
   for (size_t i = 0; i < p.inputs.size(); ++i) {
     b->buffers.push_back(Buffer(p.inputs[i]));
-    const uint64_t bytes = k.packed_bytes ? k.packed_bytes(p, static_cast<int>(i)) : 0;
-    if (bytes == 0) continue;
-    Memory packed = Allocate(bytes);
-    k.pack(p, static_cast<int>(i), b->buffers[i].get(), packed.get());
+    const abi::Parameters none;  // kernels of the CPU have none
+    const auto layout = abi::LayoutOf(k, p, none, i);
+    if (!layout) continue;
+    Memory packed = Allocate(layout->bytes);
+    k.pack(p, none, static_cast<int>(i), b->buffers[i].get(), packed.get());
     b->buffers[i] = std::move(packed);
   }
   for (const abi::View& v : p.outputs) b->buffers.push_back(Buffer(v));
