@@ -105,4 +105,23 @@ void RecordFusion(PassContext& context, DecisionKind kind, const ir::LoweredStep
   context.Record(std::move(d));
 }
 
+Status FusePairs(ir::Lowered& lowered, PassContext& context, const PairFusion& kind) {
+  ir::StepEditor editor(lowered);
+  for (int c = 0; c < editor.size(); ++c) {
+    if (!editor.alive(c)) continue;
+    for (int p : ProducersOf(editor, c)) {
+      if (!kind.matches(editor.step(p), editor.step(c))) continue;
+      PairCosts costs;
+      Fusion fused = kind.attempt(editor, context, p, c, &costs);
+      if (!fused.ok()) continue;
+      kind.record(context, editor.step(p), editor.step(c), costs);
+      editor.Replace(c, std::move(fused.step));
+      editor.Erase(p);
+      break;
+    }
+  }
+  editor.Finish();
+  return OkStatus();
+}
+
 }  // namespace aicf

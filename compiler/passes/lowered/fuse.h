@@ -91,6 +91,18 @@ std::string RefuseSlower(const ir::LoweredStep& producer, const ir::LoweredStep&
                          const ir::LoweredStep& one, const abi::DeviceSpec& device,
                          PairCosts* costs);
 
+/// One kind of fusion of a step with one of its producers, which a whole pass consists of.
+struct PairFusion {
+  bool (*matches)(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
+  Fusion (*attempt)(const ir::StepEditor& editor, const PassContext& context, int producer,
+                    int consumer, PairCosts* costs);
+  void (*record)(PassContext& context, const ir::LoweredStep& producer,
+                 const ir::LoweredStep& consumer, const PairCosts& costs);
+};
+/// Fuses every step, in their order, with the first of its producers for which that succeeds. Why
+/// others were left apart is for explain-separate to say, which asks the same conditions.
+Status FusePairs(ir::Lowered& lowered, PassContext& context, const PairFusion& kind);
+
 /// Steps that produce an operand of step s, each once, in order of the operands.
 std::vector<int> ProducersOf(const ir::StepEditor& editor, int s);
 

@@ -20,24 +20,8 @@ void RecordNorm(PassContext& context, const ir::LoweredStep& producer,
 
 }  // namespace
 
-// Why an edge was left apart is for explain-separate to say, which asks the same conditions.
 Status NormIntoProduct(ir::Lowered& lowered, PassContext& context) {
-  ir::StepEditor editor(lowered);
-  for (int c = 0; c < editor.size(); ++c) {
-    if (!editor.alive(c)) continue;
-    for (int p : ProducersOf(editor, c)) {
-      if (!MultipliesNormalized(editor.step(p), editor.step(c))) continue;
-      PairCosts costs;
-      Fusion fused = TryRowNorm(editor, context, p, c, &costs);
-      if (!fused.ok()) continue;
-      RecordNorm(context, editor.step(p), editor.step(c), costs);
-      editor.Replace(c, std::move(fused.step));
-      editor.Erase(p);
-      break;
-    }
-  }
-  editor.Finish();
-  return OkStatus();
+  return FusePairs(lowered, context, {&MultipliesNormalized, &TryRowNorm, &RecordNorm});
 }
 
 }  // namespace aicf
