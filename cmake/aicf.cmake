@@ -17,6 +17,12 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 add_compile_options(-Wall -Wextra -Wshadow -Wno-sign-compare -ffp-contract=off -ffunction-sections
                     -fdata-sections)
 add_link_options(-Wl,--gc-sections)
+# GCC sweeps its own memory whenever that has doubled from 128 MB, a tenth of the time of compiling files that
+# are put together; most of them fit into a larger heap unswept. One and a half GB each where that is there.
+cmake_host_system_information(RESULT AICF_MEMORY_MB QUERY TOTAL_PHYSICAL_MEMORY)
+if(AICF_MEMORY_MB GREATER 8000)
+  add_compile_options("$<$<CXX_COMPILER_ID:GNU>:SHELL:--param ggc-min-heapsize=1048576>")
+endif()
 if(AICF_WARNINGS_AS_ERRORS)
   add_compile_options(-Werror)
   # What these say depends on inlining, so they change with the optimisation level, and GCC 12 is often
@@ -60,13 +66,13 @@ function(aicf_precompile target)
   target_precompile_headers(${target} PRIVATE ${AICF_STANDARD_HEADERS} ${ARGN})
 endfunction()
 
-# aicf_together(target): its files are compiled a dozen at a time, which saves two thirds of the time of a clean
-# build, because most of a small file's time goes into the headers it includes. Names in anonymous namespaces
-# are therefore unique in a target.
-option(AICF_UNITY_BUILD "Compile source files a dozen at a time" ON)
+# aicf_together(target): its files are compiled two dozen at a time, which saves two thirds of the time of a
+# clean build, because most of a small file's time goes into the headers it includes. Names in anonymous
+# namespaces are therefore unique in a target.
+option(AICF_UNITY_BUILD "Compile source files two dozen at a time" ON)
 function(aicf_together target)
   if(AICF_UNITY_BUILD)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
   endif()
 endfunction()
 

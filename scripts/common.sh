@@ -118,7 +118,7 @@ build() {
   say "building ($preset)"
   # shellcheck disable=SC2086 # a list of targets
   if ! { cmake -S "$root" --preset "$preset" "$@" &&
-         cmake --build "$root/build/$preset" --target $targets; } >"$log" 2>&1; then
+         cmake --build "$root/build/$preset" --parallel "$(nproc)" --target $targets; } >"$log" 2>&1; then
     tail -n 60 "$log" >&2
     exit 1
   fi
