@@ -26,8 +26,8 @@ EmulatedBlock::EmulatedBlock(const abi::LaunchConfig& launch, EmulatedSet set,
     fibers_[t].stack = std::make_unique<char[]>(kStackBytes);
   }
   const auto address = reinterpret_cast<uintptr_t>(dynamic_.data());
-  calls_ = {BlockBarrier, ClusterBarrier, WarpExchange, dynamic_.data() + (64 - address % 64) % 64,
-            ClusterShared};
+  calls_ = {BlockBarrier,  ClusterBarrier, WarpExchange, dynamic_.data() + (64 - address % 64) % 64,
+            ClusterShared, StartCopy,      CommitCopies, WaitForCopies};
   cluster_.shared[static_cast<size_t>(rank)] = calls_.dynamic_shared;
 }
 
@@ -39,11 +39,15 @@ void EmulatedBlock::Prepare(Fiber& fiber) {
   makecontext(&fiber.context, Start, 0);
   fiber.state = State::kReady;
   fiber.exchanges = 0;
+  fiber.copies.clear();
+  fiber.groups = 0;
 }
 
 void EmulatedBlock::Start() {
   running->body_();
-  running->current_->state = State::kDone;
+  Fiber& fiber = *running->current_;
+  FinishCopies(fiber, fiber.groups + 1);
+  fiber.state = State::kDone;
 }
 
 void EmulatedBlock::Wait(State state) {
@@ -56,6 +60,28 @@ void EmulatedBlock::ClusterBarrier() { running->Wait(State::kClusterBarrier); }
 
 char* EmulatedBlock::ClusterShared(int rank) {
   return running->cluster_.shared[static_cast<size_t>(rank)];
+}
+
+void EmulatedBlock::StartCopy(void* to, const void* from, int bytes) {
+  Fiber& fiber = *running->current_;
+  fiber.copies.push_back({to, from, bytes, fiber.groups});
+}
+void EmulatedBlock::CommitCopies() { ++running->current_->groups; }
+void EmulatedBlock::WaitForCopies(int groups) {
+  Fiber& fiber = *running->current_;
+  FinishCopies(fiber, fiber.groups - groups);
+}
+
+void EmulatedBlock::FinishCopies(Fiber& fiber, int before_group) {
+  size_t done = 0;
+  for (; done < fiber.copies.size() && fiber.copies[done].group < before_group; ++done) {
+    const Copy& copy = fiber.copies[done];
+    if (copy.from != nullptr)
+      std::memcpy(copy.to, copy.from, static_cast<size_t>(copy.bytes));
+    else
+      std::memset(copy.to, 0, static_cast<size_t>(copy.bytes));
+  }
+  fiber.copies.erase(fiber.copies.begin(), fiber.copies.begin() + static_cast<ptrdiff_t>(done));
 }
 
 void EmulatedBlock::WarpExchange(const void* own, int bytes, void* all) {
@@ -73,10 +99,12 @@ void EmulatedBlock::WarpExchange(const void* own, int bytes, void* all) {
   }
 }
 
-// Runs every ready fiber until it waits or ends.
+// Runs every ready fiber until it waits or ends; in every other block the last thread first, so
+// that results which depend on the order of threads differ from block to block.
 bool EmulatedBlock::Resume() {
   bool progress = false;
-  for (Fiber& fiber : fibers_) {
+  for (size_t i = 0; i < fibers_.size(); ++i) {
+    Fiber& fiber = fibers_[index_.x % 2 == 0 ? fibers_.size() - 1 - i : i];
     if (fiber.state != State::kReady) continue;
     current_ = &fiber;
     set_(fiber.thread, index_, &calls_);

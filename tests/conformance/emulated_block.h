@@ -22,6 +22,9 @@ struct EmulatorCalls {
   void (*warp_exchange)(const void* own, int bytes, void* all);
   char* dynamic_shared;
   char* (*cluster_shared)(int rank);
+  void (*copy)(void* to, const void* from, int bytes);
+  void (*copy_commit)();
+  void (*copy_wait)(int groups);
 };
 using EmulatedSet = void (*)(EmulatedIndex thread, EmulatedIndex block, const EmulatorCalls* calls);
 
@@ -43,12 +46,19 @@ class EmulatedBlock {
  private:
   enum class State { kReady, kBlockBarrier, kClusterBarrier, kWarp, kDone };
   static constexpr int kSlotBytes = 64;
+  struct Copy {
+    void* to;
+    const void* from;
+    int bytes, group;
+  };
   struct Fiber {
     ucontext_t context;
     std::unique_ptr<char[]> stack;
     State state = State::kReady;
     EmulatedIndex thread{};
     int exchanges = 0;
+    std::vector<Copy> copies;  ///< under way, in order
+    int groups = 0;            ///< that have ended
   };
   struct Warp {
     char slots[2][32][kSlotBytes];
@@ -59,6 +69,10 @@ class EmulatedBlock {
   static void ClusterBarrier();
   static void WarpExchange(const void* own, int bytes, void* all);
   static char* ClusterShared(int rank);
+  static void StartCopy(void* to, const void* from, int bytes);
+  static void CommitCopies();
+  static void WaitForCopies(int groups);
+  static void FinishCopies(Fiber& fiber, int before_group);
   void Prepare(Fiber& fiber);
   void Wait(State state);
   bool Resume();

@@ -28,6 +28,12 @@ struct EmulatorCalls {
   char* dynamic_shared;
   /// Dynamic shared memory of a block of the cluster.
   char* (*cluster_shared)(int rank);
+  /// A copy of the thread's current group, of zeros from nullptr; the end of that group; and the
+  /// wait until at most `groups` of the ended ones are under way. Nothing is copied sooner than a
+  /// wait or the thread's end demands.
+  void (*copy)(void* to, const void* from, int bytes);
+  void (*copy_commit)();
+  void (*copy_wait)(int groups);
 };
 
 static thread_local EmulatedIndex emulated_thread, emulated_block;

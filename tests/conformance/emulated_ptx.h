@@ -19,14 +19,13 @@ inline float ReciprocalApprox(float x) { return 1.0f / x; }
 
 template <int N>
 inline void CopyAsync(void* shared, const void* from, bool valid) {
-  if (valid)
-    std::memcpy(shared, from, N);
-  else
-    std::memset(shared, 0, N);
+  emulator_calls.copy(shared, valid ? from : nullptr, N);
 }
-inline void CopyCommit() {}
+inline void CopyCommit() { emulator_calls.copy_commit(); }
 template <int N>
-inline void CopyWait() {}
+inline void CopyWait() {
+  emulator_calls.copy_wait(N);
+}
 // Kernels run one after the other here.
 inline void WaitForPredecessors() {}
 inline void LetSuccessorsStart() {}

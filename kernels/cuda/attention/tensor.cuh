@@ -32,6 +32,7 @@ AICF_DEVICE void AddGroups(WarpRows& rows, float* saved, int warp, int group, in
   const auto place = [&](int g) {
     return saved + ((g - 1) * kWarps + warp) * WarpRows::kSaved * 32;
   };
+  CopyWait<0>();    // the queries may still be on their way where there were no keys
   __syncthreads();  // nobody reads keys and values any more
   if (group > 0) rows.Save(place(group), lane);
   __syncthreads();
