@@ -41,16 +41,23 @@ int64_t StagesFor(const HopperRow& r, int64_t split, int64_t halves, const abi::
   return std::min(r.stages, room / stage);
 }
 
-abi::Parameters ParametersOf(const HopperRow& r, const abi::DeviceSpec& d, int64_t tile_k,
-                             int64_t vector, int64_t split, int64_t halves, int64_t blocks) {
+// Rows of tiles that are walked together. Swapped tiles are for few rows of A, and nearly all that
+// is read is B: all tiles of the same columns at once, so that memory gives B once.
+int64_t GroupFor(const HopperRow& r, const ProductShape& s) {
+  constexpr int64_t kMost = 1024;
+  return r.swap != 0 ? std::clamp<int64_t>(CeilDiv(s.rows, r.m), 1, kMost) : r.group_m;
+}
+
+abi::Parameters ParametersOf(const HopperRow& r, const ProductShape& s, const abi::DeviceSpec& d,
+                             int64_t tile_k, int64_t vector, int64_t split, int64_t blocks) {
   return {{"tile_m", r.m},
           {"tile_n", r.n},
           {"tile_k", tile_k},
-          {"stages", StagesFor(r, split, halves, d)},
+          {"stages", StagesFor(r, split, s.halves, d)},
           {"cluster_m", r.cluster_m},
           {"cluster", r.cluster * split},
           {"consumers", r.consumers},
-          {"group_m", r.group_m},
+          {"group_m", GroupFor(r, s)},
           {"swap", r.swap},
           {"ping_pong", r.turns},
           {"vector", vector},
@@ -155,8 +162,7 @@ std::vector<abi::Candidate> CandidatesFor<GemmHopperHost>(const abi::Problem& p,
   for (const HopperRow& row : kHopperRows) {
     for (int64_t split : SplitsFor(row, s, tile_k, d.sm_count)) {
       const int64_t blocks = BlocksFor(row, s, split, d.sm_count);
-      const abi::Parameters parameters =
-          ParametersOf(row, d, tile_k, vector, split, s.halves, blocks);
+      const abi::Parameters parameters = ParametersOf(row, s, d, tile_k, vector, split, blocks);
       if (!GemmHopperHost::Refuse(p, parameters, d).empty()) continue;
       all.push_back(CandidateOf<GemmHopperHost>(p, parameters, HopperUs(row, p, d, split, blocks)));
       all.back().row = StrCat(GemmHopperHost::kKey, "_", row.text, split > 1 ? "_split" : "");
