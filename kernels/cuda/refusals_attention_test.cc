@@ -166,20 +166,36 @@ TEST(CudaRefusals, OfTheHopperAttention) {
   ExpectUnsupported(key, no_query, "is empty");
   ExpectUnsupported(key, Attention({2, 6, 9, 264}, 5, 64, DType::kF16, kFp16), "at most 256");
   ExpectUnsupported(key, Attention(q, 5, 264, DType::kF16, kFp16), "at most 256");
-  Problem lengths = p;
-  AttentionAttrs a;
-  a.lengths = true;
-  lengths.attrs = a;
-  lengths.inputs.push_back(DenseView(DType::kI32, {2}));
-  lengths.core_inputs = 4;
-  ExpectUnsupported(key, lengths, "no lengths");
-  a.lengths = false;
-  a.pages = true;
-  Problem pages = p;
-  pages.attrs = a;
-  pages.inputs.push_back(DenseView(DType::kI32, {2, 3}));
-  pages.core_inputs = 4;
-  ExpectUnsupported(key, pages, "no pages");
+}
+
+TEST(CudaRefusals, OfTheHopperAttentionsPages) {
+  const char* key = "cuda.attention.hopper";
+  const auto paged = [](int64_t pool, int64_t page) {
+    Problem p = Attention({2, 6, 100, 64}, 300, 64, DType::kF16, MathMode::kFp16);
+    AttentionAttrs a;
+    a.pages = true;
+    p.attrs = a;
+    for (size_t k : {1, 2}) p.inputs[k] = DenseView(DType::kF16, {pool, 6, page, 64});
+    p.inputs.push_back(DenseView(DType::kI32, {2, 3}));
+    p.core_inputs = 4;
+    return p;
+  };
+  const auto in_tiles_of = [](int64_t keys) -> Edits {
+    return {{"consumers", 2}, {"tile_keys", keys}, {"stages", 2},  {"producer", 1}, {"turns", 1},
+            {"fold", 0},      {"pack", 0},         {"section", 4}, {"per_sm", 1},   {"blocks", 3}};
+  };
+  for (int64_t page : {8, 32, 64, 128})
+    EXPECT_EQ(Refused(key, paged(7, page), in_tiles_of(64)), "");
+  EXPECT_EQ(Refused(key, paged(7, 40), in_tiles_of(80)), "");
+  ExpectParametersRefused(key, paged(7, 32),
+                          {{"takes no blocks of 80 keys from pages of 32", in_tiles_of(80)}});
+  // No candidate takes these.
+  const auto refused = [&](int64_t page) {
+    return FindKernel(key)->refuse(paged(7, page), Parameters(in_tiles_of(80)), Device());
+  };
+  EXPECT_EQ(refused(96), "takes no blocks of 80 keys from pages of 96");
+  EXPECT_EQ(refused(20), "takes pages of a multiple of 8 keys, not of 20");
+  ExpectUnsupported(key, paged(0, 64), "is empty");
 }
 
 TEST(CudaRefusals, OfTheHopperAttentionsOperands) {

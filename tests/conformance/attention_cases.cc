@@ -39,8 +39,8 @@ Sizes RandomSizes(Random& random, const AttentionAttrs& a) {
 }
 
 /// What the bulk copy engine can fetch: heads of whole 16-byte pieces, and enough rows and keys for
-/// several tiles of either.
-Sizes EngineSizes(Random& random) {
+/// several tiles of either; pages that are smaller and larger than a tile's keys.
+Sizes EngineSizes(Random& random, const AttentionAttrs& a) {
   Sizes s{};
   s.batch = random.Int(1, 3);
   s.key_heads = random.Int(1, 3);
@@ -51,6 +51,11 @@ Sizes EngineSizes(Random& random) {
   s.value_head = random.OneIn(3) ? random.Pick(heads) : s.head;
   s.rows = random.OneIn(4) ? random.Int(1, 9) : random.Int(10, 300);
   s.keys = random.OneIn(4) ? random.Int(1, 60) : random.Int(61, 500);
+  if (a.pages) {
+    s.page = random.Pick(std::vector<int64_t>{8, 16, 40, 64, 128, 128, 256});
+    s.pages = CeilDiv(s.keys, s.page);
+    s.keys = s.page * s.pages;
+  }
   return s;
 }
 
@@ -161,9 +166,9 @@ void CaseMaker::Fresh<abi::Family::kAttention>() {
   const bool engine = shorts && random_.OneIn(2);
   const bool decode = shorts && !engine && random_.OneIn(2);
   AttentionAttrs a = RandomAttributes(random_);
-  if (engine) a.lengths = a.pages = false;
+  if (engine) a.pages = random_.OneIn(2);
   if (decode) a.pages = !random_.OneIn(4);
-  const Sizes s = engine   ? EngineSizes(random_)
+  const Sizes s = engine   ? EngineSizes(random_, a)
                   : decode ? DecodeSizes(random_, a)
                            : RandomSizes(random_, a);
   p_.attrs = a;

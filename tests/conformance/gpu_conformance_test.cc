@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernels/abi/attention.h"
 #include "kernels/cuda/common/space.h"
 #include "tests/conformance/gpu_cases.h"
 #include "tests/conformance/gpu_jobs.h"
@@ -45,6 +46,31 @@ TEST(RandomAttention, MeetsEveryNumberOfGroupsThatShareKeys) {
     met.insert(c.option.candidate.variant.parameters["key_warps"]);
   }
   EXPECT_EQ(met, (std::set<int64_t>{0, 1, 2, 4, 8}));  // 0: the kernel without them
+}
+
+// Keys that the copy engine fetches page by page: several pages to a tile of keys, one, and parts
+// of one, with a warpgroup that asks for them and without, and lengths that end anywhere.
+TEST(RandomAttention, MeetsPagesOfTheCopyEngine) {
+  std::set<std::string> ways;
+  for (const KernelCase& c : GpuRandomCases(abi::Family::kAttention, *abi::FindDevice("cuda"))) {
+    if (c.option.kernel->key != "cuda.attention.hopper") continue;
+    const abi::AttentionShape s = abi::AttentionShapeOf(c.item.problem);
+    const abi::Parameters& set = c.option.candidate.variant.parameters;
+    const int64_t keys = set["tile_keys"];
+    const char* pages = s.page == 0      ? "none"
+                        : s.page < keys  ? "several"
+                        : s.page == keys ? "one"
+                                         : "part";
+    ways.insert(
+        StrCat(pages, set["producer"] != 0 ? "" : " at once", s.lengths < 0 ? "" : " to a length"));
+  }
+  std::set<std::string> wanted;
+  for (const std::string pages : {"none", "several", "one", "part"}) {
+    for (const std::string roles : {"", " at once"}) {
+      for (const std::string lengths : {"", " to a length"}) wanted.insert(pages + roles + lengths);
+    }
+  }
+  EXPECT_EQ(ways, wanted);
 }
 
 // Blocks that share out the k of a product: few and many of them, and every kind of tile.

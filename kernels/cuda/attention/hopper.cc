@@ -64,6 +64,14 @@ int64_t Room(const abi::Parameters& c) {
   return std::min<int64_t>(255, 65536 / (128 * c["consumers"] * c["per_sm"])) - kOthers;
 }
 
+// A block of keys is whole pages or a part of one, in boxes that begin where the swizzle does.
+std::string RefusePages(const AttentionShape& s, int64_t tile_keys) {
+  if (s.page == 0) return {};
+  if (s.page % 8 != 0) return StrCat("takes pages of a multiple of 8 keys, not of ", s.page);
+  if (tile_keys % s.page == 0 || s.page % tile_keys == 0) return {};
+  return StrCat("takes no blocks of ", tile_keys, " keys from pages of ", s.page);
+}
+
 std::string RefuseRoles(const AttentionShape& s, const abi::Parameters& c) {
   const int64_t blocks = CeilDiv(s.keys, c["tile_keys"]);
   if (c["producer"] != 0) {
@@ -103,10 +111,10 @@ abi::TensorMap MapOf(uint32_t operand, const abi::View& v) {
   return map;
 }
 
-abi::TensorMap KeysMap(const Problem& p, uint32_t operand, int64_t keys) {
+abi::TensorMap RowsMap(const Problem& p, uint32_t operand, int64_t rows) {
   const abi::View& v = p.inputs[operand];
   abi::TensorMap map = MapOf(operand, v);
-  AddAxis(map, v.shape[2], v.strides[2], keys);
+  AddAxis(map, v.shape[2], v.strides[2], rows);
   AddAxis(map, v.shape[1], v.strides[1], 1);
   AddAxis(map, v.shape[0], v.strides[0], 1);
   return map;
@@ -117,7 +125,7 @@ abi::TensorMap QueryMap(const Problem& p, const abi::Parameters& c) {
   const abi::View& v = p.inputs[0];
   const int64_t rows = AttentionHopperHost::kWarpgroupRows * c["consumers"], group = s.group();
   abi::TensorMap map = MapOf(0, v);
-  if (c["pack"] == 0) return KeysMap(p, 0, rows);
+  if (c["pack"] == 0) return RowsMap(p, 0, rows);
   AddAxis(map, group, v.strides[1], group);
   AddAxis(map, v.shape[2], v.strides[2], rows / group);
   AddAxis(map, s.key_heads, v.strides[1] * group, 1);
@@ -131,21 +139,20 @@ int64_t AttentionHopperHost::SharedBytes(const AttentionShape& s, const abi::Par
   const int64_t query = c["query_stages"] * Panels(s.head) * kWarpgroupRows * c["consumers"];
   const int64_t stage = (Panels(s.head) + Panels(s.value_head)) * c["tile_keys"];
   return 1024 + (query + c["stages"] * stage) * kLine * 2 +
-         8 * (2 * c["query_stages"] + 4 * c["stages"]);
+         8 * (2 * c["query_stages"] + 4 * c["stages"]) + (s.page == 0 ? 0 : 4 * c["stages"]);
 }
 
 std::string AttentionHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
   if (!d.warpgroup_products) return RefuseWithoutWarpgroups(d);
-  const auto& a = p.as<abi::AttentionAttrs>();
   const AttentionShape s = abi::AttentionShapeOf(p);
   const DType data = p.inputs[0].dtype;
   if (!(data == DType::kBF16 && p.math == MathMode::kBf16) &&
       !(data == DType::kF16 && p.math == MathMode::kFp16)) {
     return "multiplies bf16 in math mode bf16 and f16 in fp16 only";
   }
-  if (a.lengths || a.pages) return "takes no lengths and no pages of keys";
+  const bool no_pool = s.page != 0 && s.pool == 0;
   if (s.batch == 0 || s.query_heads == 0 || s.rows == 0 || s.keys == 0 || s.head == 0 ||
-      s.value_head == 0) {
+      s.value_head == 0 || no_pool) {
     return "the problem is empty";
   }
   if (s.head > kMaxHead || s.value_head > kMaxHead) {
@@ -166,13 +173,15 @@ std::string AttentionHopperHost::Refuse(const Problem& p, const abi::Parameters&
   if (!IsTileOfKeys(c["tile_keys"])) {
     return StrCat(c["tile_keys"], " keys are none that tensor cores take");
   }
+  std::string refusal = RefusePages(s, c["tile_keys"]);
+  if (!refusal.empty()) return refusal;
   if (c["pack"] != 0) {
     if (rows % s.group() != 0) {
       return StrCat("packs no ", s.group(), " heads into ", rows, " rows");
     }
     if (p.inputs[0].strides[1] == 0 && s.query_heads > 1) return "packs no repeated heads";
   }
-  std::string refusal = RefuseRoles(s, c);
+  refusal = RefuseRoles(s, c);
   if (!refusal.empty()) return refusal;
   if (Held(p, c) > Room(c)) {
     return StrCat(Held(p, c), " values of a thread are above ", Room(c));
@@ -192,7 +201,9 @@ abi::LaunchConfig AttentionHopperHost::Launch(const Problem& p, const abi::Param
 
 std::vector<abi::TensorMap> AttentionHopperHost::TensorMaps(const Problem& p,
                                                             const abi::Parameters& c) {
-  return {QueryMap(p, c), KeysMap(p, 1, c["tile_keys"]), KeysMap(p, 2, c["tile_keys"])};
+  const int64_t page = abi::AttentionShapeOf(p).page;
+  const int64_t keys = page == 0 ? c["tile_keys"] : std::min(page, c["tile_keys"]);
+  return {QueryMap(p, c), RowsMap(p, 1, keys), RowsMap(p, 2, keys)};
 }
 
 }  // namespace aicf::cuda

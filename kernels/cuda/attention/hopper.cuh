@@ -3,7 +3,7 @@
 // engine brings block by block, the last first. While the tensor cores multiply one block's weights
 // and values, the warpgroup turns the next block's products into weights; and while one warpgroup
 // does that, the others have the tensor cores (kTurns). Only blocks of keys that some rows do not
-// see, the last and those at the ends of a window, are masked.
+// see, the last, those at the ends of a window and those with pages outside the pool, are masked.
 //
 // The instance defines, beside what compiler/codegen/cuda_source.h lists,
 //   kConsumers   warpgroups that multiply, 1 to 4
@@ -22,16 +22,17 @@
 //
 // Tensor maps. The element type is the operand's, no interleaving, 128-byte swizzle, zeros outside,
 // element steps 1. With (D, T, H, B) for the head's elements, tokens, heads and requests:
-//   k, v         extents {D, T, H, B}, box {64, kTileKeys, 1, 1}
+//   k, v         extents {D, T, H, B}, box {64, kTileKeys, 1, 1}; with pages of T keys and B of
+//                them in the pool, box {64, the smaller of T and kTileKeys, 1, 1}
 //   q            extents {D, T, H, B}, box {64, rows, 1, 1}, with rows = 64 * kConsumers
 //   q, kPack     extents {D, group, T, key heads, B}, box {64, group, rows / group, 1, 1}
 // An axis along which the operand repeats (stride 0) has extent 1.
 //
 // Illegal, and for the host to refuse:
 //   - operands that are not all bf16 under math mode bf16 or all f16 under fp16
-//   - lengths and pages: a value past a request's length may be NaN, and is multiplied here
 //   - an axis D of another stride than 1, or strides and offsets that are no multiples of 16 bytes
 //   - no rows or no keys; heads of more than 256 elements
+//   - pages that are no multiples of 8 keys, or neither hold whole tiles of kTileKeys nor fill one
 //   - kTileKeys not among 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192
 //   - kPack where 64 * kConsumers is no multiple of the group; stages or tiles that kProducer = 0
 //     does not have; more registers or shared memory than there are
@@ -73,14 +74,14 @@ struct Fetches {
     FetchQueries(args, shared, tile, queries.stage);
     queries.Next();
   }
-  AICF_DEVICE void Keys(const TileWalk& tile, int block) {
+  AICF_DEVICE void Keys(const FetchedBlock& block) {
     BarrierWait(shared.KeysEmpty(keys.stage), keys.parity ^ 1);
-    FetchKeys(args, shared, tile, block, keys.stage);
+    block.Keys(shared, keys.stage);
     keys.Next();
   }
-  AICF_DEVICE void Values(const TileWalk& tile, int block) {
+  AICF_DEVICE void Values(const FetchedBlock& block) {
     BarrierWait(shared.ValuesEmpty(values.stage), values.parity ^ 1);
-    FetchValues(args, shared, tile, block, values.stage);
+    block.Values(shared, values.stage);
     values.Next();
   }
 };
@@ -88,28 +89,33 @@ struct Fetches {
 AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
   Fetches fetches = {args, shared};
   for (TileWalk tile; tile.Valid(); tile.Next()) {
-    const KeyBlocks blocks(Request(args, tile.b), tile);
+    const Request request(args, tile.b);
+    const KeyBlocks blocks(request, tile);
     if (blocks.begin == blocks.end) continue;
-    fetches.Keys(tile, blocks.end - 1);
+    FetchedBlock block = {args, tile, blocks.end - 1, request.valid};
+    fetches.Keys(block);
     fetches.Queries(tile);
-#pragma unroll 1
-    for (int block = blocks.end - 2; block >= blocks.begin; --block) {
-      fetches.Keys(tile, block);
-      fetches.Values(tile, block + 1);
+    while (block.block > blocks.begin) {
+      const FetchedBlock before = block;
+      --block.block;
+      fetches.Keys(block);
+      fetches.Values(before);
     }
-    fetches.Values(tile, blocks.begin);
+    fetches.Values(block);
   }
 }
 
 /// Without a producer: everything that the block needs, at once.
 AICF_DEVICE void FetchAll(const Args& args, const SharedLayout& shared) {
   const TileWalk tile;
-  const KeyBlocks blocks(Request(args, tile.b), tile);
+  const Request request(args, tile.b);
+  const KeyBlocks blocks(request, tile);
   if (blocks.begin == blocks.end) return;
   FetchQueries(args, shared, tile, 0);
   for (int i = 0; i < blocks.end - blocks.begin; ++i) {
-    FetchKeys(args, shared, tile, blocks.end - 1 - i, i);
-    FetchValues(args, shared, tile, blocks.end - 1 - i, i);
+    const FetchedBlock block = {args, tile, blocks.end - 1 - i, request.valid};
+    block.Keys(shared, i);
+    block.Values(shared, i);
   }
 }
 
@@ -173,12 +179,38 @@ struct TileOfConsumer {
     else
       rows.Load<true>(args, tile, block * kTileKeys, operands);
   }
-  AICF_DEVICE void Weigh(int block, const ScoreOperands& operands) {
-    if (whole.Has(block))
-      rows.Score<false>(operands, request, tile, block * kTileKeys);
+  /// Which boxes of a stage's keys are in no page of the pool; to be asked before its release.
+  AICF_DEVICE unsigned Absent(int stage) const {
+    if constexpr (attr_pages) return LoadWord(shared.Absent(stage));
+    return 0;
+  }
+  AICF_DEVICE void Weigh(int block, unsigned absent, const ScoreOperands& operands) {
+    if (whole.Has(block) && absent == 0)
+      rows.Score<false>(operands, request, tile, block * kTileKeys, absent);
     else
-      rows.Score<true>(operands, request, tile, block * kTileKeys);
+      rows.Score<true>(operands, request, tile, block * kTileKeys, absent);
     rows.Soften();
+  }
+
+  /// Values past the request's last one may be anything, NaN among it, which a weight of 0 does not
+  /// take away: they become zeros. Only the first of the blocks that a consumer takes has any.
+  /// Every consumer that reads them clears them, rather than wait for another.
+  AICF_DEVICE void ClearPastLast(int block, const RingPlace<kStages>& at) const {
+    if constexpr (kLengths >= 0) {
+      constexpr int kPieces = kLineBytes / 16, kFirstNumber = 5;  // behind those of Turns
+      const int kept = request.valid - block * kTileKeys;
+      if (kept >= kTileKeys) return;
+      BarrierWait(shared.ValuesFull(at.stage), at.parity);
+      const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
+      for (int p = kept * kPieces + thread; p < kTileKeys * kPieces; p += kWarpgroup) {
+#pragma unroll
+        for (int i = 0; i < kValuePanels; ++i) {
+          ClearPiece(shared.Values(at.stage) + i * kTileKeys * kLineBytes + p * 16);
+        }
+      }
+      SharedWritesFence();
+      NamedBarrierWait(kFirstNumber + consumer, kWarpgroup);
+    }
   }
 
   /// End of the blocks of keys that the consumer's rows see; the tile's begin where they see none.
@@ -223,12 +255,14 @@ struct TileOfConsumer {
     ScoreOperands operands;
     rows.StartScores(queries, shared.Keys(keys.stage));
     Load(end - 1, operands);
+    unsigned absent = Absent(keys.stage);
     ProductsWait<0>();
     rows.HoldScores();
     Release(shared.KeysEmpty(keys.stage));
-    Weigh(end - 1, operands);
+    Weigh(end - 1, absent, operands);
     rows.RoundWeights();
     RingPlace<kStages> values = keys;
+    ClearPastLast(end - 1, values);
     keys.Next();
 #pragma unroll 1
     for (int block = end - 2; block >= blocks.begin; --block) {
@@ -239,10 +273,11 @@ struct TileOfConsumer {
       rows.StartSums(shared.Values(values.stage));
       turns.End();
       Load(block, operands);
+      absent = Absent(keys.stage);
       ProductsWait<1>();
       rows.HoldScores();
       Release(shared.KeysEmpty(keys.stage));
-      Weigh(block, operands);
+      Weigh(block, absent, operands);
       ProductsWait<0>();
       rows.HoldSums();
       Release(shared.ValuesEmpty(values.stage));

@@ -3,7 +3,7 @@
 // share a row.
 #pragma once
 
-#include "attention/hopper_tile.cuh"
+#include "attention/hopper_fetch.cuh"
 #include "common/rounded_pair.cuh"
 
 namespace aicf {
@@ -130,10 +130,10 @@ struct GroupRows {
   }
 
   /// Products to scores, for the block of keys from `first` on; -inf where a row does not see a
-  /// key.
+  /// key, or where that is in one of the `absent` boxes.
   template <bool kMasked>
   AICF_DEVICE void Score(const ScoreOperands& operands, const Request& request,
-                         const TileWalk& tile, int first) {
+                         const TileWalk& tile, int first, unsigned absent) {
     if constexpr (kFoldsScale && !kMasked) return;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -144,7 +144,10 @@ struct GroupRows {
 #pragma unroll
         for (int e = i; e < i + 2; ++e) {
           const int key = KeyOf(first, e);
-          const bool seen = !kMasked || (key < end && (attr_window_left < 0 || key >= begin));
+          bool seen = !kMasked || (key < end && (attr_window_left < 0 || key >= begin));
+          if constexpr (kMasked && attr_pages) {
+            seen = seen && (absent >> (e / 4 * 8 / kBoxKeys) & 1) == 0;
+          }
           float own = score[e];
           if constexpr (!kFoldsScale) {
             const float product = score[e] * static_cast<float>(attr_scale);

@@ -1,10 +1,9 @@
-// The shape of cuda.attention.hopper (attention/hopper.cuh): its tile, its shared memory, which
-// rows and keys a block takes, and how boxes of the operands are asked for.
+// The shape of cuda.attention.hopper (attention/hopper.cuh): its tile, its shared memory, and which
+// rows and keys a block takes.
 #pragma once
 
 #include "attention/keys.cuh"
 #include "common/mbarrier.cuh"
-#include "common/tma.cuh"
 #include "common/wgmma.cuh"
 
 namespace aicf {
@@ -44,13 +43,16 @@ constexpr int kQueryBytes = kHeadPanels * kRows * kLineBytes;
 constexpr int kKeyBytes = kHeadPanels * kTileKeys * kLineBytes;     ///< of a stage
 constexpr int kValueBytes = kValuePanels * kTileKeys * kLineBytes;  ///< of a stage
 constexpr int kBarriers = 2 * kQueryStages + 4 * kStages;
+/// A word for each stage: which boxes of its keys are in no page of the pool.
+constexpr int kAbsentBytes = attr_pages ? 4 * kStages : 0;
 constexpr int kSharedBytes = kPatternBytes + kQueryStages * kQueryBytes +
-                             kStages * (kKeyBytes + kValueBytes) + 8 * kBarriers;
+                             kStages * (kKeyBytes + kValueBytes) + 8 * kBarriers + kAbsentBytes;
 static_assert(kDynamicShared >= kSharedBytes, "the launch has the tile's shared memory");
 static_assert(kBlockX == kWarpgroup * (kConsumers + kProducer), "one warpgroup for each role");
 static_assert(kRows % kPacked == 0, "a query's heads are in one tile");
 
-/// Shared memory: the rings of queries, of keys and of values, then their barriers.
+/// Shared memory: the rings of queries, of keys and of values, then their barriers, and the words
+/// of absent boxes.
 struct SharedLayout {
   unsigned start, barriers;
   static constexpr int kKeysAt = kQueryStages * kQueryBytes;
@@ -72,6 +74,7 @@ struct SharedLayout {
   AICF_DEVICE unsigned ValuesEmpty(int stage) const { return barriers + 24 + 32 * stage; }
   AICF_DEVICE unsigned QueryFull(int stage) const { return barriers + 32 * kStages + 16 * stage; }
   AICF_DEVICE unsigned QueryEmpty(int stage) const { return QueryFull(stage) + 8; }
+  AICF_DEVICE unsigned Absent(int stage) const { return barriers + 8 * kBarriers + 4 * stage; }
 };
 
 /// A stage of a ring of kLength, and the parity of its phase.
@@ -157,48 +160,5 @@ struct KeyBlocks {
     end = (end_key + kTileKeys - 1) / kTileKeys;
   }
 };
-
-/// A coordinate along an axis; one that repeats the same elements has a single one in its map.
-template <class View>
-AICF_DEVICE int CoordinateOf(int axis, int at) {
-  return View::stride(axis) == 0 ? 0 : at;
-}
-
-AICF_DEVICE void FetchQueries(const Args& args, const SharedLayout& shared, const TileWalk& tile,
-                              int stage) {
-  const int b = CoordinateOf<In0>(0, tile.b), h = CoordinateOf<In0>(1, tile.h);
-  const int row = static_cast<int>(tile.first / kPacked);
-  const unsigned full = shared.QueryFull(stage);
-  BarrierArriveExpect(full, kQueryBytes);
-#pragma unroll
-  for (int i = 0; i < kHeadPanels; ++i) {
-    const unsigned to = shared.Query(stage) + i * kRows * kLineBytes;
-    if constexpr (kPack)
-      CopyBox(to, args.map[0], full, i * kLine, 0, row, h, b);
-    else
-      CopyBox(to, args.map[0], full, i * kLine, row, h, b);
-  }
-}
-
-template <class View, int kPanels>
-AICF_DEVICE void FetchBlock(const void* map, unsigned to, unsigned barrier, const TileWalk& tile,
-                            int block) {
-  const int b = CoordinateOf<View>(0, tile.b), h = CoordinateOf<View>(1, tile.KeyHead());
-  BarrierArriveExpect(barrier, kPanels * kTileKeys * kLineBytes);
-#pragma unroll
-  for (int i = 0; i < kPanels; ++i) {
-    CopyBox(to + i * kTileKeys * kLineBytes, map, barrier, i * kLine, block * kTileKeys, h, b);
-  }
-}
-AICF_DEVICE void FetchKeys(const Args& args, const SharedLayout& shared, const TileWalk& tile,
-                           int block, int stage) {
-  FetchBlock<In1, kHeadPanels>(args.map[1], shared.Keys(stage), shared.KeysFull(stage), tile,
-                               block);
-}
-AICF_DEVICE void FetchValues(const Args& args, const SharedLayout& shared, const TileWalk& tile,
-                             int block, int stage) {
-  FetchBlock<In2, kValuePanels>(args.map[2], shared.Values(stage), shared.ValuesFull(stage), tile,
-                                block);
-}
 
 }  // namespace aicf

@@ -59,17 +59,27 @@ struct Request {
   }
 };
 
+/// The page of a pool that holds key j of a request; negative where that is outside the pool.
+template <class V>
+AICF_DEVICE i64 PageOfKey(const Args& args, int b, int j) {
+  if constexpr (kTable >= 0) {
+    const index_t entry =
+        TableView::kOffset + b * TableView::stride(0) + j / kPage * TableView::stride(1);
+    const i64 page =
+        static_cast<i64>(Widen(static_cast<const TableView::S*>(args.in[kTable])[entry]));
+    if (page < V::extent(0)) return page;
+  }
+  return -1;
+}
+
 /// Offset of key j's row in a pool or in a request's keys; false where its page is outside the
 /// pool.
 template <class V>
 AICF_DEVICE bool KeyOffset(const Args& args, int b, int g, int j, index_t* offset) {
   index_t at = V::kOffset + g * V::stride(1);
   if constexpr (kTable >= 0) {
-    const index_t entry =
-        TableView::kOffset + b * TableView::stride(0) + j / kPage * TableView::stride(1);
-    const i64 page =
-        static_cast<i64>(Widen(static_cast<const TableView::S*>(args.in[kTable])[entry]));
-    if (page < 0 || page >= V::extent(0)) return false;
+    const i64 page = PageOfKey<V>(args, b, j);
+    if (page < 0) return false;
     at += static_cast<index_t>(page) * V::stride(0) + j % kPage * V::stride(2);
   } else {
     at += b * V::stride(0) + j * V::stride(2);

@@ -1,7 +1,7 @@
 // Instructions that CUDA C++ has no plain spelling for, one thin function each. Everything else in
 // kernels/cuda is portable C++, so a test can replace this file and run the kernels on a CPU; only
 // gemm/hopper.cuh and attention/hopper.cuh need more of the chip (rounded_pair.cuh, mbarrier.cuh,
-// tma.cuh, wgmma.cuh) and run nowhere else.
+// shared_words.cuh, tma.cuh, wgmma.cuh) and run nowhere else.
 #pragma once
 
 #define AICF_DEVICE __device__ __forceinline__

@@ -1,0 +1,94 @@
+// How the operands of cuda.attention.hopper come to shared memory: one thread asks for boxes of
+// them. A block of keys is one box, or several where its pages are smaller.
+#pragma once
+
+#include "attention/hopper_tile.cuh"
+#include "common/shared_words.cuh"
+#include "common/tma.cuh"
+
+namespace aicf {
+
+constexpr int kBoxKeys = attr_pages && kPage < kTileKeys ? kPage : kTileKeys;
+constexpr int kBoxes = kTileKeys / kBoxKeys;
+static_assert(kTileKeys % kBoxKeys == 0 && (!attr_pages || kPage % kBoxKeys == 0),
+              "no box reaches from one page into the next");
+static_assert(kBoxKeys % 8 == 0, "every box begins where the swizzle does");
+static_assert(kBoxes <= 32, "a word tells which boxes of a block are absent");
+
+/// A coordinate along an axis; one that repeats the same elements has a single one in its map.
+template <class View>
+AICF_DEVICE int CoordinateOf(int axis, int at) {
+  return View::stride(axis) == 0 ? 0 : at;
+}
+
+AICF_DEVICE void FetchQueries(const Args& args, const SharedLayout& shared, const TileWalk& tile,
+                              int stage) {
+  const int b = CoordinateOf<In0>(0, tile.b), h = CoordinateOf<In0>(1, tile.h);
+  const int row = static_cast<int>(tile.first / kPacked);
+  const unsigned full = shared.QueryFull(stage);
+  BarrierArriveExpect(full, kQueryBytes);
+#pragma unroll
+  for (int i = 0; i < kHeadPanels; ++i) {
+    const unsigned to = shared.Query(stage) + i * kRows * kLineBytes;
+    if constexpr (kPack)
+      CopyBox(to, args.map[0], full, i * kLine, 0, row, h, b);
+    else
+      CopyBox(to, args.map[0], full, i * kLine, row, h, b);
+  }
+}
+
+/// A block of keys of one tile, and which of them are the request's.
+struct FetchedBlock {
+  const Args& args;
+  const TileWalk& tile;
+  int block, valid;
+
+  AICF_DEVICE int First(int box) const { return block * kTileKeys + box * kBoxKeys; }
+  /// The page that has a box's keys; negative where none of them is valid, and outside the pool.
+  AICF_DEVICE int Page(int box) const {
+    return First(box) < valid ? static_cast<int>(PageOfKey<In1>(args, tile.b, First(box))) : -1;
+  }
+  /// A bit for each box in no page of the pool.
+  AICF_DEVICE unsigned Absent() const {
+    unsigned absent = 0;
+    for (int box = 0; box < kBoxes; ++box) {
+      if (Page(box) < 0) absent |= 1u << box;
+    }
+    return absent;
+  }
+
+  /// One panel of a box. What is in no page is asked for past the last one, and arrives as zeros.
+  template <class View, int kPanels>
+  AICF_DEVICE void Box(const void* map, unsigned to, unsigned barrier, int box) const {
+    const int h = CoordinateOf<View>(1, tile.KeyHead());
+    int row = First(box), b = CoordinateOf<View>(0, tile.b);
+    if constexpr (attr_pages) {
+      constexpr int kPastAll = View::stride(0) == 0 ? 1 : static_cast<int>(View::extent(0));
+      const int page = Page(box);
+      b = page < 0 ? kPastAll : CoordinateOf<View>(0, page);
+      row %= kPage;
+    }
+#pragma unroll
+    for (int i = 0; i < kPanels; ++i) {
+      CopyBox(to + (i * kTileKeys + box * kBoxKeys) * kLineBytes, map, barrier, i * kLine, row, h,
+              b);
+    }
+  }
+
+  template <class View, int kPanels>
+  AICF_DEVICE void All(const void* map, unsigned to, unsigned barrier) const {
+    BarrierArriveExpect(barrier, kPanels * kTileKeys * kLineBytes);
+    for (int box = 0; box < kBoxes; ++box) Box<View, kPanels>(map, to, barrier, box);
+  }
+
+  AICF_DEVICE void Keys(const SharedLayout& shared, int stage) const {
+    // Before the barrier's arrival, which lets the consumers see it.
+    if constexpr (attr_pages) StoreWord(shared.Absent(stage), Absent());
+    All<In1, kHeadPanels>(args.map[1], shared.Keys(stage), shared.KeysFull(stage));
+  }
+  AICF_DEVICE void Values(const SharedLayout& shared, int stage) const {
+    All<In2, kValuePanels>(args.map[2], shared.Values(stage), shared.ValuesFull(stage));
+  }
+};
+
+}  // namespace aicf

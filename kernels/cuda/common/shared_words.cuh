@@ -1,0 +1,26 @@
+// What threads themselves write to a tile that is the copy engine's and the tensor cores'. One thin
+// function per instruction of sm_90a; addresses are those of SharedAddress.
+#pragma once
+
+#include "common/ptx.cuh"
+
+namespace aicf {
+
+AICF_DEVICE void StoreWord(unsigned to, unsigned word) {
+  asm volatile("st.shared.b32 [%0], %1;" ::"r"(to), "r"(word) : "memory");
+}
+AICF_DEVICE unsigned LoadWord(unsigned from) {
+  unsigned word;
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(from) : "memory");
+  return word;
+}
+/// Zeros over 16 bytes, at an address that is a multiple of them.
+AICF_DEVICE void ClearPiece(unsigned to) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(to), "r"(0) : "memory");
+}
+/// Lets the copy engine and the tensor cores see what this thread has written to shared memory.
+AICF_DEVICE void SharedWritesFence() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+}  // namespace aicf
