@@ -15,7 +15,7 @@
 namespace aicf {
 
 Result<std::string> HashModelFile(const std::string& path) {
-  AICF_ASSIGN_OR_RETURN(const ModelFile file, OpenModelFile(path));
+  AICF_ASSIGN_OR_RETURN(const ModelFile file, OpenRegularFile(path));
   HashStream hash;
   std::vector<std::byte> block(1 << 20);
   for (uint64_t left = file.size; left > 0;) {

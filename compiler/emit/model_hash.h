@@ -8,7 +8,8 @@
 namespace aicf {
 
 /// XXH3-128 of the file's bytes as hex. External data is not included: its tensors are hashed in the
-/// artifact's weights. Errors: those of OpenModelFile; kIo. Cost: one sequential read.
+/// artifact's weights. The file may be of any size. Errors: those of OpenRegularFile; kIo. Cost: one
+/// sequential read.
 Result<std::string> HashModelFile(const std::string& path);
 
 }  // namespace aicf

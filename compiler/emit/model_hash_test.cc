@@ -37,6 +37,16 @@ TEST_F(ModelHash, IsTheHashOfTheBytes) {
   }
 }
 
+// A protobuf has at most 2 GiB - 1; a GGUF file may have more.
+TEST_F(ModelHash, TakesFilesLargerThanAProtobuf) {
+  const std::string path = (root_ / "large.gguf").string();
+  std::ofstream(path, std::ios::binary).close();
+  fs::resize_file(path, uint64_t{1} << 31);
+  const auto hash = HashModelFile(path);
+  ASSERT_TRUE(hash.ok()) << hash.status().ToString();
+  EXPECT_EQ(hash->size(), 32u);
+}
+
 // Not one of them may make it wait.
 TEST_F(ModelHash, RefusesWhatTheImporterRefuses) {
   ASSERT_EQ(mkfifo((root_ / "pipe").c_str(), 0600), 0);
