@@ -140,6 +140,7 @@ std::string AttentionFinder::FindWeighted(AttentionPattern& pattern) const {
   }
   const std::string name = Quote(graph_.values[v].name);
   if (uses_.IsOutput(v)) return StrCat("graph-output: the probabilities ", name, " are an output");
+  if (uses_.Of(v).empty()) return StrCat("unused: nobody reads the probabilities ", name);
   if (uses_.Of(v).size() > 1) {
     return StrCat("single-use: ", uses_.Of(v).size(), " nodes read the probabilities ", name);
   }
