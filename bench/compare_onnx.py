@@ -33,28 +33,46 @@ def shape_flag(name, shape):
     return f"--shapes={name}:{'x'.join(str(d) for d in shape)}"
 
 
-def compile_model(args, case, onnx, out):
+def compile_command(args, case, onnx, out):
     command = [args.bin / "aicf-compile", onnx, "-o", out, "--force", f"--target={args.target}",
                f"--math={args.math}", "--impossible-branches=nan"]
-    command += [shape_flag(n, i["shape"]) for n, i in case["inputs"].items()]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return command + [shape_flag(n, i["shape"]) for n, i in case["inputs"].items()]
+
+
+def load_flags(inputs):
+    return [f"--load-inputs={n}:{f}" for n, f in inputs.items()]
+
+
+def timing_command(args, artifact, inputs, threads, seconds):
+    return [args.bin / "aicf-run", artifact, "--json", f"--device={args.device}", f"--threads={threads}",
+            f"--duration={seconds}", "--warm-up=100", *load_flags(inputs)]
+
+
+def outputs_command(args, artifact, inputs, folder):
+    return [args.bin / "aicf-run", artifact, f"--device={args.device}", f"--export-output={folder}",
+            "--duration=0", "--warm-up=0", "--iterations=1", *load_flags(inputs)]
+
+
+def compile_model(args, case, onnx, out):
+    subprocess.run(compile_command(args, case, onnx, out), check=True, stdout=subprocess.DEVNULL)
 
 
 def run_aicf(args, artifact, inputs, threads, seconds):
-    command = [args.bin / "aicf-run", artifact, "--json", f"--device={args.device}",
-               f"--threads={threads}", f"--duration={seconds}", "--warm-up=100"]
-    command += [f"--load-inputs={n}:{f}" for n, f in inputs.items()]
+    command = timing_command(args, artifact, inputs, threads, seconds)
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def outputs_of(args, artifact, inputs, folder):
-    command = [args.bin / "aicf-run", artifact, f"--device={args.device}", f"--export-output={folder}",
-               "--duration=0", "--warm-up=0", "--iterations=1"]
-    command += [f"--load-inputs={n}:{f}" for n, f in inputs.items()]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+def exported_outputs(folder):
+    """What outputs_command's run has left in its folder, by name."""
     listed = json.loads((folder / "outputs.json").read_text())
     listed = listed["outputs"] if isinstance(listed, dict) else listed
     return {o["name"]: np.load(folder / o["file"]) for o in listed}
+
+
+def outputs_of(args, artifact, inputs, folder):
+    command = outputs_command(args, artifact, inputs, folder)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return exported_outputs(folder)
 
 
 def providers_for(device):
@@ -80,10 +98,11 @@ class Peer:
         self.load_ms = (time.perf_counter() - start) * 1e3
         self.feeds = feeds
 
-    def median_ms(self, seconds):
+    def median_ms(self, seconds, least=5):
+        """Of at least so many runs, and of as many as fit into the seconds."""
         times, stop = [], time.perf_counter() + seconds
         self.session.run(None, self.feeds)
-        while time.perf_counter() < stop or len(times) < 5:
+        while time.perf_counter() < stop or len(times) < least:
             start = time.perf_counter()
             self.session.run(None, self.feeds)
             times.append((time.perf_counter() - start) * 1e3)
