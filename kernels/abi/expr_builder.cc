@@ -54,6 +54,14 @@ uint16_t ExprBuilder::Fma(uint16_t a, uint16_t b, uint16_t c) {
 
 uint16_t ExprBuilder::Cast(uint16_t a, DType to) {
   if (dtype(a) == to) return a;
+  const ExprNode& n = expr_.nodes[a];
+  // A small whole number, such as a zero point, is the same in every arithmetic type.
+  const bool whole = n.dtype == DType::kI8 || n.dtype == DType::kU8;
+  if (n.op == ExprOp::kConst && whole && (to == DType::kF32 || to == DType::kI32)) {
+    const int64_t value = n.dtype == DType::kI8 ? static_cast<int8_t>(n.imm)
+                                                : static_cast<int64_t>(static_cast<uint8_t>(n.imm));
+    return Const(static_cast<double>(value), to);
+  }
   return Add({ExprOp::kCast, to, {a, 0, 0}, 0});
 }
 

@@ -59,6 +59,7 @@ float ValueOf(uint32_t bits, DType dtype) {
 
 /// What unpacking gives for an element; not for kTransformed.
 uint32_t Recovered(uint32_t bits, DType dtype, Recovery recovery, MathMode math) {
+  if (!IsFloat(dtype)) return bits;
   const float value = ValueOf(bits, dtype);
   switch (recovery) {
     case Recovery::kBits:

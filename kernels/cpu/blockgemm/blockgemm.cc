@@ -7,6 +7,7 @@
 #include "kernels/cpu/common/block_epilogue.h"
 #include "kernels/cpu/common/parallel.h"
 #include "kernels/cpu/common/reference.h"
+#include "kernels/cpu/common/vnni.h"
 #include "kernels/cpu/gemm/copy_dense.h"
 
 namespace aicf::cpu {
@@ -19,15 +20,6 @@ struct BlockIsa {
   WidenRunFn widen;
   EvalBlockFn eval;
 };
-
-bool HasVnni() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512vnni") != 0;
-#else
-  return false;
-#endif
-}
 
 template <abi::CpuIsa kIsa>
 const BlockIsa& BlockIsaOf() {

@@ -2,41 +2,25 @@
 #pragma once
 
 #include "kernels/cpu/conv/igemm.h"
+#include "kernels/cpu/conv/integer_hosts.h"
 #include "kernels/cpu/conv/pack.h"
+#include "kernels/cpu/conv/product_host.h"
 #include "kernels/cpu/conv/ref.h"
 #include "kernels/cpu/conv/winograd.h"
 #include "kernels/cpu/conv/winograd_layout.h"
-#include "kernels/cpu/gemm/igemm_host.h"
 
 namespace aicf::cpu::conv_hosts {
-
-inline bool ExpressionUsesIndex(const abi::Expr& expr) {
-  for (const abi::ExprNode& n : expr.nodes) {
-    if (n.op == abi::ExprOp::kIndex) return true;
-  }
-  return false;
-}
 
 /// cpu.conv.igemm_*
 template <abi::CpuIsa kIsa>
 struct ConvIgemmHost : CpuHostBase {
   static constexpr bool kPacks = true;
-  static constexpr int64_t kMaxPhases = 64;
 
   static std::string Refusal(const abi::Problem& p) {
     if (std::string refusal = IgemmRefusal(p); !refusal.empty()) return refusal;
     const ConvShape s = ConvShapeOf(p);
-    if (ExpressionUsesIndex(p.epilogue) && (s.groups > 1 || s.transposed)) {
-      return "an epilogue that uses coordinates needs one group and no transposition";
-    }
-    if (s.transposed && !ConvIsTiled(p, s) &&
-        s.stride[0] * s.stride[1] * s.stride[2] > kMaxPhases) {
-      return StrCat("a transposed convolution of more than ", kMaxPhases, " phases");
-    }
     const int64_t planes = ConvSourceOf(p, s).planes ? s.channels : 1;
-    if (planes * s.kernel[0] * s.kernel[1] * s.kernel[2] > kMaxTaps) {
-      return StrCat("more than ", kMaxTaps, " taps");
-    }
+    if (std::string refusal = ConvProductRefusal(p, s, planes); !refusal.empty()) return refusal;
     if (s.channels > kMaxPaddedDepth) return StrCat("more than ", kMaxPaddedDepth, " channels");
     return {};
   }
@@ -55,24 +39,18 @@ struct ConvIgemmHost : CpuHostBase {
            static_cast<uint64_t>(ConvPackedFloats(p, ConvShapeOf(p), LanesOf(kIsa)));
   }
   static void Pack(const abi::Problem& p, const void* buffer, void* packed) {
-    ForEachConvMatrix(p, LanesOf(kIsa), WeightPacker(p, buffer, packed));
+    ForEachConvMatrix(p, LanesOf(kIsa), ConvReadsPlanes(p), WeightPacker(p, buffer, packed));
     FlushDenormals(static_cast<float*>(packed), PackedBytes(p) / sizeof(float));
   }
   static void Unpack(const abi::Problem& p, const void* packed, void* buffer) {
-    ForEachConvMatrix(p, LanesOf(kIsa), WeightUnpacker(p, packed, buffer));
+    ForEachConvMatrix(p, LanesOf(kIsa), ConvReadsPlanes(p), WeightUnpacker(p, packed, buffer));
   }
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     const ConvShape s = ConvShapeOf(p);
-    const double columns = static_cast<double>(ConvColumns(p, s));
-    const double padded = CeilDiv(ConvColumns(p, s), LanesOf(kIsa)) * LanesOf(kIsa);
     abi::Problem core = p;
     core.epilogue = {};
-    // Tiles shorter than their registers, and the fixed cost of each.
-    const double row = static_cast<double>(std::max<int64_t>(1, ConvRowLength(s)));
-    const double share = 0.75 * (padded > 0 ? columns / padded : 1) * std::min(1.0, row / 6);
-    const double flops = FlopCount(core);
     const double copy = ConvSourceOf(p, s).copy ? 8.0 * ConvCopyBytes(p) : 0;
-    return IgemmUs(p, d, kIsa, flops, std::max(share, 0.01), copy);
+    return IgemmUs(p, d, kIsa, FlopCount(core), ConvProductShare(p, s, LanesOf(kIsa)), copy);
   }
 };
 
@@ -82,13 +60,24 @@ struct ConvDepthwiseHost : CpuHostBase {
   static constexpr bool kPacks = true;
 
   static std::string Refusal(const abi::Problem& p) {
-    if (std::string refusal = IgemmRefusal(p); !refusal.empty()) return refusal;
+    const bool integers = IntegerFormOf(p) != IntegerForm::kNone;
+    std::string refusal = integers ? IntegerRefusal(p) : IgemmRefusal(p);
+    if (!refusal.empty()) return refusal;
     const ConvShape s = ConvShapeOf(p);
+    if (integers && !SumsAreExact(p, s.kernel[0] * s.kernel[1] * s.kernel[2])) {
+      return "sums of integers that may not be exact in f32";
+    }
     if (!ConvIsDepthwise(s)) return "needs one filter and one channel per group, not transposed";
     if (s.kernel[0] * s.kernel[1] * s.kernel[2] > kMaxTaps) {
       return StrCat("more than ", kMaxTaps, " taps");
     }
     return {};
+  }
+  // Whether f32 holds the sums of so many products, and all parts of them.
+  static bool SumsAreExact(const abi::Problem& p, int64_t taps) {
+    const auto largest = [](DType d) { return DTypeBytes(d) == 2 ? int64_t{32768} : int64_t{255}; };
+    const int64_t product = largest(p.inputs[0].dtype) * largest(p.inputs[1].dtype);
+    return taps < (int64_t{1} << 24) / product;
   }
   static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
     return DepthwiseSourceOf(p).copy ? ConvCopyBytes(p) : 0;

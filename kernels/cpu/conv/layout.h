@@ -72,6 +72,10 @@ inline ConvSource ConvSourceOf(const abi::Problem& p, const ConvShape& s) {
   return {false, true};
 }
 
+inline bool ConvReadsPlanes(const abi::Problem& p) {
+  return ConvSourceOf(p, ConvShapeOf(p)).planes;
+}
+
 /// One filter per channel, each reading its channel alone.
 inline bool ConvIsDepthwise(const ConvShape& s) {
   return s.groups > 1 && s.channels == 1 && s.filters == 1 && !s.transposed;

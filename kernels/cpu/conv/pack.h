@@ -24,11 +24,10 @@ inline float ConvWeight(const abi::Problem& p, const ConvShape& s, const void* b
 
 /// The matrices that the weights are packed as, one after the other: calls
 /// matrix(panels, depth, columns, place), where place(k, column) is an element's number in the
-/// buffer of the weights.
+/// buffer of the weights. Row k is of channel k / taps where `planes`, else of tap k / channels.
 template <class Matrix>
-void ForEachConvMatrix(const abi::Problem& p, int lanes, Matrix matrix) {
+void ForEachConvMatrix(const abi::Problem& p, int lanes, bool planes, Matrix matrix) {
   const ConvShape s = ConvShapeOf(p);
-  const bool planes = ConvSourceOf(p, s).planes;
   const bool tiled = ConvIsTiled(p, s);
   const Panels panels(ConvColumns(p, s), lanes);
   for (int64_t f = 0; f < ConvPhaseCount(p, s); ++f) {

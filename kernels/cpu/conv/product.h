@@ -20,4 +20,11 @@ inline int ConvTensorAxis(const ConvShape& s, int a) {
 void FillConvProduct(const abi::ArgBlock& args, const ConvShape& shape, const ConvPhase& phase,
                      const ConvInput& in, ConvSource source, Igemm* igemm);
 
+/// Shifts outputs and operands to the first position of the phase.
+void EnterPhase(const abi::ArgBlock& args, const ConvShape& shape, const ConvPhase& phase,
+                TileEpilogue* epilogue);
+
+/// The columns of *igemm and, where the weights' taps are side by side, the place of each piece.
+void FillPieces(const abi::ArgBlock& args, const ConvShape& shape, int64_t columns, Igemm* igemm);
+
 }  // namespace aicf::cpu

@@ -1,4 +1,6 @@
 // Casts between the dtypes that models convert. Other pairs take the slow path.
+#include <limits>
+
 #include "kernels/cpu/expr/block_loops.h"
 
 AICF_ISA_BEGIN
@@ -24,10 +26,14 @@ struct FloatToI32 {
   }
 };
 
-struct FloatToU8 {
-  static uint8_t Do(float a) {
-    const float low = a > 0 ? a : 0.0f;  // NaN gives 0
-    return static_cast<uint8_t>(static_cast<int32_t>(low < 255.0f ? low : 255.0f));
+/// The same at the ends of a type of at most 16 bits.
+template <class R>
+struct FloatToNarrow {
+  static R Do(float a) {
+    constexpr float kLow = std::numeric_limits<R>::min(), kHigh = std::numeric_limits<R>::max();
+    const float number = a == a ? a : 0.0f;
+    const float low = number > kLow ? number : kLow;
+    return static_cast<R>(static_cast<int32_t>(low < kHigh ? low : kHigh));
   }
 };
 
@@ -59,7 +65,10 @@ BlockFn FindFromInteger(DType to) {
 
 BlockFn FindFromFloat(DType to) {
   if (to == DType::kI32) return &UnaryLoop<float, int32_t, FloatToI32>;
-  if (to == DType::kU8) return &UnaryLoop<float, uint8_t, FloatToU8>;
+  if (to == DType::kU8) return &UnaryLoop<float, uint8_t, FloatToNarrow<uint8_t>>;
+  if (to == DType::kI8) return &UnaryLoop<float, int8_t, FloatToNarrow<int8_t>>;
+  if (to == DType::kU16) return &UnaryLoop<float, uint16_t, FloatToNarrow<uint16_t>>;
+  if (to == DType::kI16) return &UnaryLoop<float, int16_t, FloatToNarrow<int16_t>>;
   return FindFrom<float>(to);
 }
 
@@ -76,6 +85,10 @@ BlockFn FindCast(const BlockStep& step) {
       return FindFromInteger<int32_t>(to);
     case DType::kI64:
       return FindFromInteger<int64_t>(to);
+    case DType::kI16:
+      return FindFromInteger<int16_t>(to);
+    case DType::kU16:
+      return FindFromInteger<uint16_t>(to);
     case DType::kI8:
       return FindFromInteger<int8_t>(to);
     case DType::kU8:

@@ -13,13 +13,15 @@ struct ChainCall {
   int rows, vectors, columns;  ///< columns <= vectors * kLanes are meant to be stored
   const float (*column_values)[kMaxPanelColumns];  ///< per column operand
   const float* const* tensors;  ///< per epilogue input: element (0, 0) of the tile
+  const float* start;           ///< TileEpilogue::from_integers: i32 per column, added to the sums
 };
 
 /// Runs the steps on the tile in place, or into `out` (f32, unit column stride) when it is not
 /// null.
 void RunChain(const ChainCall& call, float* out, int64_t out_stride);
 
-/// Writes rows x columns of `tile` to a strided f32, f16 or bf16 destination.
+/// Writes rows x columns of `tile` to a strided f32, f16 or bf16 destination; to i32 the bits. To
+/// u8 and i8 truncated, the ends of the range for values beyond them, and 0 for NaN.
 void StoreTile(const float* tile, int64_t tile_stride, int rows, int columns, void* out,
                DType dtype, int64_t row_stride, int64_t col_stride);
 

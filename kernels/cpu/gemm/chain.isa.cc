@@ -1,6 +1,7 @@
 #include "kernels/cpu/gemm/chain.h"
 
 #include "kernels/cpu/common/tile_functions.h"
+#include "kernels/cpu/gemm/int_simd.h"
 
 AICF_ISA_BEGIN
 namespace {
@@ -20,6 +21,17 @@ struct Block {
   }
 };
 
+// RoundNearest of any value: from 2^23 on all are whole, and the baseline's has a shorter range.
+AICF_INLINE Vec RoundAny(Vec v) {
+#if defined(AICF_ISA_baseline)
+  const Vec small = _mm_cmplt_ps(Magnitude(v), Broadcast(0x1p23f));
+  const Vec rounded = CopySign(RoundNearest(_mm_and_ps(small, v)), v);
+  return _mm_or_ps(_mm_and_ps(small, rounded), _mm_andnot_ps(small, v));
+#else
+  return RoundNearest(v);
+#endif
+}
+
 // Where the vectors of an operand are. Those of one value per row and column end where the tile
 // ends, so the last vector of a row is loaded with a mask.
 struct Source {
@@ -38,7 +50,14 @@ class Rows {
     const float* tile = call_.tile + row_ * kVectors * kLanes;
     // A variable of its own: in an object whose other members are pointed to it would be in memory.
     Values values;
-    values.Each([&](Vec, int r, int j) { return Load(tile + (r * kVectors + j) * kLanes); });
+    if (call_.epilogue->from_integers) {
+      values.Each([&](Vec, int r, int j) {
+        const IntVec sum = LoadInts(tile + (r * kVectors + j) * kLanes);
+        return FloatsOf(AddInts(sum, LoadInts(call_.start + j * kLanes)));
+      });
+    } else {
+      values.Each([&](Vec, int r, int j) { return Load(tile + (r * kVectors + j) * kLanes); });
+    }
     for (int s = 0; s < call_.epilogue->step_count; ++s) Apply(call_.epilogue->steps[s], values);
     values.Each([&](Vec v, int r, int j) {
       float* p = out + (row_ + r) * out_stride + j * kLanes;
@@ -87,6 +106,15 @@ class Rows {
         return values.Each([&](Vec v, int, int) { return Fma(Erf(Fma(v, a, b)), lo, hi); });
       case ChainOp::kRoundF16:
         return values.Each([&](Vec v, int, int) { return RoundToHalf(v); });
+      case ChainOp::kRound:
+        return values.Each([&](Vec v, int, int) { return RoundAny(v); });
+      case ChainOp::kQuantize:
+        // What is added to a whole number rounds to a whole number, so that nothing is truncated.
+        return values.Each(
+            [&](Vec v, int, int) { return NumberOrZero(Min(hi, Max(lo, RoundAny(v) + b))); });
+      case ChainOp::kNarrow:
+        return values.Each(
+            [&](Vec v, int, int) { return WholePart(Min(hi, Max(lo, NumberOrZero(v)))); });
       case ChainOp::kMulSwapped:
         return values.Each([&](Vec v, int r, int j) { return v * Fma(Load(SavedAt(r, j)), a, b); });
       case ChainOp::kAdd:
@@ -216,11 +244,38 @@ void StoreF32(const float* tile, int64_t tile_stride, int rows, int columns, flo
 
 }  // namespace
 
+namespace {
+
+void StoreByteTile(const float* tile, int64_t tile_stride, int rows, int columns, char* out,
+                   bool is_signed, int64_t row_stride, int64_t col_stride) {
+  const Vec low = Broadcast(is_signed ? -128.0f : 0.0f),
+            high = Broadcast(is_signed ? 127.0f : 255.0f);
+  for (int r = 0; r < rows; ++r, tile += tile_stride, out += row_stride) {
+    for (int c = 0; c < columns; c += kLanes) {
+      const Vec v = Min(high, Max(low, Load(tile + c)));
+      if (col_stride == 1 && c + kLanes <= columns) {
+        StoreBytes(out + c, v);
+        continue;
+      }
+      char bytes[kLanes];
+      StoreBytes(bytes, v);
+      const int left = columns - c < kLanes ? columns - c : kLanes;
+      for (int i = 0; i < left; ++i) out[(c + i) * col_stride] = bytes[i];
+    }
+  }
+}
+
+}  // namespace
+
 void StoreTile(const float* tile, int64_t tile_stride, int rows, int columns, void* out,
                DType dtype, int64_t row_stride, int64_t col_stride) {
-  if (dtype == DType::kF32) {
+  if (dtype == DType::kF32 || dtype == DType::kI32) {
     return StoreF32(tile, tile_stride, rows, columns, static_cast<float*>(out), row_stride,
                     col_stride);
+  }
+  if (dtype == DType::kU8 || dtype == DType::kI8) {
+    return StoreByteTile(tile, tile_stride, rows, columns, static_cast<char*>(out),
+                         dtype == DType::kI8, row_stride, col_stride);
   }
   for (int r = 0; r < rows; ++r, tile += tile_stride) {
     uint16_t* p = static_cast<uint16_t*>(out) + r * row_stride;

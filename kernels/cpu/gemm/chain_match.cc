@@ -27,6 +27,9 @@ bool StepOfFunction(ExprOp op, ChainStep* step) {
     case ExprOp::kRoundF16:
       step->op = ChainOp::kRoundF16;
       return true;
+    case ExprOp::kRound:
+      step->op = ChainOp::kRound;
+      return true;
     default:
       return false;
   }
@@ -56,6 +59,8 @@ bool ChainMatcher::Match(int node, int base, int saved, ChainSteps* steps) {
     return Match(n.args[0], base, saved, steps) && steps->Push(function);
   }
   switch (n.op) {
+    case ExprOp::kCast:
+      return MatchNarrow(n, base, saved, steps);
     case ExprOp::kNeg:
       return Match(n.args[0], base, saved, steps) && steps->PushLinear(-1, -0.0f);
     case ExprOp::kAdd:
@@ -69,6 +74,15 @@ bool ChainMatcher::Match(int node, int base, int saved, ChainSteps* steps) {
     default:
       return false;
   }
+}
+
+// f32 to an integer of 8 bits and back: what quantising and dequantising leaves of a value.
+bool ChainMatcher::MatchNarrow(const ExprNode& n, int base, int saved, ChainSteps* steps) {
+  const ExprNode& narrow = nodes_[n.args[0]];
+  const bool bytes = narrow.dtype == DType::kU8 || narrow.dtype == DType::kI8;
+  if (narrow.op != ExprOp::kCast || !bytes) return false;
+  const int from = narrow.args[0];
+  return Match(from, base, saved, steps) && steps->Push(NarrowTo(narrow.dtype));
 }
 
 bool ChainMatcher::IsNumber(int node, float* value) const {

@@ -27,6 +27,7 @@ class ChainMatcher {
 
   bool IsNumber(int node, float* value) const;
   bool IsLeaf(int node, int saved, ChainOperand* operand) const;
+  bool MatchNarrow(const abi::ExprNode& n, int base, int saved, ChainSteps* steps);
   bool MatchOperator(const abi::ExprNode& n, int base, int saved, ChainSteps* steps);
   bool MatchFork(const abi::ExprNode& n, int kept, int flowing, int base, ChainSteps* steps);
   /// The argument of a node that has one which is computed; kNothing: another number of them.

@@ -16,4 +16,9 @@ namespace aicf::cpu {
 /// sum of products starts from that value. It is one more term of the sum, and meets its bound.
 void PlanChain(const abi::Expr& expr, bool tensors_allowed, TileEpilogue* epilogue);
 
+/// The same for sums of integers. A chain stores the sums as they are, or adds integers that vary
+/// with the column alone (biases, corrections for zero points), makes the sums f32, and goes on as
+/// above; it may end with a conversion to u8 or i8.
+void PlanIntegerChain(const abi::Expr& expr, bool tensors_allowed, TileEpilogue* epilogue);
+
 }  // namespace aicf::cpu

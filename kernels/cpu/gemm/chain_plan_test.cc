@@ -65,9 +65,10 @@ TEST(ChainPlan, BiasStartsTheSumAndReluIsDirect) {
 }
 
 std::string Ops(const TileEpilogue& e) {
-  constexpr std::string_view kNames[] = {
-      "save",     "swap", "linear", "fma",       "divide",  "clamp", "sigmoid", "tanh",       "erf",
-      "roundf16", "add",  "mul",    "fma value", "fma sum", "gate",  "silu",    "mul swapped"};
+  constexpr std::string_view kNames[] = {"save",      "swap",     "linear", "fma",  "divide",
+                                         "clamp",     "sigmoid",  "tanh",   "erf",  "roundf16",
+                                         "round",     "quantize", "narrow", "add",  "mul",
+                                         "fma value", "fma sum",  "gate",   "silu", "mul swapped"};
   if (!e.is_chain) return "no chain";
   std::string out;
   for (int i = 0; i < e.step_count; ++i) {
@@ -184,6 +185,62 @@ TEST(ChainPlan, FmaOfOperands) {
   ASSERT_EQ(Ops(sum), "fma sum");
   EXPECT_EQ(sum.steps[0].x.source, ChainSource::kTensor);
   EXPECT_EQ(sum.steps[0].y.number, 0.5f);
+}
+
+// round, a zero point, a clamp and a cast.
+uint16_t Quantize(Built& t, uint16_t v, double zero, DType to) {
+  const bool is_signed = to == DType::kI8;
+  v = t.b.Binary(ExprOp::kAdd, t.b.Unary(ExprOp::kRound, v), t.c(zero));
+  v = t.b.Binary(ExprOp::kMax, v, t.c(is_signed ? -128 : 0));
+  return t.b.Cast(t.b.Binary(ExprOp::kMin, v, t.c(is_signed ? 127 : 255)), to);
+}
+
+TEST(ChainPlan, QuantisingIsOneStep) {
+  Built t;
+  const uint16_t codes = Quantize(t, t.b.Binary(ExprOp::kDiv, t.biased(), t.c(0.3)), 7, DType::kI8);
+  const uint16_t back = t.b.Binary(ExprOp::kSub, t.b.Cast(codes, DType::kF32), t.c(7));
+  const TileEpilogue e = t.Plan(t.b.Binary(ExprOp::kMul, back, t.c(0.3)));
+  EXPECT_EQ(Ops(e), "divide, quantize, linear, linear");
+  EXPECT_EQ(e.steps[1].b, 7);
+  EXPECT_EQ(e.steps[1].lo, -128);
+  EXPECT_EQ(e.steps[1].hi, 127);
+}
+
+TEST(ChainPlan, SumsOfIntegersTakeTermsBeforeTheyAreFloats) {
+  Built t;
+  TileEpilogue e = Operands();
+  e.inputs[kBias].dtype = DType::kI32;
+  e.inputs[kRowVector] = {};
+  e.inputs[kRowVector].dtype = DType::kU8;  // one number
+  const auto ints = [&](int k) { return t.b.Input(k, DType::kI32); };
+  const uint16_t zero = t.b.Cast(t.b.Input(kRowVector + 1, DType::kU8), DType::kI32);
+  const uint16_t by = t.b.Binary(ExprOp::kMul, zero, ints(kBias + 1));
+  const uint16_t sums =
+      t.b.Binary(ExprOp::kAdd, t.b.Binary(ExprOp::kSub, ints(0), by), t.b.Const(5, DType::kI32));
+  const uint16_t scaled = t.b.Binary(ExprOp::kMul, t.b.Cast(sums, DType::kF32), t.c(0.3));
+  const abi::Expr expr = t.b.Finish({Quantize(t, scaled, 9, DType::kU8)});
+  e.outputs[0].dtype = DType::kU8;
+  PlanIntegerChain(expr, true, &e);
+  EXPECT_EQ(Ops(e), "linear, quantize");
+  EXPECT_TRUE(e.from_integers);
+  ASSERT_EQ(e.term_count, 2);
+  EXPECT_EQ(e.terms[0].number, 5);
+  EXPECT_EQ(e.terms[0].a, -1);
+  EXPECT_EQ(e.terms[1].number, -1);
+  EXPECT_EQ(e.terms[1].a, kRowVector);
+  EXPECT_EQ(e.terms[1].b, kBias);
+  e.outputs[0].dtype = DType::kI8;  // what the expression gives is another type
+  PlanIntegerChain(expr, true, &e);
+  EXPECT_FALSE(e.is_chain);
+}
+
+TEST(ChainPlan, SumsOfIntegersAsTheyAre) {
+  TileEpilogue e = Operands();
+  e.outputs[0].dtype = DType::kI32;
+  PlanIntegerChain({}, true, &e);
+  EXPECT_TRUE(e.is_chain);
+  EXPECT_FALSE(e.from_integers);
+  EXPECT_EQ(e.step_count, 0);
 }
 
 TEST(ChainPlan, CrossedBoundsStayTwoSteps) {

@@ -7,7 +7,7 @@
 
 namespace aicf::cpu {
 
-inline constexpr int kMaxChainSteps = 16;
+inline constexpr int kMaxChainSteps = 48;
 
 /// v is the value that every step changes, at first the accumulator; s is a second register, for
 /// expressions that use a value twice. x and y are operands, a, b, lo and hi numbers.
@@ -23,6 +23,9 @@ enum class ChainOp : uint8_t {
   kTanh,      ///< tanh, likewise
   kErf,       ///< erf, likewise
   kRoundF16,  ///< nearest f16 value
+  kRound,     ///< nearest whole number, of two the even one
+  kQuantize,  ///< kRound, kLinear by 1 and b, kClamp and kNarrow to lo and hi in one step
+  kNarrow,    ///< as an integer of the range lo to hi: truncated, the ends beyond it, 0 for NaN
   kAdd,       ///< v + x
   kMul,       ///< v * x
   kFmaValue,  ///< v * x + y, rounded once
@@ -50,6 +53,14 @@ struct ChainStep {
   float a = 1, b = 0, lo = 0, hi = 0;
   ChainOperand x = {}, y = {};
 };
+
+/// One addend of what sums of integers start from: sign * a * b, where a and b are operands with
+/// one integer per column, or 1 where there is none, and `number`. All of it wraps.
+struct IntegerTerm {
+  int32_t number = 1;  ///< with the sign
+  int a = -1, b = -1;  ///< indices into TileEpilogue::inputs
+};
+inline constexpr int kMaxIntegerTerms = 4;
 
 /// A kLinear that leaves every number as it is.
 inline constexpr float kUnitScale = 1, kUnitShift = -0.0f;

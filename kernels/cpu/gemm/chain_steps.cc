@@ -54,11 +54,26 @@ bool IsMulBySaved(const ChainStep& s) {
   return s.op == ChainOp::kMul && s.x.source == ChainSource::kSaved;
 }
 
+// Rounding, a zero point and the range of a type.
+int QuantizationAt(const ChainStep* s, int left, ChainStep* joined) {
+  if (left < 3 || s[0].op != ChainOp::kRound) return 0;
+  const bool shifts = s[1].op == ChainOp::kLinear && s[1].a == 1;
+  const int clamp = shifts ? 2 : 1;
+  if (left < clamp + 2 || s[clamp].op != ChainOp::kClamp) return 0;
+  if (s[clamp + 1].op != ChainOp::kNarrow) return 0;
+  if (s[clamp + 1].lo != s[clamp].lo || s[clamp + 1].hi != s[clamp].hi) return 0;
+  *joined = s[clamp];
+  joined->op = ChainOp::kQuantize;
+  joined->b = shifts ? s[1].b : kUnitShift;
+  return clamp + 2;
+}
+
 // The number of steps from `at` on that one can do, and in `joined` that one; 0: no such steps.
 int JoinableAt(const ChainSteps& steps, int at, ChainStep* joined) {
   const ChainStep* s = steps.step + at;
   const int left = steps.count - at;
   const bool saves = s[0].op == ChainOp::kSave;
+  if (const int length = QuantizationAt(s, left, joined); length > 0) return length;
   if (left >= 3 && saves && s[1].op == ChainOp::kSigmoid && IsMulBySaved(s[2])) {
     *joined = ChainStep{ChainOp::kSilu};
     return 3;

@@ -1,6 +1,7 @@
 /// The steps of a chain while they are found. For chain_*.cc.
 #pragma once
 
+#include "base/dtype.h"
 #include "kernels/cpu/gemm/chain_step.h"
 
 namespace aicf::cpu {
@@ -19,9 +20,17 @@ struct ChainSteps {
   bool PushClamp(float lo, float hi);
 };
 
-/// Puts one step in the place of several that it does: kGate, kSilu, kMulSwapped, and functions
-/// with the linear steps around them. The arithmetic stays the same, v is loaded and stored less
-/// often.
+/// The conversion to u8 or i8.
+inline ChainStep NarrowTo(DType dtype) {
+  ChainStep step{ChainOp::kNarrow};
+  step.lo = dtype == DType::kI8 ? -128 : 0;
+  step.hi = dtype == DType::kI8 ? 127 : 255;
+  return step;
+}
+
+/// Puts one step in the place of several that it does: kGate, kSilu, kMulSwapped, kQuantize, and
+/// functions with the linear steps around them. The arithmetic stays the same, v is loaded and
+/// stored less often.
 void JoinSteps(ChainSteps* steps);
 
 }  // namespace aicf::cpu

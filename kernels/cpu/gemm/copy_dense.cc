@@ -12,11 +12,12 @@ namespace {
 void CopyPlane(const void* from, DType dtype, int64_t offset, int64_t rows, int64_t row_stride,
                int64_t cols, int64_t col_stride, WidenRunFn widen, float* to) {
   if (dtype != DType::kF32 && col_stride == 1) {
-    const auto* half = static_cast<const uint16_t*>(from) + offset;
+    const int64_t bytes = DTypeBytes(dtype);
+    const char* first = static_cast<const char*>(from) + offset * bytes;
     // Rows that follow one another are one run.
-    if (row_stride == cols) return widen(half, dtype == DType::kBF16, rows * cols, to);
+    if (row_stride == cols) return widen(first, dtype, rows * cols, to);
     for (int64_t r = 0; r < rows; ++r) {
-      widen(half + r * row_stride, dtype == DType::kBF16, cols, to + r * cols);
+      widen(first + r * row_stride * bytes, dtype, cols, to + r * cols);
     }
     return;
   }

@@ -6,6 +6,9 @@
 ///
 /// Depthwise, x[.., c] stands for x[.., k] and B holds one row per tap.
 ///
+/// Integers of at most 16 bits are multiplied too: an element of x and of B is then a cell of four
+/// bytes or two words that follow one another in k, and sums are i32 (IntegerForm).
+///
 /// A gemm has one plane and one tap; its rows are q. A convolution's rows are the output positions
 /// along its last spatial axis; taps that fall outside x read zeros or are skipped. Plain data:
 /// filled by host code (igemm_plan.cc), run by igemm.isa.cc.
@@ -57,6 +60,10 @@ struct TileEpilogue {
   int bias_input = -1;     ///< column operand that accumulators start from; index into inputs
   int step_count = 0;
   ChainStep steps[kMaxChainSteps];
+  /// Sums of integers that become f32 before the steps: first `terms` are added to them.
+  bool from_integers = false;
+  int term_count = 0;
+  IntegerTerm terms[kMaxIntegerTerms];
   int column_count = 0;
   int column_inputs[kMaxColumnOperands] = {};  ///< operands that vary with the column alone
 
@@ -80,9 +87,49 @@ struct ColumnPieces {
   int64_t output_offset[kMaxPieces] = {};  ///< elements of outputs[0]
 };
 
+/// What an element ("cell", 4 bytes) of x and of packed B holds, and so how the two are multiplied.
+enum class IntegerForm : uint8_t {
+  kNone,   ///< one f32
+  kBytes,  ///< four bytes: x of u8 or i8, B of i8
+  kWords,  ///< two i16
+};
+
+/// A tap of the window as the register tiles see it.
+struct TileTap {
+  int64_t x;       ///< row 0 from TileWork::x, in elements (evenly spaced rows only)
+  const float* b;  ///< panel rows of this tap: (depth, columns of the panel)
+};
+
+/// What one register tile computes: rows of x times a panel of B.
+struct TileWork {
+  const TileTap* taps;
+  const float* x;            ///< evenly spaced rows only
+  const float* const* rows;  ///< [tap][row] (gathered rows only)
+  int64_t tap_count;
+  int64_t row_stride;  ///< elements between rows (evenly spaced rows only)
+  int64_t depth;
+  int64_t b_stride;    ///< elements between rows of the panel
+  int64_t b_far;       ///< elements from vector 0 to vector 2 of a panel of four
+  const float* start;  ///< values that every row starts from: one per column; with integers i32
+                       ///< numbers that lie as the panel's columns do
+  float* out;          ///< row r at out + r * out_stride; i32 numbers with integers
+  int64_t out_stride;
+};
+
+/// A register tile of integers (gemm/int8.isa.cc).
+using IntegerTileFn = void (*)(const TileWork& work);
+/// The tile of 1 <= rows rows and 1 <= vectors <= 4 vectors. flip: x is i8, not u8.
+using FindIntegerTileFn = IntegerTileFn (*)(IntegerForm form, bool flip, int vectors, int rows,
+                                            bool gathered);
+
 struct Igemm {
-  const float* x = nullptr;
-  int64_t depth = 0;  ///< contiguous elements of x per tap
+  IntegerForm form = IntegerForm::kNone;
+  bool integer_sums = false;                 ///< the epilogue's raw result is i32: whenever x holds
+                                             ///< integers, as cells or (kNone) widened to f32
+  bool flip = false;                         ///< kBytes: x is i8
+  FindIntegerTileFn find_integer = nullptr;  ///< unless kNone
+  const float* x = nullptr;                  ///< cells, with integers; they need no alignment
+  int64_t depth = 0;                         ///< contiguous elements of x per tap
   int64_t planes = 1;
   int64_t plane_stride = 0;
   WindowAxis window[3];    ///< the last one runs along rows

@@ -25,8 +25,9 @@ struct Rows {
   TileTap taps[kMaxTaps];  // for row 0
   TileCall call;           // of an interior tile, but for its place
   float* out = nullptr;    // direct: where row 0 goes
-  int inner_rows = 0;      // of the interior tile that `inner` computes
+  int inner_rows = 0;      // of the interior tile that `inner` or `inner_integer` computes
   TileFn inner = nullptr;
+  IntegerTileFn inner_integer = nullptr;
   alignas(64) float tile[kMaxTileRows * kMaxPanelColumns];
 
   Rows(const Igemm& igemm, const Panel& p, const Outer& o, const OuterTaps& t)
@@ -34,6 +35,13 @@ struct Rows {
 };
 
 int64_t TapFloats(const Rows& rows) { return rows.g.depth * PackedColumns(rows.panel); }
+
+// The packed panel, and where its taps begin: a panel of integers has the numbers that its sums
+// start from before them.
+const float* PanelOf(const Rows& rows) { return rows.outer.b + rows.panel.b_offset; }
+const float* TapsOf(const Rows& rows) {
+  return PanelOf(rows) + (rows.g.form == IntegerForm::kNone ? 0 : PackedColumns(rows.panel));
+}
 
 // Depthwise: a tile reads only the channels of its own columns.
 int64_t ChannelOffset(const Rows& rows) { return rows.g.depthwise ? rows.panel.first_column : 0; }
@@ -46,7 +54,7 @@ bool JoinsTaps(const Igemm& g, bool x_is_packed) {
 void ListTaps(Rows* rows) {
   const Igemm& g = rows->g;
   const WindowAxis& w = g.window[2];
-  const float* b = rows->outer.b + rows->panel.b_offset;
+  const float* b = TapsOf(*rows);
   const int64_t tap_floats = TapFloats(*rows);
   const int64_t first = w.first * w.x_stride + ChannelOffset(*rows);
   const int64_t inner = JoinsTaps(g, false) ? 1 : w.count;
@@ -65,6 +73,16 @@ TileFn FindTileOf(const Rows& rows, int count, bool gathered) {
   return FindDepthwiseTile(count, gathered, rows.panel.columns == kLanes);
 }
 
+IntegerTileFn FindIntegerTileOf(const Rows& rows, int count, bool gathered) {
+  return rows.g.find_integer(rows.g.form, rows.g.flip, rows.panel.vectors, count, gathered);
+}
+
+// A tile whose function no other is likely to want next.
+void RunTileOnce(const Rows& rows, int count, bool gathered, const TileCall& call) {
+  if (rows.g.form == IntegerForm::kNone) return FindTileOf(rows, count, gathered)(call);
+  FindIntegerTileOf(rows, count, gathered)(call);
+}
+
 void PrepareCall(Rows* rows) {
   const Igemm& g = rows->g;
   const Panel& panel = rows->panel;
@@ -76,10 +94,10 @@ void PrepareCall(Rows* rows) {
   call.depth = g.merge_taps ? g.depth * w.count : g.depth;
   call.row_stride = w.stride * w.x_stride;
   rows->shallow = call.tap_count == 1 && call.depth <= 2 * kCacheLineFloats;
-  call.start = panel.start;
+  call.start = g.form == IntegerForm::kNone ? panel.start : PanelOf(*rows);
   const bool packed = g.b_row_stride == 0;
   call.b_stride = packed ? PackedColumns(panel) : g.b_row_stride;
-  call.b_far = PackedColumns(panel) * (packed ? g.total_depth : 1);
+  call.b_far = PackedColumns(panel) * (packed ? PanelRows(g) : 1);
   call.last_x = FirstLanes(panel.columns - (panel.vectors - 1) * kLanes);
   rows->direct = e.is_direct && panel.segment_count == 1;
   call.clamp = rows->direct && e.step_count == 1;
@@ -102,7 +120,7 @@ void RunGathered(const Rows& rows, int64_t q, int count, TileCall* call) {
   const WindowAxis& w = g.window[2];
   TileTap taps[kMaxTaps];
   const float* table[kMaxRowPointers];
-  const float* b = rows.outer.b + rows.panel.b_offset;
+  const float* b = TapsOf(rows);
   const float* x = rows.outer.x + ChannelOffset(rows);
   const int64_t tap_floats = TapFloats(rows);
   int64_t n = 0;
@@ -110,10 +128,10 @@ void RunGathered(const Rows& rows, int64_t q, int count, TileCall* call) {
     const OuterTap& tap = rows.outer_taps.taps[t];
     for (int64_t i = 0; i < w.count; ++i) {
       const float** row = table + n * count;
-      bool any = false;
+      bool any = g.flip;
       for (int r = 0; r < count; ++r) {
         const int64_t at = (q + r) * w.stride + w.first + i * w.step;
-        const bool inside = at >= 0 && at < w.extent;
+        const bool inside = tap.inside && at >= 0 && at < w.extent;
         row[r] = inside ? x + tap.x + at * w.x_stride : kZeros;
         any |= inside;
       }
@@ -124,7 +142,7 @@ void RunGathered(const Rows& rows, int64_t q, int count, TileCall* call) {
   call->rows = table;
   call->tap_count = n;
   call->depth = g.depth;
-  FindTileOf(rows, count, true)(*call);
+  RunTileOnce(rows, count, true, *call);
 }
 
 void ZeroFloats(float* to, int64_t n) {
@@ -179,14 +197,18 @@ bool RunPadded(const Rows& rows, int64_t q, int count, TileCall* call) {
   alignas(64) float copy[kFloats];
   TileTap taps[kMaxTaps];
   const bool join = JoinsTaps(g, true);
-  const float* b = rows.outer.b + rows.panel.b_offset;
+  const float* b = TapsOf(rows);
   const int64_t tap_floats = TapFloats(rows);
   int64_t n = 0;
   for (int64_t t = 0; t < rows.outer_taps.count; ++t) {
     const OuterTap& tap = rows.outer_taps.taps[t];
     const int64_t start = t * row_floats;
-    CopyPadded(w, rows.outer.x + tap.x + ChannelOffset(rows), reach.low, reach.high, pixel, valid,
-               copy + start);
+    if (tap.inside) {
+      CopyPadded(w, rows.outer.x + tap.x + ChannelOffset(rows), reach.low, reach.high, pixel, valid,
+                 copy + start);
+    } else {
+      ZeroFloats(copy + start, row_floats);
+    }
     for (int64_t i = 0; i < (join ? 1 : w.count); ++i) {
       const int64_t position = q * w.stride + w.first + i * w.step - reach.low;
       taps[n++] = {start + position * pixel, b + (tap.index + i) * tap_floats};
@@ -198,7 +220,7 @@ bool RunPadded(const Rows& rows, int64_t q, int count, TileCall* call) {
   call->depth = join ? g.depth * w.count : g.depth;
   call->row_stride = w.stride * pixel;
   call->last_x = FirstLanes(kLanes);
-  FindTileOf(rows, count, false)(*call);
+  RunTileOnce(rows, count, false, *call);
   return true;
 }
 
@@ -216,18 +238,25 @@ AICF_INLINE void PrefetchNext(const TileCall& call, int count) {
   }
 }
 
+void FindInner(Rows* rows, int count) {
+  rows->inner_rows = count;
+  if (rows->g.form == IntegerForm::kNone) {
+    rows->inner = FindTileOf(*rows, count, false);
+  } else {
+    rows->inner_integer = FindIntegerTileOf(*rows, count, false);
+  }
+}
+
 void RunOneTile(Rows* rows, int64_t q, int count) {
   TileCall& call = rows->call;
   if (rows->direct) call.out = rows->out + q * call.out_stride;
   const Reach reach = ReachOf(rows->g.window[2], q, count);
-  if (reach.low >= 0 && reach.high < rows->g.window[2].extent) {
-    if (count != rows->inner_rows) {
-      rows->inner_rows = count;
-      rows->inner = FindTileOf(*rows, count, false);
-    }
+  const bool inside = reach.low >= 0 && reach.high < rows->g.window[2].extent;
+  if (inside && rows->outer_taps.all_inside) {
+    if (count != rows->inner_rows) FindInner(rows, count);
     call.x = rows->outer.x + q * call.row_stride;
     if (rows->shallow) PrefetchNext(call, count);
-    rows->inner(call);
+    rows->inner != nullptr ? rows->inner(call) : rows->inner_integer(call);
   } else {
     RunOutside(*rows, q, count, call);
   }
@@ -280,14 +309,17 @@ void CollectTaps(const Igemm& g, const Outer& outer, OuterTaps* list) {
   const WindowAxis &d = g.window[0], &h = g.window[1];
   const int64_t q_d = outer.coords[g.outer_rank - 2], q_h = outer.coords[g.outer_rank - 1];
   int64_t count = 0, index = 0;
+  list->all_inside = true;
   for (int64_t plane = 0; plane < g.planes; ++plane) {
     for (int64_t i = 0; i < d.count; ++i) {
       const int64_t z = q_d * d.stride + d.first + i * d.step;
       for (int64_t j = 0; j < h.count; ++j, index += g.window[2].count) {
         const int64_t y = q_h * h.stride + h.first + j * h.step;
-        if (z < 0 || z >= d.extent || y < 0 || y >= h.extent) continue;
+        const bool inside = z >= 0 && z < d.extent && y >= 0 && y < h.extent;
+        if (!inside && !g.flip) continue;
         const int64_t x = plane * g.plane_stride + z * d.x_stride + y * h.x_stride;
-        list->taps[count++] = {x, index};
+        list->taps[count++] = {x, index, inside};
+        list->all_inside &= inside;
       }
     }
   }

@@ -188,7 +188,11 @@ void PlanIgemm(const abi::ArgBlock& args, const IgemmIsa& isa, Igemm* g) {
   g->epilogue.eval_block = isa.eval_block;
   RotateRows(g);
   if (one_piece && !UsesIndex(*g->epilogue.expr)) MergeRows(g);
-  PlanChain(*g->epilogue.expr, one_piece, &g->epilogue);
+  if (!g->integer_sums) {
+    PlanChain(*g->epilogue.expr, one_piece, &g->epilogue);
+  } else {
+    PlanIntegerChain(*g->epilogue.expr, one_piece, &g->epilogue);
+  }
   const WindowAxis& w = g->window[2];
   g->merge_taps = !g->depthwise && w.count > 1 && w.step == 1 && w.x_stride == g->depth;
   PlanUnits(args.threads, g);

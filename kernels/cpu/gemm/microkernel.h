@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/gemm/igemm.h"
 #include "kernels/cpu/common/simd.h"
+#include "kernels/cpu/gemm/igemm.h"
 
 AICF_ISA_BEGIN
 
@@ -15,23 +15,7 @@ AICF_ISA_BEGIN
 inline constexpr int kTileRows[4] = {kLanes == 16 ? 14 : 12, kLanes == 16 ? 14 : 6,
                                      kLanes == 16 ? 9 : 4, kLanes == 16 ? 6 : 2};
 
-struct TileTap {
-  int64_t x;       ///< row 0 from TileCall::x, in elements (evenly spaced rows only)
-  const float* b;  ///< panel rows of this tap: (depth, VECTORS * kLanes)
-};
-
-struct TileCall {
-  const TileTap* taps;
-  const float* x;            ///< evenly spaced rows only
-  const float* const* rows;  ///< [tap][row] (gathered rows only)
-  int64_t tap_count;
-  int64_t row_stride;  ///< elements between rows (evenly spaced rows only)
-  int64_t depth;
-  int64_t b_stride;    ///< elements between rows of the panel
-  int64_t b_far;       ///< elements from vector 0 to vector 2 of a panel of four
-  const float* start;  ///< VECTORS * kLanes values that every row starts from
-  float* out;          ///< row r at out + r * out_stride
-  int64_t out_stride;
+struct TileCall : TileWork {
   Mask last;    ///< lanes of the last vector that are stored
   Mask last_x;  ///< lanes that x has (depthwise only)
   bool clamp;
@@ -49,14 +33,15 @@ struct TileRowsAt {
   const float* base[kBases];
   int64_t stride;
 
-  AICF_INLINE TileRowsAt(const TileCall& call, int64_t tap) : stride(call.row_stride) {
+  AICF_INLINE TileRowsAt(const TileWork& call, int64_t tap) : stride(call.row_stride) {
     for (int i = 0; i < kBases; ++i)
       base[i] = call.x + call.taps[tap].x + kRowsPerBase * i * stride;
   }
   AICF_INLINE const float* Address(int row) const {
     return base[row / kRowsPerBase] + (row % kRowsPerBase) * stride;
   }
-  AICF_INLINE float At(int row, int64_t) const { return *Address(row); }
+  AICF_INLINE const float* Cell(int row, int64_t) const { return Address(row); }
+  AICF_INLINE float At(int row, int64_t k) const { return *Cell(row, k); }
   AICF_INLINE void Next() {
     for (int i = 0; i < kBases; ++i) {
       ++base[i];
@@ -70,9 +55,10 @@ struct TileRowsAt {
 template <int kRows, int kVectors>
 struct TileRowsAt<kRows, kVectors, true> {
   const float* const* rows;
-  AICF_INLINE TileRowsAt(const TileCall& call, int64_t tap) : rows(call.rows + tap * kRows) {}
+  AICF_INLINE TileRowsAt(const TileWork& call, int64_t tap) : rows(call.rows + tap * kRows) {}
   AICF_INLINE const float* Address(int row) const { return rows[row]; }
-  AICF_INLINE float At(int row, int64_t k) const { return rows[row][k]; }
+  AICF_INLINE const float* Cell(int row, int64_t k) const { return rows[row] + k; }
+  AICF_INLINE float At(int row, int64_t k) const { return *Cell(row, k); }
   AICF_INLINE void Next() {}
 };
 
@@ -108,8 +94,8 @@ AICF_INLINE int64_t PanelVector(int j, int64_t far) {
   return kVectors == 4 && j >= 2 ? far + (j - 2) * kLanes : j * kLanes;
 }
 
-// Products that are summed before their sum joins the others: the rounding error of a sum grows with
-// its length, and the detour through memory costs a hundredth of the time.
+// Products that are summed before their sum joins the others: the rounding error of a sum grows
+// with its length, and the detour through memory costs a hundredth of the time.
 inline constexpr int64_t kRunLength = 128;
 
 template <int kRows, int kVectors>

@@ -60,9 +60,12 @@ struct Panels {
   int64_t packed_floats(int64_t depth) const { return vectors * lanes * depth; }
 };
 
-/// Element i of an f32, f16 or bf16 buffer.
+/// Element i of a buffer of f32, f16, bf16, u8, i8 or i16.
 inline float LoadF32(const void* data, DType dtype, int64_t i) {
   if (dtype == DType::kF32) return static_cast<const float*>(data)[i];
+  if (dtype == DType::kU8) return static_cast<const uint8_t*>(data)[i];
+  if (dtype == DType::kI8) return static_cast<const int8_t*>(data)[i];
+  if (dtype == DType::kI16) return static_cast<const int16_t*>(data)[i];
   const uint16_t bits = static_cast<const uint16_t*>(data)[i];
   return dtype == DType::kF16 ? F16ToF32(bits) : BF16ToF32(bits);
 }
@@ -72,6 +75,14 @@ inline float LoadF32(const void* data, DType dtype, int64_t i) {
 inline void StoreF32(void* data, DType dtype, int64_t i, float value) {
   if (dtype == DType::kF32) {
     static_cast<float*>(data)[i] = value;
+    return;
+  }
+  if (dtype == DType::kU8 || dtype == DType::kI8) {
+    static_cast<uint8_t*>(data)[i] = static_cast<uint8_t>(static_cast<int>(value));
+    return;
+  }
+  if (dtype == DType::kI16) {
+    static_cast<int16_t*>(data)[i] = static_cast<int16_t>(value);
     return;
   }
   const auto bits = std::bit_cast<uint32_t>(value);

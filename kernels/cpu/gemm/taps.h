@@ -14,14 +14,17 @@ struct Range {
 struct OuterTap {
   int64_t x;      ///< elements from Outer::x
   int64_t index;  ///< of its first tap along the rows, in packed order
+  bool inside;    ///< false: all it reads is padding, and x says nothing
 };
 
 struct OuterTaps {
   int64_t count;
+  bool all_inside;
   OuterTap taps[kMaxTaps];
 };
 
-/// Lists the taps that lie inside x along the two outer window axes.
+/// Lists the taps that lie inside x along the two outer window axes. With Igemm::flip those outside
+/// too: there padding adds to the sums, and what they start from counts on it.
 void CollectTaps(const Igemm& g, const Outer& outer, OuterTaps* list);
 
 /// First and last position of x that rows [q, q + count) read.

@@ -1,8 +1,8 @@
 /// State that the tiles of a unit share, and what is done with a finished tile of accumulators.
 #pragma once
 
-#include "kernels/cpu/gemm/igemm.h"
 #include "kernels/cpu/common/simd.h"
+#include "kernels/cpu/gemm/igemm.h"
 
 AICF_ISA_BEGIN
 
@@ -27,6 +27,11 @@ AICF_INLINE int64_t PackedColumns(const PanelPlace& panel) {
   return panel.vectors / panel.parts * kLanes;
 }
 
+/// Rows of a packed panel: those of B, and with integers the one that sums start from.
+AICF_INLINE int64_t PanelRows(const Igemm& g) {
+  return g.total_depth + (g.form == IntegerForm::kNone ? 0 : 1);
+}
+
 AICF_INLINE PanelPlace PanelAt(const Igemm& g, int64_t index) {
   const bool three = index < g.panel_threes;
   const bool pair = g.panel_pair && index == g.panel_count - 1;
@@ -46,6 +51,7 @@ struct Panel : PanelPlace {
   int segment_count;
   Segment segments[kMaxPanelColumns];
   alignas(64) float start[kMaxPanelColumns];
+  alignas(64) float terms[kMaxPanelColumns];  // i32: TileEpilogue::terms
   alignas(64) float column_values[kMaxColumnOperands][kMaxPanelColumns];
 };
 

@@ -1,6 +1,7 @@
 #include "kernels/cpu/gemm/tile.h"
 
 #include "kernels/cpu/gemm/chain.h"
+#include "kernels/cpu/gemm/int_simd.h"
 
 AICF_ISA_BEGIN
 namespace {
@@ -14,7 +15,8 @@ void FinishWithExpression(const Igemm& g, const Panel& panel, const Outer& outer
     BlockInput inputs[kMaxEpilogueInputs + 1];
     BlockOutput outputs[abi::kMaxExprResults];
     int64_t origin[kMaxRank] = {};
-    inputs[0] = {tile + s.begin, tile_stride, 1, DType::kF32};
+    const DType raw = g.integer_sums ? DType::kI32 : DType::kF32;
+    inputs[0] = {tile + s.begin, tile_stride, 1, raw};
     for (int k = 0; k < e.input_count; ++k) {
       const TileOperand& o = e.inputs[k];
       const Segment at = {s.begin, s.end, s.channel, 0};
@@ -44,9 +46,11 @@ void FinishWithChain(const Igemm& g, const Panel& panel, const Outer& outer, int
   for (int k = 0; k < e.input_count; ++k) {
     tensors[k] = reinterpret_cast<const float*>(TileAddress(outer.inputs[k], e.inputs[k], q, same));
   }
-  const ChainCall call = {&e,     tile, rows, panel.vectors, panel.columns, panel.column_values,
-                          tensors};
-  if (out.dtype == DType::kF32 && out.col_stride == 1 && panel.segment_count == 1) {
+  const ChainCall call = {
+      &e, tile, rows, panel.vectors, panel.columns, panel.column_values, tensors, panel.terms};
+  // Sums of integers have no steps: their bits pass through as those of floats do.
+  const bool four_bytes = out.dtype == DType::kF32 || out.dtype == DType::kI32;
+  if (four_bytes && out.col_stride == 1 && panel.segment_count == 1) {
     float* to = reinterpret_cast<float*>(TileAddress(outer.outputs[0], out, q, first));
     return RunChain(call, to, out.row_stride);
   }
@@ -56,6 +60,32 @@ void FinishWithChain(const Igemm& g, const Panel& panel, const Outer& outer, int
     StoreTile(tile + s.begin, panel.vectors * kLanes, rows, s.end - s.begin,
               TileAddress(outer.outputs[0], out, q, s), out.dtype, out.row_stride, out.col_stride);
   }
+}
+
+int32_t LoadInteger(const TileOperand& o, int64_t column) {
+  const int64_t i = column * o.col_stride;
+  if (o.dtype == DType::kI32) return reinterpret_cast<const int32_t*>(o.data)[i];
+  if (o.dtype == DType::kU8) return reinterpret_cast<const uint8_t*>(o.data)[i];
+  return reinterpret_cast<const int8_t*>(o.data)[i];
+}
+
+// What is added to the sums of the panel's columns.
+void GatherTerms(const TileEpilogue& e, const Panel& panel, float* out) {
+  uint32_t sums[kMaxPanelColumns] = {};
+  for (int t = 0; t < e.term_count; ++t) {
+    const IntegerTerm& term = e.terms[t];
+    for (int i = 0; i < panel.segment_count; ++i) {
+      const Segment& s = panel.segments[i];
+      for (int c = s.begin; c < s.end; ++c) {
+        const int64_t column = s.channel + c - s.begin;
+        auto product = static_cast<uint32_t>(term.number);
+        if (term.a >= 0) product *= static_cast<uint32_t>(LoadInteger(e.inputs[term.a], column));
+        if (term.b >= 0) product *= static_cast<uint32_t>(LoadInteger(e.inputs[term.b], column));
+        sums[c] += product;
+      }
+    }
+  }
+  std::memcpy(out, sums, sizeof(sums));
 }
 
 float LoadColumn(const TileOperand& o, int64_t column) {
@@ -99,9 +129,10 @@ void FindSegments(const Igemm& g, Panel* panel) {
 
 void EnterPanel(const Igemm& g, int64_t index, Panel* panel) {
   *static_cast<PanelPlace*>(panel) = PanelAt(g, index);
-  panel->b_offset = panel->first_column * (g.b_row_stride != 0 ? 1 : g.total_depth);
+  panel->b_offset = panel->first_column * (g.b_row_stride != 0 ? 1 : PanelRows(g));
   FindSegments(g, panel);
   const TileEpilogue& e = g.epilogue;
+  if (e.from_integers) GatherTerms(e, *panel, panel->terms);
   if (e.bias_input >= 0) {
     GatherColumns(e.inputs[e.bias_input], *panel, panel->start);
   } else {
@@ -137,6 +168,10 @@ void EnterOuter(const Igemm& g, int64_t index, Outer* outer) {
 
 void FinishTile(const Igemm& g, const Panel& panel, const Outer& outer, int64_t q, int rows,
                 float* tile) {
+  if (g.integer_sums && g.form == IntegerForm::kNone) {
+    const int count = rows * panel.vectors * kLanes;
+    for (int i = 0; i < count; i += kLanes) StoreInts(tile + i, IntsOf(Load(tile + i)));
+  }
   g.epilogue.is_chain ? FinishWithChain(g, panel, outer, q, rows, tile)
                       : FinishWithExpression(g, panel, outer, q, rows, tile);
 }

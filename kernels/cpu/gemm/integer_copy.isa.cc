@@ -1,0 +1,36 @@
+// Copies of integers into cells.
+#include "kernels/cpu/gemm/integer_copy.h"
+#include "kernels/cpu/isa.h"
+
+AICF_ISA_BEGIN
+namespace {
+
+template <class From, class To>
+void CopyRows(const From* from, int64_t rows, int64_t row_stride, int64_t count, int64_t stride,
+              int64_t padded, To* to) {
+  for (int64_t r = 0; r < rows; ++r, from += row_stride, to += padded) {
+    if (stride == 1) {
+      for (int64_t i = 0; i < count; ++i) to[i] = static_cast<To>(from[i]);
+    } else {
+      for (int64_t i = 0; i < count; ++i) to[i] = static_cast<To>(from[i * stride]);
+    }
+    for (int64_t i = count; i < padded; ++i) to[i] = 0;
+  }
+}
+
+}  // namespace
+
+void CopyCellRows(const void* from, DType dtype, int64_t rows, int64_t row_stride, int64_t count,
+                  int64_t stride, int64_t padded, bool words, void* to) {
+  const auto copy = [&]<class From, class To>(const From* at, To* out) {
+    CopyRows(at, rows, row_stride, count, stride, padded, out);
+  };
+  // i8 and u8 alike: the bits are copied.
+  if (!words) return copy(static_cast<const uint8_t*>(from), static_cast<uint8_t*>(to));
+  auto* out = static_cast<int16_t*>(to);
+  if (dtype == DType::kU8) return copy(static_cast<const uint8_t*>(from), out);
+  if (dtype == DType::kI8) return copy(static_cast<const int8_t*>(from), out);
+  copy(static_cast<const int16_t*>(from), out);
+}
+
+AICF_ISA_END
