@@ -15,6 +15,14 @@
 namespace aicf {
 namespace {
 
+// Weights that a product may take as the codes that they are (integer_products.cc).
+bool HoldsCodes(const ir::Graph& graph, const ir::Node& node) {
+  if (node.op != "DequantizeLinear") return false;
+  const ir::Value& codes = graph.values[node.inputs[0]];
+  const bool byte = codes.dtype == DType::kU8 || codes.dtype == DType::kI8;
+  return byte && codes.is_constant() && codes.shape.rank() >= 2;
+}
+
 class Walker {
  public:
   Walker(ir::Graph& graph, PassContext& context)
@@ -66,6 +74,10 @@ class Walker {
   Status Visit(ir::Node node) {
     AICF_RETURN_IF_ERROR(ir::InferNode(graph_, node));
     AICF_RETURN_IF_ERROR(extents_.Visit(graph_, node));
+    if (HoldsCodes(graph_, node)) {
+      graph_.nodes.push_back(std::move(node));
+      return OkStatus();
+    }
     AICF_ASSIGN_OR_RETURN(const bool folded,
                           TryFold(graph_, node, folder_, context_, "infer-and-fold"));
     if (!folded) graph_.nodes.push_back(std::move(node));

@@ -23,7 +23,8 @@ Status BindShapes(ir::Graph& graph, const std::map<std::string, Dims, std::less<
 Status BindValues(ir::Graph& graph, const std::map<std::string, ir::Tensor, std::less<>>& values);
 
 /// One walk in order: rewrites what older opsets left to shapes (implicit broadcasting, flattening
-/// Softmax), folds nodes whose inputs are all constant, infers the others. Afterwards every value
+/// Softmax), folds nodes whose inputs are all constant, but for DequantizeLinear of weights of 8
+/// bits, infers the others. Afterwards every value
 /// has a dtype and a shape. REQUIRES: every graph input has a shape. Errors: kBadModel,
 /// kUnsupported and kResource naming the node.
 Status InferAndFold(ir::Graph& graph, PassContext& context);
@@ -45,9 +46,13 @@ Status MergeReshapes(ir::Graph& graph, PassContext& context);
 Status FoldBatchNorm(ir::Graph& graph, PassContext& context);
 /// x*1, x+0, x/1, Pow by 2 and 0.5, Div by a power of two: exact rewrites only.
 Status SimplifyArithmetic(ir::Graph& graph, PassContext& context);
+/// Conv, MatMul and Gemm of DequantizeLinear: ConvInteger or MatMulInteger times both scales. Folds
+/// the DequantizeLinear of weights that InferAndFold left for it.
+Status MakeIntegerProducts(ir::Graph& graph, PassContext& context);
 /// The ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul, Add form of layer normalisation.
 Status RecognizeLayerNorm(ir::Graph& graph, PassContext& context);
-/// Reshape, InstanceNormalization, Reshape: aicf.GroupNormalization, which keeps its operand's axes.
+/// Reshape, InstanceNormalization, Reshape: aicf.GroupNormalization, which keeps its operand's
+/// axes.
 Status RecognizeGroupNorm(ir::Graph& graph, PassContext& context);
 /// MatMul, scale, mask, Softmax, MatMul: aicf.Attention (compiler/ir/attention_node.h).
 Status RecognizeAttention(ir::Graph& graph, PassContext& context);

@@ -117,4 +117,26 @@ ir::Tensor ColumnSums(const ir::Tensor& matrix) {
   return ir::Tensor::FromValues<int32_t>(DType::kI32, shape, std::span<const int32_t>(sums));
 }
 
+ir::Tensor FilterSums(const ir::Tensor& weights) {
+  const int64_t filters = weights.shape()[0];
+  const int64_t each = filters > 0 ? weights.count() / filters : 0;
+  std::vector<int32_t> sums(static_cast<size_t>(filters));
+  for (int64_t i = 0; i < weights.count(); ++i) {
+    uint32_t& sum = reinterpret_cast<uint32_t&>(sums[static_cast<size_t>(i / each)]);
+    sum += static_cast<uint32_t>(weights.IntAt(i));
+  }
+  return ir::Tensor::FromValues<int32_t>(DType::kI32, Dims{filters},
+                                         std::span<const int32_t>(sums));
+}
+
+ir::Tensor Times(const ir::Tensor& tensor, int64_t by) {
+  std::vector<int32_t> products;
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    const uint32_t product = static_cast<uint32_t>(tensor.IntAt(i)) * static_cast<uint32_t>(by);
+    products.push_back(static_cast<int32_t>(product));
+  }
+  return ir::Tensor::FromValues<int32_t>(DType::kI32, tensor.shape(),
+                                         std::span<const int32_t>(products));
+}
+
 }  // namespace aicf

@@ -24,4 +24,10 @@ QuantizedOperand WithoutZeroPoint(LowerContext& ctx, const ir::Node& node, ir::V
 /// Sums of a constant integer matrix [.., K, N] over K, as i32 [.., 1, N].
 ir::Tensor ColumnSums(const ir::Tensor& matrix);
 
+/// Sums of constant integer weights [O, ..] over all axes but the first, as i32 [O].
+ir::Tensor FilterSums(const ir::Tensor& weights);
+
+/// An i32 tensor times a number. Products wrap.
+ir::Tensor Times(const ir::Tensor& tensor, int64_t by);
+
 }  // namespace aicf

@@ -4,6 +4,7 @@
 #include "compiler/ir/views.h"
 #include "compiler/passes/lower/copy_step.h"
 #include "compiler/passes/lower/lowerings.h"
+#include "compiler/passes/lower/pad.h"
 
 namespace aicf {
 namespace {
@@ -132,11 +133,10 @@ void AddBorder(const ValueView& value, const Piece& interior, const Dims& shape,
 namespace {
 
 // Constant padding: the interior, and a fill or a computed value around it.
-void EmitConstantPad(LowerContext& ctx, const ir::Node& node, const ValueView& x,
+void EmitConstantPad(LowerContext& ctx, const ir::Node& node, const ValueView& x, ir::ValueId value,
                      const std::vector<std::vector<Run>>& runs, const ValueView& to) {
   std::vector<Piece> pieces;
   AddPieces(x, runs, 0, {x, Dims::Filled(to.view.shape.rank(), 0)}, pieces);
-  const ir::ValueId value = node.input(2);
   if (value == ir::kNoValue || ctx.value(value).is_constant()) {
     EmitPieces(ctx, node, pieces, to, value == ir::kNoValue ? 0.0 : FillOf(ctx.value(value)));
     return;
@@ -148,6 +148,24 @@ void EmitConstantPad(LowerContext& ctx, const ir::Node& node, const ValueView& x
 }
 
 }  // namespace
+
+ValueView PaddedChannelsLast(LowerContext& ctx, const ir::Node& node, ir::ValueId data,
+                             const Dims& begin, const Dims& end, ir::ValueId value) {
+  const ValueView x = ctx.Get(data);
+  const Dims& shape = x.view.shape;
+  Dims padded = shape;
+  std::vector<std::vector<Run>> runs;
+  for (int i = 0; i < shape.rank(); ++i) {
+    const int64_t before = i < 2 ? 0 : begin[i - 2], after = i < 2 ? 0 : end[i - 2];
+    padded[i] += before + after;
+    runs.push_back(ConstantRuns(shape[i], before, after));
+  }
+  const std::string name = StrCat(ctx.value(data).name, " padded with its zero point");
+  const ValueView to = ctx.Temp(name, x.view.dtype, padded, ir::ChannelsLastOrder(shape.rank()));
+  EmitConstantPad(ctx, node, x, value, runs, to);
+  ctx.RecordCopy(node, name, "padding that reads as the zero point is part of the data");
+  return to;
+}
 
 Status LowerPad(LowerContext& ctx, const ir::Node& node) {
   const ir::ValueId out = node.outputs[0];
@@ -164,7 +182,7 @@ Status LowerPad(LowerContext& ctx, const ir::Node& node) {
   }
   const ValueView to = ctx.DefineLike(out, x);
   if (mode == "constant") {
-    EmitConstantPad(ctx, node, x, runs, to);
+    EmitConstantPad(ctx, node, x, node.input(2), runs, to);
   } else {
     EmitRuns(ctx, node, x, runs, to);
   }

@@ -1,0 +1,215 @@
+// Conv, MatMul and Gemm of dequantised operands: products of integers, then one multiplication by
+// both scales. What follows (bias, activation, quantisation of the result) joins the product's
+// epilogue later, so that between two quantised products nothing is stored in float.
+#include <utility>
+
+#include "compiler/passes/graph/passes.h"
+#include "compiler/passes/graph/rewrite.h"
+
+namespace aicf {
+namespace {
+
+constexpr std::string_view kIntegerProducts = "integer-products";
+
+// A DequantizeLinear node that feeds a product.
+struct Dequantised {
+  ir::ValueId codes = ir::kNoValue, scale = ir::kNoValue, zero = ir::kNoValue;
+  int64_t axis = 1;
+};
+
+class IntegerProducts {
+ public:
+  IntegerProducts(ir::Graph& graph, PassContext& context)
+      : graph_(graph), context_(context), producer_(ir::ProducerOf(graph)), make_(graph) {}
+
+  void Run() {
+    const std::vector<ir::Node> nodes = std::exchange(graph_.nodes, {});
+    for (const ir::Node& node : nodes) {
+      Dequantised x, w;
+      if (!IsProduct(node) || !Find(nodes, node.inputs[0], &x) ||
+          !Find(nodes, node.inputs[1], &w)) {
+        graph_.nodes.push_back(node);
+        continue;
+      }
+      const std::string why = Refusal(node, x, w);
+      if (why.empty()) {
+        RecordRewrite(
+            context_, kIntegerProducts, DecisionKind::kFusion, About(node), "integer product",
+            "codes are multiplied as they are stored: the sums are exact, and their scales "
+            "are one factor of the result");
+        Replace(node, x, w);
+      } else {
+        RecordRewrite(context_, kIntegerProducts, DecisionKind::kFusion, About(node),
+                      "product of floats",
+                      "an integer product needs codes of 8 bits, one scale on the left, one per "
+                      "column on the right, and a target where it is faster",
+                      {{"integer product", StrCat("quantised: ", why), -1}});
+        graph_.nodes.push_back(node);
+      }
+    }
+  }
+
+ private:
+  static bool IsProduct(const ir::Node& node) {
+    return node.op == "Conv" || node.op == "MatMul" || node.op == "Gemm";
+  }
+
+  bool Find(const std::vector<ir::Node>& nodes, ir::ValueId v, Dequantised* out) const {
+    const int n = producer_[v];
+    if (n < 0 || nodes[n].op != "DequantizeLinear") return false;
+    *out = {nodes[n].inputs[0], nodes[n].inputs[1], nodes[n].input(2), nodes[n].Int("axis", 1)};
+    if (nodes[n].Int("block_size", 0) != 0) out->axis = -kMaxRank - 1;  // never one that fits
+    return true;
+  }
+
+  const ir::Value& Value(ir::ValueId v) const { return graph_.values[v]; }
+  bool IsOne(ir::ValueId v) const { return ElementCount(Value(v).shape) == 1; }
+  bool IsByte(ir::ValueId v) const {
+    return Value(v).dtype == DType::kU8 || Value(v).dtype == DType::kI8;
+  }
+
+  // The axis of the weights that the result's channels, or columns, come from.
+  int64_t ColumnAxis(const ir::Node& node, int rank) const {
+    if (node.op == "Conv") return 0;
+    return node.op == "Gemm" && node.Int("transB", 0) != 0 ? 0 : rank - 1;
+  }
+
+  // Empty, or why the product stays one of floats.
+  std::string Refusal(const ir::Node& node, const Dequantised& x, const Dequantised& w) const {
+    if (context_.device.backend != abi::Backend::kCpu) {
+      return "on this target products of floats are the faster ones";
+    }
+    if (!IsByte(x.codes) || !IsByte(w.codes)) return "codes that are not of 8 bits";
+    const DType dtype = Value(x.scale).dtype;
+    if (dtype != DType::kF32 || Value(w.scale).dtype != dtype) return "scales that are not f32";
+    if (!Value(w.codes).is_constant() || !Value(w.scale).is_constant()) {
+      return "the right operand is not a constant";
+    }
+    if (w.zero != ir::kNoValue && !Value(w.zero).is_constant()) return "a computed zero point";
+    if (!IsOne(x.scale) || !Value(x.scale).is_constant()) {
+      return "the left operand's scale is not one constant number";
+    }
+    const int rank = Value(w.codes).shape.rank();
+    const int64_t axis = w.axis < 0 ? w.axis + rank : w.axis;
+    const bool by_column = Value(w.scale).shape.rank() == 1 && axis == ColumnAxis(node, rank);
+    if (!IsOne(w.scale) && !by_column) return "scales that differ within a column";
+    return node.op == "Gemm"   ? GemmRefusal(node)
+           : node.op == "Conv" ? ConvRefusal(node, w)
+           : rank != 2         ? "a right operand that is no matrix"
+                               : "";
+  }
+
+  std::string GemmRefusal(const ir::Node& node) const {
+    if (node.Int("transA", 0) != 0) return "the left operand is transposed";
+    if (node.Float("alpha", 1) != 1) return "a factor alpha";
+    if (node.input(2) != ir::kNoValue && node.Float("beta", 1) != 1) return "a factor beta";
+    return "";
+  }
+
+  std::string ConvRefusal(const ir::Node& node, const Dequantised& w) const {
+    const Dims& shape = Value(w.codes).shape;
+    const int64_t group = node.Int("group", 1);
+    if (group > 1 && shape[1] == 1 && shape[0] == group) {
+      return "one filter per channel: its sums are exact in f32, and as fast";
+    }
+    return "";
+  }
+
+  // Adds a node and gives its value.
+  ir::ValueId Emit(const ir::Node& from, std::string op, std::vector<ir::ValueId> inputs,
+                   DType dtype, ir::AttrMap attrs = {}) {
+    while (!inputs.empty() && inputs.back() == ir::kNoValue) inputs.pop_back();
+    const ir::Value result = Value(from.outputs[0]);
+    const ir::ValueId out = make_.Value(result.name, dtype, result.shape);
+    graph_.nodes.push_back(
+        {std::move(op), from.name, std::move(inputs), {out}, std::move(attrs), {}});
+    return out;
+  }
+
+  void Replace(const ir::Node& node, const Dequantised& x, const Dequantised& w) {
+    const bool conv = node.op == "Conv";
+    ir::AttrMap attrs;
+    if (conv) attrs = node.attrs;
+    const ir::ValueId codes = TransposesB(node) ? Transposed(w.codes) : w.codes;
+    ir::ValueId v = Emit(node, conv ? "ConvInteger" : "MatMulInteger",
+                         {x.codes, codes, x.zero, w.zero}, DType::kI32, std::move(attrs));
+    v = Emit(node, "Cast", {v}, DType::kF32, {{"to", std::string(DTypeName(DType::kF32))}});
+    const ir::ValueId bias = node.input(2);
+    v = Last(node, "Mul", v, Factors(node, x, w), bias == ir::kNoValue);
+    if (bias != ir::kNoValue) Last(node, "Add", v, conv ? PerChannel(node, bias) : bias, true);
+  }
+
+  bool TransposesB(const ir::Node& node) const {
+    return node.op == "Gemm" && node.Int("transB", 0) != 0;
+  }
+
+  // One operator of the epilogue; the last one defines the product's own result.
+  ir::ValueId Last(const ir::Node& node, std::string op, ir::ValueId a, ir::ValueId b, bool last) {
+    if (!last) return Emit(node, std::move(op), {a, b}, DType::kF32);
+    graph_.nodes.push_back({std::move(op), node.name, {a, b}, {node.outputs[0]}, {}, {}});
+    return node.outputs[0];
+  }
+
+  // The products of both scales: one number, or one per column in a shape that broadcasts to the
+  // result.
+  ir::ValueId Factors(const ir::Node& node, const Dequantised& x, const Dequantised& w) {
+    const auto left = static_cast<float>(Value(x.scale).constant.FloatAt(0));
+    const ir::Tensor& right = Value(w.scale).constant;
+    std::vector<float> factors;
+    for (int64_t i = 0; i < right.count(); ++i) {
+      factors.push_back(left * static_cast<float>(right.FloatAt(i)));
+    }
+    Dims shape;
+    if (right.count() > 1) {
+      shape = node.op == "Conv" ? ChannelShape(node, right.count()) : Dims{right.count()};
+    }
+    return make_.Constant(
+        StrCat(Value(node.outputs[0]).name, " factors"),
+        ir::Tensor::FromValues<float>(DType::kF32, shape, std::span<const float>(factors)));
+  }
+
+  Dims ChannelShape(const ir::Node& node, int64_t channels) const {
+    Dims shape = Dims::Filled(Value(node.outputs[0]).shape.rank(), 1);
+    shape[1] = channels;
+    return shape;
+  }
+
+  // A bias [O] as [1, O, 1..].
+  ir::ValueId PerChannel(const ir::Node& node, ir::ValueId bias) {
+    const Dims shape = ChannelShape(node, Value(bias).shape[0]);
+    const ir::ValueId to = make_.Ints(StrCat(Value(bias).name, " shape"), shape.span());
+    const ir::ValueId out = make_.Value(Value(bias).name, DType::kF32, shape);
+    graph_.nodes.push_back({"Reshape", node.name, {bias, to}, {out}, {}, {}});
+    return out;
+  }
+
+  ir::ValueId Transposed(ir::ValueId matrix) {
+    const ir::Tensor& t = Value(matrix).constant;
+    const Dims& shape = t.shape();
+    std::vector<int8_t> codes(static_cast<size_t>(t.count()));
+    for (int64_t r = 0; r < shape[0]; ++r) {
+      for (int64_t c = 0; c < shape[1]; ++c) {
+        codes[static_cast<size_t>(c * shape[0] + r)] =
+            static_cast<int8_t>(t.IntAt(r * shape[1] + c));
+      }
+    }
+    return make_.Constant(StrCat(Value(matrix).name, " transposed"),
+                          ir::Tensor::FromValues<int8_t>(t.dtype(), {shape[1], shape[0]},
+                                                         std::span<const int8_t>(codes)));
+  }
+
+  ir::Graph& graph_;
+  PassContext& context_;
+  const std::vector<int> producer_;
+  ValueMaker make_;
+};
+
+}  // namespace
+
+// Weights of products that stay ones of floats are dequantised now.
+Status MakeIntegerProducts(ir::Graph& graph, PassContext& context) {
+  IntegerProducts(graph, context).Run();
+  return FoldConstants(graph, context);
+}
+
+}  // namespace aicf
