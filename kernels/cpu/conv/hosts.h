@@ -102,7 +102,9 @@ struct ConvDepthwiseHost : CpuHostBase {
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     abi::Problem core = p;
     core.epilogue = {};
-    const double copy = DepthwiseSourceOf(p).copy ? 8.0 * ConvCopyBytes(p) : 0;
+    // Bytes are read once more, and written and read as four each.
+    const double factor = IsFloat(p.inputs[0].dtype) ? 8.0 : 2.25;
+    const double copy = DepthwiseSourceOf(p).copy ? factor * ConvCopyBytes(p) : 0;
     return IgemmUs(p, d, kIsa, FlopCount(core), 0.3, copy);
   }
 };

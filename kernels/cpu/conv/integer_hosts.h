@@ -71,7 +71,17 @@ struct ConvIntegerHost : CpuHostBase {
     core.epilogue = {};
     const double share = ConvProductShare(p, s, LanesOf(kIsa)) * IntegerSpeed(p, kIsa);
     const double copy = ConvReadsCells(p, s) ? 0 : 2.0 * static_cast<double>(ConvCellBytes(p, s));
-    return IgemmUs(p, d, kIsa, FlopCount(core), share, copy);
+    return IgemmUs(p, d, kIsa, FlopCount(core), share, copy) + TilesUs(p, s, d);
+  }
+
+ private:
+  // What tiles cost besides their products, which in many small groups is all: about 30 ns each.
+  static double TilesUs(const abi::Problem& p, const ConvShape& s, const abi::DeviceSpec& d) {
+    constexpr int64_t kRows = 9;
+    const int64_t columns = CeilDiv(ConvColumns(p, s), 3 * LanesOf(kIsa));
+    const double rows = static_cast<double>(s.images * s.groups * s.out[0] * s.out[1]);
+    const double tiles = rows * static_cast<double>(columns * CeilDiv(s.out[2], kRows));
+    return 0.03 * tiles / UsefulThreads(tiles * 10e3, d);
   }
 };
 

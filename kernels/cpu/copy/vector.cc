@@ -16,6 +16,11 @@ constexpr int64_t kPieceBytes = 64 * 1024;
 /// Rows of a transposed piece: enough to use whole pages of the input.
 constexpr int64_t kTransposeRows = 128;
 
+void SwapLoops(Nest& nest, int a, int b) {
+  std::swap(nest.extent[a], nest.extent[b]);
+  for (int k = 0; k < nest.operands; ++k) std::swap(nest.stride[k][a], nest.stride[k][b]);
+}
+
 /// Moves the loop along which the input is contiguous beside the innermost one: the pair is then a
 /// transpose. Without such a loop the neighbour stays.
 void ChooseRows(Nest& nest) {
@@ -24,11 +29,18 @@ void ChooseRows(Nest& nest) {
   if (nest.stride[0][inner] == 1 || nest.stride[0][inner] == 0) return;
   for (int i = 0; i < inner - 1; ++i) {
     if (nest.stride[0][i] != 1) continue;
-    std::swap(nest.extent[i], nest.extent[inner - 1]);
-    for (int k = 0; k < nest.operands; ++k) {
-      std::swap(nest.stride[k][i], nest.stride[k][inner - 1]);
-    }
+    SwapLoops(nest, i, inner - 1);
     return;
+  }
+}
+
+/// Where the input repeats one element, makes the loop along which the output is contiguous the
+/// innermost one.
+void ChooseRepeats(Nest& nest) {
+  const int inner = nest.rank - 1;
+  if (inner < 1 || nest.stride[0][inner] != 0 || nest.stride[1][inner] == 1) return;
+  for (int i = 0; i < inner; ++i) {
+    if (nest.stride[0][i] == 0 && nest.stride[1][i] == 1) return SwapLoops(nest, i, inner);
   }
 }
 
@@ -56,6 +68,7 @@ void CopyBox(const abi::ArgBlock& args, const Dims& domain, const abi::TensorArg
   const abi::TensorArg* const operands[] = {&in, &out};
   Nest nest = MakeNest(domain, operands, true);
   if (nest.Points() == 0) return;
+  ChooseRepeats(nest);
   ChooseRows(nest);
   const Loop row = LoopOf(nest, nest.rank - 2);
   const Loop col = LoopOf(nest, nest.rank - 1);

@@ -103,6 +103,38 @@ TEST(Elementwise, InPlaceIsTheSameAsApart) {
   EXPECT_GE(checked, 100);
 }
 
+// Chains of quantisations of one value of 8 bits: found in tables after some blocks, next to values
+// that are not.
+TEST(Elementwise, FunctionsOfBytes) {
+  Random random(5);
+  for (DType from : {DType::kU8, DType::kI8, DType::kF32}) {
+    for (DType to : {DType::kU8, DType::kI8, DType::kF32, DType::kI32, DType::kBool}) {
+      TestStep step;
+      abi::Problem& p = step.problem;
+      p.attrs = abi::ElementwiseAttrs{};
+      p.inputs = {abi::DenseView(from, {7, 1500}), abi::DenseView(DType::kF32, {7, 1500})};
+      p.outputs = {abi::DenseView(to, {7, 1500}), abi::DenseView(DType::kF32, {7, 1500})};
+      p.core_inputs = 2;
+      abi::ExprBuilder b;
+      uint16_t v = b.Cast(b.Input(0, from), DType::kF32);
+      const auto c = [&](double x) { return b.Const(x, DType::kF32); };
+      for (int i = 1; i < 4; ++i) {
+        v = b.Unary(ExprOp::kRound, b.Binary(ExprOp::kDiv, v, c(0.7 * i)));
+        v = b.Binary(ExprOp::kMax, b.Binary(ExprOp::kAdd, v, c(i)), c(-90));
+        v = b.Cast(b.Cast(b.Binary(ExprOp::kMin, v, c(99)), DType::kI8), DType::kF32);
+        v = b.Binary(ExprOp::kMul, v, b.Binary(ExprOp::kAdd, b.Unary(ExprOp::kAbs, v), c(0.5)));
+      }
+      const uint16_t sum = b.Binary(ExprOp::kAdd, v, b.Input(1, DType::kF32));
+      const uint16_t stored =
+          to == DType::kBool ? b.Binary(ExprOp::kLt, v, c(3)) : b.Cast(v, abi::ComputeDType(to));
+      p.epilogue = b.Finish({stored, sum});
+      step.Prepare(random);
+      if (HasFatalFailure()) return;
+      EXPECT_GE(CompareVariants(step, 0, 0), 1);
+    }
+  }
+}
+
 // The input is itself a result: it must be read before the first output, which overwrites it.
 TEST(Elementwise, InPlaceWithTheInputAsAnotherResult) {
   Random random(4);

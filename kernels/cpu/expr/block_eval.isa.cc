@@ -4,6 +4,7 @@
 #include "kernels/cpu/expr/block_eval.h"
 
 #include <cstddef>
+#include <cstring>
 
 #include "kernels/cpu/expr/block_ops.h"
 
@@ -13,10 +14,15 @@ namespace {
 constexpr int64_t kScratchBytes = 96 * 1024;
 constexpr int kCachedPlans = 4;
 
+/// Blocks of an expression after which tables are made: few are over before that pays.
+constexpr int kBlocksBeforeTables = 3;
+
 /// A plan with its functions looked up.
 struct Compiled {
   BlockPlan plan;
   BlockFn fn[abi::kMaxExprNodes];
+  int blocks = 0;  ///< evaluated so far, up to the ones before tables
+  alignas(64) unsigned char table[kMaxBlockTables][kTableEntries * kMaxTableEntryBytes];
 };
 
 /// Expressions that this thread evaluated last. A kernel evaluates one or two (prologue, epilogue)
@@ -30,7 +36,7 @@ struct Cache {
 thread_local Cache cache;
 alignas(64) thread_local unsigned char scratch[kScratchBytes];
 
-const Compiled& CompiledFor(const abi::Expr& expr) {
+Compiled& CompiledFor(const abi::Expr& expr) {
   if (PlanMatches(cache.entry[cache.latest].plan, expr)) return cache.entry[cache.latest];
   for (int i = 0; i < kCachedPlans; ++i) {
     if (PlanMatches(cache.entry[i].plan, expr)) return cache.entry[cache.latest = i];
@@ -38,7 +44,8 @@ const Compiled& CompiledFor(const abi::Expr& expr) {
   cache.latest = cache.next;
   cache.next = (cache.next + 1) % kCachedPlans;
   Compiled& c = cache.entry[cache.latest];
-  BuildBlockPlan(expr, &c.plan);
+  BuildBlockPlan(expr, false, &c.plan);
+  c.blocks = 0;
   for (int i = 0; i < c.plan.steps; ++i) {
     c.fn[i] = c.plan.step[i].arity > 0 ? FindBlockFn(c.plan.step[i]) : nullptr;
   }
@@ -121,6 +128,21 @@ void* DirectOutput(const Piece& p, int i) {
   return ElementOf(out.data, out.row_stride, out.col_stride, out.dtype, p.row, p.col);
 }
 
+template <class T>
+void LookUpAll(const void* table, int64_t n, const uint8_t* at, void* out) {
+  const T* values = static_cast<const T*>(table);
+  T* to = static_cast<T*>(out);
+  for (int64_t i = 0; i < n; ++i) to[i] = values[at[i]];
+}
+
+void LookUp(const Compiled& compiled, const BlockStep& step, int64_t n, const BlockOperand& source,
+            void* out) {
+  const void* table = compiled.table[step.table];
+  const auto* at = static_cast<const uint8_t*>(source.data);
+  if (DTypeBytes(step.node.dtype) == 1) return LookUpAll<uint8_t>(table, n, at, out);
+  LookUpAll<uint32_t>(table, n, at, out);
+}
+
 void EvalOperator(Piece& p, int i) {
   const BlockStep& step = p.compiled->plan.step[i];
   BlockOperand args[3];
@@ -138,6 +160,7 @@ void EvalOperator(Piece& p, int i) {
     n = p.rows * p.cols;
   }
   p.value[i] = {out, uniform ? 0 : 1};
+  if (step.table >= 0) return LookUp(*p.compiled, step, n, args[0], out);
   const BlockFn fn = p.compiled->fn[i];
   if (fn != nullptr) return fn(n, args, out);
   EvalStepSlowly(step, n, args, out);
@@ -158,6 +181,7 @@ void EvalPiece(Piece& p) {
   const BlockPlan& plan = p.compiled->plan;
   p.stored = false;
   for (int i = 0; i < plan.steps; ++i) {
+    if (plan.step[i].skipped) continue;
     switch (plan.step[i].node.op) {
       case abi::ExprOp::kInput:
         EvalInput(p, i);
@@ -182,12 +206,50 @@ int64_t PieceElements(const BlockPlan& plan) {
   return kScratchBytes / per_element / 16 * 16;
 }
 
+/// Evaluates the nodes that depend on the table's source for all its values.
+void FillTable(const Compiled& compiled, const BlockTable& table, unsigned char* out) {
+  const BlockPlan& plan = compiled.plan;
+  uint8_t all[kTableEntries];
+  for (int i = 0; i < kTableEntries; ++i) all[i] = static_cast<uint8_t>(i);
+  Piece p;
+  p.compiled = &compiled;
+  const BlockOutput none = {nullptr, 0, 0, DType::kBool};  // no step writes where results go
+  p.outputs = &none;
+  p.slot_bytes = int64_t{kTableEntries} * plan.slot_bytes;
+  p.row = p.col = 0;
+  p.rows = 1;
+  p.cols = kTableEntries;
+  for (int i = 0; i <= table.node; ++i) {
+    if (plan.step[i].node.op == abi::ExprOp::kConst) {
+      p.value[i] = {&plan.step[i].constant, 0};
+    } else if (i == table.source) {
+      p.value[i] = {all, 1};
+    } else if (plan.root[i] == table.source) {
+      EvalOperator(p, i);
+    }
+  }
+  const size_t bytes = static_cast<size_t>(DTypeBytes(plan.step[table.node].node.dtype));
+  const BlockOperand& value = p.value[table.node];
+  for (size_t i = 0; i < kTableEntries; ++i) {
+    const size_t at = value.step == 0 ? 0 : i * bytes;
+    std::memcpy(out + i * bytes, static_cast<const char*>(value.data) + at, bytes);
+  }
+}
+
+void CountBlock(const abi::Expr& expr, Compiled& c) {
+  if (c.plan.tables == 0 || c.blocks > kBlocksBeforeTables) return;
+  if (++c.blocks <= kBlocksBeforeTables) return;
+  for (int t = 0; t < c.plan.tables; ++t) FillTable(c, c.plan.table[t], c.table[t]);
+  BuildBlockPlan(expr, true, &c.plan);
+}
+
 }  // namespace
 
 void EvalBlock(const abi::Expr& expr, int64_t rows, int64_t cols, const BlockInput* inputs,
                const BlockOutput* outputs, const BlockOrigin* origin) {
   if (rows == 0 || cols == 0) return;
-  const Compiled& compiled = CompiledFor(expr);
+  Compiled& compiled = CompiledFor(expr);
+  CountBlock(expr, compiled);
   Piece p;
   p.compiled = &compiled;
   p.inputs = inputs;

@@ -12,14 +12,86 @@ namespace {
 using abi::ExprOp;
 
 /// Index of the last step that reads each value; results are read at the end.
-void FindLastReaders(const abi::Expr& expr, int* last) {
-  const int count = static_cast<int>(expr.nodes.size());
-  for (int i = 0; i < count; ++i) {
+void FindLastReaders(const BlockPlan& plan, int* last) {
+  for (int i = 0; i < plan.steps; ++i) {
     last[i] = i;
-    const abi::ExprNode& n = expr.nodes[static_cast<size_t>(i)];
-    for (int a = 0; a < abi::ExprOpArity(n.op); ++a) last[n.args[a]] = i;
+    const BlockStep& step = plan.step[i];
+    for (int a = 0; a < step.arity; ++a) last[step.node.args[a]] = i;
   }
-  for (uint16_t r : expr.results) last[r] = count;
+  for (int r = 0; r < plan.results; ++r) last[plan.result[r]] = plan.steps;
+}
+
+bool IsByte(DType d) { return d == DType::kU8 || d == DType::kI8; }
+
+/// What a reader of the node depends on: the node's root, or the node where that has 8 bits.
+int EffectiveRoot(const BlockPlan& plan, int node) {
+  if (plan.root[node] >= 0) return plan.root[node];
+  return IsByte(plan.step[node].node.dtype) ? node : -1;
+}
+
+/// The common root of a node's arguments that are no constants.
+int16_t RootOf(const BlockPlan& plan, const BlockStep& step) {
+  int root = -1;
+  for (int a = 0; a < step.arity; ++a) {
+    const int arg = step.node.args[a];
+    if (plan.step[arg].node.op == ExprOp::kConst) continue;
+    const int other = EffectiveRoot(plan, arg);
+    if (other < 0 || (root >= 0 && other != root)) return -1;
+    root = other;
+  }
+  return static_cast<int16_t>(root);
+}
+
+/// Nodes up to `node` that depend on its root alone.
+int SavedNodes(const BlockPlan& plan, int node) {
+  int count = 0;
+  for (int i = 0; i <= node; ++i) count += plan.root[i] == plan.root[node];
+  return count;
+}
+
+/// Whether a table of such values is worth it, and small.
+bool MakesTable(const BlockPlan& plan, int node) {
+  const int64_t bytes = DTypeBytes(plan.step[node].node.dtype);
+  return plan.root[node] >= 0 && (bytes == 1 || bytes == kMaxTableEntryBytes) &&
+         SavedNodes(plan, node) >= kMinTableNodes;
+}
+
+/// Values that others than nodes of the same root need.
+void FindTables(BlockPlan* plan) {
+  bool leaves[abi::kMaxExprNodes] = {};
+  for (int i = 0; i < plan->steps; ++i) {
+    BlockStep& step = plan->step[i];
+    plan->root[i] = step.arity > 0 ? RootOf(*plan, step) : int16_t{-1};
+    for (int a = 0; a < step.arity; ++a) {
+      const int arg = step.node.args[a];
+      if (plan->root[arg] >= 0 && plan->root[i] != plan->root[arg]) leaves[arg] = true;
+    }
+  }
+  for (int r = 0; r < plan->results; ++r) leaves[plan->result[r]] = true;
+  for (int i = 0; i < plan->steps && plan->tables < kMaxBlockTables; ++i) {
+    if (leaves[i] && MakesTable(*plan, i)) {
+      plan->table[plan->tables++] = {static_cast<int16_t>(i), plan->root[i]};
+    }
+  }
+}
+
+/// Makes the steps of plan->table lookups, and skips what nobody needs any more.
+void UseTables(BlockPlan* plan) {
+  for (int t = 0; t < plan->tables; ++t) {
+    BlockStep& step = plan->step[plan->table[t].node];
+    step.table = static_cast<int8_t>(t);
+    step.arity = 1;
+    step.node.args[0] = static_cast<uint16_t>(plan->table[t].source);
+    step.operand = plan->step[plan->table[t].source].node.dtype;
+  }
+  bool needed[abi::kMaxExprNodes] = {};
+  for (int r = 0; r < plan->results; ++r) needed[plan->result[r]] = true;
+  for (int i = plan->steps - 1; i >= 0; --i) {
+    BlockStep& step = plan->step[i];
+    for (int a = 0; a < step.arity && needed[i]; ++a) needed[step.node.args[a]] = true;
+    step.skipped = !needed[i];
+    if (step.skipped) step.arity = 0;
+  }
 }
 
 /// A free slot, or a new one.
@@ -35,7 +107,7 @@ void AssignSlots(const int* last, BlockPlan* plan) {
   bool busy[abi::kMaxExprNodes] = {};
   for (int i = 0; i < plan->steps; ++i) {
     BlockStep& step = plan->step[i];
-    if (step.node.op == ExprOp::kConst) continue;
+    if (step.node.op == ExprOp::kConst || step.skipped) continue;
     // An argument read here for the last time gives its slot to the result: element i of the result
     // needs element i of the argument only.
     for (int a = 0; a < step.arity; ++a) {
@@ -64,7 +136,7 @@ void SquareByMultiplying(BlockPlan* plan, BlockStep* step) {
 
 }  // namespace
 
-void BuildBlockPlan(const abi::Expr& expr, BlockPlan* plan) {
+void BuildBlockPlan(const abi::Expr& expr, bool use_tables, BlockPlan* plan) {
   *plan = BlockPlan{};
   plan->steps = static_cast<int>(expr.nodes.size());
   plan->results = static_cast<int>(expr.results.size());
@@ -82,8 +154,10 @@ void BuildBlockPlan(const abi::Expr& expr, BlockPlan* plan) {
     plan->slot_bytes = std::max(plan->slot_bytes, static_cast<int>(DTypeBytes(step.node.dtype)));
   }
   for (int r = 0; r < plan->results; ++r) plan->step[plan->result[r]].staged = plan->results > 1;
+  FindTables(plan);
+  if (use_tables) UseTables(plan);
   int last[abi::kMaxExprNodes];
-  FindLastReaders(expr, last);
+  FindLastReaders(*plan, last);
   AssignSlots(last, plan);
 }
 

@@ -112,6 +112,10 @@ class Rows {
         // What is added to a whole number rounds to a whole number, so that nothing is truncated.
         return values.Each(
             [&](Vec v, int, int) { return NumberOrZero(Min(hi, Max(lo, RoundAny(v) + b))); });
+      case ChainOp::kTable:
+        return values.Each([&](Vec v, int, int) {
+          return TableAt(call_.epilogue->table, And(IntsOf(v), RepeatInt(kChainTableEntries - 1)));
+        });
       case ChainOp::kNarrow:
         return values.Each(
             [&](Vec v, int, int) { return WholePart(Min(hi, Max(lo, NumberOrZero(v)))); });
@@ -220,6 +224,12 @@ void RunChain(const ChainCall& call, float* out, int64_t out_stride) {
     default:
       return RunAll<4>(call, out, out_stride);
   }
+}
+
+void EvalChain(const TileEpilogue& epilogue, float* values) {
+  const ChainCall call = {&epilogue, values, kChainTableEntries / kLanes, 1, kLanes, nullptr,
+                          nullptr,   nullptr};
+  RunChain(call, nullptr, 0);
 }
 
 namespace {

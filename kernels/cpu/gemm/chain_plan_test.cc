@@ -1,4 +1,5 @@
 #include "kernels/cpu/gemm/chain_plan.h"
+#include "kernels/cpu/gemm/chain_table.h"
 
 #include <gtest/gtest.h>
 
@@ -65,10 +66,10 @@ TEST(ChainPlan, BiasStartsTheSumAndReluIsDirect) {
 }
 
 std::string Ops(const TileEpilogue& e) {
-  constexpr std::string_view kNames[] = {"save",      "swap",     "linear", "fma",  "divide",
-                                         "clamp",     "sigmoid",  "tanh",   "erf",  "roundf16",
-                                         "round",     "quantize", "narrow", "add",  "mul",
-                                         "fma value", "fma sum",  "gate",   "silu", "mul swapped"};
+  constexpr std::string_view kNames[] = {
+      "save", "swap", "linear",    "fma",     "divide",   "clamp",  "sigmoid",
+      "tanh", "erf",  "roundf16",  "round",   "quantize", "narrow", "table",
+      "add",  "mul",  "fma value", "fma sum", "gate",     "silu",   "mul swapped"};
   if (!e.is_chain) return "no chain";
   std::string out;
   for (int i = 0; i < e.step_count; ++i) {
@@ -204,6 +205,33 @@ TEST(ChainPlan, QuantisingIsOneStep) {
   EXPECT_EQ(e.steps[1].b, 7);
   EXPECT_EQ(e.steps[1].lo, -128);
   EXPECT_EQ(e.steps[1].hi, 127);
+}
+
+// Stands for the function of an instruction set.
+void AddOne(const TileEpilogue& e, float* values) {
+  for (int i = 0; i < kChainTableEntries; ++i) values[i] += static_cast<float>(e.step_count);
+}
+
+TEST(ChainPlan, WhatFollowsAQuantisationIsATable) {
+  Built t;
+  uint16_t v = t.in(0);
+  for (int i = 0; i < 3; ++i) {
+    v = t.b.Binary(ExprOp::kDiv, v, t.c(0.3));
+    v = t.b.Cast(Quantize(t, v, 7, DType::kI8), DType::kF32);
+  }
+  TileEpilogue few = t.Plan(v), many = few;
+  EXPECT_EQ(Ops(few), "divide, quantize, divide, quantize, divide, quantize");
+  TabulateChain(4095, &AddOne, &few);
+  EXPECT_EQ(few.step_count, 6);
+  TabulateChain(4096, &AddOne, &many);
+  EXPECT_EQ(Ops(many), "divide, quantize, table");
+  EXPECT_EQ(many.table[1], 1 + 4);
+  EXPECT_EQ(many.table[255], -1 + 4);
+
+  // A residual is another value: there is nothing to find beforehand.
+  TileEpilogue residual = t.Plan(t.b.Binary(ExprOp::kAdd, v, t.in(kResidual + 1)));
+  TabulateChain(4096, &AddOne, &residual);
+  EXPECT_EQ(residual.step_count, 7);
 }
 
 TEST(ChainPlan, SumsOfIntegersTakeTermsBeforeTheyAreFloats) {

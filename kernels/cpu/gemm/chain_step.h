@@ -7,7 +7,8 @@
 
 namespace aicf::cpu {
 
-inline constexpr int kMaxChainSteps = 48;
+inline constexpr int kChainTableEntries = 256;
+inline constexpr int kMaxChainSteps = 96;
 
 /// v is the value that every step changes, at first the accumulator; s is a second register, for
 /// expressions that use a value twice. x and y are operands, a, b, lo and hi numbers.
@@ -26,6 +27,7 @@ enum class ChainOp : uint8_t {
   kRound,     ///< nearest whole number, of two the even one
   kQuantize,  ///< kRound, kLinear by 1 and b, kClamp and kNarrow to lo and hi in one step
   kNarrow,    ///< as an integer of the range lo to hi: truncated, the ends beyond it, 0 for NaN
+  kTable,     ///< TileEpilogue::table at v, a whole number of 8 bits: all steps that stood here
   kAdd,       ///< v + x
   kMul,       ///< v * x
   kFmaValue,  ///< v * x + y, rounded once

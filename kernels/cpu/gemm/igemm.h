@@ -67,6 +67,8 @@ struct TileEpilogue {
   int column_count = 0;
   int column_inputs[kMaxColumnOperands] = {};  ///< operands that vary with the column alone
 
+  float table[kChainTableEntries];  ///< kTable: by the lowest 8 bits of v
+
   const abi::Expr* expr = nullptr;
   EvalBlockFn eval_block = nullptr;
   int input_count = 0;
@@ -76,6 +78,10 @@ struct TileEpilogue {
   int row_axis = -1, col_axis = -1;  ///< domain axes of rows and columns, for ExprOp::kIndex
   int outer_axes[kMaxRank] = {};     ///< domain axis of each outer axis; -1: none
 };
+
+/// Applies the steps of a chain whose operands are numbers and the saved value to kChainTableEntries
+/// values in place.
+using EvalChainFn = void (*)(const TileEpilogue& epilogue, float* values);
 
 /// Columns may be several pieces side by side, each going to its own place of the output (the
 /// phases of a transposed convolution). Piece p holds channels [0, piece_columns). With more than
@@ -165,12 +171,15 @@ struct Igemm {
 };
 
 namespace baseline {
+void EvalChain(const TileEpilogue& epilogue, float* values);
 void RunIgemmUnit(const Igemm& igemm, int64_t unit);
 }
 namespace avx2 {
+void EvalChain(const TileEpilogue& epilogue, float* values);
 void RunIgemmUnit(const Igemm& igemm, int64_t unit);
 }
 namespace avx512 {
+void EvalChain(const TileEpilogue& epilogue, float* values);
 void RunIgemmUnit(const Igemm& igemm, int64_t unit);
 }
 

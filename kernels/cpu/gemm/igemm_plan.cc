@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "kernels/cpu/gemm/chain_plan.h"
+#include "kernels/cpu/gemm/chain_table.h"
 #include "kernels/cpu/gemm/panels.h"
 
 namespace aicf::cpu {
@@ -149,9 +150,9 @@ void RunOneUnit(void* context, int64_t unit) {
 
 const IgemmIsa& IgemmIsaOf(abi::CpuIsa isa) {
   static constexpr IgemmIsa kIsas[] = {
-      {4, &baseline::RunIgemmUnit, &baseline::EvalBlock, &baseline::WidenRun},
-      {8, &avx2::RunIgemmUnit, &avx2::EvalBlock, &avx2::WidenRun},
-      {16, &avx512::RunIgemmUnit, &avx512::EvalBlock, &avx512::WidenRun},
+      {4, &baseline::RunIgemmUnit, &baseline::EvalBlock, &baseline::EvalChain, &baseline::WidenRun},
+      {8, &avx2::RunIgemmUnit, &avx2::EvalBlock, &avx2::EvalChain, &avx2::WidenRun},
+      {16, &avx512::RunIgemmUnit, &avx512::EvalBlock, &avx512::EvalChain, &avx512::WidenRun},
   };
   return kIsas[static_cast<int>(isa)];
 }
@@ -196,6 +197,7 @@ void PlanIgemm(const abi::ArgBlock& args, const IgemmIsa& isa, Igemm* g) {
   const WindowAxis& w = g->window[2];
   g->merge_taps = !g->depthwise && w.count > 1 && w.step == 1 && w.x_stride == g->depth;
   PlanUnits(args.threads, g);
+  TabulateChain(g->outer_count * g->width * g->columns, isa.eval_chain, &g->epilogue);
 }
 
 void RunIgemm(const abi::ArgBlock& args, const IgemmIsa& isa, Igemm* g) {

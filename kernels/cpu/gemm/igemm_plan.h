@@ -11,6 +11,7 @@ struct IgemmIsa {
   int lanes;
   void (*run_unit)(const Igemm&, int64_t unit);
   EvalBlockFn eval_block;
+  EvalChainFn eval_chain;
   WidenRunFn widen;
 };
 const IgemmIsa& IgemmIsaOf(abi::CpuIsa isa);

@@ -121,6 +121,19 @@ AICF_INLINE void StoreBytes(void* p, Vec v) {
 #endif
 }
 
+/// table[i] for each lane i.
+AICF_INLINE Vec TableAt(const float* table, IntVec i) {
+#if defined(AICF_ISA_avx512)
+  return _mm512_mask_i32gather_ps(Broadcast(0.0f), kAllLanes, i, table, sizeof(float));
+#elif defined(AICF_ISA_avx2)
+  return _mm256_i32gather_ps(table, i, sizeof(float));
+#else
+  alignas(16) int32_t at[kLanes];
+  _mm_store_si128(reinterpret_cast<__m128i*>(at), i);
+  return _mm_setr_ps(table[at[0]], table[at[1]], table[at[2]], table[at[3]]);
+#endif
+}
+
 /// A cell of x in every lane. `p` needs no alignment.
 AICF_INLINE IntVec RepeatCell(const float* p) {
   int32_t bits;

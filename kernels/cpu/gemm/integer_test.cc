@@ -63,5 +63,40 @@ TEST(CpuIntegerGemm, TheLargestProducts) {
   }
 }
 
+// What quantises and dequantises again and again after a product, as hard swish between the steps
+// of a quantised model: in many results it comes from a table, in few it does not.
+uint16_t Requantised(abi::ExprBuilder& b, uint16_t v, double scale, double zero) {
+  using abi::ExprOp;
+  const auto c = [&](double x) { return b.Const(x, DType::kF32); };
+  v = b.Unary(ExprOp::kRound, b.Binary(ExprOp::kDiv, v, c(scale)));
+  v = b.Binary(ExprOp::kAdd, v, c(zero));
+  v = b.Binary(ExprOp::kMin, b.Binary(ExprOp::kMax, v, c(-128)), c(127));
+  v = b.Cast(b.Cast(v, DType::kI8), DType::kF32);
+  return b.Binary(ExprOp::kMul, b.Binary(ExprOp::kSub, v, c(zero)), c(scale));
+}
+
+TEST(CpuIntegerGemm, FunctionsOfQuantisedValues) {
+  using abi::ExprOp;
+  Rng rng(303);
+  for (const auto& [m, n] : {std::pair<int64_t, int64_t>{3, 5}, {90, 130}, {200, 48}}) {
+    for (DType to : {DType::kF32, DType::kI8}) {
+      KernelCase c = IntegerGemm(rng, DType::kU8, DType::kI8);
+      c.problem.inputs = {abi::DenseView(DType::kU8, {m, 40}), abi::DenseView(DType::kI8, {40, n})};
+      c.problem.outputs = {abi::DenseView(to, {m, n})};
+      abi::ExprBuilder b;
+      const uint16_t sums = b.Cast(b.Input(0, DType::kI32), DType::kF32);
+      const auto f = [&](double x) { return b.Const(x, DType::kF32); };
+      const uint16_t x = Requantised(b, b.Binary(ExprOp::kMul, sums, f(0.001)), 0.0371, -7);
+      uint16_t gate = Requantised(b, b.Binary(ExprOp::kAdd, x, f(3)), 0.0235, -128);
+      gate = Requantised(b, b.Binary(ExprOp::kMul, x, gate), 0.18, 12);
+      uint16_t y = Requantised(b, b.Binary(ExprOp::kDiv, gate, f(6)), 0.03, 12);
+      if (to == DType::kI8) y = b.Cast(y, DType::kI8);
+      c.problem.epilogue = b.Finish({y});
+      FillIntegers(rng, &c);
+      EXPECT_GE(ExpectExactVariants(rng, c, std::to_string(m)), 2);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace aicf::cpu::testing
