@@ -136,12 +136,12 @@ class Rows {
 
   AICF_INLINE float* SavedAt(int r, int j) { return saved_ + (r * kVectors + j) * kLanes; }
 
-  // `number` is room for a number to become a vector in.
-  AICF_INLINE Source SourceOf(const ChainOperand& operand, float* number) {
+  // `room` is where a number becomes a vector, and bytes become floats.
+  AICF_INLINE Source SourceOf(const ChainOperand& operand, float* room) {
     switch (operand.source) {
       case ChainSource::kNumber:
-        Store(number, Broadcast(operand.number));
-        return {number, 0, 0};
+        Store(room, Broadcast(operand.number));
+        return {room, 0, 0};
       case ChainSource::kSaved:
         return {saved_, kVectors * kLanes};
       case ChainSource::kColumns:
@@ -150,7 +150,25 @@ class Rows {
         break;
     }
     const int64_t stride = call_.epilogue->inputs[operand.index].row_stride;
+    if (operand.dequantises) {
+      Dequantise(operand, stride, room);
+      return {room, kVectors * kLanes};
+    }
     return {call_.tensors[operand.index] + row_ * stride, stride, kLanes, true};
+  }
+
+  void Dequantise(const ChainOperand& operand, int64_t stride, float* to) {
+    const TileOperand& input = call_.epilogue->inputs[operand.index];
+    const bool is_signed = input.dtype == DType::kI8;
+    const Vec shift = Broadcast(operand.shift), scale = Broadcast(operand.scale);
+    const int last = call_.columns - (kVectors - 1) * kLanes;
+    const auto* from = reinterpret_cast<const char*>(call_.tensors[operand.index]) + row_ * stride;
+    for (int r = 0; r < kRows; ++r, from += stride) {
+      for (int j = 0; j < kVectors; ++j, to += kLanes) {
+        const Vec v = WidenBytes(from + j * kLanes, j + 1 < kVectors ? kLanes : last, is_signed);
+        Store(to, (v + shift) * scale);
+      }
+    }
   }
 
   AICF_INLINE Vec Whole(const Source& s, int r, int j) {
@@ -183,7 +201,7 @@ class Rows {
   const int row_;
   const Mask last_;
   alignas(64) float saved_[kRows * kVectors * kLanes];
-  alignas(64) float x_[kLanes], y_[kLanes];
+  alignas(64) float x_[kRows * kVectors * kLanes], y_[kRows * kVectors * kLanes];
 };
 
 template <int kRows, int kVectors>

@@ -92,6 +92,26 @@ bool ChainMatcher::IsNumber(int node, float* value) const {
   return true;
 }
 
+// An operand of bytes, less its zero point or not, times its scale or not.
+bool ChainMatcher::IsDequantised(int node, ChainOperand* operand) const {
+  ChainOperand found;
+  found.source = ChainSource::kTensor;
+  found.dequantises = true;
+  const ExprNode* n = &nodes_[node];
+  if (n->op == ExprOp::kMul && IsNumber(n->args[1], &found.scale)) n = &nodes_[n->args[0]];
+  if (n->op == ExprOp::kSub && IsNumber(n->args[1], &found.shift)) {
+    found.shift = -found.shift;
+    n = &nodes_[n->args[0]];
+  }
+  if (n->op != ExprOp::kCast || n->dtype != DType::kF32) return false;
+  const ExprNode& input = nodes_[n->args[0]];
+  const bool bytes = input.dtype == DType::kU8 || input.dtype == DType::kI8;
+  if (input.op != ExprOp::kInput || input.imm == 0 || !bytes) return false;
+  found.index = static_cast<int>(input.imm) - 1;
+  *operand = found;
+  return true;
+}
+
 bool ChainMatcher::IsLeaf(int node, int saved, ChainOperand* operand) const {
   *operand = {};
   if (IsNumber(node, &operand->number)) return true;
@@ -100,6 +120,7 @@ bool ChainMatcher::IsLeaf(int node, int saved, ChainOperand* operand) const {
     return true;
   }
   const ExprNode& n = nodes_[node];
+  if (IsDequantised(node, operand)) return true;
   if (n.op != ExprOp::kInput || n.imm == 0) return false;
   operand->source = ChainSource::kTensor;
   operand->index = static_cast<int>(n.imm) - 1;

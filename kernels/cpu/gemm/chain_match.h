@@ -26,6 +26,7 @@ class ChainMatcher {
   static constexpr int kMaxVisits = 500;
 
   bool IsNumber(int node, float* value) const;
+  bool IsDequantised(int node, ChainOperand* operand) const;
   bool IsLeaf(int node, int saved, ChainOperand* operand) const;
   bool MatchNarrow(const abi::ExprNode& n, int base, int saved, ChainSteps* steps);
   bool MatchOperator(const abi::ExprNode& n, int base, int saved, ChainSteps* steps);

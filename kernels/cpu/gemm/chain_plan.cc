@@ -55,6 +55,7 @@ bool FindSlot(int input, TileEpilogue* e, int* slot) {
 bool Place(bool tensors_allowed, TileEpilogue* e, ChainOperand* operand) {
   if (operand->source != ChainSource::kTensor) return true;
   const TileOperand& o = e->inputs[operand->index];
+  if (operand->dequantises) return tensors_allowed && IsByte(o.dtype) && o.col_stride == 1;
   if (IsColumn(o)) {
     operand->source = ChainSource::kColumns;
     return IsStorable(o.dtype) && FindSlot(operand->index, e, &operand->index);
@@ -65,7 +66,7 @@ bool Place(bool tensors_allowed, TileEpilogue* e, ChainOperand* operand) {
 bool StartsWithBias(const ChainSteps& steps, const TileEpilogue& e) {
   const ChainOperand& x = steps.step[0].x;
   return steps.count > 0 && steps.step[0].op == ChainOp::kAdd && x.source == ChainSource::kTensor &&
-         IsColumn(e.inputs[x.index]) && IsStorable(e.inputs[x.index].dtype);
+         !x.dequantises && IsColumn(e.inputs[x.index]) && IsStorable(e.inputs[x.index].dtype);
 }
 
 bool PlaceAll(const ChainSteps& steps, bool tensors_allowed, TileEpilogue* e) {

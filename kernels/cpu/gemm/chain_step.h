@@ -48,6 +48,9 @@ struct ChainOperand {
   ChainSource source = ChainSource::kNumber;
   int index = 0;  ///< kTensor: into TileEpilogue::inputs; kColumns: into its column_inputs
   float number = 0;
+  /// kTensor: u8 or i8, of which each value t stands for (t + shift) * scale, each rounded once.
+  bool dequantises = false;
+  float shift = -0.0f, scale = 1;
 };
 
 struct ChainStep {

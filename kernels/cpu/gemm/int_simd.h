@@ -121,6 +121,28 @@ AICF_INLINE void StoreBytes(void* p, Vec v) {
 #endif
 }
 
+/// The first `count` of kLanes bytes as f32, which is all that is read. REQUIRES: 0 < count.
+AICF_INLINE Vec WidenBytes(const void* p, int count, bool is_signed) {
+#if defined(AICF_ISA_avx512)
+  const __m128i bytes = _mm_maskz_loadu_epi8(FirstLanes(count), p);
+  const __m512i wide = is_signed ? _mm512_maskz_cvtepi8_epi32(kAllLanes, bytes)
+                                 : _mm512_maskz_cvtepu8_epi32(kAllLanes, bytes);
+  return FloatsOf(wide);
+#else
+  alignas(16) uint8_t bytes[16] = {};
+  std::memcpy(bytes, p, static_cast<size_t>(count));
+  const __m128i all = _mm_load_si128(reinterpret_cast<const __m128i*>(bytes));
+#if defined(AICF_ISA_avx2)
+  return FloatsOf(is_signed ? _mm256_cvtepi8_epi32(all) : _mm256_cvtepu8_epi32(all));
+#else
+  // Each byte is the highest of its lane, and is shifted down with its sign or without.
+  const __m128i pairs = _mm_unpacklo_epi8(_mm_setzero_si128(), all);
+  const __m128i high = _mm_unpacklo_epi16(_mm_setzero_si128(), pairs);
+  return FloatsOf(is_signed ? _mm_srai_epi32(high, 24) : _mm_srli_epi32(high, 24));
+#endif
+#endif
+}
+
 /// table[i] for each lane i.
 AICF_INLINE Vec TableAt(const float* table, IntVec i) {
 #if defined(AICF_ISA_avx512)

@@ -59,6 +59,15 @@ inline void AddRequantisation(Rng& rng, int column_axis, KernelCase* c) {
     v = b.Binary(ExprOp::kMul, v, b.Const(0.0123, DType::kF32));
   }
   DType to = RandomOf(rng, {DType::kU8, DType::kI8, DType::kF32});
+  if (Uniform(rng, 0, 2) == 0) {
+    // A quantised residual.
+    const DType codes = RandomOf(rng, {DType::kU8, DType::kI8});
+    const int k = c->AddOperand(rng, KernelCase::Operand::kFull, column_axis, codes);
+    uint16_t r = b.Cast(b.Input(k, codes), DType::kF32);
+    if (Uniform(rng, 0, 1) == 0) r = b.Binary(ExprOp::kSub, r, b.Const(19, DType::kF32));
+    r = b.Binary(ExprOp::kMul, r, b.Const(0.731, DType::kF32));
+    v = b.Binary(ExprOp::kAdd, v, r);
+  }
   if (to == DType::kF32) {
     const int k = c->AddOperand(rng, KernelCase::Operand::kColumn, column_axis, DType::kF32);
     v = b.Binary(ExprOp::kAdd, v, b.Input(k, DType::kF32));

@@ -1,4 +1,6 @@
 // Copies of integers into cells.
+#include <cstring>
+
 #include "kernels/cpu/gemm/integer_copy.h"
 #include "kernels/cpu/isa.h"
 
@@ -18,6 +20,20 @@ void CopyRows(const From* from, int64_t rows, int64_t row_stride, int64_t count,
   }
 }
 
+/// Rows of at most four bytes, as of an image's channels, become one cell each. All but the last
+/// row are followed by bytes that may be read.
+void CopyShortRows(const uint8_t* from, int64_t rows, int64_t row_stride, int64_t count,
+                   uint8_t* to) {
+  const uint32_t mask = count == 4 ? ~0u : (1u << (8 * count)) - 1;
+  for (int64_t r = 0; r + 1 < rows; ++r, from += row_stride, to += sizeof(mask)) {
+    uint32_t cell;
+    std::memcpy(&cell, from, sizeof(cell));
+    cell &= mask;
+    std::memcpy(to, &cell, sizeof(cell));
+  }
+  if (rows > 0) CopyRows(from, 1, row_stride, count, 1, sizeof(mask), to);
+}
+
 }  // namespace
 
 void CopyCellRows(const void* from, DType dtype, int64_t rows, int64_t row_stride, int64_t count,
@@ -25,6 +41,10 @@ void CopyCellRows(const void* from, DType dtype, int64_t rows, int64_t row_strid
   const auto copy = [&]<class From, class To>(const From* at, To* out) {
     CopyRows(at, rows, row_stride, count, stride, padded, out);
   };
+  if (!words && padded == 4 && stride == 1 && count > 0 && row_stride + count >= 4) {
+    return CopyShortRows(static_cast<const uint8_t*>(from), rows, row_stride, count,
+                         static_cast<uint8_t*>(to));
+  }
   // i8 and u8 alike: the bits are copied.
   if (!words) return copy(static_cast<const uint8_t*>(from), static_cast<uint8_t*>(to));
   auto* out = static_cast<int16_t*>(to);
