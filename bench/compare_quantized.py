@@ -17,6 +17,7 @@ where it is above 0.001 and more than twice as large as both; the same holds for
 
 --exports takes a folder with further float models, each NAME.onnx with static inputs. An input is read from
 NAME.INPUT.npy where that is there; others are random: normal floats, and integers that are 0 or 1.
+bench/shaped_models.py makes such a folder, of models with the shapes of well-known networks.
 --unet adds the network of quantized_unet.py, which is quantised as it is made.
 
 Needs onnxruntime, onnx, numpy and sympy from PyPI, and a release build of aicf.
