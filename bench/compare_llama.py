@@ -7,7 +7,7 @@
 For each model: the time of a token behind --context others, for --batch requests at once, on both sides with
 everything that the host does; the share of the device's read bandwidth that it comes to, counting weights and cache;
 a prompt's tokens per second and TFLOP/s, and the share of a square product's. With --quantised also a GGUF file
-of the shape in Q4_K (the table in Q6_K) at batch 1, beside aicf's own bf16 speed. The peer is bench/torch_llama.py.
+of the shape in Q4_K (the table in Q6_K; rows have to be whole blocks of 256) at batch 1, beside aicf's own bf16 speed. The peer is bench/torch_llama.py.
 
 DIR holds models and artifacts, 2 to 34 GB for each, of which only those of the current model stay; a folder in
 memory (/dev/shm) is the fastest. It keeps results.json and results.md. Needs torch, numpy and NVRTC.
@@ -107,7 +107,9 @@ def measure(args, name):
         rows.append({"model": name, "what": f"prompt of {args.prompt}", "us": us, "peer": theirs.get("prefill"),
                      "TFLOPs": prompt_flops(shape, args.prompt) / us / 1e6})
         print(rows[-1], flush=True)
-    if args.quantised and batches:
+    if args.quantised and batches and shape.hidden % 256:
+        print(f"{name}: no Q4_K, whose blocks of 256 do not divide rows of {shape.hidden}", flush=True)
+    elif args.quantised and batches:
         artifact.unlink()
         model = write_gguf(shape, work / "model.gguf")
         compile_model(args, model, artifact, ["--precision=bf16", "--decode=1", "--prefill=128"])

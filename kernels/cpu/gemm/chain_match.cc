@@ -43,7 +43,7 @@ bool HasExactReciprocal(float c) {
 
 bool PushDivide(float c, ChainSteps* steps) {
   if (HasExactReciprocal(c)) return steps->PushLinear(1 / c, -0.0f);
-  ChainStep s{ChainOp::kDivide};
+  ChainStep s = StepOf(ChainOp::kDivide);
   s.a = c;
   return steps->Push(s);
 }
@@ -54,7 +54,7 @@ bool ChainMatcher::Match(int node, int base, int saved, ChainSteps* steps) {
   if (node == base) return true;
   const ExprNode& n = nodes_[node];
   if (n.dtype != DType::kF32 || ++visits_ > kMaxVisits) return false;
-  ChainStep function;
+  ChainStep function{};
   if (StepOfFunction(n.op, &function)) {
     return Match(n.args[0], base, saved, steps) && steps->Push(function);
   }
@@ -94,9 +94,11 @@ bool ChainMatcher::IsNumber(int node, float* value) const {
 
 // An operand of bytes, less its zero point or not, times its scale or not.
 bool ChainMatcher::IsDequantised(int node, ChainOperand* operand) const {
-  ChainOperand found;
+  ChainOperand found{};
   found.source = ChainSource::kTensor;
   found.dequantises = true;
+  found.shift = kUnitShift;
+  found.scale = kUnitScale;
   const ExprNode* n = &nodes_[node];
   if (n->op == ExprOp::kMul && IsNumber(n->args[1], &found.scale)) n = &nodes_[n->args[0]];
   if (n->op == ExprOp::kSub && IsNumber(n->args[1], &found.shift)) {
@@ -131,7 +133,7 @@ bool ChainMatcher::MatchOperator(const ExprNode& n, int base, int saved, ChainSt
   int computed[3], count = 0, uses = 0, first_saved = kNothing;
   for (int k = 0; k < abi::ExprOpArity(n.op); ++k) {
     const int arg = n.args[k];
-    ChainOperand leaf;
+    ChainOperand leaf{};
     if (IsLeaf(arg, saved, &leaf)) {
       if (leaf.source == ChainSource::kSaved) first_saved = arg;
       continue;
@@ -174,7 +176,7 @@ bool ChainMatcher::MatchFork(const ExprNode& n, int kept, int flowing, int base,
 int ChainMatcher::OnlyComputed(int node) const {
   int found = kNothing;
   for (int k = 0; k < abi::ExprOpArity(nodes_[node].op); ++k) {
-    ChainOperand leaf;
+    ChainOperand leaf{};
     if (IsLeaf(nodes_[node].args[k], kNothing, &leaf)) continue;
     if (found != kNothing) return kNothing;
     found = nodes_[node].args[k];
@@ -186,7 +188,7 @@ bool ChainMatcher::PushOperator(const ExprNode& n, int value, int saved, ChainSt
   const int arity = abi::ExprOpArity(n.op);
   int slot = 0;
   while (slot < arity && n.args[slot] != value) ++slot;
-  ChainOperand operands[3];
+  ChainOperand operands[3] = {};
   for (int k = 0; k < arity; ++k) {
     if (k != slot && !IsLeaf(n.args[k], saved, &operands[k])) return false;
   }
@@ -199,7 +201,7 @@ bool ChainMatcher::PushBinary(const ExprNode& n, bool value_first, const ChainOp
   const float c = other.number;
   if (other.source != ChainSource::kNumber) {
     if (n.op != ExprOp::kAdd && n.op != ExprOp::kMul) return false;
-    ChainStep s{n.op == ExprOp::kAdd ? ChainOp::kAdd : ChainOp::kMul};
+    ChainStep s = StepOf(n.op == ExprOp::kAdd ? ChainOp::kAdd : ChainOp::kMul);
     s.x = other;
     return steps->Push(s);
   }
@@ -222,11 +224,11 @@ bool ChainMatcher::PushBinary(const ExprNode& n, bool value_first, const ChainOp
 }
 
 bool ChainMatcher::PushFma(int slot, const ChainOperand* operands, ChainSteps* steps) const {
-  ChainStep s{slot == 2 ? ChainOp::kFmaSum : ChainOp::kFmaValue};
+  ChainStep s = StepOf(slot == 2 ? ChainOp::kFmaSum : ChainOp::kFmaValue);
   s.x = operands[slot == 0 ? 1 : 0];
   s.y = operands[slot == 2 ? 1 : 2];
   if (slot != 2 && s.x.source == ChainSource::kNumber && s.y.source == ChainSource::kNumber) {
-    ChainStep fma{ChainOp::kFma};
+    ChainStep fma = StepOf(ChainOp::kFma);
     fma.a = s.x.number;
     fma.b = s.y.number;
     return steps->Push(fma);

@@ -44,19 +44,21 @@ enum class ChainSource : uint8_t {
   kTensor,   ///< one value per row and column
 };
 
+/// Neither this nor ChainStep has initialisers: a product has room for many, which must cost
+/// nothing per call. All of their members may be zero.
 struct ChainOperand {
-  ChainSource source = ChainSource::kNumber;
-  int index = 0;  ///< kTensor: into TileEpilogue::inputs; kColumns: into its column_inputs
-  float number = 0;
+  ChainSource source;
+  int index;  ///< kTensor: into TileEpilogue::inputs; kColumns: into its column_inputs
+  float number;
   /// kTensor: u8 or i8, of which each value t stands for (t + shift) * scale, each rounded once.
-  bool dequantises = false;
-  float shift = -0.0f, scale = 1;
+  bool dequantises;
+  float shift, scale;
 };
 
 struct ChainStep {
-  ChainOp op = ChainOp::kLinear;
-  float a = 1, b = 0, lo = 0, hi = 0;
-  ChainOperand x = {}, y = {};
+  ChainOp op;
+  float a, b, lo, hi;
+  ChainOperand x, y;
 };
 
 /// One addend of what sums of integers start from: sign * a * b, where a and b are operands with

@@ -12,7 +12,7 @@ bool ChainSteps::Push(const ChainStep& s) {
 }
 
 bool ChainSteps::PushLinear(float a, float b) {
-  ChainStep s{ChainOp::kLinear};
+  ChainStep s = StepOf(ChainOp::kLinear);
   s.a = a;
   s.b = b;
   return Push(s);
@@ -28,7 +28,7 @@ bool ChainSteps::PushClamp(float lo, float hi) {
       return true;
     }
   }
-  ChainStep s{ChainOp::kClamp};
+  ChainStep s = StepOf(ChainOp::kClamp);
   s.lo = lo;
   s.hi = hi;
   return Push(s);
@@ -75,7 +75,7 @@ int JoinableAt(const ChainSteps& steps, int at, ChainStep* joined) {
   const bool saves = s[0].op == ChainOp::kSave;
   if (const int length = QuantizationAt(s, left, joined); length > 0) return length;
   if (left >= 3 && saves && s[1].op == ChainOp::kSigmoid && IsMulBySaved(s[2])) {
-    *joined = ChainStep{ChainOp::kSilu};
+    *joined = StepOf(ChainOp::kSilu);
     return 3;
   }
   if (left >= 3 && s[0].op == ChainOp::kSwap && s[1].op == ChainOp::kLinear && IsMulBySaved(s[2])) {
@@ -131,7 +131,7 @@ void JoinFunctions(ChainSteps* steps) {
 void JoinSteps(ChainSteps* steps) {
   ChainSteps out;
   for (int at = 0; at < steps->count;) {
-    ChainStep joined;
+    ChainStep joined{};
     const int length = JoinableAt(*steps, at, &joined);
     if (length > 0 && !IsNeeded(*steps, at + length)) {
       out.Push(joined);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/gemm/chain_steps.h"
+
 namespace aicf::cpu {
 namespace {
 
@@ -72,7 +74,7 @@ void TabulateChain(int64_t elements, EvalChainFn eval_chain, TileEpilogue* e) {
   for (int i = first; i < e->step_count; ++i) weight += WeightOf(e->steps[i].op);
   if (weight < kTableWeight || !IsFunction(*e, first)) return;
   FillTable(eval_chain, first, quantise->lo < 0, e);
-  e->steps[first] = ChainStep{ChainOp::kTable};
+  e->steps[first] = StepOf(ChainOp::kTable);
   e->step_count = first + 1;
 }
 

@@ -37,8 +37,10 @@ void PrepareCall(WindowRows* rows) {
   call.out_stride = rows->direct ? e.outputs[0].row_stride : kLanes;
   call.out_panel_stride = rows->direct ? kLanes : 0;
   call.clamp = rows->direct && e.step_count == 1;
-  call.lo = e.steps[0].lo;
-  call.hi = e.steps[0].hi;
+  if (call.clamp) {
+    call.lo = e.steps[0].lo;
+    call.hi = e.steps[0].hi;
+  }
 }
 
 void EnterRows(const Outer& outer, const OuterTaps& outer_taps, WindowRows* rows) {

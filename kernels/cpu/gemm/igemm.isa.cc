@@ -110,8 +110,10 @@ void PrepareCall(Rows* rows) {
       reinterpret_cast<float*>(TileAddress(rows->outer.outputs[0], out, 0, panel.segments[0]));
   call.out_stride = out.row_stride;
   call.last = call.last_x;
-  call.lo = e.steps[0].lo;
-  call.hi = e.steps[0].hi;
+  if (call.clamp) {
+    call.lo = e.steps[0].lo;
+    call.hi = e.steps[0].hi;
+  }
 }
 
 // A tile that meets padding, row by row: rows outside x are read from a row of zeros.
