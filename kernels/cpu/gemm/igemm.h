@@ -79,8 +79,8 @@ struct TileEpilogue {
   int outer_axes[kMaxRank] = {};     ///< domain axis of each outer axis; -1: none
 };
 
-/// Applies the steps of a chain whose operands are numbers and the saved value to kChainTableEntries
-/// values in place.
+/// Applies the steps of a chain whose operands are numbers and the saved value to
+/// kChainTableEntries values in place.
 using EvalChainFn = void (*)(const TileEpilogue& epilogue, float* values);
 
 /// Columns may be several pieces side by side, each going to its own place of the output (the
@@ -173,14 +173,14 @@ struct Igemm {
 namespace baseline {
 void EvalChain(const TileEpilogue& epilogue, float* values);
 void RunIgemmUnit(const Igemm& igemm, int64_t unit);
-}
+}  // namespace baseline
 namespace avx2 {
 void EvalChain(const TileEpilogue& epilogue, float* values);
 void RunIgemmUnit(const Igemm& igemm, int64_t unit);
-}
+}  // namespace avx2
 namespace avx512 {
 void EvalChain(const TileEpilogue& epilogue, float* values);
 void RunIgemmUnit(const Igemm& igemm, int64_t unit);
-}
+}  // namespace avx512
 
 }  // namespace aicf::cpu

@@ -68,8 +68,8 @@ double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
   const double memory_us = abi::ByteCount(p) / (0.85 * d.bytes_per_us) * (1 + 0.03 * idle);
   const double exchange_us =
       c["split"] > 1 ? kExchange + 0.02 * static_cast<double>(c["split"]) : 0.0;
-  // A cluster of 16 fills a group of multiprocessors alone: measured 1.2 to 1.4 times as long as two
-  // of 8 with as many warps together, from 4 to 256 MB.
+  // A cluster of 16 fills a group of multiprocessors alone: measured 1.2 to 1.4 times as long as
+  // two of 8 with as many warps together, from 4 to 256 MB.
   const double crowded = c["split"] > 8 ? 1.25 : 1.0;
   return d.launch_us + waves * (kStart + kMerge) + exchange_us +
          crowded * std::max({waves * alone_us, stream_us, work_us, memory_us});
