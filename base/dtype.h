@@ -34,6 +34,8 @@ AICF_API std::string_view DTypeName(DType dtype);
 
 AICF_API DTypeKind KindOf(DType dtype);
 inline bool IsFloat(DType d) { return KindOf(d) == DTypeKind::kFloat; }
+/// The codes of quantised data: u8 and i8.
+inline bool IsByteInteger(DType d) { return d == DType::kU8 || d == DType::kI8; }
 inline bool IsInteger(DType d) {
   return KindOf(d) == DTypeKind::kSigned || KindOf(d) == DTypeKind::kUnsigned;
 }

@@ -56,7 +56,7 @@ uint16_t ExprBuilder::Cast(uint16_t a, DType to) {
   if (dtype(a) == to) return a;
   const ExprNode& n = expr_.nodes[a];
   // A small whole number, such as a zero point, is the same in every arithmetic type.
-  const bool whole = n.dtype == DType::kI8 || n.dtype == DType::kU8;
+  const bool whole = IsByteInteger(n.dtype);
   if (n.op == ExprOp::kConst && whole && (to == DType::kF32 || to == DType::kI32)) {
     const int64_t value = n.dtype == DType::kI8 ? static_cast<int8_t>(n.imm)
                                                 : static_cast<int64_t>(static_cast<uint8_t>(n.imm));

@@ -19,8 +19,7 @@ namespace {
 bool HoldsCodes(const ir::Graph& graph, const ir::Node& node) {
   if (node.op != "DequantizeLinear") return false;
   const ir::Value& codes = graph.values[node.inputs[0]];
-  const bool byte = codes.dtype == DType::kU8 || codes.dtype == DType::kI8;
-  return byte && codes.is_constant() && codes.shape.rank() >= 2;
+  return IsByteInteger(codes.dtype) && codes.is_constant() && codes.shape.rank() >= 2;
 }
 
 class Walker {

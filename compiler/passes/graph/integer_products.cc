@@ -64,9 +64,7 @@ class IntegerProducts {
 
   const ir::Value& Value(ir::ValueId v) const { return graph_.values[v]; }
   bool IsOne(ir::ValueId v) const { return ElementCount(Value(v).shape) == 1; }
-  bool IsByte(ir::ValueId v) const {
-    return Value(v).dtype == DType::kU8 || Value(v).dtype == DType::kI8;
-  }
+  bool IsByte(ir::ValueId v) const { return IsByteInteger(Value(v).dtype); }
 
   // The axis of the weights that the result's channels, or columns, come from.
   int64_t ColumnAxis(const ir::Node& node, int rank) const {

@@ -21,12 +21,10 @@ void FindLastReaders(const BlockPlan& plan, int* last) {
   for (int r = 0; r < plan.results; ++r) last[plan.result[r]] = plan.steps;
 }
 
-bool IsByte(DType d) { return d == DType::kU8 || d == DType::kI8; }
-
 /// What a reader of the node depends on: the node's root, or the node where that has 8 bits.
 int EffectiveRoot(const BlockPlan& plan, int node) {
   if (plan.root[node] >= 0) return plan.root[node];
-  return IsByte(plan.step[node].node.dtype) ? node : -1;
+  return IsByteInteger(plan.step[node].node.dtype) ? node : -1;
 }
 
 /// The common root of a node's arguments that are no constants.

@@ -79,8 +79,7 @@ bool ChainMatcher::Match(int node, int base, int saved, ChainSteps* steps) {
 // f32 to an integer of 8 bits and back: what quantising and dequantising leaves of a value.
 bool ChainMatcher::MatchNarrow(const ExprNode& n, int base, int saved, ChainSteps* steps) {
   const ExprNode& narrow = nodes_[n.args[0]];
-  const bool bytes = narrow.dtype == DType::kU8 || narrow.dtype == DType::kI8;
-  if (narrow.op != ExprOp::kCast || !bytes) return false;
+  if (narrow.op != ExprOp::kCast || !IsByteInteger(narrow.dtype)) return false;
   const int from = narrow.args[0];
   return Match(from, base, saved, steps) && steps->Push(NarrowTo(narrow.dtype));
 }
@@ -107,8 +106,7 @@ bool ChainMatcher::IsDequantised(int node, ChainOperand* operand) const {
   }
   if (n->op != ExprOp::kCast || n->dtype != DType::kF32) return false;
   const ExprNode& input = nodes_[n->args[0]];
-  const bool bytes = input.dtype == DType::kU8 || input.dtype == DType::kI8;
-  if (input.op != ExprOp::kInput || input.imm == 0 || !bytes) return false;
+  if (input.op != ExprOp::kInput || input.imm == 0 || !IsByteInteger(input.dtype)) return false;
   found.index = static_cast<int>(input.imm) - 1;
   *operand = found;
   return true;

@@ -9,13 +9,11 @@ namespace {
 
 bool IsStorable(DType d) { return d == DType::kF32 || d == DType::kF16 || d == DType::kBF16; }
 
-bool IsByte(DType d) { return d == DType::kU8 || d == DType::kI8; }
-
 // The steps from node `first` to the result, as what is stored.
 bool MatchSteps(const abi::Expr& expr, int first, DType stored, ChainSteps* steps) {
   ChainMatcher matcher(expr);
   int last = expr.results[0];
-  if (IsByte(stored)) {
+  if (IsByteInteger(stored)) {
     const abi::ExprNode& cast = expr.nodes[last];
     if (cast.op != abi::ExprOp::kCast || cast.dtype != stored) return false;
     last = cast.args[0];
@@ -23,7 +21,7 @@ bool MatchSteps(const abi::Expr& expr, int first, DType stored, ChainSteps* step
     return false;
   }
   if (!matcher.Match(last, first, ChainMatcher::kNothing, steps)) return false;
-  if (IsByte(stored) && !steps->Push(NarrowTo(stored))) return false;
+  if (IsByteInteger(stored) && !steps->Push(NarrowTo(stored))) return false;
   JoinSteps(steps);
   return true;
 }
@@ -55,7 +53,7 @@ bool FindSlot(int input, TileEpilogue* e, int* slot) {
 bool Place(bool tensors_allowed, TileEpilogue* e, ChainOperand* operand) {
   if (operand->source != ChainSource::kTensor) return true;
   const TileOperand& o = e->inputs[operand->index];
-  if (operand->dequantises) return tensors_allowed && IsByte(o.dtype) && o.col_stride == 1;
+  if (operand->dequantises) return tensors_allowed && IsByteInteger(o.dtype) && o.col_stride == 1;
   if (IsColumn(o)) {
     operand->source = ChainSource::kColumns;
     return IsStorable(o.dtype) && FindSlot(operand->index, e, &operand->index);
@@ -147,7 +145,7 @@ class IntegerChainMatcher {
     if (leaf.op != abi::ExprOp::kInput || leaf.imm == 0) return false;
     const int input = static_cast<int>(leaf.imm) - 1;
     const DType dtype = e.inputs[input].dtype;
-    const bool is_integer = dtype == DType::kI32 || dtype == DType::kU8 || dtype == DType::kI8;
+    const bool is_integer = dtype == DType::kI32 || IsByteInteger(dtype);
     if (!is_integer || !IsColumn(e.inputs[input])) return false;
     int& place = term->a < 0 ? term->a : term->b;
     if (place >= 0) return false;

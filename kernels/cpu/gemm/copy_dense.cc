@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/common/parallel.h"
 #include "kernels/cpu/gemm/panels.h"
+#include "kernels/cpu/gemm/planes.h"
 
 namespace aicf::cpu {
 namespace {
@@ -47,22 +47,11 @@ void CopyPlane(const void* from, DType dtype, int64_t offset, int64_t rows, int6
 
 void CopyDense(const abi::ArgBlock& args, const abi::TensorArg& from, const int* order,
                WidenRunFn widen, float* to) {
-  const int rank = from.rank;
-  const int row_axis = order[rank - 2], col_axis = order[rank - 1];
+  const int row_axis = order[from.rank - 2], col_axis = order[from.rank - 1];
   const int64_t rows = from.shape[row_axis], cols = from.shape[col_axis];
-  int64_t outer = 1;
-  for (int i = 0; i + 2 < rank; ++i) outer *= from.shape[order[i]];
-  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, rows * cols));
-  ParallelRanges(args, outer, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t index = begin; index < end; ++index) {
-      int64_t offset = from.offset, rest = index;
-      for (int i = rank - 3; i >= 0; --i) {
-        offset += rest % from.shape[order[i]] * from.strides[order[i]];
-        rest /= from.shape[order[i]];
-      }
-      CopyPlane(from.data, from.dtype, offset, rows, from.strides[row_axis], cols,
-                from.strides[col_axis], widen, to + index * rows * cols);
-    }
+  ForEachPlane(args, from, order, rows * cols, 16384, [&](int64_t offset, int64_t index) {
+    CopyPlane(from.data, from.dtype, offset, rows, from.strides[row_axis], cols,
+              from.strides[col_axis], widen, to + index * rows * cols);
   });
 }
 

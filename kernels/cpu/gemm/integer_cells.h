@@ -12,14 +12,13 @@
 
 namespace aicf::cpu {
 
-inline bool IsByte(DType d) { return d == DType::kU8 || d == DType::kI8; }
-inline bool FitsWord(DType d) { return IsByte(d) || d == DType::kI16; }
+inline bool FitsWord(DType d) { return IsByteInteger(d) || d == DType::kI16; }
 
 /// The form in which inputs[0] and inputs[1] of a gemm or a convolution are multiplied; kNone when
 /// they are not integers that fit one.
 inline IntegerForm IntegerFormOf(const abi::Problem& p) {
   const DType x = p.inputs[0].dtype, b = p.inputs[1].dtype;
-  if (IsByte(x) && b == DType::kI8) return IntegerForm::kBytes;
+  if (IsByteInteger(x) && b == DType::kI8) return IntegerForm::kBytes;
   return FitsWord(x) && FitsWord(b) ? IntegerForm::kWords : IntegerForm::kNone;
 }
 

@@ -77,7 +77,7 @@ inline void StoreF32(void* data, DType dtype, int64_t i, float value) {
     static_cast<float*>(data)[i] = value;
     return;
   }
-  if (dtype == DType::kU8 || dtype == DType::kI8) {
+  if (IsByteInteger(dtype)) {
     static_cast<uint8_t*>(data)[i] = static_cast<uint8_t>(static_cast<int>(value));
     return;
   }
