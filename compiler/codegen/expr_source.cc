@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/status.h"
+#include "compiler/codegen/expr_forms.h"
 
 namespace aicf {
 namespace {
@@ -25,8 +26,6 @@ std::string Hex(uint64_t bits, const char* suffix) {
   std::snprintf(text, sizeof text, "0x%llx%s", static_cast<unsigned long long>(bits), suffix);
   return text;
 }
-
-std::string LocalName(uint16_t node) { return StrCat("t", static_cast<int>(node)); }
 
 std::string Call(const ExprNode& n) {
   std::string text = StrCat("Op", kFunctions[static_cast<int>(n.op)].substr(1), "(");
@@ -54,6 +53,8 @@ std::string ValueText(const ExprNode& n, const std::function<std::string(int)>& 
 }
 
 }  // namespace
+
+std::string LocalName(uint16_t node) { return StrCat("t", static_cast<int>(node)); }
 
 std::string_view ComputeTypeName(DType dtype) {
   switch (abi::ComputeDType(dtype)) {
@@ -90,7 +91,7 @@ std::string ExprStatements(const Expr& expr, std::string_view indent,
     const ExprNode& n = expr.nodes[i];
     text +=
         StrCat(indent, "const ", ComputeTypeName(n.dtype), " ", LocalName(static_cast<uint16_t>(i)),
-               " = ", ValueText(n, input, coordinate), ";\n");
+               " = ", ShortForm(expr, n).value_or(ValueText(n, input, coordinate)), ";\n");
   }
   return text;
 }

@@ -15,6 +15,9 @@ std::string_view ComputeTypeName(DType dtype);
 /// Spelling of a storage dtype: "f32", "f16", "b8", ... (kernels/cuda/common/types.cuh).
 std::string_view StorageTypeName(DType dtype);
 
+/// The name that ExprStatements gives to a node's value: "t3".
+std::string LocalName(uint16_t node);
+
 /// A literal of the compute type of `dtype` with exactly the bits of a constant node.
 std::string ConstantText(const abi::ExprNode& node);
 

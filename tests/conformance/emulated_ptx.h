@@ -1,6 +1,8 @@
 // The functions of kernels/cuda/common/ptx.cuh on a CPU.
 #pragma once
 
+#include <limits>
+
 #include "base/float16.h"
 
 namespace aicf {
@@ -12,6 +14,20 @@ inline unsigned F32ToTf32(float f) {
   std::memcpy(&bits, &f, 4);
   if ((bits & 0x7f800000u) == 0x7f800000u) return bits;
   return (bits + 0x1000u) & ~0x1fffu;
+}
+
+inline float MaxOrNan(float a, float b) { return a != a || a > b ? a : b; }
+inline float MinOrNan(float a, float b) { return a != a || a < b ? a : b; }
+template <class T>
+inline T TowardsZero(float a, T) {
+  if (a != a) return 0;
+  const double whole = std::trunc(static_cast<double>(a));
+  const double least = std::numeric_limits<T>::lowest(), most = std::numeric_limits<T>::max();
+  return static_cast<T>(whole < least ? least : whole > most ? most : whole);
+}
+template <class T>
+inline T ToNearest(float a, T type) {
+  return TowardsZero(std::nearbyint(a), type);
 }
 
 inline float Exp2Approx(float x) { return std::exp2(x); }

@@ -13,11 +13,11 @@
 #include <map>
 #include <span>
 
-#include "base/float8.h"
 #include "kernels/abi/packing.h"
 
 #include "tests/conformance/cases.h"
 #include "tests/conformance/compare.h"
+#include "tests/conformance/conversion_cases.h"
 #include "tests/conformance/gpu_cases.h"
 #include "tests/conformance/gpu_jobs.h"
 #include "tests/conformance/packed.h"
@@ -154,65 +154,13 @@ INSTANTIATE_TEST_SUITE_P(Families, Emulated, testing::Range(0, abi::kFamilyCount
                            return std::string(abi::FamilyName(static_cast<Family>(i.param)));
                          });
 
-// One elementwise step from f32 to a storage type or back, over the given elements.
-Case Conversion(DType from, DType to, std::vector<std::byte> elements) {
-  Case c;
-  const int64_t count = static_cast<int64_t>(elements.size()) / DTypeBytes(from);
-  c.problem.inputs = {abi::DenseView(from, {count})};
-  c.problem.outputs = {abi::DenseView(to, {count})};
-  c.problem.core_inputs = 1;
-  abi::ExprBuilder b;
-  c.problem.epilogue =
-      b.Finish({b.Cast(b.Input(0, abi::ComputeDType(from)), abi::ComputeDType(to))});
-  c.tolerance = {0, 0};
-  c.buffers = {std::move(elements),
-               std::vector<std::byte>(static_cast<size_t>(count * DTypeBytes(to)) + 32)};
-  return c;
-}
-
-// Every code's value, the middle of neighbours, and what lies just beside both; and random bits.
-std::vector<float> HardFloats(DType dtype) {
-  std::vector<float> out;
-  const float infinity = std::numeric_limits<float>::infinity();
-  for (int code = 0; code < 256; ++code) {
-    const float v = Float8ToF32(static_cast<uint8_t>(code), dtype);
-    const float next = Float8ToF32(static_cast<uint8_t>(code + 1), dtype);
-    for (float x : {v, v + (next - v) / 2}) {
-      for (float y : {x, std::nextafter(x, infinity), std::nextafter(x, -infinity)}) {
-        out.push_back(y);
-        out.push_back(-y);
-      }
-    }
-  }
-  Random random(13);
-  for (int i = 0; i < 4000; ++i) {
-    const auto bits = static_cast<uint32_t>(random.Int(0, UINT32_MAX));
-    out.push_back(std::bit_cast<float>(bits));
-  }
-  return out;
-}
-
-TEST(EmulatedConversion, StorageTypesMatchBitForBit) {
+TEST(EmulatedConversion, MatchesBitForBit) {
   if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
-  std::vector<std::byte> codes(256);
-  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::byte>(i);
-  for (int d = static_cast<int>(DType::kBool) + 1; d < kDTypeCount; ++d) {
-    const auto dtype = static_cast<DType>(d);
-    std::vector<Case> cases;
-    if (IsFloat(dtype)) {
-      const std::vector<float> floats = HardFloats(dtype);
-      const auto bytes = std::as_bytes(std::span(floats));
-      cases.push_back(Conversion(dtype, DType::kF32, codes));
-      cases.push_back(Conversion(DType::kF32, dtype, {bytes.begin(), bytes.end()}));
-    } else {
-      cases.push_back(Conversion(abi::ComputeDType(dtype), dtype, codes));
-    }
-    for (const Case& c : cases) {
-      ASSERT_TRUE(abi::ValidateProblem(c.problem).ok());
-      const Result<Buffers> got = Emulate(Best("cuda.elementwise.map", c), c);
-      ASSERT_TRUE(got.ok()) << DTypeName(dtype) << "\n" << got.status().ToString();
-      EXPECT_EQ(Difference(c, *got, RunReference(c)), "") << DTypeName(dtype);
-    }
+  for (const Case& c : ConversionCases()) {
+    ASSERT_TRUE(abi::ValidateProblem(c.problem).ok());
+    const Result<Buffers> got = Emulate(Best("cuda.elementwise.map", c), c);
+    ASSERT_TRUE(got.ok()) << c.name << "\n" << got.status().ToString();
+    EXPECT_EQ(Difference(c, *got, RunReference(c)), "") << c.name;
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernels/abi/attention.h"
 #include "kernels/cuda/common/space.h"
+#include "tests/conformance/conversion_cases.h"
 #include "tests/conformance/gpu_cases.h"
 #include "tests/conformance/gpu_jobs.h"
 #include "tests/conformance/packed.h"
@@ -195,6 +196,24 @@ TEST_P(GpuSin, OfScaledAndShifted) {
 
 INSTANTIATE_TEST_SUITE_P(GpuElementwise, GpuSin,
                          testing::Values(static_cast<int>(Family::kElementwise)), FamilyOf);
+
+// The chip's own conversions, and the short forms of expressions.
+TEST(GpuConversion, MatchesBitForBit) {
+  Result<std::unique_ptr<JobRunner>> made = JobRunner::Make();
+  if (!made.ok()) GTEST_SKIP() << made.status().message();
+  std::vector<Job> jobs;
+  for (Case& c : ConversionCases()) {
+    const auto item = std::make_shared<Case>(std::move(c));
+    for (KernelOption& option : (*made)->Variants(*item, 1, 0)) {
+      Job job;
+      job.item = item;
+      job.option = std::move(option);
+      jobs.push_back(std::move(job));
+    }
+  }
+  (*made)->Run(jobs, {});
+  for (const Job& job : jobs) EXPECT_EQ(job.failure, "") << job.item->name;
+}
 
 }  // namespace
 }  // namespace aicf::conformance

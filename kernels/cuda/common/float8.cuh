@@ -1,6 +1,6 @@
 // The storage types of 8 bits and below that are converted, never computed with: float8, float4,
 // and integers of 4 and 2 bits in a byte each. Bit for bit what base/float8.h does, in integer
-// arithmetic.
+// arithmetic, or by the chip's own instructions for the formats that it has.
 #pragma once
 
 #include "common/ptx.cuh"
@@ -32,7 +32,7 @@ AICF_DEVICE float PowerOfTwo(int e) {
 }
 
 template <class F>
-AICF_DEVICE float Float8ToF32(unsigned code) {
+AICF_DEVICE float Float8ToF32ByBits(unsigned code) {
   code &= F::kCodes;
   const unsigned magnitude = F::kSign == 0 ? code : code & static_cast<unsigned>(F::kSign - 1);
   const bool negative = (code & static_cast<unsigned>(F::kSign)) != 0;
@@ -68,7 +68,7 @@ AICF_DEVICE unsigned RoundedUnits(unsigned significand, int shift) {
 }
 
 template <class F>
-AICF_DEVICE unsigned char F32ToFloat8(float value) {
+AICF_DEVICE unsigned char F32ToFloat8ByBits(float value) {
   const unsigned bits = __float_as_uint(value), magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<unsigned char>(F::kNan);
   const unsigned sign = bits >> 31 != 0 ? static_cast<unsigned>(F::kSign) : 0;
@@ -95,6 +95,47 @@ AICF_DEVICE unsigned char F32ToFloat8(float value) {
   if (code > static_cast<unsigned>(F::kMax)) return static_cast<unsigned char>(overflow);
   if (code == 0 && !F::kZeros) return 0;
   return static_cast<unsigned char>(code | sign);
+}
+
+template <class F>
+struct Float8Conversion {
+  static AICF_DEVICE unsigned char From(float value) { return F32ToFloat8ByBits<F>(value); }
+  static AICF_DEVICE float ToF32(unsigned code) { return Float8ToF32ByBits<F>(code); }
+};
+
+#if defined(AICF_FLOAT8_INSTRUCTIONS)
+/// What lies beyond the largest value by more than rounding. The instructions give the largest
+/// value there, the formats have a code for it.
+AICF_DEVICE unsigned char Overflowed(float value, int code) {
+  return static_cast<unsigned char>(code | (__float_as_uint(value) >> 24 & 0x80u));
+}
+template <>
+struct Float8Conversion<f8e4m3fn> {
+  static AICF_DEVICE unsigned char From(float value) {
+    return fabsf(value) > 464.0f ? Overflowed(value, f8e4m3fn::kOverflow) : F32ToE4M3(value);
+  }
+  static AICF_DEVICE float ToF32(unsigned code) {
+    return E4M3ToF32(static_cast<unsigned char>(code));
+  }
+};
+template <>
+struct Float8Conversion<f8e5m2> {
+  static AICF_DEVICE unsigned char From(float value) {
+    return fabsf(value) >= 61440.0f ? Overflowed(value, f8e5m2::kOverflow) : F32ToE5M2(value);
+  }
+  static AICF_DEVICE float ToF32(unsigned code) {
+    return E5M2ToF32(static_cast<unsigned char>(code));
+  }
+};
+#endif
+
+template <class F>
+AICF_DEVICE unsigned char F32ToFloat8(float value) {
+  return Float8Conversion<F>::From(value);
+}
+template <class F>
+AICF_DEVICE float Float8ToF32(unsigned code) {
+  return Float8Conversion<F>::ToF32(code);
 }
 
 /// An integer of Bits bits in a byte of type T, sign- or zero-extended.

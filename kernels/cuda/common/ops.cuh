@@ -137,8 +137,24 @@ AICF_DEVICE T OpPow(T base, T exponent) {
   }
   return static_cast<T>(result);
 }
+/// a / b for a constant b whose reciprocal is known, rounded like any quotient: the nearest product
+/// with the reciprocal is at most one unit in the last place off, and its exact remainder corrects
+/// it (P. Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor",
+/// 1990). b is between 2^-30 and 2^30 with a significand below the largest one; where a is so small
+/// or so large that the remainder might not be exact, the quotient is taken as it is.
+AICF_DEVICE float DivideByConstant(float a, float b, float reciprocal) {
+  constexpr float kLeast = 0x1p-90f, kMost = 0x1p90f;
+  const float near = a * reciprocal;
+  const float nearest = fmaf(fmaf(-near, b, a), reciprocal, near);
+  const float size = fabsf(a);
+  // The sign of a quotient of 0 is the product's.
+  if (size <= kMost && (size >= kLeast || size == 0.0f)) return copysignf(nearest, near);
+  return a / b;
+}
+
 template <class T>
 AICF_DEVICE T OpMin(T a, T b) {
+  if constexpr (kSame<T, float>) return MinOrNan(a, b);
   if constexpr (kIsFloat<T>) {
     if (a != a) return a;
   }
@@ -146,6 +162,7 @@ AICF_DEVICE T OpMin(T a, T b) {
 }
 template <class T>
 AICF_DEVICE T OpMax(T a, T b) {
+  if constexpr (kSame<T, float>) return MaxOrNan(a, b);
   if constexpr (kIsFloat<T>) {
     if (a != a) return a;
   }
@@ -336,6 +353,7 @@ struct LimitsOf {
 
 template <class To, class From>
 AICF_DEVICE To SaturatedInteger(From v) {
+  if constexpr (kSame<From, float> && sizeof(To) <= 4) return TowardsZero(v, To());
   if (v != v) return 0;
   const double whole = trunc(static_cast<double>(v));
   // 2^bits and -2^(bits-1) are exact in f64; the limits themselves may not be.

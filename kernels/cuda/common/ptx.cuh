@@ -23,6 +23,61 @@ AICF_DEVICE unsigned short F32ToBF16(float f) {
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
   return h;
 }
+/// The larger and the smaller of two numbers; NaN where either is one.
+AICF_DEVICE float MaxOrNan(float a, float b) {
+  float m;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(a), "f"(b));
+  return m;
+}
+AICF_DEVICE float MinOrNan(float a, float b) {
+  float m;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(a), "f"(b));
+  return m;
+}
+/// a as an integer of at most 32 bits of the type of the last argument: towards zero, or to the
+/// nearest with ties to even; the nearest end of its range beyond that, 0 for NaN.
+#define AICF_FLOAT_TO_INTEGER(T, type)                          \
+  AICF_DEVICE T TowardsZero(float a, T) {                       \
+    int whole;                                                  \
+    asm("cvt.rzi." type ".f32 %0, %1;" : "=r"(whole) : "f"(a)); \
+    return static_cast<T>(whole);                               \
+  }                                                             \
+  AICF_DEVICE T ToNearest(float a, T) {                         \
+    int whole;                                                  \
+    asm("cvt.rni." type ".f32 %0, %1;" : "=r"(whole) : "f"(a)); \
+    return static_cast<T>(whole);                               \
+  }
+AICF_FLOAT_TO_INTEGER(signed char, "s8")
+AICF_FLOAT_TO_INTEGER(unsigned char, "u8")
+AICF_FLOAT_TO_INTEGER(short, "s16")
+AICF_FLOAT_TO_INTEGER(unsigned short, "u16")
+AICF_FLOAT_TO_INTEGER(int, "s32")
+AICF_FLOAT_TO_INTEGER(unsigned, "u32")
+#undef AICF_FLOAT_TO_INTEGER
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+/// Float8 of the OCP formats E4M3 and E5M2: the nearest with ties to even, saturated; NaN is 0x7f.
+#define AICF_FLOAT8_INSTRUCTIONS
+AICF_DEVICE unsigned char F32ToE4M3(float a) {
+  unsigned short pair;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(a));
+  return static_cast<unsigned char>(pair);
+}
+AICF_DEVICE unsigned char F32ToE5M2(float a) {
+  unsigned short pair;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(a));
+  return static_cast<unsigned char>(pair);
+}
+AICF_DEVICE float E4M3ToF32(unsigned char code) {
+  unsigned pair;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"(static_cast<unsigned short>(code)));
+  return F16ToF32(static_cast<unsigned short>(pair));
+}
+AICF_DEVICE float E5M2ToF32(unsigned char code) {
+  unsigned pair;
+  asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(pair) : "h"(static_cast<unsigned short>(code)));
+  return F16ToF32(static_cast<unsigned short>(pair));
+}
+#endif
 /// 2^x within 2 ULP, 0 where that is no normal number.
 AICF_DEVICE float Exp2Approx(float x) {
   float y;

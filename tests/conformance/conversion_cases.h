@@ -1,0 +1,16 @@
+/// Elementwise steps that convert, clamp and divide, for which a GPU has instructions and device
+/// code has short forms (compiler/codegen/expr_forms.h): they are exact.
+#pragma once
+
+#include <vector>
+
+#include "tests/conformance/cases.h"
+
+namespace aicf::conformance {
+
+/// Every storage type of 8 bits and below from and to f32, or its compute type: all codes, and the
+/// floats between and beside them; f32 rounded and saturated to integers of 8 and 16 bits with a
+/// zero point and without; quotients by constants.
+std::vector<Case> ConversionCases();
+
+}  // namespace aicf::conformance
