@@ -65,6 +65,7 @@ class CaseMaker {
   void FillIndices(size_t buffer);
   /// Batch axes may repeat; the matrix is dense, transposed or anything.
   View MatrixView(DType dtype, const Dims& shape);
+  abi::MathMode ProductMath();
   DType ProductDType();
   DType Partner(DType dtype);
   void FinishProduct(DType dtype, const Dims& shape, int64_t length);

@@ -37,6 +37,9 @@ struct CaseOptions {
   int64_t length = 0;     ///< gemm: products in a sum; 0: any
   int64_t halves = 0;     ///< gemm: GemmAttrs::halves; 0: any
   bool row_norm = false;  ///< gemm: rows are normalised; takes reals
+  /// gemm, conv: operands of 8 bits, integers or float8 in math mode fp8, as Hopper's tensor cores
+  /// take them: along k, in lines of 16 bytes; `length` is a multiple of 16.
+  bool eight_bits = false;
 };
 
 /// A random case of the family; equal arguments give equal cases. The problem is valid.

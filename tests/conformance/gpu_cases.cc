@@ -43,6 +43,10 @@ std::vector<Share> SharesOf(Family family) {
               {200, 1, {.max_elements = 8000, .math = reduced, .length = 200}, true},
               {80, 1, {.max_elements = 8000, .math = reduced, .halves = 2}},
               {80, 1, {.max_elements = 8000, .math = reduced, .length = 600, .halves = 2}, true},
+              {120, 1, {.max_elements = 8000, .eight_bits = true}},
+              {80, 1, {.max_elements = 8000, .length = 1040, .eight_bits = true}},
+              {80, 1, {.max_elements = 8000, .length = 2800, .eight_bits = true}, true},
+              {40, 1, {.max_elements = 8000, .halves = 2, .eight_bits = true}},
               {60, 1, RowNorms(1)},
               {40, 1, RowNorms(3)},
               {40, 1, RowNorms(8)},
@@ -51,6 +55,7 @@ std::vector<Share> SharesOf(Family family) {
     case Family::kConv:
       return {{100, 1, {}},
               {50, 1, {.math = reduced}},
+              {90, 1, {.eight_bits = true}},
               {20, 1, {.whole_numbers = false, .math = reduced}}};
     case Family::kAttention:
       return {{220, 1, {}},

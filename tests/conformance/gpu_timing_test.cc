@@ -155,6 +155,71 @@ Layer Attention(int64_t batch, int64_t heads, int64_t rows, int64_t keys, int64_
           p};
 }
 
+// Codes of 8 bits as a quantised network has them: sums times a factor and a bias per channel or
+// column, divided by the result's scale, rounded and saturated; float8 alike.
+Layer InEightBits(Layer layer, DType x, DType w) {
+  Problem& p = layer.problem;
+  const DType raw = IsFloat(x) ? DType::kF32 : DType::kI32;
+  p.math = IsFloat(x) ? MathMode::kFp8 : MathMode::kFp32;
+  p.inputs[0].dtype = x;
+  View& weights = p.inputs[1];
+  weights.dtype = w;
+  const Dims& s = weights.shape;
+  weights.strides = s.rank() == 2 ? Dims{1, s[0]} : Dims{s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]};
+  p.inputs.push_back(p.inputs[2]);
+  abi::ExprBuilder b;
+  const uint16_t scaled = b.Binary(abi::ExprOp::kMul, b.Cast(b.Input(0, raw), DType::kF32),
+                                   b.Input(1, DType::kF32));
+  const uint16_t sum = b.Binary(abi::ExprOp::kAdd, scaled, b.Input(2, DType::kF32));
+  const uint16_t real = b.Binary(abi::ExprOp::kDiv, sum, b.Const(0.37, DType::kF32));
+  p.outputs[0].dtype = IsFloat(x) ? x : DType::kU8;
+  if (IsFloat(x)) {
+    p.epilogue = b.Finish({real});
+  } else {
+    const uint16_t whole = b.Unary(abi::ExprOp::kRound, real);
+    const uint16_t low = b.Binary(abi::ExprOp::kMax, whole, b.Const(0, DType::kF32));
+    const uint16_t code = b.Binary(abi::ExprOp::kMin, low, b.Const(255, DType::kF32));
+    p.epilogue = b.Finish({b.Cast(code, DType::kU8)});
+  }
+  layer.name = StrCat(layer.name, " in ", DTypeName(x), " x ", DTypeName(w));
+  return layer;
+}
+
+// Products and the convolutions of ResNet-50, each in 16 and in 8 bits.
+std::vector<Layer> EightBitLayers() {
+  using enum MathMode;
+  std::vector<Layer> layers;
+  for (const int64_t size : {4096, 8192}) {
+    const Layer in_16 = Gemm(size, size, size, kBf16, DType::kBF16);
+    layers.push_back(in_16);
+    layers.push_back(InEightBits(in_16, DType::kI8, DType::kI8));
+    layers.push_back(InEightBits(in_16, DType::kF8E4M3FN, DType::kF8E4M3FN));
+  }
+  for (const Layer& in_16 : {Gemm(4096, 3072, 768, kFp16, DType::kF16),
+                             Gemm(128, 3072, 768, kFp16, DType::kF16),
+                             Gemm(128, 768, 3072, kFp16, DType::kF16)}) {
+    layers.push_back(in_16);
+    layers.push_back(InEightBits(in_16, DType::kU8, DType::kI8));
+    layers.push_back(InEightBits(in_16, DType::kF8E4M3FN, DType::kF8E4M3FN));
+  }
+  struct Shape {
+    int64_t in, side, out, kernel, stride;
+  };
+  for (const Shape& s : {Shape{64, 56, 64, 1, 1}, Shape{64, 56, 64, 3, 1}, Shape{64, 56, 256, 1, 1},
+                         Shape{256, 56, 128, 1, 1}, Shape{128, 56, 128, 3, 2},
+                         Shape{128, 28, 128, 3, 1}, Shape{128, 28, 512, 1, 1},
+                         Shape{256, 14, 256, 3, 1}, Shape{1024, 14, 256, 1, 1},
+                         Shape{512, 7, 512, 3, 1}, Shape{512, 7, 2048, 1, 1}}) {
+    for (const int64_t images : {1, 32}) {
+      const Layer in_16 =
+          Conv(images, s.in, s.side, s.side, s.out, s.kernel, s.stride, 1, kFp16, DType::kF16);
+      layers.push_back(in_16);
+      layers.push_back(InEightBits(in_16, DType::kU8, DType::kI8));
+    }
+  }
+  return layers;
+}
+
 // Steps of diffusion models, and others of their kernels.
 std::vector<Layer> LargeLayers() {
   return {
@@ -277,6 +342,10 @@ TEST(GpuTiming, ChosenVariantsAreNearTheFastest) { ExpectChosenNearFastest(Layer
 
 TEST(GpuTiming, ChosenVariantsOfLargeStepsAreNearTheFastest) {
   ExpectChosenNearFastest(LargeLayers(), 10);
+}
+
+TEST(GpuTiming, ChosenVariantsOfEightBitsAreNearTheFastest) {
+  ExpectChosenNearFastest(EightBitLayers(), 12);
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ struct Instance {
   abi::Problem problem;
 };
 
-// For every row of candidates the first random problem that it takes, and of products the first in
-// two halves.
+// For every row of candidates the first random problem that it takes, of products the first in two
+// halves, too, and the first of each type of 8 bits.
 std::vector<Instance> OneInstanceEach() {
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
   std::vector<Instance> instances;
@@ -38,10 +38,14 @@ std::vector<Instance> OneInstanceEach() {
     for (uint64_t seed = 0; seed < 60; ++seed) {
       CaseOptions o;
       if (seed % 2 == 1) o.math = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16};
+      o.eight_bits = seed % 4 == 2;
       const Case c = RandomCase(family, seed, o);
       for (KernelOption& option : DeviceOptions(c.problem, device)) {
         const bool halves = abi::RawInputs(c.problem) > 1;
-        if (done.insert(StrCat(option.candidate.row, halves ? " halves" : "")).second) {
+        const bool products = family == abi::Family::kGemm || family == abi::Family::kConv;
+        const std::string operands =
+            o.eight_bits && products ? StrCat(" ", DTypeName(c.problem.inputs[0].dtype)) : "";
+        if (done.insert(StrCat(option.candidate.row, halves ? " halves" : "", operands)).second) {
           instances.push_back({std::move(option), c.problem});
         }
       }

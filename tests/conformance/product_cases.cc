@@ -27,15 +27,16 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
   const bool two = random_.OneIn(4);
   attrs.halves = options_.halves > 0 ? options_.halves : two ? 2 : 1;
   p_.attrs = attrs;
-  p_.math = random_.Pick(options_.math);
+  p_.math = ProductMath();
   const int64_t limit = std::max<int64_t>(2, options_.max_elements / 40);
   auto extent = [&] {
     if (random_.OneIn(5)) return random_.Int(1, 4);
     return random_.Int(1, std::min<int64_t>(limit, random_.OneIn(3) ? 150 : 40));
   };
   // What the copy engine takes: operands whose lines are 16 bytes and multiples of them.
-  const bool bulk = p_.math != abi::MathMode::kFp32 && random_.OneIn(2);
-  auto lines = [&] { return bulk ? (extent() + 7) / 8 * 8 : extent(); };
+  const bool bulk = options_.eight_bits || (p_.math != abi::MathMode::kFp32 && random_.OneIn(2));
+  const int64_t piece = options_.eight_bits ? 16 : 8;
+  auto lines = [&] { return bulk ? (extent() + piece - 1) / piece * piece : extent(); };
   const int64_t m = options_.rows > 0 ? options_.rows : extent(), n = lines(),
                 k = options_.length > 0 ? options_.length
                     : random_.OneIn(25) ? 0
@@ -52,8 +53,9 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
   const DType dtype = ProductDType();
   const Dims b_shape = with(k, n * attrs.halves);
   if (bulk) {
-    const View a = abi::DenseView(dtype, with(m, k)), b = abi::DenseView(dtype, b_shape);
-    p_.inputs = {a, random_.OneIn(2) ? b : ColumnsInner(b)};
+    const DType partner = options_.eight_bits ? Partner(dtype) : dtype;
+    const View a = abi::DenseView(dtype, with(m, k)), b = abi::DenseView(partner, b_shape);
+    p_.inputs = {a, options_.eight_bits || !random_.OneIn(2) ? ColumnsInner(b) : b};
   } else {
     p_.inputs = {MatrixView(dtype, with(m, k)), MatrixView(Partner(dtype), b_shape)};
   }
@@ -96,7 +98,17 @@ View CaseMaker::MatrixView(DType dtype, const Dims& shape) {
   return v;
 }
 
+abi::MathMode CaseMaker::ProductMath() {
+  if (!options_.eight_bits) return random_.Pick(options_.math);
+  return random_.OneIn(2) ? abi::MathMode::kFp8 : abi::MathMode::kFp32;
+}
+
 DType CaseMaker::ProductDType() {
+  if (options_.eight_bits) {
+    const bool floats = p_.math == abi::MathMode::kFp8;
+    return random_.Pick(floats ? std::vector<DType>{DType::kF8E4M3FN, DType::kF8E5M2}
+                               : std::vector<DType>{DType::kI8, DType::kU8});
+  }
   if (p_.math != abi::MathMode::kFp32) {
     const DType half = p_.math == abi::MathMode::kBf16 ? DType::kBF16 : DType::kF16;
     return random_.OneIn(2) ? DType::kF32 : half;
@@ -108,6 +120,9 @@ DType CaseMaker::ProductDType() {
 
 // The second operand: integers below 32 bits multiply each other.
 DType CaseMaker::Partner(DType dtype) {
+  if (options_.eight_bits) {
+    return IsFloat(dtype) ? dtype : random_.Pick(std::vector<DType>{DType::kI8, DType::kU8});
+  }
   static const std::vector<DType> narrow = {DType::kI8,  DType::kU8, DType::kI16,
                                             DType::kU16, DType::kI4, DType::kU2};
   const bool mixes = IsInteger(dtype) && DTypeBytes(dtype) < 4;
@@ -133,8 +148,8 @@ void CaseMaker::FinishProduct(DType dtype, const Dims& shape, int64_t length) {
 template <>
 void CaseMaker::Fresh<abi::Family::kConv>() {
   abi::ConvAttrs a;
-  p_.math = random_.Pick(options_.math);
-  const int spatial = random_.OneIn(4) ? (random_.OneIn(2) ? 1 : 3) : 2;
+  p_.math = ProductMath();
+  const int spatial = random_.OneIn(4) ? (random_.OneIn(2) || options_.eight_bits ? 1 : 3) : 2;
   a.transposed = random_.OneIn(4);
   a.group = random_.OneIn(3) ? random_.Int(1, 4) : 1;
   int64_t in = random_.OneIn(3) ? random_.Int(1, 3) : random_.Int(1, 5) * 4;
@@ -144,12 +159,14 @@ void CaseMaker::Fresh<abi::Family::kConv>() {
     in = out = 1;
   }
   // What the copy engine takes: 16 bytes of channels and more, innermost everywhere.
-  const bool bulk = p_.math != abi::MathMode::kFp32 && spatial < 3 && random_.OneIn(2);
+  const bool bulk =
+      options_.eight_bits || (p_.math != abi::MathMode::kFp32 && spatial < 3 && random_.OneIn(2));
   if (bulk) {
+    const int64_t piece = options_.eight_bits ? 16 : 8;
     a.transposed = false;
     a.group = 1;
-    in = random_.Int(1, 12) * 8;
-    out = random_.Int(1, 12) * 8;
+    in = random_.Int(1, 12) * piece;
+    out = random_.Int(1, 12) * piece;
   }
   Dims x = {random_.Int(1, 2), in * a.group}, y = {x[0], out * a.group};
   Dims w = a.transposed ? Dims{in * a.group, out} : Dims{out * a.group, in};
@@ -160,9 +177,10 @@ void CaseMaker::Fresh<abi::Family::kConv>() {
   // it.
   const bool depthwise = a.group > 1 && in == 1 && out == 1;
   const bool channels_last = bulk || (depthwise && random_.OneIn(2));
-  p_.inputs = {
-      channels_last ? ChannelsLast(dtype, x, false) : FeatureView(dtype, x),
-      bulk && random_.OneIn(2) ? ChannelsLast(dtype, w, false) : WeightView(Partner(dtype), w)};
+  p_.inputs = {channels_last ? ChannelsLast(dtype, x, false) : FeatureView(dtype, x),
+               options_.eight_bits        ? ChannelsLast(Partner(dtype), w, false)
+               : bulk && random_.OneIn(2) ? ChannelsLast(dtype, w, false)
+                                          : WeightView(Partner(dtype), w)};
   p_.core_inputs = 2;
   int64_t length = in;
   for (int d = 2; d < w.rank(); ++d) length *= w[d];

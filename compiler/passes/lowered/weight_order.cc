@@ -41,11 +41,12 @@ Dims AsTheyAre(const Problem& p) {
   return order;
 }
 
-// Tensor cores of Hopper read 32-bit operands along the sum only; of 16-bit ones they read both
-// orders.
+// Tensor cores of Hopper read operands of 32 and of 8 bits along the sum only; of 16-bit ones they
+// read both orders.
 bool HasTwoOrders(const Problem& p) {
-  return p.math == abi::MathMode::kTf32 && p.inputs[0].dtype == DType::kF32 &&
-         p.inputs[1].dtype == DType::kF32;
+  const DType x = p.inputs[0].dtype, w = p.inputs[1].dtype;
+  const bool tf32 = p.math == abi::MathMode::kTf32 && x == DType::kF32 && w == DType::kF32;
+  return tf32 || (DTypeBytes(x) == 1 && DTypeBytes(w) == 1);
 }
 
 // The first kernel that takes the weights in the order `axes` alone, not in `other`; empty: none.
@@ -81,9 +82,10 @@ std::optional<WeightOrder> ForTensorCores(const Problem& p, const Dims& axes, co
   WeightOrder order;
   order.axes = axes;
   order.why = "what tensor cores of Hopper read";
-  order.alternatives = {
-      {other_name, StrCat("capability: ", kernel, " reads 32-bit weights along the sum alone"),
-       -1}};
+  order.alternatives = {{other_name,
+                         StrCat("capability: ", kernel, " reads weights of ",
+                                8 * DTypeBytes(p.inputs[1].dtype), " bits along the sum alone"),
+                         -1}};
   return order;
 }
 

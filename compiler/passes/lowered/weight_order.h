@@ -19,9 +19,10 @@ struct WeightOrder {
 };
 
 /// A convolution's: output channels innermost; or input channels innermost where the step
-/// multiplies tf32 and a kernel for that takes no other order (cuda.conv.hopper). A matrix
-/// product's: k innermost in the same case (cuda.gemm.hopper), otherwise nothing: they stay as they
-/// are. REQUIRES: `problem` is a convolution or a product whose input 1 are dense weights.
+/// multiplies tf32 or operands of 8 bits and a kernel for that takes no other order
+/// (cuda.conv.hopper). A matrix product's: k innermost in the same case (cuda.gemm.hopper),
+/// otherwise nothing: they stay as they are. REQUIRES: `problem` is a convolution or a product
+/// whose input 1 are dense weights.
 std::optional<WeightOrder> ChooseWeightOrder(const abi::Problem& problem,
                                              const abi::DeviceSpec& device);
 

@@ -29,5 +29,18 @@ AICF_DEVICE void SendToBlock(unsigned to, const Pack<float, 2>& pair, unsigned b
       "f"(pair.v[0]), "f"(pair.v[1]), "r"(barrier)
       : "memory");
 }
+AICF_DEVICE void SendToBlock(unsigned to, int value, unsigned barrier) {
+  asm volatile(
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.s32 [%0], %1, [%2];" ::"r"(to),
+      "r"(value), "r"(barrier)
+      : "memory");
+}
+AICF_DEVICE void SendToBlock(unsigned to, const Pack<int, 2>& pair, unsigned barrier) {
+  asm volatile(
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.s32 [%0], {%1, %2}, [%3];" ::"r"(
+          to),
+      "r"(pair.v[0]), "r"(pair.v[1]), "r"(barrier)
+      : "memory");
+}
 
 }  // namespace aicf

@@ -20,11 +20,11 @@ namespace aicf {
 constexpr int kWarpgroup = 128;
 /// Memory of a warpgroup for its results: those of its warps, or what all blocks send of a part.
 constexpr int kResultLines = 64 / kProductHalves;  ///< of 64 rows, with room for all their sums
-constexpr int kStoreFloats = kSplit > 1
-                                 ? kSplit*((kResultLines - 1) / kSplit + 1) * 64 * kProductHalves
-                                 : 4 * kWarpStoreFloats;
-static_assert(kSplit * PartShares::kSenderFloats <= kStoreFloats, "room for all");
-constexpr int kSharedBytes = kPatternBytes + kStages * kStageBytes + kConsumers * kStoreFloats * 4 +
+constexpr int kStoreSums = kSplit > 1
+                               ? kSplit*((kResultLines - 1) / kSplit + 1) * 64 * kProductHalves
+                               : 4 * kWarpStoreSums;
+static_assert(kSplit * PartShares::kSenderSums <= kStoreSums, "room for all");
+constexpr int kSharedBytes = kPatternBytes + kStages * kStageBytes + kConsumers * kStoreSums * 4 +
                              16 * kStages +
                              (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0);
 /// The producer is a warpgroup in front of the consumers or, leaving more registers to the other
@@ -36,6 +36,7 @@ static_assert(kStages >= 2 && kConsumers >= 1 && kConsumers <= 3, "as above");
 static_assert(!kPingPong || (kConsumers > 1 && kSplit == 1),
               "taking turns needs two, and all of k");
 static_assert(kSteps >= kSplit, "every block has a part of k");
+static_assert(kPromote >= 0 && kPromote < kStages, "stages are held until their sums are added");
 
 /// Steps [first, end) of k: all of them, or this block's part, which differ by one step at most.
 struct StepRange {
@@ -60,14 +61,14 @@ struct SharedLayout {
     const unsigned past = SharedAddress(memory) % kPatternBytes;
     start = memory + (kPatternBytes - past) % kPatternBytes;
     tiles = SharedAddress(start);
-    barriers = tiles + kStages * kStageBytes + kConsumers * kStoreFloats * 4;
+    barriers = tiles + kStages * kStageBytes + kConsumers * kStoreSums * 4;
   }
   AICF_DEVICE unsigned A(int stage) const { return B(stage) + kTileN * kRowBytes; }
   AICF_DEVICE unsigned B(int stage) const { return tiles + stage * kStageBytes; }
   AICF_DEVICE unsigned Full(int stage) const { return barriers + 8 * stage; }
   AICF_DEVICE unsigned Empty(int stage) const { return barriers + 8 * (kStages + stage); }
-  AICF_DEVICE float* StoreMemory(int consumer) const {
-    return reinterpret_cast<float*>(start + kStages * kStageBytes) + consumer * kStoreFloats;
+  AICF_DEVICE sum_t* StoreMemory(int consumer) const {
+    return reinterpret_cast<sum_t*>(start + kStages * kStageBytes) + consumer * kStoreSums;
   }
   AICF_DEVICE unsigned SplitBarriers(int consumer) const {
     return barriers + 16 * kStages + consumer * SplitStore::kBarrierBytes;
@@ -138,9 +139,9 @@ AICF_DEVICE void MultiplyStage(const SharedLayout& shared, int stage, int row0, 
       const u64 y = b + k * (TileB::kStepBytes / 16) + (kSwap ? own : 0);
       const int add = k > 0 || !first;
       if constexpr (kSwap)
-        Products<kColumns>::Add<!TileB::kAlongK, !TileA::kAlongK>(tile_t{}, sums.d[i], y, x, add);
+        AddProducts<!TileB::kAlongK, !TileA::kAlongK>(sums.d[i], y, x, add);
       else
-        Products<kColumns>::Add<!TileA::kAlongK, !TileB::kAlongK>(tile_t{}, sums.d[i], x, y, add);
+        AddProducts<!TileA::kAlongK, !TileB::kAlongK>(sums.d[i], x, y, add);
     }
   }
   ProductsCommit();
@@ -167,6 +168,32 @@ AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int 
   sums.Hold();
 }
 
+/// The same where the tensor cores' own sums are too short for all of k, as they are for float8:
+/// after every kPromote stages they are added to sums in f32, and start anew. Only then is one
+/// consumer's part of the tensor cores idle, while another one multiplies.
+template <class Started>
+AICF_DEVICE void MultiplyTileInParts(const SharedLayout& shared, RingPlace& place, int row0,
+                                     Sums& sums, Started&& started) {
+  const StepRange steps;
+  bool first = true;
+#pragma unroll 1
+  for (index_t step = steps.first; step < steps.end; first = false) {
+    Sums part;
+    RingPlace at = place;
+    const index_t end = MinOf(step + kPromote, steps.end);
+#pragma unroll 1
+    for (index_t s = step; s < end; ++s, at.Next()) {
+      BarrierWait(shared.Full(at.stage), at.parity);
+      MultiplyStage(shared, at.stage, row0, s == step, part);
+    }
+    if (end == steps.end) started();
+    ProductsWait<0>();
+    for (; step < end; ++step, place.Next()) Release(shared, place.stage);
+    part.Hold();
+    sums.Take(part, !first);
+  }
+}
+
 /// One consumer: its rows of every tile of the block, or every kConsumers-th tile.
 template <class ResultStore>
 AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consumer,
@@ -189,11 +216,15 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
       began = true;
     }
     results.Ask(args, walk, row0);
-    MultiplyTile(shared, place, row0, sums, [&] {
+    const auto started = [&] {
       if constexpr (kPingPong) {
         if (walk.HasNext()) NamedBarrierArrive(1 + turn, 2 * kWarpgroup);
       }
-    });
+    };
+    if constexpr (kPromote > 0)
+      MultiplyTileInParts(shared, place, row0, sums, started);
+    else
+      MultiplyTile(shared, place, row0, sums, started);
     results.Store(args, sums, walk, row0);
   }
 }

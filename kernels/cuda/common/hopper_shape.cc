@@ -1,6 +1,7 @@
 #include "kernels/cuda/common/hopper_shape.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/checked.h"
 
@@ -10,24 +11,43 @@ namespace {
 using abi::MathMode;
 using abi::Parameters;
 
-// Extents that the tensor cores' columns come in.
-bool IsHopperColumns(int64_t n, bool takes_sevens) {
+// Extents that the tensor cores' columns come in; those of integers are multiples of 16 from there
+// on.
+bool IsHopperColumns(int64_t n, bool takes_sevens, int64_t element) {
   constexpr int64_t kColumns[] = {8, 16, 32, 64, 96, 128, 160, 192, 256};
-  constexpr int64_t kSevens[] = {56, 112, 224};
+  constexpr int64_t kSevens[] = {112, 224, 56};
+  const auto sevens = std::span(kSevens).first(element > 1 ? 3 : 2);
   return std::ranges::find(kColumns, n) != std::end(kColumns) ||
-         (takes_sevens && std::ranges::find(kSevens, n) != std::end(kSevens));
+         (takes_sevens && std::ranges::find(sevens, n) != sevens.end());
+}
+
+bool IsHopperFloat8(DType d) { return d == DType::kF8E4M3FN || d == DType::kF8E5M2; }
+
+std::string RefusePromotion(const Parameters& c, DType operands) {
+  const int64_t promote = c["promote"];
+  if (promote == 0) return {};
+  if (!IsHopperFloat8(operands)) return "sums of float8 alone are added in parts";
+  if (promote < c["stages"]) return {};
+  return StrCat("sums of ", promote, " stages are added at once, there are ", c["stages"]);
 }
 
 }  // namespace
 
-bool IsHopperProduct(const abi::Problem& p) {
+std::string RefuseHopperTypes(const abi::Problem& p) {
   const DType a = p.inputs[0].dtype, b = p.inputs[1].dtype;
-  return a == b && ((a == DType::kBF16 && p.math == MathMode::kBf16) ||
-                    (a == DType::kF16 && p.math == MathMode::kFp16) ||
-                    (a == DType::kF32 && p.math == MathMode::kTf32));
+  if (IsByteInteger(a) && IsByteInteger(b)) return {};
+  if (a == b && ((a == DType::kBF16 && p.math == MathMode::kBf16) ||
+                 (a == DType::kF16 && p.math == MathMode::kFp16) ||
+                 (a == DType::kF32 && p.math == MathMode::kTf32) ||
+                 (IsHopperFloat8(a) && p.math == MathMode::kFp8))) {
+    return {};
+  }
+  return "multiplies bf16 in math mode bf16, f16 in fp16, f32 in tf32, f8e4m3fn and f8e5m2 in fp8, "
+         "and integers of 8 bits";
 }
 
-std::string RefuseHopperTile(const Parameters& c, int64_t element, bool takes_sevens) {
+std::string RefuseHopperTile(const Parameters& c, DType operands, bool takes_sevens) {
+  const int64_t element = DTypeBytes(operands);
   const int64_t rows = c[c["swap"] != 0 ? "tile_n" : "tile_m"];
   const int64_t columns = c[c["swap"] != 0 ? "tile_m" : "tile_n"];
   const int64_t consumers = c["consumers"], line = c["tile_k"] * element;
@@ -35,14 +55,23 @@ std::string RefuseHopperTile(const Parameters& c, int64_t element, bool takes_se
   if (line != 32 && line != 64 && line != 128) {
     return StrCat("takes 32, 64 or 128 bytes along k, not ", line);
   }
-  if (!IsHopperColumns(columns, takes_sevens))
+  if (!IsHopperColumns(columns, takes_sevens, element))
     return StrCat(columns, " columns are none that tensor cores take");
   if (turns && consumers < 2) return "taking turns needs two consumers";
   const int64_t shares = turns ? 1 : consumers;
   if (rows % (64 * shares) != 0) return StrCat(rows, " rows are no whole parts of 64");
-  const int64_t sums = rows / shares / 64 * (columns / 2);
-  const int64_t most = consumers < 3 ? 160 : 96;
+  if (std::string refusal = RefusePromotion(c, operands); !refusal.empty()) return refusal;
+  // Sums that are added in parts are in registers twice, but nothing else is then.
+  const bool twice = c["promote"] != 0;
+  const int64_t sums = rows / shares / 64 * (columns / 2) * (twice ? 2 : 1);
+  const int64_t most = consumers == 3 ? 96 : twice ? 192 : 160;
   return sums <= most ? "" : StrCat(sums, " sums of a thread are above ", most);
+}
+
+int64_t HopperPromotion(const abi::Problem& p, int64_t steps, int64_t stages) {
+  constexpr int64_t kStages = 4;
+  if (!IsHopperFloat8(p.inputs[0].dtype) || steps <= kStages) return 0;
+  return std::min(kStages, stages - 1);
 }
 
 int64_t HopperStageBytes(const Parameters& c, int64_t element) {

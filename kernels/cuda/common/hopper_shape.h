@@ -9,14 +9,21 @@
 
 namespace aicf::cuda {
 
-/// Whether both operands are bf16 in math mode bf16, f16 in fp16, or f32 in tf32.
-bool IsHopperProduct(const abi::Problem& problem);
+/// Empty, or why the tensor cores do not multiply operands of these types: both are bf16 in math
+/// mode bf16, f16 in fp16, f32 in tf32, one float8 type of e4m3 or e5m2 in fp8, or each is i8 or
+/// u8.
+std::string RefuseHopperTypes(const abi::Problem& problem);
 
-/// Empty, or why tensor cores do not take the tile of tile_m, tile_n, tile_k, consumers, swap and
-/// ping_pong. Columns in sevens (56, 112 and 224) are for results that turn: the output is
-/// contiguous along the tensor cores' rows.
-std::string RefuseHopperTile(const abi::Parameters& parameters, int64_t element_bytes,
-                             bool takes_sevens);
+/// Empty, or why tensor cores do not take the tile of tile_m, tile_n, tile_k, consumers, swap,
+/// ping_pong and promote for operands of this dtype. Columns in sevens (56, but not of operands of
+/// 8 bits, 112 and 224) are for results that turn: the output is contiguous along the tensor cores'
+/// rows.
+std::string RefuseHopperTile(const abi::Parameters& parameters, DType operands, bool takes_sevens);
+
+/// Float8: of how many stages, of 128 elements of k, the tensor cores should add up the products
+/// themselves, where a block has so many steps of k and a ring of so many stages; 0: of all. They
+/// keep some 14 bits of a sum: over 512 terms that adds less than the rounding of the operands.
+int64_t HopperPromotion(const abi::Problem& problem, int64_t steps, int64_t stages);
 
 /// Bytes of one stage: both operands' tiles, in whole swizzle patterns.
 int64_t HopperStageBytes(const abi::Parameters& parameters, int64_t element_bytes);

@@ -21,7 +21,7 @@ struct PartShares {
   static constexpr int kInner = kColumnsInner ? kPartColumns : kRows;  ///< results of a line
   static constexpr int kLineSums = kProductHalves * kInner;
   static constexpr int kMostLines = (kLines - 1) / kSplit + 1;  ///< that a block finishes
-  static constexpr int kSenderFloats = kMostLines * kLineSums;  ///< room for what one sends
+  static constexpr int kSenderSums = kMostLines * kLineSums;    ///< room for what one sends
   static_assert((kLineSums & (kLineSums - 1)) == 0, "the pattern needs a power of two");
 
   static AICF_DEVICE int RankOf(int line) { return line * kSplit / kLines; }
@@ -64,12 +64,12 @@ struct ShareRun {
 struct SplitStore {
   static constexpr int kBarrierBytes = 64;  ///< of a warpgroup: "all have sent", "all have loaded"
 
-  float* memory;      ///< the warpgroup's
+  sum_t* memory;      ///< the warpgroup's
   unsigned barriers;  ///< the warpgroup's
   unsigned round = 0;
   RunStore<ShareRun> runs;
 
-  AICF_DEVICE SplitStore(float* group_memory, unsigned group_barriers)
+  AICF_DEVICE SplitStore(sum_t* group_memory, unsigned group_barriers)
       : memory(group_memory), barriers(group_barriers) {}
 
   /// One thread, for each warpgroup of its block. The other blocks may send once a cluster's
@@ -120,9 +120,9 @@ struct SplitStore {
 #pragma unroll
       for (int g = 0; g < kStageColumns / 8; ++g) {
         const PairPlace at(warp, lane, g, below);
-        const float* pair = sums.Pair(g, below);
+        const sum_t* pair = sums.Pair(g, below);
         SendToBlock(to.At(at.half * PartShares::kInner + at.column),
-                    Pack<float, 2>{{pair[0], pair[1]}}, to.barrier);
+                    Pack<sum_t, 2>{{pair[0], pair[1]}}, to.barrier);
       }
     }
   }
@@ -148,7 +148,7 @@ struct SplitStore {
 
     AICF_DEVICE Target(const SplitStore& from, int part_line) {
       const int rank = PartShares::RankOf(part_line);
-      const float* own = from.memory + RankInCluster() * PartShares::kSenderFloats;
+      const sum_t* own = from.memory + RankInCluster() * PartShares::kSenderSums;
       room = AddressInBlock(SharedAddress(own), rank);
       barrier = AddressInBlock(from.barriers, rank);
       line = part_line - PartShares::First(rank);
@@ -164,12 +164,12 @@ struct SplitStore {
       const int inner = half * PartShares::kInner + run.inner;
 #pragma unroll
       for (int j = 0; j < kRun; j += kPiece) {
-        const float* at = memory + PartShares::Place(run.line, inner + j);
+        const sum_t* at = memory + PartShares::Place(run.line, inner + j);
         raw_t* to = raw + half * kRun + j;
 #pragma unroll
         for (int rank = 0; rank < kSplit; ++rank) {
           const auto piece =
-              *reinterpret_cast<const Pack<float, kPiece>*>(at + rank * PartShares::kSenderFloats);
+              *reinterpret_cast<const Pack<sum_t, kPiece>*>(at + rank * PartShares::kSenderSums);
 #pragma unroll
           for (int k = 0; k < kPiece; ++k) to[k] = rank == 0 ? piece.v[k] : to[k] + piece.v[k];
         }

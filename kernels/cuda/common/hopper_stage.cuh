@@ -6,15 +6,21 @@
 
 #include "common/enums.cuh"
 #include "common/tma.cuh"
-#include "common/wgmma.cuh"
+#include "common/wgmma_bytes.cuh"
 
 namespace aicf {
 
-typedef In0::S tile_t;
-static_assert(kSame<In0::S, In1::S>, "both operands have one type");
-static_assert(kSame<tile_t, bf16> || kSame<tile_t, f16> || (kSame<tile_t, float> && kMath == kTf32),
-              "multiplies bf16, f16, and f32 as tf32");
-static_assert(kSame<raw_t, float>, "sums are f32");
+typedef In0::S tile_t;  ///< elements of A; those of B have as many bytes
+template <class T>
+constexpr bool kIsByteInteger = kSame<T, i8> || kSame<T, u8>;
+constexpr bool kIntegers = kIsByteInteger<In0::S> && kIsByteInteger<In1::S>;
+constexpr bool kFloat8 = kSame<tile_t, f8e4m3fn> || kSame<tile_t, f8e5m2>;
+static_assert(kIntegers || kSame<In0::S, In1::S>, "both operands have one type, or are of 8 bits");
+static_assert(kIntegers || kSame<tile_t, bf16> || kSame<tile_t, f16> ||
+                  (kFloat8 && kMath == kFp8) || (kSame<tile_t, float> && kMath == kTf32),
+              "multiplies bf16, f16, integers of 8 bits, float8, and f32 as tf32");
+typedef Either<kIntegers, int, float>::T sum_t;
+static_assert(kSame<raw_t, sum_t>, "sums are f32, those of integers i32");
 
 // A cluster's blocks share tiles of operands, or, with kSplit above 1, the k of one tile.
 constexpr int kSharing = kClusterX / kSplit;  ///< blocks that fetch for each other
@@ -42,6 +48,18 @@ static_assert(kRowBytes == 128 || kRowBytes == 64 || kRowBytes == 32, "k is one 
 constexpr int kStageSteps = kRowBytes / 32;  ///< products along k
 constexpr int kStageBytes =
     ((kTileM + kTileN) * kRowBytes + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
+
+/// Adds a step's products to a warpgroup's sums of 64 rows: x has the tensor cores' rows, y their
+/// columns, and lines of an operand run across k where its flag is 1.
+template <int kAcrossX, int kAcrossY, int N = kColumns>
+AICF_DEVICE void AddProducts(sum_t (&sums)[N / 2], u64 x, u64 y, int add) {
+  typedef typename Either<kSwap, In1::S, In0::S>::T X;
+  typedef typename Either<kSwap, In0::S, In1::S>::T Y;
+  if constexpr (sizeof(tile_t) == 1)
+    ByteProducts<N>::Add(ByteOperands<X, Y>{}, sums, x, y, add);
+  else
+    Products<N>::template Add<kAcrossX, kAcrossY>(tile_t{}, sums, x, y, add);
+}
 
 /// One operand's part of a stage. Lines run along k, kRowBytes each, or, across k, along m or n:
 /// then the tile is panels of 64 of m or n, kTileK lines of 128 bytes each.

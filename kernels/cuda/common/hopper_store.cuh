@@ -20,7 +20,7 @@ constexpr int kStageColumns = kColumns % 64 == 0   ? 64
                                                    : MinOf(32, kColumns);
 static_assert(kColumns % kStageColumns == 0, "whole parts");
 constexpr int kStoreParts = kColumns / kStageColumns;
-constexpr int kWarpStoreFloats = kStageRows * 64;
+constexpr int kWarpStoreSums = kStageRows * 64;
 constexpr int kSumsOfThread = kBlocksOfRows * kColumns / 2;
 
 /// Whether the output is contiguous along the tensor cores' columns.
@@ -51,13 +51,21 @@ constexpr int kRun = RunOfResults();
 struct Sums {
   static constexpr int kParts = kBlocksOfRows * kStoreParts;
 
-  float d[kBlocksOfRows][kColumns / 2];  // kSumsOfThread of them
+  sum_t d[kBlocksOfRows][kColumns / 2];  // kSumsOfThread of them
 
   AICF_DEVICE void Hold() {
 #pragma unroll
     for (int i = 0; i < kBlocksOfRows; ++i) {
 #pragma unroll
       for (int j = 0; j < kColumns / 2; ++j) HoldSum(d[i][j]);
+    }
+  }
+  /// Adds `part`, or takes it as it is.
+  AICF_DEVICE void Take(const Sums& part, bool add) {
+#pragma unroll
+    for (int i = 0; i < kBlocksOfRows; ++i) {
+#pragma unroll
+      for (int j = 0; j < kColumns / 2; ++j) d[i][j] = add ? d[i][j] + part.d[i][j] : part.d[i][j];
     }
   }
   /// Calls put(the thread's sums of that part), a PartSums: no register has an index that is known
@@ -69,11 +77,11 @@ struct Sums {
 /// The thread's sums of one part, kStageColumns / 2 of those of its 64 rows: in groups of eight
 /// columns, each a pair of neighbours in a row and a pair eight rows below.
 struct PartSums {
-  const float* first;  ///< of the part or, with halves along the columns, of the 64 rows
+  const sum_t* first;  ///< of the part or, with halves along the columns, of the 64 rows
   int part;            ///< along the columns
 
   /// With halves along the columns the first half's groups come first.
-  AICF_DEVICE const float* Pair(int group, int below) const {
+  AICF_DEVICE const sum_t* Pair(int group, int below) const {
     constexpr int kGroups = kPartColumns / 8, kRunGroups = TileB::kHalfRun / 8;
     if constexpr (kColumnHalves > 1) {
       const int result = part * kGroups + group % kGroups, half = group / kGroups;
@@ -117,16 +125,16 @@ AICF_DEVICE int StorePlace(int outer, int inner) {
 }
 
 /// Puts the thread's sums of one part into the warp's memory.
-AICF_DEVICE void PutPart(float* memory, int lane, const PartSums& sums) {
+AICF_DEVICE void PutPart(sum_t* memory, int lane, const PartSums& sums) {
 #pragma unroll
   for (int g = 0; g < kStageColumns / 8; ++g) {
 #pragma unroll
     for (int below = 0; below < 2; ++below) {
       const PairPlace at(0, lane, g, below);
-      const float* pair = sums.Pair(g, below);
+      const sum_t* pair = sums.Pair(g, below);
       const int half = at.half * kStoreInner;
       if constexpr (kColumnsInner) {
-        *reinterpret_cast<Pack<float, 2>*>(memory + StorePlace(at.row, half + at.column)) = {
+        *reinterpret_cast<Pack<sum_t, 2>*>(memory + StorePlace(at.row, half + at.column)) = {
             pair[0], pair[1]};
       } else {
         memory[StorePlace(at.column, half + at.row)] = pair[0];
@@ -245,14 +253,14 @@ struct RunStore {
 
 /// The results of a warpgroup whose sums are those of all of k: every warp turns its own.
 struct WarpStore {
-  float* memory;  ///< the warp's
+  sum_t* memory;  ///< the warp's
   int row;        ///< the warp's first of 64 rows
   RunStore<WarpRun> runs;
 
   /// `memory` is the warpgroup's.
-  AICF_DEVICE explicit WarpStore(float* group_memory) {
+  AICF_DEVICE explicit WarpStore(sum_t* group_memory) {
     const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
-    memory = group_memory + warp * kWarpStoreFloats;
+    memory = group_memory + warp * kWarpStoreSums;
     row = warp * kStageRows;
   }
   /// Asks for the operands of a tile's part 0, before its sums are there. Those of the next tile
@@ -282,8 +290,8 @@ struct WarpStore {
     for (int half = 0; half < kProductHalves; ++half) {
 #pragma unroll
       for (int j = 0; j < kRun; j += kPiece) {
-        const float* from = memory + StorePlace(run.outer, half * kStoreInner + run.inner + j);
-        const auto piece = *reinterpret_cast<const Pack<float, kPiece>*>(from);
+        const sum_t* from = memory + StorePlace(run.outer, half * kStoreInner + run.inner + j);
+        const auto piece = *reinterpret_cast<const Pack<sum_t, kPiece>*>(from);
 #pragma unroll
         for (int k = 0; k < kPiece; ++k) raw[half * kRun + j + k] = piece.v[k];
       }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common/types.cuh"
+#include "common/wgmma_text.cuh"
 
 namespace aicf {
 
@@ -53,45 +54,6 @@ AICF_DEVICE u64 Further(u64 operand, int bytes) {
 template <int N>
 struct Products;
 
-#define AICF_SUMS4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
-#define AICF_SUMS8(i) AICF_SUMS4(i), AICF_SUMS4(i + 4)
-#define AICF_SUMS16(i) AICF_SUMS8(i), AICF_SUMS8(i + 8)
-#define AICF_SUMS32(i) AICF_SUMS16(i), AICF_SUMS16(i + 16)
-#define AICF_SUMS64(i) AICF_SUMS32(i), AICF_SUMS32(i + 32)
-#define AICF_NAMES4 "%0, %1, %2, %3"
-#define AICF_NAMES8 AICF_NAMES4 ", %4, %5, %6, %7"
-#define AICF_NAMES16 AICF_NAMES8 ", %8, %9, %10, %11, %12, %13, %14, %15"
-#define AICF_NAMES24 AICF_NAMES16 ", %16, %17, %18, %19, %20, %21, %22, %23"
-#define AICF_NAMES32 \
-  AICF_NAMES16       \
-  ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define AICF_NAMES40 AICF_NAMES32 ", %32, %33, %34, %35, %36, %37, %38, %39"
-#define AICF_NAMES48 \
-  AICF_NAMES32       \
-  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
-#define AICF_NAMES20 AICF_NAMES16 ", %16, %17, %18, %19"
-#define AICF_NAMES28 AICF_NAMES24 ", %24, %25, %26, %27"
-#define AICF_NAMES56 AICF_NAMES48 ", %48, %49, %50, %51, %52, %53, %54, %55"
-#define AICF_NAMES64 \
-  AICF_NAMES48       \
-  ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define AICF_NAMES72 AICF_NAMES64 ", %64, %65, %66, %67, %68, %69, %70, %71"
-#define AICF_NAMES80 \
-  AICF_NAMES64       \
-  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
-#define AICF_NAMES88 AICF_NAMES80 ", %80, %81, %82, %83, %84, %85, %86, %87"
-#define AICF_NAMES96 \
-  AICF_NAMES80       \
-  ", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define AICF_NAMES112 \
-  AICF_NAMES96        \
-  ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
-#define AICF_NAMES128                                                                            \
-  AICF_NAMES96                                                                                   \
-  ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
-  ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, " \
-  "%127"
-
 #define AICF_PRODUCT(shape, types, names, a_name, b_name, add_name, across)                \
   "{\n.reg .pred p;\nsetp.ne.b32 p, %" add_name                                            \
   ", 0;\n"                                                                                 \
@@ -108,21 +70,21 @@ struct Products;
     static AICF_DEVICE void Add(bf16, float (&d)[N / 2], u64 a, u64 b, int add) {                  \
       asm volatile(                                                                                \
           AICF_PRODUCT("m64n" #N "k16", "bf16.bf16", names, "%" n0, n1, n2, ", %" n3 ", %" n4)     \
-          : sums                                                                                   \
+          : sums("+f")                                                                             \
           : "l"(a), "l"(b), "r"(add), "n"(kAcrossA), "n"(kAcrossB));                               \
     }                                                                                              \
     template <int kAcrossA, int kAcrossB>                                                          \
     static AICF_DEVICE void Add(f16, float (&d)[N / 2], u64 a, u64 b, int add) {                   \
       asm volatile(                                                                                \
           AICF_PRODUCT("m64n" #N "k16", "f16.f16", names, "%" n0, n1, n2, ", %" n3 ", %" n4)       \
-          : sums                                                                                   \
+          : sums("+f")                                                                             \
           : "l"(a), "l"(b), "r"(add), "n"(kAcrossA), "n"(kAcrossB));                               \
     }                                                                                              \
     template <int kAcrossA, int kAcrossB>                                                          \
     static AICF_DEVICE void Add(float, float (&d)[N / 2], u64 a, u64 b, int add) {                 \
       static_assert(kAcrossA == 0 && kAcrossB == 0, "tf32 operands lie along k");                  \
       asm volatile(AICF_PRODUCT("m64n" #N "k8", "tf32.tf32", names, "%" n0, n1, n2, "")            \
-                   : sums                                                                          \
+                   : sums("+f")                                                                    \
                    : "l"(a), "l"(b), "r"(add));                                                    \
     }                                                                                              \
     template <int kAcrossB>                                                                        \
@@ -130,7 +92,7 @@ struct Products;
                                     int add) {                                                     \
       asm volatile(AICF_PRODUCT("m64n" #N "k16", "bf16.bf16", names,                               \
                                 "{%" n0 ", %" n1 ", %" n2 ", %" n3 "}", n4, n5, ", %" n6)          \
-                   : sums                                                                          \
+                   : sums("+f")                                                                    \
                    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add), "n"(kAcrossB)); \
     }                                                                                              \
     template <int kAcrossB>                                                                        \
@@ -138,28 +100,11 @@ struct Products;
                                     int add) {                                                     \
       asm volatile(AICF_PRODUCT("m64n" #N "k16", "f16.f16", names,                                 \
                                 "{%" n0 ", %" n1 ", %" n2 ", %" n3 "}", n4, n5, ", %" n6)          \
-                   : sums                                                                          \
+                   : sums("+f")                                                                    \
                    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add), "n"(kAcrossB)); \
     }                                                                                              \
   };
 
-#define AICF_SUMS_OF_8 AICF_SUMS4(0)
-#define AICF_SUMS_OF_16 AICF_SUMS8(0)
-#define AICF_SUMS_OF_32 AICF_SUMS16(0)
-#define AICF_SUMS_OF_40 AICF_SUMS16(0), AICF_SUMS4(16)
-#define AICF_SUMS_OF_48 AICF_SUMS16(0), AICF_SUMS8(16)
-#define AICF_SUMS_OF_56 AICF_SUMS16(0), AICF_SUMS8(16), AICF_SUMS4(24)
-#define AICF_SUMS_OF_64 AICF_SUMS32(0)
-#define AICF_SUMS_OF_80 AICF_SUMS32(0), AICF_SUMS8(32)
-#define AICF_SUMS_OF_96 AICF_SUMS32(0), AICF_SUMS16(32)
-#define AICF_SUMS_OF_112 AICF_SUMS32(0), AICF_SUMS16(32), AICF_SUMS8(48)
-#define AICF_SUMS_OF_128 AICF_SUMS64(0)
-#define AICF_SUMS_OF_144 AICF_SUMS64(0), AICF_SUMS8(64)
-#define AICF_SUMS_OF_160 AICF_SUMS64(0), AICF_SUMS16(64)
-#define AICF_SUMS_OF_176 AICF_SUMS64(0), AICF_SUMS16(64), AICF_SUMS8(80)
-#define AICF_SUMS_OF_192 AICF_SUMS64(0), AICF_SUMS32(64)
-#define AICF_SUMS_OF_224 AICF_SUMS64(0), AICF_SUMS32(64), AICF_SUMS16(96)
-#define AICF_SUMS_OF_256 AICF_SUMS64(0), AICF_SUMS64(64)
 AICF_PRODUCTS(8, AICF_NAMES4, AICF_SUMS_OF_8, "4", "5", "6", "7", "8", "9", "10")
 AICF_PRODUCTS(16, AICF_NAMES8, AICF_SUMS_OF_16, "8", "9", "10", "11", "12", "13", "14")
 AICF_PRODUCTS(32, AICF_NAMES16, AICF_SUMS_OF_32, "16", "17", "18", "19", "20", "21", "22")
@@ -177,45 +122,6 @@ AICF_PRODUCTS(176, AICF_NAMES88, AICF_SUMS_OF_176, "88", "89", "90", "91", "92",
 AICF_PRODUCTS(192, AICF_NAMES96, AICF_SUMS_OF_192, "96", "97", "98", "99", "100", "101", "102")
 AICF_PRODUCTS(224, AICF_NAMES112, AICF_SUMS_OF_224, "112", "113", "114", "115", "116", "117", "118")
 AICF_PRODUCTS(256, AICF_NAMES128, AICF_SUMS_OF_256, "128", "129", "130", "131", "132", "133", "134")
-#undef AICF_SUMS4
-#undef AICF_SUMS8
-#undef AICF_SUMS16
-#undef AICF_SUMS32
-#undef AICF_SUMS64
-#undef AICF_NAMES4
-#undef AICF_NAMES8
-#undef AICF_NAMES16
-#undef AICF_NAMES20
-#undef AICF_NAMES24
-#undef AICF_NAMES32
-#undef AICF_NAMES40
-#undef AICF_NAMES28
-#undef AICF_NAMES48
-#undef AICF_NAMES56
-#undef AICF_NAMES64
-#undef AICF_NAMES72
-#undef AICF_NAMES80
-#undef AICF_NAMES88
-#undef AICF_NAMES96
-#undef AICF_NAMES112
-#undef AICF_NAMES128
-#undef AICF_SUMS_OF_8
-#undef AICF_SUMS_OF_16
-#undef AICF_SUMS_OF_32
-#undef AICF_SUMS_OF_40
-#undef AICF_SUMS_OF_48
-#undef AICF_SUMS_OF_56
-#undef AICF_SUMS_OF_64
-#undef AICF_SUMS_OF_80
-#undef AICF_SUMS_OF_96
-#undef AICF_SUMS_OF_112
-#undef AICF_SUMS_OF_128
-#undef AICF_SUMS_OF_144
-#undef AICF_SUMS_OF_160
-#undef AICF_SUMS_OF_176
-#undef AICF_SUMS_OF_192
-#undef AICF_SUMS_OF_224
-#undef AICF_SUMS_OF_256
 #undef AICF_PRODUCT
 #undef AICF_PRODUCTS
 

@@ -90,10 +90,8 @@ int64_t ConvHopperSteps(const Problem& p, const Parameters& c) {
 
 std::string ConvHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
   if (!d.warpgroup_products) return RefuseWithoutWarpgroups(d);
-  if (!IsHopperProduct(p)) {
-    return "multiplies bf16 in math mode bf16, f16 in fp16 and f32 in tf32 only";
-  }
-  std::string refusal = RefuseWindow(p);
+  std::string refusal = RefuseHopperTypes(p);
+  if (refusal.empty()) refusal = RefuseWindow(p);
   if (!refusal.empty()) return refusal;
   if (abi::ElementsOf(p.outputs[0]) == 0 || p.inputs[0].shape[1] == 0) {
     return "the product is empty";
@@ -107,7 +105,7 @@ std::string ConvHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) 
 std::string ConvHopperHost::Refuse(const Problem& p, const Parameters& c,
                                    const abi::DeviceSpec& d) {
   const int64_t element = DTypeBytes(p.inputs[0].dtype);
-  std::string refusal = RefuseHopperTile(c, element, c["swap"] != 0);
+  std::string refusal = RefuseHopperTile(c, p.inputs[0].dtype, c["swap"] != 0);
   if (refusal.empty()) refusal = RefuseBox(p, c);
   if (refusal.empty()) refusal = ConvHopperMaps(p, c).RefuseTile();
   if (refusal.empty()) refusal = RefuseSplit(p, c);

@@ -11,7 +11,7 @@
 //   kFlat                   all positions of all images are one axis (kTileH and kTileB are 1): a
 //                           window of one tap with stride 1 and no padding, whose input one stride
 //                           walks in the order of the output's positions
-//   kStages, kConsumers, kSwap, kPingPong, kSplit   as in gemm/hopper.cuh
+//   kStages, kConsumers, kSwap, kPingPong, kSplit, kPromote   as in gemm/hopper.cuh
 //
 // Tensor maps, of rank 4, swizzled by lines of kTileK channels (weights across k: of 128 bytes),
 // with zeros outside:

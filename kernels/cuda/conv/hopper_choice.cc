@@ -63,22 +63,18 @@ abi::Parameters ParametersOf(const ConvHopperRow& r, const abi::Problem& p, bool
                              int64_t split, int64_t vector, int sm_count) {
   const int64_t element = DTypeBytes(p.inputs[0].dtype);
   const ConvPositions box = BoxFor(p, flat, r.m);
+  const int64_t tile_k = StepFor(p.inputs[0].shape[1], element);
   const auto with = [&](int64_t stages, int64_t blocks) -> abi::Parameters {
-    return {{"tile_m", r.m},
-            {"tile_n", r.n},
-            {"tile_k", StepFor(p.inputs[0].shape[1], element)},
-            {"tile_w", box.w},
-            {"tile_h", box.h},
-            {"tile_b", box.b},
-            {"flat", flat ? 1 : 0},
-            {"stages", stages},
-            {"split", split},
-            {"consumers", r.consumers},
-            {"swap", r.swap},
-            {"ping_pong", r.turns},
-            {"vector", vector},
-            {"blocks", blocks},
-            {"ahead", 0}};
+    const int64_t all_steps = ConvHopperSteps(p, {{"tile_k", tile_k}});
+    const int64_t promote = HopperPromotion(p, CeilDiv(all_steps, split), stages);
+    return {{"tile_m", r.m},        {"tile_n", r.n},
+            {"tile_k", tile_k},     {"tile_w", box.w},
+            {"tile_h", box.h},      {"tile_b", box.b},
+            {"flat", flat ? 1 : 0}, {"stages", stages},
+            {"split", split},       {"consumers", r.consumers},
+            {"swap", r.swap},       {"ping_pong", r.turns},
+            {"vector", vector},     {"blocks", blocks},
+            {"ahead", 0},           {"promote", promote}};
   };
   // Whole clusters that stay and take tile after tile.
   const abi::Parameters one = with(r.stages, split);

@@ -97,7 +97,9 @@ std::string ConvHopperMaps::RefuseWeights(const abi::Problem& p) {
   if (!along_k && w.strides[0] != 1 && w.shape[0] > 1) {
     return "the weights' channels are not contiguous";
   }
-  if (!along_k && w.dtype == DType::kF32) return "f32 weights are not contiguous along k";
+  if (!along_k && DTypeBytes(w.dtype) != 2) {
+    return StrCat(DTypeName(w.dtype), " weights are not contiguous along k");
+  }
   const std::string refusal = RefuseStrides(w, along_k ? 1 : 0);
   return refusal.empty() ? "" : StrCat("the weights' view ", refusal);
 }

@@ -50,7 +50,7 @@ struct TileB : StageOperand<In1::stride(1) == 1 && (In1::extent(1) > 1)> {
     if constexpr (kAlongK) {
       CopyBox(tile, map, barrier, channel, tap_w, tap_h, output);
     } else {
-      static_assert(kTileN % kLine == 0, "panels of one line");
+      static_assert(kAlongK || kTileN % kLine == 0, "panels of one line");
 #pragma unroll
       for (int i = 0; i < kTileN / kLine; ++i) {
         CopyBox(tile + i * kTileK * kLineBytes, map, barrier, output + i * kLine, channel, tap_w,

@@ -11,9 +11,10 @@ namespace {
 
 using abi::Problem;
 
-std::string RefuseShape(const abi::Parameters& c, int64_t element) {
-  if (c["tile_k"] * element != 128) return StrCat("takes 128 bytes along k, not ", c["tile_k"]);
-  return RefuseHopperTile(c, element, /*takes_sevens=*/false);
+std::string RefuseShape(const abi::Parameters& c, DType operands) {
+  const int64_t line = c["tile_k"] * DTypeBytes(operands);
+  if (line != 128) return StrCat("takes 128 bytes along k, not ", line);
+  return RefuseHopperTile(c, operands, /*takes_sevens=*/false);
 }
 
 // Blocks of a cluster that share out k; 1 where the set does not have the name.
@@ -47,9 +48,7 @@ int64_t HopperSharedBytes(const abi::Parameters& c, int64_t halves) {
 
 std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
   if (!d.warpgroup_products) return RefuseWithoutWarpgroups(d);
-  if (!IsHopperProduct(p)) {
-    return "multiplies bf16 in math mode bf16, f16 in fp16 and f32 in tf32 only";
-  }
+  if (std::string refusal = RefuseHopperTypes(p); !refusal.empty()) return refusal;
   const ProductShape s = ProductOf(p);
   if (s.rows == 0 || s.columns == 0 || s.length == 0 || s.batch == 0) return "the product is empty";
   for (int operand : {0, 1}) {
@@ -61,7 +60,7 @@ std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) 
 
 std::string GemmHopperHost::Refuse(const Problem& p, const abi::Parameters& c,
                                    const abi::DeviceSpec& d) {
-  std::string refusal = RefuseShape(c, DTypeBytes(p.inputs[0].dtype));
+  std::string refusal = RefuseShape(c, p.inputs[0].dtype);
   if (refusal.empty()) refusal = RefuseSplit(c, ProductOf(p));
   if (refusal.empty()) refusal = RefuseCluster(c);
   for (int operand : {0, 1}) {

@@ -18,6 +18,8 @@
 //                           choice for an output that is contiguous along m)
 //   kPingPong               every consumer has tiles of its own, and one's epilogue runs while
 //                           another multiplies; otherwise the consumers share the rows of one tile
+//   kPromote                float8: stages whose products the tensor cores add up among
+//                           themselves before the sums are added in f32; 0: all of k
 //   TensorMap               alignas(64), 128 bytes
 //   Args::map               addresses of the tensor maps of A and of B
 //
@@ -39,16 +41,19 @@
 // one element may be any legal one.
 //
 // Illegal, and for the host to refuse:
-//   - operands that are not both bf16, both f16, or both f32 under tf32; a sum that is not f32
-//   - no k; no axis of stride 1 among k and mn; f32 with the stride of k other than 1
+//   - operands that are not both bf16, both f16, both f32 under tf32, both f8e4m3fn or both f8e5m2
+//     under fp8, each with sums in f32, or each i8 or u8 with sums in i32
+//   - no k; no axis of stride 1 among k and mn; elements of other than 16 bits with the stride of k
+//     other than 1
 //   - an address, or a stride of an axis with several elements other than the innermost, that is
 //     not a multiple of 16 bytes; negative strides; strides of 2^40 bytes and more; extents above
 //     2^31 - 1 - 512; batch axes that one stride does not walk
 //   - kTileK other than 128 bytes of elements
 //   - kTileN (kSwap: kTileM) not among 8, 16, 32, 64, 96, 128, 160, 192, 256
+//   - kPromote other than 0 for operands that are not float8, or not below kStages
 //   - kTileM (kSwap: kTileN) not a multiple of 64 * kConsumers (kPingPong: of 64)
 //   - more sums of a thread, (rows of a consumer / 64) * (columns / 2), than fit its registers:
-//     160 with 1 or 2 consumers, 96 with 3
+//     160 with 1 or 2 consumers, 96 with 3; with kPromote above 0, which doubles them, 192 and 96
 //   - along k: tile / peers not a multiple of 8 or above 256; across k: tile not a multiple of
 //     64
 //   - two halves: an N that is no multiple of 8; along k tile / peers not a multiple of 16;

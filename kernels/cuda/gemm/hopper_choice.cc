@@ -48,12 +48,16 @@ int64_t GroupFor(const HopperRow& r, const ProductShape& s) {
   return r.swap != 0 ? std::clamp<int64_t>(CeilDiv(s.rows, r.m), 1, kMost) : r.group_m;
 }
 
-abi::Parameters ParametersOf(const HopperRow& r, const ProductShape& s, const abi::DeviceSpec& d,
-                             int64_t tile_k, int64_t vector, int64_t split, int64_t blocks) {
+abi::Parameters ParametersOf(const HopperRow& r, const abi::Problem& p, const abi::DeviceSpec& d,
+                             int64_t vector, int64_t split, int64_t blocks) {
+  const ProductShape s = ProductOf(p);
+  const int64_t tile_k = 128 / DTypeBytes(p.inputs[0].dtype);
+  const int64_t stages = StagesFor(r, split, s.halves, d);
+  const int64_t steps = CeilDiv(CeilDiv(s.length, tile_k), split);
   return {{"tile_m", r.m},
           {"tile_n", r.n},
           {"tile_k", tile_k},
-          {"stages", StagesFor(r, split, s.halves, d)},
+          {"stages", stages},
           {"cluster_m", r.cluster_m},
           {"cluster", r.cluster * split},
           {"consumers", r.consumers},
@@ -63,7 +67,8 @@ abi::Parameters ParametersOf(const HopperRow& r, const ProductShape& s, const ab
           {"vector", vector},
           {"blocks", blocks},
           {"split", split},
-          {"ahead", 0}};
+          {"ahead", 0},
+          {"promote", HopperPromotion(p, steps, stages)}};
 }
 
 // Multiprocessors that clusters of so many blocks fill at once. A cluster lies within one group of
@@ -162,7 +167,7 @@ std::vector<abi::Candidate> CandidatesFor<GemmHopperHost>(const abi::Problem& p,
   for (const HopperRow& row : kHopperRows) {
     for (int64_t split : SplitsFor(row, s, tile_k, d.sm_count)) {
       const int64_t blocks = BlocksFor(row, s, split, d.sm_count);
-      const abi::Parameters parameters = ParametersOf(row, s, d, tile_k, vector, split, blocks);
+      const abi::Parameters parameters = ParametersOf(row, p, d, vector, split, blocks);
       if (!GemmHopperHost::Refuse(p, parameters, d).empty()) continue;
       all.push_back(CandidateOf<GemmHopperHost>(p, parameters, HopperUs(row, p, d, split, blocks)));
       all.back().row = StrCat(GemmHopperHost::kKey, "_", row.text, split > 1 ? "_split" : "");

@@ -70,7 +70,9 @@ std::string HopperOperand::Refusal(const abi::Problem& p, int operand) {
   const int64_t piece = kPieceBytes / DTypeBytes(v.dtype);
   const bool along_k = AlongK(v, axes);
   if (!along_k && !IsContiguous(v, axes.other)) return "is contiguous along neither of its axes";
-  if (!along_k && v.dtype == DType::kF32) return "is f32 and not contiguous along k";
+  if (!along_k && DTypeBytes(v.dtype) != 2) {
+    return StrCat("is ", DTypeName(v.dtype), " and not contiguous along k");
+  }
   const int outer = along_k ? axes.other : axes.k;
   if (!IsLegalStride(v.shape[outer], v.strides[outer], piece)) {
     return StrCat("has a stride of ", v.strides[outer], " elements, no multiple of ", piece);
