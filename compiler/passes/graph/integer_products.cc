@@ -3,6 +3,7 @@
 // epilogue later, so that between two quantised products nothing is stored in float.
 #include <utility>
 
+#include "compiler/passes/graph/integer_product_cost.h"
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/graph/rewrite.h"
 
@@ -74,9 +75,6 @@ class IntegerProducts {
 
   // Empty, or why the product stays one of floats.
   std::string Refusal(const ir::Node& node, const Dequantised& x, const Dequantised& w) const {
-    if (context_.device.backend != abi::Backend::kCpu) {
-      return "on this target products of floats are the faster ones";
-    }
     if (!IsByte(x.codes) || !IsByte(w.codes)) return "codes that are not of 8 bits";
     const DType dtype = Value(x.scale).dtype;
     if (dtype != DType::kF32 || Value(w.scale).dtype != dtype) return "scales that are not f32";
@@ -91,10 +89,13 @@ class IntegerProducts {
     const int64_t axis = w.axis < 0 ? w.axis + rank : w.axis;
     const bool by_column = Value(w.scale).shape.rank() == 1 && axis == ColumnAxis(node, rank);
     if (!IsOne(w.scale) && !by_column) return "scales that differ within a column";
-    return node.op == "Gemm"   ? GemmRefusal(node)
-           : node.op == "Conv" ? ConvRefusal(node, w)
-           : rank != 2         ? "a right operand that is no matrix"
-                               : "";
+    const std::string form = node.op == "Gemm"   ? GemmRefusal(node)
+                             : node.op == "Conv" ? ConvRefusal(node, w)
+                             : rank != 2         ? "a right operand that is no matrix"
+                                                 : "";
+    if (!form.empty() || context_.device.backend != abi::Backend::kCuda) return form;
+    return IntegerProductRefusal(graph_, node, Value(x.codes).dtype, Value(w.codes).dtype,
+                                 context_);
   }
 
   std::string GemmRefusal(const ir::Node& node) const {

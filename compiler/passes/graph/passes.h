@@ -46,6 +46,8 @@ Status MergeReshapes(ir::Graph& graph, PassContext& context);
 Status FoldBatchNorm(ir::Graph& graph, PassContext& context);
 /// x*1, x+0, x/1, Pow by 2 and 0.5, Div by a power of two: exact rewrites only.
 Status SimplifyArithmetic(ir::Graph& graph, PassContext& context);
+/// QuantizeLinear into i8 with the zero point -128, read by DequantizeLinear alone: into u8 with 0.
+Status UnsignedCodes(ir::Graph& graph, PassContext& context);
 /// Conv, MatMul and Gemm of DequantizeLinear: ConvInteger or MatMulInteger times both scales. Folds
 /// the DequantizeLinear of weights that InferAndFold left for it.
 Status MakeIntegerProducts(ir::Graph& graph, PassContext& context);

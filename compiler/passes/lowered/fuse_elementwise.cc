@@ -40,6 +40,17 @@ bool BelongsToBase(const ir::StepEditor& editor, int s) {
   return false;
 }
 
+// A step that quantises a base's result belongs to that base, which then stores a quarter of the
+// bytes. In one step with what follows, such as the addition of another branch, it might end in the
+// other branch's base and leave wide sums to be stored and read.
+bool QuantisesBase(const ir::StepEditor& editor, int s) {
+  const abi::Problem& p = editor.step(s).problem;
+  if (DTypeBytes(p.outputs[0].dtype) > 1 || !BelongsToBase(editor, s)) return false;
+  return std::ranges::any_of(p.inputs, [&](const abi::View& v) {
+    return DTypeBytes(v.dtype) == 4 && IsLarge(v, p.outputs[0]);
+  });
+}
+
 // Inlines a cheap step with several readers, all elementwise, into each of them.
 void Duplicate(ir::StepEditor& editor, PassContext& context, int p) {
   const ir::LoweredStep producer = editor.step(p);
@@ -70,7 +81,7 @@ void Absorb(ir::StepEditor& editor, PassContext& context, int c) {
   for (bool changed = true; changed;) {
     changed = false;
     for (int p : ProducersOf(editor, c)) {
-      if (!IsElementwise(editor.step(p))) continue;
+      if (!IsElementwise(editor.step(p)) || QuantisesBase(editor, p)) continue;
       Fusion fused = TryElementwise(editor, context, p, c);
       if (!fused.ok()) continue;
       RecordFusion(context, DecisionKind::kFusion, editor.step(p), editor.step(c),

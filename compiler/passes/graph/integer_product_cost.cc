@@ -1,0 +1,111 @@
+#include "compiler/passes/graph/integer_product_cost.h"
+
+#include <cstdio>
+
+#include "compiler/ir/infer/infer.h"
+#include "compiler/ir/views.h"
+#include "compiler/passes/lowered/choose_math.h"
+#include "compiler/passes/lowered/kernel_guard.h"
+#include "compiler/passes/lowered/weight_order.h"
+#include "kernels/abi/raw_dtype.h"
+
+namespace aicf {
+namespace {
+
+using abi::Problem;
+
+// The dtypes of a step: its operands, and what it stores.
+struct Dtypes {
+  DType x, w, out;
+};
+
+abi::View ChannelsLast(DType dtype, const Dims& shape) {
+  Dims order = {0};
+  for (int i = 2; i < shape.rank(); ++i) order.push_back(i);
+  order.push_back(1);
+  return {dtype, shape, ir::StridesInOrder(shape, order), 0};
+}
+
+// What the sums become: stored in another dtype, they pass through an epilogue.
+void StoreAs(Problem& p, DType out) {
+  const DType raw = abi::RawDType(p);
+  p.outputs[0].dtype = out;
+  if (abi::ComputeDType(out) == raw) return;
+  abi::ExprBuilder b;
+  p.epilogue = b.Finish({b.Cast(b.Input(0, raw), abi::ComputeDType(out))});
+}
+
+Problem ConvStep(const ir::Graph& graph, const ir::Node& node, const ir::Window& window,
+                 const Dtypes& types) {
+  const auto shape = [&](ir::ValueId v) { return graph.values[v].shape; };
+  Problem p;
+  p.family = abi::Family::kConv;
+  p.attrs = abi::ConvAttrs{window.strides,  window.dilations, window.pads_begin,
+                           window.pads_end, window.group,     false};
+  p.inputs = {ChannelsLast(types.x, shape(node.inputs[0])),
+              abi::DenseView(types.w, shape(node.inputs[1]))};
+  p.outputs = {ChannelsLast(types.out, shape(node.outputs[0]))};
+  return p;
+}
+
+// The rows of all batches are those of one product.
+Problem MatrixStep(const ir::Graph& graph, const ir::Node& node, const Dtypes& types) {
+  const Dims& x = graph.values[node.inputs[0]].shape;
+  const Dims& out = graph.values[node.outputs[0]].shape;
+  const int64_t length = x.back(), columns = out.back();
+  const int64_t rows = length == 0 ? 0 : ElementCount(x).value_or(0) / length;
+  Problem p;
+  p.family = abi::Family::kGemm;
+  p.attrs = abi::GemmAttrs{};
+  p.inputs = {abi::DenseView(types.x, {rows, length}), abi::DenseView(types.w, {length, columns})};
+  p.outputs = {abi::DenseView(types.out, {rows, columns})};
+  return p;
+}
+
+// The step's predicted time with weights in the order in which they are stored; nothing where no
+// kernel takes it, and then `refusal` says why.
+std::optional<double> StepUs(Problem p, DType out, const PassContext& context,
+                             std::string* refusal) {
+  p.core_inputs = 2;
+  StoreAs(p, out);
+  if (const std::optional<WeightOrder> order = ChooseWeightOrder(p, context.device)) {
+    p.inputs[1].strides = ir::StridesInOrder(p.inputs[1].shape, order->axes);
+  }
+  return PredictedUs(p, context.device, refusal);
+}
+
+std::string Microseconds(double us) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f us", us);
+  return text;
+}
+
+}  // namespace
+
+std::string IntegerProductRefusal(const ir::Graph& graph, const ir::Node& node, DType x, DType w,
+                                  const PassContext& context) {
+  const bool narrow = context.storage != DType::kF32;
+  const DType stored = context.storage;
+  const abi::MathMode asked = narrow ? MathOfStorage(stored) : context.math;
+  const Dtypes codes = {x, w, DType::kU8}, floats = {stored, stored, stored};
+  Problem in_codes, in_floats;
+  if (node.op == "Conv") {
+    const Result<ir::Window> window = ir::ResolveWindow(graph, node);
+    if (!window.ok()) return "a window that is not known";
+    in_codes = ConvStep(graph, node, *window, codes);
+    in_floats = ConvStep(graph, node, *window, floats);
+  } else {
+    in_codes = MatrixStep(graph, node, codes);
+    in_floats = MatrixStep(graph, node, floats);
+  }
+  in_floats.math = ModeFor(in_floats.family, asked, stored, context.device);
+  std::string refusal;
+  const std::optional<double> integers = StepUs(in_codes, codes.out, context, &refusal);
+  if (!integers) return refusal;
+  const std::optional<double> reals = StepUs(in_floats, floats.out, context, &refusal);
+  if (!reals || *integers < *reals) return {};
+  return StrCat("it would take ", Microseconds(*integers), ", one of ", DTypeName(stored),
+                " takes ", Microseconds(*reals));
+}
+
+}  // namespace aicf

@@ -1,0 +1,19 @@
+/// Whether a product of quantised operands is worth computing in integers on a GPU.
+#pragma once
+
+#include <string>
+
+#include "compiler/ir/graph.h"
+#include "compiler/passes/pass.h"
+
+namespace aicf {
+
+/// Empty, or why a Conv, MatMul or Gemm is no faster when its codes, of these dtypes, are
+/// multiplied as they are than when they are multiplied as floats: by what the target's kernels are
+/// predicted to take for either, in the layouts that lowering gives them. A float product is one of
+/// the dtype and the math mode that the options ask for. REQUIRES: shapes are inferred, the right
+/// operand of MatMul and Gemm is a matrix.
+std::string IntegerProductRefusal(const ir::Graph& graph, const ir::Node& node, DType x, DType w,
+                                  const PassContext& context);
+
+}  // namespace aicf
