@@ -3,6 +3,8 @@ for; scales are powers of two unless a function stands between them."""
 
 import numpy as np
 
+import extremes
+import rational
 from foreign import contrib
 from ops_norm import softmax
 from ops_pool import pool_window, windows_of
@@ -10,6 +12,7 @@ from ops_unary import sigmoid
 from tolerance import near, quantized
 
 CODES = ["uint8", "int8"]
+F32 = np.dtype(np.float32)
 
 
 def codes(c, shape, scale=None):
@@ -18,29 +21,43 @@ def codes(c, shape, scale=None):
     info = np.iinfo(dtype)
     x = c.input(c.rng.integers(info.min, info.max, shape, endpoint=True).astype(dtype))
     scale = c.input(np.float32(scale or 2.0 ** c.integer(-6, -3)))
-    zero = c.input(c.rng.integers(info.min // 2, info.max // 2, ()).astype(dtype))
+    zero = c.input(extremes.zero_points(c, (), dtype))
     return (x.astype(np.float64) - zero) * scale
 
 
 def result(c, values, scale=None):
     """The result's scale and zero point as operands; the codes."""
-    dtype = c.dtype()
-    info = np.iinfo(dtype)
     scale = c.input(np.float32(scale or 2.0 ** c.integer(-4, -2)))
-    zero = c.input(c.rng.integers(info.min // 2, info.max // 2, ()).astype(dtype))
-    return quantized(values / scale + int(zero), dtype)
+    zero = c.input(extremes.zero_points(c, (), c.dtype()))
+    return quantized(values / scale + int(zero), c.dtype())
 
 
-def binary(name, function):
-    @contrib(name, CODES)
-    def make(c):
-        shape = c.shape(0, 4, 200)
-        a = codes(c, shape)
-        return result(c, function(a, codes(c, c.broadcast_of(shape))))
+def magnitude(c, low=-145, high=95):
+    """A power of two anywhere among float32's, which scales are taken from."""
+    return c.integer(low, high)
 
 
-binary("QLinearAdd", np.add)
-binary("QLinearMul", np.multiply)
+def near_power(c, exponent, most=4):
+    """A power of two at or above this one."""
+    return 2.0 ** (exponent + c.integer(0, most))
+
+
+@contrib("QLinearAdd", CODES, weight=2)
+def qlinear_add(c):
+    """Of one magnitude, so that float32 rounds no sum of theirs."""
+    shape, exponent = c.shape(0, 4, 200), magnitude(c)
+    a = codes(c, shape, near_power(c, exponent))
+    return result(c, a + codes(c, c.broadcast_of(shape), near_power(c, exponent)), near_power(c, exponent))
+
+
+@contrib("QLinearMul", CODES, weight=2)
+def qlinear_mul(c):
+    """The product is a multiple of 2^-149, which float32 has, or rounds to 0 beside any scale of the result's."""
+    shape, left, right, scale = c.shape(0, 4, 200), *extremes.product_exponents(c, F32, 7)
+    if left + right < -149:
+        left, right = -140, 30
+    a = codes(c, shape, 2.0 ** left)
+    return result(c, a * codes(c, c.broadcast_of(shape), 2.0 ** right), 2.0 ** scale)
 
 
 @contrib("QLinearSigmoid", CODES)
@@ -50,10 +67,11 @@ def qlinear_sigmoid(c):
 
 @contrib("QLinearLeakyRelu", CODES)
 def qlinear_leaky_relu(c):
-    x = codes(c, c.shape(1, 4))
+    exponent = magnitude(c)
+    x = codes(c, c.shape(1, 4), near_power(c, exponent))
     alpha = float(np.float32(c.uniform(0.05, 0.5)))
     c.attr(alpha=alpha)
-    return result(c, np.where(x < 0, alpha * x, x))
+    return result(c, np.where(x < 0, alpha * x, x), near_power(c, exponent))
 
 
 @contrib("QLinearSoftmax", CODES)
@@ -74,10 +92,11 @@ def qlinear_global_pool(c):
     last = c.chance(0.4)
     spatial = c.shape(1, 2, 60, zero=0)
     n, ch = c.integer(1, 3), c.integer(1, 4)
-    x = codes(c, (n, *spatial, ch) if last else (n, ch, *spatial))
+    exponent = magnitude(c, -126)
+    x = codes(c, (n, *spatial, ch) if last else (n, ch, *spatial), near_power(c, exponent))
     c.attr(channels_last=int(last))
     axes = tuple(range(1, 1 + len(spatial)) if last else range(2, 2 + len(spatial)))
-    return result(c, x.mean(axes, keepdims=True))
+    return result(c, x.mean(axes, keepdims=True), near_power(c, exponent))
 
 
 @contrib("QLinearAveragePool", CODES)
@@ -85,12 +104,13 @@ def qlinear_pool(c):
     spatial, window = pool_window(c, 1, 2, dilated=False)
     last = c.chance(0.4)
     n, ch = c.integer(1, 2), c.integer(1, 3)
-    x = codes(c, (n, *spatial, ch) if last else (n, ch, *spatial))
+    exponent = magnitude(c, -126)
+    x = codes(c, (n, *spatial, ch) if last else (n, ch, *spatial), near_power(c, exponent))
     x = np.moveaxis(x, -1, 1) if last else x
     c.attr(**window.attributes(c), **({"channels_last": 1} if last else {}))
     out = window.outputs(spatial)
     total = windows_of(x, window, out, 0).sum(0) / windows_of(np.ones(x.shape), window, out, 0).sum(0)
-    return result(c, np.moveaxis(total, 1, -1) if last else total)
+    return result(c, np.moveaxis(total, 1, -1) if last else total, near_power(c, exponent))
 
 
 @contrib("QLinearConcat", CODES)
@@ -98,32 +118,40 @@ def qlinear_concat(c):
     shape = list(c.shape(1, 3, 60, zero=0))
     axis = c.axis(len(shape))
     c.attr(axis=axis)
-    info = np.iinfo(c.dtype())
-    scale = c.input(np.float32(2.0 ** c.integer(-4, -2)))
-    zero = c.input(c.rng.integers(info.min // 2, info.max // 2, ()).astype(c.dtype()))
+    exponent = magnitude(c)
+    scale = c.input(np.float32(near_power(c, exponent)))
+    zero = c.input(extremes.zero_points(c, (), c.dtype()))
     parts = []
     for _ in range(c.integer(1, 4)):
         shape[axis] = c.integer(1, 5)
-        parts.append(codes(c, tuple(shape)))
+        parts.append(codes(c, tuple(shape), near_power(c, exponent)))
     return quantized(np.concatenate(parts, axis) / scale + int(zero), c.dtype())
+
+
+def product_magnitudes(c):
+    """Scales of both operands, whose product is a normal number of float32, and one of the result's codes."""
+    left = c.integer(-149, 99)
+    right = c.integer(max(-149, -115 - left), min(99, 90 - left))
+    return 2.0 ** left, 2.0 ** right, 2.0 ** (left + right + 10)
 
 
 @contrib("QGemm", CODES)
 def qgemm(c):
     m, k, n = c.integer(1, 7), c.integer(1, 20), c.integer(1, 7)
     ta, tb = c.chance(0.4), c.chance(0.4)
-    a, b = codes(c, (k, m) if ta else (m, k)), codes(c, (n, k) if tb else (k, n))
-    a_scale, b_scale = (float(c.value(i)) for i in (1, 4))
+    left, right, scale = product_magnitudes(c)
+    a = codes(c, (k, m) if ta else (m, k), left)
+    b = codes(c, (n, k) if tb else (k, n), right)
     a, b = (a.T if ta else a), (b.T if tb else b)
     c.attr(**({"transA": 1} if ta else {}), **({"transB": 1} if tb else {}))
     y = a @ b
     if c.chance(0.6):
         bias = c.input(c.rng.integers(-900, 900, c.choose([(n,), (m, n)])).astype(np.int32))
-        y = y + bias * (a_scale * b_scale)
+        y = y + bias * (left * right)
     else:
         c.skip()
     if c.chance(0.7):
-        return result(c, y)
+        return result(c, y, scale)
     c.types["T"] = np.dtype(np.float32)
     return near(y, np.abs(a) @ np.abs(b) + np.abs(y))
 
@@ -132,16 +160,16 @@ def qgemm(c):
 def matmul_integer_to_float(c):
     m, k, n = c.integer(1, 7), c.integer(1, 20), c.integer(1, 7)
     dtype = c.dtype()
-    info = np.iinfo(dtype)
     a = c.draw((m, k), dtype).astype(np.float64)
     b = c.draw((k, n), dtype).astype(np.float64)
-    a_scale = c.input(np.float32(c.uniform(0.1, 1)))
+    left, right, _ = product_magnitudes(c)
+    a_scale = c.input(np.float32(left * c.uniform(1, 2)))
     columns = c.chance(0.4)
-    b_scale = c.input(c.rng.uniform(0.1, 1, (n,) if columns else ()).astype(np.float32))
+    b_scale = c.input((right * c.rng.uniform(1, 2, (n,) if columns else ())).astype(np.float32))
     if c.chance(0.6):
-        a = a - c.input(c.rng.integers(info.min // 2, info.max // 2, ()).astype(dtype)).astype(np.float64)
+        a = a - c.input(extremes.zero_points(c, (), dtype)).astype(np.float64)
         if c.chance(0.6):
-            b = b - c.input(c.rng.integers(info.min // 2, info.max // 2, ()).astype(dtype)).astype(np.float64)
+            b = b - c.input(extremes.zero_points(c, (), dtype)).astype(np.float64)
         else:
             c.skip()
     else:
@@ -156,16 +184,16 @@ def matmul_integer_to_float(c):
 
 @contrib("DynamicQuantizeMatMul", CODES)
 def dynamic_quantize_matmul(c):
-    """The data's range is a multiple of 255/64, so that no code is next to the middle of two."""
+    """Data of any range that has scales, each operation on them rounded to float32."""
     m, k, n = c.integer(1, 7), c.integer(2, 20), c.integer(1, 7)
-    dtype = c.dtype()
-    x = c.rng.integers(-100, 101, (m, k)) / 64
-    x[0, 0], x[0, 1] = 155 / 64, -100 / 64
-    c.input(x.astype(np.float32))
+    dtype, exponent = c.dtype(), c.integer(-118, 110)
+    x = c.input((c.rng.standard_normal((m, k)) * 2.0 ** exponent).astype(np.float32))
+    scale, zero = rational.dynamic_range(x)
+    x = (rational.quantized_linear(x, scale, zero, np.float32, np.uint8).astype(np.float64) - zero) * scale
     b = c.draw((k, n), dtype).astype(np.float64)
-    b_scale = c.input(np.float32(c.uniform(0.1, 1)))
+    b_scale = c.input(np.float32(2.0 ** c.integer(max(-149, -110 - exponent), min(99, 90 - exponent))))
     if c.chance(0.6):
-        b = b - c.draw((), dtype).astype(np.float64)
+        b = b - c.input(extremes.zero_points(c, (), dtype)).astype(np.float64)
     else:
         c.skip()
     y, scale = x @ b * b_scale, np.abs(x) @ np.abs(b) * b_scale
@@ -174,6 +202,11 @@ def dynamic_quantize_matmul(c):
         bias = c.draw((n,), np.float32)
         y, scale = y + bias, scale + np.abs(bias)
     return near(y, scale)
+
+
+def nbits_magnitude(c):
+    """As far as a weight stays a normal number and a product finite."""
+    return 2.0 ** (c.integer(-110, 90) if c.dtype() == np.float32 else c.integer(-6, 2))
 
 
 @contrib("MatMulNBits", ["float", "float16"])
@@ -186,7 +219,7 @@ def matmul_nbits(c):
     per = 8 // bits
     packed = sum(values[..., i::per] << (bits * i) for i in range(per))
     c.input(packed.astype(np.uint8))
-    scale = c.draw((n, blocks))
+    scale = c.input((c.rng.standard_normal((n, blocks)) * nbits_magnitude(c)).astype(c.dtype()))
     zero = np.full((n, blocks), 1 << (bits - 1))
     if c.chance(0.5):
         zero = c.rng.integers(0, 1 << bits, (n, blocks))

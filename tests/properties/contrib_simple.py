@@ -3,12 +3,15 @@ the generators need are stated here, with the types that both ONNX Runtime and t
 
 import numpy as np
 
+import domains
+import extremes
+import rational
 from foreign import contrib
 from ops_conv import conv_shapes
 from ops_norm import normalized
 from ops_quantize import stretch
 from ops_unary import gelu_erf, gelu_tanh, maybe, sigmoid
-from tolerance import near, rounded
+from tolerance import exact, near
 from windows import convolve, random_window
 
 FLOATS = ["float", "float16"]
@@ -181,31 +184,30 @@ def fused_conv(c):
     return result
 
 
-@contrib("DequantizeLinear", ["float"])
+def quantized_parameters(c):
+    """Shape and type of the codes, the axis, and the shape of their scales."""
+    shape = c.shape(1, 3, 60)
+    kind = np.dtype(c.choose([np.uint8, np.int8]))
+    axis = c.axis(len(shape)) if c.chance(0.5) else None
+    c.attr(**({} if axis is None else {"axis": axis}))
+    return shape, kind, axis, () if axis is None else (shape[axis],)
+
+
+@contrib("DequantizeLinear", ["float"], weight=2)
 def dequantize(c):
-    shape = c.shape(1, 3, 60)
-    kind = np.dtype(c.choose([np.uint8, np.int8]))
-    per_axis = c.chance(0.5)
-    axis = c.axis(len(shape)) if per_axis else None
-    s_shape = (shape[axis],) if per_axis else ()
-    c.attr(**({"axis": axis} if per_axis else {}))
-    x = c.draw(shape, kind).astype(np.float64)
-    scale = np.abs(c.draw(s_shape))
-    scale = c.rewrite(scale + 0.1)
-    zero = c.draw(s_shape, kind).astype(np.float64)
-    return rounded((x - stretch(zero, shape, axis, 0)) * stretch(scale, shape, axis, 0))
+    shape, kind, axis, s_shape = quantized_parameters(c)
+    x = c.draw(shape, kind, domain=domains.whole_range).astype(np.float64)
+    scale = c.input(extremes.scales(c, s_shape, np.float32))
+    zero = c.input(extremes.zero_points(c, s_shape, kind)).astype(np.float64)
+    return exact((x - stretch(zero, shape, axis, 0)) * stretch(scale, shape, axis, 0))
 
 
-@contrib("QuantizeLinear", ["float"])
+@contrib("QuantizeLinear", ["float"], weight=2)
 def quantize(c):
-    shape = c.shape(1, 3, 60)
-    kind = np.dtype(c.choose([np.uint8, np.int8]))
-    per_axis = c.chance(0.5)
-    axis = c.axis(len(shape)) if per_axis else None
-    s_shape = (shape[axis],) if per_axis else ()
-    c.attr(**({"axis": axis} if per_axis else {}))
-    x = c.input((c.rng.integers(-400, 400, shape) / 64).astype(np.float32))
-    scale = c.input(np.exp2(c.rng.integers(-4, 1, s_shape)).astype(np.float32))
-    zero = c.draw(s_shape, kind).astype(np.int64)
-    q = np.rint(x / stretch(scale, shape, axis, 0)) + stretch(zero, shape, axis, 0)
-    return np.clip(q, np.iinfo(kind).min, np.iinfo(kind).max).astype(kind)
+    shape, kind, axis, s_shape = quantized_parameters(c)
+    scale = extremes.scales(c, s_shape, np.float32)
+    zero = extremes.zero_points(c, s_shape, kind)
+    wide, middle = (stretch(v.astype(np.float64), shape, axis, 0) for v in (scale, zero))
+    x = c.input(extremes.around_codes(c, wide, middle, np.float32, kind))
+    c.input(scale), c.input(zero)
+    return exact(rational.quantized_linear(x, wide, middle, np.float32, kind))

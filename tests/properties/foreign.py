@@ -25,8 +25,8 @@ class Schema:
         self.inputs, self.outputs, self.attributes = [None] * 20, [Output()], {}
 
 
-def contrib(name, types, domain="com.microsoft"):
-    """Declares the generator of an op of another domain, with the types of T."""
+def contrib(name, types, domain="com.microsoft", weight=1):
+    """Declares the generator of an op of another domain, with the types of T. weight: as in registry.op."""
     full = f"{domain}.{name}" if domain else name
     SCHEMAS[full] = Schema(name, domain, types)
-    return op(full, oldest=1)
+    return op(full, oldest=1, weight=weight)

@@ -65,7 +65,7 @@ def groups(name, count):
     out = []
     for position, schema in enumerate(found):
         newest = position == 0 and is_newest(schema)
-        number = count if position == 0 else min(OLDER_COUNT, count)
+        number = count * GENERATORS[name].weight if position == 0 else min(OLDER_COUNT, count)
         out.append((schema, import_version(schema, newest), range(number)))
     return out
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 import domains
+import extremes
 from ops_unary import sigmoid
 from registry import op
 from tolerance import near
@@ -40,9 +41,10 @@ def conv_integer(c):
     w = c.draw(w_shape, "T2", domain=domains.whole_range).astype(np.int64)
     c.attr(**window.attributes(c, c.chance(0.5)), **({"group": group} if group > 1 else {}))
     if c.chance(0.7):
-        x = x - c.draw((), "T1").astype(np.int64)
+        x = x - c.input(extremes.zero_points(c, (), c.dtype("T1"))).astype(np.int64)
         if c.chance(0.7):
-            zero = c.draw(() if c.chance(0.6) else (w_shape[0],), "T2").astype(np.int64)
+            per = () if c.chance(0.6) else (w_shape[0],)
+            zero = c.input(extremes.zero_points(c, per, c.dtype("T2"))).astype(np.int64)
             w = w - zero.reshape(zero.shape + (1,) * (w.ndim - 1) if zero.ndim else ())
     return convolve(x, w, window, group).astype(np.int32)
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 import domains
+import extremes
 from dtypes import is_float
 from ops_unary import maybe
 from registry import op
@@ -65,14 +66,14 @@ def matmul_integer(c):
     b = c.draw(c.broadcast_of(batch) + (k, n), "T2", domain=domains.whole_range).astype(np.int64)
     if c.chance(0.7):
         rows = c.chance(0.3)
-        zero = c.draw((m,) if rows else (), "T1").astype(np.int64)
+        zero = c.input(extremes.zero_points(c, (m,) if rows else (), c.dtype("T1"))).astype(np.int64)
         a = a - (zero[:, None] if rows else zero)
         if c.chance(0.7):
             columns = c.chance(0.4)
-            b = b - c.draw((n,) if columns else (), "T2").astype(np.int64)
+            b = b - c.input(extremes.zero_points(c, (n,) if columns else (), c.dtype("T2"))).astype(np.int64)
     elif c.chance(0.3):
         c.skip()
-        b = b - c.draw((), "T2").astype(np.int64)
+        b = b - c.input(extremes.zero_points(c, (), c.dtype("T2"))).astype(np.int64)
     return np.matmul(a, b).astype(np.int32)
 
 

@@ -3,7 +3,10 @@
 import numpy as np
 
 import domains
+import extremes
+import rational
 from dtypes import element, is_float, is_storage, largest, limits, name_of, numpy_type, precise
+from quantized_chain import product_between
 from registry import op
 from tolerance import exact, rounded
 from windows import convolve, random_window
@@ -126,42 +129,52 @@ def stretch(values, shape, axis, block):
     return np.take(np.repeat(values, block, axis), range(shape[axis]), axis)
 
 
-def quantized_types(c, names):
-    return [numpy_type(n) for n in names if numpy_type(n) in c.allowed(
-        "T3" if len(c.schema.type_constraints) > 2 else "T2")]
+TARGETS = ("uint8", "int8", "int16", "uint16", "int4", "uint4", "int2", "uint2", "float8e4m3fn", "float8e5m2",
+           "float4e2m1")
 
 
-@op("QuantizeLinear", storage=True, oldest=10)
+def quantized_types(c):
+    parameter = "T3" if len(c.schema.type_constraints) > 2 else "T2"
+    return [numpy_type(n) for n in TARGETS if numpy_type(n) in c.allowed(parameter)]
+
+
+def scale_type(c, x_type):
+    """The data's type; where it may be another, float32 beside 16 bits now and then: then that divides."""
+    own = len(c.schema.type_constraints) > 2
+    return np.dtype(np.float32) if own and c.chance(0.3) else x_type
+
+
+@op("QuantizeLinear", storage=True, oldest=10, weight=4)
 def quantize(c):
     shape = c.shape(0, 4, 200)
     x_type = c.dtype("T1", among=lambda t: is_float(t))
-    outs = quantized_types(c, ["uint8", "int8", "uint8", "int8", "int16", "uint16", "int4", "uint4",
-                               "float8e4m3fn", "float8e5m2"])
-    target = c.choose(outs)
+    outs = quantized_types(c)
+    target = outs[c.index % len(outs)]
     s_shape, axis, block = parameters(c, shape)
-    exponents = c.rng.integers(-4, 1, s_shape)  # powers of two: the quotient has no rounding of its own
-    scale = np.exp2(exponents)
-    x = domains.cast(c.rng.integers(-400, 400, shape) / 64 * 1.0, x_type)
-    c.input(x)
-    # The scale has the data's type: a float32 scale beside float16 data has another precision rule.
-    c.input(scale.astype(x_type))
+    s_type = scale_type(c, x_type)
+    scale = extremes.scales(c, s_shape, s_type)
+    left_out = c.chance(0.2) and (target == np.uint8 or c.has_attribute("output_dtype"))
     zero = np.zeros(s_shape, target)
-    has_zero = c.chance(0.7) or target != np.uint8
-    if has_zero:
-        if not is_float(target):
-            low, high = limits(target)
-            zero = c.rng.integers(max(low, -20), min(high, 20), s_shape).astype(target)
+    if not left_out and not is_float(target):
+        zero = extremes.zero_points(c, s_shape, target)
+    wide = stretch(scale.astype(np.float64), shape, axis, block)
+    middle = stretch(zero.astype(np.float64), shape, axis, block)
+    x = c.input(extremes.around_codes(c, wide, middle, x_type, target))
+    c.input(scale)
+    if not left_out:
         c.input(zero)
-    q = precise(x) / stretch(scale, shape, axis, block)
+    elif target != np.uint8:
+        c.attr(output_dtype=element(target))
     if is_float(target):
-        return exact(saturated(q, target, 1))
-    low, high = limits(target)
-    q = np.rint(q) + stretch(zero.astype(np.int64), shape, axis, block)
-    return exact(np.clip(q, low, high).astype(np.int64).astype(target))
+        return exact(saturated(rational.quotients(x, wide, s_type).astype(np.float64), target, 1))
+    return exact(rational.quantized_linear(x, wide, middle, s_type, target))
 
 
-@op("DequantizeLinear", storage=True, oldest=10)
+@op("DequantizeLinear", storage=True, oldest=10, weight=4)
 def dequantize(c):
+    """A difference of codes is exact in float32, so the product is all that rounds; 16 bits round once more."""
+    if c.index % 4 == 3:
+        return product_between(c)
     shape = c.shape(0, 4, 200)
     options = [t for t in c.allowed("T1" if len(c.schema.type_constraints) > 1 else "T")
                if name_of(t) not in ("float8e4m3fnuz", "float8e5m2fnuz", "float8e8m0")]
@@ -170,101 +183,97 @@ def dequantize(c):
     kinds = c.allowed("T2") if len(c.schema.type_constraints) > 1 else [np.dtype(np.float32)]
     kinds = [k for k in kinds if is_float(k) and not is_storage(k)]
     kind = c.choose(kinds or [np.dtype(np.float32)])
-    x = domains.ordinary(c.rng, shape, source)
-    c.input(x)
-    scale = domains.between(c.rng, s_shape, kind, 0.1, 2)
-    c.input(scale)
+    x = c.input(domains.whole_range(c.rng, shape, source))
+    scale = c.input(extremes.scales(c, s_shape, kind))
     zero = np.zeros(s_shape)
-    if c.chance(0.6):
+    if c.chance(0.7):
         value = np.zeros(s_shape, source)
         if not is_float(source) and source != np.int32:
-            low, high = limits(source)
-            value = c.rng.integers(max(low, -5), min(high, 6), s_shape).astype(source)
+            value = extremes.zero_points(c, s_shape, source)
         c.input(value)
         zero = value.astype(np.float64)
     c.types["T3"] = c.types["T2"] = kind
-    y = (x.astype(np.float64) - stretch(zero, shape, axis, block)) * stretch(
-        scale.astype(np.float64), shape, axis, block)
-    return rounded(y)
+    x = x.astype(np.float32) if source == np.int32 else x  # 32 bits are rounded before they are scaled
+    y = (x.astype(np.float64) - stretch(zero, shape, axis, block)) * stretch(scale, shape, axis, block)
+    return exact(y) if name_of(kind) == "float" else rounded(y)
 
 
-@op("DynamicQuantizeLinear")
+@op("DynamicQuantizeLinear", weight=2)
 def dynamic_quantize(c):
-    """The range is a multiple of 255/64, so that no quotient is next to the middle of two integers."""
+    """Of any range: from denormal numbers to nearly the largest."""
     shape = c.shape(1, 3, zero=0)
-    x = c.rng.integers(-100, 101, shape) / 64
-    flat = x.reshape(-1)
-    flat[0] = 155 / 64
-    if flat.size > 1:
-        flat[1] = -100 / 64
-    else:
-        flat[0] = 255 / 64
-    c.input(x.astype(np.float32))
+    x = (c.rng.standard_normal(shape) + c.choose([0, 0, -9, 9])) * np.exp2(c.integer(-149, 120))
+    x = c.input(np.zeros(shape, np.float32) if c.chance(0.1) else x.astype(np.float32))
     c.outputs(3)
-    low, high = min(0, x.min()), max(0, x.max())
-    scale = (high - low) / 255
-    zero = np.clip(np.rint(-low / scale), 0, 255)
-    y = np.clip(np.rint(x / scale) + zero, 0, 255).astype(np.uint8)
-    return [y, exact(np.asarray(scale)), np.asarray(zero, np.uint8)]
+    scale, zero = rational.dynamic_range(x)
+    y = rational.quantized_linear(x, scale, zero, np.float32, np.uint8)
+    return [exact(y), exact(np.float32(scale)), exact(np.uint8(zero))]
 
 
-def quantized_operand(c, shape, parameter, per=None):
-    """x, scale, zero point as three operands; the values they stand for, as whole numbers and a scale.
-    Scales are powers of two, which a product and a requantisation keep exact."""
+def quantized_operand(c, shape, parameter, exponent, scale_type, per=None):
+    """Codes, scale, zero point as three operands; the codes less the zero point, and the scale as fractions.
+    Half of the scales are powers of two, with which a product is exact."""
+    dtype = c.dtype(parameter)
     x = c.draw(shape, parameter, domain=domains.whole_range)
     s_shape = () if per is None else (per,)
-    scale = c.input(np.exp2(c.rng.integers(-6, -2, s_shape)).astype(np.float32))
-    zero = c.draw(s_shape, parameter)
-    return x.astype(np.int64), scale, zero.astype(np.int64)
+    scale = extremes.power(c, exponent, scale_type, s_shape, 0 if per is None else 3)
+    if c.index % 2:
+        scale = extremes.with_mantissa(c, scale)
+    scale = c.input(scale)
+    zero = c.input(extremes.zero_points(c, s_shape, dtype))
+    return x.astype(np.int64), rational.fractions(scale), zero.astype(np.int64)
 
 
-def requantize(c, values, parameter):
-    """Output scale and zero point as operands; the rounded result."""
-    scale = c.input(np.exp2(np.asarray(c.integer(-2, 3))).astype(np.float32))
-    zero = c.draw((), parameter)
-    dtype = c.dtype(parameter)
-    low, high = limits(dtype)
-    return np.clip(np.rint(values / scale) + zero, low, high).astype(dtype)
+def result_operands(c, exponent, scale_type):
+    """The result's scale and zero point as operands; the scale as a fraction."""
+    scale = c.input(extremes.power(c, exponent, scale_type))
+    zero = c.input(extremes.zero_points(c, (), c.dtype("T3")))
+    return rational.fractions(scale)[()], int(zero)
 
 
 def only_8_bits(t):
     return name_of(t) in ("int8", "uint8")
 
 
-@op("QLinearMatMul", oldest=10)
+def by_row(values):
+    return values.reshape(-1, 1) if values.ndim else values
+
+
+@op("QLinearMatMul", oldest=10, weight=2)
 def qlinear_matmul(c):
     m, k, n = c.integer(1, 9), c.choose([1, 4, 15, 33]), c.integer(1, 9)
     batch = c.shape(0, 2, 6, zero=0)
     for parameter in ("T1", "T2", "T3"):
         c.dtype(parameter, only_8_bits)
-    if c.version >= 21:
-        c.types["TS"] = np.dtype(np.float32)
-    a, a_scale, a_zero = quantized_operand(c, batch + (m, k), "T1")
-    b, b_scale, b_zero = quantized_operand(c, c.broadcast_of(batch) + (k, n), "T2")
-    total = np.matmul(a - a_zero, b - b_zero) * (a_scale * b_scale)
-    return requantize(c, total, "T3")
+    scale_type = c.dtype("TS") if c.version >= 21 else np.dtype(np.float32)
+    left, right, result = extremes.product_exponents(c, scale_type, 10)
+    rows = m if not batch and c.chance(0.3) else None
+    columns = n if c.chance(0.3) else None
+    a, a_scale, a_zero = quantized_operand(c, batch + (m, k), "T1", left, scale_type, rows)
+    b_shape = (() if columns else c.broadcast_of(batch)) + (k, n)
+    b, b_scale, b_zero = quantized_operand(c, b_shape, "T2", right, scale_type, columns)
+    scale, zero = result_operands(c, result, scale_type)
+    totals = np.matmul(a - by_row(a_zero), b - b_zero)
+    return rational.scaled_product(totals, by_row(a_scale) * b_scale / scale, zero, c.dtype("T3"))
 
 
-@op("QLinearConv", oldest=10)
+@op("QLinearConv", oldest=10, weight=2)
 def qlinear_conv(c):
     spatial, window = random_window(c, 1, 2)
     group, take, per = c.choose([1, 1, 2]), c.integer(1, 3), c.integer(1, 3)
-    x, x_scale, x_zero = quantized_operand(c, (c.integer(1, 2), group * take, *spatial), "T1")
+    f32 = np.dtype(np.float32)
+    left, right, result = extremes.product_exponents(c, f32, 9)
+    x_shape = (c.integer(1, 2), group * take, *spatial)
+    x, x_scale, x_zero = quantized_operand(c, x_shape, "T1", left, f32)
     channels = group * per
-    w, w_scale, w_zero = quantized_operand(c, (channels, take, *window.kernel), "T2",
+    w, w_scale, w_zero = quantized_operand(c, (channels, take, *window.kernel), "T2", right, f32,
                                            channels if c.chance(0.4) else None)
     wide = (-1,) + (1,) * (w.ndim - 1)
-    w = w - (w_zero.reshape(wide) if w_zero.ndim else w_zero)
-    total = convolve(x - x_zero, w, window, group)
-    out_scale = c.input(np.exp2(np.asarray(c.integer(-2, 3))).astype(np.float32))
-    zero = c.draw((), "T3")
+    totals = convolve(x - x_zero, w - (w_zero.reshape(wide) if w_zero.ndim else w_zero), window, group)
+    scale, zero = result_operands(c, result, f32)
     if c.chance(0.5):
         bias = c.input(c.rng.integers(-500, 500, (channels,)).astype(np.int32))
-        total = total + bias.astype(np.int64).reshape(-1, *[1] * len(spatial))
+        totals = totals + bias.astype(np.int64).reshape(-1, *[1] * len(spatial))
     c.attr(**window.attributes(c, c.chance(0.5)), **({"group": group} if group > 1 else {}))
-    scale = w_scale.reshape(-1, *[1] * len(spatial)) if w_scale.ndim else w_scale
-    low, high = limits(c.dtype("T3"))
-    y = np.rint(total * (x_scale * scale) / out_scale) + zero
-    return np.clip(y, low, high).astype(c.dtype("T3"))
-
-
+    w_scale = w_scale.reshape(-1, *[1] * len(spatial)) if w_scale.ndim else w_scale
+    return rational.scaled_product(totals, x_scale * w_scale / scale, zero, c.dtype("T3"))

@@ -166,6 +166,18 @@ TEST(ContribQuantized, DynamicRangesCoverZero) {
   }
 }
 
+// A range of the smallest denormal numbers has no scale: a 255th of it is 0.
+TEST(ContribQuantized, ARangeWithoutAScaleIsOneOfZeros) {
+  const float tiny[] = {0x1p-149f, 0, 0x1p-143f};
+  CompositeCase c("DynamicQuantizeLinear");
+  c.Input("x", ir::Tensor::FromValues<float>(DType::kF32, {3}, std::span<const float>(tiny)));
+  const auto run = c.Output("y").Output("s").Output("z").Run();
+  ASSERT_TRUE(run.ok()) << run.status().ToString();
+  EXPECT_EQ(run->outputs[0].data, std::vector<double>(3, 0));
+  EXPECT_EQ(run->outputs[1].data[0], 1);
+  EXPECT_EQ(run->outputs[2].data[0], 0);
+}
+
 // sum (a - az)(b - bz) by int64.
 Array Sums(const Array& a, double az, const Array& b, double bz) {
   return Generate({a.shape[0], b.shape[1]}, [&](const Dims& at) {

@@ -43,10 +43,12 @@ DynamicCodes QuantizeDynamically(Composer& c, ir::ValueId v) {
   const ir::ValueId most = Extreme(c, "ReduceMax", "Max", v);
   const ir::ValueId least = Extreme(c, "ReduceMin", "Min", v);
   const ir::ValueId range = c.Sub(most, least);
-  const ir::ValueId none = c.Op("Equal", {range, c.Scalar(0, dtype)});
+  const ir::ValueId step = c.Op("Div", {range, c.Scalar(255, dtype)});
+  const ir::ValueId none = c.Op("Equal", {step, c.Scalar(0, dtype)});
   DynamicCodes out;
-  // Of a tensor of zeros every scale is one; 1 divides nothing by 0.
-  out.scale = c.Op("Where", {none, c.Scalar(1, dtype), c.Op("Div", {range, c.Scalar(255, dtype)})});
+  // Of a tensor of zeros every scale is one, and of the smallest denormal numbers the quotient is
+  // 0; 1 divides nothing by 0.
+  out.scale = c.Op("Where", {none, c.Scalar(1, dtype), step});
   const ir::ValueId start = c.Op("Neg", {c.Op("Div", {least, out.scale})});
   const ir::ValueId clipped = c.Op("Clip", {start, c.Scalar(0, dtype), c.Scalar(255, dtype)});
   out.zero = c.Cast(c.Op("Round", {clipped}), DType::kU8);

@@ -91,7 +91,7 @@ std::string IntegerProductRefusal(const ir::Graph& graph, const ir::Node& node, 
   Problem in_codes, in_floats;
   if (node.op == "Conv") {
     const Result<ir::Window> window = ir::ResolveWindow(graph, node);
-    if (!window.ok()) return "a window that is not known";
+    if (!window.ok()) return "pattern: a window that is not known";
     in_codes = ConvStep(graph, node, *window, codes);
     in_floats = ConvStep(graph, node, *window, floats);
   } else {
@@ -104,7 +104,7 @@ std::string IntegerProductRefusal(const ir::Graph& graph, const ir::Node& node, 
   if (!integers) return refusal;
   const std::optional<double> reals = StepUs(in_floats, floats.out, context, &refusal);
   if (!reals || *integers < *reals) return {};
-  return StrCat("it would take ", Microseconds(*integers), ", one of ", DTypeName(stored),
+  return StrCat("cost: it would take ", Microseconds(*integers), ", one of ", DTypeName(stored),
                 " takes ", Microseconds(*reals));
 }
 

@@ -1,6 +1,10 @@
 // Conv, MatMul and Gemm of dequantised operands: products of integers, then one multiplication by
 // both scales. What follows (bias, activation, quantisation of the result) joins the product's
 // epilogue later, so that between two quantised products nothing is stored in float.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
 #include <utility>
 
 #include "compiler/passes/graph/integer_product_cost.h"
@@ -27,12 +31,15 @@ class IntegerProducts {
     const std::vector<ir::Node> nodes = std::exchange(graph_.nodes, {});
     for (const ir::Node& node : nodes) {
       Dequantised x, w;
-      if (!IsProduct(node) || !Find(nodes, node.inputs[0], &x) ||
-          !Find(nodes, node.inputs[1], &w)) {
+      const bool left = IsProduct(node) && Find(nodes, node.inputs[0], &x);
+      const bool right = IsProduct(node) && Find(nodes, node.inputs[1], &w);
+      if (!left && !right) {
         graph_.nodes.push_back(node);
         continue;
       }
-      const std::string why = Refusal(node, x, w);
+      const std::string why = !left    ? "operand: the left operand is no dequantised value"
+                              : !right ? "operand: the right operand is no dequantised value"
+                                       : Refusal(node, x, w);
       if (why.empty()) {
         RecordRewrite(
             context_, kIntegerProducts, DecisionKind::kFusion, About(node), "integer product",
@@ -43,8 +50,9 @@ class IntegerProducts {
         RecordRewrite(context_, kIntegerProducts, DecisionKind::kFusion, About(node),
                       "product of floats",
                       "an integer product needs codes of 8 bits, one scale on the left, one per "
-                      "column on the right, and a target where it is faster",
-                      {{"integer product", StrCat("quantised: ", why), -1}});
+                      "column on the right, sums and scales within their types, and a target where "
+                      "it is faster",
+                      {{"integer product", why, -1}});
         graph_.nodes.push_back(node);
       }
     }
@@ -75,33 +83,37 @@ class IntegerProducts {
 
   // Empty, or why the product stays one of floats.
   std::string Refusal(const ir::Node& node, const Dequantised& x, const Dequantised& w) const {
-    if (!IsByte(x.codes) || !IsByte(w.codes)) return "codes that are not of 8 bits";
+    if (!IsByte(x.codes) || !IsByte(w.codes)) return "dtype: codes that are not of 8 bits";
     const DType dtype = Value(x.scale).dtype;
-    if (dtype != DType::kF32 || Value(w.scale).dtype != dtype) return "scales that are not f32";
+    if (dtype != DType::kF32 || Value(w.scale).dtype != dtype)
+      return "dtype: scales that are not f32";
     if (!Value(w.codes).is_constant() || !Value(w.scale).is_constant()) {
-      return "the right operand is not a constant";
+      return "operand: the right operand is not a constant";
     }
-    if (w.zero != ir::kNoValue && !Value(w.zero).is_constant()) return "a computed zero point";
+    if (w.zero != ir::kNoValue && !Value(w.zero).is_constant())
+      return "weights: a computed zero point";
     if (!IsOne(x.scale) || !Value(x.scale).is_constant()) {
-      return "the left operand's scale is not one constant number";
+      return "operand: the left operand's scale is not one constant number";
     }
     const int rank = Value(w.codes).shape.rank();
     const int64_t axis = w.axis < 0 ? w.axis + rank : w.axis;
     const bool by_column = Value(w.scale).shape.rank() == 1 && axis == ColumnAxis(node, rank);
-    if (!IsOne(w.scale) && !by_column) return "scales that differ within a column";
-    const std::string form = node.op == "Gemm"   ? GemmRefusal(node)
-                             : node.op == "Conv" ? ConvRefusal(node, w)
-                             : rank != 2         ? "a right operand that is no matrix"
-                                                 : "";
-    if (!form.empty() || context_.device.backend != abi::Backend::kCuda) return form;
+    if (!IsOne(w.scale) && !by_column) return "axis: scales that differ within a column";
+    std::string refusal = node.op == "Gemm"   ? GemmRefusal(node)
+                          : node.op == "Conv" ? ConvRefusal(node, w)
+                          : rank != 2         ? "operand: a right operand that is no matrix"
+                                              : "";
+    if (refusal.empty()) refusal = RangeRefusal(node, x, w);
+    if (!refusal.empty() || context_.device.backend != abi::Backend::kCuda) return refusal;
     return IntegerProductRefusal(graph_, node, Value(x.codes).dtype, Value(w.codes).dtype,
                                  context_);
   }
 
   std::string GemmRefusal(const ir::Node& node) const {
-    if (node.Int("transA", 0) != 0) return "the left operand is transposed";
-    if (node.Float("alpha", 1) != 1) return "a factor alpha";
-    if (node.input(2) != ir::kNoValue && node.Float("beta", 1) != 1) return "a factor beta";
+    if (node.Int("transA", 0) != 0) return "operand: the left operand is transposed";
+    if (node.Float("alpha", 1) != 1) return "pattern: a factor alpha";
+    if (node.input(2) != ir::kNoValue && node.Float("beta", 1) != 1)
+      return "pattern: a factor beta";
     return "";
   }
 
@@ -109,9 +121,55 @@ class IntegerProducts {
     const Dims& shape = Value(w.codes).shape;
     const int64_t group = node.Int("group", 1);
     if (group > 1 && shape[1] == 1 && shape[0] == group) {
-      return "one filter per channel: its sums are exact in f32, and as fast";
+      return "cost: one filter per channel: its sums are exact in f32, and as fast";
     }
     return "";
+  }
+
+  // A factor that is no normal number has lost digits, or makes NaN of a sum of 0; a sum beyond i32
+  // wraps.
+  std::string RangeRefusal(const ir::Node& node, const Dequantised& x, const Dequantised& w) const {
+    const auto left = static_cast<float>(Value(x.scale).constant.FloatAt(0));
+    const ir::Tensor& right = Value(w.scale).constant;
+    for (int64_t i = 0; i < right.count(); ++i) {
+      const auto scale = static_cast<float>(right.FloatAt(i));
+      if (left != 0 && scale != 0 && !std::isnormal(left * scale)) {
+        return "range: the product of both scales is no normal number of f32";
+      }
+    }
+    if (LargestCode(x) * LargestColumn(node, w) > std::numeric_limits<int32_t>::max()) {
+      return "range: sums of products of the codes could exceed 32 bits";
+    }
+    return "";
+  }
+
+  // How far a code of x may be from its zero point.
+  int64_t LargestCode(const Dequantised& x) const {
+    const int64_t low = Value(x.codes).dtype == DType::kI8 ? -128 : 0;
+    const ir::Tensor zero = x.zero == ir::kNoValue ? ir::Tensor() : Value(x.zero).constant;
+    if (x.zero != ir::kNoValue && !zero.has_data()) return 255;
+    const int64_t z = x.zero == ir::kNoValue || zero.count() == 0 ? 0 : zero.IntAt(0);
+    return std::max(low + 255 - z, z - low);
+  }
+
+  // The largest sum of |w - zero| that belongs to one column of the result.
+  int64_t LargestColumn(const ir::Node& node, const Dequantised& w) const {
+    const ir::Tensor& codes = Value(w.codes).constant;
+    const Dims& shape = codes.shape();
+    const int64_t axis = ColumnAxis(node, shape.rank());
+    int64_t stride = 1;
+    for (int i = static_cast<int>(axis) + 1; i < shape.rank(); ++i) stride *= shape[i];
+    std::vector<int64_t> sums(static_cast<size_t>(shape[axis]));
+    for (int64_t i = 0; i < codes.count(); ++i) {
+      const int64_t column = i / stride % shape[axis];
+      int64_t zero = 0;
+      if (w.zero != ir::kNoValue) {
+        const ir::Tensor& zeros = Value(w.zero).constant;
+        zero = zeros.IntAt(zeros.count() == 1 ? 0 : column);
+      }
+      sums[static_cast<size_t>(column)] += std::abs(codes.IntAt(i) - zero);
+    }
+    return sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
   }
 
   // Adds a node and gives its value.

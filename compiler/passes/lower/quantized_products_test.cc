@@ -171,6 +171,41 @@ TEST(QLinearMatMul, ScalesRoundsAndSaturates) {
   }
 }
 
+// The product of two scales may be beyond f32, or 0, where the third brings it back; and a factor
+// beyond f32 makes the largest code of everything but 0.
+TEST(QLinearMatMul, ScalesOfEveryMagnitude) {
+  const int8_t left[] = {5, 0, -3}, right[] = {2, 1, 4};
+  const ir::Tensor a =
+      ir::Tensor::FromValues<int8_t>(DType::kI8, {3, 1}, std::span<const int8_t>(left));
+  const ir::Tensor b =
+      ir::Tensor::FromValues<int8_t>(DType::kI8, {1, 3}, std::span<const int8_t>(right));
+  const ir::Tensor zero = Random(DType::kI8, {}, 1, 0, 0.5);
+  const auto scale = [](float s) {
+    return ir::Tensor::FromValues<float>(DType::kF32, {}, std::span<const float>(&s, 1));
+  };
+  const std::vector<double> sums = {10, 5, 20, 0, 0, 0, -6, -3, -12};
+  const auto expect = [&](float as, float bs, float ys, const std::vector<double>& codes) {
+    const ir::Tensor l = scale(as), r = scale(bs), y = scale(ys);
+    ExpectNode("QLinearMatMul", DType::kI8,
+               {{"a", a},
+                {"as", l},
+                {"az", zero},
+                {"b", b},
+                {"bs", r},
+                {"bz", zero},
+                {"ys", y},
+                {"yz", zero}},
+               "", testing::Generate({3, 3}, [&](const Dims& at) {
+                 return codes[static_cast<size_t>(3 * at[0] + at[1])];
+               }));
+  };
+  expect(0x1p-80f, 0x1p-80f, 0x1p-149f, std::vector<double>(9, 0));
+  expect(0x1p-100f, 0x1p-40f, 0x1p-140f, sums);
+  expect(0x1p+90f, 0x1p+90f, 0x1p+99f, {127, 127, 127, 0, 0, 0, -128, -128, -128});
+  expect(0x1p+99f, 0x1p+99f, 0x1p-149f, {127, 127, 127, 0, 0, 0, -128, -128, -128});
+  expect(0x1p-149f, 0x1p+99f, 0x1p-50f, sums);
+}
+
 TEST(QLinearMatMul, MultipliesFloat8) {
   const DType type = DType::kF8E4M3FN;
   const ir::Tensor a = Random(type, {3, 9}, 1, -2, 2), b = Random(type, {9, 4}, 2, -2, 2);

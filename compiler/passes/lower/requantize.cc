@@ -1,42 +1,34 @@
 #include "compiler/passes/lower/requantize.h"
 
-#include "base/float16.h"
-#include "compiler/passes/lower/quantize_expr.h"
+#include <algorithm>
+#include <limits>
 
 namespace aicf {
 namespace {
 
 using abi::ExprOp;
 
-float Rounded(double value, DType dtype) {
-  const float single = static_cast<float>(value);
-  if (dtype == DType::kF16) return F16ToF32(F32ToF16(single));
-  return dtype == DType::kBF16 ? BF16ToF32(F32ToBF16(single)) : single;
-}
+constexpr double kLargest = std::numeric_limits<float>::max();
 
 bool IsOne(LowerContext& ctx, ir::ValueId id) { return ElementCount(ctx.value(id).shape) == 1; }
 
 // The factors of constant scales, of which one at most is more than a number.
 ir::Tensor ConstantFactors(LowerContext& ctx, const ScaledProduct& p) {
   const ir::Tensor left = ctx.value(p.left).constant, right = ctx.value(p.right).constant;
-  const DType dtype = left.dtype();
+  const double result = ctx.value(p.result).constant.FloatAt(0);
   const ir::Tensor& many = IsOne(ctx, p.right) ? left : right;
   std::vector<float> factors;
   for (int64_t i = 0; i < many.count(); ++i) {
     const double l = left.FloatAt(left.count() == 1 ? 0 : i);
     const double r = right.FloatAt(right.count() == 1 ? 0 : i);
-    float factor = Rounded(l * r, dtype);
-    if (p.result != ir::kNoValue) {
-      factor = Rounded(factor / static_cast<float>(ctx.value(p.result).constant.FloatAt(0)), dtype);
-    }
-    factors.push_back(factor);
+    factors.push_back(static_cast<float>(std::min(l * r / result, kLargest)));
   }
   return ir::Tensor::FromValues<float>(DType::kF32, many.shape(), std::span<const float>(factors));
 }
 
 bool AreConstant(LowerContext& ctx, const ScaledProduct& p) {
   for (ir::ValueId id : {p.left, p.right, p.result}) {
-    if (id != ir::kNoValue && !ctx.value(id).is_constant()) return false;
+    if (!ctx.value(id).is_constant()) return false;
   }
   return IsOne(ctx, p.left) || IsOne(ctx, p.right);
 }
@@ -50,16 +42,14 @@ uint16_t ScaleFactor(LowerContext& ctx, OperandExpr& expr, const ScaledProduct& 
     const ValueView all = ctx.Constant(StrCat(ctx.value(p.right).name, " factors"), factors);
     return expr.Load({all.buffer, (IsOne(ctx, p.right) ? p.place_left : p.place_right)(all.view)});
   }
-  const DType dtype = ctx.value(p.left).dtype;
   const auto load = [&](ir::ValueId id, const Place& place) {
-    return b.Cast(LoadParameter(ctx, expr, id, domain, place), DType::kF32);
+    return b.Cast(LoadParameter(ctx, expr, id, domain, place), DType::kF64);
   };
   const uint16_t left = load(p.left, p.place_left);
   const uint16_t right = load(p.right, p.place_right);
-  const uint16_t product = RoundToFloat(b, b.Binary(ExprOp::kMul, left, right), dtype);
-  if (p.result == ir::kNoValue) return product;
-  const uint16_t divisor = load(p.result, {});
-  return RoundToFloat(b, b.Binary(ExprOp::kDiv, product, divisor), dtype);
+  const uint16_t product = b.Binary(ExprOp::kMul, left, right);
+  const uint16_t factor = b.Binary(ExprOp::kDiv, product, load(p.result, {}));
+  return b.Cast(b.Binary(ExprOp::kMin, factor, b.Const(kLargest, DType::kF64)), DType::kF32);
 }
 
 }  // namespace

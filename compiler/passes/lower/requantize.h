@@ -17,11 +17,12 @@ uint16_t LoadParameter(LowerContext& ctx, OperandExpr& expr, ir::ValueId id, con
 
 /// A scaled product: sums * left * right / result, by the scales' values.
 struct ScaledProduct {
-  ir::ValueId left = ir::kNoValue, right = ir::kNoValue;
-  ir::ValueId result = ir::kNoValue;  ///< kNoValue: no division
+  ir::ValueId left = ir::kNoValue, right = ir::kNoValue, result = ir::kNoValue;
   Place place_left, place_right;
 };
-/// `sums` times the factor, in f32; the factor is formed in the precision of the scales' type.
+/// `sums` times the factor left * right / result, in f32. The factor is formed in f64 and rounded
+/// once, to a finite number: the product of two scales alone may be beyond f32, or next to 0, where
+/// their quotient by the third is neither, and a sum of 0 is 0 whatever the factor is.
 uint16_t Scaled(LowerContext& ctx, OperandExpr& expr, const ScaledProduct& product, uint16_t sums,
                 const Dims& domain);
 

@@ -26,6 +26,25 @@ TEST(CpuIntegerConv, EveryVariantIsExact) {
   EXPECT_GE(ran, 220);  // the baseline alone makes one run of nearly every case
 }
 
+// As for matrix products, with scales per filter.
+TEST(CpuIntegerConv, ScalesOfEveryMagnitude) {
+  Rng rng(313);
+  int ran = 0, cases = 0;
+  while (cases < 160 && !::testing::Test::HasFailure()) {
+    const auto [left, right] = RandomIntegers(rng);
+    Spec s = RandomSpec(rng);
+    KernelCase c;
+    s.dtype = left;
+    if (!MakeConv(rng, s, &c)) continue;
+    c.problem.inputs[1].dtype = right;
+    AddExtremeRequantisation(rng, 1, &c);
+    FillIntegers(rng, &c);
+    FillScales(rng, &c);
+    ran += ExpectExactVariants(rng, c, std::to_string(cases++));
+  }
+  EXPECT_GE(ran, 140);
+}
+
 // Rows that meet padding are read through a copy where that fits, else row by row.
 TEST(CpuIntegerConv, PaddingOfManyChannels) {
   Rng rng(312);

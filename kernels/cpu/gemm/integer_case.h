@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -39,6 +40,62 @@ inline void FillIntegers(Rng& rng, KernelCase* c) {
       std::memcpy(&c->buffers[i][at], &value, bytes);
     }
   }
+}
+
+/// A scale between the smallest denormal number and 1e28, of whatever magnitude, with which sums of
+/// 32 bits stay finite.
+inline float ExtremeScale(Rng& rng) {
+  const float mantissa =
+      Uniform(rng, 0, 1) ? 1 : 1 + static_cast<float>(Uniform(rng, 0, 999)) / 1000;
+  return std::ldexp(mantissa, static_cast<int>(Uniform(rng, -149, 93)));
+}
+
+/// Gives every f32 operand of the epilogue such scales, each element another.
+inline void FillScales(Rng& rng, KernelCase* c) {
+  for (size_t i = 0; i < c->problem.inputs.size(); ++i) {
+    if (c->problem.inputs[i].dtype != DType::kF32) continue;
+    for (size_t at = 0; at + sizeof(float) <= c->buffers[i].size(); at += sizeof(float)) {
+      const float value = ExtremeScale(rng);
+      std::memcpy(&c->buffers[i][at], &value, sizeof(float));
+    }
+  }
+}
+
+/// Sums to codes by scales of every magnitude: times the operands' scales, each a number or one per
+/// column; over the result's; whose zero point is an end of the codes; often dequantised and
+/// quantised once more.
+inline void AddExtremeRequantisation(Rng& rng, int column_axis, KernelCase* c) {
+  using abi::ExprOp;
+  abi::ExprBuilder b;
+  const auto number = [&](double x) { return b.Const(x, DType::kF32); };
+  const DType to = RandomOf(rng, {DType::kU8, DType::kI8});
+  const double low = to == DType::kU8 ? 0 : -128;
+  const auto quantised = [&](uint16_t v, double scale, double zero) {
+    v = b.Unary(ExprOp::kRound, b.Binary(ExprOp::kDiv, v, number(scale)));
+    v = b.Binary(ExprOp::kAdd, v, number(zero));
+    v = b.Binary(ExprOp::kMin, b.Binary(ExprOp::kMax, v, number(low)), number(low + 255));
+    return b.Cast(v, abi::ComputeDType(to));
+  };
+  uint16_t v = b.Cast(b.Input(0, DType::kI32), DType::kF32);
+  double scale = ExtremeScale(rng);
+  if (Uniform(rng, 0, 1) == 0) {
+    const int k = c->AddOperand(rng, KernelCase::Operand::kColumn, column_axis, DType::kF32);
+    v = b.Binary(ExprOp::kMul, v, b.Input(k, DType::kF32));
+  } else {
+    v = b.Binary(ExprOp::kMul, v, number(scale));
+    // The result's scale is of the sums' magnitude, so that codes lie between the ends.
+    scale = static_cast<float>(scale * std::ldexp(1.0, static_cast<int>(Uniform(rng, 2, 12))));
+  }
+  const double zero = low + 255 * static_cast<double>(Uniform(rng, 0, 1));
+  v = quantised(v, scale, zero);
+  if (Uniform(rng, 0, 1) == 0) {
+    v = b.Binary(ExprOp::kSub, b.Cast(v, DType::kF32), number(zero));
+    v = b.Binary(ExprOp::kMul, v, number(scale));
+    v = quantised(v, static_cast<float>(scale * (Uniform(rng, 0, 1) ? 2 : 0.4)),
+                  low + 255 - (zero - low));
+  }
+  c->problem.epilogue = b.Finish({v});
+  c->problem.outputs[0].dtype = to;
 }
 
 /// What follows a quantised product: sums less a number per column, in f32 times a scale, then

@@ -41,6 +41,22 @@ TEST(CpuIntegerGemm, EveryVariantIsExact) {
   EXPECT_GE(ran, 2 * 240);  // the baseline alone makes two runs of every case
 }
 
+// Scales from denormal numbers to 1e28, zero points at the ends: nothing in between may be flushed,
+// contracted, or leave i32 on its way to a code.
+TEST(CpuIntegerGemm, ScalesOfEveryMagnitude) {
+  Rng rng(304);
+  int ran = 0;
+  for (int i = 0; i < 240 && !::testing::Test::HasFailure(); ++i) {
+    const auto [left, right] = RandomIntegers(rng);
+    KernelCase c = IntegerGemm(rng, left, right);
+    AddExtremeRequantisation(rng, c.problem.outputs[0].shape.rank() - 1, &c);
+    FillIntegers(rng, &c);
+    FillScales(rng, &c);
+    ran += ExpectExactVariants(rng, c, std::to_string(i));
+  }
+  EXPECT_GE(ran, 2 * 240);
+}
+
 // Sums of the largest products: two of them exceed 16 bits, and with i16 four exceed 32.
 TEST(CpuIntegerGemm, TheLargestProducts) {
   Rng rng(302);
