@@ -48,6 +48,9 @@ Status FoldBatchNorm(ir::Graph& graph, PassContext& context);
 Status SimplifyArithmetic(ir::Graph& graph, PassContext& context);
 /// QuantizeLinear into i8 with the zero point -128, read by DequantizeLinear alone: into u8 with 0.
 Status UnsignedCodes(ir::Graph& graph, PassContext& context);
+/// What only moves or compares values between DequantizeLinear and QuantizeLinear of one scale works
+/// on their codes: transposes, slices, concatenations, maximum pools, bounds and the like.
+Status KeepCodesAsTheyAre(ir::Graph& graph, PassContext& context);
 /// Conv, MatMul and Gemm of DequantizeLinear: ConvInteger or MatMulInteger times both scales. Folds
 /// the DequantizeLinear of weights that InferAndFold left for it.
 Status MakeIntegerProducts(ir::Graph& graph, PassContext& context);

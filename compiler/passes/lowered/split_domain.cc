@@ -8,7 +8,7 @@
 namespace aicf {
 namespace {
 
-bool View(std::vector<abi::View>& views, const Dims& from, const Dims& to) {
+bool Reshaped(std::vector<abi::View>& views, const Dims& from, const Dims& to) {
   for (abi::View& v : views) {
     const auto changed = v.shape == from ? ir::Reshape(v, to) : std::nullopt;
     if (!changed) return false;
@@ -40,7 +40,7 @@ std::optional<ir::LoweredStep> OverShape(const ir::LoweredStep& step, const Dims
   if (ElementCount(domain) != ElementCount(shape) || ElementCount(shape) == 0) return {};
   ir::LoweredStep out = step;
   abi::Problem& q = out.problem;
-  if (!View(q.inputs, domain, shape) || !View(q.outputs, domain, shape)) return {};
+  if (!Reshaped(q.inputs, domain, shape) || !Reshaped(q.outputs, domain, shape)) return {};
   if (p.family == abi::Family::kNormalize &&
       !MoveAxes(std::get<abi::NormalizeAttrs>(q.attrs), domain, shape)) {
     return {};

@@ -5,17 +5,20 @@
 
 namespace aicf::cpu {
 
-BlockEpilogue::BlockEpilogue(const abi::ArgBlock& args, EvalBlockFn eval)
-    : args_(args), eval_(eval), identity_(RawIsOutput(*args.problem)) {}
+BlockEpilogue::BlockEpilogue(const abi::ArgBlock& args, EvalBlockFn eval, DType raw)
+    : args_(args),
+      eval_(eval),
+      raw_(raw),
+      identity_(args.problem->epilogue.empty() && Output(args, 0).dtype == raw) {}
 
 void BlockEpilogue::Store(const int64_t* coords, int row_axis, int col_axis, int64_t rows,
-                          int64_t cols, const float* raw, int64_t raw_stride) const {
+                          int64_t cols, const void* raw, int64_t raw_stride) const {
   const abi::Problem& problem = *args_.problem;
   const auto stride = [](const abi::TensorArg& t, int axis) {
     return axis < 0 ? int64_t{0} : t.strides[axis];
   };
   BlockInput inputs[abi::kMaxExprInputs];
-  inputs[0] = {raw, raw_stride, 1, DType::kF32};
+  inputs[0] = {raw, raw_stride, 1, raw_};
   for (int k = 0; k < problem.extra_inputs(); ++k) {
     const abi::TensorArg& t = Input(args_, problem.core_inputs + k);
     inputs[k + 1] = {ElementAt(t, coords), stride(t, row_axis), stride(t, col_axis), t.dtype};
@@ -26,7 +29,7 @@ void BlockEpilogue::Store(const int64_t* coords, int row_axis, int col_axis, int
     outputs[r] = {ElementAt(t, coords), stride(t, row_axis), stride(t, col_axis), t.dtype};
   }
   const BlockOrigin origin = {coords, row_axis, col_axis};
-  const abi::Expr& expr = problem.epilogue.empty() ? IdentityExpr(DType::kF32) : problem.epilogue;
+  const abi::Expr& expr = problem.epilogue.empty() ? IdentityExpr(raw_) : problem.epilogue;
   eval_(expr, rows, cols, inputs, outputs, &origin);
 }
 

@@ -1,4 +1,4 @@
-/// The epilogue of a step on blocks of raw f32 results, while they are still in the cache.
+/// The epilogue of a step on blocks of raw results, while they are still in the cache.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@ namespace aicf::cpu {
 
 class BlockEpilogue {
  public:
-  /// Both must outlive this object.
-  BlockEpilogue(const abi::ArgBlock& args, EvalBlockFn eval);
+  /// args and eval must outlive this object. raw: the dtype of raw results, which the epilogue
+  /// reads.
+  BlockEpilogue(const abi::ArgBlock& args, EvalBlockFn eval, DType raw = DType::kF32);
 
   /// True when raw results may be written straight to outputs[0].
   bool identity() const { return identity_; }
@@ -20,11 +21,12 @@ class BlockEpilogue {
   /// raw_stride, and stores its results. coords: output coordinates of the first value; rows go
   /// along row_axis and columns along col_axis (-1: a single one).
   void Store(const int64_t* coords, int row_axis, int col_axis, int64_t rows, int64_t cols,
-             const float* raw, int64_t raw_stride) const;
+             const void* raw, int64_t raw_stride) const;
 
  private:
   const abi::ArgBlock& args_;
   EvalBlockFn eval_;
+  DType raw_;
   bool identity_;
 };
 

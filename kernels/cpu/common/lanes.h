@@ -57,6 +57,8 @@ static inline Lanes LoadLanes(const BF16* p) {
 static inline float LoadOne(const float* p) { return *p; }
 static inline float LoadOne(const F16* p) { return WidenOneF16(p->bits); }
 static inline float LoadOne(const BF16* p) { return WidenOneBF16(p->bits); }
+static inline float LoadOne(const int8_t* p) { return *p; }
+static inline float LoadOne(const uint8_t* p) { return *p; }
 
 /// What reductions combine values with, on one value or on lanes. The extremes take NaN from either
 /// operand; both selections are written apart, because the compiler vectorises that form only.

@@ -124,9 +124,14 @@ TEST(CpuRefusals, OfPools) {
   const View loose = {DType::kF32, {1, 3, 4000}, {24000, 8000, 2}, 0};
   ExpectProblemsRefused("cpu.pool.baseline", pool,
                         {{"p-norms", Edit<A>([](A& a) { a.kind = PoolKind::kLp; })},
-                         {"f32, f16 and bf16 only, not f64", Of(DType::kF64)},
-                         {"f32, f16 and bf16 only, not f8e5m2",
+                         {"f32, f16 and bf16, and maxima of 8 bits, not f64", Of(DType::kF64)},
+                         {"f32, f16 and bf16, and maxima of 8 bits, not f8e5m2",
                           [](Problem& p) { p.inputs[0].dtype = DType::kF8E5M2; }},
+                         {"maxima of 8 bits, not u8",
+                          [](Problem& p) {
+                            std::get<A>(p.attrs).kind = PoolKind::kAverage;
+                            p.inputs[0].dtype = p.outputs[0].dtype = DType::kU8;
+                          }},
                          {"contiguous along its channels or its last axis", Input(0, loose)},
                          {"wider than 2048", [](Problem& p) {
                             std::get<A>(p.attrs).kernel = {2049};

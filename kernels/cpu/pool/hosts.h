@@ -11,8 +11,10 @@ struct VectorHost : CpuHostBase {
     const auto& attrs = p.as<abi::PoolAttrs>();
     const abi::View& x = p.inputs[0];
     if (attrs.kind == abi::PoolKind::kLp) return "does not form p-norms";
-    if (abi::ComputeDType(x.dtype) != DType::kF32 || IsStorageOnly(x.dtype)) {
-      return StrCat("pools f32, f16 and bf16 only, not ", DTypeName(x.dtype));
+    const bool maximum = attrs.kind == abi::PoolKind::kMax;
+    const bool floats = abi::ComputeDType(x.dtype) == DType::kF32 && !IsStorageOnly(x.dtype);
+    if (!floats && !(maximum && IsByteInteger(x.dtype))) {
+      return StrCat("pools f32, f16 and bf16, and maxima of 8 bits, not ", DTypeName(x.dtype));
     }
     const int last = x.shape.rank() - 1;
     const bool channels_last = x.strides[1] == 1 || x.shape[1] == 1;

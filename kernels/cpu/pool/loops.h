@@ -28,6 +28,9 @@ struct PoolLoops {
   /// of every pixel.
   void (*channels)(DType dtype, bool maximum, const PoolBox& box, int64_t channels, float divisor,
                    const PoolPixels& pixels, float* out);
+  /// As above, maxima of bytes, which stay bytes.
+  void (*bytes)(bool is_signed, const PoolBox& box, int64_t channels, const PoolPixels& pixels,
+                uint8_t* out);
   /// Columns contiguous, box[2] is the row: element w of every row of box[0] and box[1] is added to
   /// acc[w], or acc[w] is raised to it.
   void (*rows)(DType dtype, bool maximum, const PoolBox& box, float* acc);

@@ -78,6 +78,12 @@ void AddRow(const BF16* row, int64_t n, float* acc) {
   for (int64_t w = 0; w < n; ++w) acc[w] = Op::Do(acc[w], LoadOne(row + w));
 }
 
+template <class Op, class T>
+requires(sizeof(T) == 1) void AddRow(const T* row, int64_t n, float* acc) {
+#pragma GCC ivdep
+  for (int64_t w = 0; w < n; ++w) acc[w] = Op::Do(acc[w], LoadOne(row + w));
+}
+
 template <class T, class Op>
 void Rows(const PoolBox& box, float* acc) {
   for (int64_t d = 0; d < box.count[0]; ++d) {
@@ -129,6 +135,40 @@ void Pixels(const PoolBox& box, int64_t channels, float divisor, const PoolPixel
   }
 }
 
+/// Tap by tap over all channels; written for the compiler to vectorise.
+template <class T>
+void MaxBytes(const PoolBox& box, const T* data, int64_t channels, T* __restrict out) {
+  bool first = true;
+  for (int64_t d = 0; d < box.count[0]; ++d) {
+    for (int64_t h = 0; h < box.count[1]; ++h) {
+      const T* p = data + d * box.step[0] + h * box.step[1];
+      for (int64_t w = 0; w < box.count[2]; ++w, p += box.step[2]) {
+        if (first) {
+          for (int64_t c = 0; c < channels; ++c) out[c] = p[c];
+          first = false;
+          continue;
+        }
+#pragma GCC ivdep
+        for (int64_t c = 0; c < channels; ++c) out[c] = out[c] > p[c] ? out[c] : p[c];
+      }
+    }
+  }
+}
+
+template <class T>
+void BytePixels(const PoolBox& box, int64_t channels, const PoolPixels& pixels, T* out) {
+  const T* data = static_cast<const T*>(box.data);
+  for (int64_t i = 0; i < pixels.count; ++i, data += pixels.x_step, out += pixels.out_step) {
+    MaxBytes(box, data, channels, out);
+  }
+}
+
+void PoolBytes(bool is_signed, const PoolBox& box, int64_t channels, const PoolPixels& pixels,
+               uint8_t* out) {
+  if (!is_signed) return BytePixels<uint8_t>(box, channels, pixels, out);
+  BytePixels<int8_t>(box, channels, pixels, reinterpret_cast<int8_t*>(out));
+}
+
 template <class Op>
 void PixelsOf(DType dtype, const PoolBox& box, int64_t channels, float divisor,
               const PoolPixels& pixels, float* out) {
@@ -147,6 +187,8 @@ template <class Op>
 void RowsOf(DType dtype, const PoolBox& box, float* acc) {
   if (dtype == DType::kF16) return Rows<F16, Op>(box, acc);
   if (dtype == DType::kBF16) return Rows<BF16, Op>(box, acc);
+  if (dtype == DType::kI8) return Rows<int8_t, Op>(box, acc);
+  if (dtype == DType::kU8) return Rows<uint8_t, Op>(box, acc);
   Rows<float, Op>(box, acc);
 }
 
@@ -163,6 +205,6 @@ void PoolSlide(bool maximum, const float* row, int64_t kernel, int64_t stride, i
 
 }  // namespace
 
-extern const PoolLoops kPoolLoops = {&EvalBlock, &PoolChannels, &PoolRows, &PoolSlide};
+extern const PoolLoops kPoolLoops = {&EvalBlock, &PoolChannels, &PoolBytes, &PoolRows, &PoolSlide};
 
 AICF_ISA_END

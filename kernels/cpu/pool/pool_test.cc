@@ -50,7 +50,9 @@ TestStep RandomPoolStep(Random& random) {
     x.push_back(extent);
     y.push_back(out);
   }
-  const DType dtype = Chance(random, 70) || a.kind == PoolKind::kLp ? DType::kF32
+  const bool bytes = a.kind == PoolKind::kMax && Chance(random, 35);
+  const DType dtype = bytes ? (Chance(random, 50) ? DType::kI8 : DType::kU8)
+                      : Chance(random, 70) || a.kind == PoolKind::kLp ? DType::kF32
                       : Chance(random, 70) ? (Chance(random, 50) ? DType::kF16 : DType::kBF16)
                                            : DType::kI32;
   p.inputs.push_back(SpatialView(random, dtype, x));
@@ -62,6 +64,12 @@ TestStep RandomPoolStep(Random& random) {
     abi::ExprBuilder b;
     p.epilogue =
         b.Finish({b.Binary(abi::ExprOp::kAdd, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+  }
+  if (bytes && Chance(random, 40)) {
+    abi::ExprBuilder b;
+    const uint16_t x_value = b.Cast(b.Input(0, dtype), DType::kF32);
+    p.epilogue = b.Finish({b.Binary(abi::ExprOp::kMul, x_value, b.Const(0.5, DType::kF32))});
+    p.outputs[0].dtype = DType::kF32;
   }
   return step;
 }
@@ -91,7 +99,8 @@ double ExpectedPool(const TestStep& step, const int64_t* at) {
   double raw = sum / static_cast<double>(a.count_include_pad ? padded : inside);
   if (a.kind == PoolKind::kMax) raw = best;
   if (a.kind == PoolKind::kLp) raw = std::pow(sum, 1.0 / static_cast<double>(a.p));
-  return step.problem.epilogue.empty() ? raw : raw + step.buffers[1].At(at);
+  if (step.problem.epilogue.empty()) return raw;
+  return step.problem.inputs.size() > 1 ? raw + step.buffers[1].At(at) : raw * 0.5;
 }
 
 TEST(Pool, VariantsMatchTheReferenceAndTheFormula) {

@@ -1,6 +1,7 @@
 // The vector variants. Channels last: one output pixel's channels at a time. Columns last: one
 // output row at a time, first the rows of its windows together, then along the row.
 #include <algorithm>
+#include <type_traits>
 
 #include "base/checked.h"
 #include "kernels/cpu/common/block_epilogue.h"
@@ -19,7 +20,13 @@ constexpr int64_t kPieceTaps = 65536;
 class Pooling {
  public:
   Pooling(const abi::ArgBlock& args, const PoolLoops& loops)
-      : args_(args), loops_(loops), g_(args), epilogue_(args, loops.eval), x_(Input(args, 0)) {
+      : args_(args),
+        loops_(loops),
+        g_(args),
+        columns_last_(g_.in_stride[2] == 1 && (g_.channels == 1 || g_.channel_stride != 1)),
+        x_(Input(args, 0)),
+        bytes_(IsByteInteger(x_.dtype)),
+        epilogue_(args, loops.eval, bytes_ ? x_.dtype : DType::kF32) {
     const auto& attrs = args.problem->as<abi::PoolAttrs>();
     maximum_ = attrs.kind == abi::PoolKind::kMax;
     include_pad_ = attrs.count_include_pad;
@@ -29,16 +36,15 @@ class Pooling {
 
   void Run() const {
     const int64_t taps = g_.kernel[0] * g_.kernel[1] * g_.kernel[2];
-    const bool columns_last = g_.in_stride[2] == 1 && (g_.channels == 1 || g_.channel_stride != 1);
-    const bool channels_last = !columns_last;
+    const bool channels_last = !columns_last_;
     const int64_t lines = g_.batch * (channels_last ? 1 : g_.channels) * g_.out[0] * g_.out[1];
     const int64_t line = g_.out[2] * (channels_last ? g_.channels : 1) * taps;
-    ParallelRanges(args_, lines, kPieceTaps / std::max<int64_t>(line, 1) + 1,
-                   [&](int64_t begin, int64_t end) {
-                     for (int64_t i = begin; i < end; ++i) {
-                       channels_last ? PixelLine(i) : RowLine(i);
-                     }
-                   });
+    ParallelRanges(
+        args_, lines, kPieceTaps / std::max<int64_t>(line, 1) + 1, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            !channels_last ? RowLine(i) : bytes_ ? PixelLine<uint8_t>(i) : PixelLine<float>(i);
+          }
+        });
   }
 
  private:
@@ -80,6 +86,8 @@ class Pooling {
 
   int column_axis() const { return g_.first_axis + 2; }
 
+  /// T: what raw results are stored as.
+  template <class T>
   void PixelLine(int64_t i) const {
     const int64_t h = i % g_.out[1];
     const int64_t d = i / g_.out[1] % g_.out[0];
@@ -87,10 +95,10 @@ class Pooling {
     const abi::TensorArg& out = Output(args_, 0);
     const bool direct = epilogue_.identity() && (out.strides[1] == 1 || g_.channels == 1);
     if (direct) {
-      auto* to = static_cast<float*>(ElementAt(out, line.coords));
+      auto* to = static_cast<T*>(ElementAt(out, line.coords));
       return Pixels(line, {0, g_.out[2]}, {0, g_.channels}, to, out.strides[column_axis()]);
     }
-    alignas(64) float raw[kBlockElements];
+    alignas(64) T raw[kBlockElements];
     const int64_t cols = std::min(g_.channels, kBlockElements);
     const int64_t rows = std::min(g_.out[2], kBlockElements / std::max<int64_t>(cols, 1));
     for (int64_t c = 0; c < g_.channels; c += cols) {
@@ -110,7 +118,8 @@ class Pooling {
   };
 
   /// Outputs of a line, those whose windows lie inside the input in one go.
-  void Pixels(const Line& line, Range outputs, Range channels, float* out, int64_t out_step) const {
+  template <class T>
+  void Pixels(const Line& line, Range outputs, Range channels, T* out, int64_t out_step) const {
     for (int64_t o = outputs.begin, next = o; o < outputs.end; o = next) {
       const Window width = g_.WindowAt(2, o);
       next = std::clamp(inside_end_, o + 1, outputs.end);
@@ -120,8 +129,12 @@ class Pooling {
       box.count[2] = width.count;
       box.step[2] = g_.dilation[2] * g_.in_stride[2];
       const PoolPixels pixels = {next - o, g_.stride[2] * g_.in_stride[2], out_step};
-      loops_.channels(x_.dtype, maximum_, box, channels.end - channels.begin, Divisor(line, width),
-                      pixels, out);
+      const int64_t count = channels.end - channels.begin;
+      if constexpr (std::is_same_v<T, float>) {
+        loops_.channels(x_.dtype, maximum_, box, count, Divisor(line, width), pixels, out);
+      } else {
+        loops_.bytes(x_.dtype == DType::kI8, box, count, pixels, out);
+      }
       out += (next - o) * out_step;
     }
   }
@@ -156,12 +169,19 @@ class Pooling {
     loops_.rows(x_.dtype, maximum_, box, row + (first - start));
     line.coords[column_axis()] = o;
     const abi::TensorArg& out = Output(args_, 0);
-    const bool direct = epilogue_.identity() && out.strides[column_axis()] == 1;
+    const bool direct = !bytes_ && epilogue_.identity() && out.strides[column_axis()] == 1;
     float* to = direct ? static_cast<float*>(ElementAt(out, line.coords)) : raw;
     loops_.slide(maximum_, row, g_.kernel[2], g_.stride[2], g_.dilation[2], outputs, to);
     for (int64_t p = 0; !maximum_ && p < outputs; ++p)
       to[p] /= Divisor(line, g_.WindowAt(2, o + p));
     if (direct) return;
+    if (bytes_) {
+      uint8_t codes[kBlockElements];
+      for (int64_t p = 0; p < outputs; ++p) {
+        codes[p] = static_cast<uint8_t>(static_cast<int32_t>(raw[p]));
+      }
+      return epilogue_.Store(line.coords, -1, column_axis(), 1, outputs, codes, outputs);
+    }
     epilogue_.Store(line.coords, -1, column_axis(), 1, outputs, raw, outputs);
   }
 
@@ -170,8 +190,10 @@ class Pooling {
   const abi::ArgBlock& args_;
   const PoolLoops& loops_;
   PoolGeometry g_;
-  BlockEpilogue epilogue_;
+  bool columns_last_;  ///< else channels
   const abi::TensorArg& x_;
+  bool bytes_;  ///< codes of 8 bits, of which there are maxima only
+  BlockEpilogue epilogue_;
   bool maximum_;
   bool include_pad_;
   int64_t inside_end_;  ///< outputs from here on have windows that pass the end of the last axis
