@@ -13,9 +13,10 @@ namespace aicf {
 ///   - the largest and smallest values of an integer type of 8 or 16 bits, between which an f32 is
 ///     clamped before it is cast to that type, are those of the instruction that casts, which also
 ///     rounds where the clamped value has just been rounded;
-///   - a quotient of f32 by a constant is a product with its reciprocal, corrected by its remainder
-///     (DivideByConstant in kernels/cuda/common/ops.cuh says for which constants).
-/// Names other nodes as ExprStatements (compiler/codegen/expr_source.h) does.
+///   - a quotient of f32 by a constant that is rounded and clamped, as codes are, is a product with
+///     the reciprocal, corrected by its remainder (QuotientToRound in kernels/cuda/common/ops.cuh).
+/// Names other nodes as ExprStatements (compiler/codegen/expr_source.h) does. REQUIRES: `node` is
+/// one of `expr`.
 std::optional<std::string> ShortForm(const abi::Expr& expr, const abi::ExprNode& node);
 
 }  // namespace aicf

@@ -82,39 +82,53 @@ std::vector<float> FloatsAround(double least, double most) {
   return out;
 }
 
-// round(x) + zero, saturated: as QuantizeLinear is lowered.
-Case Quantisation(DType to, double zero, bool rounds) {
-  const double bits = static_cast<double>(8 * DTypeBytes(to));
-  const bool is_signed = KindOf(to) == DTypeKind::kSigned;
-  const double least = is_signed ? -std::exp2(bits - 1) : 0;
-  const double most = std::exp2(is_signed ? bits - 1 : bits) - 1;
-  Case c = Elementwise(DType::kF32, to, BytesOf(FloatsAround(least - zero, most - zero)),
-                       [&](ExprBuilder& b, uint16_t x) {
-                         if (rounds) x = b.Unary(ExprOp::kRound, x);
-                         if (zero != 0) {
-                           x = b.Binary(ExprOp::kAdd, x, b.Const(zero, DType::kF32));
-                         }
-                         x = b.Binary(ExprOp::kMax, x, b.Const(least, DType::kF32));
-                         x = b.Binary(ExprOp::kMin, x, b.Const(most, DType::kF32));
-                         return b.Cast(x, to);
-                       });
-  c.name = StrCat(rounds ? "rounded and " : "", "saturated to ", DTypeName(to), " with zero point ",
-                  static_cast<int64_t>(zero));
+// How a value becomes a code of type `to`.
+struct Coding {
+  DType to;
+  double zero = 0;
+  bool rounds = true;
+  float divisor = 1;
+};
+
+double LeastOf(DType d) {
+  return KindOf(d) == DTypeKind::kSigned ? -std::exp2(8.0 * static_cast<double>(DTypeBytes(d)) - 1)
+                                         : 0;
+}
+
+// round(x / divisor) + zero, saturated: as QuantizeLinear is lowered.
+Case Quantisation(const Coding& coding, const std::vector<float>& floats) {
+  const DType to = coding.to;
+  const double least = LeastOf(to);
+  const double most = least + std::exp2(8.0 * static_cast<double>(DTypeBytes(to))) - 1;
+  Case c = Elementwise(DType::kF32, to, BytesOf(floats), [&](ExprBuilder& b, uint16_t x) {
+    const auto with = [&](ExprOp op, double by) { x = b.Binary(op, x, b.Const(by, DType::kF32)); };
+    if (coding.divisor != 1) with(ExprOp::kDiv, static_cast<double>(coding.divisor));
+    if (coding.rounds) x = b.Unary(ExprOp::kRound, x);
+    if (coding.zero != 0) with(ExprOp::kAdd, coding.zero);
+    with(ExprOp::kMax, least);
+    with(ExprOp::kMin, most);
+    return b.Cast(x, to);
+  });
+  c.name = StrCat(coding.rounds ? "rounded and " : "", "saturated to ", DTypeName(to),
+                  " with zero point ", static_cast<int64_t>(coding.zero), ", divided by ",
+                  std::to_string(coding.divisor));
   return c;
 }
 
-Case Quotient(float by) {
-  std::vector<float> floats = FloatsAround(-128, 127);
-  Random random(19);
-  for (int i = 0; i < 20000; ++i) {  // of ordinary size, where the short form is taken
-    const auto bits = static_cast<uint32_t>(random.Int(0, 0x7fffffff));
-    floats.push_back(std::bit_cast<float>(0x30000000u + bits % 0x20000000u));
+// Multiples of a half, where rounding decides, and what lies beside them, times the divisor.
+std::vector<float> TiesOf(float divisor) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> out = FloatsAround(-128, 127);
+  for (int half = -700; half <= 700; ++half) {
+    float x = static_cast<float>(half) * 0.5f * divisor;
+    for (int i = 0; i < 3; ++i) x = std::nextafter(x, -infinity);
+    for (int i = 0; i < 7; ++i, x = std::nextafter(x, infinity)) out.push_back(x);
   }
-  Case c = Elementwise(DType::kF32, DType::kF32, BytesOf(floats), [&](ExprBuilder& b, uint16_t x) {
-    return b.Binary(ExprOp::kDiv, x, b.Const(static_cast<double>(by), DType::kF32));
-  });
-  c.name = StrCat("divided by ", std::to_string(by));
-  return c;
+  Random random(19);
+  for (int i = 0; i < 4000; ++i) {
+    out.push_back(divisor * 0x1p-16f * static_cast<float>(random.Int(-1 << 24, 1 << 24)));
+  }
+  return out;
 }
 
 }  // namespace
@@ -134,12 +148,17 @@ std::vector<Case> ConversionCases() {
   }
   for (const DType to : {DType::kI8, DType::kU8, DType::kI16, DType::kU16}) {
     for (const double zero : {0.0, 3.0}) {
-      for (const bool rounds : {true, false}) cases.push_back(Quantisation(to, zero, rounds));
+      for (const bool rounds : {true, false}) {
+        const double least = LeastOf(to) - zero;
+        const double most = least + std::exp2(8.0 * static_cast<double>(DTypeBytes(to))) - 1;
+        cases.push_back(Quantisation({to, zero, rounds}, FloatsAround(least, most)));
+      }
     }
   }
   // The last two are outside of what the short form takes: a significand of ones, a tiny divisor.
   for (const float by : {0.0372f, -3.0f, 1.0f / 3, 1e-6f, 7.5e8f, 0x1.fffffep0f, 1e-12f}) {
-    cases.push_back(Quotient(by));
+    cases.push_back(Quantisation({DType::kU8, 0, true, by}, TiesOf(by)));
+    cases.push_back(Quantisation({DType::kI8, -7, true, by}, TiesOf(by)));
   }
   return cases;
 }

@@ -9,8 +9,8 @@
 namespace aicf::conformance {
 
 /// Every storage type of 8 bits and below from and to f32, or its compute type: all codes, and the
-/// floats between and beside them; f32 rounded and saturated to integers of 8 and 16 bits with a
-/// zero point and without; quotients by constants.
+/// floats between and beside them; f32, and its quotients by constants, rounded and saturated to
+/// integers of 8 and 16 bits with a zero point and without.
 std::vector<Case> ConversionCases();
 
 }  // namespace aicf::conformance

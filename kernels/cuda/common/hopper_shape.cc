@@ -74,6 +74,12 @@ int64_t HopperPromotion(const abi::Problem& p, int64_t steps, int64_t stages) {
   return std::min(kStages, stages - 1);
 }
 
+int64_t HopperVector(const abi::Problem& p, int64_t usual) {
+  constexpr int64_t kMost = 8;
+  const auto is_byte = [](const abi::View& v) { return DTypeBytes(v.dtype) == 1; };
+  return std::ranges::all_of(p.outputs, is_byte) ? std::max(usual, kMost) : usual;
+}
+
 int64_t HopperStageBytes(const Parameters& c, int64_t element) {
   constexpr int64_t kPattern = 1024;
   const int64_t bytes = (c["tile_m"] + c["tile_n"]) * c["tile_k"] * element;

@@ -25,6 +25,10 @@ std::string RefuseHopperTile(const abi::Parameters& parameters, DType operands, 
 /// keep some 14 bits of a sum: over 512 terms that adds less than the rounding of the operands.
 int64_t HopperPromotion(const abi::Problem& problem, int64_t steps, int64_t stages);
 
+/// Results of a thread's store: `usual`, or more where all results are single bytes, of which the
+/// width of another operand's elements would make tiny stores.
+int64_t HopperVector(const abi::Problem& problem, int64_t usual);
+
 /// Bytes of one stage: both operands' tiles, in whole swizzle patterns.
 int64_t HopperStageBytes(const abi::Parameters& parameters, int64_t element_bytes);
 

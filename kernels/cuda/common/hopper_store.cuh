@@ -190,7 +190,10 @@ struct PartPlace {
 /// Runs, of `all` of a part, whose operands of so many bytes fit the registers that the sums leave:
 /// a number that divides all, 0 for none.
 AICF_DEVICE constexpr int RunsHeld(int all, int bytes) {
-  constexpr int kRegisters = kConsumers == 3 ? 160 : 240, kOthers = kConsumers == 3 ? 40 : 64;
+  // Blocks of one consumer with a thin producer share a multiprocessor by three.
+  constexpr bool kShared = sizeof(tile_t) == 1 && kBlockX == 128 + 32;
+  constexpr int kRegisters = kConsumers == 3 ? 160 : kShared ? 128 : 240;
+  constexpr int kOthers = kConsumers == 3 ? 40 : 64;
   int runs = MinOf(all, 4 * (kRegisters - kOthers - kSumsOfThread) / bytes);
   while (runs > 0 && all % runs != 0) --runs;
   return MaxOf(runs, 0);

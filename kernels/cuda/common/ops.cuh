@@ -137,19 +137,18 @@ AICF_DEVICE T OpPow(T base, T exponent) {
   }
   return static_cast<T>(result);
 }
-/// a / b for a constant b whose reciprocal is known, rounded like any quotient: the nearest product
-/// with the reciprocal is at most one unit in the last place off, and its exact remainder corrects
-/// it (P. Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor",
-/// 1990). b is between 2^-30 and 2^30 with a significand below the largest one; where a is so small
-/// or so large that the remainder might not be exact, the quotient is taken as it is.
-AICF_DEVICE float DivideByConstant(float a, float b, float reciprocal) {
-  constexpr float kLeast = 0x1p-90f, kMost = 0x1p90f;
+/// a / b for a constant b whose reciprocal is known, and for who rounds the quotient to a whole
+/// number of at most 18 bits and saturates: such a number is the one that the quotient itself
+/// gives. The product with the reciprocal is at most one unit in the last place off, and its exact
+/// remainder corrects it (P. Markstein, "Computation of elementary functions on the IBM RISC
+/// System/6000 processor", 1990). That holds for quotients of ordinary size; very small ones round
+/// to 0 and very large ones saturate, whatever their last digits. b is between 2^-30 and 2^30, and
+/// its significand is not the largest one.
+AICF_DEVICE float QuotientToRound(float a, float b, float reciprocal) {
+  constexpr float kLarge = 0x1p60f;
   const float near = a * reciprocal;
   const float nearest = fmaf(fmaf(-near, b, a), reciprocal, near);
-  const float size = fabsf(a);
-  // The sign of a quotient of 0 is the product's.
-  if (size <= kMost && (size >= kLeast || size == 0.0f)) return copysignf(nearest, near);
-  return a / b;
+  return fabsf(near) < kLarge ? nearest : near;
 }
 
 template <class T>

@@ -191,9 +191,12 @@ struct HeldRun {
   typedef typename X::S S;
   static constexpr bool kOne = X::kSame >= V;  ///< all V are the same element
   static constexpr int N = kOne ? 1 : PieceOf<S>(V, X::kRun);
-  /// Two 16-bit elements to a word, or they would take a register each.
-  static constexpr bool kWords = (kSame<S, f16> || kSame<S, bf16>)&&N % 2 == 0;
-  static constexpr int kWord = kWords ? 2 : 1;
+  /// Two 16-bit elements or four bytes to a word, or they would take a register each.
+  static constexpr bool kBytes = kSame<S, i8> || kSame<S, u8>;
+  static constexpr bool kShort = kSame<S, f16> || kSame<S, bf16> || kBytes;
+  static constexpr int kInWord = 4 / static_cast<int>(sizeof(S));  ///< elements, if they are short
+  static constexpr bool kWords = kShort && N % (kInWord > 0 ? kInWord : 1) == 0;
+  static constexpr int kWord = kWords ? kInWord : 1;
   typedef typename Either<kWords, u32, S>::T Held;
 
   Pack<Held, N / kWord> packs[kOne ? 1 : V / N];
@@ -217,7 +220,9 @@ struct HeldRun {
 #pragma unroll
       for (int j = 0; j < V; ++j) {
         const Held held = packs[j / N].v[j % N / kWord];
-        if constexpr (kWords)
+        if constexpr (kWords && kBytes)
+          dst[j] = static_cast<S>(held >> (j % 4 * 8));
+        else if constexpr (kWords)
           dst[j] = Widen(S{static_cast<u16>(held >> (j % 2 * 16))});
         else
           dst[j] = Widen(held);

@@ -167,7 +167,7 @@ double ConvHopperUs(const abi::Problem& p, const abi::Parameters& c, const abi::
 template <>
 std::vector<abi::Candidate> CandidatesFor<ConvHopperHost>(const abi::Problem& p,
                                                           const abi::DeviceSpec& d) {
-  const int64_t vector = PreferredVector(ConvHopperHost::kKey, p, 0);
+  const int64_t vector = HopperVector(p, PreferredVector(ConvHopperHost::kKey, p, 0));
   const bool flat = IsFlatConv(p);
   std::vector<abi::Candidate> all;
   for (const ConvHopperRow& row : kConvHopperRows) {

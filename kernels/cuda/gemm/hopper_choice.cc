@@ -162,7 +162,7 @@ std::vector<abi::Candidate> CandidatesFor<GemmHopperHost>(const abi::Problem& p,
   const ProductShape s = ProductOf(p);
   const int64_t tile_k = 128 / DTypeBytes(p.inputs[0].dtype);
   // A block stores whole tiles however few blocks there are: vectors are never narrowed for more.
-  const int64_t vector = PreferredVector(GemmHopperHost::kKey, p, 0);
+  const int64_t vector = HopperVector(p, PreferredVector(GemmHopperHost::kKey, p, 0));
   std::vector<abi::Candidate> all;
   for (const HopperRow& row : kHopperRows) {
     for (int64_t split : SplitsFor(row, s, tile_k, d.sm_count)) {
