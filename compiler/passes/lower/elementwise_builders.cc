@@ -62,24 +62,23 @@ uint16_t BuildCelu(const ElementwiseArgs& a) {
 
 namespace {
 
-// tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))
+// x / 2 * (1 + tanh(u)) with u = sqrt(2 / pi) * (x + 0.044715 * x^3), as x * sigmoid(2 * u): the
+// sum of 1 and a tanh near -1 would lose its digits, and takes longer.
 uint16_t GeluTanh(const ElementwiseArgs& a, uint16_t x) {
+  constexpr double kOfX = 1.5957691216057308, kOfCube = kOfX * 0.044715;
   const uint16_t square = a.b.Binary(ExprOp::kMul, x, x);
-  const uint16_t cube = Scaled(a, a.b.Binary(ExprOp::kMul, square, x), 0.044715);
-  const uint16_t sum = a.b.Binary(ExprOp::kAdd, x, cube);
-  return a.b.Unary(ExprOp::kTanh, Scaled(a, sum, 0.7978845608028654));
+  const uint16_t factor = Plus(a, Scaled(a, square, kOfCube), kOfX);
+  const uint16_t gate = a.b.Unary(ExprOp::kSigmoid, a.b.Binary(ExprOp::kMul, factor, x));
+  return a.b.Binary(ExprOp::kMul, x, gate);
 }
 
 }  // namespace
 
 uint16_t BuildGelu(const ElementwiseArgs& a) {
   const uint16_t x = a.in[0];
-  const bool tanh = a.node.Str("approximate", "none") == "tanh";
-  // erf(x / sqrt(2)) in the exact form
-  const uint16_t inner =
-      tanh ? GeluTanh(a, x) : a.b.Unary(ExprOp::kErf, Scaled(a, x, 0.7071067811865476));
-  const uint16_t half = Scaled(a, x, 0.5);
-  return a.b.Binary(ExprOp::kMul, half, Plus(a, inner, 1));
+  if (a.node.Str("approximate", "none") == "tanh") return GeluTanh(a, x);
+  const uint16_t inner = a.b.Unary(ExprOp::kErf, Scaled(a, x, 0.7071067811865476));
+  return a.b.Binary(ExprOp::kMul, Scaled(a, x, 0.5), Plus(a, inner, 1));
 }
 
 uint16_t BuildHardSigmoid(const ElementwiseArgs& a) {

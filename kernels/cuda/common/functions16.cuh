@@ -19,20 +19,17 @@ AICF_DEVICE float WithSignOf(float value, float sign) {
 
 AICF_DEVICE float Exp16(float x) { return Exp2Approx(x * kLog2E); }
 
-/// 1/(1+e) or e/(1+e) with e = exp(-|x|) <= 1.
-AICF_DEVICE float Sigmoid16(float x) {
-  const float e = Exp2Approx(fabsf(x) * -kLog2E);
-  return (x < 0 ? e : 1.0f) * ReciprocalApprox(1.0f + e);
-}
+/// 1/(1+e) with e = exp(-x). An e that overflows is infinite, and its reciprocal 0, which the value
+/// is within 2^-126.
+AICF_DEVICE float Sigmoid16(float x) { return ReciprocalApprox(1.0f + Exp2Approx(x * -kLog2E)); }
 
 /// Near 0 x - x^3/3, because 1 - 2/(1+e) loses its digits there. Both sides are so short that the
 /// compiler chooses between their results instead of branching.
 AICF_DEVICE float Tanh16(float x) {
-  const float a = fabsf(x);
-  const float e = Exp2Approx(a * (2 * kLog2E));
-  const float large = WithSignOf(fmaf(-2.0f, ReciprocalApprox(1.0f + e), 1.0f), x);
+  const float e = Exp2Approx(x * (2 * kLog2E));
+  const float large = fmaf(-2.0f, ReciprocalApprox(1.0f + e), 1.0f);
   const float small = fmaf(x * x * (-1.0f / 3), x, x);
-  return a < 0.03125f ? small : large;
+  return fabsf(x) < 0.03125f ? small : large;
 }
 
 /// 1 - 2^q with a polynomial q of the magnitude; near 0, where that loses its digits, the first
