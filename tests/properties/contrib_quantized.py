@@ -204,6 +204,60 @@ def dynamic_quantize_matmul(c):
     return near(y, scale)
 
 
+def quantised_product(x, w, w_zero, w_scale):
+    """Of data that are quantised by their own range, and weights that are codes; in float64."""
+    scale, zero = rational.dynamic_range(x)
+    x = rational.quantized_linear(x, scale, zero, np.float32, np.uint8).astype(np.float64) - zero
+    return x @ (w - w_zero) * (scale * w_scale)
+
+
+@contrib("DynamicQuantizeLSTM", CODES)
+def dynamic_quantize_lstm(c):
+    """Step by step; the hidden state is quantised as float32, in which a model has it."""
+    steps, n, inputs, hidden = c.integer(1, 4), c.integer(1, 3), c.integer(1, 7), c.integer(1, 6)
+    direction = c.choose(["forward", "reverse", "bidirectional"])
+    both = 2 if direction == "bidirectional" else 1
+    dtype = c.dtype()
+    info = np.iinfo(dtype)
+    f32 = np.dtype(np.float32)
+
+    def weights(rows):
+        return c.rng.integers(info.min, info.max, (both, rows, 4 * hidden), endpoint=True).astype(dtype)
+
+    x = c.draw((steps, n, inputs), f32)
+    w, r = c.input(weights(inputs)).astype(np.float64), c.input(weights(hidden)).astype(np.float64)
+    zeros = np.zeros
+    bias = c.draw((both, 8 * hidden), f32) if c.chance(0.6) else c.skip() or zeros((both, 8 * hidden))
+    c.skip()  # sequence_lens
+    h, cell = (c.draw((both, n, hidden), f32) if c.chance(0.5) else c.skip() or zeros((both, n, hidden))
+               for _ in range(2))
+    peep = c.draw((both, 3 * hidden), f32) if c.chance(0.3) else c.skip() or zeros((both, 3 * hidden))
+    scales, offsets = [], []
+    for _ in range(2):
+        per = (both, 4 * hidden) if c.chance(0.4) else (both,)
+        scales.append(c.input(c.rng.uniform(0.002, 0.02, per).astype(np.float32)))
+        offsets.append(c.input(c.rng.integers(info.min // 2, info.max // 2, per).astype(dtype)).astype(np.float64))
+    together = c.chance(0.3)
+    c.attr(hidden_size=hidden, direction=direction, **({"input_forget": 1} if together else {}))
+    c.types["T"] = f32
+    c.outputs(3)
+    y = zeros((steps, both, n, hidden))
+    h, cell = h.copy(), cell.copy()
+    for d in range(both):
+        own = quantised_product(x.reshape(-1, inputs), w[d], offsets[0][d], scales[0][d]).reshape(steps, n, -1)
+        own = own + bias[d, :4 * hidden] + bias[d, 4 * hidden:]
+        for t in range(steps)[::-1 if direction == "reverse" or d == 1 else 1]:
+            gates = own[t] + quantised_product(h[d].astype(np.float32), r[d], offsets[1][d], scales[1][d])
+            i, o, f, g = np.split(gates, 4, 1)
+            p_i, p_o, p_f = np.split(peep[d], 3)
+            i = sigmoid(i + p_i * cell[d])
+            f = 1 - i if together else sigmoid(f + p_f * cell[d])
+            cell[d] = f * cell[d] + i * np.tanh(g)
+            h[d] = sigmoid(o + p_o * cell[d]) * np.tanh(cell[d])
+            y[t, d] = h[d]
+    return [near(y, 8.0), near(h, 8.0), near(cell, 8.0 + np.abs(cell))]
+
+
 def nbits_magnitude(c):
     """As far as a weight stays a normal number and a product finite."""
     return 2.0 ** (c.integer(-110, 90) if c.dtype() == np.float32 else c.integer(-6, 2))

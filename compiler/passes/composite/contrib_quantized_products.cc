@@ -6,11 +6,18 @@
 namespace aicf {
 namespace {
 
-struct QuantizedOperand {
-  ir::ValueId codes, scale, zero;
-};
+// A vector of one value per row, as a column.
+ir::ValueId ByRow(Composer& c, ir::ValueId v) {
+  const Dims shape = c.Shape(v);
+  return shape.rank() == 1 && shape[0] > 1 ? c.Reshape(v, {shape[0], 1}) : v;
+}
 
-// The exact sums a * b of the codes, times both scales, plus a bias.
+ir::ValueId Transposed(Composer& c, ir::ValueId v, std::string_view flag) {
+  return c.node().Int(flag, 0) != 0 ? c.Transpose(v, {1, 0}) : v;
+}
+
+}  // namespace
+
 ir::ValueId ScaledProduct(Composer& c, const QuantizedOperand& a, const QuantizedOperand& b,
                           ir::ValueId bias) {
   // A zero point after an absent one has to keep its place.
@@ -24,18 +31,6 @@ ir::ValueId ScaledProduct(Composer& c, const QuantizedOperand& a, const Quantize
   const ir::ValueId out = c.Cast(y, dtype);
   return bias == ir::kNoValue ? out : c.Add(out, bias);
 }
-
-// A vector of one value per row, as a column.
-ir::ValueId ByRow(Composer& c, ir::ValueId v) {
-  const Dims shape = c.Shape(v);
-  return shape.rank() == 1 && shape[0] > 1 ? c.Reshape(v, {shape[0], 1}) : v;
-}
-
-ir::ValueId Transposed(Composer& c, ir::ValueId v, std::string_view flag) {
-  return c.node().Int(flag, 0) != 0 ? c.Transpose(v, {1, 0}) : v;
-}
-
-}  // namespace
 
 // Inputs: a in f32, b, its scale and zero point, a bias.
 Status ExpandDynamicQuantizeMatMul(Composer& c) {

@@ -233,6 +233,40 @@ TEST(ContribQuantized, DynamicQuantizeMatMulQuantisesItsInput) {
               1e-5);
 }
 
+// Every step multiplies integers: the input of all steps once, the hidden state once a step.
+TEST(ContribQuantized, DynamicQuantizeLstmRefusesWhatItHasNot) {
+  const auto lstm = [](const std::string& key, const std::string& value, const Dims& w,
+                       bool lengths) {
+    CompositeCase c("com.microsoft.DynamicQuantizeLSTM");
+    c.Attr("hidden_size", "4");
+    if (!key.empty()) c.Attr(key, value);
+    c.Input("x", Random(DType::kF32, {2, 1, 3}, 1, -1, 1));
+    c.Input("w", Random(DType::kI8, w, 2, -9, 9), true);
+    c.Input("r", Random(DType::kI8, {1, 4, 16}, 3, -9, 9), true).Absent();
+    if (lengths) {
+      c.Input("lengths", Random(DType::kI32, {1}, 4, 1, 2));
+    } else {
+      c.Absent();
+    }
+    c.Absent().Absent().Absent();
+    c.Input("ws", Random(DType::kF32, {1}, 5, 0.1, 0.2), true);
+    c.Input("wz", Random(DType::kI8, {1}, 6, -9, 9), true);
+    c.Input("rs", Random(DType::kF32, {1}, 7, 0.1, 0.2), true);
+    c.Input("rz", Random(DType::kI8, {1}, 8, -9, 9), true);
+    return c.Output("y").Output("h").Run().status();
+  };
+  const Dims w = {1, 3, 16};
+  EXPECT_TRUE(lstm("", "", w, false).ok());
+  const auto expect = [&](const Status& status, std::string_view what) {
+    EXPECT_NE(status.message().find(what), std::string::npos) << status.ToString();
+  };
+  expect(lstm("", "", w, true), "sequence_lens");
+  expect(lstm("", "", {1, 4, 16}, false), "do not fit an input");
+  expect(lstm("direction", "\"bidirectional\"", w, false), "has weights of 1 directions");
+  expect(lstm("activations", "[\"Elu\", \"Tanh\", \"Tanh\"]", w, false), "activation Elu");
+  expect(lstm("activation_alpha", "[0.5]", w, false), "activation_alpha");
+}
+
 struct BitsCase {
   int bits;
   int64_t k, block;

@@ -22,4 +22,12 @@ struct DynamicCodes {
 };
 DynamicCodes QuantizeDynamically(Composer& c, ir::ValueId v);
 
+/// The exact sums a * b of the codes, times both scales, plus a bias where it is not kNoValue. A
+/// zero point may be kNoValue.
+struct QuantizedOperand {
+  ir::ValueId codes, scale, zero;
+};
+ir::ValueId ScaledProduct(Composer& c, const QuantizedOperand& a, const QuantizedOperand& b,
+                          ir::ValueId bias);
+
 }  // namespace aicf
