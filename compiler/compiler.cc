@@ -5,6 +5,7 @@
 #include "compiler/emit/merge_plans.h"
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/lower/lower.h"
+#include "compiler/source/calibrate_source.h"
 #include "compiler/source/provenance.h"
 #include "compiler/source/source.h"
 
@@ -122,6 +123,7 @@ Status AddGolden(const Source& source, const CompileOptions& options, schema::Co
 
 Result<CompileResult> CompileSource(const Source& source, CompileOptions options,
                                     PassRunner& runner) {
+  AICF_RETURN_IF_ERROR(CalibrateSource(source, options));
   AICF_RETURN_IF_ERROR(ResolveEdits(source, options));
   CompileResult result;
   AICF_ASSIGN_OR_RETURN(Planned planned, Plan(source, options, runner));

@@ -16,10 +16,18 @@
 #include "compiler/import/language/options.h"
 #include "compiler/ir/tensor.h"
 #include "compiler/passes/pass.h"
+#include "compiler/passes/quantize/calibrate.h"
 #include "compiler/select/options.h"
 #include "compiler/states/state_pair.h"
 
 namespace aicf {
+
+/// Samples for a precision of 8 bits, and what they are used for.
+struct CalibrationOptions {
+  std::vector<CalibrationSample> samples;
+  RangeMethod method = kDefaultRangeMethod;
+  double max_error = kDefaultMaxError;  ///< CalibrationRequest::max_error
+};
 
 struct CompileOptions : PlanOptions {
   std::string target = "cpu";
@@ -42,7 +50,12 @@ struct CompileOptions : PlanOptions {
   language::LanguageOptions language;  ///< of a language model's program
   /// kF16, kBF16: activations and weights of f32 are stored in it, but for those that
   /// choose-storage keeps; inputs, outputs and states keep the model's dtypes.
+  /// kI8, kF8E4M3FN: products with constant weights multiply codes of 8 bits, by `calibration`.
   DType precision = DType::kF32;
+  CalibrationOptions calibrate;
+  /// What was measured on samples: of those in `calibrate`, or of the ones that an artifact was
+  /// made with. Counts where its precision is the one asked for.
+  Calibration calibration;
   bool strip = false;  ///< leave out decisions and lowered sections
   /// An If whose branch cannot run with the bound shapes gives NaN where a run takes it; false:
   /// such a model is refused.
@@ -56,9 +69,11 @@ struct CompileOptions : PlanOptions {
   std::vector<std::byte> golden_section;  ///< without them: a section as it is
 };
 
-/// "fp32", "fp16" or "bf16": a CompileOptions::precision as users write it.
+/// "fp32", "fp16", "bf16", "int8" or "fp8": a CompileOptions::precision as users write it.
 std::string_view PrecisionName(DType precision);
-/// Errors: kInvalidArgument listing the names; kUnsupported for int8 and fp8.
+/// Errors: kInvalidArgument listing the names.
 Result<DType> ParsePrecision(std::string_view name);
+/// Whether it is of 8 bits, and needs a calibration.
+bool IsQuantized(DType precision);
 
 }  // namespace aicf

@@ -15,6 +15,7 @@
 #include "compiler/edit/wishes.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lowered.h"
+#include "compiler/passes/quantize/calibration.h"
 #include "kernels/abi/kernel.h"
 #include "schema/program.h"
 
@@ -30,6 +31,8 @@ struct PassContext {
   DType storage = DType::kF32;  ///< kF16, kBF16: what choose-storage stores f32 values in
   /// Inputs by name, each a sample from which choose-storage learns how large values become.
   std::vector<NamedTensors> samples = {};
+  /// What quantize-products decides by; nullptr: nothing is quantised.
+  const Calibration* calibration = nullptr;
   bool nan_branches = false;                     ///< CompileOptions::nan_branches
   DecisionLog* decisions = nullptr;              ///< never null while a pass runs
   std::set<std::string, std::less<>> no_fusion;  ///< source node names given to --disable-fusion

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "compiler/source/calibration_json.h"
 #include "schema/decision_json.h"
 
 namespace aicf {
@@ -210,6 +211,9 @@ Status ReadOptions(const Json& json, Provenance& out) {
     return Error(Code::kBadArtifact, "provenance: precision '", precision, "' is unknown");
   }
   o.precision = *stored;
+  if (json.contains("calibration")) {
+    AICF_ASSIGN_OR_RETURN(o.calibration, CalibrationFromJson(json["calibration"], o.precision));
+  }
   for (const std::string& clause : policy) {
     AICF_ASSIGN_OR_RETURN(const Policy one, Policy::ParseClause(clause));
     AICF_RETURN_IF_ERROR(o.policy.Add(one));
@@ -238,6 +242,7 @@ std::string WriteProvenance(const Provenance& provenance, const schema::Program&
   j["target"] = program.target;
   j["math"] = abi::MathModeName(o.math);
   if (o.precision != DType::kF32) j["precision"] = PrecisionName(o.precision);
+  if (!o.calibration.empty()) j["calibration"] = CalibrationJson(o.calibration);
   if (o.language != language::LanguageOptions()) j["language"] = LanguageJson(o.language);
   j["shapes"] = ShapesJson(o.shapes);
   j["buckets"] = Json::object();

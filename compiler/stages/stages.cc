@@ -12,7 +12,7 @@ namespace {
 // Those that are given, or those of the artifact that the options come from.
 Result<std::vector<NamedTensors>> SamplesOf(const CompileOptions& options) {
   std::vector<NamedTensors> samples;
-  if (options.precision == DType::kF32) return samples;
+  if (options.precision == DType::kF32 || IsQuantized(options.precision)) return samples;
   for (const GoldenSpec& given : options.golden) samples.push_back(given.tensors);
   if (!samples.empty() || options.golden_section.empty()) return samples;
   AICF_ASSIGN_OR_RETURN(const schema::Golden golden, schema::ParseGolden(options.golden_section));
@@ -32,7 +32,8 @@ Result<PassContext> ContextFor(const CompileOptions& options) {
   PassContext context;
   AICF_ASSIGN_OR_RETURN(context.device, abi::FindDevice(options.target));
   context.math = options.math;
-  context.storage = options.precision;
+  if (!IsQuantized(options.precision)) context.storage = options.precision;
+  if (!options.calibration.empty()) context.calibration = &options.calibration;
   AICF_ASSIGN_OR_RETURN(context.samples, SamplesOf(options));
   context.no_fusion = options.no_fusion;
   context.nan_branches = options.nan_branches;

@@ -133,9 +133,9 @@ TEST_F(Precision, SamplesShowWhatIsTooLarge) {
 
 TEST_F(Precision, NamesWhatItCannotBe) {
   const std::string out = dir_ / "no.aicf";
-  ExpectFailure("aicf-compile", Compile({model_, "-o", out, "--precision=int8"}), 4, "quantised");
+  ExpectFailure("aicf-compile", Compile({model_, "-o", out, "--precision=int8"}), 2, "--calibrate");
   ExpectFailure("aicf-compile", Compile({model_, "-o", out, "--precision=fp17"}), 2,
-                "expected fp32, fp16 or bf16");
+                "expected fp32, fp16, bf16, int8 or fp8");
 }
 
 }  // namespace

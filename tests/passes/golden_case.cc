@@ -1,14 +1,15 @@
 #include "tests/passes/golden_case.h"
 
 #include <charconv>
+#include <cstdlib>
 #include <fstream>
 
 namespace aicf {
 namespace {
 
 constexpr std::string_view kKeys[] = {
-    "case:",    "pass:",  "device:", "math:",      "precision:", "policy:",
-    "disable:", "input:", "expect:", "decisions:", "values:"};
+    "case:",   "pass:",    "device:", "math:",   "precision:", "calibration:",
+    "policy:", "disable:", "input:",  "expect:", "decisions:", "values:"};
 
 std::string Trim(std::string_view s) {
   const size_t first = s.find_first_not_of(" \t\n");
@@ -34,7 +35,12 @@ Status SetValues(const std::string& text, GoldenCase& c) {
   if (text.starts_with("max_ulp=") && ec == std::errc() && end == number.data() + number.size()) {
     return OkStatus();
   }
-  return Error(Code::kInvalidArgument, "values: '", text, "', expected exact or max_ulp=N");
+  if (text.starts_with("max_error=")) {
+    c.max_error = std::strtod(std::string(number).c_str(), nullptr);
+    return OkStatus();
+  }
+  return Error(Code::kInvalidArgument, "values: '", text,
+               "', expected exact, max_ulp=N or max_error=X");
 }
 
 Status SetField(std::string_view key, const std::string& text, GoldenCase& c) {
@@ -43,6 +49,7 @@ Status SetField(std::string_view key, const std::string& text, GoldenCase& c) {
   if (key == "device:") c.device = text;
   if (key == "math:") c.math = text;
   if (key == "precision:") c.precision = text;
+  if (key == "calibration:") c.calibration = Split(text, '\n');
   if (key == "policy:") c.policy = text;
   if (key == "disable:") c.disabled = Split(text, ',');
   if (key == "input:") c.input = text;

@@ -6,6 +6,10 @@
 ///              legality and not on which kernels exist
 ///   math:      given to --math; absent: fp32
 ///   precision: given to --precision; absent: fp32
+///   calibration: with a precision of 8 bits, what samples said, in lines: "value NAME LOW HIGH",
+///   or with
+///              the channels' exponents after it; "product NAME EFFECT", or "product NAME EFFECT
+///              wide"
 ///   policy:    given to --policy
 ///   disable:   source nodes given to --disable-fusion
 ///   input:     IR text, a graph or a lowered program. A constant "@<32 hex digits>" is random data
@@ -13,7 +17,8 @@
 ///   expect:    IR text after the passes, or "same"
 ///   decisions: optional; every decision the passes record, one line each:
 ///              "kind subject: choice" then " | refusal" for every alternative that has one
-///   values:    "exact" or "max_ulp=N": the program before and after must agree on random inputs
+///   values:    "exact", "max_ulp=N" or "max_error=X" (absolute): the program before and after must
+///              agree on random inputs
 #pragma once
 
 #include <string>
@@ -25,10 +30,11 @@ namespace aicf {
 
 struct GoldenCase {
   std::string name, device, math = "fp32", precision = "fp32", policy;
-  std::vector<std::string> passes, disabled, decisions;
+  std::vector<std::string> passes, disabled, decisions, calibration;
   std::string input, expect;
   bool check_decisions = false;
   int64_t max_ulp = 0;
+  double max_error = 0;
   int line = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <random>
+#include <sstream>
 
 #include "base/float16.h"
 #include "compiler/ir/text.h"
@@ -142,11 +143,49 @@ void ExpectSameValues(const GoldenCase& c, const AnyProgram& before, const AnyPr
     const ir::Tensor &a = (*want)[k], &b = (*got)[k];
     ASSERT_EQ(a.count(), b.count());
     for (int64_t i = 0; i < a.count(); ++i) {
+      if (c.max_error > 0) {
+        ASSERT_NEAR(b.FloatAt(i), a.FloatAt(i), c.max_error) << "output " << k << " element " << i;
+        continue;
+      }
       ASSERT_LE(UlpDistance(a, b, i), c.max_ulp)
           << "output " << k << " element " << i << ": " << a.FloatAt(i) << " off, " << b.FloatAt(i)
           << " on";
     }
   }
+}
+
+Calibration CalibrationOf(const GoldenCase& c, DType precision, const ir::Lowered& lowered) {
+  CalibratedEntry entry;
+  entry.samples = 1;
+  for (const std::string& line : c.calibration) {
+    std::istringstream in(line);
+    std::string kind, name, more;
+    in >> kind >> name;
+    const auto buffer = std::ranges::find(lowered.buffers, name, &ir::LoweredBuffer::name);
+    EXPECT_NE(buffer, lowered.buffers.end()) << line;
+    const auto id = static_cast<ir::BufferId>(buffer - lowered.buffers.begin());
+    if (kind == "value") {
+      CalibratedValue value;
+      value.buffer = id;
+      value.name = name;
+      in >> value.low >> value.high;
+      value.limits.fill(std::max(-value.low, value.high));
+      for (int exponent; in >> exponent;) {
+        value.channels.push_back(static_cast<uint8_t>(exponent));
+      }
+      entry.values.push_back(std::move(value));
+      continue;
+    }
+    CalibratedProduct product;
+    product.name = name;
+    in >> product.effect >> more;
+    product.wide = more == "wide";
+    const auto step = std::ranges::find_if(
+        lowered.steps, [&](const ir::LoweredStep& s) { return s.outputs[0] == id; });
+    product.step = static_cast<int>(step - lowered.steps.begin());
+    entry.products.push_back(std::move(product));
+  }
+  return {precision, RangeMethod::kMinMax, 0.1, {std::move(entry)}};
 }
 
 void RunCase(const GoldenCase& c) {
@@ -168,7 +207,14 @@ void RunCase(const GoldenCase& c) {
   context.math = *math;
   const Result<DType> precision = ParsePrecision(c.precision);
   ASSERT_TRUE(precision.ok()) << precision.status().ToString();
-  context.storage = *precision;
+  Calibration calibration;
+  if (IsQuantized(*precision)) {
+    ASSERT_TRUE(before->lowered);
+    calibration = CalibrationOf(c, *precision, *before->lowered);
+    context.calibration = &calibration;
+  } else {
+    context.storage = *precision;
+  }
   context.policy = &*policy;
   context.no_fusion.insert(c.disabled.begin(), c.disabled.end());
   for (const std::string& pass : c.passes) {

@@ -73,6 +73,10 @@ Status ReadLanguage(const LanguageFlags& flags, CompileOptions* options) {
   if (!flags.cache_precision.empty()) {
     const auto precision = ParsePrecision(flags.cache_precision);
     if (!precision.ok()) return precision.status().WithContext("--cache-precision");
+    if (IsQuantized(*precision)) {
+      return Error(Code::kUnsupported, "--cache-precision=", flags.cache_precision,
+                   ": a cache holds floats of 16 or 32 bits");
+    }
     o.cache_dtype = *precision;
   }
   if (flags.logits) o.logits = true;

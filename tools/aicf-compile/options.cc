@@ -4,6 +4,7 @@
 
 #include "compiler/import/onnx_support.h"
 #include "compiler/select/choose.h"
+#include "tools/aicf-compile/calibrate_options.h"
 #include "tools/aicf-compile/decision_files.h"
 #include "tools/aicf-compile/golden.h"
 #include "tools/aicf-compile/language_options.h"
@@ -45,6 +46,9 @@ constexpr std::string_view kExamples = R"(Examples:
   aicf-compile rec.onnx -o rec.aicf --golden=x:line.npy,y:scores.npy --golden=x:other.npy
       two samples travel in the artifact, the second's outputs computed by the reference
       kernels; aicf-run rec.aicf --verify=golden checks them on any machine
+  aicf-compile rec.onnx -o rec.aicf --precision=int8 --calibrate=lines --shapes=x:1x3x48x320
+      products of 8-bit integers, with scales from the samples lines/*.npy; --from takes it back
+      to fp32
   aicf-compile rec.onnx -o rec.aicf --target=cuda --policy=gemm=cublaslt
       matrix products by cuBLASLt: its algorithms are recorded, so this needs a GPU of the
       target's architecture and cuBLAS 13, and the artifact needs that same cuBLAS version
@@ -84,6 +88,7 @@ struct Raw {
   LanguageFlags language;
   TuneFlags tune;
   GoldenFlags golden;
+  CalibrateFlags calibrate;
 };
 
 std::string PassList() {
@@ -145,7 +150,9 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
   line.AddValue("--precision", raw.precision,
                 "TYPE  what f32 activations and weights are stored in: fp32, fp16 or\n"
                 "bf16; sensitive values, inputs, outputs and states keep f32; samples\n"
-                "of --golden show which values are too large; default fp32")
+                "of --golden show which values are too large. int8 or fp8: products with\n"
+                "constant weights multiply codes of 8 bits, whose scales samples of\n"
+                "--calibrate show; default fp32")
       ->group(group);
   line.app
       .add_flag("--deterministic", args.options.deterministic, "only kernels that give equal bits")
@@ -411,6 +418,7 @@ Status Convert(const Raw& raw, CompileArgs* args) {
   }
   options.math = *math;
   AICF_ASSIGN_OR_RETURN(options.precision, ParsePrecision(raw.precision));
+  AICF_RETURN_IF_ERROR(ReadCalibrate(raw.calibrate, &options));
   if (raw.drop_edits) options.wishes = Wishes();
   AICF_RETURN_IF_ERROR(ReadPolicy(raw.policy, &options.policy));
   AICF_RETURN_IF_ERROR(ReadDecisions(raw.decisions, &options.decisions));
@@ -433,6 +441,7 @@ Status Parse(const std::vector<std::string>& argv, Raw* raw, CompileArgs* args, 
   AddTuneFlags(line, raw->tune);
   AddSourceFlags(line, *raw, *args);
   AddOutputFlags(line, *raw, *args);
+  AddCalibrateFlags(line, raw->calibrate);
   AddGoldenFlags(line, raw->golden);
   line.app.footer(std::string(kExamples) + PassList());
   const Status status = line.Parse(argv, Spellings(), run);

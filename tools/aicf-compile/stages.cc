@@ -42,8 +42,8 @@ Result<std::string> EarlyStage(const CompileArgs& args, DecisionLog* log) {
 
 bool NeedsPlan(const CompileArgs& args) {
   const CompileOptions& o = args.options;
-  return args.stop_after == Stage::kPlan || !args.from.empty() || o.decisions || !o.sets.empty() ||
-         o.policy.NamesSteps();
+  return args.stop_after == Stage::kPlan || IsQuantized(o.precision) || !args.from.empty() ||
+         o.decisions || !o.sets.empty() || o.policy.NamesSteps();
 }
 
 }  // namespace

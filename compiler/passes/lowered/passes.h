@@ -10,6 +10,8 @@ namespace aicf {
 
 /// Products get the math mode that options, policy or a wish ask for.
 Status ChooseMath(ir::Lowered& lowered, PassContext& context);
+/// Products multiply 8-bit codes where a calibration is given and nothing speaks against it.
+Status QuantizeProducts(ir::Lowered& lowered, PassContext& context);
 /// Attention that no kernel but the reference takes becomes a product, a softmax and a product.
 Status SplitAttention(ir::Lowered& lowered, PassContext& context);
 /// Half-precision convolutions of few channels read the taps of their last axis as channels.

@@ -1,0 +1,293 @@
+#include "compiler/passes/quantize/calibrate.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "compiler/passes/quantize/observer.h"
+#include "compiler/passes/quantize/output_error.h"
+#include "compiler/passes/quantize/products.h"
+#include "compiler/passes/quantize/step_runner.h"
+
+namespace aicf {
+namespace quantize {
+namespace {
+
+// The effect of a product alone is measured on so many samples at most.
+constexpr size_t kEffectSamples = 8;
+
+using Outputs = std::vector<ir::Tensor>;
+
+// Without the folders around it: records hold no paths.
+std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+class Calibrator {
+ public:
+  Calibrator(const ir::Lowered& lowered, const CalibrationRequest& request,
+             const abi::DeviceSpec& device, StepRunner runner)
+      : lowered_(lowered),
+        request_(request),
+        device_(device),
+        products_(lowered),
+        runner_(std::move(runner)) {}
+
+  Result<CalibratedEntry> Run(const std::string& entry, std::vector<FittedSample> samples) {
+    samples_ = std::move(samples);
+    out_.entry = entry;
+    out_.samples = static_cast<int>(samples_.size());
+    AICF_RETURN_IF_ERROR(Observe());
+    Prepare();
+    AICF_RETURN_IF_ERROR(MeasureEffects());
+    AICF_RETURN_IF_ERROR(GiveBack());
+    return std::move(out_);
+  }
+
+ private:
+  void Progress(std::string_view phase, size_t done, size_t total) const {
+    if (request_.progress) {
+      request_.progress(phase, static_cast<int>(done), static_cast<int>(total));
+    }
+  }
+
+  Outputs TakeOutputs() {
+    Outputs outputs;
+    for (const ir::BufferId b : lowered_.outputs) {
+      const ir::LoweredBuffer& buffer = lowered_.buffers[b];
+      const std::byte* data = runner_.data(b);
+      outputs.push_back(
+          ir::Tensor::Own(buffer.dtype, buffer.shape, {data, data + ir::BytesOf(buffer)}));
+    }
+    return outputs;
+  }
+
+  // One run of a sample in f32. look(buffer, elements) sees each value when the first product reads
+  // it.
+  template <class Look>
+  Status RunWhole(const FittedSample& sample, const Look& look) {
+    runner_.Load(sample.inputs);
+    std::set<ir::BufferId> seen;
+    return runner_.Run(0, [&](int step) {
+      if (!IsCandidate(step)) return false;
+      const ir::BufferId b = ValueOf(step);
+      if (seen.insert(b).second) look(b, runner_.floats(b));
+      return false;
+    });
+  }
+
+  // Every sample twice: channels first, whose factors change what is observed then.
+  Status Observe() {
+    std::map<ir::BufferId, std::vector<double>> largest;
+    for (const ir::BufferId b : products_.values) {
+      CalibratedValue value;
+      value.buffer = b;
+      value.name = lowered_.buffers[b].name;
+      out_.values.push_back(std::move(value));
+      largest[b].resize(static_cast<size_t>(ChannelsOf(b).extent), 0);
+    }
+    for (size_t i = 0; i < samples_.size(); ++i) {
+      Progress("calibrate: channels", i, samples_.size());
+      AICF_RETURN_IF_ERROR(
+          RunWhole(samples_[i], [&](ir::BufferId b, std::span<const float> elements) {
+            if (ChannelsOf(b).known()) AddLargest(ChannelsOf(b), elements, largest[b]);
+          }));
+      expected_.push_back(TakeOutputs());
+    }
+    for (CalibratedValue& v : out_.values) {
+      if (ChannelsOf(v.buffer).known()) {
+        v.channels = ChannelExponents(largest[v.buffer], WeightsOf(v.buffer));
+      }
+    }
+    return ObserveRanges();
+  }
+
+  Status ObserveRanges() {
+    std::map<ir::BufferId, Observer> observers;
+    for (size_t i = 0; i < samples_.size(); ++i) {
+      Progress("calibrate: ranges", i, samples_.size());
+      AICF_RETURN_IF_ERROR(
+          RunWhole(samples_[i], [&](ir::BufferId b, std::span<const float> elements) {
+            Observer& observer = observers[b];
+            CalibratedValue& value = *std::ranges::find(out_.values, b, &CalibratedValue::buffer);
+            observer.Add(Equalized(value, elements));
+            if (!observer.finite() && value.infinite.empty()) {
+              value.infinite = FileName(samples_[i].name);
+            }
+          }));
+    }
+    for (CalibratedValue& v : out_.values) {
+      const Observer& observer = observers[v.buffer];
+      v.low = observer.low();
+      v.high = observer.high();
+      const int levels = products_.RulesOf(v.buffer, request_.precision).never_negative ? 256 : 128;
+      for (int m = 0; m < kRangeMethods; ++m) {
+        v.limits[static_cast<size_t>(m)] = observer.Limit(static_cast<RangeMethod>(m), levels);
+      }
+    }
+    return OkStatus();
+  }
+
+  Channels ChannelsOf(ir::BufferId b) const {
+    return products_.RulesOf(b, request_.precision).channels;
+  }
+
+  // By channel of a value: the largest magnitude of the weights of all its products. Empty for
+  // depthwise ones.
+  std::vector<double> WeightsOf(ir::BufferId b) const {
+    std::vector<double> largest;
+    if (products_.IsDepthwise(b)) return largest;
+    largest.resize(static_cast<size_t>(ChannelsOf(b).extent), 0);
+    for (const int s : products_.steps) {
+      const ir::LoweredStep& step = lowered_.steps[static_cast<size_t>(s)];
+      if (step.inputs[0] != b) continue;
+      const std::vector<double> one =
+          LargestByInput(step.problem, lowered_.buffers[step.inputs[1]].constant);
+      for (size_t c = 0; c < one.size(); ++c) largest[c] = std::max(largest[c], one[c]);
+    }
+    return largest;
+  }
+
+  std::vector<float> Equalized(const CalibratedValue& value,
+                               std::span<const float> elements) const {
+    std::vector<float> out(elements.begin(), elements.end());
+    if (value.channels.empty()) return out;
+    const std::vector<float> factors = ChannelFactors(value.channels);
+    const auto stride = static_cast<size_t>(ChannelsOf(value.buffer).stride);
+    for (size_t i = 0; i < out.size(); ++i) out[i] /= factors[i / stride % factors.size()];
+    return out;
+  }
+
+  bool IsCandidate(int step) const { return std::ranges::binary_search(products_.steps, step); }
+  ir::BufferId ValueOf(int step) const {
+    return lowered_.steps[static_cast<size_t>(step)].inputs[0];
+  }
+
+  // The rounded weights of every product, and its value's code.
+  void Prepare() {
+    for (const int s : products_.steps) {
+      const ir::LoweredStep& step = lowered_.steps[static_cast<size_t>(s)];
+      const CalibratedValue& value = *out_.Find(step.inputs[0]);
+      const ValueCode code =
+          CodeOf(value, request_.method, products_.RulesOf(step.inputs[0], request_.precision));
+      const QuantizedWeights weights =
+          QuantizeWeights(step.problem, lowered_.buffers[step.inputs[1]].constant,
+                          request_.precision, code.factors);
+      rounded_.emplace(s, Rounded{code, runner_.Pack(s, RoundedWeights(step.problem, weights))});
+      CalibratedProduct product;
+      product.step = s;
+      product.name = lowered_.buffers[step.outputs[0]].name;
+      if (value.infinite.empty() && IsTaken(step, code, weights)) quantised_.insert(s);
+      out_.products.push_back(std::move(product));
+    }
+  }
+
+  bool IsTaken(const ir::LoweredStep& step, const ValueCode& code,
+               const QuantizedWeights& weights) const {
+    std::vector<ir::Tensor> extras;
+    const abi::Problem after = QuantizedProblem(step.problem, code, weights, &extras);
+    return RefuseOnDevice(step.problem, after, device_).empty();
+  }
+
+  // The product of what the codes stand for, in f32.
+  bool RunRounded(int s) {
+    Rounded& rounded = rounded_.at(s);
+    const std::span<const float> from = runner_.floats(ValueOf(s));
+    AlignedBytes value(from.size_bytes());
+    RoundToCodes(rounded.code, from, value.floats(from.size()));
+    runner_.RunStep(s, value.data(), rounded.weights.data());
+    return true;
+  }
+
+  // From the last product to the first, so that what comes before a product is still that of the
+  // f32 program.
+  Status MeasureEffects() {
+    if (out_.products.empty()) return OkStatus();
+    const size_t count = std::min(kEffectSamples, samples_.size());
+    std::vector<OutputError> errors(out_.products.size());
+    for (size_t i = 0; i < count; ++i) {
+      const size_t at = i * samples_.size() / count;
+      runner_.Load(samples_[at].inputs);
+      AICF_RETURN_IF_ERROR(runner_.Run(0, nullptr));
+      for (size_t k = out_.products.size(); k-- > 0;) {
+        Progress("calibrate: effects", (i + 1) * out_.products.size() - k,
+                 count * out_.products.size());
+        const int s = out_.products[k].step;
+        if (!lowered_.loops.empty()) runner_.Load(samples_[at].inputs);
+        AICF_RETURN_IF_ERROR(runner_.Run(lowered_.loops.empty() ? s : 0,
+                                         [&](int step) { return step == s && RunRounded(s); }));
+        errors[k].Add(expected_[at], TakeOutputs());
+      }
+    }
+    for (size_t k = 0; k < errors.size(); ++k) out_.products[k].effect = errors[k].Relative();
+    return OkStatus();
+  }
+
+  Status MeasureAll() {
+    OutputError error;
+    for (size_t i = 0; i < samples_.size(); ++i) {
+      Progress("calibrate: error", i, samples_.size());
+      runner_.Load(samples_[i].inputs);
+      AICF_RETURN_IF_ERROR(
+          runner_.Run(0, [&](int step) { return quantised_.contains(step) && RunRounded(step); }));
+      error.Add(expected_[i], TakeOutputs());
+    }
+    out_.error = error.Relative();
+    return OkStatus();
+  }
+
+  // As few products as possible become f32, those with the largest effects: their number is looked
+  // for by halves. With all of them f32 there is no error.
+  Status GiveBack() {
+    std::vector<CalibratedProduct*> order;
+    for (CalibratedProduct& p : out_.products) {
+      if (quantised_.contains(p.step)) order.push_back(&p);
+    }
+    std::ranges::stable_sort(order, std::ranges::greater(), &CalibratedProduct::effect);
+    const auto keep_wide = [&](size_t count) {
+      for (size_t k = 0; k < order.size(); ++k) {
+        order[k]->wide = k < count;
+        if (k < count) quantised_.erase(order[k]->step);
+        if (k >= count) quantised_.insert(order[k]->step);
+      }
+      return MeasureAll();
+    };
+    AICF_RETURN_IF_ERROR(keep_wide(0));
+    if (out_.error <= request_.max_error) return OkStatus();
+    size_t few = 0, enough = order.size();
+    while (enough - few > 1) {
+      const size_t count = (few + enough) / 2;
+      AICF_RETURN_IF_ERROR(keep_wide(count));
+      (out_.error <= request_.max_error ? enough : few) = count;
+    }
+    return keep_wide(enough);
+  }
+
+  struct Rounded {
+    ValueCode code;
+    AlignedBytes weights;
+  };
+
+  const ir::Lowered& lowered_;
+  const CalibrationRequest& request_;
+  const abi::DeviceSpec& device_;
+  const Products products_;
+  StepRunner runner_;
+  std::vector<FittedSample> samples_;
+  std::vector<Outputs> expected_;  ///< by sample
+  std::map<int, Rounded> rounded_;
+  std::set<int> quantised_;
+  CalibratedEntry out_;
+};
+
+}  // namespace
+}  // namespace quantize
+
+Result<CalibratedEntry> Calibrate(const ir::Lowered& lowered, const std::string& entry,
+                                  std::vector<quantize::FittedSample> samples,
+                                  const CalibrationRequest& request,
+                                  const abi::DeviceSpec& device) {
+  AICF_ASSIGN_OR_RETURN(quantize::StepRunner runner, quantize::StepRunner::Create(lowered));
+  quantize::Calibrator calibrator(lowered, request, device, std::move(runner));
+  return calibrator.Run(entry, std::move(samples));
+}
+
+}  // namespace aicf

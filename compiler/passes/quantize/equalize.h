@@ -1,0 +1,41 @@
+/// Channels of a value brought to one range before they get codes of one scale.
+///
+/// Where a product sums x_c w_c over channels c, it may as well sum (x_c / f_c) (w_c f_c): whoever
+/// stores codes of x multiplies each channel by a number of its own instead of one for all, and the
+/// weights take the rest before they are quantised. Depthwise convolutions, whose weights have a
+/// scale by channel anyway, lose nothing by it; others share out the difference (SmoothQuant, with
+/// one half).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace aicf::quantize {
+
+/// Where the channels of a value lie in its buffer: element i is of channel i / stride % extent.
+struct Channels {
+  int64_t stride = 1, extent = 0;  ///< extent 0: products do not agree on channels
+
+  bool known() const { return extent > 1; }
+  friend bool operator==(const Channels&, const Channels&) = default;
+};
+
+/// The largest magnitude of every channel; finite elements count. `largest` has `extent` elements,
+/// and keeps what it holds where that is larger.
+void AddLargest(const Channels& channels, std::span<const float> elements,
+                std::vector<double>& largest);
+
+/// The exponents of CalibratedValue for channels of these largest magnitudes.
+/// `weights`: the largest magnitudes of what each channel is multiplied by; empty: these do not
+/// matter, because they have a scale for every channel.
+std::vector<uint8_t> ChannelExponents(const std::vector<double>& largest,
+                                      const std::vector<double>& weights);
+
+/// Channels are scaled up by 2^10 at most: what is smaller hardly matters.
+inline constexpr uint8_t kMostExponent = 40;
+/// 2^(-exponent / 4): what a channel's elements are divided by, and its weights multiplied by.
+float ChannelFactor(uint8_t exponent);
+std::vector<float> ChannelFactors(const std::vector<uint8_t>& exponents);
+
+}  // namespace aicf::quantize

@@ -1,0 +1,388 @@
+// Ranges, codes and weights against their definitions; samples that do not fit; what a calibration
+// records and decides.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "compiler/ir/text.h"
+#include "compiler/passes/lower/lower.h"
+#include "compiler/passes/quantize/calibrate.h"
+#include "compiler/passes/quantize/never_negative.h"
+#include "compiler/passes/quantize/observer.h"
+#include "compiler/passes/quantize/output_error.h"
+#include "compiler/passes/quantize/products.h"
+
+namespace aicf::quantize {
+namespace {
+
+ir::Lowered Parsed(const std::string& text) {
+  Result<ir::Lowered> lowered = ir::ParseLowered(text);
+  EXPECT_TRUE(lowered.ok()) << lowered.status().ToString();
+  return lowered.ok() ? *std::move(lowered) : ir::Lowered();
+}
+
+ir::Tensor F32(const Dims& shape, const std::vector<float>& values) {
+  return ir::Tensor::FromValues<float>(DType::kF32, shape, std::span<const float>(values));
+}
+
+TEST(Observer, MinMaxIsTheLargestMagnitude) {
+  Observer observer;
+  observer.Add(std::vector<float>{0.5f, -3, 0, 1});
+  observer.Add(std::vector<float>{2, 0});
+  EXPECT_EQ(observer.low(), -3);
+  EXPECT_EQ(observer.high(), 2);
+  EXPECT_EQ(observer.count(), 6);
+  EXPECT_EQ(observer.Limit(RangeMethod::kMinMax, 128), 3);
+}
+
+// 20,000 elements spread evenly over [0, 1), and two far away: one of 10,000 may lie beyond.
+TEST(Observer, PercentileLeavesOutOneInTenThousand) {
+  std::vector<float> even(20000);
+  for (size_t i = 0; i < even.size(); ++i) even[i] = static_cast<float>(i) / 20000;
+  Observer observer;
+  observer.Add(even);
+  observer.Add(std::vector<float>{1000, -900});
+  EXPECT_EQ(observer.Limit(RangeMethod::kMinMax, 128), 1000);
+  const double limit = observer.Limit(RangeMethod::kPercentile, 128);
+  EXPECT_GE(limit, 0.9999);
+  EXPECT_LE(limit, 1 + 1024.0 / 2048) << "a bin is as wide as the farthest element makes it";
+  observer.Add(std::vector<float>{-800});
+  EXPECT_GE(observer.Limit(RangeMethod::kPercentile, 128), 800) << "three are more than that";
+}
+
+// Of magnitudes that are all equally frequent, every code is needed; of a normal distribution with
+// an outlier far away, codes for the emptiness in between say nothing.
+TEST(Observer, EntropyKeepsWhatIsFrequent) {
+  std::vector<float> even(4096);
+  for (size_t i = 0; i < even.size(); ++i) even[i] = static_cast<float>(i + 1) / 4096;
+  Observer uniform;
+  uniform.Add(even);
+  EXPECT_GE(uniform.Limit(RangeMethod::kEntropy, 128), 0.98);
+
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  std::vector<float> bell(100000);
+  for (float& v : bell) v = normal(random);
+  Observer outlier;
+  outlier.Add(bell);
+  outlier.Add(std::vector<float>{200});
+  const double limit = outlier.Limit(RangeMethod::kEntropy, 128);
+  EXPECT_GE(limit, 3);
+  EXPECT_LE(limit, 50);
+}
+
+// The order in which ranges grow does not matter: bins of two widths are never mixed.
+TEST(Observer, WhatComesFirstDoesNotMatter) {
+  std::mt19937 random(2);
+  std::lognormal_distribution<float> spread(0, 3);
+  std::vector<float> values(5000);
+  for (float& v : values) v = spread(random);
+  Observer one, other;
+  one.Add(values);
+  std::sort(values.begin(), values.end());
+  for (const float v : values) other.Add(std::span(&v, 1));
+  for (const RangeMethod m :
+       {RangeMethod::kMinMax, RangeMethod::kPercentile, RangeMethod::kEntropy}) {
+    EXPECT_EQ(one.Limit(m, 128), other.Limit(m, 128)) << RangeMethodName(m);
+  }
+}
+
+TEST(Observer, NothingButZerosAndWhatIsNoNumber) {
+  Observer zeros;
+  zeros.Add(std::vector<float>{0, -0.0f, 0});
+  EXPECT_EQ(zeros.Limit(RangeMethod::kEntropy, 256), 0);
+  EXPECT_TRUE(zeros.finite());
+  Observer bad;
+  bad.Add(std::vector<float>{1, std::nanf(""), 2});
+  EXPECT_FALSE(bad.finite());
+  EXPECT_EQ(bad.Limit(RangeMethod::kMinMax, 128), 2);
+  EXPECT_EQ(bad.count(), 2);
+}
+
+CalibratedValue Between(double low, double high) {
+  CalibratedValue value;
+  value.low = low;
+  value.high = high;
+  value.limits.fill(std::max(-low, high));
+  return value;
+}
+
+TEST(Code, FollowsFromTheRange) {
+  const auto code = [](double low, double high, const CodeRules& rules) {
+    return CodeOf(Between(low, high), RangeMethod::kMinMax, rules);
+  };
+  const ValueCode two_sided = code(-2, 1, {DType::kI8, false, false});
+  EXPECT_EQ(two_sided.dtype, DType::kI8);
+  EXPECT_FLOAT_EQ(two_sided.scale, 2.0f / 127);
+  const ValueCode positive = code(0, 2, {DType::kI8, true, false});
+  EXPECT_EQ(positive.dtype, DType::kU8);
+  EXPECT_FLOAT_EQ(positive.scale, 2.0f / 255);
+  const ValueCode shifted = code(-0.5, 4.6, {DType::kI8, false, true});
+  EXPECT_EQ(shifted.dtype, DType::kU8);
+  EXPECT_FLOAT_EQ(shifted.scale, 5.1f / 255);
+  EXPECT_EQ(shifted.zero, 25);
+  EXPECT_EQ(code(-4, 4.6, {DType::kI8, false, true}).dtype, DType::kI8) << "nothing to gain";
+  EXPECT_EQ(code(-0.5, 4.6, {DType::kI8, false, false}).dtype, DType::kI8) << "padding";
+  const ValueCode zeros = code(0, 0, {DType::kI8, false, true});
+  EXPECT_EQ(zeros.scale, 1) << "a scale of zero would divide by it";
+  EXPECT_FLOAT_EQ(code(-2, 1, {DType::kF8E4M3FN, false, true}).scale, 2.0f / 448);
+  // So small that its reciprocal is infinite.
+  EXPECT_EQ(code(0, 1e-44, {DType::kI8, true, false}).scale, 1);
+}
+
+TEST(Code, RoundsAndSaturates) {
+  const std::vector<float> from = {0, 0.26f, -0.26f, 1000, -1000, 0.25f};
+  std::vector<float> to(from.size());
+  RoundToCodes({DType::kI8, 0.5f, 0}, from, to);
+  EXPECT_EQ(to, (std::vector<float>{0, 0.5f, -0.5f, 63.5f, -64, 0}))
+      << "a tie goes to the even one";
+  RoundToCodes({DType::kU8, 0.5f, 10}, from, to);
+  EXPECT_EQ(to, (std::vector<float>{0, 0.5f, -0.5f, 122.5f, -5, 0}));
+  RoundToCodes({DType::kF8E4M3FN, 1, 0}, std::vector<float>{17, 1000, -0.3f}, to);
+  EXPECT_EQ(std::vector<float>(to.begin(), to.begin() + 3),
+            (std::vector<float>{16, 448, -0.3125f}));
+}
+
+TEST(Equalize, DepthwiseChannelsGetOneRange) {
+  const std::vector<uint8_t> exponents = ChannelExponents({8, 2, 0, 1e-9}, {});
+  EXPECT_EQ(exponents, (std::vector<uint8_t>{0, 8, 0, kMostExponent}));
+  EXPECT_EQ(ChannelFactor(8), 0.25f);
+  // With weights half of the difference is theirs.
+  EXPECT_EQ(ChannelExponents({8, 2}, {1, 1}), (std::vector<uint8_t>{0, 4}));
+  EXPECT_EQ(ChannelExponents({0, 0}, {1, 1}), (std::vector<uint8_t>{0, 0}));
+  std::vector<double> largest(2, 0);
+  AddLargest({3, 2}, std::vector<float>{1, -2, 1, 5, 6, -7, 0, 9, 0, 0, 0, 1}, largest);
+  EXPECT_EQ(largest, (std::vector<double>{9, 7}));
+}
+
+abi::Problem Conv(int64_t group, bool transposed) {
+  abi::Problem p;
+  p.family = abi::Family::kConv;
+  p.attrs = abi::ConvAttrs{{1}, {1}, {0}, {0}, group, transposed};
+  p.core_inputs = 2;
+  return p;
+}
+
+TEST(Weights, HaveAScaleForEveryOutputChannel) {
+  abi::Problem p = Conv(1, false);
+  p.inputs = {abi::DenseView(DType::kF32, {1, 2, 3}), abi::DenseView(DType::kF32, {2, 2, 1})};
+  p.outputs = {abi::DenseView(DType::kF32, {1, 2, 3})};
+  const ir::Tensor w = F32({2, 2, 1}, {1, -0.5f, 0, 0});
+  const QuantizedWeights q = QuantizeWeights(p, w, DType::kI8, {});
+  EXPECT_TRUE(q.per_channel);
+  ASSERT_EQ(q.scales.size(), 2u);
+  EXPECT_FLOAT_EQ(q.scales[0], 1.0f / 127);
+  EXPECT_EQ(q.scales[1], 1) << "a channel of zeros";
+  EXPECT_EQ(q.codes.IntAt(0), 127);
+  EXPECT_EQ(q.codes.IntAt(1), -64) << "63.5 to even";
+  EXPECT_EQ(q.sums, (std::vector<int32_t>{63, 0}));
+  EXPECT_EQ(LargestByInput(p, w), (std::vector<double>{1, 0.5}));
+  // Factors come first: the second input channel is worth twice as much.
+  const QuantizedWeights f = QuantizeWeights(p, w, DType::kI8, {1, 2});
+  EXPECT_EQ(f.codes.IntAt(1), -127);
+}
+
+TEST(Weights, OfTransposedAndGroupedConvolutions) {
+  // Two groups of one input channel and two outputs each.
+  abi::Problem p = Conv(2, true);
+  p.inputs = {abi::DenseView(DType::kF32, {1, 2, 3}), abi::DenseView(DType::kF32, {2, 2, 1})};
+  p.outputs = {abi::DenseView(DType::kF32, {1, 4, 3})};
+  const QuantizedWeights q =
+      QuantizeWeights(p, F32({2, 2, 1}, {1.27f, 2.54f, 5.08f, 10.16f}), DType::kI8, {});
+  ASSERT_EQ(q.scales.size(), 4u);
+  for (size_t c = 0; c < 4; ++c) {
+    EXPECT_FLOAT_EQ(q.scales[c], 0.01f * std::exp2(static_cast<float>(c)));
+  }
+}
+
+TEST(Weights, ElementsOfSeveralChannelsHaveOneScale) {
+  abi::Problem p;
+  p.family = abi::Family::kGemm;
+  p.attrs = abi::GemmAttrs{};
+  p.core_inputs = 2;
+  p.inputs = {abi::DenseView(DType::kF32, {1, 2}),
+              {DType::kF32, {2, 2}, {1, 1}, 0}};  // B[k, n] = w[k + n]
+  p.outputs = {abi::DenseView(DType::kF32, {1, 2})};
+  EXPECT_FALSE(HasOwnChannels(p));
+  const QuantizedWeights q = QuantizeWeights(p, F32({3}, {1, 2, 4}), DType::kI8, {});
+  EXPECT_FALSE(q.per_channel);
+  EXPECT_EQ(q.scales[0], q.scales[1]);
+  EXPECT_EQ(q.codes.IntAt(2), 127);
+}
+
+// x -> product -> ReLU -> product, and the sum of both as an output.
+constexpr char kChain[] = R"(
+lowered "g"
+%0 = input "x" f32 2x3
+%1 = constant "w" f32 3x2 [1, 2, 3, -4, 5, 6]
+%2 = constant "v" f32 2x2 [1, 0.5, -0.25, 3]
+%3 = temp "h" f32 2x2
+%4 = temp "r" f32 2x2
+%5 = output "y" f32 2x2
+inputs %0
+outputs %5
+step ["first"] (%0, %1) -> (%3) :
+  gemm math=fp32 core=2
+  in(f32 2x3 [3, 1]+0, f32 3x2 [2, 1]+0)
+  out(f32 2x2 [2, 1]+0)
+  pro id
+  epi id
+step ["relu"] (%3) -> (%4) :
+  elementwise math=fp32 core=1
+  in(f32 2x2 [2, 1]+0)
+  out(f32 2x2 [2, 1]+0)
+  pro id
+  epi (%0 = in 0 : f32; %1 = const 0 : f32; %2 = max %0 %1 : f32) -> %2
+step ["second"] (%4, %2) -> (%5) :
+  gemm math=fp32 core=2
+  in(f32 2x2 [2, 1]+0, f32 2x2 [2, 1]+0)
+  out(f32 2x2 [2, 1]+0)
+  pro id
+  epi id
+)";
+
+TEST(NeverNegative, IsWhatTheLastOperatorsSay) {
+  const std::vector<bool> known = NeverNegative(Parsed(kChain));
+  EXPECT_FALSE(known[0]);
+  EXPECT_FALSE(known[3]);
+  EXPECT_TRUE(known[4]);
+  EXPECT_FALSE(known[5]);
+}
+
+TEST(Products, SayWhatCannotBeQuantised) {
+  std::string text = kChain;
+  EXPECT_EQ(Products(Parsed(text)).steps, (std::vector<int>{0, 2}));
+  text.replace(text.find("[1, 0.5, -0.25, 3]"), 18, "[1, 0.5, -0.25, inf]");
+  const Products infinite(Parsed(text));
+  EXPECT_EQ(infinite.steps, (std::vector<int>{0}));
+  EXPECT_NE(infinite.refusals[2].find("range: not all of its weights"), std::string::npos);
+  text.replace(text.find("(%4, %2) -> (%5)"), 16, "(%4, %3) -> (%5)");
+  EXPECT_NE(Products(Parsed(text)).refusals[2].find("weights: both"), std::string::npos);
+}
+
+CalibrationSample Sample(const std::string& name, const std::string& input, ir::Tensor tensor) {
+  CalibrationSample sample{name, {}};
+  sample.tensors.emplace(input, std::move(tensor));
+  return sample;
+}
+
+TEST(FitSample, CutsAndNamesWhatDoesNotFit) {
+  const ir::Lowered lowered = Parsed(kChain);
+  const std::vector<float> twelve(12, 1);
+  const auto cut = FitSample(lowered, Sample("a.npy", "", F32({4, 3}, twelve)));
+  ASSERT_TRUE(cut.ok()) << cut.status().ToString();
+  EXPECT_EQ(cut->size(), 2u);
+  EXPECT_EQ((*cut)[1].inputs[0].shape(), (Dims{2, 3}));
+  const auto expect = [&](const CalibrationSample& sample, std::string_view what) {
+    const auto fitted = FitSample(lowered, sample);
+    ASSERT_FALSE(fitted.ok()) << what;
+    EXPECT_EQ(fitted.status().code(), aicf::Code::kInvalidArgument);
+    EXPECT_NE(fitted.status().message().find(what), std::string::npos)
+        << fitted.status().ToString();
+    EXPECT_NE(fitted.status().message().find(sample.name), std::string::npos);
+  };
+  expect(Sample("b.npy", "", F32({3, 4}, twelve)), "expected f32 2x3, found f32 3x4");
+  expect(Sample("c.npy", "z", F32({2, 3}, {1, 2, 3, 4, 5, 6})), "'x' is missing");
+  expect(Sample("d.npy", "x",
+                ir::Tensor::FromValues<double>(DType::kF64, {2, 3}, std::vector<double>(6))),
+         "found f64");
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  expect(Sample("e.npy", "x", F32({2, 3}, {1, 2, 3, 4, nan, 6})), "'x': element 4 is nan");
+  CalibrationSample more = Sample("f.npy", "x", F32({2, 3}, {1, 2, 3, 4, 5, 6}));
+  more.tensors.emplace("w", F32({1}, {0}));
+  expect(more, "has no input 'w'");
+}
+
+std::vector<FittedSample> Fitted(const ir::Lowered& lowered, const std::vector<float>& x) {
+  const auto fitted = FitSample(lowered, Sample("s.npy", "x", F32({2, 3}, x)));
+  EXPECT_TRUE(fitted.ok()) << fitted.status().ToString();
+  return fitted.ok() ? *fitted : std::vector<FittedSample>();
+}
+
+CalibratedEntry Calibrated(const ir::Lowered& lowered, const std::vector<float>& x,
+                           double max_error = 1e9) {
+  abi::DeviceSpec any;
+  any.name = "";
+  CalibrationRequest request;
+  request.max_error = max_error;
+  const auto record = Calibrate(lowered, "", Fitted(lowered, x), request, any);
+  EXPECT_TRUE(record.ok()) << record.status().ToString();
+  return record.ok() ? *record : CalibratedEntry();
+}
+
+TEST(Calibrate, RecordsRangesAndEffects) {
+  const ir::Lowered lowered = Parsed(kChain);
+  const CalibratedEntry record = Calibrated(lowered, {1, -2, 0.5f, 0.25f, 1, -1});
+  EXPECT_TRUE(record.CheckFits(lowered).ok());
+  ASSERT_EQ(record.values.size(), 2u);
+  EXPECT_EQ(record.values[0].name, "x");
+  EXPECT_EQ(record.values[0].channels.size(), 3u);
+  ASSERT_EQ(record.products.size(), 2u);
+  for (const CalibratedProduct& p : record.products) {
+    EXPECT_GT(p.effect, 0) << p.name;
+    EXPECT_LT(p.effect, 0.02) << p.name;
+    EXPECT_FALSE(p.wide);
+  }
+  EXPECT_GT(record.error, 0);
+  EXPECT_LT(record.error, 0.03);
+}
+
+TEST(Calibrate, GivesTheMostHarmfulBackUntilTheBudgetHolds) {
+  const ir::Lowered lowered = Parsed(kChain);
+  const std::vector<float> x = {1, -2, 0.5f, 0.25f, 1, -1};
+  const CalibratedEntry all = Calibrated(lowered, x);
+  const size_t worst = all.products[0].effect > all.products[1].effect ? 0 : 1;
+  const CalibratedEntry some = Calibrated(lowered, x, all.error * 0.999);
+  EXPECT_TRUE(some.products[worst].wide);
+  EXPECT_LE(some.error, all.error * 0.999);
+  EXPECT_EQ(some.products[1 - worst].wide, all.products[1 - worst].effect > all.error * 0.999);
+  const CalibratedEntry none = Calibrated(lowered, x, 0);
+  EXPECT_TRUE(none.products[0].wide && none.products[1].wide);
+  EXPECT_EQ(none.error, 0);
+}
+
+TEST(Calibrate, ZerosAndAnOutlier) {
+  const ir::Lowered lowered = Parsed(kChain);
+  const CalibratedEntry zeros = Calibrated(lowered, std::vector<float>(6, 0));
+  EXPECT_EQ(zeros.error, 0);
+  EXPECT_EQ(zeros.values[0].limit(RangeMethod::kMinMax), 0);
+  const CalibratedEntry outlier = Calibrated(lowered, {1, -2, 0.5f, 1e30f, 1, -1});
+  EXPECT_TRUE(std::isfinite(outlier.error));
+  const CalibratedEntry infinite = Calibrated(lowered, {3e38f, 3e38f, 3e38f, 1, 1, 1});
+  EXPECT_EQ(infinite.values[1].infinite, "s.npy") << "the first product overflows";
+}
+
+TEST(Calibrate, ARecordOfAnotherProgramIsRefused) {
+  const ir::Lowered lowered = Parsed(kChain);
+  CalibratedEntry record = Calibrated(lowered, {1, -2, 0.5f, 0.25f, 1, -1});
+  CalibratedEntry other = record;
+  other.values[0].name = "z";
+  EXPECT_EQ(other.CheckFits(lowered).code(), aicf::Code::kBadArtifact);
+  other = record;
+  other.products[1].step = 7;
+  EXPECT_EQ(other.CheckFits(lowered).code(), aicf::Code::kBadArtifact);
+  other = record;
+  other.values[0].channels[0] = 255;
+  EXPECT_EQ(other.CheckFits(lowered).code(), aicf::Code::kBadArtifact);
+}
+
+TEST(OutputError, OfFloatsAndOfOthers) {
+  OutputError error;
+  error.Add({F32({2}, {3, 4})}, {F32({2}, {3, 4.5f})});
+  EXPECT_NEAR(error.Relative(), 0.1, 1e-12);
+  OutputError whole;
+  const auto ints = [](const std::vector<int64_t>& v) {
+    return ir::Tensor::FromValues<int64_t>(DType::kI64, {static_cast<int64_t>(v.size())},
+                                           std::span<const int64_t>(v));
+  };
+  whole.Add({ints({1, 2, 3, 4})}, {ints({1, 2, 3, 5})});
+  EXPECT_EQ(whole.Relative(), 0.25);
+  OutputError nothing;
+  nothing.Add({F32({1}, {0})}, {F32({1}, {0})});
+  EXPECT_EQ(nothing.Relative(), 0);
+}
+
+}  // namespace
+}  // namespace aicf::quantize

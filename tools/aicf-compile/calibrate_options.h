@@ -1,0 +1,25 @@
+/// aicf-compile --calibrate: samples for --precision=int8 and fp8.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/options/compile_options.h"
+#include "tools/common/flags.h"
+
+namespace aicf::tools {
+
+/// The flags as written.
+struct CalibrateFlags {
+  std::vector<std::string> samples;  ///< --calibrate: a folder, or one sample each
+  std::string method, max_error;
+};
+
+void AddCalibrateFlags(CommandLine& line, CalibrateFlags& flags);
+
+/// Reads the files. REQUIRES: options->precision is set. Errors: kInvalidArgument, kIo, naming flag
+/// and file.
+Status ReadCalibrate(const CalibrateFlags& flags, CompileOptions* options);
+
+}  // namespace aicf::tools
