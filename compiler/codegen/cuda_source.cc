@@ -170,7 +170,7 @@ class SourceWriter {
     for (size_t k = 0; k < p_.outputs.size(); ++k) {
       out_ += ViewStruct(StrCat("Out", k), p_.outputs[k]);
     }
-    if (p_.family == Family::kGemm) out_ += GainView();
+    if (p_.family == Family::kGemm || p_.family == Family::kBlockGemm) out_ += GainView();
     if (p_.family == Family::kCopy) out_ += PieceAccesses(p_, variant_.parameters);
     const Dims& inner = spaces_.output.groups[0];
     out_ += Constant("int", "kInnerAxis", inner.empty() ? -1 : inner.back());

@@ -38,8 +38,8 @@ namespace aicf {
 ///   kProductHalves         gemm, blockgemm and conv: 2 for a product of two halves (GemmAttrs),
 ///                          otherwise 1. The raw values of Store are then 2 * V, those of the
 ///                          second half after the first
-///   kNormalizesRows        gemm: whether A's rows are normalised (GemmAttrs), with GainView, the
-///                          view of the gain, which is input kGainInput
+///   kNormalizesRows        gemm, blockgemm: whether A's rows are normalised (GemmAttrs), with
+///                          GainView, the view of the gain, which is input kGainInput
 /// and must define `void Kernel(const Args&)`. With AICF_KERNEL_WAITS defined, Kernel itself calls
 /// WaitForPredecessors before it reads or writes memory, and then LetSuccessorsStart.
 ///

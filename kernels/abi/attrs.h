@@ -419,10 +419,17 @@ struct DequantizeAttrs {
 /// A: [.., M, K], f32, f16 or bf16; B: u8 [N, bytes of a row of K elements], its rows as for
 /// DequantizeAttrs. Sums are f32. In math modes fp16 and bf16 A and the elements of B may be rounded
 /// to these types first. In math mode int8 each row of A may be: groups of 32 elements along k are
-/// integers of 8 bits times the group's largest magnitude / 127.
+/// integers of 8 bits times the group's largest magnitude / 127. Halves and epsilon are those of
+/// GemmAttrs: of two halves B has 2 * N rows, and the second result of column n is that of row n + N.
 struct BlockGemmAttrs {
   BlockFormat format = BlockFormat::kF32;
-  template <class V> void Visit(V&& v) { v("format", format); }
+  AddedInt<1> halves = {};
+  AddedReal rms_epsilon = {};
+  template <class V> void Visit(V&& v) {
+    v("format", format);
+    v("halves", halves);
+    v("rms_epsilon", rms_epsilon);
+  }
 };
 
 /// Draws one of V categories for each row b of logits, by

@@ -101,11 +101,17 @@ int OutputInPlaceOf(const Problem& p, int input) {
 
 int RawInputs(const Problem& problem) {
   if (problem.family == Family::kElementwise) return 0;
-  return problem.family == Family::kGemm && problem.as<GemmAttrs>().halves == 2 ? 2 : 1;
+  if (problem.family == Family::kGemm) return problem.as<GemmAttrs>().halves == 2 ? 2 : 1;
+  if (problem.family == Family::kBlockGemm) return problem.as<BlockGemmAttrs>().halves == 2 ? 2 : 1;
+  return 1;
 }
 
-bool NormalizesRows(const Problem& problem) {
-  return problem.family == Family::kGemm && problem.as<GemmAttrs>().rms_epsilon.stored();
+bool NormalizesRows(const Problem& problem) { return RowNormEpsilon(problem).stored(); }
+
+AddedReal RowNormEpsilon(const Problem& problem) {
+  if (problem.family == Family::kGemm) return problem.as<GemmAttrs>().rms_epsilon;
+  if (problem.family == Family::kBlockGemm) return problem.as<BlockGemmAttrs>().rms_epsilon;
+  return {};
 }
 
 std::string RefuseRowNorm(const Problem& problem) {
@@ -126,9 +132,8 @@ double CoreFlops(const Problem& p) {
   const double out = p.outputs.empty() ? 0 : DomainCount(p.outputs[0].shape);
   switch (p.family) {
     case Family::kGemm:
-      return 2 * out * RawInputs(p) * static_cast<double>(p.inputs[0].shape.back());
     case Family::kBlockGemm:
-      return 2 * out * static_cast<double>(p.inputs[0].shape.back());
+      return 2 * out * RawInputs(p) * static_cast<double>(p.inputs[0].shape.back());
     case Family::kConv: {
       // Every weight meets every output position (or, transposed, every input position) once.
       const bool transposed = p.as<ConvAttrs>().transposed;

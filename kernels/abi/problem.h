@@ -125,12 +125,14 @@ struct Problem {
 int OutputInPlaceOf(const Problem& problem, int input);
 
 /// Inputs of the epilogue that are raw results; what follows them are the extras. 0 for elementwise
-/// steps, 2 for a gemm of two halves, otherwise 1.
+/// steps, 2 for a gemm or blockgemm of two halves, otherwise 1.
 int RawInputs(const Problem& problem);
 
-/// True for a gemm that normalises the rows of A as it reads them (GemmAttrs::rms_epsilon). It has
-/// three core operands; kernels take it only where they say so.
+/// True for a gemm or blockgemm that normalises the rows of A as it reads them
+/// (GemmAttrs::rms_epsilon). It has three core operands; kernels take it only where they say so.
 bool NormalizesRows(const Problem& problem);
+/// Its epsilon; absent in every other problem.
+AddedReal RowNormEpsilon(const Problem& problem);
 /// What a kernel says that takes no such problem; empty for every other problem.
 std::string RefuseRowNorm(const Problem& problem);
 

@@ -46,13 +46,20 @@ Status CheckRules<Family::kBlockGemm>(const Problem& p) {
   for (int d = 0; d + 1 < rank; ++d) {
     if (a[d] != c[d]) return Bad(p, "axis ", d, " of A and output differs");
   }
-  if (b[0] != c.back()) return Bad(p, b[0], " rows of blocks for ", c.back(), " columns");
+  const int64_t halves = p.as<BlockGemmAttrs>().halves;
+  AICF_RETURN_IF_ERROR(CheckHalves(p, halves));
+  // Half of the rows of blocks, not twice the columns, which may be as many as fit.
+  if (b[0] / halves != c.back() || b[0] % halves != 0) {
+    return Bad(p, b[0], " rows of blocks for ", c.back(), " columns",
+               halves == 2 ? " of two halves" : "");
+  }
   if (!IsData(p.inputs[0].dtype)) {
     return Bad(p, "A is ", DTypeName(p.inputs[0].dtype), ", expected f32, f16 or bf16");
   }
   if (p.math == MathMode::kTf32 || p.math == MathMode::kFp8) {
     return Bad(p, "math mode ", MathModeName(p.math), ", expected fp32, fp16, bf16 or int8");
   }
+  AICF_RETURN_IF_ERROR(CheckRowNorm(p));
   return CheckBlocks(p, p.inputs[1], p.as<BlockGemmAttrs>().format, a.back());
 }
 

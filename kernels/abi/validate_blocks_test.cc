@@ -84,11 +84,38 @@ TEST(ValidateBlocks, ProductsNameTheBrokenRule) {
                  {"the blocks are f32", Input(1, F32({7, 68}))},
                  {"does not take 68 bytes", Input(0, F32({2, 5, 32}))},
                  {"of blocks are 2 apart", apart}});
+  const auto halves = [](int64_t n) {
+    return [n](Problem& p) { std::get<BlockGemmAttrs>(p.attrs).halves = n; };
+  };
+  ExpectRefused(SomeBlockProduct(), {{"3 halves, expected 1 or 2", halves(3)},
+                                     {"two halves without an epilogue", halves(2)}});
   for (const MathMode mode : {MathMode::kFp32, MathMode::kFp16, MathMode::kBf16}) {
     Problem p = SomeBlockProduct();
     p.math = mode;
     EXPECT_EQ(ValidateProblem(p).message(), "");
   }
+}
+
+// The larger one of two halves, of rows that are normalised.
+TEST(ValidateBlocks, HalvesAndNorms) {
+  Problem p = SomeBlockProduct();
+  std::get<BlockGemmAttrs>(p.attrs).halves = 2;
+  std::get<BlockGemmAttrs>(p.attrs).rms_epsilon = 1e-5;
+  p.inputs[1] = Bytes({14, 68});
+  p.inputs.push_back(F32({2, 5, 64}));
+  p.core_inputs = 3;
+  ExprBuilder b;
+  p.epilogue = b.Finish({b.Binary(ExprOp::kMax, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+  EXPECT_EQ(ValidateProblem(p).message(), "");
+  const auto epsilon = [](double e) {
+    return [e](Problem& q) { std::get<BlockGemmAttrs>(q.attrs).rms_epsilon = e; };
+  };
+  ExpectRefused(p, {{"13 rows of blocks for 7 columns of two halves", Input(1, Bytes({13, 68}))},
+                    {"7 rows of blocks for 7 columns of two halves", Input(1, Bytes({7, 68}))},
+                    {"epsilon is not finite", epsilon(std::numeric_limits<double>::infinity())},
+                    {"the gain has shape", Input(2, F32({2, 5, 63}))},
+                    {"which are not both f32", Input(2, DenseView(DType::kF64, {2, 5, 64}))},
+                    {"3 core inputs of 3, expected 2", epsilon(AddedReal::kAbsent)}});
 }
 
 // Draws from 3 rows of 50 categories.

@@ -53,17 +53,24 @@ Status CheckConvExtent(const Problem& p, const ConvAttrs& a, int d) {
   return OkStatus();
 }
 
+}  // namespace
+
+Status CheckHalves(const Problem& p, int64_t halves) {
+  if (halves != 1 && halves != 2) return Bad(p, halves, " halves, expected 1 or 2");
+  if (halves == 2 && p.epilogue.empty()) return Bad(p, "two halves without an epilogue");
+  return OkStatus();
+}
+
 Status CheckRowNorm(const Problem& p) {
+  if (!NormalizesRows(p)) return OkStatus();
   const View &a = p.inputs[0], &gain = p.inputs[2];
-  if (!std::isfinite(p.as<GemmAttrs>().rms_epsilon.value)) return Bad(p, "epsilon is not finite");
+  if (!std::isfinite(RowNormEpsilon(p).value)) return Bad(p, "epsilon is not finite");
   if (!IsData(a.dtype) || !IsData(gain.dtype)) {
     return Bad(p, "rows of ", DTypeName(a.dtype), " with a gain of ", DTypeName(gain.dtype),
                ", which are not both f32, f16 or bf16");
   }
   return CheckSameShape(p, gain, a.shape, "the gain");
 }
-
-}  // namespace
 
 template <>
 Status CheckRules<Family::kGemm>(const Problem& p) {
@@ -75,8 +82,7 @@ Status CheckRules<Family::kGemm>(const Problem& p) {
     if (a[d] != c[d] || b[d] != c[d]) return Bad(p, "batch axis ", d, " differs");
   }
   const int64_t halves = p.as<GemmAttrs>().halves;
-  if (halves != 1 && halves != 2) return Bad(p, halves, " halves, expected 1 or 2");
-  if (halves == 2 && p.epilogue.empty()) return Bad(p, "two halves without an epilogue");
+  AICF_RETURN_IF_ERROR(CheckHalves(p, halves));
   // Half of B's columns, not twice those of the output, which may be as many as fit.
   const bool columns = b[rank - 1] / halves == c[rank - 1] && b[rank - 1] % halves == 0;
   if (a[rank - 2] != c[rank - 2] || !columns || a[rank - 1] != b[rank - 2]) {
@@ -86,7 +92,7 @@ Status CheckRules<Family::kGemm>(const Problem& p) {
   if (!CanMultiply(p.inputs[0].dtype, p.inputs[1].dtype)) {
     return Bad(p, "A and B have dtypes that do not multiply");
   }
-  return NormalizesRows(p) ? CheckRowNorm(p) : OkStatus();
+  return CheckRowNorm(p);
 }
 
 template <>

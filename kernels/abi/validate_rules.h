@@ -24,6 +24,10 @@ inline Status CheckSameShape(const Problem& p, const View& v, const Dims& shape,
   return Bad(p, what, " has shape ", ToString(v.shape), ", expected ", ToString(shape));
 }
 
+/// Of a product's halves, and of the norm of its rows where it has one (GemmAttrs).
+Status CheckHalves(const Problem& p, int64_t halves);
+Status CheckRowNorm(const Problem& p);
+
 /// What ValidateProblem asks of a step of the family beyond what holds of every step. Specialised,
 /// once per row of family.def, in a file validate_*.cc.
 template <Family F>

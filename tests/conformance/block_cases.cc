@@ -59,6 +59,8 @@ double RoundingOf(abi::MathMode math) {
   }
 }
 
+int64_t RoundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+
 }  // namespace
 
 abi::View CaseMaker::BlockView(BlockFormat format, const Dims& rows, int64_t length) {
@@ -131,11 +133,14 @@ void CaseMaker::Fresh<abi::Family::kBlockGemm>() {
   const int64_t elements = InfoOf(format).elements;
   const int64_t most = elements == 256 ? 3 : elements == 32 ? 12 : 70;
   const int64_t length = elements * random_.Int(random_.OneIn(25) ? 0 : 1, most);
-  const int64_t n = random_.Int(1, random_.OneIn(3) ? 150 : 40);
+  abi::BlockGemmAttrs attrs{format};
+  attrs.halves = options_.halves > 0 ? options_.halves : random_.OneIn(5) ? 2 : 1;
+  int64_t n = random_.Int(1, random_.OneIn(3) ? 150 : 40);
+  // Halves of whole panels, which the kernels that have them take.
+  if (attrs.halves == 2 && !random_.OneIn(3)) n = RoundUp(n, 16);
   Dims rows = {options_.rows > 0 ? options_.rows : random_.Int(1, random_.OneIn(3) ? 40 : 6)};
   if (random_.OneIn(3)) rows = {random_.Int(1, 3), rows[0]};
   const bool whole = options_.whole_numbers;
-  p_.attrs = abi::BlockGemmAttrs{format};
   p_.math = random_.Pick(options_.math);
   if (p_.math == abi::MathMode::kTf32 || p_.math == abi::MathMode::kFp8) {
     p_.math = abi::MathMode::kFp32;
@@ -146,8 +151,14 @@ void CaseMaker::Fresh<abi::Family::kBlockGemm>() {
   Dims a = rows, out = rows;
   a.push_back(length);
   out.push_back(n);
-  p_.inputs = {MatrixView(random_.Pick(kRows), a), BlockView(format, {n}, length)};
+  p_.inputs = {MatrixView(random_.Pick(kRows), a), BlockView(format, {n * attrs.halves}, length)};
   p_.core_inputs = 2;
+  if (options_.row_norm) {
+    attrs.rms_epsilon = random_.OneIn(3) ? 0 : 0x1p-12;
+    p_.inputs.push_back(Gain());
+    p_.core_inputs = 3;
+  }
+  p_.attrs = attrs;
   // Whole numbers survive 16 bits but in the blocks of 256, whose elements have more digits. An
   // expression of what was rounded must not be discontinuous.
   const bool is_rounded =
@@ -166,6 +177,8 @@ void CaseMaker::Fresh<abi::Family::kBlockGemm>() {
   if (!whole || is_rounded || elements == 256) {
     case_.tolerance = {2, largest * root * (0x1p-22 + RoundingOf(p_.math))};
   }
+  // Normalised values are at most as large as the root of their number.
+  if (options_.row_norm) case_.tolerance.absolute *= 1 + root;
 }
 
 }  // namespace aicf::conformance

@@ -1,5 +1,5 @@
-// cuda.blockgemm.gemv with every format, type of A and math mode, however its work is cut; and the
-// tiles with every format.
+// cuda.blockgemm.gemv and cuda.blockgemm.decode with every format, type of A and math mode, however
+// their work is cut; and the tiles with every format.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -20,6 +20,7 @@ using abi::KernelInfo;
 using abi::MathMode;
 
 constexpr std::string_view kGemv = "cuda.blockgemm.gemv";
+constexpr std::string_view kDecodeBlocks = "cuda.blockgemm.decode";
 constexpr std::string_view kTensor = "cuda.blockgemm.tensor";
 constexpr std::string_view kTiled = "cuda.blockgemm.tiled";
 
@@ -34,6 +35,11 @@ std::set<std::string> FactsOfBlocks(const Case& c) {
   const std::string format(InfoOf(c.problem.as<abi::BlockGemmAttrs>().format).name);
   return {StrCat(format, " of ", DTypeName(c.problem.inputs[0].dtype)),
           StrCat(format, " in ", abi::MathModeName(c.problem.math))};
+}
+
+int64_t RowsOf(const Case& c) {
+  const Dims& shape = c.problem.outputs[0].shape;
+  return ElementCount(shape).value_or(0) / shape.back();
 }
 
 /// Few cases that the kernel takes and that together show all of it: reals, so that a wrong scale
@@ -86,31 +92,102 @@ const std::vector<abi::Parameters>& Cuts() {
   return cuts;
 }
 
+/// The first cut from number `turn` on that the kernel takes for the case.
+const abi::Parameters* NextCut(const KernelInfo& kernel, const Case& c, size_t turn) {
+  const abi::DeviceSpec device = *abi::FindDevice("cuda");
+  for (size_t i = 0; i < Cuts().size(); ++i) {
+    const abi::Parameters& cut = Cuts()[(turn + i) % Cuts().size()];
+    if (kernel.refuse(c.problem, cut, device).empty()) return &cut;
+  }
+  return nullptr;
+}
+
 bool CompilesBlocks() { return std::system("c++ --version > /dev/null 2>&1") == 0; }
 
-class EmulatedBlocks : public testing::TestWithParam<bool> {};
+class EmulatedBlocks : public testing::TestWithParam<std::tuple<std::string_view, bool>> {};
 
 TEST_P(EmulatedBlocks, OfEveryFormatHoweverTheyAreCut) {
   if (!CompilesBlocks()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
-  const KernelInfo& kernel = *abi::FindKernel(kGemv);
+  const auto [key, whole] = GetParam();
+  const KernelInfo& kernel = *abi::FindKernel(key);
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
   std::vector<BlockRun> runs;
   std::set<size_t> used;
-  for (Case& c : CasesOfAllFormats(kernel, GetParam())) {
+  for (Case& c : CasesOfAllFormats(kernel, whole)) {
     const size_t cut = runs.size() % Cuts().size();
     if (!kernel.refuse(c.problem, Cuts()[cut], device).empty()) continue;
     used.insert(cut);
     runs.push_back({&kernel, Cuts()[cut], std::move(c)});
   }
   EXPECT_EQ(used.size(), Cuts().size());
-  EXPECT_GE(runs.size(), 3u * kBlockFormatCount);
+  const size_t formats = key == kDecodeBlocks ? kBlockFormatCount - 3 : kBlockFormatCount;
+  EXPECT_GE(runs.size(), 3u * formats);
   ExpectBlocksAsReference(runs);
 }
 
-INSTANTIATE_TEST_SUITE_P(Numbers, EmulatedBlocks, testing::Bool(),
-                         [](const testing::TestParamInfo<bool>& i) {
-                           return i.param ? "Whole" : "Reals";
+INSTANTIATE_TEST_SUITE_P(Numbers, EmulatedBlocks,
+                         testing::Combine(testing::Values(kGemv, kDecodeBlocks), testing::Bool()),
+                         [](const testing::TestParamInfo<std::tuple<std::string_view, bool>>& i) {
+                           return StrCat(std::get<0>(i.param) == kGemv ? "Gemv" : "Decode",
+                                         std::get<1>(i.param) ? "Whole" : "Reals");
                          });
+
+// Every number of rows, which a fragment's columns share out in four ways, of groups of 32 elements
+// with and without minimums, of groups of 16, and of short chunks.
+TEST(EmulatedDecodeOfBlocks, OfEveryNumberOfRows) {
+  if (!CompilesBlocks()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  const KernelInfo& kernel = *abi::FindKernel(kDecodeBlocks);
+  const abi::DeviceSpec device = *abi::FindDevice("cuda");
+  std::set<BlockFormat> wanted = {BlockFormat::kQ4_0, BlockFormat::kQ4_K, BlockFormat::kQ6_K,
+                                  BlockFormat::kQ2_K, BlockFormat::kQ8_0};
+  std::vector<BlockRun> runs;
+  for (int64_t rows = 1; rows <= 8; ++rows) {
+    std::set<BlockFormat> left = wanted;
+    for (uint64_t seed = 0; seed < 500 && !left.empty(); ++seed) {
+      CaseOptions o;
+      o.whole_numbers = false;
+      o.rows = rows;
+      Case c = RandomCase(abi::Family::kBlockGemm, seed, o);
+      const BlockFormat format = c.problem.as<abi::BlockGemmAttrs>().format;
+      if (!kernel.supports(c.problem, device).empty() || RowsOf(c) != rows) continue;
+      if (left.erase(format) == 0) continue;
+      const abi::Parameters* cut = NextCut(kernel, c, runs.size());
+      ASSERT_NE(cut, nullptr);
+      runs.push_back({&kernel, *cut, std::move(c)});
+    }
+    EXPECT_TRUE(left.empty()) << rows;
+  }
+  ExpectBlocksAsReference(runs);
+}
+
+// Gated activations, and norms in the product: with every format, of one row and of several.
+TEST(EmulatedDecodeOfBlocks, OfTwoHalvesAndOfNormalisedRows) {
+  if (!CompilesBlocks()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  const KernelInfo& kernel = *abi::FindKernel(kDecodeBlocks);
+  const abi::DeviceSpec device = *abi::FindDevice("cuda");
+  std::vector<BlockRun> runs;
+  for (const bool norm : {false, true}) {
+    std::set<std::string> met;
+    for (uint64_t seed = 0; seed < 600; ++seed) {
+      CaseOptions o;
+      o.whole_numbers = false;
+      o.halves = norm ? 0 : 2;
+      o.row_norm = norm;
+      if (seed % 2 == 0) o.rows = 1;
+      if (seed % 3 == 0) o.math = {MathMode::kFp16, MathMode::kBf16};
+      Case c = RandomCase(abi::Family::kBlockGemm, seed, o);
+      if (!kernel.supports(c.problem, device).empty()) continue;
+      const std::string fact =
+          StrCat(InfoOf(c.problem.as<abi::BlockGemmAttrs>().format).name, RowsOf(c) > 1);
+      if (!met.insert(fact).second) continue;
+      const abi::Parameters* cut = NextCut(kernel, c, runs.size());
+      ASSERT_NE(cut, nullptr);
+      runs.push_back({&kernel, *cut, std::move(c)});
+    }
+    EXPECT_EQ(met.size(), 2u * (kBlockFormatCount - 3));
+  }
+  ExpectBlocksAsReference(runs);
+}
 
 TEST(EmulatedBlockTiles, OfEveryFormat) {
   if (!CompilesBlocks()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";

@@ -29,6 +29,7 @@ template <class T>
 inline T ToNearest(float a, T type) {
   return TowardsZero(std::nearbyint(a), type);
 }
+inline unsigned MaskXor(unsigned a, unsigned mask, unsigned bits) { return (a & mask) ^ bits; }
 
 inline float Exp2Approx(float x) { return std::exp2(x); }
 inline float ReciprocalApprox(float x) { return 1.0f / x; }

@@ -66,6 +66,9 @@ std::vector<Share> SharesOf(Family family) {
       return {{80, 1, {}},
               {30, 2, {.rows = 1}},
               {40, 1, {.math = {MathMode::kFp16, MathMode::kBf16}}},
+              {40, 1, {.rows = 2, .halves = 2}},
+              {40, 1, RowNorms(1)},
+              {20, 1, RowNorms(3)},
               {30, 1, {.whole_numbers = false}},
               {20, 1, {.whole_numbers = false, .math = reduced}}};
     case Family::kReduce:

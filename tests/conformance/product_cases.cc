@@ -65,14 +65,18 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
 }
 
 // One gain for all rows, as models have it, or any.
-void CaseMaker::AddGain() {
+View CaseMaker::Gain() {
   const View& a = p_.inputs[0];
   View gain = In(random_.OneIn(2) ? DType::kF32 : a.dtype, a.shape);
   if (random_.OneIn(2)) {
     gain = abi::DenseView(gain.dtype, a.shape);
     for (int d = 0; d + 1 < a.shape.rank(); ++d) gain.strides[d] = 0;
   }
-  p_.inputs.push_back(gain);
+  return gain;
+}
+
+void CaseMaker::AddGain() {
+  p_.inputs.push_back(Gain());
   const View& b = p_.inputs[1];
   if (!random_.OneIn(4)) p_.inputs[1] = ColumnsInner(abi::DenseView(b.dtype, b.shape));
   p_.core_inputs = 3;

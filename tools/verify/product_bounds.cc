@@ -50,7 +50,8 @@ Problem CoreOf(const Problem& problem) {
   core.inputs.resize(static_cast<size_t>(problem.core_inputs));
   Dims shape = problem.outputs[0].shape;
   if (abi::RawInputs(problem) > 1) {
-    core.attrs = abi::GemmAttrs{};
+    if (core.family == Family::kGemm) std::get<abi::GemmAttrs>(core.attrs).halves = 1;
+    if (core.family == Family::kBlockGemm) std::get<abi::BlockGemmAttrs>(core.attrs).halves = 1;
     shape[shape.rank() - 1] *= 2;
   }
   core.outputs = {abi::DenseView(abi::RawDType(problem), shape)};

@@ -84,7 +84,8 @@ class Opener {
     if (ReadsCoordinates(p.epilogue)) return "domain: the epilogue uses coordinates";
     *product = p;
     product->family = abi::Family::kGemm;
-    product->attrs = abi::GemmAttrs{};
+    const auto& blocks = p.as<abi::BlockGemmAttrs>();
+    product->attrs = abi::GemmAttrs{blocks.halves, blocks.rms_epsilon};
     abi::View& b = product->inputs[1];
     b = *rows;
     std::swap(b.shape[0], b.shape[1]);

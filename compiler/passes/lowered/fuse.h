@@ -46,16 +46,19 @@ Fusion InlineProducer(const ir::LoweredStep& producer, const ir::LoweredStep& co
 /// The consumer, elementwise, as the end of the producer's epilogue.
 Fusion AppendConsumer(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
 
-/// A gemm and its consumer, elementwise, which reads the two halves of the result's columns, as one
-/// gemm of two halves (abi::GemmAttrs).
+/// Products that can have two halves and normalise rows (abi::GemmAttrs): gemm, blockgemm.
+bool IsMatrixProduct(const ir::LoweredStep& step);
+/// A product and its consumer, elementwise, which reads the two halves of the result's columns, as
+/// one product of two halves (abi::GemmAttrs).
 Fusion PairedHalves(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
-/// Whether a gemm's result is read in two windows, so that PairedHalves is what could join the two.
+/// Whether a product's result is read in two windows, so that PairedHalves is what could join the
+/// two.
 bool ReadsInHalves(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
 
-/// A norm by the root mean square and the gemm that reads its result as A, as one gemm that
+/// A norm by the root mean square and the product that reads its result as A, as one product that
 /// normalises rows (abi::GemmAttrs).
 Fusion NormalizedProduct(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
-/// Whether the two are such a norm and such a gemm.
+/// Whether the two are such a norm and such a product.
 bool MultipliesNormalized(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
 
 /// The source nodes of both, each once.

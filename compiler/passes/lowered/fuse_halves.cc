@@ -66,8 +66,13 @@ uint16_t LoadHalf(const ir::LoweredStep& producer, int half, OperandExpr& expr) 
 
 }  // namespace
 
+bool IsMatrixProduct(const ir::LoweredStep& step) {
+  const abi::Family family = step.problem.family;
+  return family == abi::Family::kGemm || family == abi::Family::kBlockGemm;
+}
+
 bool ReadsInHalves(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
-  return producer.problem.family == abi::Family::kGemm && IsElementwise(consumer) &&
+  return IsMatrixProduct(producer) && IsElementwise(consumer) &&
          WindowsRead(producer, consumer).size() == 2;
 }
 
@@ -97,7 +102,11 @@ Fusion PairedHalves(const ir::LoweredStep& producer, const ir::LoweredStep& cons
     inputs.push_back(expr.Load({consumer.inputs[k], *view}));
   }
   abi::Problem paired = p;
-  std::get<abi::GemmAttrs>(paired.attrs).halves = 2;
+  if (paired.family == abi::Family::kGemm) {
+    std::get<abi::GemmAttrs>(paired.attrs).halves = 2;
+  } else {
+    std::get<abi::BlockGemmAttrs>(paired.attrs).halves = 2;
+  }
   std::vector<uint16_t> results = expr.builder().Inline(c.epilogue, inputs);
   return FinishEpilogue(producer, consumer, std::move(paired), *out, expr, std::move(results));
 }

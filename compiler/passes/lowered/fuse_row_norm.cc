@@ -36,7 +36,7 @@ bool IsData(DType dtype) {
 }
 
 // What GemmAttrs can say of the norm's numbers; else why not.
-std::string RefuseNumbers(const abi::Problem& norm, DType weights) {
+std::string RefuseNumbers(const abi::Problem& norm, const abi::Problem& product) {
   const double epsilon = norm.as<abi::NormalizeAttrs>().epsilon;
   if (!(epsilon >= 0) || !std::isfinite(epsilon)) return "epsilon: it is no number from 0 on";
   const DType x = norm.inputs[0].dtype, gain = norm.inputs[1].dtype;
@@ -44,8 +44,12 @@ std::string RefuseNumbers(const abi::Problem& norm, DType weights) {
     return StrCat("dtype: rows of ", DTypeName(x), " with a gain of ", DTypeName(gain),
                   ", which are not both f32, f16 or bf16");
   }
-  if (x == weights) return "";
-  return StrCat("dtype: the norm reads ", DTypeName(x), ", the weights are ", DTypeName(weights));
+  // Blocks have no dtype of their own: there the rows keep the one that they have.
+  const bool blocks = product.family == abi::Family::kBlockGemm;
+  const DType wanted = product.inputs[blocks ? 0 : 1].dtype;
+  if (x == wanted) return "";
+  return StrCat("dtype: the norm reads ", DTypeName(x), ", the ",
+                blocks ? "rows that it makes" : "weights", " are ", DTypeName(wanted));
 }
 
 // Rows of A are rows of the norm where both have as many neighbours as long.
@@ -57,7 +61,7 @@ bool HasSameRows(const abi::View& a, const abi::View& made) {
 }  // namespace
 
 bool MultipliesNormalized(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
-  return IsRmsNorm(producer.problem) && consumer.problem.family == abi::Family::kGemm &&
+  return IsRmsNorm(producer.problem) && IsMatrixProduct(consumer) &&
          consumer.inputs[0] == producer.outputs[0];
 }
 
@@ -70,7 +74,7 @@ Fusion NormalizedProduct(const ir::LoweredStep& producer, const ir::LoweredStep&
     }
   }
   if (!MultipliesWithGain(p)) return {"epilogue: the norm does more than multiply with a gain", {}};
-  const std::string refusal = RefuseNumbers(p, c.inputs[1].dtype);
+  const std::string refusal = RefuseNumbers(p, c);
   if (!refusal.empty()) return {refusal, {}};
   const abi::View &a = c.inputs[0], &made = p.outputs[0];
   if (!HasSameRows(a, made)) return {"domain: the product's rows are not the norm's", {}};
@@ -81,7 +85,12 @@ Fusion NormalizedProduct(const ir::LoweredStep& producer, const ir::LoweredStep&
   fused.step = consumer;
   fused.step.sources = JoinedSources(producer.sources, consumer.sources);
   abi::Problem& one = fused.step.problem;
-  std::get<abi::GemmAttrs>(one.attrs).rms_epsilon = p.as<abi::NormalizeAttrs>().epsilon;
+  const double epsilon = p.as<abi::NormalizeAttrs>().epsilon;
+  if (one.family == abi::Family::kGemm) {
+    std::get<abi::GemmAttrs>(one.attrs).rms_epsilon = epsilon;
+  } else {
+    std::get<abi::BlockGemmAttrs>(one.attrs).rms_epsilon = epsilon;
+  }
   one.inputs[0] = *x;
   one.inputs.insert(one.inputs.begin() + 2, *g);
   one.core_inputs = 3;

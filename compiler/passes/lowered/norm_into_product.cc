@@ -9,7 +9,7 @@ void RecordNorm(PassContext& context, const ir::LoweredStep& producer,
   Decision d =
       context.About(DecisionKind::kPrologue,
                     schema::Subject::Edge(producer.sources, consumer.sources), "norm-into-product");
-  d.choice = "rows normalised as gemm reads them";
+  d.choice = StrCat("rows normalised as ", abi::FamilyName(consumer.problem.family), " reads them");
   d.cost_us = costs.one_us;
   d.Because(Reason::kPredicted,
             "every block of the product normalises the rows for itself, which takes less time than "

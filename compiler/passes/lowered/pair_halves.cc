@@ -9,7 +9,8 @@ void RecordPair(PassContext& context, const ir::LoweredStep& producer,
   Decision d =
       context.About(DecisionKind::kEpilogue,
                     schema::Subject::Edge(producer.sources, consumer.sources), "pair-halves");
-  d.choice = "epilogue of gemm, of both halves of its columns";
+  d.choice = StrCat("epilogue of ", abi::FamilyName(producer.problem.family),
+                    ", of both halves of its columns");
   d.cost_us = costs.one_us;
   d.Because(Reason::kRule, RegisterReason(producer));
   d.alternatives = {{std::string(kSeparate), "", costs.two_us}};

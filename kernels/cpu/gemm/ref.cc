@@ -21,7 +21,8 @@ double DataAt(const abi::TensorArg& t, const int64_t* at) {
   return ScalarToDouble(LoadAt(t, at), abi::ComputeDType(t.dtype));
 }
 
-// The row of A at `at`, normalised as abi::GemmAttrs says.
+}  // namespace
+
 std::vector<float> NormalizedRow(const abi::ArgBlock& args, int64_t* at) {
   const abi::TensorArg &a = Input(args, 0), &gain = Input(args, 2);
   const int k_axis = a.rank - 1;
@@ -31,7 +32,7 @@ std::vector<float> NormalizedRow(const abi::ArgBlock& args, int64_t* at) {
     const double x = DataAt(a, at);
     squares += x * x;
   }
-  const double epsilon = args.problem->as<abi::GemmAttrs>().rms_epsilon;
+  const double epsilon = RowNormEpsilon(*args.problem);
   const double factor = 1 / std::sqrt(squares / static_cast<double>(depth) + epsilon);
   std::vector<float> row;
   for (at[k_axis] = 0; at[k_axis] < depth; ++at[k_axis]) {
@@ -40,6 +41,8 @@ std::vector<float> NormalizedRow(const abi::ArgBlock& args, int64_t* at) {
   at[k_axis] = 0;
   return row;
 }
+
+namespace {
 
 void GemmRow(void* context, int64_t row) {
   const auto& args = *static_cast<const abi::ArgBlock*>(context);

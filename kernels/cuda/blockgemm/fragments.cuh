@@ -70,15 +70,16 @@ AICF_DEVICE void PairOfB(const LaneCodes& codes, int p, u32 (&terms)[kTerms]) {
     terms[0] = codes.low[p];
   } else if constexpr (kTerms == 2) {
     // Codes of 8 bits, signed as they are stored: the lowest bit is a number of its own.
-    terms[0] = PairBits<8, 1, 7, 0>(codes.low, p) ^ (kOnes ^ 0x00400040u);
-    terms[1] = PairBits<8, 0, 1, 0>(codes.low, p) | 0x3f003f00u;
+    terms[0] = PairBits<8, 1, 7, 0>(codes.low, p, kOnes ^ 0x00400040u);
+    terms[1] = PairBits<8, 0, 1, 0>(codes.low, p, 0x3f003f00u);
   } else if constexpr (Chunk::kBits == 8) {
-    terms[0] = PairBits<8, 0, 8, 2>(codes.low, p) ^ (kOnes ^ 0x02000200u);
+    terms[0] = PairBits<8, 0, 8, 2>(codes.low, p, kOnes ^ 0x02000200u);
   } else {
     constexpr int kTo = kMantissa - Chunk::kBits;
-    terms[0] = PairBits<Chunk::kLow, 0, Chunk::kLow, kTo>(codes.low, p) | kOnes;
+    terms[0] = PairBits<Chunk::kLow, 0, Chunk::kLow, kTo>(codes.low, p, kOnes);
     if constexpr (Chunk::kHigh > 0) {
-      terms[0] |= PairBits<Chunk::kHigh, 0, Chunk::kHigh, kTo + Chunk::kLow>(codes.high, p);
+      terms[0] =
+          PairBits<Chunk::kHigh, 0, Chunk::kHigh, kTo + Chunk::kLow>(codes.high, p, terms[0]);
     }
   }
 }

@@ -26,8 +26,6 @@ bool HasMinimum(const Problem& p) {
          format == BlockFormat::kQ5_K;
 }
 
-int64_t RoundUp(int64_t value, int64_t unit) { return CeilDiv(value, unit) * unit; }
-
 }  // namespace
 
 int64_t BlockGemvColumns(const Problem& p) { return ProductOf(p).rows * PartsOfX(p); }
@@ -52,6 +50,7 @@ std::string BlockGemvHost::Refusal(const Problem& p, const abi::DeviceSpec&) {
     return StrCat("takes A as at most ", kMaxColumns, " rows of 16 bits, here are ",
                   BlockGemvColumns(p));
   }
+  if (s.halves > 1) return "takes no product in two halves";
   if (s.columns == 0 || s.length == 0) return "the product is empty";
   if (ChunksOf(p) > (int64_t{1} << 20)) return "its rows of blocks are too long";
   return {};

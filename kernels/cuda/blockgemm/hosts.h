@@ -1,6 +1,7 @@
 /// What is legal for the blockgemm kernels.
 #pragma once
 
+#include "kernels/cuda/blockgemm/decode.h"
 #include "kernels/cuda/blockgemm/gemv.h"
 #include "kernels/cuda/common/tiles.h"
 
@@ -14,6 +15,10 @@ struct BlockTileHost : TileHostBase<kTensor> {
   static constexpr auto kParameters = WithPackedB(TileHostBase<kTensor>::kParameters);
   static constexpr bool kPacks = true;
 
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d) {
+    if (RawInputs(p) > 1) return "takes no product in two halves";
+    return TileHostBase<kTensor>::Refusal(p, d);
+  }
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
                             const abi::DeviceSpec& d) {
     std::string refusal = TileHostBase<kTensor>::Refuse(p, c, d);
@@ -47,7 +52,7 @@ struct BlockGemmTensorHost : BlockTileHost<true> {
 /// In order of preference: ties of predicted cost go to the earlier one.
 template <>
 struct CudaHosts<abi::Family::kBlockGemm> {
-  using List = HostList<BlockGemvHost, BlockGemmTiledHost, BlockGemmTensorHost>;
+  using List = HostList<BlockDecodeHost, BlockGemvHost, BlockGemmTiledHost, BlockGemmTensorHost>;
 };
 
 }  // namespace aicf::cuda

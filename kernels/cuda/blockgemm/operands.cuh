@@ -24,7 +24,7 @@ struct SourceA {
   AICF_DEVICE explicit SourceA(const Args& args) : base(static_cast<const S*>(args.in[0])) {}
   AICF_DEVICE Static MakeStatic(index_t row) const {
     const bool valid = row < kRows;
-    return {base + RowOfA(valid ? row : 0), valid};
+    return {base + RowOf<In0>(valid ? row : 0), valid};
   }
   AICF_DEVICE Dynamic MakeDynamic(index_t k) const {
     return {k * In0::stride(kAxisK), k < kLength};

@@ -102,14 +102,15 @@ AICF_DEVICE constexpr int Rotation() {
 }
 
 /// kWidth bits of both elements of pair p from a plane of kPlane bits, those from bit kFrom of a
-/// code on, moved to bit kTo of each half of the word; other bits are 0. p is known when compiling.
+/// code on, moved to bit kTo of each half of the word; other bits are 0. All of them exclusive-or
+/// `bits`. p is known when compiling.
 template <int kPlane, int kFrom, int kWidth, int kTo>
-AICF_DEVICE u32 PairBits(const u32* words, int p) {
+AICF_DEVICE u32 PairBits(const u32* words, int p, u32 bits = 0) {
   constexpr int kPairs = 16 / kPlane;
   const int right = (p % kPairs * kPlane + kFrom + Rotation<kPlane>() - kTo) & 31;
   const u32 word = words[p / kPairs];
   const u32 moved = right == 0 ? word : word >> right | word << (32 - right);
-  return moved & ((1u << kWidth) - 1) * 0x00010001u << kTo;
+  return MaskXor(moved, ((1u << kWidth) - 1) * 0x00010001u << kTo, bits);
 }
 
 AICF_DEVICE float LowHalf(u32 word) { return F16ToF32(static_cast<u16>(word)); }
@@ -122,7 +123,8 @@ AICF_DEVICE float SharedHalf(const char* at) { return F16ToF32(*reinterpret_cast
 /// pair of group t * kOwn + i of any row.
 constexpr int kOwn = MaxOf(1, Chunk::kGroups / 4);
 
-/// An integer below 2^22 that has been put into the mantissa of 2^23, less `too_large`.
+/// An integer below 2^22 that has been put into the mantissa of 2^23, less `too_large`. MaskXor
+/// puts it there; bits from bit n on make it 2^n times as large.
 constexpr u32 kTwo23 = 0x4b000000u;
 AICF_DEVICE float FromTwo23(u32 bits, int too_large = 0) {
   return __uint_as_float(bits) - static_cast<float>((1 << 23) + too_large);
@@ -172,7 +174,7 @@ struct SixBitScales {
     const int bit = group / 2 * 24 + group % 2 * 6, shift = bit % 32;
     u32 code = words[1 + bit / 32] >> shift;
     if (shift > 26) code |= words[2 + bit / 32] << (32 - shift);
-    return FromTwo23((code & 63) | kTwo23);
+    return FromTwo23(MaskXor(code, 63, kTwo23));
   }
   static AICF_DEVICE GroupScale Pair(const char* scales, int row, int t, int i) {
     const char* own = scales + row * 16;
@@ -181,8 +183,8 @@ struct SixBitScales {
     const u64 two = static_cast<u64>(SharedWord(own + 4 * MinOf(word + 1, 3))) << 32 |
                     SharedWord(own + 4 * word);
     const u32 field = static_cast<u32>(two >> (24 * t % 32)) >> (6 * i);
-    return {LowHalf(both) * FromTwo23((field & 63) | kTwo23),
-            HighHalf(both) * FromTwo23((field >> 12 & 63) | kTwo23)};
+    return {LowHalf(both) * FromTwo23(MaskXor(field, 63, kTwo23)),
+            HighHalf(both) * 0x1p-12f * FromTwo23(MaskXor(field, 63 << 12, kTwo23))};
   }
 };
 
@@ -204,7 +206,7 @@ struct ByteScales {
     return SharedHalf(scales + 256 + row * (kPairs ? 4 : 2));
   }
   static AICF_DEVICE float CodeOf(u32 byte) {
-    return FromTwo23((byte & kMask) ^ (kTwo23 | kFlip), kPairs ? 0 : kSigned ? 128 : 32);
+    return FromTwo23(MaskXor(byte, kMask, kTwo23 | kFlip), kPairs ? 0 : kSigned ? 128 : 32);
   }
   AICF_DEVICE float Factor() const { return d; }
   AICF_DEVICE float Scale(int group) const { return CodeOf(words[group / 4] >> (group % 4 * 8)); }
@@ -212,7 +214,8 @@ struct ByteScales {
     const u32 byte = SharedWord(scales + row * 16 + t * 4) >> (8 * i);
     const float scale = FactorOf(scales, row) * CodeOf(byte);
     if (!kPairs) return {scale, 0.0f};
-    return {scale, SharedHalf(scales + 258 + row * 4) * FromTwo23((byte >> 4 & 15) | kTwo23)};
+    const float minimum = SharedHalf(scales + 258 + row * 4) * 0x1p-4f;
+    return {scale, minimum * FromTwo23(MaskXor(byte, 15 << 4, kTwo23))};
   }
 };
 

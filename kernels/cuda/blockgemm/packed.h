@@ -33,6 +33,7 @@
 #include <string>
 
 #include "base/block_format.h"
+#include "base/checked.h"
 #include "kernels/abi/kernel.h"
 
 namespace aicf::cuda {
@@ -48,6 +49,9 @@ struct BlockChunk {
   int bytes() const { return codes_bytes + scales_bytes; }
 };
 BlockChunk ChunkOf(BlockFormat format);
+
+/// `value` rounded up to a multiple of `unit`.
+inline int64_t RoundUp(int64_t value, int64_t unit) { return CeilDiv(value, unit) * unit; }
 
 /// Chunks of a panel, panels of B.
 int64_t ChunksOf(const abi::Problem& problem);

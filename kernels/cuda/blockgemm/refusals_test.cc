@@ -39,6 +39,70 @@ TEST(CudaRefusals, OfFewRowsTimesBlocks) {
             8u * (8192 * 2 + 64) + 256 * 2 * 8 * 4 + 4 * (2 * 2304 + 2 * 16 * 16 * 4));
 }
 
+Problem HalvesOfBlocks(int64_t m, int64_t n, int64_t k) {
+  Problem p = BlocksOf(BlockFormat::kQ4_K, m, 2 * n, k);
+  std::get<BlockGemmAttrs>(p.attrs).halves = 2;
+  p.outputs = {DenseView(DType::kF32, {m, n})};
+  ExprBuilder b;
+  p.epilogue = b.Finish({b.Binary(ExprOp::kMul, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+  return p;
+}
+
+Problem NormalisedBlocks(DType x, MathMode math) {
+  Problem p = BlocksOf(BlockFormat::kQ4_K, 1, 64, 512);
+  std::get<BlockGemmAttrs>(p.attrs).rms_epsilon = 1e-5;
+  p.inputs[0].dtype = x;
+  p.inputs.push_back(DenseView(DType::kF32, {1, 512}));
+  p.core_inputs = 3;
+  p.math = math;
+  return p;
+}
+
+TEST(CudaRefusals, OfDecodeStepsTimesBlocks) {
+  const char* key = "cuda.blockgemm.decode";
+  ExpectUnsupported(key, BlocksOf(BlockFormat::kQ4_K, 9, 64, 512),
+                    "is for 1 to 8 rows, here are 9");
+  ExpectUnsupported(key, BlocksOf(BlockFormat::kQ4_K, 0, 64, 512),
+                    "is for 1 to 8 rows, here are 0");
+  for (const BlockFormat format : {BlockFormat::kF16, BlockFormat::kBF16, BlockFormat::kF32}) {
+    ExpectUnsupported(key, BlocksOf(format, 1, 64, 512), "scales groups of elements");
+  }
+  ExpectUnsupported(key, BlocksOf(BlockFormat::kQ4_K, 1, 0, 512), "the product is empty");
+  ExpectUnsupported(key, BlocksOf(BlockFormat::kQ4_K, 1, 64, 0), "the product is empty");
+  ExpectUnsupported(key, BlocksOf(BlockFormat::kQ8_0, 1, 1, (int64_t{1} << 27) + 128),
+                    "rows of blocks are too long");
+  const Parameters whole = {
+      {"warps", 4}, {"along_k", 4}, {"stages", 2}, {"cluster", 1}, {"blocks", 1}};
+  ExpectParametersRefused(key, BlocksOf(BlockFormat::kQ4_K, 1, 64, 4096),
+                          {{"3 warps along k do not divide 4", {{"warps", 4}, {"along_k", 3}}},
+                           {"whole clusters", {{"cluster", 2}, {"blocks", 3}}},
+                           {"bytes of shared memory", {{"warps", 32}, {"stages", 16}}}});
+  // The rows of A, the sums of their groups, the rings and the partial sums, all count.
+  EXPECT_EQ(FindKernel(key)
+                ->variant(BlocksOf(BlockFormat::kQ4_K, 8, 64, 8192), whole)
+                .launch.dynamic_shared_bytes,
+            8u * (8192 * 2 + 64) + 256 * 8 * 4 + 4 * (2 * 2304 + 2 * 16 * 8 * 4));
+}
+
+TEST(CudaRefusals, OfHalvesAndNormsOfBlocks) {
+  const char* key = "cuda.blockgemm.decode";
+  for (const char* other :
+       {"cuda.blockgemm.gemv", "cuda.blockgemm.tiled", "cuda.blockgemm.tensor"}) {
+    ExpectUnsupported(other, HalvesOfBlocks(1, 32, 512), "takes no product in two halves");
+    ExpectUnsupported(other, NormalisedBlocks(DType::kF32, MathMode::kFp32),
+                      "does not normalise rows");
+  }
+  ExpectUnsupported(key, HalvesOfBlocks(1, 40, 512), "halves of whole panels of 16 columns");
+  ExpectParametersRefused(key, HalvesOfBlocks(1, 32, 4096),
+                          {{"as many panels of the one half", {{"warps", 4}, {"along_k", 4}}}});
+  for (const DType x : {DType::kBF16, DType::kF16}) {
+    ExpectUnsupported(key, NormalisedBlocks(x, MathMode::kFp32),
+                      "rows of 16 bits only in the math mode of the same name");
+  }
+  ExpectParametersRefused(key, NormalisedBlocks(DType::kBF16, MathMode::kBf16),
+                          {{"share out k normalise no rows", {{"cluster", 2}, {"blocks", 2}}}});
+}
+
 TEST(CudaRefusals, OfTilesOfBlocks) {
   const Problem p = BlocksOf(BlockFormat::kQ4_K, 64, 64, 512);
   ExpectParametersRefused("cuda.blockgemm.tiled", p,

@@ -13,12 +13,13 @@ constexpr index_t kColumns = kRowsInner ? kOutputCount1 : kOutputCount0;
 constexpr index_t kRows = kRowsInner ? kOutputCount0 : kOutputCount1;
 constexpr index_t kLength = In0::extent(kAxisK);
 
-/// Where row `row` of A begins, in elements.
-AICF_DEVICE index_t RowOfA(index_t row) {
+/// Where row `row` of A, or of another operand of its shape, begins, in elements.
+template <class V>
+AICF_DEVICE index_t RowOf(index_t row) {
   const Point point = OutputPoint(kRowsInner ? row : 0, kRowsInner ? 0 : row);
-  index_t at = In0::kOffset;
+  index_t at = V::kOffset;
 #pragma unroll
-  for (int d = 0; d < kAxisK; ++d) at += point.c[d] * In0::stride(d);
+  for (int d = 0; d < kAxisK; ++d) at += point.c[d] * V::stride(d);
   return at;
 }
 

@@ -13,7 +13,7 @@ ProductShape ProductOf(const abi::Problem& p) {
   }
   if (p.family == abi::Family::kBlockGemm) {
     const int columns = out.rank() - 1;
-    s = {1, out[columns], p.inputs[0].shape.back(), 1};
+    s = {1, p.inputs[1].shape[0], p.inputs[0].shape.back(), 1, RawInputs(p)};
     for (int d = 0; d < columns; ++d) s.rows *= out[d];
     return s;
   }

@@ -97,6 +97,13 @@ AICF_DEVICE unsigned F32ToTf32(float f) {
   return t;
 }
 
+/// (a & mask) ^ bits in one instruction, which the compiler makes two of where both are constants.
+AICF_DEVICE unsigned MaskXor(unsigned a, unsigned mask, unsigned bits) {
+  unsigned d;
+  asm("lop3.b32 %0, %1, %2, %3, 0x6a;" : "=r"(d) : "r"(a), "r"(mask), "r"(bits));
+  return d;
+}
+
 /// Waits until the kernels that this one depends on have finished and what they wrote can be seen.
 /// At once where the launch was no programmatic one: then they have finished already.
 AICF_DEVICE void WaitForPredecessors() {

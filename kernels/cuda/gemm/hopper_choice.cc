@@ -107,17 +107,18 @@ int WholeOperands(const abi::Problem& p) {
   return whole;
 }
 
-// A product that takes 0.1 ms and more has the device at its power limit: what moves bytes then
-// costs time, however well it hides. Measured side by side at that limit: tiles of 16384 results,
-// whose consumers take turns, against tiles of 32768, and of these the ones with fewer columns,
-// which read more of A for each product. That tiles between them cost as much as the smaller is
-// assumed.
+// A product of 16-bit operands that takes 0.1 ms and more has the device at its power limit: what
+// moves bytes then costs time, however well it hides. Measured side by side at that limit: tiles of
+// 16384 results, whose consumers take turns, against tiles of 32768, and of these the ones with
+// fewer columns, which read more of A for each product. That tiles between them cost as much as the
+// smaller is assumed.
 double PowerFactor(const HopperRow& r, const abi::Problem& p, const abi::DeviceSpec& d) {
   constexpr double kLongUs = 100, kSmallCost = 1.06, kNarrowCost = 1.02;
   constexpr int64_t kLargeTile = 32768, kWide = 256;
   const ProductShape s = ProductOf(p);
   const double flops = 2.0 * static_cast<double>(s.rows) * static_cast<double>(s.columns) *
                        static_cast<double>(s.length) * static_cast<double>(s.batch);
+  if (DTypeBytes(p.inputs[0].dtype) != 2) return 1;
   if (flops <= kLongUs * d.tensor_flops_per_us) return 1;
   if (r.m * r.n < kLargeTile) return kSmallCost;
   return r.n < kWide ? kNarrowCost : 1;

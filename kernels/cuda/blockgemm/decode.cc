@@ -1,0 +1,73 @@
+#include "kernels/cuda/blockgemm/decode.h"
+
+#include "kernels/cuda/blockgemm/gemv.h"
+#include "kernels/cuda/common/tiles.h"
+
+namespace aicf::cuda {
+namespace {
+
+using abi::MathMode;
+using abi::Problem;
+
+// Fragments have rows of 16 bits as they are, so that what has been normalised is rounded to them.
+bool RoundsRowsTooFar(const Problem& p) {
+  const DType x = p.inputs[0].dtype;
+  if (x == DType::kF32) return false;
+  return p.math != (x == DType::kBF16 ? MathMode::kBf16 : MathMode::kFp16);
+}
+
+}  // namespace
+
+int64_t BlockDecodeSharedBytes(const Problem& p, const abi::Parameters& c) {
+  const BlockChunk chunk = ChunkOf(p.as<abi::BlockGemmAttrs>().format);
+  const int64_t rows = ProductOf(p).rows;
+  const int64_t chunks = CeilDiv(ChunksOf(p), c["cluster"]);
+  const int64_t x = BlockGemvColumns(p) * (RoundUp(chunks * chunk.depth / 32 * 64, 128) + 64);
+  const int64_t sums = RoundUp(chunks * chunk.groups * rows * 4, 16);
+  return x + sums + c["warps"] * (c["stages"] * chunk.bytes() + 2 * 16 * rows * 4);
+}
+
+std::string BlockDecodeHost::Refusal(const Problem& p, const abi::DeviceSpec&) {
+  const ProductShape s = ProductOf(p);
+  const BlockFormat format = p.as<abi::BlockGemmAttrs>().format;
+  if (s.rows < 1 || s.rows > kMaxRows) {
+    return StrCat("is for 1 to ", kMaxRows, " rows, here are ", s.rows);
+  }
+  if (ChunkOf(format).groups == 0) {
+    return StrCat("scales groups of elements, ", InfoOf(format).name, " has none");
+  }
+  if (s.halves > 1 && s.result_columns() % BlockChunk::kRows != 0) {
+    return StrCat("takes halves of whole panels of ", BlockChunk::kRows, " columns, here are ",
+                  s.result_columns());
+  }
+  if (NormalizesRows(p) && RoundsRowsTooFar(p)) {
+    return "normalises rows of 16 bits only in the math mode of the same name";
+  }
+  if (s.columns == 0 || s.length == 0) return "the product is empty";
+  if (ChunksOf(p) > (int64_t{1} << 20)) return "its rows of blocks are too long";
+  return {};
+}
+
+std::string BlockDecodeHost::Refuse(const Problem& p, const abi::Parameters& c,
+                                    const abi::DeviceSpec& d) {
+  if (c["warps"] % c["along_k"] != 0) {
+    return StrCat(c["along_k"], " warps along k do not divide ", c["warps"]);
+  }
+  if (c["warps"] / c["along_k"] % ProductOf(p).halves != 0) {
+    return "a block has as many panels of the one half as of the other";
+  }
+  if (c["blocks"] % c["cluster"] != 0) return "takes whole clusters of blocks";
+  if (c["cluster"] > 1 && NormalizesRows(p)) return "blocks that share out k normalise no rows";
+  const int64_t shared = BlockDecodeSharedBytes(p, c);
+  if (shared <= d.max_shared_bytes) return {};
+  return StrCat("needs ", shared, " bytes of shared memory, there are ", d.max_shared_bytes);
+}
+
+abi::LaunchConfig BlockDecodeHost::Launch(const Problem& p, const abi::Parameters& c) {
+  abi::LaunchConfig launch = Launch1d(c["blocks"], 32 * c["warps"]);
+  launch.cluster[0] = static_cast<uint32_t>(c["cluster"]);
+  launch.dynamic_shared_bytes = static_cast<uint32_t>(BlockDecodeSharedBytes(p, c));
+  return launch;
+}
+
+}  // namespace aicf::cuda

@@ -1,0 +1,258 @@
+// cuda.blockgemm.decode: up to 8 rows of A, as a decode step has them, so that reading B is all
+// that takes time. B is packed (blockgemm/packed.h). A warp multiplies panels of 16 rows of B,
+// chunk by chunk, on tensor cores. Every lane has its own ring of kStages chunks in shared memory,
+// which it fills by asynchronous copies ahead of the products and, with kAhead, before the wait for
+// the kernel before this one.
+//
+// Taking codes apart leaves few instructions for scales. A fragment has eight columns, but A has
+// few rows, so the columns are rows of A in several runs of a chunk (panel_sums.cuh), and each lane
+// scales the sums of few groups.
+//
+// Of a product of two halves (kProductHalves) neighbouring panels of a block's warps are of the
+// two: panel p has rows of B for the same columns of results as panel p + kPanels.
+//
+// kAlongK warps of a block share out the chunks of a panel, and kClusterX blocks those of all
+// panels; their sums meet in shared memory and are added in a fixed order. Blocks walk through the
+// panels in strides of the grid; the rows of A stay in shared memory.
+#pragma once
+
+#include "common/block.cuh"
+#include "common/blocks.cuh"
+
+#include "blockgemm/panel_sums.cuh"
+#include "blockgemm/staged_rows.cuh"
+
+#define AICF_KERNEL_WAITS
+
+namespace aicf {
+
+/// Panels that a block has at once, and panels of results.
+constexpr int kPanelWarps = kWarps / kAlongK;
+constexpr int kResultPanels = kPanelWarps / kProductHalves;
+static_assert(kBlockX == 32 * kWarps && kWarps % kAlongK == 0, "warps share panels evenly");
+static_assert(kPanelWarps % kProductHalves == 0, "a block has both halves");
+static_assert(kProductHalves == 1 || kColumns % 16 == 0, "a half is whole panels");
+
+constexpr int kRingBytes = kStages * Chunk::kBytes;
+/// Sums of a warp's panel, one for every row of A.
+constexpr int kCellsBytes = 16 * kM * 4;
+constexpr int kRingAt = kXBytes + kSumsBytes;
+constexpr int kCellsAt = kRingAt + kWarps * kRingBytes;
+static_assert(kDynamicShared >= kCellsAt + 2 * kWarps * kCellsBytes, "the launch has the memory");
+static_assert(!kNormalizesRows || kParts == 1, "a block has whole rows to normalise");
+
+/// Blocks that share out k count as one. Panels that all of them have at once, and how often the
+/// blocks come back for more.
+constexpr index_t kClusters = kGridX / kParts;
+constexpr index_t kPanelsAtOnce = kClusters * kResultPanels;
+constexpr int kTurns = static_cast<int>((kPanels - 1) / kPanelsAtOnce + 1);
+/// Whether every warp of a panel has equally many chunks: then so many.
+constexpr bool kEqualSteps = kPartChunks % kAlongK == 0 && kChunks % kParts == 0;
+constexpr int kMostSteps = static_cast<int>((kPartChunks + kAlongK - 1) / kAlongK);
+
+struct Warp {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int number = static_cast<int>(threadIdx.x) / 32;
+  const int part = static_cast<int>(blockIdx.x) % kParts;
+  const index_t cluster = static_cast<index_t>(blockIdx.x) / kParts;
+
+  AICF_DEVICE index_t Chunk0() const { return part * kPartChunks; }
+  /// Panel number `of_block` of those that the block makes results of.
+  AICF_DEVICE index_t PanelOf(int turn, int of_block) const {
+    return turn * kPanelsAtOnce + cluster * kResultPanels + of_block;
+  }
+  /// The warp's first panel, counted in its half, and how many turns it has one.
+  AICF_DEVICE index_t Panel0() const { return PanelOf(0, number / kAlongK / kProductHalves); }
+  AICF_DEVICE int Half() const { return number / kAlongK % kProductHalves; }
+  AICF_DEVICE int Turns() const {
+    if constexpr (kPanels % kPanelsAtOnce == 0) return kTurns;
+    return Panel0() + (kTurns - 1) * kPanelsAtOnce < kPanels ? kTurns : kTurns - 1;
+  }
+  /// The warp's first chunk of a panel, counted in its part of k, and how many it has of it.
+  AICF_DEVICE int FirstChunk() const { return number % kAlongK; }
+  AICF_DEVICE int Steps() const {
+    if constexpr (kEqualSteps) return kMostSteps;
+    const index_t left = MinOf(kPartChunks, kChunks - Chunk0()) - FirstChunk();
+    return left <= 0 ? 0 : static_cast<int>((left - 1) / kAlongK) + 1;
+  }
+  AICF_DEVICE char* Stage(int stage) const {
+    return DynamicShared() + kRingAt + number * kRingBytes + stage * Chunk::kBytes;
+  }
+  AICF_DEVICE float* Cells(int turn, int warp) const {
+    return reinterpret_cast<float*>(DynamicShared() + kCellsAt +
+                                    (turn % 2 * kWarps + warp) * kCellsBytes);
+  }
+};
+
+/// The warp's chunks, one after the other, on their way through its ring.
+class Ring {
+ public:
+  AICF_DEVICE Ring(const Warp& warp, const void* packed) : warp_(warp) {
+    steps_ = warp.Steps();
+    left_ = warp.Turns() * steps_;
+    from_ =
+        ChunkAt(packed, warp.Panel0() + warp.Half() * kPanels, warp.Chunk0() + warp.FirstChunk()) +
+        warp.lane * 16;
+    stage_ = warp.Stage(0);
+    free_ = warp.Stage(kStages - 1);
+  }
+
+  /// Fills the ring but for one stage.
+  AICF_DEVICE void Start() {
+#pragma unroll
+    for (int stage = 0; stage < kStages - 1; ++stage) Fetch(warp_.Stage(stage));
+  }
+  /// The next chunk, once it is there; asks for the one that takes its predecessor's place.
+  AICF_DEVICE const char* Next() {
+    CopyWait<kStages - 2>();
+    // The copies of all lanes are there, and all have left the stage that is filled next.
+    __syncwarp();
+    Fetch(free_);
+    free_ = stage_;
+    stage_ = stage_ == warp_.Stage(kStages - 1) ? warp_.Stage(0) : stage_ + Chunk::kBytes;
+    return free_;
+  }
+
+ private:
+  /// Starts copying the next chunk, if there is one.
+  AICF_DEVICE void Fetch(char* stage) {
+    if (left_ > 0) {
+      char* to = stage + warp_.lane * 16;
+#pragma unroll
+      for (int at = 0; at < Chunk::kBytes; at += 512) {
+        if (at + 512 <= Chunk::kBytes || at + warp_.lane * 16 < Chunk::kBytes) {
+          CopyAsync<16>(to + at, from_ + at, true);
+        }
+      }
+      Advance();
+    }
+    CopyCommit();
+  }
+  AICF_DEVICE void Advance() {
+    --left_;
+    from_ += kAlongK * Chunk::kBytes;
+    if (++step_ < steps_) return;
+    step_ = 0;
+    from_ += (static_cast<i64>(kPanelsAtOnce) * kChunks - steps_ * kAlongK) * Chunk::kBytes;
+  }
+
+  const Warp& warp_;
+  int steps_, left_, step_ = 0;
+  const char* from_;
+  char *stage_, *free_;
+};
+
+/// Warps that need no other warp's sums.
+constexpr bool kAlone = kAlongK == 1 && kParts == 1 && kProductHalves == 1;
+
+/// Between what warps store and what others read of it.
+AICF_DEVICE void AfterStoring() {
+  if constexpr (kAlone)
+    __syncwarp();
+  else if constexpr (kParts == 1)
+    __syncthreads();
+  else
+    ClusterBarrier();
+}
+
+/// The results of a turn that a thread finishes: numbers First(), First() + kStride, ... of the
+/// panels of its warp, or of those of the whole cluster.
+struct Finish {
+  static constexpr int kOfWarps = kAlone ? 1 : kResultPanels;
+  static constexpr int kCount = 16 * kOfWarps * kM;
+  static constexpr int kStride = kAlone ? 32 : kParts * kBlockX;
+  const Warp& warp;
+
+  AICF_DEVICE int First() const {
+    return kAlone ? warp.lane : warp.part * kBlockX + static_cast<int>(threadIdx.x);
+  }
+  struct Cell {
+    index_t m, n;
+    int first_warp, row;
+    bool valid;
+  };
+  AICF_DEVICE Cell At(int turn, int e) const {
+    const int of_block = kAlone ? warp.number : e / 16 % kOfWarps;
+    const index_t panel = warp.PanelOf(turn, of_block);
+    const index_t n = panel * 16 + e % 16;
+    return {e / (16 * kOfWarps), n, of_block * kProductHalves * kAlongK, e % 16,
+            e < kCount && panel < kPanels && n < kColumns};
+  }
+
+  /// What all warps and blocks have in a cell of a half, in their order.
+  AICF_DEVICE float Result(int turn, const Cell& cell, int half) const {
+    float total = 0.0f;
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+#pragma unroll
+      for (int w = 0; w < kAlongK; ++w) {
+        const float* from = warp.Cells(turn, cell.first_warp + half * kAlongK + w) + cell.row * kM +
+                            static_cast<int>(cell.m);
+        if constexpr (kParts > 1)
+          total = total + LoadCluster(from, part);
+        else
+          total = total + *from;
+      }
+    }
+    return total * kUnit;
+  }
+
+  typedef Epilogue::Operands<1> Held;
+  AICF_DEVICE void Load(const Args& args, int turn, Held& held) const {
+    const Cell cell = At(turn, First());
+    if (!cell.valid) return;
+    held.Load(args, kRowsInner ? cell.m : cell.n, kRowsInner ? cell.n : cell.m, 0);
+  }
+  /// `held`: what Load gave of the first.
+  AICF_DEVICE void Store(const Args& args, int turn, const Held& held) const {
+    for (int e = First(); e < kCount; e += kStride) {
+      const Cell cell = At(turn, e);
+      if (!cell.valid) continue;
+      const index_t i0 = kRowsInner ? cell.m : cell.n, i1 = kRowsInner ? cell.n : cell.m;
+      raw_t raw[kProductHalves];
+#pragma unroll
+      for (int half = 0; half < kProductHalves; ++half) raw[half] = Result(turn, cell, half);
+      if (e == First())
+        Epilogue::Store<1>(args, raw, held, i0, i1, 0);
+      else
+        Epilogue::Store<1>(args, raw, i0, i1, 0);
+    }
+  }
+};
+
+AICF_DEVICE void Kernel(const Args& args) {
+  const Warp warp;
+  Ring ring(warp, args.in[1]);
+  StagedRows rows(args, warp.Chunk0());
+  if constexpr (kAhead != 0) {
+    ring.Start();
+    rows.HoldGain();
+  }
+  WaitForPredecessors();
+  LetSuccessorsStart();
+  if constexpr (kAhead == 0) {
+    ring.Start();
+    rows.HoldGain();
+  }
+  rows.Load();
+  if constexpr (kNormalizesRows) rows.AddSquares(warp.Cells(0, 0));
+  rows.Store();
+  __syncthreads();
+  const Finish finish{warp};
+  const int turns = warp.Turns(), steps = warp.Steps();
+  for (int turn = 0; turn < kTurns; ++turn) {
+    Finish::Held held;
+    finish.Load(args, turn, held);
+    PanelSums sums(warp.lane);
+    for (int step = 0; step < steps && turn < turns; ++step) {
+      sums.AddChunk(ring.Next(), warp.FirstChunk() + step * kAlongK);
+    }
+    sums.Store(warp.Cells(turn, warp.number));
+    AfterStoring();
+    finish.Store(args, turn, held);
+  }
+  // A block's shared memory outlives the others' reads.
+  if constexpr (kParts > 1) ClusterBarrier();
+}
+
+}  // namespace aicf

@@ -1,0 +1,148 @@
+// Candidates of cuda.blockgemm.decode. The constants are fitted to chains of launches over distinct
+// weights on an H100 (bench/results/h200_language.md).
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cuda/blockgemm/hosts.h"
+#include "kernels/cuda/common/choice.h"
+
+namespace aicf::cuda {
+namespace {
+
+using abi::DeviceSpec;
+using abi::Problem;
+
+// Instructions of the integer units for a chunk and lane, which is what the kernel has most of.
+double IntegerSlots(BlockFormat format) {
+  switch (format) {
+    case BlockFormat::kQ4_0:
+    case BlockFormat::kQ4_1:
+    case BlockFormat::kQ8_0:
+      return 145;
+    case BlockFormat::kQ5_0:
+    case BlockFormat::kQ5_1:
+    case BlockFormat::kQ5_K:
+      return 215;
+    case BlockFormat::kQ2_K:
+      return 190;
+    case BlockFormat::kQ3_K:
+    case BlockFormat::kQ6_K:
+      return 305;
+    default:
+      return 160;
+  }
+}
+
+/// How a block's warps share a product's panels and chunks.
+struct DecodeCut {
+  int64_t warps, along_k, stages, cluster;
+};
+
+class DecodeCost {
+ public:
+  /// `together`: blocks of a multiprocessor that the grid is meant for.
+  DecodeCost(const Problem& p, const DeviceSpec& d, const DecodeCut& cut, int64_t together)
+      : p_(p), d_(d), cut_(cut), chunk_(ChunkOf(p.as<abi::BlockGemmAttrs>().format)) {
+    const int64_t groups = CeilDiv(PanelsOf(p), cut.warps / cut.along_k);
+    const int64_t clusters = std::max<int64_t>(1, d.sm_count * together / cut.cluster);
+    turns_ = CeilDiv(groups, clusters);
+    // No more than the turns need: then all blocks have the same work, but for the last.
+    blocks_ = CeilDiv(groups, turns_) * cut.cluster;
+    parameters_ = {{"warps", cut.warps},     {"along_k", cut.along_k}, {"stages", cut.stages},
+                   {"cluster", cut.cluster}, {"blocks", blocks_},      {"ahead", 0}};
+    const int64_t registers = 65536 / (32 * cut.warps * (Rows() == 1 ? 80 : 104));
+    const int64_t shared = BlockDecodeSharedBytes(p, parameters_) + 1024;
+    room_ = std::max<int64_t>(1, std::min(registers, d.shared_bytes_per_sm / shared));
+  }
+
+  const abi::Parameters& parameters() const { return parameters_; }
+  /// Whether a multiprocessor has room for as many blocks as the grid is meant for.
+  bool Fits(int64_t together) const { return room_ >= together; }
+  /// Chunks of a warp.
+  int64_t Units() const { return turns_ * CeilDiv(Part(), cut_.along_k); }
+
+  double Us() const {
+    const int64_t each = CeilDiv(blocks_, int64_t{d_.sm_count});
+    const auto waves = static_cast<double>(CeilDiv(each, room_));
+    const double reading = Bytes() / Reach(std::min(each, room_));
+    const double computing = Computing(each);
+    return d_.launch_us + 1.3 + Start() + std::max(reading, computing) +
+           0.1 * std::min(reading, computing) + 0.6 * (waves - 1) + (cut_.cluster > 1 ? 2 : 0);
+  }
+
+ private:
+  int64_t Part() const { return CeilDiv(ChunksOf(p_), cut_.cluster); }
+  double Bytes() const { return static_cast<double>(PanelsOf(p_) * ChunksOf(p_)) * chunk_.bytes(); }
+  // Rows of A that share a fragment's columns.
+  double Rows() const {
+    double rows = 8.0 * 32 / chunk_.depth;
+    while (rows < static_cast<double>(ProductOf(p_).rows)) rows *= 2;
+    return rows;
+  }
+  // Bytes per us, by what is on its way at once.
+  double Reach(int64_t resident) const {
+    constexpr double kLatencyUs = 0.85;
+    const auto ahead = static_cast<double>(std::min(Units(), cut_.stages - 1) * chunk_.bytes());
+    const auto warps =
+        static_cast<double>(std::min<int64_t>(d_.sm_count, blocks_) * resident * cut_.warps);
+    return std::min(0.97 * d_.bytes_per_us, warps * ahead / kLatencyUs);
+  }
+  // A multiprocessor takes the chunks of its warps one after the other, each a quarter of it; few
+  // warps wait for their own.
+  double Computing(int64_t each) const {
+    const double more = Rows() - 1;
+    const BlockFormat format = p_.as<abi::BlockGemmAttrs>().format;
+    const double quarter = 0.216 * (1 + 0.1 * more) * IntegerSlots(format) / 160;
+    const double alone = 0.424 * (1 + 0.16 * more);
+    const auto warps = static_cast<double>(std::min(each, room_) * cut_.warps);
+    const auto chunks = static_cast<double>(each * cut_.warps * Units());
+    return chunks * std::max(quarter / 4, alone / warps);
+  }
+  // A, which every block brings into its form before it multiplies; a block that normalises rows
+  // reads the gain as well and meets twice.
+  double Start() const {
+    const auto elements = static_cast<double>(ProductOf(p_).rows * Part() * chunk_.depth);
+    return 0.17e-3 * elements + (NormalizesRows(p_) ? 0.4 + 0.05e-3 * elements : 0);
+  }
+
+  const Problem& p_;
+  const DeviceSpec& d_;
+  const DecodeCut cut_;
+  const BlockChunk chunk_;
+  abi::Parameters parameters_;
+  int64_t room_ = 1, turns_ = 1, blocks_ = 1;
+};
+
+}  // namespace
+
+template <>
+std::vector<abi::Candidate> CandidatesFor<BlockDecodeHost>(const Problem& p, const DeviceSpec& d) {
+  constexpr size_t kMost = 6;
+  struct Size {
+    int64_t warps, stages, together;
+  };
+  std::vector<abi::Candidate> all;
+  for (const Size& size : {Size{16, 3, 1}, Size{16, 2, 1}, Size{8, 5, 2}, Size{8, 5, 1},
+                           Size{8, 3, 3}, Size{8, 3, 1}}) {
+    for (int64_t along_k = 1; along_k <= size.warps; along_k *= 2) {
+      for (int64_t cluster = 1; cluster <= std::min(2, d.max_cluster); ++cluster) {
+        // Every warp has a chunk, unless there are fewer than warps of one block.
+        const int64_t shares = along_k * cluster;
+        if (shares > 1 && shares > ChunksOf(p)) continue;
+        const DecodeCost cost(p, d, {size.warps, along_k, size.stages, cluster}, size.together);
+        if (!BlockDecodeHost::Refuse(p, cost.parameters(), d).empty()) continue;
+        if (size.together > 1 && !cost.Fits(size.together)) continue;
+        all.push_back(CandidateOf<BlockDecodeHost>(p, cost.parameters(), cost.Us()));
+      }
+    }
+  }
+  std::ranges::stable_sort(all, {}, &abi::Candidate::cost_us);
+  const auto same = [](const abi::Candidate& a, const abi::Candidate& b) {
+    return a.variant.parameters == b.variant.parameters;
+  };
+  all.erase(std::unique(all.begin(), all.end(), same), all.end());
+  if (all.size() > kMost) all.resize(kMost);
+  return all;
+}
+
+}  // namespace aicf::cuda

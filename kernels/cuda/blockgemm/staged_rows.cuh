@@ -1,0 +1,114 @@
+// How a block of cuda.blockgemm.decode gets its part of the rows of A into shared memory. A thread
+// has pieces of eight elements of every row, as many of them under way at once as it has registers
+// for. Rows that are normalised (kNormalizesRows) are read once more where these do not suffice.
+#pragma once
+
+#include "blockgemm/panel_sums.cuh"
+
+namespace aicf {
+
+class StagedRows {
+ public:
+  /// `chunk0`: the first of this part.
+  AICF_DEVICE StagedRows(const Args& args, index_t chunk0)
+      : a_(static_cast<const In0::S*>(args.in[0])),
+        gain_(static_cast<const GainView::S*>(args.in[kGainInput])),
+        chunk0_(chunk0) {}
+
+  /// Asks for the gain, a constant, so that it may come before the wait.
+  AICF_DEVICE void HoldGain() {
+    if constexpr (!kNormalizesRows || !kHoldsAll) return;
+#pragma unroll
+    for (int i = 0; i < kHeld; ++i) PieceAt(i).Load<GainView>(gain_, chunk0_, gains_[i]);
+  }
+  AICF_DEVICE void Load() {
+    if constexpr (kHoldsAll) LoadFrom(0);
+  }
+
+  /// The sums of the squares of all rows; the block meets in `shared`, kWarps * kM numbers, which
+  /// it may use again after its next barrier.
+  AICF_DEVICE void AddSquares(float* shared) {
+    float squares[kM] = {};
+    ForEachHeld([&](int i, int number) {
+      const Eight eight = PieceAt(number);
+      float sum = 0.0f;
+#pragma unroll
+      for (int e = 0; e < 8; ++e) sum = fmaf(x_[i][e], x_[i][e], sum);
+#pragma unroll
+      for (int m = 0; m < kM; ++m) squares[m] = squares[m] + (eight.m == m ? sum : 0.0f);
+    });
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+#pragma unroll
+      for (int s = 16; s > 0; s /= 2) squares[m] = squares[m] + ShuffleXor(squares[m], s);
+      if (threadIdx.x % 32 == 0) shared[warp * kM + m] = squares[m];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+      float all = 0.0f;
+#pragma unroll
+      for (int w = 0; w < kWarps; ++w) all = all + shared[w * kM + m];
+      factor_[m] = 1.0f / sqrtf(all / static_cast<float>(kLength) + kEpsilon);
+    }
+  }
+
+  /// Into shared memory, with the sums of the groups.
+  AICF_DEVICE void Store() {
+    ForEachHeld([&](int i, int number) {
+      const Eight eight = PieceAt(number);
+      if constexpr (kNormalizesRows) Normalize(i, eight);
+      float sum[2];
+      eight.Store(x_[i], sum);
+      ForEachGroupSum(eight, sum, [&](int group, float of_group) {
+        SharedSums()[group * kM + eight.m] = of_group;
+      });
+    });
+  }
+
+ private:
+  static constexpr int kAll = kPartRuns * 4 * kM;
+  static constexpr int kCount = (kAll + kBlockX - 1) / kBlockX;
+  static constexpr int kHeld = MinOf(kNormalizesRows ? 2 : 4, kCount);
+  static constexpr bool kHoldsAll = kHeld == kCount;
+  static constexpr float kEpsilon = static_cast<float>(attr_rms_epsilon);
+
+  static AICF_DEVICE Eight PieceAt(int number) {
+    return Eight(number * kBlockX + static_cast<int>(threadIdx.x));
+  }
+  AICF_DEVICE void LoadFrom(int first) {
+#pragma unroll
+    for (int i = 0; i < kHeld; ++i) PieceAt(first + i).Load<In0>(a_, chunk0_, x_[i]);
+  }
+  /// f(place, number) of all pieces, whose elements are in x_[place] then.
+  template <class F>
+  AICF_DEVICE void ForEachHeld(const F& f) {
+    if constexpr (kHoldsAll) {
+#pragma unroll
+      for (int i = 0; i < kHeld; ++i) f(i, i);
+    } else {
+      for (int first = 0; first < kCount; first += kHeld) {
+        LoadFrom(first);
+#pragma unroll
+        for (int i = 0; i < kHeld; ++i) f(i, first + i);
+      }
+    }
+  }
+  AICF_DEVICE void Normalize(int i, const Eight& eight) {
+    if constexpr (!kHoldsAll) eight.Load<GainView>(gain_, chunk0_, gains_[i]);
+    float factor = factor_[0];
+#pragma unroll
+    for (int m = 1; m < kM; ++m) factor = eight.m == m ? factor_[m] : factor;
+#pragma unroll
+    for (int e = 0; e < 8; ++e) x_[i][e] = x_[i][e] * factor * gains_[i][e];
+  }
+
+  const In0::S* const a_;
+  const GainView::S* const gain_;
+  const index_t chunk0_;
+  float x_[kHeld][8], gains_[kNormalizesRows ? kHeld : 1][8];
+  float factor_[kM];
+};
+
+}  // namespace aicf
