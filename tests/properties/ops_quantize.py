@@ -98,8 +98,24 @@ def cast_like(c):
 
 # ---- QuantizeLinear and DequantizeLinear
 
-def parameters(c, shape):
-    """Shape of scale and zero point, the axis, the block size: per tensor, per axis, or blocked."""
+AXES = [(rank, axis) for rank in range(1, 5) for axis in range(-rank, rank)]
+
+
+def coded_shape(c):
+    """A shape, and the axis that has scales of its own: in every fourth instance each axis in turn, from either
+    end; in the others None, and parameters() decides."""
+    if c.index % 4 != 1 or not c.has_attribute("axis"):
+        return c.shape(0, 4, 200), None
+    rank, axis = AXES[c.index // 4 % len(AXES)]
+    return c.shape(rank, rank, 200), axis
+
+
+def parameters(c, shape, axis):
+    """Shape of scale and zero point, the axis, the block size: per tensor, per axis, or blocked. axis: from
+    coded_shape()."""
+    if axis is not None:
+        c.attr(axis=axis)
+        return (shape[axis],), axis, 0
     forms = ["tensor", "tensor"]
     if c.has_attribute("axis") and len(shape) > 0:
         forms += ["axis", "axis"]
@@ -146,11 +162,11 @@ def scale_type(c, x_type):
 
 @op("QuantizeLinear", storage=True, oldest=10, weight=4)
 def quantize(c):
-    shape = c.shape(0, 4, 200)
+    shape, axis = coded_shape(c)
     x_type = c.dtype("T1", among=lambda t: is_float(t))
     outs = quantized_types(c)
     target = outs[c.index % len(outs)]
-    s_shape, axis, block = parameters(c, shape)
+    s_shape, axis, block = parameters(c, shape, axis)
     s_type = scale_type(c, x_type)
     scale = extremes.scales(c, s_shape, s_type)
     left_out = c.chance(0.2) and (target == np.uint8 or c.has_attribute("output_dtype"))
@@ -175,11 +191,11 @@ def dequantize(c):
     """A difference of codes is exact in float32, so the product is all that rounds; 16 bits round once more."""
     if c.index % 4 == 3:
         return product_between(c)
-    shape = c.shape(0, 4, 200)
+    shape, axis = coded_shape(c)
     options = [t for t in c.allowed("T1" if len(c.schema.type_constraints) > 1 else "T")
                if name_of(t) not in ("float8e4m3fnuz", "float8e5m2fnuz", "float8e8m0")]
     source = options[c.index % len(options)]
-    s_shape, axis, block = parameters(c, shape)
+    s_shape, axis, block = parameters(c, shape, axis)
     kinds = c.allowed("T2") if len(c.schema.type_constraints) > 1 else [np.dtype(np.float32)]
     kinds = [k for k in kinds if is_float(k) and not is_storage(k)]
     kind = c.choose(kinds or [np.dtype(np.float32)])
