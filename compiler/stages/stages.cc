@@ -32,7 +32,12 @@ Result<PassContext> ContextFor(const CompileOptions& options) {
   PassContext context;
   AICF_ASSIGN_OR_RETURN(context.device, abi::FindDevice(options.target));
   context.math = options.math;
-  if (!IsQuantized(options.precision)) context.storage = options.precision;
+  // On a GPU what is not quantised is stored as it would be with fp16, or it would be what the time
+  // goes into.
+  const bool gpu = context.device.backend == abi::Backend::kCuda;
+  context.storage = !IsQuantized(options.precision) ? options.precision
+                    : gpu                           ? DType::kF16
+                                                    : DType::kF32;
   if (!options.calibration.empty()) context.calibration = &options.calibration;
   AICF_ASSIGN_OR_RETURN(context.samples, SamplesOf(options));
   context.no_fusion = options.no_fusion;

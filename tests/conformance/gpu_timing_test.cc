@@ -168,8 +168,8 @@ Layer InEightBits(Layer layer, DType x, DType w) {
   weights.strides = s.rank() == 2 ? Dims{1, s[0]} : Dims{s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]};
   p.inputs.push_back(p.inputs[2]);
   abi::ExprBuilder b;
-  const uint16_t scaled = b.Binary(abi::ExprOp::kMul, b.Cast(b.Input(0, raw), DType::kF32),
-                                   b.Input(1, DType::kF32));
+  const uint16_t scaled =
+      b.Binary(abi::ExprOp::kMul, b.Cast(b.Input(0, raw), DType::kF32), b.Input(1, DType::kF32));
   const uint16_t sum = b.Binary(abi::ExprOp::kAdd, scaled, b.Input(2, DType::kF32));
   const uint16_t real = b.Binary(abi::ExprOp::kDiv, sum, b.Const(0.37, DType::kF32));
   p.outputs[0].dtype = IsFloat(x) ? x : DType::kU8;
@@ -195,9 +195,9 @@ std::vector<Layer> EightBitLayers() {
     layers.push_back(InEightBits(in_16, DType::kI8, DType::kI8));
     layers.push_back(InEightBits(in_16, DType::kF8E4M3FN, DType::kF8E4M3FN));
   }
-  for (const Layer& in_16 : {Gemm(4096, 3072, 768, kFp16, DType::kF16),
-                             Gemm(128, 3072, 768, kFp16, DType::kF16),
-                             Gemm(128, 768, 3072, kFp16, DType::kF16)}) {
+  for (const Layer& in_16 :
+       {Gemm(4096, 3072, 768, kFp16, DType::kF16), Gemm(128, 3072, 768, kFp16, DType::kF16),
+        Gemm(128, 768, 3072, kFp16, DType::kF16)}) {
     layers.push_back(in_16);
     layers.push_back(InEightBits(in_16, DType::kU8, DType::kI8));
     layers.push_back(InEightBits(in_16, DType::kF8E4M3FN, DType::kF8E4M3FN));
@@ -205,11 +205,8 @@ std::vector<Layer> EightBitLayers() {
   struct Shape {
     int64_t in, side, out, kernel, stride;
   };
-  for (const Shape& s : {Shape{64, 56, 64, 1, 1}, Shape{64, 56, 64, 3, 1}, Shape{64, 56, 256, 1, 1},
-                         Shape{256, 56, 128, 1, 1}, Shape{128, 56, 128, 3, 2},
-                         Shape{128, 28, 128, 3, 1}, Shape{128, 28, 512, 1, 1},
-                         Shape{256, 14, 256, 3, 1}, Shape{1024, 14, 256, 1, 1},
-                         Shape{512, 7, 512, 3, 1}, Shape{512, 7, 2048, 1, 1}}) {
+  for (const Shape& s : {Shape{64, 56, 64, 3, 1}, Shape{64, 56, 256, 1, 1},
+                         Shape{256, 14, 256, 3, 1}, Shape{512, 7, 2048, 1, 1}}) {
     for (const int64_t images : {1, 32}) {
       const Layer in_16 =
           Conv(images, s.in, s.side, s.side, s.out, s.kernel, s.stride, 1, kFp16, DType::kF16);
@@ -295,7 +292,8 @@ std::vector<Layer> Layers() {
 }
 
 // Of the `most` variants that are predicted to be the fastest.
-void ExpectChosenNearFastest(const std::vector<Layer>& layers, size_t most) {
+void ExpectChosenNearFastest(const std::vector<Layer>& layers, size_t most,
+                             bool whole_numbers = true) {
   Result<std::unique_ptr<JobRunner>> made = JobRunner::Make();
   if (!made.ok()) GTEST_SKIP() << made.status().message();
   JobRunner& runner = **made;
@@ -306,7 +304,7 @@ void ExpectChosenNearFastest(const std::vector<Layer>& layers, size_t most) {
     c->problem = layer.problem;
     c->name = layer.name;
     Random random(7);
-    FillBuffers(random, *c, true);
+    FillBuffers(random, *c, whole_numbers);
     const size_t first = jobs.size();
     for (KernelOption& o : runner.Variants(*c, most, 0)) {
       Job job;
@@ -345,7 +343,8 @@ TEST(GpuTiming, ChosenVariantsOfLargeStepsAreNearTheFastest) {
 }
 
 TEST(GpuTiming, ChosenVariantsOfEightBitsAreNearTheFastest) {
-  ExpectChosenNearFastest(EightBitLayers(), 12);
+  // Whole numbers would leave most bits of the operands 0, which spares power and so time.
+  ExpectChosenNearFastest(EightBitLayers(), 6, false);
 }
 
 }  // namespace

@@ -136,7 +136,9 @@ void ProductChoice::Build(const ir::LoweredStep& step, ProductAnswer& p) const {
   p.weights = QuantizeWeights(step.problem, lowered_.buffers[step.inputs[1]].constant, precision(),
                               value.code().factors);
   p.after = QuantizedProblem(step.problem, value.code(), p.weights, &p.extras);
-  p.after.math = ModeFor(p.after.family, context_.math, value.code().dtype, context_.device);
+  const DType code = value.code().dtype;
+  const abi::MathMode asked = IsFloat(code) ? abi::MathMode::kFp8 : context_.math;
+  p.after.math = ModeFor(p.after.family, asked, code, context_.device);
   const std::string refusal = RefuseOnDevice(step.problem, p.after, context_.device);
   if (!refusal.empty()) return Refuse(p, refusal);
   const bool lost = !LosesKernel(step.problem, p.after, context_.device).empty();

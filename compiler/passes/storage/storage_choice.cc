@@ -65,7 +65,8 @@ abi::Problem StorageChoice::Retyped(int s) const {
   for (size_t r = 0; r < p.outputs.size(); ++r) {
     if (IsNarrow(step.outputs[r])) p.outputs[r].dtype = narrow();
   }
-  if (FormsProducts(p.family)) {
+  // Products of codes have the mode that whoever quantised them gave them.
+  if (FormsProducts(p.family) && !IsStorageOnly(p.inputs[0].dtype)) {
     const abi::MathMode usual = multiplies ? MathOfStorage(narrow()) : context_.math;
     p.math = ModeFor(p.family, NamedMath(context_, step).value_or(usual), p.inputs[0].dtype,
                      context_.device);
