@@ -29,5 +29,29 @@ TEST(CpuRefusals, OfBlocks) {
   EXPECT_NE(RefusalOf(BlockFormat::kQ4_1, 3, 20, 0), "");
 }
 
+TEST(CpuRefusals, OfHalvesAndNormsOfBlocks) {
+  abi::Problem p;
+  p.family = abi::Family::kBlockGemm;
+  p.attrs = abi::BlockGemmAttrs{BlockFormat::kQ8_0, {2}};
+  p.core_inputs = 2;
+  p.inputs = {abi::DenseView(DType::kF32, {1, 32}), abi::DenseView(DType::kU8, {8, 34})};
+  p.outputs = {abi::DenseView(DType::kF32, {1, 4})};
+  abi::ExprBuilder b;
+  p.epilogue =
+      b.Finish({b.Binary(abi::ExprOp::kMul, b.Input(0, DType::kF32), b.Input(1, DType::kF32))});
+  EXPECT_EQ(abi::ValidateProblem(p).message(), "");
+  const auto refusal = [&] {
+    return abi::FindKernel("cpu.blockgemm.columns_avx2")->supports(p, *abi::FindDevice("cpu:avx2"));
+  };
+  EXPECT_EQ(refusal(), "takes no product in two halves");
+  p.attrs = abi::BlockGemmAttrs{BlockFormat::kQ8_0, {}, {1e-5}};
+  p.inputs[1] = abi::DenseView(DType::kU8, {4, 34});
+  p.inputs.push_back(abi::DenseView(DType::kF32, {1, 32}));
+  p.core_inputs = 3;
+  p.epilogue = {};
+  EXPECT_EQ(abi::ValidateProblem(p).message(), "");
+  EXPECT_EQ(refusal(), "does not normalise rows");
+}
+
 }  // namespace
 }  // namespace aicf::cpu
