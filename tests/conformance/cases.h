@@ -35,7 +35,7 @@ struct CaseOptions {
   std::vector<abi::MathMode> math = {abi::MathMode::kFp32};
   int64_t rows = 0;       ///< gemm: rows of A; 0: any
   int64_t length = 0;     ///< gemm: products in a sum; 0: any
-  int64_t halves = 0;     ///< gemm, blockgemm: GemmAttrs::halves; 0: any
+  int64_t halves = 0;     ///< gemm, blockgemm: GemmAttrs::halves; 0: any, for blockgemm 1
   bool row_norm = false;  ///< gemm, blockgemm: rows are normalised; takes reals
   /// gemm, conv: operands of 8 bits, integers or float8 in math mode fp8, as Hopper's tensor cores
   /// take them: along k, in lines of 16 bytes; `length` is a multiple of 16.

@@ -48,4 +48,9 @@ struct BlockColumnsHost : CpuHostBase {
   }
 };
 
+/// cpu.blockgemm.ref
+struct BlockReferenceHost : ReferenceOnlyHost {
+  static constexpr bool kNormalizesRows = true;
+};
+
 }  // namespace aicf::cpu::blockgemm_hosts
