@@ -17,6 +17,7 @@
 
 #include "compiler/codegen/images.h"
 #include "kernels/abi/choice.h"
+#include "kernels/abi/packing.h"
 #include "kernels/abi/registry.h"
 
 namespace aicf {
