@@ -31,15 +31,15 @@ std::string_view RangeMethodName(RangeMethod method);
 /// Errors: kInvalidArgument listing the names.
 Result<RangeMethod> ParseRangeMethod(std::string_view name);
 
-/// Samples and program are named as they are straight after lowering, which is the same for every
-/// target.
+/// Buffers and steps are those of the program straight after lowering, which is the same for every
+/// target; names are there to notice another program.
 struct CalibratedValue {
   ir::BufferId buffer = 0;
   std::string name;  ///< the buffer's
   /// By channel: a quarter of it is the exponent by which its elements are scaled up before they
-  /// are looked at, ChannelFactor; empty: none are. See equalize.h.
+  /// are looked at (equalize.h); empty: none are.
   std::vector<uint8_t> channels;
-  double low = 0, high = 0;  ///< its least and its greatest element, or 0 where that is beyond
+  double low = 0, high = 0;  ///< least and greatest element; at most 0, and at least 0
   std::array<double, kRangeMethods> limits = {};  ///< by method: the largest magnitude with a code
   std::string infinite;  ///< the sample on which an element is no finite number, if any
 

@@ -86,12 +86,16 @@ double Observer::Percentile() const {
 
 double Observer::Entropy(int levels) const {
   const auto wanted = static_cast<size_t>(levels);
+  // What is all but zero would outweigh everything else, and loses nothing where it becomes zero.
+  std::vector<int64_t> bins = bins_;
+  bins[0] = std::min(bins[0], bins[1]);
   int64_t total = 0;
-  for (const int64_t n : bins_) total += n;
+  for (const int64_t n : bins) total += n;
+  if (total == 0) return Largest();
   const auto used = static_cast<size_t>(std::ceil(Largest() / width_));
   double best = std::numeric_limits<double>::infinity(), limit = Largest();
   for (size_t kept = wanted; kept <= std::min(used, kBins); kept += kStep) {
-    const double divergence = Divergence(bins_, kept, wanted, total);
+    const double divergence = Divergence(bins, kept, wanted, total);
     if (divergence >= best) continue;
     best = divergence;
     limit = std::min(Largest(), width_ * static_cast<double>(kept));

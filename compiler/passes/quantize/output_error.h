@@ -11,7 +11,7 @@ class OutputError {
  public:
   /// Adds a sample's outputs. Elements whose expected value is no finite number are left out.
   void Add(const std::vector<ir::Tensor>& expected, const std::vector<ir::Tensor>& found);
-  /// As CalibrationRequest says; 1e30 at most.
+  /// As Calibrate says (calibrate.h); 1e30 at most.
   double Relative() const;
 
  private:
