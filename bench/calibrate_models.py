@@ -186,8 +186,10 @@ def relative_error(found, expected):
 
 @functools.cache
 def classes_of(model):
-    text = next(p.value for p in onnx.load(model).metadata_props if p.key == "character")
-    return ["", *text.split("\n"), " "]
+    texts = [p.value for p in onnx.load(model).metadata_props if p.key == "character"]
+    if not texts:  # then the collection has them beside its models
+        texts = [(model.parent.parent / "ppocr_keys_v1.txt").read_text().rstrip("\n")]
+    return ["", *texts[0].split("\n"), " "]
 
 
 def read_lines(model, outputs):
