@@ -69,8 +69,8 @@ std::string RefuseHopperTile(const Parameters& c, DType operands, bool takes_sev
 }
 
 int64_t HopperPromotion(const abi::Problem& p, int64_t steps, int64_t stages) {
-  constexpr int64_t kStages = 4;
-  if (!IsHopperFloat8(p.inputs[0].dtype) || steps <= kStages) return 0;
+  constexpr int64_t kStages = 4, kMostSteps = 64;
+  if (!IsHopperFloat8(p.inputs[0].dtype) || steps <= kMostSteps) return 0;
   return std::min(kStages, stages - 1);
 }
 

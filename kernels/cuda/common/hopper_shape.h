@@ -21,8 +21,9 @@ std::string RefuseHopperTypes(const abi::Problem& problem);
 std::string RefuseHopperTile(const abi::Parameters& parameters, DType operands, bool takes_sevens);
 
 /// Float8: of how many stages, of 128 elements of k, the tensor cores should add up the products
-/// themselves, where a block has so many steps of k and a ring of so many stages; 0: of all. They
-/// keep some 14 bits of a sum: over 512 terms that adds less than the rounding of the operands.
+/// themselves, where a block has so many steps of k and a ring of so many stages; 0: of all, which is
+/// about twice as fast. They keep some 14 bits of a sum: up to 8192 terms that costs less than the
+/// rounding of a single operand does.
 int64_t HopperPromotion(const abi::Problem& problem, int64_t steps, int64_t stages);
 
 /// Results of a thread's store: `usual`, or more where all results are single bytes, of which the
