@@ -124,6 +124,15 @@ double PowerFactor(const HopperRow& r, const abi::Problem& p, const abi::DeviceS
   return r.n < kWide ? kNarrowCost : 1;
 }
 
+// Operands of 8 bits: more than 1024 rows of results that are walked together were slower by a
+// tenth to a fourth than a quarter of them.
+double WalkFactor(const HopperRow& r, const abi::Problem& p) {
+  constexpr int64_t kMostRows = 1024;
+  constexpr double kTallCost = 1.1;
+  const bool bytes = DTypeBytes(p.inputs[0].dtype) == 1;
+  return bytes && r.swap == 0 && r.m * r.group_m > kMostRows ? kTallCost : 1;
+}
+
 // What one block does for one tile, in microseconds, as fitted to the times of the products of
 // bench/products on an H200.
 struct TileTimes {
@@ -141,7 +150,8 @@ struct TileTimes {
     const double copies = (m + n) * kLineBytes / kBytesPerUs;
     const int64_t all = CeilDiv(ProductOf(p).length * DTypeBytes(p.inputs[0].dtype), int64_t{128});
     const auto steps = static_cast<double>(CeilDiv(all, split));
-    multiply = steps * std::max({products, copies, kLeastUs}) * PowerFactor(r, p, d);
+    multiply =
+        steps * std::max({products, copies, kLeastUs}) * PowerFactor(r, p, d) * WalkFactor(r, p);
     const auto operators = static_cast<double>(p.epilogue.nodes.size());
     // Consumers that take turns have a tile each, the others share one.
     const int64_t storing = r.turns != 0 ? 1 : std::min<int64_t>(r.consumers, 2);
