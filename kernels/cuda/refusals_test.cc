@@ -427,7 +427,7 @@ TEST(CudaRefusals, OfTheHopperProduct) {
   EXPECT_EQ(Refused(key, p, base), "");
   ExpectParametersRefused(
       key, p,
-      {{"takes 128 bytes along k, not 32", with({{"tile_k", 32}})},
+      {{"takes 128 bytes along k, not 64", with({{"tile_k", 32}})},
        {"40 columns", with({{"tile_n", 40}})},
        {"taking turns needs two", with({{"ping_pong", 1}, {"consumers", 1}})},
        {"no whole parts of 64", with({{"tile_m", 64}})},
@@ -452,8 +452,8 @@ TEST(CudaRefusals, OfTheHopperProduct) {
        {"blocks that share operands read nothing ahead", with({{"cluster", 2}, {"ahead", 1}})}});
   EXPECT_EQ(Refused(key, p, with({{"split", 2}, {"cluster", 2}})), "");
   EXPECT_EQ(Refused(key, p, with({{"split", 2}, {"cluster", 2}, {"ahead", 1}})), "");
-  ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF64, kTf32), "in fp16 and f32 in tf32 only");
-  ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF32, kFp16), "in fp16 and f32 in tf32 only");
+  ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF64, kTf32), "f16 in fp16, f32 in tf32");
+  ExpectUnsupported(key, Gemm(64, 64, 64, DType::kF32, kFp16), "f16 in fp16, f32 in tf32");
   for (const Dims& s : {Dims{0, 64, 64}, Dims{64, 0, 64}, Dims{64, 64, 0}}) {
     ExpectUnsupported(key, Gemm(s[0], s[1], s[2], DType::kF16, kFp16), "the product is empty");
   }
@@ -560,7 +560,7 @@ TEST(CudaRefusals, OfTheHopperConvolutionsOperands) {
   };
   const auto attrs = [](Problem& p) -> ConvAttrs& { return std::get<ConvAttrs>(p.attrs); };
   ExpectUnsupported(key, changed([](Problem& p) { p.math = MathMode::kBf16; }),
-                    "f16 in fp16 and f32 in tf32 only");
+                    "f16 in fp16, f32 in tf32");
   ExpectUnsupported(key, HalfConv({2, 64, 160, 160}, 128, 1, 9, 0), "strides above 8");
   ExpectUnsupported(key, HalfConv({0, 64, 16, 16}, 128, 3, 2, 1), "the product is empty");
   ExpectUnsupported(key, changed([](Problem& p) { p.inputs[0].offset = 4; }),

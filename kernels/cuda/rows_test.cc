@@ -133,9 +133,10 @@ TEST(CudaRows, EveryFamilyHasOne) {
 
 TEST(CudaRows, DeviceSourcesHoldNoHostCodeAndNoSystemHeaders) {
   // One thin function per instruction; every other file is portable C++.
-  const std::set<std::string_view> kWrappers = {
-      "common/cluster.cuh", "common/mbarrier.cuh",     "common/ptx.cuh",  "common/rounded_pair.cuh",
-      "common/tma.cuh",     "common/shared_words.cuh", "common/wgmma.cuh"};
+  const std::set<std::string_view> kWrappers = {"common/cluster.cuh", "common/mbarrier.cuh",
+                                                "common/ptx.cuh",     "common/rounded_pair.cuh",
+                                                "common/tma.cuh",     "common/shared_words.cuh",
+                                                "common/wgmma.cuh",   "common/wgmma_bytes.cuh"};
   for (const cuda::EmbeddedSource& s : cuda::EmbeddedSources()) {
     EXPECT_EQ(s.text.find("#include <"), std::string_view::npos) << s.name;
     EXPECT_NE(s.text.find("#pragma once"), std::string_view::npos) << s.name;
