@@ -70,14 +70,17 @@ TEST(Nvrtc, CompilesEveryVariant) {
   if (const auto nvrtc = Nvrtc::Open(); !nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
   const auto instances = OneInstanceEach();
   std::vector<ImageRequest> requests;
+  std::set<std::string> symbols;  // two rows may have the same variant for a small problem
   for (const Instance& i : instances) {
-    requests.push_back({i.option.kernel, &i.problem, i.option.candidate.variant});
+    const abi::Variant& variant = i.option.candidate.variant;
+    requests.push_back({i.option.kernel, &i.problem, variant});
+    symbols.insert(abi::InstanceSymbol(i.option.kernel->key, i.problem, variant));
   }
   ImageOptions options;
   options.cache_dir = "none";
   const auto images = CompileImages(requests, *abi::FindDevice("cuda"), options);
   ASSERT_TRUE(images.ok()) << images.status().ToString();
-  EXPECT_EQ(images->images.size(), instances.size());
+  EXPECT_EQ(images->images.size(), symbols.size());
   for (const CompiledImage& image : images->images)
     EXPECT_GT(image.cubin.size(), 1000u) << image.symbol;
 }
