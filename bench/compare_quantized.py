@@ -194,8 +194,8 @@ def names(known):
     return parse
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def model_arguments(parser):
+    """Which models, where their quantised forms are kept, and the programs that take them."""
     parser.add_argument("--models", type=pathlib.Path, default=ROOT / "build/data/models",
                         help="folder of float models with a manifest.json")
     parser.add_argument("--exports", type=pathlib.Path, help="folder of further float models, each NAME.onnx")
@@ -205,6 +205,11 @@ def arguments():
                         help="keep the quantised models here, as NAME.WAY.onnx, and use those that are here")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin",
                         help="folder of aicf-compile and aicf-run")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    model_arguments(parser)
     parser.add_argument("--math", default="fp32", help="aicf-compile's --math; default fp32")
     parser.add_argument("--only", type=names(None), default=[], help="comma-separated names of models")
     parser.add_argument("--ways", type=names(quantized_models.WAYS), default=list(quantized_models.WAYS),

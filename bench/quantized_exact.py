@@ -33,7 +33,7 @@ from onnx import helper, numpy_helper
 
 import quantized_models
 from compare_onnx import ROOT, compile_command, exported_outputs, outputs_command, processor
-from compare_quantized import call, check_folders, names, quantised
+from compare_quantized import call, check_folders, model_arguments, names, quantised
 from exact_ops import Quantised, evaluate, quantise, wide
 from quantized_models import Refused, first_line
 from quantized_results import EXACT, evaluated
@@ -222,15 +222,7 @@ def show_summary(rows):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", type=pathlib.Path, default=ROOT / "build/data/models",
-                        help="folder of float models with a manifest.json")
-    parser.add_argument("--exports", type=pathlib.Path, help="folder of further float models, each NAME.onnx")
-    parser.add_argument("--unet", type=int, metavar="SIZE",
-                        help="also the network of quantized_unet.py, for a picture of this height and width")
-    parser.add_argument("--made", type=pathlib.Path,
-                        help="keep the quantised models here, as NAME.WAY.onnx, and use those that are here")
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin",
-                        help="folder of aicf-compile and aicf-run")
+    model_arguments(parser)
     parser.add_argument("--target", default="cpu", help="aicf-compile's --target; a CUDA plan is executed by the "
                         "reference kernels")
     parser.add_argument("--math", default="fp32", help="aicf-compile's --math; default fp32")
