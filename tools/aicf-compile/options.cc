@@ -152,7 +152,7 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
                 "bf16; sensitive values, inputs, outputs and states keep f32; samples\n"
                 "of --golden show which values are too large. int8 or fp8: products with\n"
                 "constant weights multiply codes of 8 bits, whose scales samples of\n"
-                "--calibrate show; default fp32")
+                "--calibrate show, and on a GPU the rest is as with fp16; default fp32")
       ->group(group);
   line.app
       .add_flag("--deterministic", args.options.deterministic, "only kernels that give equal bits")

@@ -137,7 +137,7 @@ AICF_DEVICE T OpPow(T base, T exponent) {
   }
   return static_cast<T>(result);
 }
-/// a / b for a constant b whose reciprocal is known, and for who rounds the quotient to a whole
+/// a / b for a constant b whose reciprocal is known, for a caller that rounds the quotient to a whole
 /// number of at most 18 bits and saturates: such a number is the one that the quotient itself
 /// gives. The product with the reciprocal is at most one unit in the last place off, and its exact
 /// remainder corrects it (P. Markstein, "Computation of elementary functions on the IBM RISC
