@@ -7,7 +7,8 @@
 For each model: the time of a token behind --context others, for --batch requests at once, on both sides with
 everything that the host does; the share of the device's read bandwidth that it comes to, counting weights and cache;
 a prompt's tokens per second and TFLOP/s, and the share of a square product's. With --quantised also a GGUF file
-of the shape in Q4_K (the table in Q6_K; rows have to be whole blocks of 256) at batch 1, beside aicf's own bf16 speed. The peer is bench/torch_llama.py.
+of the shape in Q4_K (the table in Q6_K; rows have to be whole blocks of 256) at batch 1 and, with --prompt, a prompt,
+beside aicf's own bf16 speed. The peer is bench/torch_llama.py.
 
 DIR holds models and artifacts, 2 to 34 GB for each, of which only those of the current model stay; a folder in
 memory (/dev/shm) is the fastest. It keeps results.json and results.md. Needs torch, numpy and NVRTC.
@@ -112,12 +113,14 @@ def measure(args, name):
     elif args.quantised and batches:
         artifact.unlink()
         model = write_gguf(shape, work / "model.gguf")
-        compile_model(args, model, artifact, ["--precision=bf16", "--decode=1", "--prefill=128"])
+        compile_model(args, model, artifact, ["--precision=bf16", "--decode=1", f"--prefill={max(args.prompt, 512)}"])
         model.unlink()
-        us = bench(args, artifact, 1, 0, args.context)
-        rows.append({"model": name, "what": "token, batch 1, Q4_K", "us": us, "peer": None,
-                     "of_bf16": rows[0]["us"] / us})
-        print(rows[-1], flush=True)
+        bf16 = {row["what"]: row["us"] for row in rows}
+        for what, prompt in [("token, batch 1", 0), (f"prompt of {args.prompt}", args.prompt)][:2 if args.prompt else 1]:
+            us = bench(args, artifact, 1, prompt, 0 if prompt else args.context)
+            row = {"model": name, "what": f"{what}, Q4_K", "us": us, "peer": None}
+            rows.append(row | ({"of_bf16": bf16[what] / us} if what in bf16 else {}))
+            print(rows[-1], flush=True)
     shutil.rmtree(work)
     return rows
 

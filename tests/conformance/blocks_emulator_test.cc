@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "compiler/codegen/images.h"
@@ -23,6 +24,7 @@ constexpr std::string_view kGemv = "cuda.blockgemm.gemv";
 constexpr std::string_view kDecodeBlocks = "cuda.blockgemm.decode";
 constexpr std::string_view kTensor = "cuda.blockgemm.tensor";
 constexpr std::string_view kTiled = "cuda.blockgemm.tiled";
+constexpr std::string_view kPanels = "cuda.dequantize.panels";
 
 struct BlockRun {
   const KernelInfo* kernel;
@@ -206,6 +208,26 @@ TEST(EmulatedBlockTiles, OfEveryFormat) {
     }
   }
   EXPECT_GE(runs.size(), 2u * kBlockFormatCount);
+  ExpectBlocksAsReference(runs);
+}
+
+// Panels and chunks that are whole and that are not, walked by few warps and by many.
+TEST(EmulatedPanels, OfEveryFormat) {
+  if (!CompilesBlocks()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  const KernelInfo& kernel = *abi::FindKernel(kPanels);
+  const abi::DeviceSpec device = *abi::FindDevice("cuda");
+  std::vector<BlockRun> runs;
+  std::map<BlockFormat, int> met;
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    CaseOptions o;
+    o.whole_numbers = false;
+    Case c = RandomCase(abi::Family::kDequantize, seed, o);
+    if (!kernel.supports(c.problem, device).empty()) continue;
+    int& times = met[c.problem.as<abi::DequantizeAttrs>().format];
+    if (++times > 3) continue;
+    runs.push_back({&kernel, {{"threads", 32 << times}, {"blocks", times}}, std::move(c)});
+  }
+  EXPECT_EQ(met.size(), size_t{kBlockFormatCount - 3});
   ExpectBlocksAsReference(runs);
 }
 

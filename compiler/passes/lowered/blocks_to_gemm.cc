@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "compiler/ir/lowered_edit.h"
+#include "compiler/passes/lowered/block_products.h"
 #include "compiler/passes/lowered/fuse.h"
 #include "compiler/passes/lowered/kernel_guard.h"
 #include "compiler/passes/lowered/passes.h"
@@ -76,20 +77,9 @@ class Opener {
     const abi::Problem& p = step.problem;
     const auto rows = Elements(p.inputs[1], dtype);
     if (!IsConstant(step.inputs[1])) return "constant: the weights are computed";
-    if (!rows || p.inputs[0].shape.rank() != 2) return "view: its operands are no two matrices";
-    if (p.inputs[0].dtype != dtype) {
-      return StrCat("dtype: it multiplies ", DTypeName(p.inputs[0].dtype), " and ",
-                    DTypeName(dtype));
-    }
-    if (ReadsCoordinates(p.epilogue)) return "domain: the epilogue uses coordinates";
-    *product = p;
-    product->family = abi::Family::kGemm;
-    const auto& blocks = p.as<abi::BlockGemmAttrs>();
-    product->attrs = abi::GemmAttrs{blocks.halves, blocks.rms_epsilon};
-    abi::View& b = product->inputs[1];
-    b = *rows;
-    std::swap(b.shape[0], b.shape[1]);
-    std::swap(b.strides[0], b.strides[1]);
+    if (!rows) return "view: elements are not on their boundaries";
+    const std::string refusal = MatrixProduct(p, *rows, product);
+    if (!refusal.empty()) return refusal;
     return LosesKernel(p, *product, context_.device);
   }
 

@@ -57,6 +57,9 @@ Status UpdateStates(ir::Lowered& lowered, PassContext& context);
 Status ChooseStorage(ir::Lowered& lowered, PassContext& context);
 /// Products with weights in blocks of one 16-bit element become matrix products.
 Status BlocksToGemm(ir::Lowered& lowered, PassContext& context);
+/// Products of many rows with quantised blocks become two steps where that takes less time: the
+/// values of all blocks, and their matrix product.
+Status DecodeBlocks(ir::Lowered& lowered, PassContext& context);
 /// A norm by the root mean square that few rows pass through becomes part of the product after it.
 Status NormIntoProduct(ir::Lowered& lowered, PassContext& context);
 /// Changes nothing: records, for every producer and consumer left apart, the condition that failed.

@@ -7,6 +7,9 @@
 // x is the sum of up to three 16-bit parts, each a column of its own.
 #pragma once
 
+#include "blockgemm/shape.cuh"
+
+// What follows is made of the product.
 #include "blockgemm/packed.cuh"
 
 namespace aicf {

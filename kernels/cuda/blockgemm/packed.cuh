@@ -1,7 +1,7 @@
-// B in the form that the host's blockgemm/packed.h describes: what a lane finds in a chunk.
+// B in the form that the host's blockgemm/packed.h describes: what a lane finds in a chunk. Whoever
+// includes it has said before what B is: kFormat, kColumns rows of blocks, kLength elements each.
 #pragma once
 
-#include "blockgemm/shape.cuh"
 #include "common/blocks.cuh"
 
 namespace aicf {
