@@ -77,7 +77,7 @@ bool AllInside(const Program& p) {
     if (s.outputs.size() != s.problem.outputs.size()) return false;
     for (size_t i = 0; i < s.inputs.size(); ++i) {
       // A packed operand is read as bytes, all of them.
-      const bool packed = i < 32 && (s.packed_inputs >> i & 1) != 0;
+      const bool packed = s.IsPacked(i);
       if (s.inputs[i] >= p.buffers.size()) return false;
       const Buffer& b = p.buffers[s.inputs[i]];
       const abi::View all = abi::DenseView(DType::kU8, {static_cast<int64_t>(b.bytes)});

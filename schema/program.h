@@ -90,7 +90,8 @@ struct Step {
   /// Outermost first; empty: the step always runs. A replay skips a step when one does not hold:
   /// its outputs then hold what the arena held, and what reads them selects other values.
   std::vector<Guard> guards;
-  uint32_t packed_inputs = 0;     ///< bit k: inputs[k] holds the kernel's packed layout
+  uint32_t packed_inputs = 0;  ///< bit k: inputs[k] holds the kernel's packed layout
+  bool IsPacked(size_t k) const { return k < 32 && (packed_inputs >> k & 1) != 0; }
   uint64_t workspace_offset = 0;  ///< into the arena
   uint64_t workspace_bytes = 0;
   abi::Parameters parameters;               ///< of the kernel's variant

@@ -32,6 +32,20 @@ TEST(Expr, BuilderSharesEqualNodesAndDropsUnusedOnes) {
   EXPECT_EQ(ToString(e), "(%0 = in 0 : f32; %1 = mul %0 %0 : f32) -> %1");
 }
 
+// The mean of as many inputs as once wrapped the number of a node.
+TEST(Expr, ABuilderOfTooManyNodesGivesNoValidExpression) {
+  ExprBuilder b;
+  uint16_t sum = b.Input(0, DType::kF32);
+  for (int i = 1; i < 65540; ++i) {
+    sum = b.Binary(ExprOp::kAdd, sum, b.Input(i, DType::kF32));
+  }
+  const Expr e = b.Finish({sum});
+  EXPECT_EQ(e.nodes.size(), 4096u);
+  const Status status = ValidateExpr(e, {DType::kF32}, 1);
+  EXPECT_EQ(status.code(), Code::kBadArtifact);
+  EXPECT_NE(status.message().find("4096 nodes, limit 96"), std::string::npos) << status.message();
+}
+
 TEST(Expr, TextParsesBack) {
   ExprBuilder b;
   const uint16_t i = b.Input(1, DType::kI64);

@@ -43,9 +43,9 @@ inline constexpr int kMaxExprResults = 4;
 
 struct ExprNode {
   ExprOp op = ExprOp::kConst;
-  DType dtype = DType::kF32;    ///< dtype of this node's value
+  DType dtype = DType::kF32;     ///< dtype of this node's value
   uint16_t args[3] = {0, 0, 0};  ///< indices of earlier nodes; the first `arity` are used
-  uint64_t imm = 0;             ///< input index, domain axis, or constant bits (see ConstBits)
+  uint64_t imm = 0;              ///< input index, domain axis, or constant bits (see ConstBits)
 
   friend bool operator==(const ExprNode&, const ExprNode&) = default;
 };
@@ -80,7 +80,8 @@ double Flops(const Expr& expr);
 
 /// Checks every rule above: operator and dtype legality, argument order, limits, input indices
 /// below `input_dtypes.size()` and dtypes equal to ComputeDType(input_dtypes[k]).
-/// Errors: kBadArtifact with the node's number. The compiler calls it too: there it is an internal bug.
+/// Errors: kBadArtifact with the node's number. The compiler calls it too: there it is an internal
+/// bug.
 Status ValidateExpr(const Expr& expr, const std::vector<DType>& input_dtypes, int domain_rank);
 
 /// The DAG as one line of text; "id" for an empty expression.
@@ -94,25 +95,28 @@ Result<Expr> ParseExprFrom(Scanner& in);
 class ExprBuilder {
  public:
   uint16_t Input(int index, DType compute_dtype);
-  uint16_t Const(double value, DType dtype);        ///< float or integer dtype; value is converted
+  uint16_t Const(double value, DType dtype);  ///< float or integer dtype; value is converted
   uint16_t ConstInt(int64_t value, DType dtype);
   uint16_t Index(int axis);
   uint16_t Unary(ExprOp op, uint16_t a);
   uint16_t Binary(ExprOp op, uint16_t a, uint16_t b);
   uint16_t Select(uint16_t cond, uint16_t a, uint16_t b);
   uint16_t Fma(uint16_t a, uint16_t b, uint16_t c);
-  uint16_t Cast(uint16_t a, DType to);              ///< no node when the dtype is already `to`
+  uint16_t Cast(uint16_t a, DType to);  ///< no node when the dtype is already `to`
   /// Copies `other` into this builder, its input k replaced by node inputs[k]; gives its results.
   std::vector<uint16_t> Inline(const Expr& other, const std::vector<uint16_t>& inputs);
 
   DType dtype(uint16_t node) const { return expr_.nodes[node].dtype; }
-  /// Drops nodes that no result needs and returns the expression.
+  /// Drops nodes that no result needs and returns the expression. Where more than
+  /// 4096 nodes were asked for it has 4096, and no expression of that size is valid
+  /// (kMaxExprNodes).
   Expr Finish(std::vector<uint16_t> results);
   int node_count() const { return static_cast<int>(expr_.nodes.size()); }
 
  private:
   uint16_t Add(const ExprNode& node);
   Expr expr_;
+  bool overflowed_ = false;  ///< more nodes were asked for than the builder holds
 };
 
 }  // namespace aicf::abi

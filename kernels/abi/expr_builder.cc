@@ -1,12 +1,27 @@
 #include <limits>
+#include <utility>
 
 #include "kernels/abi/expr.h"
 
 namespace aicf::abi {
+namespace {
+
+// Nodes are named by 16 bits, and looked for one by one: far more than any valid expression has
+// (kMaxExprNodes), few enough to be looked through.
+constexpr size_t kMostNodes = 4096;
+
+}  // namespace
 
 uint16_t ExprBuilder::Add(const ExprNode& node) {
+  // What does not fit gets the last name: the expression is then not what was asked for, but far
+  // larger than ValidateExpr accepts, and Finish leaves it so.
+  if (overflowed_) return kMostNodes - 1;
   for (size_t i = 0; i < expr_.nodes.size(); ++i) {
     if (expr_.nodes[i] == node) return static_cast<uint16_t>(i);
+  }
+  if (expr_.nodes.size() == kMostNodes) {
+    overflowed_ = true;
+    return kMostNodes - 1;
   }
   expr_.nodes.push_back(node);
   return static_cast<uint16_t>(expr_.nodes.size() - 1);
@@ -82,6 +97,10 @@ std::vector<uint16_t> ExprBuilder::Inline(const Expr& other, const std::vector<u
 }
 
 Expr ExprBuilder::Finish(std::vector<uint16_t> results) {
+  if (overflowed_) {
+    expr_.results = std::move(results);
+    return std::move(expr_);
+  }
   std::vector<bool> needed(expr_.nodes.size(), false);
   for (uint16_t r : results) needed[r] = true;
   for (size_t i = expr_.nodes.size(); i-- > 0;) {

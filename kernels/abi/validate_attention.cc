@@ -1,6 +1,4 @@
 // Rules of the attention family.
-#include <cmath>
-
 #include "base/checked.h"
 #include "kernels/abi/attention.h"
 #include "kernels/abi/validate_rules.h"
@@ -12,7 +10,7 @@ constexpr int64_t kMaxAttentionExtent = (int64_t{1} << 31) - 1;
 
 Status CheckAttributes(const Problem& p, const AttentionAttrs& a) {
   if (a.rows >= RowOrigin::kCount) return Bad(p, "unknown row origin");
-  if (!std::isfinite(a.scale)) return Bad(p, "scale ", a.scale, " is not finite");
+  AICF_RETURN_IF_ERROR(CheckReal(p, "scale", a.scale, kFiniteReal));
   if (a.offset < -kMaxPosition || a.offset > kMaxPosition) return Bad(p, "offset ", a.offset);
   for (int64_t window : {a.window_left, a.window_right}) {
     if (window < -1 || window > kMaxPosition) return Bad(p, "window ", window);

@@ -112,7 +112,7 @@ TEST(ValidateBlocks, HalvesAndNorms) {
   };
   ExpectRefused(p, {{"13 rows of blocks for 7 columns of two halves", Input(1, Bytes({13, 68}))},
                     {"7 rows of blocks for 7 columns of two halves", Input(1, Bytes({7, 68}))},
-                    {"epsilon is not finite", epsilon(std::numeric_limits<double>::infinity())},
+                    {"epsilon inf, expected", epsilon(std::numeric_limits<double>::infinity())},
                     {"the gain has shape", Input(2, F32({2, 5, 63}))},
                     {"which are not both f32", Input(2, DenseView(DType::kF64, {2, 5, 64}))},
                     {"3 core inputs of 3, expected 2", epsilon(AddedReal::kAbsent)}});

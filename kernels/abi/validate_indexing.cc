@@ -127,7 +127,10 @@ Status CheckRules<Family::kRoi>(const Problem& p) {
   const auto& a = p.as<RoiAttrs>();
   const Dims &x = p.inputs[0].shape, &boxes = p.inputs[1].shape, &y = p.outputs[0].shape;
   if (a.kind >= RoiKind::kCount) return Bad(p, "unknown kind");
-  if (a.sampling_ratio < 0) return Bad(p, "sampling ratio ", a.sampling_ratio);
+  if (a.sampling_ratio < 0 || a.sampling_ratio > kMaxRoiSamples) {
+    return Bad(p, "sampling ratio ", a.sampling_ratio, ", expected 0 to ", kMaxRoiSamples);
+  }
+  AICF_RETURN_IF_ERROR(CheckReal(p, "spatial scale", a.spatial_scale, kFiniteReal));
   if (x.rank() != 4 || y.rank() != 4 || boxes.rank() != 2 || boxes[1] != 4) {
     return Bad(p, "expects x of rank 4 and boxes of shape R x 4");
   }

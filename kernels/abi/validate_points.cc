@@ -78,7 +78,8 @@ Status CheckRules<Family::kCopy>(const Problem& p) {
   if (!a.has_fill && covered != ElementsOf(out)) {
     return Bad(p, "pieces cover ", covered, " of ", ElementsOf(out), " elements without a fill");
   }
-  return OkStatus();
+  // Floats are filled with anything, infinities for masks among it.
+  return IsFloat(out.dtype) ? OkStatus() : CheckReal(p, "fill", a.fill, kIntegerFill);
 }
 
 template <>
@@ -106,6 +107,7 @@ Status CheckRules<Family::kNormalize>(const Problem& p) {
   if (a.kind >= NormalizeKind::kCount) return Bad(p, "unknown kind");
   if (a.axes.empty()) return Bad(p, "needs an axis");
   AICF_RETURN_IF_ERROR(CheckAxes(p, a.axes, p.inputs[0].shape.rank()));
+  AICF_RETURN_IF_ERROR(CheckReal(p, "epsilon", a.epsilon, kFiniteReal));
   return CheckSameShape(p, p.outputs[0], p.inputs[0].shape, "the output");
 }
 
@@ -121,10 +123,10 @@ Status CheckRules<Family::kResize>(const Problem& p) {
     return Bad(p, "ranks of x, output and scales differ");
   }
   for (int d = 0; d < x.rank(); ++d) {
-    if (!(a.scales[d] > 0)) return Bad(p, "scale ", a.scales[d], " along axis ", d);
+    AICF_RETURN_IF_ERROR(CheckReal(p, "scale", a.scales[static_cast<size_t>(d)], kResizeScale));
     if (x[d] == 0 && y[d] != 0) return Bad(p, "resizes nothing along axis ", d);
   }
-  return OkStatus();
+  return CheckReal(p, "cubic coefficient", a.cubic_a, kFiniteReal);
 }
 
 template <>

@@ -1,6 +1,5 @@
 // The rules of the families that move a window or multiply: gemm, conv, pool.
 #include <algorithm>
-#include <cmath>
 
 #include "base/checked.h"
 #include "kernels/abi/raw_dtype.h"
@@ -9,9 +8,20 @@
 namespace aicf::abi {
 namespace {
 
-// Span of a window along one axis: (kernel - 1) * dilation + 1; false on overflow.
+// Span of a window along one axis: (kernel - 1) * dilation + 1; false beyond the limit.
 bool WindowSpan(int64_t kernel, int64_t dilation, int64_t* span) {
-  return CheckedMul(kernel - 1, dilation, span) && CheckedAdd<int64_t>(*span, 1, span);
+  return CheckedMul(kernel - 1, dilation, span) && CheckedAdd<int64_t>(*span, 1, span) &&
+         *span <= kMaxWindowReach;
+}
+
+// Positions of an axis with its padding; false beyond the limit.
+bool PaddedExtent(int64_t extent, int64_t pads, int64_t* padded) {
+  return CheckedAdd(extent, pads, padded) && *padded <= kMaxWindowReach;
+}
+
+// Where the last of `count` windows starts; false beyond the limit.
+bool LastStart(int64_t count, int64_t stride, int64_t* start) {
+  return CheckedMul(std::max<int64_t>(count - 1, 0), stride, start) && *start <= kMaxWindowReach;
 }
 
 template <class A>
@@ -41,11 +51,11 @@ Status CheckConvExtent(const Problem& p, const ConvAttrs& a, int d) {
   const int64_t grid = a.transposed ? in : out;
   const int64_t field = a.transposed ? out : in;
   int64_t padded = 0, reach = 0;
-  if (!CheckedAdd(field, a.pads_begin[d] + a.pads_end[d], &padded) ||
-      !CheckedMul(std::max<int64_t>(grid - 1, 0), a.strides[d], &reach) ||
-      !CheckedAdd(reach, span, &reach)) {
+  if (!PaddedExtent(field, a.pads_begin[d] + a.pads_end[d], &padded) ||
+      !LastStart(grid, a.strides[d], &reach)) {
     return Bad(p, "extent overflows along spatial axis ", d);
   }
+  reach += span;
   // A transposed convolution may end in output padding; a window never leaves the padded field.
   if (grid > 0 && reach > padded) {
     return Bad(p, "windows leave the padded extent ", padded, " along spatial axis ", d);
@@ -64,7 +74,7 @@ Status CheckHalves(const Problem& p, int64_t halves) {
 Status CheckRowNorm(const Problem& p) {
   if (!NormalizesRows(p)) return OkStatus();
   const View &a = p.inputs[0], &gain = p.inputs[2];
-  if (!std::isfinite(RowNormEpsilon(p).value)) return Bad(p, "epsilon is not finite");
+  AICF_RETURN_IF_ERROR(CheckReal(p, "epsilon", RowNormEpsilon(p).value, kFiniteReal));
   if (!IsData(a.dtype) || !IsData(gain.dtype)) {
     return Bad(p, "rows of ", DTypeName(a.dtype), " with a gain of ", DTypeName(gain.dtype),
                ", which are not both f32, f16 or bf16");
@@ -132,16 +142,17 @@ Status CheckRules<Family::kPool>(const Problem& p) {
   if (a.kind == PoolKind::kLp && !IsFloat(p.inputs[0].dtype)) {
     return Bad(p, "a p-norm of ", DTypeName(p.inputs[0].dtype), ", needs a float");
   }
+  int64_t elements = 1;
   for (int d = 0; d < x.rank() - 2; ++d) {
-    int64_t span = 0, start = 0;
+    int64_t span = 0, start = 0, padded = 0;
     if (a.kernel[d] < 1 || !WindowSpan(a.kernel[d], a.dilations[d], &span)) {
       return Bad(p, "kernel ", a.kernel[d]);
     }
-    if (!CheckedMul(std::max<int64_t>(y[d + 2] - 1, 0), a.strides[d], &start)) {
-      return Bad(p, "extent overflows");
-    }
-    int64_t padded = 0;
-    if (!CheckedAdd(x[d + 2], a.pads_begin[d] + a.pads_end[d], &padded)) {
+    elements *= a.kernel[d];  // two factors below 2^31
+    if (elements > kMaxWindowReach)
+      return Bad(p, "a window of more than ", kMaxWindowReach, " elements");
+    if (!LastStart(y[d + 2], a.strides[d], &start) || start + span > kMaxWindowReach ||
+        !PaddedExtent(x[d + 2], a.pads_begin[d] + a.pads_end[d], &padded)) {
       return Bad(p, "extent overflows");
     }
     if (y[d + 2] > 0 && start >= padded) {

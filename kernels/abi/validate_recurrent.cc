@@ -19,6 +19,10 @@ Status CheckActivations(const Problem& p, int64_t directions) {
       return Bad(p, "unknown activation ", v);
     }
   }
+  for (size_t i = 0; i < expected; ++i) {
+    AICF_RETURN_IF_ERROR(CheckReal(p, "alpha", a.alpha[i], kFiniteReal));
+    AICF_RETURN_IF_ERROR(CheckReal(p, "beta", a.beta[i], kFiniteReal));
+  }
   return OkStatus();
 }
 
@@ -28,7 +32,7 @@ template <>
 Status CheckRules<Family::kRecurrent>(const Problem& p) {
   const auto& a = p.as<RecurrentAttrs>();
   if (a.cell >= CellKind::kCount || a.direction >= Direction::kCount) return Bad(p, "unknown kind");
-  if (!(a.clip >= 0)) return Bad(p, "clip ", a.clip);
+  AICF_RETURN_IF_ERROR(CheckReal(p, "clip", a.clip, {0, kFiniteReal.high}));
   const bool lstm = a.cell == CellKind::kLstm;
   if ((a.peepholes || a.input_forget) && !lstm) return Bad(p, "only an LSTM has peepholes");
   const int64_t directions = a.direction == Direction::kBidirectional ? 2 : 1;

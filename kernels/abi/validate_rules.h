@@ -4,7 +4,9 @@
 
 #include <string_view>
 
+#include "base/real_text.h"
 #include "kernels/abi/problem.h"
+#include "kernels/abi/ranges.h"
 
 namespace aicf::abi {
 
@@ -22,6 +24,12 @@ inline Status CheckSameShape(const Problem& p, const View& v, const Dims& shape,
                              std::string_view what) {
   if (v.shape == shape) return OkStatus();
   return Bad(p, what, " has shape ", ToString(v.shape), ", expected ", ToString(shape));
+}
+
+inline Status CheckReal(const Problem& p, std::string_view name, double value, RealRange range) {
+  if (range.Holds(value)) return OkStatus();
+  return Bad(p, name, " ", RealText(value), ", expected ", RealText(range.low), " to ",
+             RealText(range.high));
 }
 
 /// Of a product's halves, and of the norm of its rows where it has one (GemmAttrs).

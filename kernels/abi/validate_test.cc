@@ -174,7 +174,7 @@ TEST(ValidateProblem, GemmThatNormalisesRows) {
   };
   ExpectRefused(
       p, {
-             {"epsilon is not finite", set(std::numeric_limits<double>::infinity())},
+             {"epsilon inf, expected", set(std::numeric_limits<double>::infinity())},
              {"the gain has shape 2x4, expected 2x3", Input(2, F32({2, 4}))},
              {"which are not both f32, f16 or bf16", Input(2, DenseView(DType::kF64, {2, 3}))},
              {"which are not both f32, f16 or bf16",
@@ -276,8 +276,8 @@ TEST(ValidateProblem, Conv) {
                        {"extent overflows", line(INT64_MAX, 1, 1, A{{1}, {1}, {1}, {0}, 1, false})},
                        {"extent overflows",
                         line(1, 1, int64_t{1} << 40, A{{kBig - 1}, {1}, {0}, {0}, 1, false})},
-                       {"extent overflows", line(1, int64_t{1} << 34, (int64_t{1} << 32) + 1,
-                                                 A{{kBig - 1}, {1}, {0}, {0}, 1, false})},
+                       {"kernel 17179869184", line(1, int64_t{1} << 34, (int64_t{1} << 32) + 1,
+                                                   A{{kBig - 1}, {1}, {0}, {0}, 1, false})},
                    });
 }
 

@@ -24,8 +24,7 @@ std::string OperandTable(const schema::Program& program, const schema::Step& ste
   const abi::Problem& problem = step.problem;
   for (size_t k = 0; k < step.inputs.size(); ++k) {
     const bool core = static_cast<int>(k) < problem.core_inputs;
-    add(StrCat(core ? "in " : "extra ", k), step.inputs[k], problem.inputs[k],
-        (step.packed_inputs >> k & 1) != 0);
+    add(StrCat(core ? "in " : "extra ", k), step.inputs[k], problem.inputs[k], step.IsPacked(k));
   }
   for (size_t k = 0; k < step.outputs.size(); ++k) {
     add(StrCat("out ", k), step.outputs[k], problem.outputs[k], false);
@@ -36,9 +35,10 @@ std::string OperandTable(const schema::Program& program, const schema::Step& ste
 // "in 1 is constant 5f..., packed as cpu.gemm.panels16", for every packed operand with a record.
 std::string OriginsText(const schema::Program& program, const schema::Step& step) {
   std::string out;
-  for (size_t k = 0; k < step.inputs.size() && k < 32; ++k) {
+  for (size_t k = 0; k < step.inputs.size(); ++k) {
+    if (!step.IsPacked(k)) continue;
     const auto& origin = program.buffers[schema::RootOf(program, step.inputs[k])].origin;
-    if ((step.packed_inputs >> k & 1) == 0 || !origin) continue;
+    if (!origin) continue;
     out += KeyLine(12, "packed",
                    StrCat("in ", k, " as ", Escape(origin->layout), ", of the constant ",
                           ToHex(origin->hash)));

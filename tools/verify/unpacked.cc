@@ -92,7 +92,7 @@ Result<UnpackedOperands> FindUnpacked(const std::shared_ptr<const schema::Artifa
   const std::vector<schema::Step>& steps = artifact->program().steps;
   for (uint32_t s = 0; s < steps.size(); ++s) {
     for (uint32_t k = 0; k < 32; ++k) {
-      if ((steps[s].packed_inputs >> k & 1) == 0) continue;
+      if (!steps[s].IsPacked(k)) continue;
       AICF_ASSIGN_OR_RETURN(ir::Tensor constant, unpacker.Unpack(s, k));
       found.data.push_back(std::move(constant));
       found.inputs.push_back({s, k, found.data.back().bytes().data()});

@@ -1,5 +1,7 @@
 #include "kernels/cpu/pool/loops.h"
 
+#include <limits>
+
 #include "kernels/cpu/common/lanes.h"
 
 AICF_ISA_BEGIN
@@ -135,7 +137,8 @@ void Pixels(const PoolBox& box, int64_t channels, float divisor, const PoolPixel
   }
 }
 
-/// Tap by tap over all channels; written for the compiler to vectorise.
+/// Tap by tap over all channels; written for the compiler to vectorise. A window without an element
+/// of the input has the least value.
 template <class T>
 void MaxBytes(const PoolBox& box, const T* data, int64_t channels, T* __restrict out) {
   bool first = true;
@@ -153,6 +156,7 @@ void MaxBytes(const PoolBox& box, const T* data, int64_t channels, T* __restrict
       }
     }
   }
+  for (int64_t c = 0; first && c < channels; ++c) out[c] = std::numeric_limits<T>::min();
 }
 
 template <class T>

@@ -103,6 +103,62 @@ double ExpectedPool(const TestStep& step, const int64_t* at) {
   return step.problem.inputs.size() > 1 ? raw + step.buffers[1].At(at) : raw * 0.5;
 }
 
+/// One channel of 5 x 5 under a window far larger than that, padded to hold it, or with taps so far
+/// apart that none meets the input.
+TestStep WidePoolStep(PoolKind kind, DType dtype, int64_t kernel, int64_t dilation, int64_t pad) {
+  TestStep step;
+  abi::Problem& p = step.problem;
+  p.family = abi::Family::kPool;
+  p.attrs = abi::PoolAttrs{kind,       {kernel, kernel}, {1, 1}, {dilation, dilation},
+                           {pad, pad}, {pad, pad},       true};
+  p.inputs = {abi::DenseView(dtype, {1, 1, 5, 5})};
+  p.core_inputs = 1;
+  p.outputs = {abi::DenseView(dtype, {1, 1, 2, 2})};
+  return step;
+}
+
+// What a window holds of the padding is counted, never walked: 2^30 taps take no time.
+TEST(Pool, WindowsLargerThanTheInputCostTheInput) {
+  Random random(7);
+  for (PoolKind kind : {PoolKind::kMax, PoolKind::kAverage, PoolKind::kLp}) {
+    TestStep step = WidePoolStep(kind, DType::kF32, 1 << 15, 1, 1 << 14);
+    step.Prepare(random);
+    const std::vector<TestBuffer> out = RunVariant(CpuVariants(step.problem.family).back(), step);
+    double sum = 0, best = -INFINITY, squares = 0;
+    for (int64_t i = 0; i < 25; ++i) {
+      const double v = step.input(0).At(i);
+      sum += v, squares += v * v, best = std::max(best, v);
+    }
+    // Every window holds all of x.
+    const double mean = sum / (32768.0 * 32768.0);
+    const double want = kind == PoolKind::kMax  ? best
+                        : kind == PoolKind::kLp ? std::sqrt(squares)
+                                                : mean;
+    const int64_t last[kMaxRank] = {0, 0, 1, 1};
+    EXPECT_NEAR(out[0].At(last), want, 1e-5 * std::fabs(want)) << static_cast<int>(kind);
+    CompareVariants(step, 1e-5, 1e-5);
+  }
+}
+
+TEST(Pool, AWindowWithoutAnElementHasTheLeastValue) {
+  Random random(8);
+  for (DType dtype : {DType::kI8, DType::kU8, DType::kF32, DType::kI32}) {
+    for (bool channels_last : {false, true}) {
+      TestStep step = WidePoolStep(PoolKind::kMax, dtype, 2, 10, 3);
+      step.problem.outputs = {abi::DenseView(dtype, {1, 1, 2, 2})};
+      if (channels_last) step.problem.inputs[0].strides = {50, 1, 10, 2};
+      step.Prepare(random);
+      CompareVariants(step, 0, 0);
+      const std::vector<TestBuffer> out = RunVariant(CpuVariants(step.problem.family).back(), step);
+      const double least = dtype == DType::kI8    ? -128
+                           : dtype == DType::kU8  ? 0
+                           : dtype == DType::kF32 ? -INFINITY
+                                                  : -0x1p31;
+      for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(out[0].At(i), least) << DTypeName(dtype);
+    }
+  }
+}
+
 TEST(Pool, VariantsMatchTheReferenceAndTheFormula) {
   Random random(1);
   int ran = 0;

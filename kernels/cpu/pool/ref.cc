@@ -1,10 +1,12 @@
-/// cpu.pool.ref: for each output element, a walk over its window.
+/// cpu.pool.ref: for each output element, a walk over those elements of its window that exist. What
+/// lies in the padding is counted, not walked: a window may be far larger than the input.
 #include <cmath>
 #include <limits>
 
 #include "kernels/cpu/common/reference.h"
 #include "kernels/cpu/expr/scalar_ops.h"
 #include "kernels/cpu/pool/pool.h"
+#include "kernels/cpu/pool/window.h"
 
 namespace aicf::cpu {
 namespace {
@@ -12,15 +14,15 @@ namespace {
 using abi::PoolKind;
 
 /// Elements met in one window. Integers stay exact in `best`; sums are doubles.
-struct Window {
+struct Met {
   Scalar best{};
   bool any = false;
   double sum = 0;
-  int64_t inside = 0;         ///< elements of the input
-  int64_t inside_padded = 0;  ///< elements of the padded input
+  int64_t inside = 1;         ///< elements of the input
+  int64_t inside_padded = 1;  ///< elements of the padded input
 };
 
-void TakeMax(Window& w, Scalar value, DType dtype) {
+void TakeMax(Met& w, Scalar value, DType dtype) {
   bool better = !w.any;
   if (w.any && IsFloat(dtype)) better = !(value.f <= w.best.f) && !std::isnan(w.best.f);
   if (w.any && !IsFloat(dtype)) better = IntegerBinary(abi::ExprOp::kLt, w.best.i, value.i, dtype);
@@ -28,24 +30,7 @@ void TakeMax(Window& w, Scalar value, DType dtype) {
   w.any = true;
 }
 
-/// Sets coords to the input element under `tap` of the window at out_coords. False outside the
-/// input; counts the tap as padding where it lies in the padded input.
-bool Locate(const abi::PoolAttrs& a, const Dims& in, const int64_t* out_coords, const int64_t* tap,
-            int64_t* coords, Window& w) {
-  bool inside = true;
-  bool padded = true;
-  for (int s = 0; s < a.kernel.rank(); ++s) {
-    const int64_t p = out_coords[s + 2] * a.strides[s] + tap[s] * a.dilations[s] - a.pads_begin[s];
-    inside = inside && p >= 0 && p < in[s + 2];
-    padded = padded && p < in[s + 2] + a.pads_end[s];
-    coords[s + 2] = p;
-  }
-  w.inside += inside;
-  w.inside_padded += padded;
-  return inside;
-}
-
-Scalar Finish(const abi::PoolAttrs& a, const Window& w, DType dtype) {
+Scalar Finish(const abi::PoolAttrs& a, const Met& w, DType dtype) {
   if (a.kind == PoolKind::kMax) {
     const double lowest = -std::numeric_limits<double>::infinity();
     return w.any ? w.best : ScalarFromDouble(lowest, dtype);
@@ -63,12 +48,22 @@ void PoolRef(const abi::ArgBlock& args) {
   const auto& a = args.problem->as<abi::PoolAttrs>();
   const abi::TensorArg& x = Input(args, 0);
   const DType dtype = abi::ComputeDType(x.dtype);
-  const Dims in = ShapeOf(x);
+  const PoolGeometry geometry(args);
   ParallelIndices(args, ShapeOf(Output(args, 0)), [&](const int64_t* out_coords) {
-    Window w;
-    ForEachIndex(a.kernel, [&](const int64_t* tap) {
+    Met w;
+    Window windows[3];
+    Dims taps;
+    for (int axis = geometry.missing(); axis < 3; ++axis) {
+      windows[axis] = geometry.WindowAt(axis, out_coords[geometry.first_axis + axis]);
+      w.inside *= windows[axis].count;
+      w.inside_padded *= windows[axis].padded;
+      taps.push_back(windows[axis].count);
+    }
+    ForEachIndex(taps, [&](const int64_t* tap) {
       int64_t coords[kMaxRank] = {out_coords[0], out_coords[1]};
-      if (!Locate(a, in, out_coords, tap, coords, w)) return;
+      for (int axis = geometry.missing(), s = 0; axis < 3; ++axis, ++s) {
+        coords[s + 2] = windows[axis].first + tap[s] * geometry.dilation[axis];
+      }
       const Scalar value = LoadAt(x, coords);
       if (a.kind == PoolKind::kMax) return TakeMax(w, value, dtype);
       const double v = ScalarToDouble(value, dtype);

@@ -35,10 +35,11 @@ class Pooling {
   }
 
   void Run() const {
-    const int64_t taps = g_.kernel[0] * g_.kernel[1] * g_.kernel[2];
+    const int64_t taps = g_.kernel[0] * g_.kernel[1] * g_.kernel[2];  // at most kMaxWindowReach
     const bool channels_last = !columns_last_;
     const int64_t lines = g_.batch * (channels_last ? 1 : g_.channels) * g_.out[0] * g_.out[1];
-    const int64_t line = g_.out[2] * (channels_last ? g_.channels : 1) * taps;
+    // A line whose taps alone fill a piece is one, however many results it has.
+    const int64_t line = g_.out[2] * (channels_last ? g_.channels : 1) * std::min(taps, kPieceTaps);
     ParallelRanges(
         args_, lines, kPieceTaps / std::max<int64_t>(line, 1) + 1, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
@@ -177,8 +178,10 @@ class Pooling {
     if (direct) return;
     if (bytes_) {
       uint8_t codes[kBlockElements];
+      // A window without an element of the input has the least value.
+      const float least = x_.dtype == DType::kI8 ? -128.0f : 0.0f;
       for (int64_t p = 0; p < outputs; ++p) {
-        codes[p] = static_cast<uint8_t>(static_cast<int32_t>(raw[p]));
+        codes[p] = static_cast<uint8_t>(static_cast<int32_t>(std::max(raw[p], least)));
       }
       return epilogue_.Store(line.coords, -1, column_axis(), 1, outputs, codes, outputs);
     }

@@ -19,6 +19,9 @@ struct PoolGeometry {
 
   Window WindowAt(int axis, int64_t out) const;
 
+  /// Spatial axes that the step does not have; those it has are [missing(), 3).
+  int missing() const { return 2 - first_axis; }
+
   int64_t batch, channels;
   int64_t in[3], out[3];
   int64_t kernel[3], stride[3], dilation[3], pad[3], pad_end[3];

@@ -1,6 +1,5 @@
 #include "kernels/cpu/resize/coordinates.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace aicf::cpu {
@@ -24,8 +23,11 @@ double NearestOf(NearestMode mode, double x) {
   }
 }
 
+/// Element 0 also where the index is no number: what is read lies inside, whatever came before.
 int64_t ClampIndex(double index, int64_t extent) {
-  return static_cast<int64_t>(std::clamp(index, 0.0, static_cast<double>(extent - 1)));
+  if (!(index > 0)) return 0;
+  const auto last = static_cast<double>(extent - 1);
+  return index < last ? static_cast<int64_t>(index) : extent - 1;
 }
 
 /// Weight of an element at distance d from the coordinate.

@@ -88,6 +88,30 @@ TEST(Resize, VariantsMatchTheReference) {
   EXPECT_GE(ran, 600);
 }
 
+// Whatever a coordinate is, the elements that are read exist.
+TEST(Resize, WildScalesStayInside) {
+  for (double scale : std::vector<double>{NAN, INFINITY, -INFINITY, 0, 5e-324, 1e-300, 1e300, -3,
+                                          0x1p-40, 0x1p40}) {
+    for (int mode = 0; mode < 3; ++mode) {
+      for (int coordinates = 0; coordinates < 6; ++coordinates) {
+        for (int nearest = 0; nearest < 4; ++nearest) {
+          ResizeAttrs a;
+          a.mode = static_cast<ResizeMode>(mode);
+          a.coordinates = static_cast<CoordinateMode>(coordinates);
+          a.nearest = static_cast<NearestMode>(nearest);
+          a.scales = {scale};
+          for (int64_t o : {int64_t{0}, int64_t{1}, int64_t{1} << 40}) {
+            const AxisTaps taps = TapsOf(a, 0, 7, (int64_t{1} << 40) + 1, o);
+            for (int t = 0; t < taps.count; ++t) {
+              EXPECT_TRUE(taps.index[t] >= 0 && taps.index[t] < 7) << scale << " " << taps.index[t];
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 double AtOrEdge(const std::vector<double>& x, int64_t i) {
   return x[static_cast<size_t>(std::clamp<int64_t>(i, 0, static_cast<int64_t>(x.size()) - 1))];
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "kernels/abi/attrs.h"
+#include "kernels/abi/ranges.h"
 
 namespace aicf::cpu {
 
@@ -18,11 +19,8 @@ int64_t ToWhole(T v) {
   return static_cast<int64_t>(v > -kFar ? (v < kFar ? v : kFar) : -kFar);
 }
 
-/// The most samples of a bin along one axis where the box decides: a box without end must not make
-/// a kernel without end.
-inline constexpr int64_t kMostSamples = 1024;
-
-/// One axis of a box under kAlign..: bins of `size` elements from `start` on, `samples` in each.
+/// One axis of a box under kAlign..: bins of `size` elements from `start` on, `samples` in each. A
+/// box without end must not make a kernel without end, hence a limit where the box decides.
 template <class T>
 struct AlignAxis {
   T start, size;
@@ -37,7 +35,7 @@ struct AlignAxis {
     size = length / static_cast<T>(pooled);
     samples = attrs.sampling_ratio > 0
                   ? attrs.sampling_ratio
-                  : std::clamp<int64_t>(ToWhole(std::ceil(size)), 0, kMostSamples);
+                  : std::clamp<int64_t>(ToWhole(std::ceil(size)), 0, abi::kMaxRoiSamples);
   }
   T Position(int64_t bin, int64_t sample) const {
     return start + static_cast<T>(bin) * size +
