@@ -184,6 +184,7 @@ Status ReadOptions(const aicf_session_options* given, SessionOptions* options) {
   options->transfers = full.transfers != 0;
   options->sync = static_cast<SyncPolicy>(full.sync);
   options->stream = full.stream;
+  options->max_operations = full.max_operations;
   return OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/guard.h"
 #include "runtime/session_names.h"
 #include "schema/artifact.h"
+#include "schema/roots.h"
 
 namespace aicf {
 namespace {
@@ -75,6 +76,7 @@ const schema::EntryPoint& SessionBase::entry() const { return plan().entry_point
 
 SessionBase::SessionBase(std::shared_ptr<const Program> program, size_t lanes)
     : program_(std::move(program)),
+      roots_(schema::RootsOf(plan())),
       states_(StateBuffers(plan())),
       seeds_(states_.size()),
       bound_(plan().buffers.size(), nullptr),

@@ -121,9 +121,11 @@ class SessionBase : public Session {
   /// The selected entry point.
   size_t current() const { return choice().entry; }
   const schema::EntryPoint& entry() const;
+  /// By buffer: the end of its alias chain.
+  const std::vector<uint32_t>& roots() const { return roots_; }
   /// By the root of a buffer's alias chain: the caller's memory, or nullptr.
   const BoundMemory& bound() const { return bound_; }
-  bool IsBound(uint32_t buffer) const { return bound_[schema::RootOf(plan(), buffer)] != nullptr; }
+  bool IsBound(uint32_t buffer) const { return bound_[roots_[buffer]] != nullptr; }
 
  private:
   const EntryChoice& choice() const { return choices_[lane_]; }
@@ -139,6 +141,7 @@ class SessionBase : public Session {
   Result<Dims> ActualShape(size_t index);
 
   std::shared_ptr<const Program> program_;
+  const std::vector<uint32_t> roots_;
   const std::vector<uint32_t> states_;         ///< buffers, as program().states()
   std::vector<std::vector<std::byte>> seeds_;  ///< as states_; empty: zeros
   BoundMemory bound_;

@@ -62,9 +62,7 @@ Status SessionBase::CheckApart(const BoundMemory& bound) const {
   std::vector<uint32_t> buffers = states_;
   buffers.insert(buffers.end(), entry().inputs.begin(), entry().inputs.end());
   buffers.insert(buffers.end(), entry().outputs.begin(), entry().outputs.end());
-  const auto address = [&](uint32_t b) {
-    return reinterpret_cast<uintptr_t>(bound[schema::RootOf(plan(), b)]);
-  };
+  const auto address = [&](uint32_t b) { return reinterpret_cast<uintptr_t>(bound[roots_[b]]); };
   std::erase_if(buffers,
                 [&](uint32_t b) { return address(b) == 0 || plan().buffers[b].bytes == 0; });
   std::ranges::sort(buffers, {}, address);
@@ -92,7 +90,7 @@ Status SessionBase::Bind(std::span<const Binding> bindings) {
                      "' is bound twice in one call");
       }
       named.push_back(buffer);
-      next[schema::RootOf(plan(), buffer)] = static_cast<std::byte*>(binding.data);
+      next[roots_[buffer]] = static_cast<std::byte*>(binding.data);
       states = states || binding.kind == Binding::Kind::kState;
     }
     AICF_RETURN_IF_ERROR(CheckApart(next));

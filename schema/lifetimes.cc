@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "schema/loop_tree.h"
+#include "schema/roots.h"
 
 namespace aicf::schema {
 namespace {
@@ -14,6 +15,7 @@ class Collector {
       : p_(program),
         e_(entry),
         serial_(StepOrder(program, entry).serial()),
+        roots_(RootsOf(program)),
         lives_(program.buffers.size()),
         named_(program.buffers.size()),
         steps_(serial_ ? 0 : program.buffers.size()) {}
@@ -34,7 +36,7 @@ class Collector {
 
   int64_t End() const { return int64_t{e_.first_step} + e_.step_count; }
 
-  uint32_t Root(uint32_t buffer) const { return RootOf(p_, buffer); }
+  uint32_t Root(uint32_t buffer) const { return roots_[buffer]; }
 
   void Extend(uint32_t buffer, int64_t step) {
     named_[buffer] = true;
@@ -116,6 +118,7 @@ class Collector {
   const Program& p_;
   const EntryPoint& e_;
   const bool serial_;                        // the entry point's steps are on one stream
+  const std::vector<uint32_t> roots_;        // by buffer
   std::vector<Span> lives_;                  // of roots
   std::vector<bool> named_;                  // by the entry point
   std::vector<std::vector<int64_t>> steps_;  // that name a root; empty when serial_

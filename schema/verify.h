@@ -14,6 +14,10 @@ inline constexpr uint64_t kMaxSteps = 1'000'000;
 inline constexpr uint64_t kMaxBuffers = 4'000'000;
 inline constexpr uint64_t kMaxEntryPoints = 1024;
 inline constexpr uint64_t kMaxMemoryBytes = uint64_t{1} << 46;  ///< arena, and weights
+/// Of an entry point's steps together, each taken once (abi::OperationCount). No device does as
+/// many in an hour. What runs on a CPU has a lower limit, which an option raises
+/// (SessionOptions::max_operations).
+inline constexpr double kMaxOperations = 1e19;
 /// Elements of a view, broadcast axes counted; also bounds its strides and offset. Keeps the
 /// arithmetic of kernels' host functions, which see shapes before any buffer bounds them, far from
 /// overflow.

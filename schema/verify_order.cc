@@ -18,6 +18,7 @@ struct Track {
   int64_t last_writer = kNone;  // step; of a carried buffer only
   bool listed = false;          // an input of this entry point
   bool whole = false;           // every element is written
+  int64_t written = 0;          // elements of all writes together
   int home = LoopTree::kNone;   // carried: loop of the first write; else: of the innermost write
   bool read = false;
 };
@@ -132,12 +133,12 @@ class OrderVerifier {
     return Error(Code::kBadArtifact, "reads ", Describe(p_, b), " too early: ", reason_);
   }
 
-  // A carried buffer is read whole or not at all: it changes where it is, from trip to trip. For
-  // the others `views_` holds the writes so far, from Whole.
+  // A carried buffer is read whole or not at all: it changes where it is, from trip to trip.
   bool PartIsWritten(uint32_t b, const Track& t, const abi::View* view) {
     if (view == nullptr || p_.buffers[b].role == Role::kCarried) return false;
-    return t.last_write != kNone &&
-           prover_.Covers(*ElementCount(p_.buffers[b].shape), *view, views_);
+    if (t.last_write == kNone) return false;
+    CollectWrites(t);
+    return prover_.Covers(*ElementCount(p_.buffers[b].shape), *view, views_);
   }
 
   Status RecordWrite(uint32_t step, uint32_t b, const abi::View& view) {
@@ -189,6 +190,7 @@ class OrderVerifier {
   }
 
   void Append(Track& t, const abi::View& view) {
+    t.written += abi::ElementsOf(view);  // fits: 2^40 elements, a million steps of four outputs
     writes_.push_back({&view, t.last_write});
     t.last_write = static_cast<int32_t>(writes_.size()) - 1;
   }
@@ -197,8 +199,17 @@ class OrderVerifier {
   // buffer that was read whole is not written again, or only changed. Sets reason_ when not.
   bool Whole(uint32_t b, Track& t) {
     if (t.whole) return true;
+    const int64_t elements = *ElementCount(p_.buffers[b].shape);
+    // A buffer may be read after each of its writes: they are looked at once they can be all, not
+    // every time.
+    if (t.written != elements) {
+      reason_ = t.written < elements
+                    ? StrCat(t.written, " of its ", elements, " elements are written")
+                    : "its writers name an element twice";
+      return false;
+    }
     CollectWrites(t);
-    reason_ = prover_.CheckPartition(*ElementCount(p_.buffers[b].shape), views_);
+    reason_ = prover_.CheckPartition(elements, views_);
     t.whole = reason_.empty();
     return t.whole;
   }

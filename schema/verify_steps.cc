@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/real_text.h"
 #include "base/scanner.h"
+#include "kernels/abi/operation_count.h"
 #include "kernels/abi/packing.h"
 #include "schema/verify.h"
 #include "schema/verify_internal.h"
@@ -61,14 +63,16 @@ Result<const abi::KernelInfo*> CheckKernel(const abi::DeviceSpec& device, const 
 
 // A packed input: the buffer holds the kernel's own layout, so bytes are checked instead of the
 // view, and the name of the layout where it is recorded.
-Status CheckPacked(const Program& p, const Step& s, size_t k, const abi::PackedLayout& layout) {
+Status CheckPacked(const VerifyContext& c, const Step& s, size_t k,
+                   const abi::PackedLayout& layout) {
+  const Program& p = c.program;
   const Buffer& b = p.buffers[s.inputs[k]];
   if (b.role != Role::kConstant || b.dtype != DType::kU8 || b.bytes != layout.bytes) {
     return Error(Code::kBadArtifact, "packed input ", k, ": ", Describe(p, s.inputs[k]), " is a ",
                  RoleName(b.role), " of ", b.bytes, " bytes of ", DTypeName(b.dtype),
                  ", expected a constant of ", layout.bytes, " bytes of u8");
   }
-  const std::optional<PackedOrigin>& origin = p.buffers[RootOf(p, s.inputs[k])].origin;
+  const std::optional<PackedOrigin>& origin = p.buffers[c.placements[s.inputs[k]].root].origin;
   if (!origin || origin->layout == layout.name) return OkStatus();
   return Error(Code::kBadArtifact, "packed input ", k, ": ", Describe(p, s.inputs[k]),
                " has the layout ", Quote(origin->layout), ", the kernel reads ",
@@ -76,8 +80,9 @@ Status CheckPacked(const Program& p, const Step& s, size_t k, const abi::PackedL
 }
 
 // Whoever reads packed bytes as elements would take one layout for another.
-Status CheckUnpacked(const Program& p, const Step& s, size_t k) {
-  const Buffer& root = p.buffers[RootOf(p, s.inputs[k])];
+Status CheckUnpacked(const VerifyContext& c, const Step& s, size_t k) {
+  const Program& p = c.program;
+  const Buffer& root = p.buffers[c.placements[s.inputs[k]].root];
   if (!root.origin) return OkStatus();
   return Error(Code::kBadArtifact, "input ", k, ": ", Describe(p, s.inputs[k]),
                " is packed in the layout ", Quote(root.origin->layout),
@@ -124,21 +129,22 @@ Status CheckAhead(const Program& p, const Step& s, const abi::KernelInfo& kernel
                "waits");
 }
 
-Status CheckOperands(const Program& p, const Step& s, const abi::KernelInfo& kernel) {
+Status CheckOperands(const VerifyContext& c, const Step& s, const abi::KernelInfo& kernel) {
+  const Program& p = c.program;
   AICF_RETURN_IF_ERROR(CheckOperandCounts(p, s));
   uint32_t packed_mask = 0;
   for (size_t k = 0; k < s.inputs.size(); ++k) {
     AICF_RETURN_IF_ERROR(CheckAhead(p, s, kernel, k));
     const auto layout = abi::LayoutOf(kernel, s.problem, s.parameters, k);
     if (!layout) {
-      AICF_RETURN_IF_ERROR(CheckUnpacked(p, s, k));
+      AICF_RETURN_IF_ERROR(CheckUnpacked(c, s, k));
       AICF_RETURN_IF_ERROR(CheckView(p, "input", k, s.inputs[k], s.problem.inputs[k],
                                      s.problem.family == abi::Family::kCopy));
       continue;
     }
     if (k >= 32) return Error(Code::kBadArtifact, "input ", k, " cannot be packed");
     packed_mask |= uint32_t{1} << k;
-    AICF_RETURN_IF_ERROR(CheckPacked(p, s, k, *layout));
+    AICF_RETURN_IF_ERROR(CheckPacked(c, s, k, *layout));
   }
   if (s.packed_inputs != packed_mask) {
     return Error(Code::kBadArtifact, "packed inputs ", s.packed_inputs, ", the kernel packs ",
@@ -228,7 +234,7 @@ Result<const abi::KernelInfo*> CheckStep(const VerifyContext& c, const Step& s) 
   AICF_RETURN_IF_ERROR(CheckMagnitudes(s.problem));
   AICF_RETURN_IF_ERROR(abi::ValidateProblem(s.problem));
   AICF_ASSIGN_OR_RETURN(const abi::KernelInfo* kernel, CheckKernel(c.device, s));
-  AICF_RETURN_IF_ERROR(CheckOperands(c.program, s, *kernel));
+  AICF_RETURN_IF_ERROR(CheckOperands(c, s, *kernel));
   AICF_RETURN_IF_ERROR(CheckGuards(c.program, s));
   AICF_RETURN_IF_ERROR(CheckWorkspace(c, s));
   AICF_RETURN_IF_ERROR(CheckBackendFields(c, s, *kernel));
@@ -272,17 +278,31 @@ namespace {
 
 // What an origin says is proven where a step reads the buffer, or one in its place, in its kernel's
 // own layout. Where none does, nothing is.
-Status CheckOrigins(const Program& p) {
+Status CheckOrigins(const VerifyContext& c) {
+  const Program& p = c.program;
   std::vector<bool> packed(p.buffers.size(), false);
   for (const Step& s : p.steps) {
-    for (size_t k = 0; k < s.inputs.size() && k < 32; ++k) {
-      if ((s.packed_inputs >> k & 1) != 0) packed[RootOf(p, s.inputs[k])] = true;
+    for (size_t k = 0; k < s.inputs.size(); ++k) {
+      if (s.IsPacked(k)) packed[c.placements[s.inputs[k]].root] = true;
     }
   }
   for (uint32_t i = 0; i < p.buffers.size(); ++i) {
     if (!p.buffers[i].origin || packed[i]) continue;
     return Error(Code::kBadArtifact, Describe(p, i), ": has the layout ",
                  Quote(p.buffers[i].origin->layout), ", which no step reads");
+  }
+  return OkStatus();
+}
+
+Status CheckOperations(const Program& p) {
+  for (const EntryPoint& e : p.entry_points) {
+    double operations = 0;
+    for (uint32_t i = e.first_step; i < e.first_step + e.step_count; ++i) {
+      operations += abi::OperationCount(p.steps[i].problem);
+      if (operations <= kMaxOperations) continue;
+      return Error(Code::kResource, "entry point ", Quote(e.name), ": ", RealText(operations),
+                   " operations up to ", DescribeStep(p, i), ", limit ", RealText(kMaxOperations));
+    }
   }
   return OkStatus();
 }
@@ -297,7 +317,8 @@ Status VerifySteps(VerifyContext& context) {
     if (!kernel.ok()) return kernel.status().WithContext(DescribeStep(p, i));
     context.kernels.push_back(*kernel);
   }
-  AICF_RETURN_IF_ERROR(CheckOrigins(p));
+  AICF_RETURN_IF_ERROR(CheckOrigins(context));
+  AICF_RETURN_IF_ERROR(CheckOperations(p));
   return CheckGuardImage(p, context.device);
 }
 

@@ -144,6 +144,7 @@ class Program:
         device: str = "",
         *,
         threads: int = 0,
+        max_operations: float = 0,
         cuda_graph: bool = True,
         transfers: bool = True,
         sync: Literal["full", "event", "none"] = "full",
@@ -154,6 +155,8 @@ class Program:
         device: "" is the program's own target (cuda:0 for CUDA); "cpu" also runs a CUDA program step by
             step on the reference kernels; "cuda:N".
         threads: CPU threads; 0 is one per core available.
+        max_operations: what one run may take on a CPU, a loop with all its trips; a program that takes
+            more raises ResourceError here, a loop that does so in the run. 0: 1e14.
         cuda_graph: False launches steps one by one.
         transfers: False makes runs compute only; inputs then keep their device contents between runs.
         sync: "full" runs return when the outputs are ready, "event" and "none" at once (Session.wait).
@@ -166,6 +169,7 @@ class Program:
             self._native,
             device=device,
             threads=threads,
+            max_operations=max_operations,
             cuda_graph=cuda_graph,
             transfers=transfers,
             sync=sync,

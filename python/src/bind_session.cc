@@ -18,11 +18,12 @@ namespace aicf::python {
 namespace {
 
 std::unique_ptr<LiveSession> Create(const LoadedProgram& program, const std::string& device,
-                                    int threads, bool cuda_graph, bool transfers,
-                                    const std::string& sync, uintptr_t stream) {
+                                    int threads, double max_operations, bool cuda_graph,
+                                    bool transfers, const std::string& sync, uintptr_t stream) {
   SessionOptions options;
   options.device = device;
   options.threads = threads;
+  options.max_operations = max_operations;
   options.cuda_graph = cuda_graph;
   options.transfers = transfers;
   if (sync == "event")
@@ -92,7 +93,8 @@ void BindSession(nb::module_& m) {
       });
   BindStates(m, session);
   m.def("create_session", &Create, nb::arg("program"), nb::arg("device"), nb::arg("threads"),
-        nb::arg("cuda_graph"), nb::arg("transfers"), nb::arg("sync"), nb::arg("stream"));
+        nb::arg("max_operations"), nb::arg("cuda_graph"), nb::arg("transfers"), nb::arg("sync"),
+        nb::arg("stream"));
 }
 
 }  // namespace aicf::python

@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/real_text.h"
 #include "kernels/abi/kernel.h"
+#include "kernels/abi/operation_count.h"
 #include "runtime/cpu/memory.h"
 #include "runtime/cpu/step_table.h"
 #include "runtime/cpu/workers.h"
@@ -30,6 +32,21 @@ double Median(std::vector<double>& samples) {
   std::nth_element(samples.begin(), middle, samples.end());
   if (samples.size() % 2 == 1) return *middle;
   return (*middle + *std::max_element(samples.begin(), middle)) / 2;
+}
+
+/// Before anything is allocated for them: what a run of each entry point takes, loops counted once.
+Status CheckOperations(const schema::Program& plan, double most) {
+  for (const schema::EntryPoint& e : plan.entry_points) {
+    double operations = 0;
+    for (uint32_t i = e.first_step; i < e.first_step + e.step_count; ++i) {
+      operations += abi::OperationCount(plan.steps[i].problem);
+    }
+    if (operations <= most) continue;
+    return Error(Code::kResource, "entry point '", e.name, "' takes ", RealText(operations),
+                 " operations for a run, the limit is ", RealText(most),
+                 "; SessionOptions::max_operations (aicf-run --max-operations=N) raises it");
+  }
+  return OkStatus();
 }
 
 class CpuSession final : public SessionBase {
@@ -100,11 +117,15 @@ class CpuSession final : public SessionBase {
     return arena_.Overlaps(data, bytes) || state_.Overlaps(data, bytes);
   }
   uint64_t binding_alignment() const override { return kHostAlignment; }
-  Result<StepTable> BuildTable(size_t entry, const BoundMemory& bound) const;
-  Status RunOnce() override {
-    steps().RunAll();
-    return OkStatus();
+  TableMemory MemoryWith(const BoundMemory& bound) const {
+    return {arena_.data(), state_.data(), bound};
   }
+  Result<StepTable> BuildTable(size_t entry, const BoundMemory& bound,
+                               const std::shared_ptr<const BufferAddresses>& addresses) const;
+  double most_operations() const {
+    return options_.max_operations > 0 ? options_.max_operations : kDefaultMaxOperations;
+  }
+  Status RunOnce() override { return steps().RunAll(most_operations()); }
   Status WaitForRun() override { return OkStatus(); }
   Result<std::vector<StepProfile>> ProfileSteps(int iterations) override;
   Result<std::vector<double>> TimeRuns(int iterations) override;
@@ -115,17 +136,21 @@ class CpuSession final : public SessionBase {
   std::vector<StepTable> tables_;  ///< by entry point; all in one arena
 };
 
-Result<StepTable> CpuSession::BuildTable(size_t entry, const BoundMemory& bound) const {
-  return StepTable::Build(program().artifact(), plan().entry_points[entry],
-                          {arena_.data(), state_.data(), bound}, workers_->context());
+Result<StepTable> CpuSession::BuildTable(
+    size_t entry, const BoundMemory& bound,
+    const std::shared_ptr<const BufferAddresses>& addresses) const {
+  return StepTable::Build(program().artifact(), plan().entry_points[entry], MemoryWith(bound),
+                          addresses, workers_->context());
 }
 
 Status CpuSession::Prepare() {
+  AICF_RETURN_IF_ERROR(CheckOperations(plan(), most_operations()));
   AICF_ASSIGN_OR_RETURN(arena_, HostMemory::Allocate("arena", plan().arena_bytes));
   AICF_ASSIGN_OR_RETURN(state_, HostMemory::Allocate("state", plan().state_bytes));
   AICF_ASSIGN_OR_RETURN(workers_, Workers::Start(options_.threads));
+  const auto addresses = StepTable::Resolve(program().artifact(), MemoryWith(bound()));
   for (size_t e = 0; e < plan().entry_points.size(); ++e) {
-    AICF_ASSIGN_OR_RETURN(StepTable table, BuildTable(e, bound()));
+    AICF_ASSIGN_OR_RETURN(StepTable table, BuildTable(e, bound(), addresses));
     tables_.push_back(std::move(table));
   }
   return OkStatus();
@@ -133,9 +158,10 @@ Status CpuSession::Prepare() {
 
 Status CpuSession::Rebind(const BoundMemory& bound, bool all_entries) {
   std::vector<StepTable> fresh;
+  const auto addresses = StepTable::Resolve(program().artifact(), MemoryWith(bound));
   for (size_t e = 0; e < tables_.size(); ++e) {
     if (!all_entries && e != current()) continue;
-    AICF_ASSIGN_OR_RETURN(StepTable table, BuildTable(e, bound));
+    AICF_ASSIGN_OR_RETURN(StepTable table, BuildTable(e, bound, addresses));
     fresh.push_back(std::move(table));
   }
   if (all_entries) {
@@ -162,11 +188,11 @@ Result<std::vector<StepProfile>> CpuSession::ProfileSteps(int iterations) {
   for (int n = 0; n < iterations; ++n) {
     for (std::vector<double>& times : samples) times.push_back(0);
     // A loop's step counts with all its trips.
-    table.ForEachRun([&](size_t i) {
+    AICF_RETURN_IF_ERROR(table.ForEachRun(most_operations(), [&](size_t i) {
       const Clock::time_point start = Clock::now();
       table.Run(i);
       samples[i].back() += MicrosSince(start);
-    });
+    }));
   }
   std::vector<StepProfile> profile;
   for (size_t i = 0; i < table.size(); ++i) {
@@ -179,7 +205,7 @@ Result<std::vector<double>> CpuSession::TimeRuns(int iterations) {
   std::vector<double> times(static_cast<size_t>(iterations));
   for (double& microseconds : times) {
     const Clock::time_point start = Clock::now();
-    steps().RunAll();
+    AICF_RETURN_IF_ERROR(steps().RunAll(most_operations()));
     microseconds = MicrosSince(start);
   }
   return times;

@@ -23,10 +23,9 @@ class CpuSteps final : public StepByStep {
     AICF_ASSIGN_OR_RETURN(arena_, HostMemory::Allocate("arena", plan().arena_bytes));
     AICF_ASSIGN_OR_RETURN(state_, HostMemory::Allocate("state", plan().state_bytes));
     AICF_ASSIGN_OR_RETURN(workers_, Workers::Start(threads));
-    AICF_ASSIGN_OR_RETURN(
-        StepTable table,
-        StepTable::Build(program_->artifact(), entry_, {arena_.data(), state_.data()},
-                         workers_->context(), kernels));
+    AICF_ASSIGN_OR_RETURN(StepTable table, StepTable::Build(program_->artifact(), entry_,
+                                                            {arena_.data(), state_.data()},
+                                                            workers_->context(), kernels));
     table_.emplace(std::move(table));
     return OkStatus();
   }

@@ -4,7 +4,10 @@
 #include <cstring>
 #include <string>
 
+#include "base/real_text.h"
+#include "kernels/abi/operation_count.h"
 #include "kernels/cpu/functions.h"
+#include "schema/roots.h"
 
 namespace aicf {
 namespace {
@@ -14,8 +17,7 @@ constexpr uint64_t AlignUp(uint64_t value) {
          schema::kBufferAlignment;
 }
 
-std::byte* Resolve(const schema::Artifact& artifact, const TableMemory& memory, uint32_t index) {
-  const uint32_t root = schema::RootOf(artifact.program(), index);  // chains end: verified
+std::byte* AddressAt(const schema::Artifact& artifact, const TableMemory& memory, uint32_t root) {
   if (!memory.bound.empty() && memory.bound[root] != nullptr) return memory.bound[root];
   const schema::Buffer& storage = artifact.program().buffers[root];
   if (storage.storage == schema::Storage::kArena) return memory.arena + storage.offset;
@@ -30,8 +32,30 @@ bool Overlap(const std::byte* a, uint64_t a_bytes, const std::byte* b, uint64_t 
 
 }  // namespace
 
+std::shared_ptr<const BufferAddresses> StepTable::Resolve(const schema::Artifact& artifact,
+                                                          const TableMemory& memory) {
+  auto addresses = std::make_shared<BufferAddresses>();
+  const std::vector<uint32_t> roots = schema::RootsOf(artifact.program());  // chains end: verified
+  addresses->reserve(roots.size());
+  for (uint32_t root : roots) addresses->push_back(AddressAt(artifact, memory, root));
+  return addresses;
+}
+
+Status StepTable::Endless(double most) {
+  return Error(Code::kResource, "a loop goes on beyond ", RealText(most),
+               " operations of the run; SessionOptions::max_operations (aicf-run "
+               "--max-operations=N) sets the limit");
+}
+
 Result<StepTable> StepTable::Build(const schema::Artifact& artifact,
                                    const schema::EntryPoint& entry, const TableMemory& memory,
+                                   const ParallelContext& parallel, const Kernels& kernels) {
+  return Build(artifact, entry, memory, Resolve(artifact, memory), parallel, kernels);
+}
+
+Result<StepTable> StepTable::Build(const schema::Artifact& artifact,
+                                   const schema::EntryPoint& entry, const TableMemory& memory,
+                                   std::shared_ptr<const BufferAddresses> addresses,
                                    const ParallelContext& parallel, const Kernels& kernels) {
   const schema::Program& program = artifact.program();
   StepTable table;
@@ -42,26 +66,27 @@ Result<StepTable> StepTable::Build(const schema::Artifact& artifact,
   if (table.reference_) {
     AICF_ASSIGN_OR_RETURN(table.device_, abi::FindDevice("cpu:baseline"));
   }
-  table.addresses_.reserve(program.buffers.size());
-  for (uint32_t i = 0; i < program.buffers.size(); ++i) {
-    table.addresses_.push_back(Resolve(artifact, memory, i));
-  }
+  table.addresses_ = std::move(addresses);
   for (uint32_t i = 0; i < entry.step_count; ++i) {
     AICF_RETURN_IF_ERROR(table.AddStep(program, entry.first_step + i, parallel, kernels));
   }
-  AICF_RETURN_IF_ERROR(table.AddLoops(entry));
+  AICF_RETURN_IF_ERROR(table.AddLoops(program, entry));
   AICF_RETURN_IF_ERROR(table.BindScratch());
   return table;
 }
 
-Status StepTable::AddLoops(const schema::EntryPoint& entry) {
+Status StepTable::AddLoops(const schema::Program& program, const schema::EntryPoint& entry) {
   AICF_ASSIGN_OR_RETURN(const schema::LoopTree tree, schema::LoopTree::Build(entry));
   for (int l = 0; l < static_cast<int>(tree.size()); ++l) {
     size_t next = static_cast<size_t>(l) + 1;
     while (next < tree.size() && tree.begin(static_cast<int>(next)) < tree.end(l)) ++next;
+    double operations = kTripOperations;
+    for (int64_t s = tree.begin(l); s < tree.end(l); ++s) {
+      operations += abi::OperationCount(program.steps[static_cast<size_t>(s)].problem);
+    }
     loops_.push_back({static_cast<size_t>(tree.begin(l) - entry.first_step),
                       static_cast<size_t>(tree.end(l) - entry.first_step),
-                      addresses_[entry.loops[static_cast<size_t>(l)].condition], next});
+                      AddressOf(entry.loops[static_cast<size_t>(l)].condition), next, operations});
   }
   return OkStatus();
 }
@@ -74,7 +99,7 @@ Result<std::byte*> StepTable::Unpack(const schema::Step& step, uint32_t input) {
                                              static_cast<uint64_t>(extent.end)));
   const abi::KernelInfo* kernel = abi::FindKernel(step.kernel);  // known: verified
   kernel->unpack(step.problem, step.parameters, static_cast<int>(input),
-                 addresses_[step.inputs[input]], memory.data());
+                 AddressOf(step.inputs[input]), memory.data());
   unpacked_.push_back(std::move(memory));
   return unpacked_.back().data();
 }
@@ -83,8 +108,8 @@ Result<std::vector<void*>> StepTable::OperandsOf(const schema::Step& step, uint3
                                                  const Kernels& kernels) {
   std::vector<void*> operands;
   for (uint32_t k = 0; k < step.inputs.size(); ++k) {
-    operands.push_back(addresses_[step.inputs[k]]);
-    if (!reference_ || (step.packed_inputs >> k & 1) == 0) continue;
+    operands.push_back(AddressOf(step.inputs[k]));
+    if (!reference_ || !step.IsPacked(k)) continue;
     const auto found = std::ranges::find_if(
         kernels.unpacked, [&](const UnpackedInput& u) { return u.step == index && u.input == k; });
     if (found == kernels.unpacked.end()) {
@@ -94,7 +119,7 @@ Result<std::vector<void*>> StepTable::OperandsOf(const schema::Step& step, uint3
     // Kernels take one pointer type for both directions; no step writes a constant (verified).
     operands.back() = const_cast<std::byte*>(found->data);
   }
-  for (uint32_t b : step.outputs) operands.push_back(addresses_[b]);
+  for (uint32_t b : step.outputs) operands.push_back(AddressOf(b));
   return operands;
 }
 
@@ -133,6 +158,7 @@ Status StepTable::AddStep(const schema::Program& program, uint32_t index,
   }
   prepared.snapshot_count = static_cast<uint32_t>(snapshots_.size()) - prepared.first_snapshot;
   AddGuards(step, prepared);
+  operations_ += abi::OperationCount(step.problem);
   steps_.push_back(prepared);
   return OkStatus();
 }
@@ -140,7 +166,7 @@ Status StepTable::AddStep(const schema::Program& program, uint32_t index,
 void StepTable::AddGuards(const schema::Step& step, Prepared& prepared) {
   prepared.first_guard = static_cast<uint32_t>(guards_.size());
   prepared.guard_count = static_cast<uint32_t>(step.guards.size());
-  for (const schema::Guard& g : step.guards) guards_.push_back({addresses_[g.buffer], g.expected});
+  for (const schema::Guard& g : step.guards) guards_.push_back({AddressOf(g.buffer), g.expected});
 }
 
 void StepTable::AddSnapshots(const schema::Program& program, const schema::Step& step,
@@ -149,10 +175,10 @@ void StepTable::AddSnapshots(const schema::Program& program, const schema::Step&
       static_cast<uint32_t>(tensors_.size() - step.inputs.size() - step.outputs.size());
   uint64_t offset = AlignUp(reference.workspace_bytes(step.problem, device_));
   for (uint32_t k = 0; k < step.inputs.size(); ++k) {
-    const std::byte* from = addresses_[step.inputs[k]];
+    const std::byte* from = AddressOf(step.inputs[k]);
     const uint64_t bytes = program.buffers[step.inputs[k]].bytes;
     const bool shared = std::any_of(step.outputs.begin(), step.outputs.end(), [&](uint32_t out) {
-      return Overlap(from, bytes, addresses_[out], program.buffers[out].bytes);
+      return Overlap(from, bytes, AddressOf(out), program.buffers[out].bytes);
     });
     if (!shared || reference.in_place(step.problem, static_cast<int>(k))) continue;
     snapshot_tensors_.emplace_back(snapshots_.size(), first_tensor + k);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -29,6 +30,9 @@ struct ParallelContext {
   abi::ParallelForFn parallel_for = nullptr;
   int threads = 1;
 };
+
+/// First byte of every buffer, aliases resolved.
+using BufferAddresses = std::vector<std::byte*>;
 
 /// Where a table finds buffers that are no weights; outlives the table.
 struct TableMemory {
@@ -56,11 +60,17 @@ class StepTable {
   static Result<StepTable> Build(const schema::Artifact& artifact, const schema::EntryPoint& entry,
                                  const TableMemory& memory, const ParallelContext& parallel,
                                  const Kernels& kernels);
-  /// The artifact's own kernels.
+  /// The artifact's own kernels, with addresses that the tables of all entry points share: a
+  /// program may have a thousand of these over a hundred thousand buffers.
   static Result<StepTable> Build(const schema::Artifact& artifact, const schema::EntryPoint& entry,
-                                 const TableMemory& memory, const ParallelContext& parallel) {
-    return Build(artifact, entry, memory, parallel, Kernels{});
+                                 const TableMemory& memory,
+                                 std::shared_ptr<const BufferAddresses> addresses,
+                                 const ParallelContext& parallel) {
+    return Build(artifact, entry, memory, std::move(addresses), parallel, Kernels{});
   }
+  /// Cost: linear in the buffers.
+  static std::shared_ptr<const BufferAddresses> Resolve(const schema::Artifact& artifact,
+                                                        const TableMemory& memory);
 
   size_t size() const { return steps_.size(); }
   /// Runs step `i`, unless one of its guards does not hold. Allocates nothing, locks nothing.
@@ -70,18 +80,22 @@ class StepTable {
   bool GuardsHold(size_t i) const;
   /// Runs step `i` whatever its guards say.
   void RunAlways(size_t i) const;
-  /// Runs the program, loops included.
-  void RunAll() const {
-    ForEachRun([this](size_t i) { Run(i); });
+  /// Operations of one run, every step taken once (abi::OperationCount).
+  double operations() const { return operations_; }
+  /// Runs the program, loops included, and gives up before the trip of a loop with which the run
+  /// would take more than `most` operations. Errors: kResource.
+  Status RunAll(double most) const {
+    return ForEachRun(most, [this](size_t i) { Run(i); });
   }
   /// Calls `run(i)` for every step in the order of execution, a loop's as often as its condition,
-  /// which `run` computes, holds.
+  /// which `run` computes, holds. Errors: as RunAll.
   template <class F>
-  void ForEachRun(F&& run) const {
-    RunRange(0, steps_.size(), 0, run);
+  Status ForEachRun(double most, F&& run) const {
+    double left = most - operations_;
+    return RunRange(0, steps_.size(), 0, &left, run) ? OkStatus() : Endless(most);
   }
   /// First byte of a buffer, aliases resolved.
-  std::byte* AddressOf(uint32_t buffer) const { return addresses_[buffer]; }
+  std::byte* AddressOf(uint32_t buffer) const { return (*addresses_)[buffer]; }
   /// Host memory beside the arena: workspaces, copies and unpacked operands that only reference
   /// kernels need.
   uint64_t scratch_bytes() const {
@@ -115,24 +129,39 @@ class StepTable {
   struct ReadyLoop {
     size_t first, last;
     const std::byte* condition;
-    size_t next;  ///< the first loop after this one and those inside it
+    size_t next;        ///< the first loop after this one and those inside it
+    double operations;  ///< of a trip
   };
-  /// Steps [first, last), the first loop among which is `loop` or a later one.
+  /// A trip that computes next to nothing takes time, too: as much as so many operations do.
+  static constexpr double kTripOperations = 10000;
+
+  static Result<StepTable> Build(const schema::Artifact& artifact, const schema::EntryPoint& entry,
+                                 const TableMemory& memory,
+                                 std::shared_ptr<const BufferAddresses> addresses,
+                                 const ParallelContext& parallel, const Kernels& kernels);
+  static Status Endless(double most);
+
+  /// Steps [first, last), the first loop among which is `loop` or a later one; false where `left`
+  /// operations do not suffice for the trips.
   template <class F>
-  void RunRange(size_t first, size_t last, size_t loop, F&& run) const {
+  bool RunRange(size_t first, size_t last, size_t loop, double* left, F&& run) const {
     for (size_t i = first; i < last;) {
       if (loop == loops_.size() || loops_[loop].first != i) {
         run(i++);
         continue;
       }
       const ReadyLoop& l = loops_[loop];
-      while (*l.condition != std::byte{0}) RunRange(l.first, l.last, loop + 1, run);
+      while (*l.condition != std::byte{0}) {
+        *left -= l.operations;
+        if (*left < 0 || !RunRange(l.first, l.last, loop + 1, left, run)) return false;
+      }
       i = l.last;
       loop = l.next;
     }
+    return true;
   }
 
-  Status AddLoops(const schema::EntryPoint& entry);
+  Status AddLoops(const schema::Program& program, const schema::EntryPoint& entry);
   Status AddStep(const schema::Program& program, uint32_t index, const ParallelContext& parallel,
                  const Kernels& kernels);
   Result<std::vector<void*>> OperandsOf(const schema::Step& step, uint32_t index,
@@ -149,7 +178,8 @@ class StepTable {
   uint64_t scratch_needed_ = 0;
   HostMemory scratch_;
   std::vector<HostMemory> unpacked_;
-  std::vector<std::byte*> addresses_;
+  std::shared_ptr<const BufferAddresses> addresses_;
+  double operations_ = 0;
   std::vector<abi::TensorArg> tensors_;
   std::vector<Snapshot> snapshots_;
   std::vector<std::pair<uint32_t, uint32_t>> snapshot_tensors_;  ///< snapshot, tensor it replaces

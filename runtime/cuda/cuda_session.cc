@@ -59,7 +59,7 @@ class CudaSession final : public SessionBase {
   }
   AddressMap addresses() const { return addresses(bound_addresses_); }
   AddressMap addresses(std::shared_ptr<const BoundAddresses> bound) const {
-    return {plan(), arena_.get(), shared_->weights(), state_.get(), std::move(bound)};
+    return {plan(), roots(), arena_.get(), shared_->weights(), state_.get(), std::move(bound)};
   }
   void* Pointer(uint32_t buffer) const { return reinterpret_cast<void*>(addresses().Of(buffer)); }
 
@@ -152,9 +152,9 @@ Status CudaSession::ZeroMemory() {
 
 Status CudaSession::Zero(std::string_view what, const DeviceMemory& memory, uint64_t bytes) {
   if (!memory) return OkStatus();
-  AICF_CUDA_CHECK(driver(), what,
-                  driver().MemsetD8Async(memory.get(), static_cast<unsigned char>(0), bytes,
-                                         own_stream()));
+  AICF_CUDA_CHECK(
+      driver(), what,
+      driver().MemsetD8Async(memory.get(), static_cast<unsigned char>(0), bytes, own_stream()));
   return OkStatus();
 }
 
@@ -180,8 +180,7 @@ Status CudaSession::Capture(size_t index, const AddressMap& addresses, Replay& r
       return EnqueueReplay(lane.staging, index, addresses, own_stream(),
                            [&](CUstream s) { return replay.guarded->Capture(s); });
     };
-    AICF_ASSIGN_OR_RETURN(GraphExec graph,
-                          CaptureGraph(shared_->device(), own_stream(), enqueue));
+    AICF_ASSIGN_OR_RETURN(GraphExec graph, CaptureGraph(shared_->device(), own_stream(), enqueue));
     replay.graphs.push_back(std::move(graph));
   }
   replay.guarded.reset();  // the graphs keep what they recorded
@@ -189,8 +188,9 @@ Status CudaSession::Capture(size_t index, const AddressMap& addresses, Replay& r
   return OkStatus();
 }
 
-Result<std::unique_ptr<CudaSession::Replay>> CudaSession::PrepareEntry(
-    size_t index, const AddressMap& addresses, bool dry_run) {
+Result<std::unique_ptr<CudaSession::Replay>> CudaSession::PrepareEntry(size_t index,
+                                                                       const AddressMap& addresses,
+                                                                       bool dry_run) {
   const schema::EntryPoint& e = plan().entry_points[index];
   auto replay = std::make_unique<Replay>();
   AICF_ASSIGN_OR_RETURN(replay->launches, BuildLaunches(*shared_, e, addresses));
@@ -418,9 +418,9 @@ Status CudaSession::LoadState(uint32_t buffer, void* to) {
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Enter(scope));
   const uint64_t bytes = plan().buffers[buffer].bytes;
-  AICF_RETURN_IF_ERROR(Remember(driver().Check(
-      driver().MemcpyDtoHAsync(to, addresses().Of(buffer), bytes, own_stream()),
-      "reading a state")));
+  AICF_RETURN_IF_ERROR(Remember(
+      driver().Check(driver().MemcpyDtoHAsync(to, addresses().Of(buffer), bytes, own_stream()),
+                     "reading a state")));
   return Remember(driver().Check(driver().StreamSynchronize(own_stream()), "reading a state"));
 }
 
@@ -428,9 +428,9 @@ Status CudaSession::CopyStates(const CudaSession& from) {
   for (uint32_t b = 0; b < plan().buffers.size(); ++b) {
     const uint64_t bytes = plan().buffers[b].bytes;
     if (!schema::IsState(plan().buffers[b]) || bytes == 0) continue;
-    AICF_CUDA_CHECK(driver(), "forking a state",
-                    driver().MemcpyDtoDAsync(addresses().Of(b), from.addresses().Of(b), bytes,
-                                             own_stream()));
+    AICF_CUDA_CHECK(
+        driver(), "forking a state",
+        driver().MemcpyDtoDAsync(addresses().Of(b), from.addresses().Of(b), bytes, own_stream()));
   }
   return driver().Check(driver().StreamSynchronize(own_stream()), "forking a state");
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/cuda/launch.h"
 #include "schema/artifact.h"
+#include "schema/roots.h"
 
 namespace aicf::cuda {
 namespace {
@@ -12,7 +13,9 @@ namespace {
 class CudaSteps final : public StepByStep {
  public:
   CudaSteps(std::shared_ptr<const DeviceProgram> shared, size_t entry)
-      : shared_(std::move(shared)), entry_(plan().entry_points[entry]) {}
+      : shared_(std::move(shared)),
+        entry_(plan().entry_points[entry]),
+        roots_(schema::RootsOf(plan())) {}
 
   /// REQUIRES: the device's context is current.
   Status Prepare();
@@ -27,7 +30,7 @@ class CudaSteps final : public StepByStep {
   const Driver& driver() const { return device().driver(); }
   const schema::Program& plan() const { return shared_->plan(); }
   AddressMap addresses() const {
-    return {plan(), arena_.get(), shared_->weights(), state_.get()};
+    return {plan(), roots_, arena_.get(), shared_->weights(), state_.get()};
   }
   Status AllocateZeroed(std::string_view what, uint64_t bytes, DeviceMemory& memory);
   Status Finish(std::string_view what) {
@@ -37,6 +40,7 @@ class CudaSteps final : public StepByStep {
   // In the order of their dependence: destroyed from the last to the first.
   std::shared_ptr<const DeviceProgram> shared_;
   const schema::EntryPoint& entry_;
+  const std::vector<uint32_t> roots_;
   DeviceMemory arena_, state_;
   Stream stream_;
   std::vector<std::unique_ptr<Launch>> launches_;

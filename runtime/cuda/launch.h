@@ -28,10 +28,16 @@ using BoundAddresses = std::vector<CUdeviceptr>;
 /// Device addresses of one session.
 class AddressMap {
  public:
-  /// `bound` may be null: nothing is bound.
-  AddressMap(const schema::Program& plan, CUdeviceptr arena, CUdeviceptr weights,
-             CUdeviceptr state = 0, std::shared_ptr<const BoundAddresses> bound = nullptr)
-      : plan_(plan), arena_(arena), weights_(weights), state_(state), bound_(std::move(bound)) {}
+  /// `roots` are schema::RootsOf(plan). `bound` may be null: nothing is bound.
+  AddressMap(const schema::Program& plan, const std::vector<uint32_t>& roots, CUdeviceptr arena,
+             CUdeviceptr weights, CUdeviceptr state = 0,
+             std::shared_ptr<const BoundAddresses> bound = nullptr)
+      : plan_(plan),
+        roots_(roots),
+        arena_(arena),
+        weights_(weights),
+        state_(state),
+        bound_(std::move(bound)) {}
   /// First byte of a buffer, aliases resolved (the verifier has proven that chains end).
   CUdeviceptr Of(uint32_t buffer) const;
   /// Whether the buffer lies in memory of the caller.
@@ -42,6 +48,7 @@ class AddressMap {
 
  private:
   const schema::Program& plan_;
+  const std::vector<uint32_t>& roots_;
   CUdeviceptr arena_;
   CUdeviceptr weights_;
   CUdeviceptr state_;

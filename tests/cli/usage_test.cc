@@ -65,6 +65,8 @@ std::vector<UsageCase> UsageCases(const std::string& model, const std::string& a
       {"aicf-run", {artifact, "--percentile=50,,90"}, "--percentile"},
       {"aicf-run", {artifact, "--threads=0"}, "--threads"},
       {"aicf-run", {artifact, "--threads=100000"}, "--threads"},
+      {"aicf-run", {artifact, "--max-operations=0"}, "--max-operations"},
+      {"aicf-run", {artifact, "--max-operations=1e99"}, "--max-operations"},
       {"aicf-run", {artifact, "--device=gpu0"}, "'gpu0'"},
       {"aicf-run", {artifact, "--device=cuda:x"}, "'cuda:x'"},
       {"aicf-run", {artifact, "--atol=1e-3"}, "--load-ref-outputs"},

@@ -1,5 +1,8 @@
 #include "tools/aicf-inspect/json.h"
 
+#include <map>
+
+#include "schema/roots.h"
 #include "tools/aicf-inspect/language.h"
 #include "tools/aicf-inspect/text.h"
 
@@ -85,13 +88,16 @@ Json EntryPointsJson(const schema::Program& program) {
 
 Json StatesJson(const schema::Program& program) {
   auto out = Json::array();
+  std::map<uint32_t, Json> in_place_of;  // by state: the buffers in its place, by entry point
+  const std::vector<uint32_t> roots = schema::RootsOf(program);
+  for (uint32_t u = 0; u < roots.size(); ++u) {
+    if (roots[u] == u || !schema::IsState(program.buffers[roots[u]])) continue;
+    in_place_of.try_emplace(roots[u], Json::array()).first->second.push_back(u);
+  }
   for (uint32_t i = 0; i < program.buffers.size(); ++i) {
     const schema::Buffer& b = program.buffers[i];
     if (!schema::IsState(b)) continue;
-    auto updates = Json::array();  // the buffers in its place, by entry point
-    for (uint32_t u = 0; u < program.buffers.size(); ++u) {
-      if (u != i && schema::RootOf(program, u) == i) updates.push_back(u);
-    }
+    Json& updates = in_place_of.try_emplace(i, Json::array()).first->second;
     out.push_back(Json{{"name", b.name},
                        {"dtype", DTypeName(b.dtype)},
                        {"shape", std::vector<int64_t>(b.shape.begin(), b.shape.end())},

@@ -1,8 +1,11 @@
 #include "tools/aicf-inspect/text.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "base/status.h"
+#include "schema/roots.h"
 #include "tools/aicf-inspect/language.h"
 #include "tools/common/text.h"
 #include "tools/inspect/provenance.h"
@@ -139,17 +142,20 @@ std::string StatesText(const schema::Program& program) {
   Table table(
       {{"state"}, {"dtype"}, {"shape"}, {"bytes", kRight}, {"offset", kRight}, {"changed by"}});
   bool any = false;
+  const std::vector<uint32_t> roots = schema::RootsOf(program);
+  std::map<uint32_t, std::vector<std::string>> writers_of;  // by state
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    std::set<uint32_t> states;
+    for (uint32_t out : program.steps[s].outputs) {
+      if (schema::IsState(program.buffers[roots[out]])) states.insert(roots[out]);
+    }
+    for (uint32_t state : states) writers_of[state].push_back(std::to_string(s));
+  }
   for (uint32_t b = 0; b < program.buffers.size(); ++b) {
     const schema::Buffer& state = program.buffers[b];
     if (!schema::IsState(state)) continue;
     any = true;
-    std::vector<std::string> writers;
-    for (size_t s = 0; s < program.steps.size(); ++s) {
-      const auto updates = [&](uint32_t out) { return schema::RootOf(program, out) == b; };
-      if (std::ranges::any_of(program.steps[s].outputs, updates)) {
-        writers.push_back(std::to_string(s));
-      }
-    }
+    const std::vector<std::string>& writers = writers_of[b];
     table.Add({Escape(state.name), std::string(DTypeName(state.dtype)), ToString(state.shape),
                std::to_string(state.bytes), std::to_string(state.offset),
                writers.empty() ? "no step"

@@ -60,7 +60,8 @@ const std::vector<Spelling>& Spellings() {
 
 /// The flags as written.
 struct Raw {
-  std::string device, threads, atol, rtol, rel, warm_up, duration, iterations, percentile, verify;
+  std::string device, threads, max_operations, atol, rtol, rel, warm_up, duration, iterations,
+      percentile, verify;
   bool cuda_graph = false, no_cuda_graph = false, transfers = false;
 };
 
@@ -113,6 +114,10 @@ void AddDeviceFlags(CommandLine& line, Raw& raw) {
                 "DEVICE  cpu or cuda:N; default: what the artifact is made for")
       ->group(group);
   line.AddValue("--threads", raw.threads, "N  CPU threads; default: one per available core")
+      ->group(group);
+  line.AddValue("--max-operations", raw.max_operations,
+                "N  operations that one inference may take on a CPU, all trips of its\n"
+                "loops counted; beyond it exit code 7; default 1e14")
       ->group(group);
   CLI::Option* off = line.app.add_flag("--no-cuda-graph", raw.no_cuda_graph,
                                        "launch the steps one by one instead of one graph");
@@ -237,6 +242,10 @@ Status Convert(const Raw& raw, RunOptions* options) {
   if (!raw.threads.empty()) {
     AICF_ASSIGN_OR_RETURN(const int64_t threads, ParseInt("--threads", raw.threads, 1, 1024));
     options->session.threads = static_cast<int>(threads);
+  }
+  if (!raw.max_operations.empty()) {
+    AICF_ASSIGN_OR_RETURN(options->session.max_operations,
+                          ParseReal("--max-operations", raw.max_operations, 1, 1e19));
   }
   if (!raw.warm_up.empty()) {
     AICF_ASSIGN_OR_RETURN(options->warm_up_ms, ParseReal("--warm-up", raw.warm_up, 0, 1e9));

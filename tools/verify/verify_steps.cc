@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/abi/kernel.h"
+#include "schema/roots.h"
 #include "tools/verify/overflow.h"
 #include "tools/verify/product_bounds.h"
 #include "tools/verify/unpacked.h"
@@ -49,7 +50,7 @@ class Comparer {
   }
 
  private:
-  uint32_t RootOf(uint32_t buffer) const { return schema::RootOf(program_, buffer); }
+  uint32_t RootOf(uint32_t buffer) const { return roots_[buffer]; }
 
   // All executors begin with the same bytes.
   Status Begin(uint32_t buffer, const Bytes& bytes) {
@@ -217,6 +218,7 @@ class Comparer {
   }
 
   const schema::Program& program_;
+  const std::vector<uint32_t> roots_ = schema::RootsOf(program_);
   const schema::EntryPoint& entry_;
   const size_t index_;
   StepByStep& device_;

@@ -119,6 +119,9 @@ enum class SyncPolicy : uint8_t {
   kNoSync,       ///< Run only enqueues; the caller synchronises the stream himself
 };
 
+/// What a run on a CPU may take, where SessionOptions does not say: minutes on a large machine.
+inline constexpr double kDefaultMaxOperations = 1e14;
+
 struct SessionOptions {
   /// "": the artifact's own target (cuda:0 for a CUDA artifact); "cpu": also runs a CUDA artifact
   /// step by step on the reference kernels, with the same arena and aliases; "cuda:N".
@@ -135,6 +138,10 @@ struct SessionOptions {
   /// Replays go there; it is never captured and must outlive the session. Run refuses it while the
   /// caller captures it.
   void* stream = nullptr;
+  /// CPU: elementary operations that one run may take, loops with all their trips, so that no
+  /// artifact keeps a processor for ever; 0: kDefaultMaxOperations. A program whose steps alone
+  /// take more is refused by Create, a loop that goes on beyond it ends Run, both with kResource.
+  double max_operations = 0;
 };
 
 struct StepProfile {

@@ -132,6 +132,7 @@ typedef struct aicf_session_options {
   int32_t sync; /* aicf_sync */
   int32_t reserved;
   void* stream;
+  double max_operations; /* CPU: of one run; 0: the default */
 } aicf_session_options;
 
 AICF_C_API void aicf_session_options_init(aicf_session_options* options);
