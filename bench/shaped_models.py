@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Float ONNX models with the shapes of well-known networks, the same bytes every time.
 
-  bench/shaped_models.py OUT_DIR [--only mobilenet_v2,resnet50,bert_base,unet]
+  bench/shaped_models.py OUT_DIR [--only mobilenet_v2,resnet50,bert_base,unet] [--open-batch]
 
 The weights are random, so the results mean nothing. The layers, their extents and their operators are those
 that PyTorch's exporter gives for these networks in evaluation mode, and those decide how long a run takes and
-how an engine has to treat it: a comparison needs no weights from elsewhere. Inputs are static, with batch 1.
+how an engine has to treat it: a comparison needs no weights from elsewhere. Inputs are static, with batch 1, or
+with --open-batch have an open first extent, which aicf-compile --shapes binds.
 bench/compare_quantized.py --exports OUT_DIR takes the models.
 
 Needs onnx and numpy from PyPI.
@@ -24,6 +25,8 @@ RECTIFIED, LINEAR, BRANCH = 2.0, 1.0, 0.25
 
 class Network:
     """An ONNX graph that grows node by node. A tensor is the name of a value."""
+
+    open_batch = False
 
     def __init__(self, seed=0):
         self.random = np.random.default_rng(seed)
@@ -141,6 +144,8 @@ def dense(net, x, name, channels, width):
 
 
 def reshaped(net, x, name, shape):
+    """The first extent is the batch's; 0 keeps it."""
+    shape = [0, *shape[1:]] if net.open_batch else shape
     return net.node("Reshape", [x, net.constant(f"{name}.shape", np.array(shape, np.int64))], name)
 
 
@@ -232,12 +237,15 @@ def unet():
 MODELS = {"mobilenet_v2": mobilenet_v2, "resnet50": resnet50, "bert_base": bert_base, "unet": unet}
 
 
-def floats(extents):
-    return [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in extents.items()]
+def floats(net, extents):
+    """Extents of batch 1."""
+    first = "batch" if net.open_batch else 1
+    return [helper.make_tensor_value_info(name, TensorProto.FLOAT, [first, *shape[1:]])
+            for name, shape in extents.items()]
 
 
 def model_of(net, name, inputs, outputs):
-    graph = helper.make_graph(net.nodes, name, floats(inputs), floats(outputs), net.initializers)
+    graph = helper.make_graph(net.nodes, name, floats(net, inputs), floats(net, outputs), net.initializers)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8,
                               producer_name="shaped_models.py")
     onnx.checker.check_model(model, full_check=True)
@@ -257,7 +265,9 @@ def main():
     parser.add_argument("out", type=pathlib.Path, metavar="OUT_DIR", help="the folder to write NAME.onnx to")
     parser.add_argument("--only", type=names, default=[], metavar="NAME,...",
                         help="comma-separated, of: " + ", ".join(MODELS))
+    parser.add_argument("--open-batch", action="store_true", help="leave the first extent of the inputs open")
     args = parser.parse_args()
+    Network.open_batch = args.open_batch
     args.out.mkdir(parents=True, exist_ok=True)
     for name in args.only or MODELS:
         onnx.save(MODELS[name](), args.out / f"{name}.onnx")

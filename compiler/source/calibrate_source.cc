@@ -1,12 +1,20 @@
 #include "compiler/source/calibrate_source.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
+
+#include "compiler/passes/quantize/transfer.h"
 
 namespace aicf {
 namespace {
 
 using Fitted = std::vector<quantize::FittedSample>;
+
+// What samples are run on.
+const ir::Lowered& MeasuredOf(const SourceEntry& entry) {
+  return entry.row ? *entry.row : entry.lowered;
+}
 
 // By entry point: the samples that fit it.
 Result<std::vector<Fitted>> SortSamples(const Source& source,
@@ -16,7 +24,7 @@ Result<std::vector<Fitted>> SortSamples(const Source& source,
     Status why;
     bool fits = false;
     for (size_t e = 0; e < fitted.size(); ++e) {
-      Result<Fitted> pieces = quantize::FitSample(source.entries[e].lowered, sample);
+      Result<Fitted> pieces = quantize::FitSample(MeasuredOf(source.entries[e]), sample);
       if (!pieces.ok()) {
         why = pieces.status();
         continue;
@@ -32,6 +40,35 @@ Result<std::vector<Fitted>> SortSamples(const Source& source,
                  source.entries[e].name, "'");
   }
   return fitted;
+}
+
+// Whether they take the same samples, and these say the same of both.
+bool AreMeasuredAlike(const ir::Lowered& one, const ir::Lowered& other) {
+  const bool alike =
+      std::ranges::equal(one.inputs, other.inputs, [&](ir::BufferId a, ir::BufferId b) {
+        const ir::LoweredBuffer &x = one.buffers[a], &y = other.buffers[b];
+        return x.name == y.name && x.dtype == y.dtype && x.shape == y.shape;
+      });
+  return alike && quantize::HaveSameProducts(one, other);
+}
+
+// The record of an earlier entry point of the same rows, or else a new one.
+Result<CalibratedEntry> RecordOf(const Source& source, size_t e, Fitted samples,
+                                 const CalibrationRequest& request, const abi::DeviceSpec& device,
+                                 const std::vector<CalibratedEntry>& earlier) {
+  const SourceEntry& entry = source.entries[e];
+  const std::string name = source.named ? entry.name : "";
+  for (size_t i = 0; i < e; ++i) {
+    const SourceEntry& other = source.entries[i];
+    if (!AreMeasuredAlike(MeasuredOf(other), MeasuredOf(entry))) continue;
+    CalibratedEntry record = quantize::RecordFor(entry.lowered, other.lowered, earlier[i]);
+    record.entry = name;
+    return record;
+  }
+  const ir::Lowered& measured = MeasuredOf(entry);
+  AICF_ASSIGN_OR_RETURN(CalibratedEntry record,
+                        Calibrate(measured, name, std::move(samples), request, device));
+  return quantize::RecordFor(entry.lowered, measured, std::move(record));
 }
 
 Status CheckRecorded(const CompileOptions& options) {
@@ -54,10 +91,8 @@ Status CalibrateSource(const Source& source, CompileOptions& options) {
                                    options.calibrate.max_error, options.progress};
   options.calibration = {request.precision, request.method, request.max_error, {}};
   for (size_t e = 0; e < fitted.size(); ++e) {
-    const SourceEntry& entry = source.entries[e];
-    AICF_ASSIGN_OR_RETURN(CalibratedEntry record,
-                          Calibrate(entry.lowered, source.named ? entry.name : "",
-                                    std::move(fitted[e]), request, device));
+    AICF_ASSIGN_OR_RETURN(CalibratedEntry record, RecordOf(source, e, std::move(fitted[e]), request,
+                                                           device, options.calibration.entries));
     options.calibration.entries.push_back(std::move(record));
   }
   return OkStatus();

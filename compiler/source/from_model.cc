@@ -3,6 +3,7 @@
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/lower/lower.h"
 #include "compiler/source/provenance.h"
+#include "compiler/source/row_program.h"
 #include "compiler/source/source.h"
 #include "compiler/stages/stages.h"
 #include "compiler/states/state_paddings.h"
@@ -35,6 +36,9 @@ Result<SourceEntry> LowerEntry(const ir::Graph& model, const CompileOptions& opt
   own.shapes = bucket.shapes;
   AICF_ASSIGN_OR_RETURN(const ir::Graph graph, PrepareGraph(model, own, runner, context));
   AICF_ASSIGN_OR_RETURN(entry.lowered, LowerVerified(graph, own, context));
+  if (IsQuantized(options.precision) && !options.calibrate.samples.empty()) {
+    entry.row = RowProgram(model, options, bucket, entry.lowered);
+  }
   if (source.metadata.empty()) source.metadata = graph.metadata;
   return entry;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,8 @@ namespace aicf {
 struct SourceEntry {
   std::string name;  ///< of the entry point
   ir::Lowered lowered;
+  /// The same for one row of its batch (row_program.h), where samples are given and it is another.
+  std::optional<ir::Lowered> row;
   DecisionLog decisions;                  ///< made up to here
   std::vector<schema::Padding> paddings;  ///< proven on the model
   DecisionLog padding_decisions;

@@ -30,5 +30,8 @@ void SerialFor(void* stream, int64_t count, void (*fn)(void* context, int64_t i)
 /// One call on the calling thread: fills the block and runs `key`. For tests, folding and
 /// references. Allocates the workspace. REQUIRES: key names a cpu kernel that supports the problem.
 void RunSerial(std::string_view key, const abi::Problem& problem, void* const* buffers);
+/// The same on `threads` threads of parallel_for, which is handed `stream`.
+void RunParallel(std::string_view key, const abi::Problem& problem, void* const* buffers,
+                 void* stream, abi::ParallelForFn parallel_for, int threads);
 
 }  // namespace aicf::cpu

@@ -147,6 +147,47 @@ TEST_F(Calibrate, AProductOrAValueIsGivenBackByAnEdit) {
   EXPECT_EQ(OperandsOf(dir_ / "d.aicf"), "f32");
 }
 
+// Where rows of a batch do not depend on each other, samples are rows, whatever the batch is.
+TEST_F(Calibrate, SamplesOfOneRowAreEnoughForAnyBatch) {
+  const std::string open = PutModel(dir_, "open", [](onnx::ModelProto& model) {
+    for (auto* infos :
+         {model.mutable_graph()->mutable_input(), model.mutable_graph()->mutable_output()}) {
+      for (onnx::ValueInfoProto& info : *infos) {
+        info.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param(
+            "n");
+      }
+    }
+  });
+  const auto calibration = [&](const std::string& name, const Args& shapes) {
+    Args flags = {open, "-o", dir_ / name, "--precision=int8",
+                  "--calibrate=x:" + (dir_ / "row.npy")};
+    flags.insert(flags.end(), shapes.begin(), shapes.end());
+    ExpectSuccess(Compile(flags));
+    const ToolResult r = RunTool("aicf-inspect", {dir_ / name, "--json"});
+    ExpectSuccess(r);
+    return Json::parse(r.out).at("header").at("provenance").at("calibration");
+  };
+  PutNpy(dir_ / "row.npy", "(1, 4)", {0.5f, -1, 2, 0.25f});
+  const Json one = calibration("one.aicf", {"--shapes=x:1x4"});
+  const Json many = calibration("many.aicf", {"--shapes=x:6x4"});
+  EXPECT_EQ(one, many);
+  EXPECT_EQ(many.at("entries")[0].at("samples"), 1);
+  // Entry points with the same rows are measured once.
+  const Json both = calibration("both.aicf", {"--bucket=two=x:2x4", "--bucket=six=x:6x4"});
+  ASSERT_EQ(both.at("entries").size(), 2u);
+  EXPECT_EQ(both.at("entries")[0].at("entry"), "two");
+  EXPECT_EQ(both.at("entries")[1].at("entry"), "six");
+  for (const Json& entry : both.at("entries")) {
+    EXPECT_EQ(entry.at("values"), one.at("entries")[0].at("values"));
+    EXPECT_EQ(entry.at("products"), one.at("entries")[0].at("products"));
+  }
+  // What an artifact carries is the program of its batch, and takes samples of that batch alone.
+  ExpectFailure("aicf-compile",
+                Compile({"--from", dir_ / "many.aicf", "-o", dir_ / "no.aicf",
+                         "--calibrate=x:" + (dir_ / "row.npy")}),
+                2, "expected f32 6x4, found f32 1x4");
+}
+
 TEST_F(Calibrate, ABudgetKeepsProductsWide) {
   EXPECT_EQ(OperandsOf(Quantised("a.aicf", {"--max-error=0"})), "f32");
   const std::string reason =

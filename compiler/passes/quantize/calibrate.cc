@@ -13,8 +13,13 @@ namespace aicf {
 namespace quantize {
 namespace {
 
-// The effect of a product alone is measured on so many samples at most.
-constexpr size_t kEffectSamples = 8;
+// The effect of a product alone is measured on so many samples at most, and on fewer, but on one,
+// where that takes more operations. Where nothing has to be given back, effects decide nothing, and
+// one sample shows their size.
+constexpr size_t kEffectSamples = 32;
+constexpr double kEffectFlops = 2e12;
+// What may be spent on products that were given back and perhaps need not have been.
+constexpr double kRetryFlops = 1e12;
 
 using Outputs = std::vector<ir::Tensor>;
 
@@ -37,8 +42,9 @@ class Calibrator {
     out_.samples = static_cast<int>(samples_.size());
     AICF_RETURN_IF_ERROR(Observe());
     Prepare();
+    AICF_RETURN_IF_ERROR(MeasureAll());
     AICF_RETURN_IF_ERROR(MeasureEffects());
-    AICF_RETURN_IF_ERROR(GiveBack());
+    if (IsTooLarge()) AICF_RETURN_IF_ERROR(GiveBack());
     return std::move(out_);
   }
 
@@ -74,6 +80,10 @@ class Calibrator {
     });
   }
 
+  // Steps of whole numbers are as wide for small channels as for large ones; those of float8 are in
+  // proportion to what they round.
+  bool EqualizesChannels() const { return request_.precision == DType::kI8; }
+
   // Every sample twice: channels first, whose factors change what is observed then.
   Status Observe() {
     std::map<ir::BufferId, std::vector<double>> largest;
@@ -88,12 +98,13 @@ class Calibrator {
       Progress("calibrate: channels", i, samples_.size());
       AICF_RETURN_IF_ERROR(
           RunWhole(samples_[i], [&](ir::BufferId b, std::span<const float> elements) {
-            if (ChannelsOf(b).known()) AddLargest(ChannelsOf(b), elements, largest[b]);
+            if (EqualizesChannels() && ChannelsOf(b).known())
+              AddLargest(ChannelsOf(b), elements, largest[b]);
           }));
       expected_.push_back(TakeOutputs());
     }
     for (CalibratedValue& v : out_.values) {
-      if (ChannelsOf(v.buffer).known()) {
+      if (EqualizesChannels() && ChannelsOf(v.buffer).known()) {
         v.channels = ChannelExponents(largest[v.buffer], WeightsOf(v.buffer));
       }
     }
@@ -197,11 +208,32 @@ class Calibrator {
     return true;
   }
 
+  bool IsTooLarge() const { return out_.error > request_.max_error; }
+
+  // Each product's effect takes the steps from it on, with loops all of them.
+  double FlopsOfEffects() const {
+    std::vector<double> from(lowered_.steps.size() + 1, 0);
+    for (size_t s = lowered_.steps.size(); s-- > 0;) {
+      from[s] = from[s + 1] + abi::FlopCount(lowered_.steps[s].problem);
+    }
+    double flops = 0;
+    for (const int s : products_.steps) {
+      flops += from[lowered_.loops.empty() ? static_cast<size_t>(s) : 0];
+    }
+    return flops;
+  }
+
+  size_t EffectSamples() const {
+    const double affordable = IsTooLarge() ? kEffectFlops / std::max(FlopsOfEffects(), 1.0) : 1;
+    const double most = static_cast<double>(std::min(kEffectSamples, samples_.size()));
+    return static_cast<size_t>(std::clamp(affordable, 1.0, most));
+  }
+
   // From the last product to the first, so that what comes before a product is still that of the
   // f32 program.
   Status MeasureEffects() {
     if (out_.products.empty()) return OkStatus();
-    const size_t count = std::min(kEffectSamples, samples_.size());
+    const size_t count = EffectSamples();
     std::vector<OutputError> errors(out_.products.size());
     for (size_t i = 0; i < count; ++i) {
       const size_t at = i * samples_.size() / count;
@@ -234,31 +266,61 @@ class Calibrator {
     return OkStatus();
   }
 
-  // As few products as possible become f32, those with the largest effects: their number is looked
-  // for by halves. With all of them f32 there is no error.
+  double FlopsOf(const CalibratedProduct& p) const {
+    return abi::FlopCount(lowered_.steps[static_cast<size_t>(p.step)].problem);
+  }
+
+  // Products become f32 in the order of what their errors, whose squares add up, cost for each
+  // operation that 8 bits save. How many have to is looked for by halves: with all of them f32
+  // there is no error.
   Status GiveBack() {
     std::vector<CalibratedProduct*> order;
     for (CalibratedProduct& p : out_.products) {
       if (quantised_.contains(p.step)) order.push_back(&p);
     }
-    std::ranges::stable_sort(order, std::ranges::greater(), &CalibratedProduct::effect);
+    std::ranges::stable_sort(order, std::ranges::greater(), [&](const CalibratedProduct* p) {
+      return p->effect * p->effect / std::max(FlopsOf(*p), 1.0);
+    });
     const auto keep_wide = [&](size_t count) {
-      for (size_t k = 0; k < order.size(); ++k) {
-        order[k]->wide = k < count;
-        if (k < count) quantised_.erase(order[k]->step);
-        if (k >= count) quantised_.insert(order[k]->step);
-      }
+      for (size_t k = 0; k < order.size(); ++k) SetWide(*order[k], k < count);
       return MeasureAll();
     };
-    AICF_RETURN_IF_ERROR(keep_wide(0));
-    if (out_.error <= request_.max_error) return OkStatus();
     size_t few = 0, enough = order.size();
     while (enough - few > 1) {
       const size_t count = (few + enough) / 2;
       AICF_RETURN_IF_ERROR(keep_wide(count));
-      (out_.error <= request_.max_error ? enough : few) = count;
+      (IsTooLarge() ? few : enough) = count;
     }
-    return keep_wide(enough);
+    AICF_RETURN_IF_ERROR(keep_wide(enough));
+    order.resize(enough);
+    return Retry(std::move(order));
+  }
+
+  void SetWide(CalibratedProduct& p, bool wide) {
+    p.wide = wide;
+    if (wide) quantised_.erase(p.step);
+    if (!wide) quantised_.insert(p.step);
+  }
+
+  // Errors of single products do not say what those of several come to. Each that was given back is
+  // tried once more beside the others, those with the most operations first.
+  Status Retry(std::vector<CalibratedProduct*> wide) {
+    double all = 0;
+    for (const ir::LoweredStep& step : lowered_.steps) all += abi::FlopCount(step.problem);
+    all *= static_cast<double>(samples_.size());
+    const auto affordable = static_cast<size_t>(kRetryFlops / std::max(all, 1.0));
+    std::ranges::stable_sort(wide, std::ranges::greater(),
+                             [&](const CalibratedProduct* p) { return FlopsOf(*p); });
+    wide.resize(std::min(wide.size(), affordable));
+    for (CalibratedProduct* p : wide) {
+      const double before = out_.error;
+      SetWide(*p, false);
+      AICF_RETURN_IF_ERROR(MeasureAll());
+      if (!IsTooLarge()) continue;
+      SetWide(*p, true);
+      out_.error = before;
+    }
+    return OkStatus();
   }
 
   struct Rounded {

@@ -157,10 +157,10 @@ void ProductChoice::TakeWish(ProductAnswer& p) const {
   }
   const CalibratedProduct* measured = record_.FindProduct(p.step);
   if (measured == nullptr || !measured->wide) return;
-  p.wide =
-      StrCat("alone in ", NarrowName(), " it changes the outputs by ",
-             ShortNumber(measured->effect), ", among the most of all, and together they may by ",
-             ShortNumber(context_.calibration->max_error), " (--max-error)");
+  p.wide = StrCat("alone in ", NarrowName(), " it changes the outputs by ",
+                  ShortNumber(measured->effect),
+                  ", much for the work that it saves, and together they may by ",
+                  ShortNumber(context_.calibration->max_error), " (--max-error)");
 }
 
 bool ProductChoice::IsMultiplied(ir::BufferId b) const {

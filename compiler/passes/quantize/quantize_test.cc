@@ -13,6 +13,7 @@
 #include "compiler/passes/quantize/observer.h"
 #include "compiler/passes/quantize/output_error.h"
 #include "compiler/passes/quantize/products.h"
+#include "compiler/passes/quantize/step_runner.h"
 
 namespace aicf::quantize {
 namespace {
@@ -341,6 +342,58 @@ TEST(Calibrate, GivesTheMostHarmfulBackUntilTheBudgetHolds) {
   const CalibratedEntry none = Calibrated(lowered, x, 0);
   EXPECT_TRUE(none.products[0].wide && none.products[1].wide);
   EXPECT_EQ(none.error, 0);
+}
+
+// The whole is measured first; single effects are measured on several samples only where they
+// decide.
+TEST(Calibrate, EffectsAreOfOneSampleWhereNothingIsGivenBack) {
+  const ir::Lowered lowered = Parsed(kChain);
+  const std::vector<FittedSample> one = Fitted(lowered, {1, -2, 0.5f, 0.25f, 1, -1});
+  std::vector<FittedSample> two = one;
+  two.push_back(Fitted(lowered, {0.3f, 0.7f, -0.2f, 0.9f, 0.1f, 0.4f})[0]);
+  abi::DeviceSpec any;
+  any.name = "";
+  const auto effect = [&](const std::vector<FittedSample>& samples, double max_error) {
+    CalibrationRequest request;
+    request.max_error = max_error;
+    const auto record = Calibrate(lowered, "", samples, request, any);
+    EXPECT_TRUE(record.ok()) << record.status().ToString();
+    EXPECT_EQ(record->samples, 2);
+    return record->products[1].effect;
+  };
+  const double first = effect(two, 1e9), both = effect(two, 1e-9);
+  EXPECT_GT(first, 0);
+  EXPECT_NE(first, both);
+}
+
+TEST(Calibrate, SaysTheSameOnAnyNumberOfThreads) {
+  const ir::Lowered lowered = Parsed(kChain);
+  const std::vector<FittedSample> sample = Fitted(lowered, {1, -2, 0.5f, 0.25f, 1, -1});
+  std::vector<float> results;
+  for (const int threads : {1, 3}) {
+    Result<StepRunner> runner = StepRunner::Create(lowered, threads);
+    ASSERT_TRUE(runner.ok()) << runner.status().ToString();
+    runner->Load(sample[0].inputs);
+    ASSERT_TRUE(runner->Run(0, nullptr).ok());
+    const std::span<const float> y = runner->floats(5);
+    results.insert(results.end(), y.begin(), y.end());
+  }
+  ASSERT_EQ(results.size(), 8u);
+  EXPECT_TRUE(std::equal(results.begin(), results.begin() + 4, results.begin() + 4));
+}
+
+// Steps of float8 are in proportion to what they round, so channels keep their ranges.
+TEST(Calibrate, ChannelsAreBroughtToOneRangeForWholeNumbersAlone) {
+  const ir::Lowered lowered = Parsed(kChain);
+  abi::DeviceSpec any;
+  any.name = "";
+  CalibrationRequest request;
+  request.precision = DType::kF8E4M3FN;
+  request.max_error = 1e9;
+  const auto record =
+      Calibrate(lowered, "", Fitted(lowered, {1, -2, 0.5f, 0.25f, 1, -1}), request, any);
+  ASSERT_TRUE(record.ok()) << record.status().ToString();
+  for (const CalibratedValue& v : record->values) EXPECT_TRUE(v.channels.empty()) << v.name;
 }
 
 TEST(Calibrate, ZerosAndAnOutlier) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <system_error>
 
 #include "compiler/ir/lowered_loops.h"
 #include "kernels/abi/choice.h"
@@ -39,8 +40,13 @@ AlignedBytes::AlignedBytes(size_t bytes) : storage_(bytes + kAlignment) {
   data_ = storage_.data() + (kAlignment - address % kAlignment) % kAlignment;
 }
 
-Result<StepRunner> StepRunner::Create(const ir::Lowered& lowered) {
+Result<StepRunner> StepRunner::Create(const ir::Lowered& lowered, int threads) {
   StepRunner runner(lowered);
+  try {
+    runner.pool_ = std::make_unique<cpu::ThreadPool>(threads);
+  } catch (const std::system_error& e) {
+    return Error(Code::kResource, "cannot start threads: ", e.what());
+  }
   AICF_ASSIGN_OR_RETURN(runner.loops_, ir::LoopRanges(lowered));
   for (const ir::LoweredBuffer& b : lowered.buffers) {
     runner.memory_.emplace_back(ir::BytesOf(b));
@@ -108,7 +114,8 @@ void StepRunner::RunStep(int s, const void* value, const void* weights) {
   if (value != nullptr) addresses[0] = const_cast<void*>(value);
   if (weights != nullptr) addresses[1] = const_cast<void*>(weights);
   for (const ir::BufferId b : step.outputs) addresses.push_back(memory_[b].data());
-  cpu::RunSerial(choice.key, step.problem, addresses.data());
+  cpu::RunParallel(choice.key, step.problem, addresses.data(), pool_.get(),
+                   &cpu::ThreadPool::ParallelFor, pool_->threads());
 }
 
 AlignedBytes StepRunner::Pack(int s, const ir::Tensor& weights) const {

@@ -1,8 +1,10 @@
 /// Executes a lowered program step by step, as often as somebody asks, on kernels that every
-/// machine has and that give the same bits on each: many times as fast as the reference kernels.
+/// machine has and that give the same bits on each, whatever the number of threads: many times as
+/// fast as the reference kernels.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "base/status.h"
 #include "compiler/ir/lowered.h"
 #include "kernels/abi/kernel.h"
+#include "kernels/cpu/threads/thread_pool.h"
 #include "schema/program.h"
 
 namespace aicf::quantize {
@@ -32,8 +35,9 @@ class AlignedBytes {
 /// Keeps the value of every buffer from run to run. Not thread safe.
 class StepRunner {
  public:
-  /// Packs constants once; keeps a reference to the program. Errors: those of ir::LoopRanges.
-  static Result<StepRunner> Create(const ir::Lowered& lowered);
+  /// Packs constants once; keeps a reference to the program. `threads` 0: one per core that the
+  /// process may use. Errors: those of ir::LoopRanges; kResource when the system grants no threads.
+  static Result<StepRunner> Create(const ir::Lowered& lowered, int threads = 0);
 
   /// Clears everything but constants, and copies the inputs, in the order of lowered.inputs.
   void Load(const std::vector<ir::Tensor>& inputs);
@@ -62,6 +66,7 @@ class StepRunner {
   Choice ChooseKernel(const ir::LoweredStep& step) const;
 
   const ir::Lowered* lowered_;
+  std::unique_ptr<cpu::ThreadPool> pool_;
   std::vector<schema::Loop> loops_;
   std::vector<AlignedBytes> memory_;
   std::vector<Choice> choices_;

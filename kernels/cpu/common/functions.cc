@@ -54,6 +54,11 @@ void SerialFor(void*, int64_t count, void (*fn)(void* context, int64_t i), void*
 }
 
 void RunSerial(std::string_view key, const abi::Problem& problem, void* const* buffers) {
+  RunParallel(key, problem, buffers, nullptr, &SerialFor, 1);
+}
+
+void RunParallel(std::string_view key, const abi::Problem& problem, void* const* buffers,
+                 void* stream, abi::ParallelForFn parallel_for, int threads) {
   const abi::CpuKernelFn function = FindFunction(key);
   const abi::KernelInfo* info = abi::FindKernel(key);
   if (function == nullptr || info == nullptr) std::abort();  // the caller broke the requirement
@@ -68,7 +73,9 @@ void RunSerial(std::string_view key, const abi::Problem& problem, void* const* b
   const std::unique_ptr<void, FreeWorkspace> workspace(
       ::operator new(args.workspace_bytes + 1, kWorkspaceAlignment));
   args.workspace = workspace.get();
-  args.parallel_for = &SerialFor;
+  args.stream = stream;
+  args.parallel_for = parallel_for;
+  args.threads = threads;
   function(args);
 }
 
