@@ -20,6 +20,11 @@ Why Explain(const ir::StepEditor& editor, const PassContext& context, int p, int
   const ir::LoweredStep& producer = editor.step(p);
   const ir::LoweredStep& consumer = editor.step(c);
   if (IsElementwise(consumer)) {
+    if (StoresCodes(consumer) && editor.readers(producer.outputs[0]).size() > 1 &&
+        (IsElementwise(producer) || HasEpilogue(producer))) {
+      return {DecisionKind::kEpilogue,
+              OrDisabled(TryCodes(editor, context, p, c), "quantize-in-producer")};
+    }
     if (IsElementwise(producer)) {
       return {DecisionKind::kFusion,
               OrDisabled(TryElementwise(editor, context, p, c), "fuse-elementwise")};

@@ -46,6 +46,10 @@ Fusion InlineProducer(const ir::LoweredStep& producer, const ir::LoweredStep& co
 /// The consumer, elementwise, as the end of the producer's epilogue.
 Fusion AppendConsumer(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
 
+/// The consumer, elementwise, whose other operands are constants, as another result of the producer,
+/// which keeps its own.
+Fusion AppendResult(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
+
 /// Products that can have two halves and normalise rows (abi::GemmAttrs): gemm, blockgemm.
 bool IsMatrixProduct(const ir::LoweredStep& step);
 /// A product and its consumer, elementwise, which reads the two halves of the result's columns, as
@@ -88,6 +92,11 @@ Fusion TryHalves(const ir::StepEditor& editor, const PassContext& context, int p
                  int consumer, PairCosts* costs = nullptr);
 Fusion TryRowNorm(const ir::StepEditor& editor, const PassContext& context, int producer,
                   int consumer, PairCosts* costs = nullptr);
+/// Whether the step, elementwise, stores a value as codes of 8 bits.
+bool StoresCodes(const ir::LoweredStep& step);
+/// A step and the one that stores its result as codes, which others read as it is.
+Fusion TryCodes(const ir::StepEditor& editor, const PassContext& context, int producer,
+                int consumer, PairCosts* costs = nullptr);
 /// "cost: ..." when the device's kernels are predicted to run the two steps faster than the one
 /// that would replace them: it may need a slower kernel. Empty without a device, or a prediction.
 std::string RefuseSlower(const ir::LoweredStep& producer, const ir::LoweredStep& consumer,

@@ -120,16 +120,18 @@ Fusion FinishEpilogue(const ir::LoweredStep& producer, const ir::LoweredStep& co
 
 namespace {
 
-// The producer's own epilogue, loaded into `expr`.
-uint16_t LoadEpilogue(const ir::LoweredStep& producer, OperandExpr& expr) {
+// The producer's own results, loaded into `expr`: of an elementwise step every operand, of others
+// those of the epilogue.
+std::vector<uint16_t> LoadResults(const ir::LoweredStep& producer, OperandExpr& expr) {
   const abi::Problem& p = producer.problem;
-  if (p.epilogue.empty()) return expr.Raw(RawDType(p));
+  const bool elementwise = p.family == abi::Family::kElementwise;
+  if (p.epilogue.empty()) return {expr.Raw(RawDType(p))};
   std::vector<uint16_t> inputs;
-  for (int r = 0; r < RawInputs(p); ++r) inputs.push_back(expr.Raw(RawDType(p), r));
-  for (size_t k = static_cast<size_t>(p.core_inputs); k < p.inputs.size(); ++k) {
+  for (int r = 0; r < RawInputs(p) && !elementwise; ++r) inputs.push_back(expr.Raw(RawDType(p), r));
+  for (size_t k = elementwise ? 0 : static_cast<size_t>(p.core_inputs); k < p.inputs.size(); ++k) {
     inputs.push_back(expr.Load({producer.inputs[k], p.inputs[k]}));
   }
-  return expr.builder().Inline(p.epilogue, inputs)[0];
+  return expr.builder().Inline(p.epilogue, inputs);
 }
 
 // The consumer's view of the producer's result; nullptr when it reads it in two different ways.
@@ -145,23 +147,30 @@ const abi::View* ReadView(const ir::LoweredStep& producer, const ir::LoweredStep
 
 }  // namespace
 
-Fusion AppendConsumer(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
+namespace {
+
+// The consumer's result and its place, worked out where the producer makes its own.
+struct Appended {
+  std::string refusal;
+  uint16_t result = 0;
+  abi::View out = {};
+};
+
+Appended Append(const ir::LoweredStep& producer, const ir::LoweredStep& consumer, uint16_t value,
+                OperandExpr& expr) {
   const abi::Problem& c = consumer.problem;
   const abi::View made = producer.problem.outputs[0];
   const abi::View* read = ReadView(producer, consumer);
-  if (read == nullptr) return {"domain: the consumer reads the result in two different orders", {}};
+  if (read == nullptr) return {"domain: the consumer reads the result in two different orders"};
   if (ReadsCoordinates(c.epilogue) && !ir::SameElements(*read, made)) {
-    return {"domain: the consumer uses coordinates of another shape", {}};
+    return {"domain: the consumer uses coordinates of another shape"};
   }
   auto translated = [&](const abi::View& v) { return ir::Remap(made, *read, v); };
   const auto out = translated(c.outputs[0]);
   if (!out) {
     return {StrCat("domain: the consumer works on ", ToString(read->shape), " with strides ",
-                   ToListString(read->strides), ", the producer on ", ToString(made.shape)),
-            {}};
+                   ToListString(read->strides), ", the producer on ", ToString(made.shape))};
   }
-  OperandExpr expr(RawInputs(producer.problem));
-  const uint16_t value = LoadEpilogue(producer, expr);
   std::vector<uint16_t> inputs;
   for (size_t k = 0; k < consumer.inputs.size(); ++k) {
     if (consumer.inputs[k] == producer.outputs[0]) {
@@ -169,11 +178,43 @@ Fusion AppendConsumer(const ir::LoweredStep& producer, const ir::LoweredStep& co
       continue;
     }
     const auto view = translated(c.inputs[k]);
-    if (!view) return {StrCat("domain: operand ", k, " cannot follow the producer's shape"), {}};
+    if (!view) return {StrCat("domain: operand ", k, " cannot follow the producer's shape")};
     inputs.push_back(expr.Load({consumer.inputs[k], *view}));
   }
-  std::vector<uint16_t> results = expr.builder().Inline(c.epilogue, inputs);
-  return FinishEpilogue(producer, consumer, producer.problem, *out, expr, std::move(results));
+  return {"", expr.builder().Inline(c.epilogue, inputs)[0], *out};
+}
+
+int RawResults(const abi::Problem& p) {
+  return p.family == abi::Family::kElementwise ? 0 : RawInputs(p);
+}
+
+}  // namespace
+
+Fusion AppendConsumer(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
+  OperandExpr expr(RawInputs(producer.problem));
+  const uint16_t value = LoadResults(producer, expr)[0];
+  const Appended end = Append(producer, consumer, value, expr);
+  if (!end.refusal.empty()) return {end.refusal, {}};
+  return FinishEpilogue(producer, consumer, producer.problem, end.out, expr, {end.result});
+}
+
+Fusion AppendResult(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
+  OperandExpr expr(RawResults(producer.problem));
+  std::vector<uint16_t> results = LoadResults(producer, expr);
+  const Appended end = Append(producer, consumer, results[0], expr);
+  if (!end.refusal.empty()) return {end.refusal, {}};
+  results.push_back(end.result);
+  abi::Problem problem = producer.problem;
+  const bool elementwise = problem.family == abi::Family::kElementwise;
+  if (elementwise) problem.core_inputs = 0;
+  Fusion fused = FinishEpilogue(producer, consumer, std::move(problem), end.out, expr, results);
+  if (!fused.ok()) return fused;
+  abi::Problem& p = fused.step.problem;
+  if (elementwise) p.core_inputs = static_cast<int>(p.inputs.size());
+  p.outputs = producer.problem.outputs;
+  p.outputs.push_back(end.out);
+  fused.step.outputs = {producer.outputs[0], consumer.outputs[0]};
+  return fused;
 }
 
 }  // namespace aicf

@@ -1,0 +1,83 @@
+#include "compiler/ir/views.h"
+#include "compiler/passes/lowered/fuse.h"
+#include "compiler/passes/lowered/kernel_guard.h"
+#include "compiler/passes/lowered/passes.h"
+
+namespace aicf {
+namespace {
+
+constexpr std::string_view kQuantizeInProducer = "quantize-in-producer";
+
+void RecordCodes(PassContext& context, const ir::LoweredStep& producer,
+                 const ir::LoweredStep& consumer, const PairCosts& costs) {
+  Decision d =
+      context.About(DecisionKind::kEpilogue,
+                    schema::Subject::Edge(producer.sources, consumer.sources), kQuantizeInProducer);
+  d.choice = StrCat("codes as another result of ", abi::FamilyName(producer.problem.family));
+  d.cost_us = costs.one_us;
+  d.Because(Reason::kPredicted,
+            "the step that makes the value has it in registers when it stores it for others");
+  d.alternatives = {{std::string(kSeparate), "", costs.two_us}};
+  context.Record(std::move(d));
+}
+
+// The step takes the producer's place, where nothing but constants is sure to be there.
+std::string CheckOperands(const ir::StepEditor& editor, int producer, int consumer) {
+  const ir::BufferId value = editor.step(producer).outputs[0];
+  for (const ir::BufferId b : editor.step(consumer).inputs) {
+    if (b == value || editor.buffer(b).role == schema::Role::kConstant) continue;
+    return StrCat("operand: '", editor.buffer(b).name, "' is made elsewhere");
+  }
+  const ir::BufferId codes = editor.step(consumer).outputs[0];
+  if (editor.OnlyWriter(codes) != consumer) {
+    return StrCat("whole: '", editor.buffer(codes).name, "' is written by several steps");
+  }
+  return "";
+}
+
+}  // namespace
+
+bool StoresCodes(const ir::LoweredStep& step) {
+  return IsElementwise(step) && step.outputs.size() == 1 &&
+         DTypeBytes(step.problem.outputs[0].dtype) == 1 &&
+         step.problem.outputs[0].dtype != DType::kBool;
+}
+
+Fusion TryCodes(const ir::StepEditor& editor, const PassContext& context, int producer,
+                int consumer, PairCosts* costs) {
+  const ir::LoweredStep& p = editor.step(producer);
+  const ir::LoweredStep& c = editor.step(consumer);
+  std::string refusal = CheckProducer(editor, context, producer, consumer);
+  if (refusal.empty() && p.loop != ir::kNoLoop) refusal = "loop: a loop repeats them";
+  if (refusal.empty()) refusal = CheckOperands(editor, producer, consumer);
+  if (!refusal.empty()) return {refusal, {}};
+  Fusion fused = AppendResult(p, c);
+  if (!fused.ok()) return fused;
+  const abi::Problem& one = fused.step.problem;
+  fused.refusal = LosesKernel(p.problem, one, context.device);
+  if (fused.ok()) fused.refusal = RefuseSlower(p, c, fused.step, context.device, costs);
+  return fused;
+}
+
+// Where a value is read as codes by products and as it is by others, a norm or an addition stores
+// both at once.
+Status QuantizeInProducer(ir::Lowered& lowered, PassContext& context) {
+  ir::StepEditor editor(lowered);
+  for (int c = 0; c < editor.size(); ++c) {
+    if (!editor.alive(c) || !StoresCodes(editor.step(c))) continue;
+    for (int p : ProducersOf(editor, c)) {
+      if (!IsElementwise(editor.step(p)) && !HasEpilogue(editor.step(p))) continue;
+      PairCosts costs;
+      Fusion fused = TryCodes(editor, context, p, c, &costs);
+      if (!fused.ok()) continue;
+      RecordCodes(context, editor.step(p), editor.step(c), costs);
+      editor.Erase(c);
+      editor.Replace(p, std::move(fused.step));
+      break;
+    }
+  }
+  editor.Finish();
+  return OkStatus();
+}
+
+}  // namespace aicf
