@@ -265,21 +265,29 @@ def nbits_magnitude(c):
 
 @contrib("MatMulNBits", ["float", "float16"])
 def matmul_nbits(c):
-    bits, size = c.choose([2, 4, 8]), c.choose([16, 32])
-    m, k, n = c.integer(1, 5), c.integer(1, 70), c.integer(1, 9)
+    blocks_stay = c.chance(0.6)  # constant weights that a format of blocks says exactly
+    bits, size = c.choose([2, 4, 8]), c.choose([32, 64, 128] if blocks_stay else [16, 32])
+    m, k, n = c.integer(1, 5), 32 * c.integer(1, 5) if blocks_stay else c.integer(1, 70), c.integer(1, 9)
     blocks = -(-k // size)
+    constant = True if blocks_stay else None
     x = c.draw((m, k))
     values = c.rng.integers(0, 1 << bits, (n, blocks, size))
     per = 8 // bits
     packed = sum(values[..., i::per] << (bits * i) for i in range(per))
-    c.input(packed.astype(np.uint8))
-    scale = c.input((c.rng.standard_normal((n, blocks)) * nbits_magnitude(c)).astype(c.dtype()))
+    c.input(packed.astype(np.uint8), constant=constant)
+    magnitude = 2.0 ** c.integer(-10, 6) if blocks_stay and c.dtype() == np.float32 else nbits_magnitude(c)
+    scale = c.rng.standard_normal((n, blocks)) * magnitude
+    scale = c.input((scale.astype(np.float16) if blocks_stay else scale).astype(c.dtype()), constant=constant)
     zero = np.full((n, blocks), 1 << (bits - 1))
     if c.chance(0.5):
         zero = c.rng.integers(0, 1 << bits, (n, blocks))
+        if c.chance(0.5):  # at both ends
+            zero = np.where(zero >> (bits - 1), (1 << bits) - 1, 0)
         padded = np.zeros((n, -(-blocks // per) * per), np.int64)
         padded[:, :blocks] = zero
-        c.input(sum(padded[:, i::per] << (bits * i) for i in range(per)).astype(np.uint8))
+        c.input(sum(padded[:, i::per] << (bits * i) for i in range(per)).astype(np.uint8), constant=constant)
     c.attr(K=k, N=n, bits=bits, block_size=size)
+    if c.chance(0.5):
+        c.attr(accuracy_level=c.integer(0, 4))
     w = ((values - zero[..., None]) * scale[..., None]).reshape(n, -1)[:, :k].T
     return near(x @ w, np.abs(x) @ np.abs(w))

@@ -1,7 +1,11 @@
 // com.microsoft.MatMulNBits: weights of 2, 4 or 8 bits in blocks along K, each with a scale and
-// perhaps a zero point. Constant weights are unpacked and scaled while compiling.
+// perhaps a zero point. Constant weights stay blocks, which the product dequantises as it reads
+// them, where a format says them exactly; others are unpacked and scaled while compiling, and
+// weights that are computed at every run.
 #include "base/checked.h"
+#include "compiler/ir/block_nodes.h"
 #include "compiler/passes/composite/composites.h"
+#include "compiler/passes/composite/nbits_blocks.h"
 #include "compiler/passes/composite/pieces.h"
 
 namespace aicf {
@@ -62,6 +66,33 @@ Result<ir::ValueId> ZeroPoints(Composer& c, const WeightBlocks& b) {
   return c.Reshape(c.Cast(c.Window(zero, 1, 0, b.count), DType::kF32), {b.n, b.count, 1});
 }
 
+NBitsBlocks Packed(const Composer& c, const WeightBlocks& b) {
+  NBitsWeights w{b.n, b.k, b.bits, b.size, b.count, {}, {}, {}};
+  const std::pair<size_t, ir::Tensor*> operands[] = {{1, &w.codes}, {2, &w.scales}, {3, &w.zeros}};
+  for (const auto& [input, tensor] : operands) {
+    if (!c.Has(input)) continue;
+    if (!c.IsConstant(c.In(input))) return {"weights: they are computed", {}, {}};
+    *tensor = c.graph().values[c.In(input)].constant;
+  }
+  const DType dtype = c.Type(c.In(0));
+  if (c.Shape(c.In(0)).rank() < 2 || dtype == DType::kF64) {
+    return {StrCat("dtype: A is ", DTypeName(dtype), " ", ToString(c.Shape(c.In(0)))), {}, {}};
+  }
+  return PackNBits(w);
+}
+
+// The product with float weights.
+ir::ValueId Expanded(Composer& c, const WeightBlocks& b, ir::ValueId zero) {
+  const DType dtype = c.Type(c.In(0));
+  const int64_t blob = b.size * b.bits / 8;
+  const ir::ValueId codes = Unpacked(c, c.Reshape(c.In(1), {b.n, b.count, blob}), b.bits);
+  const ir::ValueId scales = c.Reshape(c.Cast(c.In(2), DType::kF32), {b.n, b.count, 1});
+  const ir::ValueId blocks = c.Mul(c.Sub(c.Cast(codes, DType::kF32), zero), scales);
+  ir::ValueId w = c.Reshape(c.Cast(blocks, dtype), {b.n, b.count * b.size});
+  if (b.count * b.size != b.k) w = c.Window(w, 1, 0, b.k);
+  return c.MatMul(c.In(0), c.Transpose(w, {1, 0}));
+}
+
 }  // namespace
 
 // Inputs: a, packed b, scales, zero points, group indices, bias.
@@ -78,13 +109,16 @@ Status ExpandMatMulNBits(Composer& c) {
                  b.n, "x", b.count);
   }
   AICF_ASSIGN_OR_RETURN(const ir::ValueId zero, ZeroPoints(c, b));
-  const DType dtype = c.Type(c.In(0));
-  const ir::ValueId codes = Unpacked(c, c.Reshape(c.In(1), {b.n, b.count, blob}), b.bits);
-  const ir::ValueId scales = c.Reshape(c.Cast(c.In(2), DType::kF32), {b.n, b.count, 1});
-  const ir::ValueId blocks = c.Mul(c.Sub(c.Cast(codes, DType::kF32), zero), scales);
-  ir::ValueId w = c.Reshape(c.Cast(blocks, dtype), {b.n, b.count * b.size});
-  if (b.count * b.size != b.k) w = c.Window(w, 1, 0, b.k);
-  ir::ValueId y = c.MatMul(c.In(0), c.Transpose(w, {1, 0}));
+  if (!c.ok()) return c.status();
+  NBitsBlocks blocks = Packed(c, b);
+  const std::string name(InfoOf(blocks.format).name);
+  c.Explain(blocks.refusal.empty() ? StrCat("product with weights in blocks of ", name)
+                                   : "product with weights as floats",
+            blocks.refusal);
+  ir::ValueId y = blocks.refusal.empty()
+                      ? c.Op(ir::kBlockMatMul, {c.In(0), c.Constant(std::move(blocks.rows))},
+                             {{"format", name}})
+                      : Expanded(c, b, zero);
   if (c.Has(5)) y = c.Add(y, c.In(5));
   c.Output(0, y);
   return c.status();
