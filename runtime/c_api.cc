@@ -8,9 +8,9 @@
 #include "aicf/aicf.h"
 #include "aicf/aicf_c.h"
 #include "base/function_ref.h"
+#include "base/guard.h"
 #include "base/log.h"
 #include "runtime/c_api_calls.h"
-#include "runtime/guard.h"
 #include "runtime/handle_table.h"
 
 namespace aicf {

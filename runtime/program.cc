@@ -1,8 +1,8 @@
 #include <utility>
 
 #include "aicf/aicf.h"
+#include "base/guard.h"
 #include "runtime/entry_choice.h"
-#include "runtime/guard.h"
 #include "schema/artifact.h"
 
 namespace aicf {

@@ -1,10 +1,10 @@
 #include <utility>
 
 #include "aicf/aicf.h"
+#include "base/guard.h"
 #include "runtime/cpu/cpu_session.h"
 #include "runtime/cuda/cuda_session.h"
 #include "runtime/device_choice.h"
-#include "runtime/guard.h"
 #include "runtime/session_lanes.h"
 
 namespace aicf {

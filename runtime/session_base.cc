@@ -4,9 +4,9 @@
 #include <chrono>
 #include <thread>
 
+#include "base/guard.h"
 #include "runtime/box.h"
 #include "runtime/entry_choice.h"
-#include "runtime/guard.h"
 #include "runtime/session_names.h"
 #include "schema/artifact.h"
 #include "schema/roots.h"

@@ -1,7 +1,7 @@
 // Memory of the caller in place of the session's own.
 #include <algorithm>
 
-#include "runtime/guard.h"
+#include "base/guard.h"
 #include "runtime/session_base.h"
 #include "runtime/session_names.h"
 

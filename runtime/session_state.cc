@@ -1,7 +1,7 @@
 // What sessions of every kind do with states and metas.
 #include <algorithm>
 
-#include "runtime/guard.h"
+#include "base/guard.h"
 #include "runtime/session_base.h"
 #include "runtime/session_names.h"
 

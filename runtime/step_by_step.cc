@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/guard.h"
 #include "runtime/cpu/cpu_steps.h"
 #include "runtime/cuda/cuda_steps.h"
 #include "runtime/device_choice.h"
-#include "runtime/guard.h"
 #include "schema/artifact.h"
 #include "schema/loop_walk.h"
 

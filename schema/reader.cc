@@ -3,8 +3,8 @@
 // what ties it to weights and images.
 #include <algorithm>
 #include <cstdlib>
-#include <new>
 
+#include "base/guard.h"
 #include "base/hash.h"
 #include "base/hash_stream.h"
 #include "base/utf8.h"
@@ -37,9 +37,9 @@ bool IsText(SectionKind kind) {
 }
 
 std::string_view SectionName(SectionKind kind) {
-  static constexpr std::string_view kNames[] = {"?",         "program", "weights",         "images",
-                                                "decisions", "lowered", "lowered_weights", "golden",
-                                                "provenance", "language"};
+  static constexpr std::string_view kNames[] = {
+      "?",       "program",         "weights", "images",     "decisions",
+      "lowered", "lowered_weights", "golden",  "provenance", "language"};
   const auto index = static_cast<uint32_t>(kind);
   return kNames[index < std::size(kNames) ? index : 0];
 }
@@ -154,11 +154,7 @@ namespace {
 
 // Containers report exhausted memory by throwing; no exception leaves the library.
 Result<std::shared_ptr<const Artifact>> ReadFrom(ByteSource& source, bool with_optional) {
-  try {
-    return ArtifactReader(source, with_optional).Read();
-  } catch (const std::bad_alloc&) {
-    return Error(Code::kResource, "no memory for an artifact of ", source.size(), " bytes");
-  }
+  return Guarded([&] { return ArtifactReader(source, with_optional).Read(); });
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "aicf/tensor.h"
-#include "runtime/guard.h"
+#include "base/guard.h"
 #include "runtime/text/tokenizer.h"
 #include "schema/artifact.h"
 #include "schema/language_model.h"

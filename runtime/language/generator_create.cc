@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "runtime/guard.h"
+#include "base/guard.h"
 #include "runtime/language/generator_impl.h"
 #include "runtime/language/layout.h"
 #include "runtime/language/runner.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/guard.h"
+#include "base/guard.h"
 #include "runtime/text/chat.h"
 
 namespace aicf::language {

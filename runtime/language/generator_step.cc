@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/guard.h"
+#include "base/guard.h"
 #include "runtime/language/generator_impl.h"
 
 namespace aicf::language {

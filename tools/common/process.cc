@@ -8,9 +8,9 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <exception>
-#include <new>
+#include <utility>
 
+#include "base/guard.h"
 #include "tools/common/log.h"
 #include "tools/common/text.h"
 
@@ -60,15 +60,22 @@ void OpenStandardDescriptors() {
   }
 }
 
-Status RunBody(ToolBody body, int argc, char** argv) {
-  try {
+/// The body between the log's beginning and its end, all of which may run out of memory.
+Status RunBody(std::string_view name, ToolBody body, int argc, char** argv) {
+  return Guarded([&] {
+    AttachLog(name);
     return body(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
-  } catch (const std::bad_alloc&) {
-    return Status(Code::kResource, "out of host memory");
-  } catch (const std::exception& e) {
-    return Error(Code::kInternal, "unexpected exception: ", e.what());
+  });
+}
+
+/// Without memory for the sentence, its class is still told.
+void PrintFailure(std::string_view name, const Status& status) {
+  try {
+    PrintError(StrCat(name, ": ", status.ToString()));
   } catch (...) {
-    return Status(Code::kInternal, "unexpected exception");
+    const std::string_view code = CodeName(status.code());
+    std::fprintf(stderr, "%.*s: %.*s: out of memory\n", static_cast<int>(name.size()), name.data(),
+                 static_cast<int>(code.size()), code.data());
   }
 }
 
@@ -84,12 +91,14 @@ Status FlushOutput() {
 int RunTool(std::string_view name, int argc, char** argv, ToolBody body) {
   OpenStandardDescriptors();
   InstallHandlers();
-  AttachLog(name);
-  Status status = RunBody(body, argc, argv);
-  const Status flushed = FlushOutput();
-  if (status.ok()) status = flushed;
-  if (!status.ok()) PrintError(StrCat(name, ": ", status.ToString()));
-  DetachLog();
+  Status status = RunBody(name, body, argc, argv);
+  Status flushed = Guarded([] { return FlushOutput(); });
+  if (status.ok()) status = std::move(flushed);
+  if (!status.ok()) PrintFailure(name, status);
+  (void)Guarded([] {
+    DetachLog();
+    return OkStatus();
+  });
   return ExitCode(status.code());
 }
 

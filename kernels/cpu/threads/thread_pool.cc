@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <new>
 
 namespace aicf::cpu {
 namespace {
@@ -77,14 +78,23 @@ void ThreadPool::For(int64_t count, void (*fn)(void*, int64_t), void* context) {
       std::this_thread::yield();
     }
   }
+  const bool failed = failed_.exchange(false, std::memory_order_relaxed);
   taken_.store(false, std::memory_order_release);
+  if (failed) throw std::bad_alloc();
 }
 
 void ThreadPool::Drain(const Job& job) {
   for (;;) {
     const int64_t i = next_.fetch_add(1, std::memory_order_relaxed);
     if (i >= job.count) return;
-    job.fn(job.context, i);
+    try {
+      job.fn(job.context, i);
+    } catch (...) {
+      // On a worker nobody would catch it, and on the caller's thread it must not leave before the
+      // workers have: what they work on may lie on its stack.
+      failed_.store(true, std::memory_order_relaxed);
+      next_.store(job.count, std::memory_order_relaxed);
+    }
   }
 }
 

@@ -28,8 +28,9 @@ class ThreadPool {
 
   int threads() const { return worker_count_ + 1; }
 
-  /// Runs fn(context, i) for every i in [0, count) and returns when all are done.
-  /// REQUIRES: fn throws nothing.
+  /// Runs fn(context, i) for every i in [0, count) and returns when all are done. What fn throws is
+  /// memory that ran out: the rest is left out then, and std::bad_alloc is thrown here, once no
+  /// thread works any more.
   void For(int64_t count, void (*fn)(void* context, int64_t i), void* context);
 
   /// abi::ParallelForFn with `stream` = the ThreadPool.
@@ -61,6 +62,7 @@ class ThreadPool {
   alignas(64) std::atomic<uint32_t> epoch_{0};
   std::atomic<uint32_t> sleepers_{0};
   std::atomic<bool> taken_{false};
+  std::atomic<bool> failed_{false};  ///< a piece of the job at hand threw
   std::atomic<bool> stop_{false};
   int worker_count_ = 0;
   std::unique_ptr<std::thread[]> workers_;

@@ -52,6 +52,22 @@ TEST(ThreadPool, SleepingWorkersAreNotWaitedForNorLost) {
   }
 }
 
+// Wherever the piece ran that memory failed, the caller hears of it, and the pool goes on.
+TEST(ThreadPool, WhatAPieceThrowsIsThrownToTheCaller) {
+  for (int threads : {1, 2, 4}) {
+    ThreadPool pool(threads);
+    for (int64_t bad = 0; bad < 8; ++bad) {
+      const auto piece = [](void* context, int64_t i) {
+        if (i == *static_cast<int64_t*>(context)) throw std::bad_alloc();
+      };
+      EXPECT_THROW(pool.For(8, piece, &bad), std::bad_alloc) << threads << " " << bad;
+      Counts counts(100);
+      pool.For(100, CountOne, &counts);
+      ExpectEachOnce(counts);
+    }
+  }
+}
+
 TEST(ThreadPool, WorkersTakePart) {
   ThreadPool pool(2);
   struct Meeting {

@@ -1,5 +1,5 @@
 /// The last catch before a caller: turns what the standard library throws into a Status, so that no
-/// exception leaves the library.
+/// exception leaves the library, nor ends a tool.
 #pragma once
 
 #include <utility>
