@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/hostile/corpus.h"
 #include "tests/hostile/judge.h"
 #include "tests/hostile/workshop.h"
 
@@ -32,12 +33,13 @@ sanitizer's report and ten seconds without an end are found like a changed patte
   --save=DIR       write the files that were found
   --plant=write|read  move operands of verified programs out of their buffers, and expect that
                    this is found
+  --corpus=DIR     write the artifacts that are hostile by hand, with their manifest
   --one=FILE       judge this file, in this process; --seed=N draws its inputs, N being the number
                    under which it was found
 )";
 
 struct Options {
-  std::string seeds, every_bit, save, one;
+  std::string seeds, every_bit, save, one, corpus;
   uint64_t seed = 1, count = 10000, first = 0;
   double seconds = 1e9;
   Plant plant = Plant::kNone;
@@ -62,7 +64,8 @@ bool Parse(int argc, char** argv, Options* o) {
     const std::string_view arg = argv[i];
     std::string value;
     if (Take(arg, "--seeds=", &o->seeds) || Take(arg, "--every-bit=", &o->every_bit) ||
-        Take(arg, "--save=", &o->save) || Take(arg, "--one=", &o->one)) {
+        Take(arg, "--save=", &o->save) || Take(arg, "--one=", &o->one) ||
+        Take(arg, "--corpus=", &o->corpus)) {
       continue;
     }
     if (Take(arg, "--seed=", &value)) {
@@ -79,7 +82,7 @@ bool Parse(int argc, char** argv, Options* o) {
       return false;
     }
   }
-  return !o->seeds.empty() || !o->one.empty();
+  return !o->seeds.empty() || !o->one.empty() || !o->corpus.empty();
 }
 
 class Campaign {
@@ -214,6 +217,7 @@ int Main(int argc, char** argv) {
     std::cerr << kHelp;
     return 2;
   }
+  if (!options.corpus.empty()) return WriteCorpus(options.corpus) ? 0 : 8;
   if (!options.one.empty()) return JudgeOne(options.one, options.seed);
   Result<std::vector<Seed>> seeds = LoadSeeds(options.seeds);
   if (!seeds.ok()) {

@@ -1,0 +1,24 @@
+/// Hostile artifacts made by hand, one for each way to go wrong that has a name.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace aicf::hostile {
+
+struct CorpusFile {
+  std::string name;      ///< without ".aicf"
+  int exit_code = 0;     ///< of aicf-run
+  std::string sentence;  ///< part of its one line on stderr
+  std::vector<std::byte> bytes;
+};
+
+/// The same bytes every time, but for the versions of format and kernels.
+std::vector<CorpusFile> MakeCorpus();
+
+/// Writes NAME.aicf for each, and manifest.tsv with name, exit code and sentence. False when that
+/// fails.
+bool WriteCorpus(const std::string& folder);
+
+}  // namespace aicf::hostile
