@@ -22,16 +22,17 @@ abi::Parameters Packed(const abi::Parameters& tile) {
 template <class Host, bool kTensor>
 std::vector<abi::Candidate> BlockTileCandidates(const Problem& p, const DeviceSpec& d) {
   // What is decoded waits in registers; the bytes of blocks anywhere take several times the
-  // instructions. Guesses that are still to be measured.
+  // instructions, a guess that is still to be measured.
   constexpr double kRawShare = 2.5;
   std::vector<abi::Candidate> all;
   for (const TileChoice& choice : TilesFor(Host::kKey, kTensor, p, d)) {
     const abi::Parameters packed = Packed(choice.parameters);
     if (Host::Refuse(p, packed, d).empty()) {
-      const double us = ConvertedTileUs(Tile(kTensor, packed), p, d);
+      const double us = kManyRowsShare * ConvertedTileUs(Tile(kTensor, packed), p, d);
       all.push_back(CandidateOf<Host>(p, packed, us));
     }
-    const double us = kRawShare * ConvertedTileUs(Tile(kTensor, choice.parameters), p, d);
+    const double us =
+        kManyRowsShare * kRawShare * ConvertedTileUs(Tile(kTensor, choice.parameters), p, d);
     all.push_back(CandidateOf<Host>(p, choice.parameters, us));
     for (abi::Candidate& c : all) {
       if (c.row.empty()) c.row = StrCat(Host::kKey, "_", choice.text);

@@ -92,7 +92,9 @@ class GemvCost {
     const double issued = 0.85 * std::min(1.0, warps / 12);
     const double lanes_per_us = d_.fp32_flops_per_us / 2 / d_.sm_count * issued;
     const double compute = elements * SlotsPerElement(format_, ProductOf(p_).rows) / lanes_per_us;
-    const double measured = cut_.cluster > 1 ? 1.6 : 1.25;
+    constexpr int64_t kFewRows = 8;  // up to which the model was measured
+    const double few = cut_.cluster > 1 ? 1.6 : 1.25;
+    const double measured = ProductOf(p_).rows > kFewRows ? few * kManyRowsShare : few;
     return measured *
            (d_.launch_us + Start(together, part) + Ends() + std::max(bytes / reach, compute));
   }

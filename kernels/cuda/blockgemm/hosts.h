@@ -7,6 +7,12 @@
 
 namespace aicf::cuda {
 
+/// What products of more than 8 rows take over what bytes and instructions predict: from prompts of
+/// 64 to 256 tokens and decode steps of 16 to 64 requests on an H100, whose products were about as
+/// fast as plain ones of decoded values where they were predicted to take two fifths of the time
+/// (bench/results/h200_language.md).
+inline constexpr double kManyRowsShare = 2.5;
+
 /// The two kernels that compute tiles. With packed_b, B is a constant that the compiler stores as
 /// blockgemm/packed.h describes, in the one form that cuda.blockgemm.gemv reads as well, so that
 /// prefill and decode share it.
