@@ -35,7 +35,8 @@ static_assert(kProductHalves == 1 || kColumns % 16 == 0, "a half is whole panels
 
 constexpr int kRingBytes = kStages * Chunk::kBytes;
 /// Sums of a warp's panel, one for every row of A.
-constexpr int kCellsBytes = 16 * kM * 4;
+constexpr int kCells = kM;
+constexpr int kCellsBytes = 16 * kCells * 4;
 constexpr int kRingAt = kXBytes + kSumsBytes;
 constexpr int kCellsAt = kRingAt + kWarps * kRingBytes;
 static_assert(kDynamicShared >= kCellsAt + 2 * kWarps * kCellsBytes, "the launch has the memory");
@@ -142,81 +143,16 @@ class Ring {
   char *stage_, *free_;
 };
 
-/// Warps that need no other warp's sums.
-constexpr bool kAlone = kAlongK == 1 && kParts == 1 && kProductHalves == 1;
+}  // namespace aicf
 
-/// Between what warps store and what others read of it.
-AICF_DEVICE void AfterStoring() {
-  if constexpr (kAlone)
-    __syncwarp();
-  else if constexpr (kParts == 1)
-    __syncthreads();
-  else
-    ClusterBarrier();
-}
+// What follows is made of the warps.
+#include "blockgemm/results.cuh"
 
-/// The results of a turn that a thread finishes: numbers First(), First() + kStride, ... of the
-/// panels of its warp, or of those of the whole cluster.
-struct Finish {
-  static constexpr int kOfWarps = kAlone ? 1 : kResultPanels;
-  static constexpr int kCount = 16 * kOfWarps * kM;
-  static constexpr int kStride = kAlone ? 32 : kParts * kBlockX;
-  const Warp& warp;
+namespace aicf {
 
-  AICF_DEVICE int First() const {
-    return kAlone ? warp.lane : warp.part * kBlockX + static_cast<int>(threadIdx.x);
-  }
-  struct Cell {
-    index_t m, n;
-    int first_warp, row;
-    bool valid;
-  };
-  AICF_DEVICE Cell At(int turn, int e) const {
-    const int of_block = kAlone ? warp.number : e / 16 % kOfWarps;
-    const index_t panel = warp.PanelOf(turn, of_block);
-    const index_t n = panel * 16 + e % 16;
-    return {e / (16 * kOfWarps), n, of_block * kProductHalves * kAlongK, e % 16,
-            e < kCount && panel < kPanels && n < kColumns};
-  }
-
-  /// What all warps and blocks have in a cell of a half, in their order.
-  AICF_DEVICE float Result(int turn, const Cell& cell, int half) const {
-    float total = 0.0f;
-#pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-#pragma unroll
-      for (int w = 0; w < kAlongK; ++w) {
-        const float* from = warp.Cells(turn, cell.first_warp + half * kAlongK + w) + cell.row * kM +
-                            static_cast<int>(cell.m);
-        if constexpr (kParts > 1)
-          total = total + LoadCluster(from, part);
-        else
-          total = total + *from;
-      }
-    }
-    return total * kUnit;
-  }
-
-  typedef Epilogue::Operands<1> Held;
-  AICF_DEVICE void Load(const Args& args, int turn, Held& held) const {
-    const Cell cell = At(turn, First());
-    if (!cell.valid) return;
-    held.Load(args, kRowsInner ? cell.m : cell.n, kRowsInner ? cell.n : cell.m, 0);
-  }
-  /// `held`: what Load gave of the first.
-  AICF_DEVICE void Store(const Args& args, int turn, const Held& held) const {
-    for (int e = First(); e < kCount; e += kStride) {
-      const Cell cell = At(turn, e);
-      if (!cell.valid) continue;
-      const index_t i0 = kRowsInner ? cell.m : cell.n, i1 = kRowsInner ? cell.n : cell.m;
-      raw_t raw[kProductHalves];
-#pragma unroll
-      for (int half = 0; half < kProductHalves; ++half) raw[half] = Result(turn, cell, half);
-      if (e == First())
-        Epilogue::Store<1>(args, raw, held, i0, i1, 0);
-      else
-        Epilogue::Store<1>(args, raw, i0, i1, 0);
-    }
+struct ScaledSum {
+  static AICF_DEVICE float Of(const Warp& warp, index_t turn, const Cell& cell, int half) {
+    return TotalOf(warp, turn, cell, half, static_cast<int>(cell.m)) * kUnit;
   }
 };
 
@@ -238,10 +174,10 @@ AICF_DEVICE void Kernel(const Args& args) {
   if constexpr (kNormalizesRows) rows.AddSquares(warp.Cells(0, 0));
   rows.Store();
   __syncthreads();
-  const Finish finish{warp};
+  const Finish<ScaledSum> finish{warp};
   const int turns = warp.Turns(), steps = warp.Steps();
   for (int turn = 0; turn < kTurns; ++turn) {
-    Finish::Held held;
+    Finish<ScaledSum>::Held held;
     finish.Load(args, turn, held);
     PanelSums sums(warp.lane);
     for (int step = 0; step < steps && turn < turns; ++step) {

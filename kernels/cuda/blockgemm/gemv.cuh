@@ -23,6 +23,7 @@
 namespace aicf {
 
 constexpr int kPanelWarps = kWarps / kAlongK;
+constexpr int kResultPanels = kPanelWarps;
 static_assert(kBlockX == 32 * kWarps && kWarps % kAlongK == 0, "warps share panels evenly");
 
 constexpr int kRingBytes = kStages * Chunk::kBytes;
@@ -227,87 +228,24 @@ struct Sums {
   }
 };
 
-/// Warps that need no other warp's sums.
-constexpr bool kAlone = kAlongK == 1 && kParts == 1;
+}  // namespace aicf
 
-/// Between what warps store and what others read of it.
-AICF_DEVICE void AfterStoring() {
-  if constexpr (kAlone)
-    __syncwarp();
-  else if constexpr (kParts == 1)
-    __syncthreads();
-  else
-    ClusterBarrier();
-}
+// What follows is made of the warps.
+#include "blockgemm/results.cuh"
 
-/// The results of a turn that a thread finishes: numbers First(), First() + kStride, ... of the
-/// panels of its warp, or of those of the whole cluster.
-struct Finish {
-  static constexpr int kOfWarps = kAlone ? 1 : kPanelWarps;
-  static constexpr int kCount = 16 * kOfWarps * kM;
-  static constexpr int kStride = kAlone ? 32 : kParts * kBlockX;
-  const Warp& warp;
+namespace aicf {
 
-  AICF_DEVICE int First() const {
-    return kAlone ? warp.lane : warp.part * kBlockX + static_cast<int>(threadIdx.x);
-  }
-  struct Cell {
-    index_t m, n;
-    int first_warp, row;
-    bool valid;
-  };
-  AICF_DEVICE Cell At(index_t turn, int e) const {
-    const int of_block = kAlone ? warp.number : e / 16 % kOfWarps;
-    const index_t panel = warp.PanelOf(turn, of_block);
-    const index_t n = panel * 16 + e % 16;
-    return {e / (16 * kOfWarps), n, of_block * kAlongK, e % 16,
-            e < kCount && panel < kPanels && n < kColumns};
-  }
-
-  /// What all warps and blocks have in a cell, in their order.
-  AICF_DEVICE float Total(index_t turn, const Cell& cell, int column) const {
-    float total = 0.0f;
-#pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-      for (int w = 0; w < kAlongK; ++w) {
-        const float* from = warp.Cells(turn, cell.first_warp + w) + cell.row * kCells + column;
-        if constexpr (kParts > 1)
-          total = total + LoadCluster(from, part);
-        else
-          total = total + *from;
-      }
-    }
-    return total;
-  }
-  AICF_DEVICE float Result(index_t turn, const Cell& cell) const {
+/// A row of A in parts has as many sums; what minimums take away is one more.
+struct SumOfParts {
+  static AICF_DEVICE float Of(const Warp& warp, index_t turn, const Cell& cell, int half) {
     const int m = static_cast<int>(cell.m);
-    float total = Total(turn, cell, m * kXParts);
+    float total = TotalOf(warp, turn, cell, half, m * kXParts);
 #pragma unroll
     for (int part = 1; part < kXParts; ++part) {
-      total = total + Total(turn, cell, m * kXParts + part);
+      total = total + TotalOf(warp, turn, cell, half, m * kXParts + part);
     }
     if constexpr (!kHasMinimum) return total * kUnit;
-    return total * kUnit - Total(turn, cell, kXColumns + m);
-  }
-
-  typedef Epilogue::Operands<1> Held;
-  AICF_DEVICE void Load(const Args& args, index_t turn, Held& held) const {
-    const Cell cell = At(turn, First());
-    if (!cell.valid) return;
-    held.Load(args, kRowsInner ? cell.m : cell.n, kRowsInner ? cell.n : cell.m, 0);
-  }
-  /// `held`: what Load gave of the first.
-  AICF_DEVICE void Store(const Args& args, index_t turn, const Held& held) const {
-    for (int e = First(); e < kCount; e += kStride) {
-      const Cell cell = At(turn, e);
-      if (!cell.valid) continue;
-      const index_t i0 = kRowsInner ? cell.m : cell.n, i1 = kRowsInner ? cell.n : cell.m;
-      const raw_t raw[1] = {Result(turn, cell)};
-      if (e == First())
-        Epilogue::Store<1>(args, raw, held, i0, i1, 0);
-      else
-        Epilogue::Store<1>(args, raw, i0, i1, 0);
-    }
+    return total * kUnit - TotalOf(warp, turn, cell, half, kXColumns + m);
   }
 };
 
@@ -331,10 +269,10 @@ AICF_DEVICE void Kernel(const Args& args) {
   if constexpr (kAhead == 0) ahead = FetchFirst(args, warp);
   StageRows(args, warp.Chunk0());
   __syncthreads();
-  const Finish finish{warp};
+  const Finish<SumOfParts> finish{warp};
   Place place;
   for (index_t turn = 0; turn < kTurns; ++turn) {
-    Finish::Held held;
+    Finish<SumOfParts>::Held held;
     finish.Load(args, turn, held);
     Sums sums;
     sums.Clear();

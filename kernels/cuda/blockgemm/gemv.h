@@ -2,23 +2,15 @@
 /// limit.
 #pragma once
 
-#include <optional>
 #include <string>
 
-#include "kernels/cuda/blockgemm/packed.h"
-#include "kernels/cuda/common/host.h"
+#include "kernels/cuda/blockgemm/packed_host.h"
 
 namespace aicf::cuda {
 
-struct BlockGemvHost : CudaHostBase {
+struct BlockGemvHost : PackedBlocksHost {
   static constexpr std::string_view kKey = "cuda.blockgemm.gemv";
   static constexpr std::string_view kSource = "blockgemm/gemv.cuh";
-  static constexpr bool kPacks = true;
-  static constexpr bool kReadsAhead = true;
-  /// `along_k` of a block's `warps` share out the chunks of a panel, `cluster` blocks those of all.
-  static constexpr abi::ParameterRange kParameters[] = {{"warps", 1, 32},  {"along_k", 1, 32},
-                                                        {"stages", 2, 16}, {"cluster", 1, 8},
-                                                        kBlocksRange,      {"ahead", 0, 1, 0}};
   /// Beyond them registers run short, and tiles have more of a share in shared memory.
   static constexpr int64_t kMaxRows = 32, kMaxColumns = 48;
 
@@ -26,18 +18,6 @@ struct BlockGemvHost : CudaHostBase {
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
                             const abi::DeviceSpec& d);
   static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c);
-  static std::optional<abi::PackedLayout> Packed(const abi::Problem& p, const abi::Parameters&,
-                                                 int input) {
-    return input == 1 ? PackedBlocksLayout(p) : std::nullopt;
-  }
-  static void Pack(const abi::Problem& p, const abi::Parameters&, int, const void* buffer,
-                   void* packed) {
-    PackBlocks(p, buffer, packed);
-  }
-  static void Unpack(const abi::Problem& p, const abi::Parameters&, int, const void* packed,
-                     void* buffer) {
-    UnpackBlocks(p, packed, buffer);
-  }
 };
 
 /// Columns of the fragments: the rows of A, in 16-bit parts.

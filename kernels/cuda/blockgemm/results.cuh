@@ -1,0 +1,96 @@
+// How the warps of a block, and blocks that share out k, add up what they have of a panel and store
+// it: what cuda.blockgemm.gemv and cuda.blockgemm.decode have in common. Follows the kernel's own
+// constants kAlongK, kParts, kResultPanels (panels of results that a block has at once), kCells
+// (sums of a row of a panel) and its Warp, which has
+//   lane, number, part     of the thread; the warp's in its block; the block's among those along k
+//   PanelOf(turn, p)       number of the block's panel p
+//   Cells(turn, warp)      16 * kCells sums that a warp of the block has stored
+#pragma once
+
+namespace aicf {
+
+/// Warps that need no other warp's sums.
+constexpr bool kAlone = kAlongK == 1 && kParts == 1 && kProductHalves == 1;
+
+/// Between what warps store and what others read of it.
+AICF_DEVICE void AfterStoring() {
+  if constexpr (kAlone)
+    __syncwarp();
+  else if constexpr (kParts == 1)
+    __syncthreads();
+  else
+    ClusterBarrier();
+}
+
+struct Cell {
+  index_t m, n;
+  int first_warp, row;  ///< the first that has sums of it, and its row of their panels
+  bool valid;
+};
+
+/// What all warps and blocks have in sum number `column` of a cell's row, in their order, in half
+/// `half` of the product.
+AICF_DEVICE float TotalOf(const Warp& warp, index_t turn, const Cell& cell, int half, int column) {
+  float total = 0.0f;
+#pragma unroll
+  for (int part = 0; part < kParts; ++part) {
+#pragma unroll
+    for (int w = 0; w < kAlongK; ++w) {
+      const float* from =
+          warp.Cells(turn, cell.first_warp + half * kAlongK + w) + cell.row * kCells + column;
+      if constexpr (kParts > 1)
+        total = total + LoadCluster(from, part);
+      else
+        total = total + *from;
+    }
+  }
+  return total;
+}
+
+/// The results of a turn that a thread finishes: numbers First(), First() + kStride, ... of the
+/// panels of its warp, or of those of the whole cluster. Result::Of(warp, turn, cell, half) makes
+/// one of its totals.
+template <class Result>
+struct Finish {
+  static constexpr int kOfWarps = kAlone ? 1 : kResultPanels;
+  static constexpr int kCount = 16 * kOfWarps * kM;
+  static constexpr int kStride = kAlone ? 32 : kParts * kBlockX;
+  const Warp& warp;
+
+  AICF_DEVICE int First() const {
+    return kAlone ? warp.lane : warp.part * kBlockX + static_cast<int>(threadIdx.x);
+  }
+  AICF_DEVICE Cell At(index_t turn, int e) const {
+    const int of_block = kAlone ? warp.number : e / 16 % kOfWarps;
+    const index_t panel = warp.PanelOf(turn, of_block);
+    const index_t n = panel * 16 + e % 16;
+    return {e / (16 * kOfWarps), n, of_block * kProductHalves * kAlongK, e % 16,
+            e < kCount && panel < kPanels && n < kColumns};
+  }
+
+  typedef Epilogue::Operands<1> Held;
+  AICF_DEVICE void Load(const Args& args, index_t turn, Held& held) const {
+    const Cell cell = At(turn, First());
+    if (!cell.valid) return;
+    held.Load(args, kRowsInner ? cell.m : cell.n, kRowsInner ? cell.n : cell.m, 0);
+  }
+  /// `held`: what Load gave of the first.
+  AICF_DEVICE void Store(const Args& args, index_t turn, const Held& held) const {
+    for (int e = First(); e < kCount; e += kStride) {
+      const Cell cell = At(turn, e);
+      if (!cell.valid) continue;
+      const index_t i0 = kRowsInner ? cell.m : cell.n, i1 = kRowsInner ? cell.n : cell.m;
+      raw_t raw[kProductHalves];
+#pragma unroll
+      for (int half = 0; half < kProductHalves; ++half) {
+        raw[half] = Result::Of(warp, turn, cell, half);
+      }
+      if (e == First())
+        Epilogue::Store<1>(args, raw, held, i0, i1, 0);
+      else
+        Epilogue::Store<1>(args, raw, i0, i1, 0);
+    }
+  }
+};
+
+}  // namespace aicf
