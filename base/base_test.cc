@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/scanner.h"
 #include "base/status.h"
+#include "base/utf8.h"
 
 namespace aicf {
 namespace {
@@ -34,10 +35,48 @@ TEST(Status, KeepsItsCodeWhenContextIsAdded) {
   EXPECT_TRUE(OkStatus().WithContext("x").ok());
 }
 
+TEST(Status, NoNameMakesAMessageLong) {
+  const std::string name(200'000, 'n');
+  const Status s = Error(Code::kBadModel, "value ", name, " is odd").WithContext(name);
+  EXPECT_LT(s.message().size(), 3000u);
+  EXPECT_NE(s.message().find("n... (200000 bytes) is odd"), std::string::npos);
+  EXPECT_EQ(StrCat(name).size(), name.size());
+  // Between two characters.
+  EXPECT_EQ(Abridge("a\xc3\xa9\xc3\xa9", 2), "a... (5 bytes)");
+  EXPECT_EQ(Abridge("a\xc3\xa9\xc3\xa9", 3), "a\xc3\xa9... (5 bytes)");
+  EXPECT_EQ(Abridge("a\xc3\xa9\xc3\xa9", 5), "a\xc3\xa9\xc3\xa9");
+}
+
 TEST(Result, NeverHidesAnOkStatus) {
   const Result<int> r = OkStatus();
   EXPECT_FALSE(r.ok());
   EXPECT_EQ(r.status().code(), Code::kInternal);
+}
+
+TEST(Checked, OverflowSticks) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  EXPECT_EQ((Checked(3) * 4 + 5 - 1).value(), 16);
+  EXPECT_EQ((Checked(kMost) - kMost).value(), 0);
+  EXPECT_FALSE((Checked(kMost) + 1).ok());
+  EXPECT_FALSE((Checked(kMost) + 1 - 1).ok());
+  EXPECT_FALSE((Checked(kLeast) - 1).ok());
+  EXPECT_FALSE((Checked(kLeast) * -1 * 0).ok());
+  EXPECT_FALSE(Checked(kMost) * 2 == Checked(kMost) * 2);
+  EXPECT_TRUE(Checked(2) * 3 == 6);
+  EXPECT_TRUE(Checked(5).In(5, 5));
+  EXPECT_FALSE((Checked(kMost) + 1).In(kLeast, kMost));
+}
+
+TEST(Checked, QuotientsAreRoundedUp) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(CeilDiv(7, 2), 4);
+  EXPECT_EQ(CeilDiv(8, 2), 4);
+  EXPECT_EQ(CeilDiv(-3, 2), -1);
+  EXPECT_EQ(CeilDiv(-4, 2), -2);
+  EXPECT_EQ(CeilDiv(7, kMost), 1);
+  EXPECT_EQ(CeilDiv(kMost, kMost), 1);
+  EXPECT_EQ(CeilDiv(kMost, 2), kMost / 2 + 1);
 }
 
 TEST(Checked, RefusesWhatWraps) {
@@ -79,7 +118,8 @@ TEST(DType, NamesParseBack) {
   for (int i = 0; i < kDTypeCount; ++i) {
     const DType d = static_cast<DType>(i);
     EXPECT_EQ(ParseDType(DTypeName(d)), d);
-    EXPECT_EQ(VisitStorage(d, [](auto v) { return static_cast<int64_t>(sizeof v); }), DTypeBytes(d));
+    EXPECT_EQ(VisitStorage(d, [](auto v) { return static_cast<int64_t>(sizeof v); }),
+              DTypeBytes(d));
   }
   EXPECT_EQ(ParseDType("f31"), std::nullopt);
 }

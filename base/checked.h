@@ -1,8 +1,10 @@
 /// Checked integer arithmetic for every size, offset and extent that a file or a caller names.
-/// All functions return false on overflow and leave *out unspecified. Never throw, never trap.
+/// Functions return false on overflow and leave *out unspecified; a calculation of several
+/// operations is one of Checked numbers. Never throw, never trap.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 namespace aicf {
@@ -35,6 +37,47 @@ template <class T>
 
 constexpr bool IsPowerOfTwo(uint64_t v) { return v != 0 && (v & (v - 1)) == 0; }
 
-constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+/// The quotient rounded up, which never overflows. REQUIRES: b > 0.
+constexpr int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
+
+/// A number in a calculation that may leave the range of int64_t: Checked(a) * b + c. What has
+/// overflowed stays so, whatever follows, and equals nothing.
+class Checked {
+ public:
+  constexpr Checked(int64_t value) : value_(value) {}  // NOLINT(google-explicit-constructor)
+
+  constexpr bool ok() const { return ok_; }
+  /// Nothing where the calculation overflowed.
+  constexpr std::optional<int64_t> value() const {
+    return ok_ ? std::optional<int64_t>(value_) : std::nullopt;
+  }
+  /// True when the calculation stayed in range and its result in [low, high].
+  constexpr bool In(int64_t low, int64_t high) const {
+    return ok_ && low <= value_ && value_ <= high;
+  }
+
+  friend constexpr Checked operator+(Checked a, Checked b) {
+    Checked out(0);
+    out.ok_ = CheckedAdd(a.value_, b.value_, &out.value_) && a.ok_ && b.ok_;
+    return out;
+  }
+  friend constexpr Checked operator-(Checked a, Checked b) {
+    Checked out(0);
+    out.ok_ = CheckedSub(a.value_, b.value_, &out.value_) && a.ok_ && b.ok_;
+    return out;
+  }
+  friend constexpr Checked operator*(Checked a, Checked b) {
+    Checked out(0);
+    out.ok_ = CheckedMul(a.value_, b.value_, &out.value_) && a.ok_ && b.ok_;
+    return out;
+  }
+  friend constexpr bool operator==(Checked a, Checked b) {
+    return a.ok_ && b.ok_ && a.value_ == b.value_;
+  }
+
+ private:
+  int64_t value_;
+  bool ok_ = true;
+};
 
 }  // namespace aicf

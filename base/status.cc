@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <new>
 
+#include "base/utf8.h"
+
 namespace aicf {
 namespace {
 
@@ -16,6 +18,9 @@ constexpr CodeInfo kCodes[] = {
     {"unsupported", 4}, {"bad-artifact", 5}, {"device", 6},           {"resource", 7},
     {"io", 8},          {"internal", 70},
 };
+
+/// Bytes of a message that one of its pieces may take.
+constexpr size_t kLongestPiece = 1024;
 
 }  // namespace
 
@@ -62,15 +67,15 @@ std::string Status::ToString() const {
 
 Status Status::WithContext(std::string_view context) const {
   if (ok()) return *this;
-  return Status(code(), StrCat(context, ": ", message()));
+  return Status(code(), StrCat(Abridge(context, kLongestPiece), ": ", message()));
 }
 
 namespace internal {
 
-void Piece::AppendTo(std::string& out) const {
+void Piece::AppendTo(std::string& out, size_t most) const {
   switch (kind_) {
     case Kind::kText:
-      out.append(text_);
+      text_.size() <= most ? out.append(text_) : out.append(Abridge(text_, most));
       return;
     case Kind::kChar:
       out.push_back(character_);
@@ -89,12 +94,14 @@ void Piece::AppendTo(std::string& out) const {
 
 std::string Join(std::initializer_list<Piece> pieces) {
   std::string out;
-  for (const Piece& piece : pieces) piece.AppendTo(out);
+  for (const Piece& piece : pieces) piece.AppendTo(out, std::string::npos);
   return out;
 }
 
 Status MakeError(Code code, std::initializer_list<Piece> pieces) {
-  return Status(code, Join(pieces));
+  std::string message;
+  for (const Piece& piece : pieces) piece.AppendTo(message, kLongestPiece);
+  return Status(code, std::move(message));
 }
 
 Status NeverOk(Status status) {

@@ -94,7 +94,8 @@ class AICF_API Piece {
   template <class T>
   requires std::is_arithmetic_v<T> Piece(T number) : Piece(Number(number)) {}  // NOLINT
 
-  void AppendTo(std::string& out) const;
+  /// A text of more than `most` bytes is abridged.
+  void AppendTo(std::string& out, size_t most) const;
 
  private:
   enum class Kind : unsigned char { kText, kChar, kSigned, kUnsigned, kReal };
@@ -138,7 +139,8 @@ std::string StrCat(const Pieces&... pieces) {
   return internal::Join({internal::Piece(pieces)...});
 }
 
-/// Builds an error from pieces: Error(Code::kBadModel, "node '", name, "': ...").
+/// Builds an error from pieces: Error(Code::kBadModel, "node '", name, "': ..."). A piece of more
+/// than a kibibyte is abridged, so that no name or argument makes a message long.
 template <class... Pieces>
 Status Error(Code code, const Pieces&... pieces) {
   return internal::MakeError(code, {internal::Piece(pieces)...});

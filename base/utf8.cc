@@ -21,6 +21,15 @@ size_t Utf8Length(std::string_view s) {
   return length;
 }
 
+std::string Abridge(std::string_view text, size_t most) {
+  if (text.size() <= most) return std::string(text);
+  const auto inside = [&](size_t i) { return (static_cast<uint8_t>(text[i]) & 0xc0) == 0x80; };
+  size_t end = most;
+  // At most three bytes of a sequence follow its first one; more are no text anyway.
+  for (int back = 0; back < 3 && end > 0 && inside(end); ++back) --end;
+  return std::string(text.substr(0, end)) + "... (" + std::to_string(text.size()) + " bytes)";
+}
+
 bool IsCleanText(std::string_view text) {
   if (!text.empty() && std::memchr(text.data(), 0, text.size()) != nullptr) return false;
   while (!text.empty()) {

@@ -19,9 +19,9 @@ Status RefuseGaps(const std::vector<ImportGap>& gaps) {
   if (gaps.size() > kListed) list += StrCat("; and ", gaps.size() - kListed, " more");
   const bool nodes = std::ranges::all_of(
       gaps, [](const ImportGap& gap) { return gap.where == ImportGap::Where::kNode; });
-  return Error(
-      Code::kUnsupported, gaps.size(),
-      nodes ? " nodes are not supported: " : " parts of the model are not supported: ", list);
+  // A list is no name: it may be long.
+  return Status(Code::kUnsupported, StrCat(gaps.size(), nodes ? " nodes" : " parts of the model",
+                                           " are not supported: ", list));
 }
 
 }  // namespace aicf

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/scanner.h"
+#include "base/utf8.h"
 #include "compiler/import/onnx_attribute.h"
 #include "compiler/import/onnx_check.h"
 #include "compiler/import/onnx_function_call.h"
@@ -16,9 +17,23 @@ namespace {
 /// Subgraphs inside subgraphs; exporters nest two or three.
 constexpr int kMaxSubgraphDepth = 32;
 
+// Every name travels into the artifact, which holds text, and loops put names in front of names.
+constexpr size_t kMaxSourceNameBytes = 16384;
+
+Status CheckName(std::string_view name) {
+  if (!IsCleanText(name)) {
+    return Error(Code::kBadModel, "the name ", Quote(name.substr(0, 200)),
+                 " is no text: it holds a NUL or bytes that are not UTF-8");
+  }
+  if (name.size() <= kMaxSourceNameBytes) return OkStatus();
+  return Error(Code::kUnsupported, "the name ", Quote(Abridge(name, 40)), " is longer than ",
+               kMaxSourceNameBytes, " bytes");
+}
+
 }  // namespace
 
 Result<ir::ValueId> OnnxGraphImporter::AddValue(ir::Value value) {
+  AICF_RETURN_IF_ERROR(CheckName(value.name));
   const ir::ValueId id = static_cast<ir::ValueId>(graph_.values.size());
   if (!names_.emplace(value.name, id).second) {
     return Error(Code::kBadModel, "the name ", Quote(value.name), " is given to two values");
@@ -303,6 +318,7 @@ Status OnnxGraphImporter::AddNode(int index) {
   ir::Node node;
   node.op = QualifiedOp(proto);
   node.name = NodeName(proto);
+  AICF_RETURN_IF_ERROR(CheckName(node.name));
   const size_t gaps = shared_.gaps.size();
   Status status = BindInputs(proto, node);
   if (status.ok()) status = ImportBodies(proto, node);
@@ -335,6 +351,7 @@ Status OnnxGraphImporter::AddOutputs() {
 }
 
 Result<ir::Graph> OnnxGraphImporter::Run() {
+  AICF_RETURN_IF_ERROR(CheckName(proto_.name()));
   graph_.name = proto_.name();
   AICF_RETURN_IF_ERROR(AddInitializers());
   AICF_RETURN_IF_ERROR(AddInputs());

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "tools/common/text.h"
 
 namespace aicf::tools {
@@ -36,7 +37,7 @@ void AttachLog(std::string_view tool) {
   g_logger->set_pattern("%n: %^%l%$: %v");
   g_logger->set_level(spdlog::level::warn);
   SetLogSink([logger = g_logger](LogLevel level, std::string_view message) {
-    logger->log(LevelOf(level), "{}", Escape(message));
+    logger->log(LevelOf(level), "{}", Abridge(Escape(message), kLongestLine));
   });
 }
 

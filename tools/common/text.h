@@ -12,6 +12,9 @@ namespace aicf::tools {
 /// \t), so that a name from a file can neither move the cursor nor forge a line of a log.
 std::string Escape(std::string_view text);
 
+/// A line for stderr is abridged to this many bytes: enough for a list of a hundred gaps.
+inline constexpr size_t kLongestLine = 16'000;
+
 /// "1.50 MiB"; bytes below 1 KiB are exact.
 std::string FormatBytes(uint64_t bytes);
 /// Four significant digits without exponent: "0.01234", "12.34", "1234".

@@ -38,10 +38,13 @@ Status ExpandAffineGrid(Composer& c) {
                  size ? size->size() : 0, " entries");
   }
   const Dims spatial{std::span<const int64_t>(*size).subspan(2)};
-  const std::optional<int64_t> pixels = ElementCount(spatial);
-  if (!pixels || *pixels > (int64_t{1} << 28)) {
-    return Error(Code::kUnsupported, "a grid of ", ToString(spatial));
+  for (int64_t extent : spatial) {
+    if (extent < 0) return Error(Code::kBadModel, "size holds ", extent);
   }
+  Dims table = spatial;
+  table.push_back(rank + 1);
+  AICF_RETURN_IF_ERROR(CheckTable(table));
+  const std::optional<int64_t> pixels = ElementCount(spatial);
   const ir::ValueId grid = Floats(c, Grid(spatial, c.node().Int("align_corners", 0) != 0),
                                   {*pixels, rank + 1}, c.Type(Wide(c, c.In(0))));
   const ir::ValueId points = c.MatMul(grid, c.Transpose(Wide(c, c.In(0)), {0, 2, 1}));

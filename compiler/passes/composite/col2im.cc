@@ -31,6 +31,7 @@ Result<Blocks> ReadBlocks(const Composer& c) {
   b.image = *image;
   b.block = *block;
   constexpr int64_t kLimit = int64_t{1} << 31;
+  Dims padded;
   for (size_t d = 0; d < n; ++d) {
     for (int64_t v : {b.image[d], b.block[d], b.strides[d], b.dilations[d]}) {
       if (v < 1 || v >= kLimit) return Error(Code::kBadModel, "an extent or step of ", v);
@@ -42,9 +43,13 @@ Result<Blocks> ReadBlocks(const Composer& c) {
     const int64_t room = b.image[d] + b.pads[d] + b.pads[d + n] - span;
     if (room < 0) return Error(Code::kBadModel, "a block does not fit axis ", d);
     b.count.push_back(room / b.strides[d] + 1);
+    padded.push_back(room + span);
     b.beyond.push_back(room % b.strides[d]);
     b.block_size *= b.block[d];
     if (b.block_size > (1 << 14)) return Error(Code::kUnsupported, "blocks of many elements");
+  }
+  if (!ElementCount(padded)) {
+    return Error(Code::kBadModel, "an image of ", ToString(padded), " elements");
   }
   return b;
 }
@@ -71,6 +76,7 @@ std::vector<int64_t> BlockPositions(const Blocks& b) {
 // Exact in every integer type, which a sum by way of floats is not.
 Status ScatterBlocks(Composer& c, const Blocks& b, int64_t channels) {
   const int n = static_cast<int>(b.image.size());
+  AICF_RETURN_IF_ERROR(CheckTable({c.Shape(c.In(0))[1] / channels, c.Shape(c.In(0))[2]}));
   const std::vector<int64_t> positions = BlockPositions(b);
   const int64_t batch = c.Shape(c.In(0))[0], each = static_cast<int64_t>(positions.size());
   Dims padded{batch, channels};
@@ -101,7 +107,7 @@ Status ScatterBlocks(Composer& c, const Blocks& b, int64_t channels) {
 Status ExpandCol2Im(Composer& c) {
   AICF_ASSIGN_OR_RETURN(const Blocks b, ReadBlocks(c));
   const Dims in = c.Shape(c.In(0));
-  int64_t blocks = 1;
+  int64_t blocks = 1;  // along each axis no more than the padded image has elements
   for (int64_t n : b.count) blocks *= n;
   if (in.rank() != 3 || in[1] % b.block_size != 0 || in[2] != blocks) {
     return Error(Code::kBadModel, "columns ", ToString(in), " do not hold ", blocks, " blocks of ",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/scanner.h"
+#include "compiler/passes/composite/pieces.h"
 
 namespace aicf {
 Composer::Composer(ir::Graph& graph, ValueMaker& make, const ir::Node& node, Visit visit,
@@ -118,7 +119,9 @@ ir::ValueId Composer::Ints(const std::vector<int64_t>& values) {
 }
 
 ir::ValueId Composer::Counting(int64_t first, const Dims& shape) {
-  std::vector<int64_t> values(static_cast<size_t>(ElementCount(shape).value_or(0)));
+  Fail(CheckTable(shape));
+  if (!ok()) return ir::kNoValue;
+  std::vector<int64_t> values(static_cast<size_t>(*ElementCount(shape)));
   for (size_t i = 0; i < values.size(); ++i) values[i] = first + static_cast<int64_t>(i);
   return Constant(ir::Tensor::FromValues<int64_t>(DType::kI64, shape, values));
 }

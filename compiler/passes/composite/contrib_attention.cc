@@ -1,4 +1,5 @@
 // com.microsoft Attention: the projection of one input to query, key and value comes with it.
+#include "base/checked.h"
 #include "base/scanner.h"
 #include "compiler/passes/composite/attention.h"
 #include "compiler/passes/composite/composites.h"
@@ -24,8 +25,9 @@ Result<Sizes> SizesOf(const Composer& c) {
   Sizes out{w[1] / 3, w[1] / 3, w[1] / 3, c.node().Int("num_heads", 0)};
   const std::vector<int64_t> given = c.node().Ints("qkv_hidden_sizes");
   if (given.size() == 3) out = {given[0], given[1], given[2], out.heads};
-  const bool fits = out.q == out.k && out.q > 0 && out.v > 0 && out.q + out.k + out.v == w[1] &&
-                    out.heads > 0 && out.q % out.heads == 0 && out.v % out.heads == 0;
+  const bool fits = out.q == out.k && out.q > 0 && out.v > 0 &&
+                    Checked(out.q) + out.k + out.v == w[1] && out.heads > 0 &&
+                    out.q % out.heads == 0 && out.v % out.heads == 0;
   if (fits) return out;
   return Error(Code::kBadModel, "weights ", ToString(w),
                " do not divide into query, key and value of ", out.heads, " heads");

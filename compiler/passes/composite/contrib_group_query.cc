@@ -62,7 +62,8 @@ Status CheckInputs(const Composer& c) {
     return Error(Code::kBadModel, "has one of a pair of inputs only");
   }
   const int64_t heads = c.node().Int("num_heads", 0), groups = c.node().Int("kv_num_heads", 0);
-  if (heads <= 0 || groups <= 0 || heads % groups != 0) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  if (heads <= 0 || groups <= 0 || heads % groups != 0 || heads > kMost) {
     return Error(Code::kBadModel, "has ", heads, " heads and ", groups, " key heads");
   }
   if (c.Shape(c.In(kQuery)).rank() != 3) {

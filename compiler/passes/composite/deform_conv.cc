@@ -1,5 +1,6 @@
 // DeformConv: the elements under every kernel position are sampled where the offsets point, masked,
 // and multiplied with the weights.
+#include "base/checked.h"
 #include "compiler/ir/infer/infer.h"
 #include "compiler/passes/composite/composites.h"
 #include "compiler/passes/composite/pieces.h"
@@ -18,8 +19,8 @@ struct DeformSpec {
 Status CheckOperands(const Composer& c, const DeformSpec& s) {
   const Dims w = c.Shape(c.In(1)), offset = c.Shape(c.In(2));
   const Dims out = {s.out[0], s.out[1]};
-  if (s.group < 1 || s.offset_group < 1 || s.channels != w[1] * s.group || s.maps % s.group != 0 ||
-      s.channels % s.offset_group != 0) {
+  if (s.group < 1 || s.offset_group < 1 || !(Checked(w[1]) * s.group == s.channels) ||
+      s.maps % s.group != 0 || s.channels % s.offset_group != 0) {
     return Error(Code::kBadModel, s.channels, " channels do not fit weights ", ToString(w), " in ",
                  s.group, " groups and ", s.offset_group, " offset groups");
   }
@@ -62,13 +63,20 @@ Result<DeformSpec> ReadSpec(const Composer& c) {
     s.stride[d] = strides[at];
     s.dilation[d] = dilations[at];
     s.pad[d] = pads[at];
-    const int64_t room = x[d + 2] + pads[at] + pads[at + 2] - (w[d + 2] - 1) * dilations[at] - 1;
-    if (strides[at] < 1 || w[d + 2] < 1 || room < 0) {
+    constexpr int64_t kLimit = int64_t{1} << 31;
+    for (int64_t v : {strides[at], dilations[at], pads[at], pads[at + 2]}) {
+      if (v <= -kLimit || v >= kLimit) return Error(Code::kBadModel, "a stride or pad of ", v);
+    }
+    const Checked room =
+        Checked(x[d + 2]) + pads[at] + pads[at + 2] - Checked(w[d + 2] - 1) * dilations[at] - 1;
+    if (strides[at] < 1 || w[d + 2] < 1 || !room.In(0, INT64_MAX - 1)) {
       return Error(Code::kBadModel, "the kernel does not fit the input along axis ", d + 2);
     }
-    s.out[d] = room / strides[at] + 1;
+    s.out[d] = *room.value() / strides[at] + 1;
   }
   AICF_RETURN_IF_ERROR(CheckOperands(c, s));
+  AICF_RETURN_IF_ERROR(CheckTable({w[2], w[3], s.out[0]}));
+  AICF_RETURN_IF_ERROR(CheckTable({w[2], w[3], s.out[1]}));
   return s;
 }
 

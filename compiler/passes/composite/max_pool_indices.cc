@@ -1,4 +1,5 @@
 // MaxPool with the positions of the maxima, and its inverse.
+#include "base/checked.h"
 #include "compiler/ir/infer/infer.h"
 #include "compiler/passes/composite/composites.h"
 #include "compiler/passes/composite/pieces.h"
@@ -92,6 +93,10 @@ Status ExpandMaxPoolIndices(Composer& c) {
   Dims out{shape[0], shape[1]};
   for (int64_t e : window.output) out.push_back(e);
   const int64_t taps = ElementCount(window.kernel).value_or(0);
+  for (int d = 0; d < window.kernel.rank(); ++d) {
+    AICF_RETURN_IF_ERROR(CheckTable({window.output[d], window.kernel[d]}));
+  }
+  AICF_RETURN_IF_ERROR(CheckTable({shape[0], shape[1]}));
   Dims flat = out;
   flat.push_back(taps);
   Table positions;
@@ -130,11 +135,15 @@ Status ExpandMaxUnpool(Composer& c) {
   Dims full = shape;
   for (int d = 0; d < spatial; ++d) {
     const auto at = static_cast<size_t>(d);
-    full[d + 2] =
-        (shape[d + 2] - 1) * strides[at] + kernel[at] - pads[at] - pads[at + kernel.size()];
+    const Checked extent =
+        Checked(shape[d + 2] - 1) * strides[at] + kernel[at] - pads[at] - pads[at + kernel.size()];
+    full[d + 2] = extent.value().value_or(-1);
   }
   const std::optional<int64_t> count = ElementCount(full);
-  if (!count) return Error(Code::kBadModel, "its output would be ", ToListString(full));
+  if (!count) {
+    return Error(Code::kBadModel,
+                 "its output would have a negative or huge extent: ", ToListString(full));
+  }
   const ir::ValueId zeros = c.Cast(c.Filled(0, DType::kF32, {*count}), c.Type(c.In(0)));
   const int64_t given = ElementCount(shape).value_or(0);
   const ir::ValueId placed =
@@ -148,7 +157,9 @@ Status ExpandMaxUnpool(Composer& c) {
     }
     std::vector<int64_t> end(2 * wanted->size(), 0);
     for (int d = 0; d < shape.rank(); ++d) {
-      end[wanted->size() + static_cast<size_t>(d)] = (*wanted)[static_cast<size_t>(d)] - full[d];
+      const int64_t extent = (*wanted)[static_cast<size_t>(d)];
+      if (extent < 0) return Error(Code::kBadModel, "output_shape holds ", extent);
+      end[wanted->size() + static_cast<size_t>(d)] = extent - full[d];
     }
     y = c.Op("Pad", {y, c.Ints(end)});
   }

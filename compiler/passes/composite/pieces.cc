@@ -10,6 +10,13 @@ ir::ValueId Wide(Composer& c, ir::ValueId v) {
   return dtype == DType::kF16 || dtype == DType::kBF16 ? c.Cast(v, DType::kF32) : v;
 }
 
+Status CheckTable(const Dims& shape) {
+  const std::optional<int64_t> count = ElementCount(shape);
+  if (count && *count <= kMaxTableElements) return OkStatus();
+  return Error(Code::kResource, "it needs a constant of shape ", ToString(shape),
+               ", and those have at most ", kMaxTableElements, " elements");
+}
+
 ir::ValueId Number(Composer& c, double value, DType dtype) {
   return c.Cast(c.Constant(ir::Tensor::FromValues<double>(DType::kF64, {}, std::span(&value, 1))),
                 dtype);

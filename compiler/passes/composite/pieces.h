@@ -10,6 +10,9 @@ namespace aicf {
 
 /// Elements of a constant that an expansion computes: filters, windows, matrices of a transform.
 inline constexpr int64_t kMaxTableElements = int64_t{1} << 26;
+/// Errors: kResource for a constant of this shape that has more, which has to be asked before it is
+/// made.
+Status CheckTable(const Dims& shape);
 
 /// f16 and bf16 as f32, so that intermediate results are not rounded; everything else as it is.
 ir::ValueId Wide(Composer& c, ir::ValueId v);

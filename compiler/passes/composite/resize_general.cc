@@ -101,8 +101,12 @@ Result<std::vector<AxisResize>> ReadAxes(const Composer& c) {
     a.attrs.scales = {spec.scales[static_cast<size_t>(d)]};
     // With scales it is the crop that they enlarge.
     if (shared.crop && from_scales) {
-      a.out = static_cast<int64_t>(
-          std::floor(static_cast<double>(a.in) * (a.roi_end - a.roi_begin) * a.attrs.scales[0]));
+      const double out =
+          std::floor(static_cast<double>(a.in) * (a.roi_end - a.roi_begin) * a.attrs.scales[0]);
+      // Also false for NaN.
+      const bool fits = out >= 0 && out <= static_cast<double>(kMaxTableElements);
+      if (!fits) return Error(Code::kBadModel, "axis ", d, " goes from ", a.in, " to ", out);
+      a.out = static_cast<int64_t>(out);
     }
     if (a.out < 0 || a.out > kMaxTableElements || a.in > kMaxTableElements ||
         (a.in == 0 && a.out != 0)) {

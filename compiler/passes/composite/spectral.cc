@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/checked.h"
 #include "compiler/ir/infer/infer.h"
 #include "compiler/passes/composite/composites.h"
 #include "compiler/passes/composite/pieces.h"
@@ -83,7 +84,7 @@ Result<DftShape> ReadDft(const Composer& c) {
   const bool onesided = c.node().Int("onesided", 0) != 0;
   t.inverse = c.node().Int("inverse", 0) != 0;
   t.half_input = t.inverse && onesided;
-  t.length = t.half_input ? 2 * (samples - 1) : samples;
+  t.length = t.half_input ? (Checked(samples) - 1 + samples - 1).value().value_or(0) : samples;
   if (c.Has(1)) {
     AICF_ASSIGN_OR_RETURN(t.length, ConstantInt(c, 1, "dft_length"));
   }

@@ -35,7 +35,7 @@ Result<Pool> ReadPool(const ir::Node& node) {
   }
   std::vector<int64_t> sorted = p.indexes;
   std::ranges::sort(sorted);
-  if (sorted[0] < 0 || sorted.back() >= (int64_t{1} << 28))
+  if (sorted[0] < 0 || sorted.back() >= kMaxTableElements)
     return Bad("ngram_indexes is out of range");
   if (std::ranges::adjacent_find(sorted) != sorted.end()) {
     return Error(Code::kUnsupported, "two n-grams with one index");

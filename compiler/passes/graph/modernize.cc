@@ -75,7 +75,7 @@ class Modernizer {
     const int other = In(1).shape.rank();
     int64_t axis = std::get<int64_t>(*mark);
     if (axis < 0) axis += rank;
-    if (axis < 0 || axis + other > rank) {
+    if (axis < 0 || axis > rank - other) {
       return Error(Code::kBadModel, "broadcast axis ", std::get<int64_t>(*mark),
                    " does not fit shapes ", ToString(In(0).shape), " and ", ToString(In(1).shape));
     }

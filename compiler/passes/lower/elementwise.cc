@@ -60,7 +60,8 @@ Status LowerManyOperands(LowerContext& ctx, const ir::Node& node, BuildElementwi
     OperandExpr expr(0);
     std::vector<uint16_t> in;
     if (partial) in.push_back(expr.Load(*partial));
-    while (at < node.inputs.size() && expr.input_count() < abi::kMaxExprInputs) {
+    // As many operands, not inputs: one that comes a thousand times is one input.
+    while (at < node.inputs.size() && in.size() < abi::kMaxExprInputs) {
       in.push_back(LoadValue(ctx, expr, node.inputs[at++], out.shape));
     }
     uint16_t value = build({node, expr.builder(), in, compute});

@@ -276,6 +276,18 @@ TEST(LowerElementwise, ManyOperandsAreSummedInParts) {
   }
 }
 
+// More of one operand than an expression has nodes, and than 16 bits count.
+TEST(LowerElementwise, OneOperandMayComeAThousandTimes) {
+  for (int times : {100, 70'000}) {
+    std::string args = "%x";
+    for (int k = 1; k < times; ++k) args += ", %x";
+    const ir::Tensor x = Random(DType::kF32, {3}, 9);
+    testing::ExpectGraph(
+        StrCat("graph \"g\" { input %x: f32[3] %y: f32 = Mean(", args, ") output %y }"), {{"x", x}},
+        ToArray(x), 1e-3, 1e-3);
+  }
+}
+
 TEST(LowerElementwise, EmptyAndScalarTensors) {
   testing::ExpectGraph("graph \"g\" { input %x: f32[2x0x3] %y: f32 = Exp(%x) output %y }",
                        {{"x", Random(DType::kF32, {2, 0, 3}, 1)}}, Array({2, 0, 3}), 0, 0);

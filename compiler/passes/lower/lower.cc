@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ir/op_table.h"
+#include "kernels/abi/problem.h"
 
 namespace aicf {
 
@@ -24,6 +25,17 @@ void RecordNoStep(const ir::Graph& graph, const ir::Node& node, PassContext& con
   context.Record(std::move(d));
 }
 
+// The standard sets few bounds on attributes, so a step's rules, say that a scale is finite, may
+// refuse what inference accepts. That is for the model's author to know, with the node's name.
+Status CheckSteps(const ir::Lowered& lowered, size_t first, const ir::Node& node) {
+  for (size_t s = first; s < lowered.steps.size(); ++s) {
+    const Status valid = abi::ValidateProblem(lowered.steps[s].problem);
+    if (valid.ok()) continue;
+    return Error(Code::kUnsupported, "node '", node.name, "' (", node.op, "): ", valid.message());
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<ir::Lowered> LowerGraph(const ir::Graph& graph, PassContext& context) {
@@ -39,6 +51,7 @@ Result<ir::Lowered> LowerGraph(const ir::Graph& graph, PassContext& context) {
     const size_t steps = lowered.steps.size();
     const Status status = op->lower(ctx, node);
     if (!status.ok()) return status.WithContext(StrCat("node '", node.name, "' (", node.op, ")"));
+    AICF_RETURN_IF_ERROR(CheckSteps(lowered, steps, node));
     if (lowered.steps.size() == steps) RecordNoStep(graph, node, context);
     ctx.FinishOutputs(node);
   }

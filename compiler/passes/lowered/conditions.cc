@@ -65,6 +65,9 @@ Fusion TryPrologue(const ir::StepEditor& editor, const PassContext& context, int
   for (size_t k = c.problem.core_inputs; k < c.inputs.size() && refusal.empty(); ++k) {
     if (c.inputs[k] == p.outputs[0]) refusal = "operand: the epilogue reads the same value";
   }
+  if (refusal.empty() && p.inputs.empty() && c.problem.core_inputs == 1) {
+    refusal = "operand: the producer reads none, so that the consumer would be left without one";
+  }
   if (refusal.empty()) refusal = CheckRecompute(p, c);
   if (!refusal.empty()) return {refusal, {}};
   Fusion fused = InlineProducer(p, c);
