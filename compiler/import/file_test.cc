@@ -141,8 +141,11 @@ TEST_F(ModelFiles, A21RefusesAmplificationByBudget) {
   model += nodes;
   const std::string path = Put(model);
   const FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  EXPECT_EQ(CheckParseBudget(fd.get(), uint64_t{20} << 20).code(), Code::kResource);
-  EXPECT_TRUE(CheckParseBudget(fd.get(), uint64_t{30} << 20).ok());
+  Budgets budgets;
+  budgets.Set(Budget::kModelBytes, int64_t{20} << 20);
+  EXPECT_EQ(CheckParseBudget(fd.get(), budgets).code(), Code::kResource);
+  budgets.Set(Budget::kModelBytes, int64_t{30} << 20);
+  EXPECT_TRUE(CheckParseBudget(fd.get(), budgets).ok());
 }
 
 TEST_F(ModelFiles, ExternalDataComesFromTheModelsDirectory) {

@@ -4,12 +4,14 @@
 #include <string>
 
 #include "base/status.h"
+#include "compiler/ir/budgets.h"
 #include "compiler/ir/graph.h"
 
 namespace aicf {
 
 /// Reads and checks an ONNX file; external data is confined to the model's directory. Infers
-/// nothing. Errors: kIo, kBadModel, kUnsupported (all unsupported nodes at once).
-Result<ir::Graph> ImportOnnx(const std::string& path);
+/// nothing. Errors: kIo, kBadModel, kUnsupported (all unsupported nodes at once), kResource for a
+/// model beyond the budgets.
+Result<ir::Graph> ImportOnnx(const std::string& path, const Budgets& budgets = {});
 
 }  // namespace aicf

@@ -23,8 +23,8 @@ std::string DirectoryOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-Result<std::shared_ptr<onnx::ModelProto>> Parse(const ModelFile& file) {
-  AICF_RETURN_IF_ERROR(CheckParseBudget(file.fd.get()));
+Result<std::shared_ptr<onnx::ModelProto>> Parse(const ModelFile& file, const Budgets& budgets) {
+  AICF_RETURN_IF_ERROR(CheckParseBudget(file.fd.get(), budgets));
   // The parser would write to stderr; its refusal is ours to report.
   const google::protobuf::LogSilencer silence;
   auto model = std::make_shared<onnx::ModelProto>();
@@ -32,6 +32,7 @@ Result<std::shared_ptr<onnx::ModelProto>> Parse(const ModelFile& file) {
   if (!model->ParseFromBoundedZeroCopyStream(&in, static_cast<int>(file.size))) {
     return Error(Code::kBadModel, "the file is not an ONNX model (malformed protobuf)");
   }
+  AICF_RETURN_IF_ERROR(budgets.Check(Budget::kNodes, model->graph().node_size()));
   return model;
 }
 
@@ -60,10 +61,10 @@ Result<OnnxImport> Prepare(const std::shared_ptr<onnx::ModelProto>& model,
 
 // Reads one model file with `read`, and names it in errors.
 template <class T>
-Result<T> FromFile(const std::string& path,
+Result<T> FromFile(const std::string& path, const Budgets& budgets,
                    Result<T> (*read)(std::shared_ptr<onnx::ModelProto>, const ModelLocation&)) {
   AICF_ASSIGN_OR_RETURN(const ModelFile file, OpenModelFile(path));
-  auto model = Parse(file);
+  auto model = Parse(file, budgets);
   if (!model.ok()) return model.status().WithContext(Quote(path));
   auto result = read(*std::move(model), {DirectoryOf(path), file.device, file.inode});
   if (!result.ok()) return result.status().WithContext(Quote(path));
@@ -102,10 +103,12 @@ Result<PartialModel> ImportOnnxModelPartly(std::shared_ptr<onnx::ModelProto> mod
   return part;
 }
 
-Result<ir::Graph> ImportOnnx(const std::string& path) { return FromFile(path, &ImportOnnxModel); }
+Result<ir::Graph> ImportOnnx(const std::string& path, const Budgets& budgets) {
+  return FromFile(path, budgets, &ImportOnnxModel);
+}
 
 Result<PartialModel> ImportOnnxPartly(const std::string& path) {
-  return FromFile(path, &ImportOnnxModelPartly);
+  return FromFile(path, Budgets(), &ImportOnnxModelPartly);
 }
 
 }  // namespace aicf

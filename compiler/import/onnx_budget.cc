@@ -128,17 +128,17 @@ class Walk {
 
 }  // namespace
 
-Status CheckParseBudget(int fd, uint64_t budget) {
+Status CheckParseBudget(int fd, const Budgets& budgets) {
+  const int64_t budget = budgets.Of(Budget::kModelBytes);
   Status status;
   {
     google::protobuf::io::FileInputStream file(fd);
     google::protobuf::io::CodedInputStream in(&file);
-    Walk walk(in, budget);
+    Walk walk(in, static_cast<uint64_t>(budget));
     if (!walk.Message(Type::kModel, 0)) {
-      status =
-          walk.out_of_budget()
-              ? Error(Code::kResource, "parsing the model would take more than ", budget, " bytes")
-              : Error(Code::kBadModel, "the file is not an ONNX model (malformed protobuf)");
+      status = walk.out_of_budget()
+                   ? budgets.Check(Budget::kModelBytes, budget + 1)
+                   : Error(Code::kBadModel, "the file is not an ONNX model (malformed protobuf)");
     }
     if (file.GetErrno() != 0) {
       status = Error(Code::kIo, "cannot read the model: ", std::strerror(file.GetErrno()));

@@ -74,7 +74,7 @@ std::string OnnxSupportMarkdown() {
       "Functions that a model brings along (IR version 8) are inlined. Input shapes are bound with "
       "`--shapes`,\nseveral sets of them with `--bucket`; inputs whose values decide shapes or "
       "axes "
-      "with `--bind`. Control flow\nwhose conditions are known while compiling disappears. If and "
+      "with `--bind`. Control flow\nwhose conditions are known while compiling disappears, but for loops of many trips. If and "
       "Loop "
       "also run with conditions and trip counts\nthat a run decides: branches with results of one "
       "shape, carried values that keep theirs, stacked results\nwhere the model has a constant "

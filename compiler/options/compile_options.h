@@ -14,6 +14,7 @@
 #include "compiler/edit/wishes.h"
 #include "compiler/emit/golden.h"
 #include "compiler/import/language/options.h"
+#include "compiler/ir/budgets.h"
 #include "compiler/ir/tensor.h"
 #include "compiler/passes/pass.h"
 #include "compiler/passes/quantize/calibrate.h"
@@ -60,6 +61,7 @@ struct CompileOptions : PlanOptions {
   /// An If whose branch cannot run with the bound shapes gives NaN where a run takes it; false:
   /// such a model is refused.
   bool nan_branches = false;
+  Budgets budgets;  ///< what the compilation may take; not part of an artifact's provenance
   std::set<std::string, std::less<>> no_fusion;
   /// Edits by decision, from an artifact that was made with some; those below are added.
   Wishes wishes;

@@ -1,6 +1,7 @@
 #include "compiler/passes/evaluate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "compiler/ir/infer/infer.h"
@@ -43,6 +44,31 @@ ir::Tensor ShapeResult(const ir::Graph& graph, const ir::Node& node) {
                                          in.span().subspan(first, static_cast<size_t>(out[0])));
 }
 
+double ElementsRead(const abi::View& view) {
+  return static_cast<double>(ElementCount(view.shape).value_or(INT64_MAX));
+}
+
+// What the reference kernel does for a step: its arithmetic, and one operation for each element
+// that it reads or writes. Boxes are compared with all that were chosen before, which takes some 20
+// operations.
+double WorkOf(const abi::Problem& p) {
+  double work = abi::FlopCount(p);
+  for (const abi::View& view : p.inputs) work += ElementsRead(view);
+  for (const abi::View& view : p.outputs) work += ElementsRead(view);
+  if (p.family == abi::Family::kNms) {
+    work += 20 * ElementsRead(p.inputs[1]) * static_cast<double>(p.inputs[1].shape.back());
+  }
+  if (p.family == abi::Family::kTopK) {
+    work +=
+        ElementsRead(p.inputs[0]) * std::log2(static_cast<double>(p.inputs[0].shape.back()) + 2);
+  }
+  if (p.family == abi::Family::kRoi) {
+    const auto ratio = static_cast<double>(p.as<abi::RoiAttrs>().sampling_ratio);
+    work += ElementsRead(p.outputs[0]) * (ratio > 0 ? ratio * ratio : ElementsRead(p.inputs[0]));
+  }
+  return work;
+}
+
 // The node as a graph of its own, its inputs as constants.
 ir::Graph GraphOf(const ir::Graph& graph, const ir::Node& node) {
   ir::Graph one;
@@ -66,7 +92,10 @@ ir::Graph GraphOf(const ir::Graph& graph, const ir::Node& node) {
 }  // namespace
 
 Folder::Folder(PassContext& context, FoldLimits limits)
-    : limits_(limits), bytes_left_(limits.total_bytes) {
+    : limits_(limits),
+      total_bytes_(context.budgets.Of(Budget::kFoldedBytes)),
+      bytes_left_(total_bytes_),
+      operations_left_(static_cast<double>(context.budgets.Of(Budget::kFoldedOperations))) {
   context_.device = context.device;
   context_.math = abi::MathMode::kFp32;  // constants are exact whatever the model's products are
   context_.decisions = &discarded_;
@@ -87,16 +116,17 @@ Status Folder::CheckLimits(const ir::Graph& graph, const ir::Node& node) const {
     return Error(Code::kResource, "its result of ", bytes, " bytes is above ", limit);
   }
   if (bytes <= bytes_left_) return OkStatus();
-  return Error(Code::kResource, "constants of ", limits_.total_bytes, " bytes were made already");
+  return Error(Code::kResource, "constants of ", total_bytes_, " bytes were made already");
 }
 
 Result<std::vector<ir::Tensor>> Folder::Run(const ir::Graph& graph, const ir::Node& node) {
   AICF_ASSIGN_OR_RETURN(const ir::Lowered lowered, LowerGraph(GraphOf(graph, node), context_));
-  double flops = 0;
-  for (const ir::LoweredStep& step : lowered.steps) flops += abi::FlopCount(step.problem);
-  if (flops > limits_.flops) {
-    return Error(Code::kResource, "it takes ", static_cast<int64_t>(flops), " operations");
+  double work = 0;
+  for (const ir::LoweredStep& step : lowered.steps) work += WorkOf(step.problem);
+  if (work > std::min(limits_.operations, operations_left_)) {
+    return Error(Code::kResource, "it takes ", static_cast<int64_t>(work), " operations");
   }
+  operations_left_ -= work;
   return Interpret(lowered, {});
 }
 

@@ -11,12 +11,11 @@
 
 namespace aicf {
 
-/// Keeps folding from growing a model or a compile without bound. What is over a limit stays a
-/// node.
+/// Keeps folding from growing a model or a compile without bound, with the budgets for all nodes
+/// that one Folder evaluates. What is over a limit stays a node.
 struct FoldLimits {
   int64_t output_bytes = int64_t{64} << 20;  ///< of one node, unless its inputs are larger
-  int64_t total_bytes = int64_t{1} << 30;    ///< of all nodes that one Folder evaluates
-  double flops = 1e9;                        ///< of one node, on the scalar reference kernels
+  double operations = 1e9;                   ///< of one node, on the scalar reference kernels
 };
 
 class Folder {
@@ -36,7 +35,9 @@ class Folder {
   Result<std::vector<ir::Tensor>> Run(const ir::Graph& graph, const ir::Node& node);
 
   const FoldLimits limits_;
+  const int64_t total_bytes_;
   int64_t bytes_left_;
+  double operations_left_;
   DecisionLog discarded_;  ///< decisions of the throw-away lowerings
   PassContext context_;
 };

@@ -13,6 +13,7 @@
 #include "compiler/decisions/decisions.h"
 #include "compiler/edit/policy.h"
 #include "compiler/edit/wishes.h"
+#include "compiler/ir/budgets.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lowered.h"
 #include "compiler/passes/quantize/calibration.h"
@@ -34,6 +35,7 @@ struct PassContext {
   /// What quantize-products decides by; nullptr: nothing is quantised.
   const Calibration* calibration = nullptr;
   bool nan_branches = false;                     ///< CompileOptions::nan_branches
+  Budgets budgets = {};                          ///< CompileOptions::budgets
   DecisionLog* decisions = nullptr;              ///< never null while a pass runs
   std::set<std::string, std::less<>> no_fusion;  ///< source node names given to --disable-fusion
   std::string entry;               ///< of several entry points, the one that is compiled

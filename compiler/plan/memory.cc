@@ -11,20 +11,15 @@ namespace {
 
 using schema::Lifetime;
 
-// Lowest offset at which the item fits among those placed that it may not lie over.
+// Lowest offset at which the item fits among those placed, which are sorted by their own, that it
+// may not lie over.
 uint64_t LowestFit(const Lifetime& item, const std::vector<const Lifetime*>& placed,
                    const schema::StepOrder& steps) {
-  std::vector<std::pair<uint64_t, uint64_t>> taken;
-  for (const Lifetime* other : placed) {
-    if (other->bytes > 0 && !schema::MayShareBytes(item, *other, steps)) {
-      taken.emplace_back(other->offset, other->offset + other->bytes);
-    }
-  }
-  std::sort(taken.begin(), taken.end());
   uint64_t at = 0;
-  for (auto [begin, stop] : taken) {
-    if (at + item.bytes <= begin) break;
-    at = std::max(at, stop);
+  for (const Lifetime* other : placed) {
+    if (at + item.bytes <= other->offset) break;
+    if (other->offset + other->bytes <= at || schema::MayShareBytes(item, *other, steps)) continue;
+    at = other->offset + other->bytes;
   }
   return at;
 }
@@ -42,12 +37,17 @@ uint64_t Place(std::vector<Lifetime>& items, const schema::StepOrder& steps, Les
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return less(items[a], items[b]); });
-  std::vector<const Lifetime*> placed;
+  std::vector<const Lifetime*> placed;  // those with bytes, by offset
   uint64_t peak = 0;
   for (size_t i : order) {
     items[i].offset = LowestFit(items[i], placed, steps);
     peak = std::max(peak, items[i].offset + items[i].bytes);
-    placed.push_back(&items[i]);
+    if (items[i].bytes == 0) continue;
+    const auto after = [](uint64_t offset, const Lifetime* other) {
+      return offset < other->offset;
+    };
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), items[i].offset, after),
+                  &items[i]);
   }
   return peak;
 }

@@ -237,7 +237,7 @@ Result<ImportedModel> ImportModel(const std::string& path, const CompileOptions&
   }
   ImportedModel out;
   out.options = options;
-  AICF_ASSIGN_OR_RETURN(out.graph, ImportOnnx(path));
+  AICF_ASSIGN_OR_RETURN(out.graph, ImportOnnx(path, options.budgets));
   return out;
 }
 

@@ -26,6 +26,17 @@ Result<std::vector<NamedTensors>> SamplesOf(const CompileOptions& options) {
   return samples;
 }
 
+// Of the model as it stands; what loops and composite ops add is counted where it is added.
+Status CheckBudgets(const ir::Graph& graph, const Budgets& budgets) {
+  AICF_RETURN_IF_ERROR(budgets.Check(Budget::kNodes, static_cast<int64_t>(graph.nodes.size())));
+  int64_t names = 0;
+  for (const ir::Node& node : graph.nodes) names += static_cast<int64_t>(node.name.size());
+  for (const ir::Value& value : graph.values) names += static_cast<int64_t>(value.name.size());
+  AICF_RETURN_IF_ERROR(budgets.Check(Budget::kNameBytes, names));
+  return budgets.Check(Budget::kInterface,
+                       static_cast<int64_t>(graph.inputs.size() + graph.outputs.size()));
+}
+
 }  // namespace
 
 Result<PassContext> ContextFor(const CompileOptions& options) {
@@ -42,6 +53,7 @@ Result<PassContext> ContextFor(const CompileOptions& options) {
   AICF_ASSIGN_OR_RETURN(context.samples, SamplesOf(options));
   context.no_fusion = options.no_fusion;
   context.nan_branches = options.nan_branches;
+  context.budgets = options.budgets;
   context.policy = &options.policy;
   context.policy_strict = options.policy_strict;
   if (!options.wishes.empty()) context.wishes = &options.wishes;
@@ -51,6 +63,7 @@ Result<PassContext> ContextFor(const CompileOptions& options) {
 Result<ir::Graph> PrepareGraph(ir::Graph graph, const CompileOptions& options, PassRunner& runner,
                                PassContext& context) {
   AICF_RETURN_IF_ERROR(runner.CheckNames());
+  AICF_RETURN_IF_ERROR(CheckBudgets(graph, context.budgets));
   AICF_RETURN_IF_ERROR(BindValues(graph, options.values));
   AICF_RETURN_IF_ERROR(BindShapes(graph, options.shapes));
   AICF_RETURN_IF_ERROR(InferAndFold(graph, context));

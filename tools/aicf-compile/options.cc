@@ -82,7 +82,7 @@ struct Raw {
   std::string math, precision = "fp32", stop_after, impossible_branches;
   std::string decisions;
   std::vector<std::string> shapes, buckets, bind, states, metas, policy, disable_pass,
-      disable_fusion, dump_after;
+      disable_fusion, dump_after, budgets;
   bool drop_edits = false, force = false, verbose = false, no_images = false;
   bool list_ops = false, list_targets = false;
   LanguageFlags language;
@@ -141,6 +141,11 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
                 "MODE  what becomes of an If's branch that cannot run with these shapes,\n"
                 "where a run decides which one is taken: refuse, or nan for results that\n"
                 "are NaN when it is taken; default refuse")
+      ->group(group);
+  line.AddList("--budget", raw.budgets,
+               StrCat("NAME:VALUE  what the compilation may take at most, whatever the model says\n"
+                      "(exit code 7 beyond it); repeats. With their defaults:\n",
+                      BudgetList()))
       ->group(group);
   line.AddValue("--math", raw.math,
                 "MODE  fp32, tf32, fp16 or bf16 for matrix products, or int8 for those with\n"
@@ -408,6 +413,9 @@ Status Convert(const Raw& raw, CompileArgs* args) {
                    raw.impossible_branches, "'");
     }
     options.nan_branches = raw.impossible_branches == "nan";
+  }
+  for (const std::string& budget : raw.budgets) {
+    AICF_RETURN_IF_ERROR(options.budgets.Parse(budget));
   }
   options.math_given = !raw.math.empty();
   const std::optional<abi::MathMode> math =

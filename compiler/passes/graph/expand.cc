@@ -28,7 +28,11 @@ bool Contains(const std::string_view (&names)[N], std::string_view op) {
 }  // namespace
 
 Expander::Expander(ir::Graph& graph, ValueMaker& make, PassContext& context, Visit visit)
-    : graph_(graph), make_(make), context_(context), visit_(std::move(visit)) {}
+    : graph_(graph),
+      make_(make),
+      context_(context),
+      visit_(std::move(visit)),
+      most_nodes_(context.budgets.Of(Budget::kNodes)) {}
 
 bool Expander::Takes(const ir::Node& node) const {
   if (Contains(kControl, node.op) || Contains(kSequence, node.op)) return true;
@@ -158,6 +162,14 @@ Status Expander::InlineNode(const ir::Node& source, Scope& scope) {
   return visit_(std::move(node));
 }
 
+Status Expander::CountNode() {
+  const int64_t budget = context_.budgets.Of(Budget::kNodes);
+  // Loops in loops are attempted more than once.
+  if (++nodes_made_ / 4 > budget) return context_.budgets.Check(Budget::kNodes, nodes_made_);
+  if (++nodes_ <= most_nodes_) return OkStatus();
+  return context_.budgets.Check(Budget::kNodes, std::max(nodes_, budget + 1));
+}
+
 Result<Expander::Ids> Expander::Inline(const ir::Node& owner, const ir::Body& body,
                                        std::span<const ValueId> arguments,
                                        std::string_view instance) {
@@ -171,9 +183,7 @@ Result<Expander::Ids> Expander::Inline(const ir::Node& owner, const ir::Body& bo
   for (size_t i = 0; i < arguments.size(); ++i) scope.values[inner.inputs[i]] = arguments[i];
   for (const auto& [inside, outside] : body.captures) scope.values[inside] = outside;
   for (const ir::Node& source : inner.nodes) {
-    if (++nodes_ > kMaxNodes) {
-      return Error(Code::kUnsupported, "unrolls to more than ", kMaxNodes, " nodes");
-    }
+    AICF_RETURN_IF_ERROR(CountNode());
     AICF_RETURN_IF_ERROR(InlineNode(source, scope));
   }
   Ids results;

@@ -6,18 +6,19 @@
 ///          condition selects (the lowered pass guard-branches lets a replay skip the other one).
 ///          A branch that cannot run with the bound shapes is refused, or gives NaN where that is
 ///          asked for (PassContext::nan_branches);
-///   Loop   unrolled where everything that ends it is known; otherwise its body stands once,
-///   between
+///   Loop   unrolled where everything that ends it is known and few nodes come of it; otherwise its
+///          body stands once, between
 ///          aicf.LoopBegin and aicf.LoopEnd (compiler/ir/loop_nodes.h), and runs as often as a run
 ///          decides. Nodes of the body that depend on no carried value come before it. A loop in a
 ///          branch that a run does not take makes no trip;
-///   Scan   unrolled over the scan axis;
+///   Scan   unrolled over the scan axis; a long one becomes a loop of as many trips;
 ///   sequences and optionals   lists of values while compiling; nothing of them is left.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -33,8 +34,9 @@ class Expander {
   /// Takes one node into the graph as if the model had it: inferred, folded, or expanded in turn.
   using Visit = std::function<Status(ir::Node)>;
 
-  /// Nodes that one compile may unroll; beyond that an artifact would grow without use.
-  static constexpr int64_t kMaxNodes = 200'000;
+  /// Nodes up to which loops are unrolled; where more would come of them, a loop stays one if it
+  /// can.
+  static constexpr int64_t kMaxUnrolled = 20'000;
 
   Expander(ir::Graph& graph, ValueMaker& make, PassContext& context, Visit visit);
 
@@ -66,9 +68,9 @@ class Expander {
   /// results are NaN. Errors: `other`, what made it impossible, where a result cannot be NaN.
   Status SelectOrNan(const ir::Node& node, const Ids& possible, bool when, const Status& other);
   Status Loop(const ir::Node& node);
-  /// False, with the graph as it was: what ends the loop is known at run time only, or it is too
-  /// long.
-  Result<bool> Unroll(const ir::Node& node, const struct LoopForm& form);
+  /// False, with the graph as it was: what ends the loop is known at run time only, or the nodes
+  /// that were unrolled would be more than `most`.
+  Result<bool> Unroll(const ir::Node& node, const struct LoopForm& form, int64_t most);
   Status UnrollTrips(const ir::Node& node, const struct LoopForm& form, bool* unrolled);
   Status Repeat(const ir::Node& node, const struct LoopForm& form);
   Status RepeatBody(const ir::Node& node, const struct LoopForm& form);
@@ -88,11 +90,19 @@ class Expander {
   Status Scan(const ir::Node& node);
   Result<Ids> RunScan(const ir::Node& node, const struct ScanForm& form, Ids state,
                       const Ids& inputs, std::string_view instance);
+  /// The same as a loop: its body picks each trip's slices itself.
+  Result<Ids> RepeatScan(const ir::Node& node, const struct ScanForm& form, const Ids& state,
+                         const Ids& inputs, const std::vector<int64_t>& axes, int64_t steps);
+  /// A loop's stacked result as the Scan wants it.
+  Result<ir::ValueId> Arranged(const ir::Node& node, ir::ValueId stacked, int64_t axis,
+                               bool reverse);
   Result<Ids> StackScans(const ir::Node& node, const struct ScanForm& form,
                          const std::vector<Ids>& scans);
   Status BatchedScan(const ir::Node& node, const struct ScanForm& form);
   Result<ir::ValueId> Pick(const ir::Node& owner, ir::ValueId from, int64_t axis, int64_t index);
   Status InlineNode(const ir::Node& source, Scope& scope);
+  /// Errors: kResource where too many nodes were inlined.
+  Status CountNode();
   Result<ir::ValueId> Outside(ir::ValueId inside, Scope& scope);
 
   // Sequences and optionals (expand_sequences.cc).
@@ -132,8 +142,11 @@ class Expander {
   ValueMaker& make_;
   PassContext& context_;
   Visit visit_;
-  int64_t nodes_ = 0;
-  int64_t loops_ = 0;  ///< that run
+  int64_t nodes_ = 0;                    ///< that were inlined and are in the graph
+  int64_t most_nodes_;                   ///< that may be, at the moment
+  int64_t nodes_made_ = 0;               ///< in all, with those of attempts that were given up
+  std::set<const ir::Graph*> too_long_;  ///< bodies that came to too many nodes
+  int64_t loops_ = 0;                    ///< that run
   /// The branches around the nodes at hand that a run may not take, inside the innermost loop.
   std::vector<std::pair<ir::ValueId, bool>> path_;
   std::unordered_map<ir::ValueId, Ids> sequences_;

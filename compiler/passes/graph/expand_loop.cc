@@ -1,4 +1,8 @@
 // Loop: unrolled where everything that ends it is known.
+#include <algorithm>
+#include <utility>
+
+#include "base/checked.h"
 #include "base/scanner.h"
 #include "compiler/passes/graph/expand.h"
 #include "compiler/passes/graph/loop_form.h"
@@ -25,28 +29,48 @@ Result<LoopForm> FormOf(const ir::Node& node) {
   return form;
 }
 
+// Nodes that unrolling inlines; 0 where nothing says how many trips there are.
+int64_t UnrolledNodes(const LoopForm& form) {
+  const int64_t each = static_cast<int64_t>(form.body->graph->nodes.size()) + 1;
+  return (Checked(std::max<int64_t>(form.trips.value_or(0), 0)) * each).value().value_or(INT64_MAX);
+}
+
 }  // namespace
 
 Status Expander::Loop(const ir::Node& node) {
   AICF_ASSIGN_OR_RETURN(LoopForm form, FormOf(node));
   AICF_ASSIGN_OR_RETURN(form.trips, ConstantScalar(node.input(0)));
-  AICF_ASSIGN_OR_RETURN(const bool unrolled, Unroll(node, form));
-  if (unrolled) return OkStatus();
-  return Repeat(node, form);
+  const int64_t budget = context_.budgets.Of(Budget::kNodes);
+  AICF_ASSIGN_OR_RETURN(const bool few, Unroll(node, form, std::min(kMaxUnrolled, budget)));
+  if (few) return OkStatus();
+  const Status repeated = Repeat(node, form);
+  if (repeated.code() != Code::kUnsupported) return repeated;
+  // Shapes or sequences that change from trip to trip: then it is as many nodes as it takes.
+  AICF_ASSIGN_OR_RETURN(const bool many, Unroll(node, form, budget));
+  if (many) return OkStatus();
+  const int64_t nodes = UnrolledNodes(form);
+  if (!form.trips || nodes <= budget) return repeated;
+  return context_.budgets.Check(Budget::kNodes, nodes).WithContext(repeated.message());
 }
 
-Result<bool> Expander::Unroll(const ir::Node& node, const LoopForm& form) {
+Result<bool> Expander::Unroll(const ir::Node& node, const LoopForm& form, int64_t most) {
   if (form.limited && !form.trips) return false;
   AICF_ASSIGN_OR_RETURN(const std::optional<int64_t> start, ConstantScalar(node.input(1)));
   if (node.input(1) != kNoValue && !start) return false;
+  const bool first = most <= kMaxUnrolled;
+  if (UnrolledNodes(form) > most - nodes_) return false;
+  if (first && too_long_.contains(form.body->graph.get())) return false;
   const size_t nodes = graph_.nodes.size();
   const size_t decisions = context_.decisions->decisions().size();
   const int64_t inlined = nodes_;
   bool unrolled = false;
+  const int64_t before = std::exchange(most_nodes_, most);
   const Status status = UnrollTrips(node, form, &unrolled);
-  const bool too_long = !status.ok() && nodes_ > kMaxNodes && inlined <= kMaxNodes;
+  most_nodes_ = before;
+  const bool too_long = !status.ok() && nodes_ > most && inlined <= most;
   if (!too_long) AICF_RETURN_IF_ERROR(status);
   if (unrolled) return true;
+  if (too_long) too_long_.insert(form.body->graph.get());
   // What was made is used by nothing.
   nodes_ = inlined;
   graph_.nodes.erase(graph_.nodes.begin() + static_cast<ptrdiff_t>(nodes), graph_.nodes.end());
@@ -68,8 +92,7 @@ Status Expander::UnrollTrips(const ir::Node& node, const LoopForm& form, bool* u
     arguments.insert(arguments.end(), state.begin(), state.end());
     AICF_ASSIGN_OR_RETURN(const Ids results,
                           Inline(node, *form.body, arguments, std::to_string(i)));
-    // A body without nodes reaches no limit by itself.
-    if (++nodes_ > kMaxNodes) return Error(Code::kUnsupported, "makes too many trips to unroll");
+    AICF_RETURN_IF_ERROR(CountNode());  // a body without nodes reaches no limit by itself
     go = results[0];
     const auto first_scan = results.begin() + 1 + static_cast<ptrdiff_t>(form.carried);
     state.assign(results.begin() + 1, first_scan);

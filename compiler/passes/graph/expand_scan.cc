@@ -1,8 +1,12 @@
-// Scan, unrolled.
+// Scan, unrolled or as a loop.
 #include <algorithm>
+#include <limits>
 
+#include "base/checked.h"
 #include "base/scanner.h"
+#include "compiler/ir/op_table.h"
 #include "compiler/passes/graph/expand.h"
+#include "compiler/passes/graph/loop_form.h"
 
 namespace aicf {
 
@@ -13,12 +17,58 @@ using ir::ValueId;
 struct ScanForm {
   const ir::Body* body = nullptr;
   size_t states = 0, inputs = 0, outputs = 0;
-  std::vector<int64_t> input_axes, output_axes;          ///< output axes may count from the end
+  std::vector<int64_t> input_axes, output_axes;  ///< output axes may count from the end
   std::vector<int64_t> input_reverse, output_reverse;
   bool batched = false;  ///< opset 8: axis 0 is a batch, axis 1 the sequence
 };
 
 namespace {
+
+// Nodes up to which a Scan is unrolled: what stacks its results looks at all of them for each.
+constexpr int64_t kMaxUnrolledScan = 2'000;
+
+// The body of a loop that does what one of the Scan does: values (2 + states) instead of the
+// slices.
+ir::Body LoopBody(const ScanForm& form, const std::vector<ValueId>& inputs,
+                  const std::vector<int64_t>& axes, int64_t steps) {
+  auto graph = std::make_shared<ir::Graph>(*form.body->graph);
+  ir::Body body{"body", nullptr, form.body->captures};
+  const auto value = [&](std::string_view name) {
+    ir::Value v;
+    v.name = graph->UniqueName(name);
+    return graph->AddValue(std::move(v));
+  };
+  const ValueId trip = value("trip"), go = value("go");
+  std::vector<ir::Node> picks;
+  ValueId last = kNoValue;
+  for (size_t k = 0; k < form.inputs; ++k) {
+    ValueId at = trip;
+    if (form.input_reverse[k] != 0) {
+      if (last == kNoValue) {
+        last = value("last");
+        const int64_t position = steps - 1;
+        graph->values[last].constant =
+            ir::Tensor::FromValues<int64_t>(DType::kI64, {}, std::span(&position, 1));
+      }
+      at = value("back");
+      picks.push_back({"Sub", "back", {last, trip}, {at}, {}, {}});
+    }
+    const ValueId from = value("scanned");
+    body.captures.emplace_back(from, inputs[k]);
+    picks.push_back({"Gather",
+                     "slice",
+                     {from, at},
+                     {graph->inputs[form.states + k]},
+                     {{"axis", ir::AttrValue(axes[k])}},
+                     {}});
+  }
+  graph->nodes.insert(graph->nodes.begin(), picks.begin(), picks.end());
+  graph->inputs.resize(form.states);
+  graph->inputs.insert(graph->inputs.begin(), {trip, go});
+  graph->outputs.insert(graph->outputs.begin(), go);
+  body.graph = std::move(graph);
+  return body;
+}
 
 std::vector<int64_t> Padded(std::vector<int64_t> list, size_t size) {
   list.resize(size, 0);
@@ -47,8 +97,8 @@ Result<ScanForm> ReadForm(const ir::Node& node) {
   form.outputs = form.body->graph->outputs.size() - form.states;
   form.input_axes = Padded(node.Ints("scan_input_axes"), form.inputs);
   form.output_axes = Padded(node.Ints("scan_output_axes"), form.outputs);
-  form.input_reverse = Padded(
-      node.Ints(form.batched ? "directions" : "scan_input_directions"), form.inputs);
+  form.input_reverse =
+      Padded(node.Ints(form.batched ? "directions" : "scan_input_directions"), form.inputs);
   form.output_reverse = Padded(node.Ints("scan_output_directions"), form.outputs);
   return form;
 }
@@ -79,6 +129,11 @@ Result<Expander::Ids> Expander::RunScan(const ir::Node& node, const ScanForm& fo
     }
     steps = extent;
   }
+  const auto each =
+      static_cast<int64_t>(form.body->graph->nodes.size() + form.inputs + form.outputs);
+  if (!(Checked(steps) * each).In(0, kMaxUnrolledScan)) {
+    return RepeatScan(node, form, state, inputs, axes, steps);
+  }
   std::vector<Ids> scans(form.outputs);
   for (int64_t t = 0; t < steps; ++t) {
     Ids arguments = state;
@@ -97,6 +152,50 @@ Result<Expander::Ids> Expander::RunScan(const ir::Node& node, const ScanForm& fo
   return state;
 }
 
+Result<Expander::Ids> Expander::RepeatScan(const ir::Node& node, const ScanForm& form,
+                                           const Ids& state, const Ids& inputs,
+                                           const std::vector<int64_t>& axes, int64_t steps) {
+  const ir::Body body = LoopBody(form, inputs, axes, steps);
+  ir::Node loop;
+  loop.op = "Loop";
+  loop.name = node.name;
+  loop.inputs = {Int(StrCat(node.name, "/steps"), steps), kNoValue};
+  loop.inputs.insert(loop.inputs.end(), state.begin(), state.end());
+  for (size_t k = 0; k < form.states + form.outputs; ++k) {
+    ir::Value value;
+    value.name = make_.Fresh(StrCat(node.name, "/result"));
+    loop.outputs.push_back(graph_.AddValue(std::move(value)));
+  }
+  LoopForm repeated{&body, form.states, form.outputs, true, steps};
+  AICF_RETURN_IF_ERROR(Repeat(loop, repeated));
+  Ids results(loop.outputs.begin(), loop.outputs.begin() + static_cast<ptrdiff_t>(form.states));
+  for (size_t k = 0; k < form.outputs; ++k) {
+    AICF_ASSIGN_OR_RETURN(const ValueId arranged,
+                          Arranged(node, loop.outputs[form.states + k], form.output_axes[k],
+                                   form.output_reverse[k] != 0));
+    results.push_back(arranged);
+  }
+  return results;
+}
+
+Result<ValueId> Expander::Arranged(const ir::Node& node, ValueId stacked, int64_t axis,
+                                   bool reverse) {
+  const int rank = graph_.values[stacked].shape.rank();
+  if (reverse) {
+    const auto list = [&](int64_t v) { return make_.Ints(StrCat(node.name, "/slice"), {{v}}); };
+    AICF_ASSIGN_OR_RETURN(
+        stacked,
+        Emit(node, "Slice",
+             {stacked, list(-1), list(std::numeric_limits<int64_t>::min()), list(0), list(-1)}));
+  }
+  AICF_ASSIGN_OR_RETURN(const int at, ir::NormalizeAxis(axis, rank));
+  if (at == 0) return stacked;
+  std::vector<int64_t> perm;
+  for (int d = 1; d < rank; ++d) perm.push_back(d);
+  perm.insert(perm.begin() + at, 0);
+  return Emit(node, "Transpose", {stacked}, {{"perm", ir::AttrValue(perm)}});
+}
+
 Result<Expander::Ids> Expander::StackScans(const ir::Node& node, const ScanForm& form,
                                            const std::vector<Ids>& scans) {
   Ids out;
@@ -113,9 +212,8 @@ Status Expander::BatchedScan(const ir::Node& node, const ScanForm& form) {
   if (node.inputs[0] != kNoValue) {
     return Error(Code::kUnsupported, "sequence lengths of opset 8");
   }
-  const int64_t batch = graph_.values[node.inputs[1]].shape.rank() > 0
-                            ? graph_.values[node.inputs[1]].shape[0]
-                            : 0;
+  const int64_t batch =
+      graph_.values[node.inputs[1]].shape.rank() > 0 ? graph_.values[node.inputs[1]].shape[0] : 0;
   std::vector<Ids> results(form.states + form.outputs);
   for (int64_t b = 0; b < batch; ++b) {
     Ids parts;
@@ -137,7 +235,7 @@ Status Expander::BatchedScan(const ir::Node& node, const ScanForm& form) {
 
 Status Expander::Scan(const ir::Node& node) {
   AICF_ASSIGN_OR_RETURN(const ScanForm form, ReadForm(node));
-  Explain(node, "unrolled", "the extent of the scan axis is known");
+  Explain(node, "unrolled", "the extent of the scan axis is known; where it is long, as a loop");
   if (form.batched) return BatchedScan(node, form);
   const auto split = node.inputs.begin() + static_cast<ptrdiff_t>(form.states);
   AICF_ASSIGN_OR_RETURN(const Ids results, RunScan(node, form, Ids(node.inputs.begin(), split),

@@ -180,6 +180,44 @@ TEST(Expand, ALoopWithAKnownTripCountIsUnrolled) {
   EXPECT_EQ(r.outputs, (Rows{{8, 24}, {1, 3, 2, 6, 4, 12}}));
 }
 
+// v + 1 in each trip, with every v on the way; `grows`: v one element longer in each trip.
+ModelBuilder CountingLoop(int64_t trips, bool grows) {
+  ModelBuilder model;
+  model.Input("v0", {2});
+  model.Ints("trips", {}, {trips});
+  model.Floats("one", {1}, {1});
+  const Names outputs = grows ? Names{"v"} : Names{"v", "history"};
+  onnx::NodeProto& node = model.Node("Loop", {"trips", "", "v0"}, outputs, "loop");
+  onnx::GraphProto& body = AddBody(node, "body", {"i", "go", "v_in"},
+                                   grows ? Names{"go", "v_out"} : Names{"go", "v_out", "v_in"});
+  onnx::NodeProto& step = AddNode(body, grows ? "Concat" : "Add", {"v_in", "one"}, {"v_out"});
+  if (grows) testing::SetInt(step, "axis", 0);
+  for (const std::string& name : outputs) model.Output(name);
+  return model;
+}
+
+TEST(Expand, ALongLoopStaysALoopOfAKnownNumberOfTrips) {
+  constexpr int64_t kTrips = 30'000;
+  const Evaluation r = Evaluate(CountingLoop(kTrips, false), {Floats({2}, {1, 3})});
+  ASSERT_TRUE(r.status.ok()) << r.status.ToString();
+  EXPECT_LT(r.nodes, 30);
+  EXPECT_EQ(r.outputs[0], (std::vector<double>{kTrips + 1, kTrips + 3}));
+  ASSERT_EQ(r.outputs[1].size(), static_cast<size_t>(2 * kTrips));
+  EXPECT_EQ(r.outputs[1].front(), 1);
+  EXPECT_EQ(r.outputs[1].back(), kTrips + 2);
+}
+
+TEST(Expand, WhatOnlyUnrollingCanRunIsUnrolledWithinTheBudget) {
+  const Evaluation few = Evaluate(CountingLoop(50, true), {Floats({2}, {1, 3})});
+  ASSERT_TRUE(few.status.ok()) << few.status.ToString();
+  EXPECT_EQ(few.outputs[0].size(), 52u);
+  const Evaluation many = Evaluate(CountingLoop(int64_t{1} << 40, true), {Floats({2}, {1, 3})});
+  EXPECT_EQ(many.status.code(), Code::kResource);
+  EXPECT_NE(many.status.message().find("--budget=nodes:2199023255552"), std::string::npos)
+      << many.status.message();
+  EXPECT_NE(many.status.message().find("its shape cannot change"), std::string::npos);
+}
+
 TEST(Expand, ALoopThatMayEndEarlyKeepsItsLastValues) {
   for (int64_t limit : {0, 1, 2, 3, 9}) {
     const ir::Tensor bound = ir::Tensor::FromValues<int64_t>(DType::kI64, {}, {{limit}});
@@ -207,6 +245,35 @@ TEST(Expand, AScanRunsOverItsAxisInBothDirections) {
     ASSERT_TRUE(r.status.ok()) << r.status.ToString();
     EXPECT_EQ(r.outputs, reverse ? (Rows{{9, 12}, {5, 6, 8, 10, 9, 12}})
                                  : (Rows{{9, 12}, {1, 2, 4, 6, 9, 12}}));
+  }
+}
+
+// Sums from the last column on, each stored in its column's place.
+TEST(Expand, ALongScanBecomesALoop) {
+  constexpr int64_t kSteps = 1'500;
+  ModelBuilder model;
+  model.Input("s0", {2});
+  model.Input("x", {2, kSteps});
+  onnx::NodeProto& node = model.Node("Scan", {"s0", "x"}, {"s", "y"}, "sums");
+  testing::SetInt(node, "num_scan_inputs", 1);
+  testing::SetInts(node, "scan_input_axes", {-1});
+  testing::SetInts(node, "scan_output_axes", {-1});
+  testing::SetInts(node, "scan_input_directions", {1});
+  testing::SetInts(node, "scan_output_directions", {1});
+  onnx::GraphProto& body = AddBody(node, "body", {"s_in", "x_in"}, {"s_out", "y_out"});
+  AddNode(body, "Add", {"s_in", "x_in"}, {"s_out"});
+  AddNode(body, "Identity", {"s_out"}, {"y_out"});
+  model.Output("s");
+  model.Output("y");
+  std::vector<float> x(2 * kSteps, 1);
+  std::fill(x.begin() + kSteps, x.end(), 2);
+  const Evaluation r = Evaluate(model, {Floats({2}, {0, 0}), Floats({2, kSteps}, x)});
+  ASSERT_TRUE(r.status.ok()) << r.status.ToString();
+  EXPECT_LT(r.nodes, 40);
+  EXPECT_EQ(r.outputs[0], (std::vector<double>{kSteps, 2 * kSteps}));
+  for (int64_t t = 0; t < kSteps; ++t) {
+    ASSERT_EQ(r.outputs[1][static_cast<size_t>(t)], kSteps - t);
+    ASSERT_EQ(r.outputs[1][static_cast<size_t>(kSteps + t)], 2 * (kSteps - t));
   }
 }
 

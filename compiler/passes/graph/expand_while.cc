@@ -204,6 +204,10 @@ Status Expander::BindLoop(const ir::Node& node, const LoopForm& form, const Ids&
   size_t at = kFirstCarried + form.carried;
   for (size_t output = form.carried; output < node.outputs.size(); ++output) {
     if (node.outputs[output] == kNoValue) continue;
+    if (form.whole) {
+      AICF_RETURN_IF_ERROR(Bind(node, output, last[at++]));
+      continue;
+    }
     AICF_RETURN_IF_ERROR(EmitInto(node, ir::kCounted, {last[at++], last[kTrip]},
                                   node.outputs[output], {{"axis", ir::AttrValue(int64_t{0})}}));
   }
@@ -223,6 +227,9 @@ Status Expander::Repeat(const ir::Node& node, const LoopForm& form) {
 }
 
 Status Expander::RepeatBody(const ir::Node& node, const LoopForm& form) {
+  LoopForm own = form;
+  AICF_ASSIGN_OR_RETURN(const std::optional<int64_t> starts, ConstantScalar(node.input(1)));
+  own.whole = form.trips && path_.empty() && (node.input(1) == kNoValue || starts.value_or(0) != 0);
   Ids state(kFirstCarried);
   AICF_ASSIGN_OR_RETURN(state[kGo], FirstCondition(node, form));
   state[kTrip] = Int(StrCat(node.name, "/i"), 0);
@@ -260,7 +267,9 @@ Status Expander::RepeatBody(const ir::Node& node, const LoopForm& form) {
   AICF_ASSIGN_OR_RETURN(const Ids last, EndLoop(node, begin, next));
   Hoist(begin);
   Explain(node, "a loop that runs", "what ends it is known at run time only");
-  return BindLoop(node, form, last);
+  AICF_ASSIGN_OR_RETURN(const std::optional<int64_t> goes_on, ConstantScalar(results[0]));
+  own.whole = own.whole && goes_on.value_or(0) != 0;
+  return BindLoop(node, own, last);
 }
 
 }  // namespace aicf

@@ -1,6 +1,7 @@
 // One walk that makes every shape known. Folding cannot wait for a later pass: shapes are often
 // computed by nodes of the model itself.
 #include "base/scanner.h"
+#include "base/utf8.h"
 #include "compiler/ir/dynamic_extent.h"
 #include "compiler/ir/infer/infer.h"
 #include "compiler/passes/composite/composer.h"
@@ -22,6 +23,9 @@ bool HoldsCodes(const ir::Graph& graph, const ir::Node& node) {
   return IsByteInteger(codes.dtype) && codes.is_constant() && codes.shape.rank() >= 2;
 }
 
+// Names in an artifact may have 65,536 bytes; passes put a few more behind a name.
+constexpr size_t kMaxNodeNameBytes = 60'000;
+
 class Walker {
  public:
   Walker(ir::Graph& graph, PassContext& context)
@@ -41,10 +45,12 @@ class Walker {
  private:
   // One node of the model, or of what an expansion put in its place.
   Status Take(ir::Node node) {
-    const std::string label = StrCat(node.op, " node ", Quote(node.name));
+    const std::string op = node.op, name = node.name;
+    const auto labelled = [&](const Status& status) {
+      return status.ok() ? status : status.WithContext(StrCat(op, " node ", Quote(name)));
+    };
     if (expander_.Takes(node)) {
-      const Status status = expander_.Expand(node);
-      return status.ok() ? status : status.WithContext(label);
+      return labelled(expander_.Expand(node));
     }
     if (const ExpandComposite compose = FindComposite(node.op)) {
       Composer composer(
@@ -53,24 +59,23 @@ class Walker {
             return expander_.Inline(owner, body, args, body.attribute);
           },
           &context_);
-      const Status status = compose(composer);
-      return status.ok() ? status : status.WithContext(label);
+      return labelled(compose(composer));
     }
     const bool asks = node.op == "Shape" || node.op == "Size";
     const ir::DynamicExtent* extent = asks ? extents_.Of(node.inputs[0]) : nullptr;
     if (extent != nullptr) {
       Composer composer(graph_, make_, node, [this](ir::Node n) { return Take(std::move(n)); });
-      const Status status = node.op == "Shape" ? ExpandCountedShape(composer, *extent)
-                                               : ExpandCountedSize(composer, *extent);
-      return status.ok() ? status : status.WithContext(label);
+      return labelled(op == "Shape" ? ExpandCountedShape(composer, *extent)
+                                    : ExpandCountedSize(composer, *extent));
     }
     auto newer = Modernize(graph_, make_, std::move(node));
-    if (!newer.ok()) return newer.status().WithContext(label);
+    if (!newer.ok()) return labelled(newer.status());
     for (ir::Node& n : *newer) AICF_RETURN_IF_ERROR(Visit(std::move(n)));
     return OkStatus();
   }
 
   Status Visit(ir::Node node) {
+    AICF_RETURN_IF_ERROR(CheckBudgets(node));
     AICF_RETURN_IF_ERROR(ir::InferNode(graph_, node));
     AICF_RETURN_IF_ERROR(extents_.Visit(graph_, node));
     if (HoldsCodes(graph_, node)) {
@@ -83,8 +88,22 @@ class Walker {
     return OkStatus();
   }
 
+  // Loops and composite ops add as many nodes as their attributes and shapes say.
+  Status CheckBudgets(const ir::Node& node) {
+    const Budgets& budgets = context_.budgets;
+    if (node.name.size() > kMaxNodeNameBytes) {
+      return Error(Code::kResource, "the node ", Quote(Abridge(node.name, 40)), " gets a name of ",
+                   node.name.size(), " bytes from the subgraphs around it, at most ",
+                   kMaxNodeNameBytes, " are possible");
+    }
+    name_bytes_ += static_cast<int64_t>(node.name.size());
+    AICF_RETURN_IF_ERROR(budgets.Check(Budget::kNameBytes, name_bytes_ + make_.name_bytes()));
+    return budgets.Check(Budget::kNodes, static_cast<int64_t>(graph_.nodes.size()) + 1);
+  }
+
   ir::Graph& graph_;
   PassContext& context_;
+  int64_t name_bytes_ = 0;  // of the nodes
   ValueMaker make_;
   ir::DynamicExtents extents_;
   Folder folder_;

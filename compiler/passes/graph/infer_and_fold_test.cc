@@ -148,7 +148,8 @@ TEST(Folder, RespectsEveryLimit) {
   PassContext context;
   context.decisions = &log;
   std::string why;
-  const auto evaluate = [&](FoldLimits limits, int times) {
+  const auto evaluate = [&](FoldLimits limits, int times, int64_t bytes = 1000) {
+    context.budgets.Set(Budget::kFoldedBytes, bytes);
     Folder folder(context, limits);
     auto result = folder.Evaluate(graph, graph.nodes[0], &why);
     while (--times > 0) result = folder.Evaluate(graph, graph.nodes[0], &why);
@@ -156,13 +157,18 @@ TEST(Folder, RespectsEveryLimit) {
     return result.ok() && result->has_value();
   };
   EXPECT_TRUE(evaluate({}, 1));
-  EXPECT_TRUE(evaluate({.total_bytes = 32}, 2));
-  EXPECT_FALSE(evaluate({.total_bytes = 32}, 3));
+  EXPECT_TRUE(evaluate({}, 2, 32));
+  EXPECT_FALSE(evaluate({}, 3, 32));
   EXPECT_NE(why.find("constants of 32 bytes"), std::string::npos) << why;
   // Operands of 32 bytes allow as many.
   EXPECT_TRUE(evaluate({.output_bytes = 0}, 1));
-  EXPECT_FALSE(evaluate({.flops = 15}, 1));
-  EXPECT_NE(why.find("it takes 16 operations"), std::string::npos) << why;
+  // 16 of the products, and every element that is read or written.
+  EXPECT_TRUE(evaluate({.operations = 28}, 1));
+  EXPECT_FALSE(evaluate({.operations = 27}, 1));
+  EXPECT_NE(why.find("it takes 28 operations"), std::string::npos) << why;
+  context.budgets.Set(Budget::kFoldedOperations, 28 * 2);
+  EXPECT_TRUE(evaluate({}, 2));
+  EXPECT_FALSE(evaluate({}, 3));
   EXPECT_TRUE(log.decisions().empty());
 }
 

@@ -13,6 +13,7 @@ struct LoopForm {
   size_t scans = 0;              ///< results stacked over the trips
   bool limited = false;          ///< has a trip count
   std::optional<int64_t> trips;  ///< where it is known
+  bool whole = false;            ///< nothing but the known trip count ends it
 };
 
 }  // namespace aicf

@@ -10,6 +10,7 @@ ValueMaker::ValueMaker(ir::Graph& graph) : graph_(graph) {
 
 std::string ValueMaker::Fresh(std::string_view base) {
   std::string name(base);
+  name_bytes_ += static_cast<int64_t>(name.size());
   if (names_.insert(name).second) return name;
   int& next = next_.try_emplace(name, 1).first->second;
   do {

@@ -21,9 +21,12 @@ class ValueMaker {
   ir::ValueId Value(std::string_view base, DType dtype, const Dims& shape);
   ir::ValueId Constant(std::string_view base, ir::Tensor tensor);
   ir::ValueId Ints(std::string_view base, std::span<const int64_t> values);
+  /// Bytes of all names that it has made.
+  int64_t name_bytes() const { return name_bytes_; }
 
  private:
   ir::Graph& graph_;
+  int64_t name_bytes_ = 0;
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, int> next_;  ///< suffix to try, by base: a long loop asks often
 };
