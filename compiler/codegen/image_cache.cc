@@ -1,6 +1,7 @@
 #include "compiler/codegen/image_cache.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,6 +73,19 @@ std::string DefaultFolder() {
   return "";
 }
 
+constexpr std::string_view kTemporaryMark = ".cubin.tmp.";
+
+// Removes what killed writers left. A live writer holds a lock on its file.
+void SweepTemporaries(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string path = entry.path();
+    if (path.find(kTemporaryMark, folder.size()) == std::string::npos) continue;
+    const File stale(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (stale.ok() && flock(stale.fd(), LOCK_EX | LOCK_NB) == 0) unlink(path.c_str());
+  }
+}
+
 }  // namespace
 
 ImageCache ImageCache::Open(const std::string& dir) {
@@ -88,6 +102,7 @@ ImageCache ImageCache::Open(const std::string& dir) {
     }
     return cache;
   }
+  SweepTemporaries(folder);
   cache.folder_ = folder;
   return cache;
 }
@@ -132,6 +147,7 @@ void ImageCache::Store(const Hash128& key, std::span<const std::byte> image) con
   {
     File file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (!file.ok()) return;
+    flock(file.fd(), LOCK_EX | LOCK_NB);  // so that no other process takes it for a leftover
     written = file.Write(&header, sizeof header) && file.Write(image.data(), image.size()) &&
               fsync(file.fd()) == 0;
   }

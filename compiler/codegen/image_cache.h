@@ -17,8 +17,8 @@ namespace aicf {
 class ImageCache {
  public:
   /// `dir` as CompileOptions::kernel_cache_dir: "" is $XDG_CACHE_HOME/aicf or ~/.cache/aicf, "none"
-  /// is off. A folder that cannot be made or written to turns the cache off, with a logged warning
-  /// when it was asked for by name.
+  /// is off. What killed writers left in the folder is removed. A folder that cannot be made or
+  /// written to turns the cache off, with a logged warning when it was asked for by name.
   static ImageCache Open(const std::string& dir);
 
   /// Empty when the cache is off.

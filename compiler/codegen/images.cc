@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <map>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <thread>
 
@@ -67,12 +69,27 @@ class Builder {
     const int wanted = options_.threads > 0 ? options_.threads : cores;
     const int count = std::min(wanted, static_cast<int>(sources_.size()));
     std::vector<std::thread> threads;
-    for (int t = 1; t < count; ++t) threads.emplace_back([this] { Work(); });
+    try {
+      for (int t = 1; t < count; ++t) threads.emplace_back([this] { Work(); });
+    } catch (const std::exception&) {
+      // No more threads or no memory for them: those that there are do the work.
+    }
     Work();
     for (std::thread& t : threads) t.join();
   }
 
+  // No exception leaves a thread.
   void Work() {
+    try {
+      CompileNext();
+    } catch (const std::bad_alloc&) {
+      const std::lock_guard lock(mutex_);
+      failure_ = Status::OutOfMemory();
+      next_ = sources_.size();
+    }
+  }
+
+  void CompileNext() {
     for (;;) {
       const size_t i = next_.fetch_add(1);
       if (i >= sources_.size()) return;

@@ -9,6 +9,7 @@
 #include "tools/aicf-compile/rebuild.h"
 #include "tools/aicf-compile/report.h"
 #include "tools/aicf-compile/stages.h"
+#include "tools/common/allocation.h"
 #include "tools/common/files.h"
 #include "tools/common/process.h"
 #include "tools/common/progress.h"
@@ -152,5 +153,6 @@ Status Main(const std::vector<std::string>& argv) {
 }  // namespace aicf::tools
 
 int main(int argc, char** argv) {
+  aicf::tools::EndOnFailedAllocation("aicf-compile");
   return aicf::tools::RunTool("aicf-compile", argc, argv, &aicf::tools::Main);
 }

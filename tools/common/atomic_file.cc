@@ -21,13 +21,14 @@ constexpr std::string_view kTemporarySuffix = ".aicf-tmp";
 /// A file name has at most 255 bytes; the rest is for process id, attempt and suffix.
 constexpr size_t kMaxStem = 200;
 
-/// Every temporary of one output starts like this, so that leftovers are recognised.
+/// How a temporary's name starts; with the suffix it is recognised as one.
 std::string TemporaryPrefix(const std::string& name) {
   return "." + name.substr(0, kMaxStem) + ".";
 }
 
-/// Removes what killed writers of the same output left. A live writer holds a lock on its file.
-void SweepStale(int directory, const std::string& prefix) {
+/// Removes what killed writers left in the directory, of whatever output. A live writer holds a
+/// lock on its file.
+void SweepStale(int directory) {
   const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* listing = fd < 0 ? nullptr : fdopendir(fd);
   if (listing == nullptr) {
@@ -36,7 +37,7 @@ void SweepStale(int directory, const std::string& prefix) {
   }
   while (const dirent* entry = readdir(listing)) {
     const std::string_view name = entry->d_name;
-    if (!name.starts_with(prefix) || !name.ends_with(kTemporarySuffix)) continue;
+    if (!name.starts_with('.') || !name.ends_with(kTemporarySuffix)) continue;
     const int stale =
         openat(directory, entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (stale < 0) continue;
@@ -85,6 +86,7 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path, Existing existing
   }
   file.directory_ = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file.directory_ < 0) return file.Fail("output directory");
+  SweepStale(file.directory_);
   struct stat info = {};
   if (fstatat(file.directory_, file.name_.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
     if (!S_ISREG(info.st_mode)) return Error(Code::kIo, path, ": exists and is not a regular file");
@@ -94,7 +96,6 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path, Existing existing
   } else if (errno != ENOENT) {
     return file.Fail("output");
   }
-  SweepStale(file.directory_, TemporaryPrefix(file.name_));
   AICF_RETURN_IF_ERROR(file.OpenTemporary());
   return file;
 }

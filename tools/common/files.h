@@ -28,8 +28,8 @@ enum class Existing : unsigned char {
 ///
 /// Create does everything that can be refused (directory absent or read-only, output exists), so
 /// that a tool learns it before hours of work. The destructor and the signals of process.h remove
-/// the temporary file; what a killed process left is removed by the next Create for the same
-/// output. A symbolic link as output is followed.
+/// the temporary file; what a killed process left is removed by the next Create in the same
+/// directory. A symbolic link as output is followed.
 class AtomicFile {
  public:
   /// Errors: kIo naming path and cause.

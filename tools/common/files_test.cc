@@ -76,10 +76,14 @@ TEST_F(FilesTest, AbandonedWritesLeaveNothing) {
 TEST_F(FilesTest, StaleTemporariesAreSweptAndLiveOnesStay) {
   Put(".a.1-0.aicf-tmp", "left by a killed process");
   Put(".b.1-0.aicf-tmp", "of another output");
+  Put("c.aicf-tmp", "somebody's file");
+  Put(".d", "somebody's file");
   auto live = AtomicFile::Create(Path("a"), Existing::kRefuse);
   ASSERT_TRUE(live.ok());
   EXPECT_FALSE(fs::exists(Path(".a.1-0.aicf-tmp")));
-  EXPECT_TRUE(fs::exists(Path(".b.1-0.aicf-tmp")));
+  EXPECT_FALSE(fs::exists(Path(".b.1-0.aicf-tmp")));
+  EXPECT_TRUE(fs::exists(Path("c.aicf-tmp")));
+  EXPECT_TRUE(fs::exists(Path(".d")));
   auto second = AtomicFile::Create(Path("a"), Existing::kReplace);
   ASSERT_TRUE(second.ok()) << second.status().ToString();
   ASSERT_TRUE(live->Write("first").ok());

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/guard.h"
+#include "base/utf8.h"
 #include "tools/common/log.h"
 #include "tools/common/text.h"
 
@@ -34,9 +35,7 @@ std::atomic<int> g_deferred{kNotDeferred};  // or the signal that was noted
 void OnSignal(int signal) {
   int expected = kNothingNoted;
   if (g_deferred.compare_exchange_strong(expected, signal)) return;
-  for (Temporary& t : g_temporaries) {
-    if (t.ready.load(std::memory_order_acquire)) unlinkat(t.directory, t.name, 0);
-  }
+  RemoveTemporaries();
   _exit(128 + signal);
 }
 
@@ -114,7 +113,7 @@ void Print(std::string_view text) {
 
 void PrintError(std::string_view line) {
   std::fflush(stdout);
-  const std::string text = Escape(line) + "\n";
+  const std::string text = Abridge(Escape(line), kLongestLine) + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
@@ -128,6 +127,12 @@ DeferSignals::~DeferSignals() {
 }
 
 bool DeferSignals::Noted() const { return g_deferred.load() > kNothingNoted; }
+
+void RemoveTemporaries() {
+  for (Temporary& t : g_temporaries) {
+    if (t.ready.load(std::memory_order_acquire)) unlinkat(t.directory, t.name, 0);
+  }
+}
 
 int RememberTemporary(int directory, std::string_view name) {
   for (int slot = 0; slot < static_cast<int>(std::size(g_temporaries)); ++slot) {
