@@ -1,5 +1,7 @@
 #include "compiler/ir/budgets.h"
 
+#include <algorithm>
+
 #include "base/scanner.h"
 
 namespace aicf {
