@@ -62,17 +62,23 @@ TEST(CudaRefusals, OfTheHopperProductsSumsInParts) {
     return edits;
   };
   const Problem floats = ByteGemm(DType::kF8E4M3FN, DType::kF8E4M3FN, MathMode::kFp8);
-  EXPECT_EQ(Refused(kGemm, floats, with({{"promote", 3}})), "");
-  EXPECT_EQ(Refused(kGemm, floats, with({{"tile_n", 192}, {"promote", 3}})), "");
+  const auto three = [&](int64_t n, int64_t promote) {
+    return with({{"tile_m", 192}, {"tile_n", n}, {"consumers", 3}, {"promote", promote}});
+  };
+  EXPECT_EQ(Refused(kGemm, floats, with({{"promote", 1}})), "");
+  EXPECT_EQ(Refused(kGemm, floats, with({{"tile_n", 192}, {"promote", 1}})), "");
+  EXPECT_EQ(Refused(kGemm, floats, with({{"tile_m", 256}, {"promote", 1}})), "");
+  EXPECT_EQ(Refused(kGemm, floats, three(128, 1)), "");
   ExpectParametersRefused(
       kGemm, floats,
-      {{"sums of 4 stages are added at once, there are 4", with({{"promote", 4}})},
-       {"256 sums of a thread are above 192", with({{"tile_n", 256}, {"promote", 1}})},
+      {{"256 sums of a thread are above 192", with({{"tile_n", 256}, {"promote", 1}})},
+       {"160 sums of a thread are above 128", three(160, 1)},
+       {"128 sums of a thread are above 96", three(256, 0)},
        {"takes 128 bytes along k, not 64", with({{"tile_k", 64}})}});
   const Problem integers = ByteGemm(DType::kU8, DType::kI8);
   EXPECT_EQ(Refused(kGemm, integers, base), "");
   ExpectParametersRefused(kGemm, integers,
-                          {{"sums of float8 alone are added in parts", with({{"promote", 2}})}});
+                          {{"sums of float8 alone are added in parts", with({{"promote", 1}})}});
 }
 
 TEST(CudaRefusals, OfTheHopperConvolutionOfBytes) {

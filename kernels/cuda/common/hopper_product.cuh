@@ -36,7 +36,7 @@ static_assert(kStages >= 2 && kConsumers >= 1 && kConsumers <= 3, "as above");
 static_assert(!kPingPong || (kConsumers > 1 && kSplit == 1),
               "taking turns needs two, and all of k");
 static_assert(kSteps >= kSplit, "every block has a part of k");
-static_assert(kPromote >= 0 && kPromote < kStages, "stages are held until their sums are added");
+static_assert(kPromote == 0 || kPromote == 1, "the sums of every stage are added, or none");
 
 /// Steps [first, end) of k: all of them, or this block's part, which differ by one step at most.
 struct StepRange {
@@ -168,29 +168,71 @@ AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int 
   sums.Hold();
 }
 
+/// Adds the products of one stage and of the consumer's block `i` of 64 rows.
+AICF_DEVICE void MultiplyBlock(const SharedLayout& shared, int stage, int row0, int i,
+                               sum_t (&sums)[kColumns / 2]) {
+  const int rows = (row0 + i * 64) * kRowBytes;
+  const u64 a = TileA::Operand(shared.A(stage) + (kSwap ? 0 : rows));
+  const u64 b = TileB::Operand(shared.B(stage) + (kSwap ? rows : 0));
+  ProductsBegin();
+#pragma unroll
+  for (int k = 0; k < kStageSteps; ++k) {
+    const u64 x = a + k * (TileA::kStepBytes / 16), y = b + k * (TileB::kStepBytes / 16);
+    if constexpr (kSwap)
+      AddProducts<!TileB::kAlongK, !TileA::kAlongK>(sums, y, x, k > 0);
+    else
+      AddProducts<!TileA::kAlongK, !TileB::kAlongK>(sums, x, y, k > 0);
+  }
+  ProductsCommit();
+}
+
+/// Two consumers of a tile take turns in asking the tensor cores for products, so that one of them
+/// adds its sums while those of the other are multiplied. Three do not: two of them always have
+/// products waiting.
+struct ConsumerTurns {
+  static constexpr bool kTakesTurns = !kPingPong && kConsumers == 2;
+  int consumer;
+  bool began = false;
+
+  AICF_DEVICE void Wait() {
+    if constexpr (kTakesTurns) {
+      if (consumer > 0 || began) NamedBarrierWait(1 + consumer, 2 * kWarpgroup);
+      began = true;
+    }
+  }
+  /// `last`: the block has no products after these.
+  AICF_DEVICE void Pass(bool last) {
+    if constexpr (kTakesTurns) {
+      if (consumer == 0 || !last) NamedBarrierArrive(2 - consumer, 2 * kWarpgroup);
+    }
+  }
+};
+
 /// The same where the tensor cores' own sums are too short for all of k, as they are for float8:
-/// after every kPromote stages they are added to sums in f32, and start anew. Only then is one
-/// consumer's part of the tensor cores idle, while another one multiplies.
+/// those of every stage are added to sums in f32. The products of one consumer run while another
+/// one adds, and a part is one block of 64 rows, so that a thread has few sums twice.
 template <class Started>
 AICF_DEVICE void MultiplyTileInParts(const SharedLayout& shared, RingPlace& place, int row0,
-                                     Sums& sums, Started&& started) {
+                                     ConsumerTurns& turns, bool last_tile, Sums& sums,
+                                     Started&& started) {
   const StepRange steps;
-  bool first = true;
+  sums = {};
 #pragma unroll 1
-  for (index_t step = steps.first; step < steps.end; first = false) {
-    Sums part;
-    RingPlace at = place;
-    const index_t end = MinOf(step + kPromote, steps.end);
-#pragma unroll 1
-    for (index_t s = step; s < end; ++s, at.Next()) {
-      BarrierWait(shared.Full(at.stage), at.parity);
-      MultiplyStage(shared, at.stage, row0, s == step, part);
+  for (index_t step = steps.first; step < steps.end; ++step, place.Next()) {
+    const bool last_step = step + 1 == steps.end;
+    BarrierWait(shared.Full(place.stage), place.parity);
+#pragma unroll
+    for (int i = 0; i < kBlocksOfRows; ++i) {
+      constexpr int kLast = kBlocksOfRows - 1;
+      sum_t part[kColumns / 2];
+      turns.Wait();
+      MultiplyBlock(shared, place.stage, row0, i, part);
+      turns.Pass(last_tile && last_step && i == kLast);
+      if (last_step && i == kLast) started();
+      ProductsWait<0>();
+      if (i == kLast) Release(shared, place.stage);
+      sums.Add(i, part);
     }
-    if (end == steps.end) started();
-    ProductsWait<0>();
-    for (; step < end; ++step, place.Next()) Release(shared, place.stage);
-    part.Hold();
-    sums.Take(part, !first);
   }
 }
 
@@ -203,6 +245,7 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
   Sums sums = {};
   int turn = 0;
   bool began = false;
+  ConsumerTurns turns{consumer};
   for (TileWalk walk; walk.Valid(); walk.Next()) {
     if constexpr (kPingPong) {
       const bool mine = turn == consumer;
@@ -222,7 +265,7 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
       }
     };
     if constexpr (kPromote > 0)
-      MultiplyTileInParts(shared, place, row0, sums, started);
+      MultiplyTileInParts(shared, place, row0, turns, !walk.HasNext(), sums, started);
     else
       MultiplyTile(shared, place, row0, sums, started);
     results.Store(args, sums, walk, row0);

@@ -23,12 +23,11 @@ bool IsHopperColumns(int64_t n, bool takes_sevens, int64_t element) {
 
 bool IsHopperFloat8(DType d) { return d == DType::kF8E4M3FN || d == DType::kF8E5M2; }
 
-std::string RefusePromotion(const Parameters& c, DType operands) {
-  const int64_t promote = c["promote"];
-  if (promote == 0) return {};
-  if (!IsHopperFloat8(operands)) return "sums of float8 alone are added in parts";
-  if (promote < c["stages"]) return {};
-  return StrCat("sums of ", promote, " stages are added at once, there are ", c["stages"]);
+// Sums that a thread has at most. Those that are added in parts are the most that was free of
+// spills in loops.
+int64_t MostSums(int64_t consumers, bool in_parts) {
+  if (consumers == 3) return in_parts ? 128 : 96;
+  return in_parts ? 192 : 160;
 }
 
 }  // namespace
@@ -60,18 +59,17 @@ std::string RefuseHopperTile(const Parameters& c, DType operands, bool takes_sev
   if (turns && consumers < 2) return "taking turns needs two consumers";
   const int64_t shares = turns ? 1 : consumers;
   if (rows % (64 * shares) != 0) return StrCat(rows, " rows are no whole parts of 64");
-  if (std::string refusal = RefusePromotion(c, operands); !refusal.empty()) return refusal;
-  // Sums that are added in parts are in registers twice, but nothing else is then.
-  const bool twice = c["promote"] != 0;
-  const int64_t sums = rows / shares / 64 * (columns / 2) * (twice ? 2 : 1);
-  const int64_t most = consumers == 3 ? 96 : twice ? 192 : 160;
+  const bool in_parts = c["promote"] != 0;
+  if (in_parts && !IsHopperFloat8(operands)) return "sums of float8 alone are added in parts";
+  // Beside all sums there are those of one part, 64 rows of a consumer.
+  const int64_t sums = (rows / shares / 64 + (in_parts ? 1 : 0)) * (columns / 2);
+  const int64_t most = MostSums(consumers, in_parts);
   return sums <= most ? "" : StrCat(sums, " sums of a thread are above ", most);
 }
 
-int64_t HopperPromotion(const abi::Problem& p, int64_t steps, int64_t stages) {
-  constexpr int64_t kStages = 4, kMostSteps = 64;
-  if (!IsHopperFloat8(p.inputs[0].dtype) || steps <= kMostSteps) return 0;
-  return std::min(kStages, stages - 1);
+int64_t HopperPromotion(const abi::Problem& p, int64_t steps) {
+  constexpr int64_t kMostSteps = 64;
+  return IsHopperFloat8(p.inputs[0].dtype) && steps > kMostSteps ? 1 : 0;
 }
 
 int64_t HopperVector(const abi::Problem& p, int64_t usual) {

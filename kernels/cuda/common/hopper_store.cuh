@@ -60,12 +60,13 @@ struct Sums {
       for (int j = 0; j < kColumns / 2; ++j) HoldSum(d[i][j]);
     }
   }
-  /// Adds `part`, or takes it as it is.
-  AICF_DEVICE void Take(const Sums& part, bool add) {
+  /// Adds a part of block i, and has added it before what follows in the code.
+  AICF_DEVICE void Add(int i, sum_t (&part)[kColumns / 2]) {
 #pragma unroll
-    for (int i = 0; i < kBlocksOfRows; ++i) {
-#pragma unroll
-      for (int j = 0; j < kColumns / 2; ++j) d[i][j] = add ? d[i][j] + part.d[i][j] : part.d[i][j];
+    for (int j = 0; j < kColumns / 2; ++j) {
+      HoldSum(part[j]);
+      d[i][j] += part[j];
+      HoldSum(d[i][j]);
     }
   }
   /// Calls put(the thread's sums of that part), a PartSums: no register has an index that is known

@@ -16,7 +16,7 @@ struct ConvHopperHost : CudaHostBase {
       {"tile_m", 8, 512}, {"tile_n", 8, 512},  {"tile_k", 8, 128}, {"tile_w", 1, 256},
       {"tile_h", 1, 256}, {"tile_b", 1, 256},  {"flat", 0, 1},     {"stages", 2, 32},
       {"split", 1, 8},    {"consumers", 1, 3}, {"swap", 0, 1},     {"ping_pong", 0, 1},
-      kVectorRange,       kBlocksRange,        {"ahead", 0, 1, 0}, {"promote", 0, 31, 0}};
+      kVectorRange,       kBlocksRange,        {"ahead", 0, 1, 0}, {"promote", 0, 1, 0}};
   static constexpr bool kReadsAhead = true;
 
   /// Nothing but its results is written, and no operand is read where they are.

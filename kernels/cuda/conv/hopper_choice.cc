@@ -66,7 +66,7 @@ abi::Parameters ParametersOf(const ConvHopperRow& r, const abi::Problem& p, bool
   const int64_t tile_k = StepFor(p.inputs[0].shape[1], element);
   const auto with = [&](int64_t stages, int64_t blocks) -> abi::Parameters {
     const int64_t all_steps = ConvHopperSteps(p, {{"tile_k", tile_k}});
-    const int64_t promote = HopperPromotion(p, CeilDiv(all_steps, split), stages);
+    const int64_t promote = HopperPromotion(p, CeilDiv(all_steps, split));
     return {{"tile_m", r.m},        {"tile_n", r.n},
             {"tile_k", tile_k},     {"tile_w", box.w},
             {"tile_h", box.h},      {"tile_b", box.b},

@@ -18,8 +18,8 @@
 //                           choice for an output that is contiguous along m)
 //   kPingPong               every consumer has tiles of its own, and one's epilogue runs while
 //                           another multiplies; otherwise the consumers share the rows of one tile
-//   kPromote                float8: stages whose products the tensor cores add up among
-//                           themselves before the sums are added in f32; 0: all of k
+//   kPromote                1: float8 whose sums of every stage are added in f32; 0: the tensor
+//                           cores add up the products of all of k among themselves
 //   TensorMap               alignas(64), 128 bytes
 //   Args::map               addresses of the tensor maps of A and of B
 //
@@ -50,10 +50,11 @@
 //     2^31 - 1 - 512; batch axes that one stride does not walk
 //   - kTileK other than 128 bytes of elements
 //   - kTileN (kSwap: kTileM) not among 8, 16, 32, 64, 96, 128, 160, 192, 256
-//   - kPromote other than 0 for operands that are not float8, or not below kStages
+//   - kPromote other than 0 for operands that are not float8
 //   - kTileM (kSwap: kTileN) not a multiple of 64 * kConsumers (kPingPong: of 64)
 //   - more sums of a thread, (rows of a consumer / 64) * (columns / 2), than fit its registers:
-//     160 with 1 or 2 consumers, 96 with 3; with kPromote above 0, which doubles them, 192 and 96
+//     160 with 1 or 2 consumers, 96 with 3; with kPromote, which needs those of 64 rows once more,
+//     192 and 128
 //   - along k: tile / peers not a multiple of 8 or above 256; across k: tile not a multiple of
 //     64
 //   - two halves: an N that is no multiple of 8; along k tile / peers not a multiple of 16;

@@ -43,9 +43,14 @@ int64_t StagesFor(const HopperRow& r, int64_t split, int64_t halves, const abi::
 
 // Rows of tiles that are walked together. Swapped tiles are for few rows of A, and nearly all that
 // is read is B: all tiles of the same columns at once, so that memory gives B once.
-int64_t GroupFor(const HopperRow& r, const ProductShape& s) {
+// Operands of 8 bits want no more than 1024 rows of results walked together: more were slower by a
+// tenth to a fourth.
+int64_t GroupFor(const HopperRow& r, const abi::Problem& p) {
   constexpr int64_t kMost = 1024;
-  return r.swap != 0 ? std::clamp<int64_t>(CeilDiv(s.rows, r.m), 1, kMost) : r.group_m;
+  const int64_t rows = r.m * r.cluster_m;
+  if (r.swap != 0) return std::clamp<int64_t>(CeilDiv(ProductOf(p).rows, r.m), 1, kMost);
+  const bool bytes = DTypeBytes(p.inputs[0].dtype) == 1;
+  return bytes ? std::min(r.group_m, std::max<int64_t>(1, kMost / rows)) : r.group_m;
 }
 
 abi::Parameters ParametersOf(const HopperRow& r, const abi::Problem& p, const abi::DeviceSpec& d,
@@ -61,14 +66,14 @@ abi::Parameters ParametersOf(const HopperRow& r, const abi::Problem& p, const ab
           {"cluster_m", r.cluster_m},
           {"cluster", r.cluster * split},
           {"consumers", r.consumers},
-          {"group_m", GroupFor(r, s)},
+          {"group_m", GroupFor(r, p)},
           {"swap", r.swap},
           {"ping_pong", r.turns},
           {"vector", vector},
           {"blocks", blocks},
           {"split", split},
           {"ahead", 0},
-          {"promote", HopperPromotion(p, steps, stages)}};
+          {"promote", HopperPromotion(p, steps)}};
 }
 
 // Multiprocessors that clusters of so many blocks fill at once. A cluster lies within one group of
@@ -124,13 +129,15 @@ double PowerFactor(const HopperRow& r, const abi::Problem& p, const abi::DeviceS
   return r.n < kWide ? kNarrowCost : 1;
 }
 
-// Operands of 8 bits: more than 1024 rows of results that are walked together were slower by a
-// tenth to a fourth than a quarter of them.
-double WalkFactor(const HopperRow& r, const abi::Problem& p) {
-  constexpr int64_t kMostRows = 1024;
-  constexpr double kTallCost = 1.1;
-  const bool bytes = DTypeBytes(p.inputs[0].dtype) == 1;
-  return bytes && r.swap == 0 && r.m * r.group_m > kMostRows ? kTallCost : 1;
+// Sums that are added in parts, for each step. Where consumers share a tile one adds while another
+// multiplies; where they take turns, or there is one, the tensor cores wait. A consumer with two
+// blocks of 64 rows was slower by an eighth than those with one.
+double PartsFactor(const HopperRow& r, const abi::Problem& p, int64_t steps) {
+  constexpr double kWaits = 1.4, kTwoBlocks = 1.2;
+  if (HopperPromotion(p, steps) == 0) return 1;
+  if (r.turns != 0 || r.consumers == 1) return kWaits;
+  const int64_t rows = r.swap != 0 ? r.n : r.m;
+  return rows > 64 * r.consumers ? kTwoBlocks : 1;
 }
 
 // What one block does for one tile, in microseconds, as fitted to the times of the products of
@@ -149,9 +156,9 @@ struct TileTimes {
     const double products = 2 * m * n * (kLineBytes / element) / rate;
     const double copies = (m + n) * kLineBytes / kBytesPerUs;
     const int64_t all = CeilDiv(ProductOf(p).length * DTypeBytes(p.inputs[0].dtype), int64_t{128});
-    const auto steps = static_cast<double>(CeilDiv(all, split));
-    multiply =
-        steps * std::max({products, copies, kLeastUs}) * PowerFactor(r, p, d) * WalkFactor(r, p);
+    const int64_t own = CeilDiv(all, split);
+    multiply = static_cast<double>(own) * std::max({products, copies, kLeastUs}) *
+               PowerFactor(r, p, d) * PartsFactor(r, p, own);
     const auto operators = static_cast<double>(p.epilogue.nodes.size());
     // Consumers that take turns have a tile each, the others share one.
     const int64_t storing = r.turns != 0 ? 1 : std::min<int64_t>(r.consumers, 2);
