@@ -2,7 +2,7 @@
 /// lengths and Dims as rank + extents) and doubles. A field added to a family's struct is stored
 /// and checked without a change here; only its order is part of the format. Fields that a family
 /// gained later (abi::AddedInt, abi::AddedReal) come last and are left out where they have the old
-/// meaning.
+/// meaning, unless one after them in the same list has not.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,10 @@ struct AttrWriter {
   void operator()(std::string_view, int64_t v) { ints.push_back(v); }
   template <int64_t kBefore>
   void operator()(std::string_view, abi::AddedInt<kBefore> v) {
-    if (v.stored()) ints.push_back(v.value);
+    left_out_.push_back(v.value);
+    if (!v.stored()) return;
+    ints.insert(ints.end(), left_out_.begin(), left_out_.end());
+    left_out_.clear();
   }
   void operator()(std::string_view, abi::AddedReal v) {
     if (v.stored()) reals.push_back(v.value);
@@ -49,6 +52,8 @@ struct AttrWriter {
     ints.push_back(d.rank());
     ints.insert(ints.end(), d.begin(), d.end());
   }
+
+  std::vector<int64_t> left_out_;  ///< added integers since the last one that is stored
 };
 
 /// Visitor that reads the fields back. Never reads past the lists: once a field is missing or out
@@ -64,13 +69,13 @@ class AttrReader {
   std::string_view failed_field() const { return failed_; }
 
   void operator()(std::string_view name, int64_t& v) { v = Int(name); }
-  /// Absent where nothing is left, and never there with the value that absence means: one step has
-  /// one form.
+  /// Absent where nothing is left, and never the last one with the value that absence means: one
+  /// step has one form.
   template <int64_t kBefore>
   void operator()(std::string_view name, abi::AddedInt<kBefore>& v) {
     if (ints_.empty()) return;
     v = Int(name);
-    if (!v.stored()) Fail(name);
+    if (!v.stored() && ints_.empty()) Fail(name);
   }
   void operator()(std::string_view name, abi::AddedReal& v) {
     if (reals_.empty()) return;

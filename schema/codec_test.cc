@@ -192,7 +192,42 @@ TEST(CodecTest, AnAddedAttributeIsStoredOnlyWhereItSaysSomethingNew) {
   EXPECT_TRUE(read({}, before));
   EXPECT_EQ(before.halves, 1);
   EXPECT_FALSE(read({1}, a)) << "a step has one form";
-  EXPECT_FALSE(read({2, 2}, a));
+  EXPECT_FALSE(read({2, 0}, a)) << "a step has one form";
+}
+
+// What comes before the last added integer that says something is stored with it.
+TEST(CodecTest, AddedIntegersAreLeftOutFromTheEnd) {
+  const auto stored = [](int64_t halves, int64_t terms, int64_t columns) {
+    abi::GemmAttrs a;
+    a.halves = halves;
+    a.scale_terms = terms;
+    a.scale_columns = columns;
+    AttrWriter w;
+    a.Visit(w);
+    return w.ints;
+  };
+  EXPECT_EQ(stored(1, 0, 1), std::vector<int64_t>{});
+  EXPECT_EQ(stored(1, 128, 1), (std::vector<int64_t>{1, 128}));
+  EXPECT_EQ(stored(2, 128, 64), (std::vector<int64_t>{2, 128, 64}));
+  EXPECT_EQ(stored(1, 0, 64), (std::vector<int64_t>{1, 0, 64}));
+  const auto read = [](std::vector<int64_t> ints, abi::GemmAttrs& a) {
+    AttrReader reader(ints, {});
+    a.Visit(reader);
+    return reader.Finished();
+  };
+  abi::GemmAttrs a;
+  EXPECT_TRUE(read({1, 128}, a));
+  EXPECT_EQ(a.halves, 1);
+  EXPECT_EQ(a.scale_terms, 128);
+  EXPECT_EQ(a.scale_columns, 1);
+  abi::GemmAttrs all;
+  EXPECT_TRUE(read({2, 128, 64}, all));
+  EXPECT_EQ(all.halves, 2);
+  EXPECT_EQ(all.scale_columns, 64);
+  abi::GemmAttrs other;
+  EXPECT_FALSE(read({2, 0}, other)) << "a step has one form";
+  EXPECT_FALSE(read({1, 128, 1}, other)) << "a step has one form";
+  EXPECT_FALSE(read({1, 128, 64, 1}, other));
 }
 
 TEST(CodecTest, AnAddedNumberIsStoredOnlyWhereItIsOne) {

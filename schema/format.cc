@@ -87,8 +87,11 @@ uint64_t FeaturesOf(const Program& program) {
                                   [](const Step& s) { return abi::RawInputs(s.problem) > 1; });
   const bool normalizes = std::any_of(program.steps.begin(), program.steps.end(),
                                       [](const Step& s) { return abi::NormalizesRows(s.problem); });
+  const bool scales = std::any_of(program.steps.begin(), program.steps.end(),
+                                  [](const Step& s) { return abi::HasBlockScales(s.problem); });
   return (states || metas ? kFeatureState : 0) | (ordered ? kFeatureOrder : 0) |
-         (halves ? kFeatureHalves : 0) | (normalizes ? kFeatureRowNorm : 0);
+         (halves ? kFeatureHalves : 0) | (normalizes ? kFeatureRowNorm : 0) |
+         (scales ? kFeatureBlockScales : 0);
 }
 
 uint64_t SectionAlignment(SectionKind kind) { return kind == SectionKind::kWeights ? 4096 : 64; }

@@ -46,12 +46,13 @@ static_assert(sizeof(RawSection) == 40);
 
 /// Required-feature bits. A program has exactly the bits that FeaturesOf names: a reader that does
 /// not know one of them could not run it rightly.
-inline constexpr uint64_t kFeatureState = 1;    ///< states, or metas
-inline constexpr uint64_t kFeatureOrder = 2;    ///< Step.stream, Step.waits, Step.programmatic
-inline constexpr uint64_t kFeatureHalves = 4;   ///< GemmAttrs::halves other than 1
-inline constexpr uint64_t kFeatureRowNorm = 8;  ///< GemmAttrs::rms_epsilon
+inline constexpr uint64_t kFeatureState = 1;         ///< states, or metas
+inline constexpr uint64_t kFeatureOrder = 2;         ///< Step.stream, Step.waits, Step.programmatic
+inline constexpr uint64_t kFeatureHalves = 4;        ///< GemmAttrs::halves other than 1
+inline constexpr uint64_t kFeatureRowNorm = 8;       ///< GemmAttrs::rms_epsilon
+inline constexpr uint64_t kFeatureBlockScales = 16;  ///< GemmAttrs::scale_terms
 inline constexpr uint64_t kKnownFeatures =
-    kFeatureState | kFeatureOrder | kFeatureHalves | kFeatureRowNorm;
+    kFeatureState | kFeatureOrder | kFeatureHalves | kFeatureRowNorm | kFeatureBlockScales;
 uint64_t FeaturesOf(const Program& program);
 inline constexpr uint32_t kMaxSections = 64;
 inline constexpr uint64_t kMaxFileBytes = uint64_t{1} << 42;

@@ -264,6 +264,25 @@ TEST(FormatTest, AProductThatNormalisesRowsIsAFeature) {
   EXPECT_EQ((*read)->program().steps[0].problem.as<abi::GemmAttrs>().rms_epsilon, 1e-5);
 }
 
+TEST(FormatTest, AProductWithScalesOfBlocksIsAFeature) {
+  ProgramBuilder b;
+  abi::GemmAttrs attrs;
+  attrs.scale_terms = 2;
+  abi::Problem gemm = Core(abi::Family::kGemm, attrs, 4);
+  gemm.inputs = {abi::DenseView(DType::kF32, {5, 4}), abi::DenseView(DType::kF32, {4, 3}),
+                 abi::DenseView(DType::kF32, {5, 2}), abi::DenseView(DType::kF32, {2, 3})};
+  gemm.outputs = {abi::DenseView(DType::kF32, {5, 3})};
+  const uint32_t x = b.Input("x", {5, 4}), w = b.Input("w", {4, 3});
+  const uint32_t sx = b.Input("sx", {5, 2}), sw = b.Input("sw", {2, 3});
+  b.AddStep(gemm, {x, w, sx, sw}, {b.Output("y", {5, 3})});
+  const auto file = Serialize(ContentsOf(b.Finish()));
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  const auto read = Artifact::Parse(*file, true);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ((*read)->header().required_features, kFeatureBlockScales);
+  EXPECT_EQ((*read)->program().steps[0].problem.as<abi::GemmAttrs>().scale_terms, 2);
+}
+
 TEST(FormatTest, ANewerMinorVersionIsAccepted) {
   const auto newer = Edited(SmallFile(), [](RawHeader& h, RawSection* s) {
     h.minor = 7;

@@ -171,6 +171,7 @@ class SourceWriter {
       out_ += ViewStruct(StrCat("Out", k), p_.outputs[k]);
     }
     if (p_.family == Family::kGemm || p_.family == Family::kBlockGemm) out_ += GainView();
+    if (p_.family == Family::kGemm) out_ += ScaleViews();
     if (p_.family == Family::kCopy) out_ += PieceAccesses(p_, variant_.parameters);
     const Dims& inner = spaces_.output.groups[0];
     out_ += Constant("int", "kInnerAxis", inner.empty() ? -1 : inner.back());
@@ -181,6 +182,13 @@ class SourceWriter {
     const int input = abi::NormalizesRows(p_) ? 2 : 0;
     return StrCat("typedef In", input, " GainView;\n") + Constant("int", "kGainInput", input) +
            Constant("bool", "kNormalizesRows", input != 0 ? 1 : 0);
+  }
+
+  // The operands' own views stand for their scales where there are none.
+  std::string ScaleViews() const {
+    const int first = abi::HasBlockScales(p_) ? 2 : 0;
+    return StrCat("typedef In", first, " ScalesOfA;\ntypedef In", first + 1, " ScalesOfB;\n") +
+           Constant("int", "kScalesInput", first);
   }
 
   // Families that load and store places of a line, and apply no expression.

@@ -40,6 +40,8 @@ namespace aicf {
 ///                          second half after the first
 ///   kNormalizesRows        gemm, blockgemm: whether A's rows are normalised (GemmAttrs), with
 ///                          GainView, the view of the gain, which is input kGainInput
+///   ScalesOfA, ScalesOfB   gemm: views of the scales of blocks (GemmAttrs), which are the inputs
+///                          kScalesInput and the next; of the operands where there are none
 /// and must define `void Kernel(const Args&)`. With AICF_KERNEL_WAITS defined, Kernel itself calls
 /// WaitForPredecessors before it reads or writes memory, and then LetSuccessorsStart.
 ///

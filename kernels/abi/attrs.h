@@ -84,12 +84,22 @@ struct ReduceAttrs {
 /// a gain of A's shape, and
 ///   A[.., m, k] / sqrt(mean over k of A[.., m, k]^2 + rms_epsilon) * gain[.., m, k],
 /// in f32, stands in the place of A[.., m, k].
+/// With scale_terms blocks of A and B have scales (HasBlockScales): core operands 2 and 3, in f32,
+///   sa [.., M, ceil(K / scale_terms)] and sb [.., ceil(K / scale_terms), ceil(N / scale_columns)],
+/// where N are the columns of B, and
+///   acc[.., m, n] = sum_k (A[.., m, k] * sa[.., m, k / scale_terms])
+///                       * (B[.., k, n] * sb[.., k / scale_terms, n / scale_columns]).
+/// A and B are then floats whose products are f32, and nothing is normalised.
 struct GemmAttrs {
-  AddedInt<1> halves;     ///< 1 or 2
-  AddedReal rms_epsilon;  ///< finite; absent: A is multiplied as it is
+  AddedInt<1> halves = {};         ///< 1 or 2
+  AddedReal rms_epsilon = {};      ///< finite; absent: A is multiplied as it is
+  AddedInt<0> scale_terms = {};    ///< 0: no scales; otherwise 1 to 2^31 - 1 terms have one
+  AddedInt<1> scale_columns = {};  ///< columns of B that share scales, 1 to 2^31 - 1
   template <class V> void Visit(V&& v) {
     v("halves", halves);
     v("rms_epsilon", rms_epsilon);
+    v("scale_terms", scale_terms);
+    v("scale_columns", scale_columns);
   }
 };
 

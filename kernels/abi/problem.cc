@@ -118,6 +118,14 @@ std::string RefuseRowNorm(const Problem& problem) {
   return NormalizesRows(problem) ? "does not normalise rows" : "";
 }
 
+bool HasBlockScales(const Problem& problem) {
+  return problem.family == Family::kGemm && problem.as<GemmAttrs>().scale_terms != 0;
+}
+
+std::string RefuseBlockScales(const Problem& problem) {
+  return HasBlockScales(problem) ? "does not take scales of blocks" : "";
+}
+
 const Dims& DomainOf(const Problem& problem) {
   return HasPrologue(problem.family) ? problem.inputs[0].shape : problem.outputs[0].shape;
 }

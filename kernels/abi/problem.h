@@ -128,6 +128,12 @@ int OutputInPlaceOf(const Problem& problem, int input);
 /// steps, 2 for a gemm or blockgemm of two halves, otherwise 1.
 int RawInputs(const Problem& problem);
 
+/// True for a gemm whose operands have a scale for every block (GemmAttrs::scale_terms). It has
+/// four core operands; kernels take it only where they say so.
+bool HasBlockScales(const Problem& problem);
+/// What a kernel says that takes no such problem; empty for every other problem.
+std::string RefuseBlockScales(const Problem& problem);
+
 /// True for a gemm or blockgemm that normalises the rows of A as it reads them
 /// (GemmAttrs::rms_epsilon). It has three core operands; kernels take it only where they say so.
 bool NormalizesRows(const Problem& problem);

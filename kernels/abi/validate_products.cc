@@ -82,6 +82,35 @@ Status CheckRowNorm(const Problem& p) {
   return CheckSameShape(p, gain, a.shape, "the gain");
 }
 
+namespace {
+
+Status CheckBlockScales(const Problem& p) {
+  const auto& attrs = p.as<GemmAttrs>();
+  const int64_t terms = attrs.scale_terms, columns = attrs.scale_columns;
+  constexpr int64_t kLimit = int64_t{1} << 31;
+  if (terms < 0 || terms >= kLimit) return Bad(p, "scales of ", terms, " terms");
+  if (columns < 1 || columns >= kLimit) return Bad(p, "scales of ", columns, " columns");
+  if (terms == 0) return columns == 1 ? OkStatus() : Bad(p, "scales of columns without terms");
+  const View &a = p.inputs[0], &b = p.inputs[1];
+  if (NormalizesRows(p)) return Bad(p, "scales of rows that are normalised");
+  if (a.dtype != b.dtype || !IsFloat(a.dtype) || ComputeDType(a.dtype) != DType::kF32) {
+    return Bad(p, "scales of ", DTypeName(a.dtype), " x ", DTypeName(b.dtype),
+               ", which are no floats with products in f32");
+  }
+  Dims of_a = a.shape, of_b = b.shape;
+  const int last = of_a.rank() - 1;
+  of_a[last] = of_b[last - 1] = CeilDiv(a.shape[last], terms);
+  of_b[last] = CeilDiv(b.shape[last], columns);
+  for (const size_t i : {2, 3}) {
+    if (p.inputs[i].dtype != DType::kF32)
+      return Bad(p, "scales are ", DTypeName(p.inputs[i].dtype), ", expected f32");
+  }
+  AICF_RETURN_IF_ERROR(CheckSameShape(p, p.inputs[2], of_a, "A's scales"));
+  return CheckSameShape(p, p.inputs[3], of_b, "B's scales");
+}
+
+}  // namespace
+
 template <>
 Status CheckRules<Family::kGemm>(const Problem& p) {
   const Dims &a = p.inputs[0].shape, &b = p.inputs[1].shape, &c = p.outputs[0].shape;
@@ -102,6 +131,7 @@ Status CheckRules<Family::kGemm>(const Problem& p) {
   if (!CanMultiply(p.inputs[0].dtype, p.inputs[1].dtype)) {
     return Bad(p, "A and B have dtypes that do not multiply");
   }
+  AICF_RETURN_IF_ERROR(CheckBlockScales(p));
   return CheckRowNorm(p);
 }
 

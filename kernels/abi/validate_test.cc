@@ -189,6 +189,61 @@ TEST(ValidateProblem, GemmThatNormalisesRows) {
          });
 }
 
+TEST(ValidateProblem, GemmWithScalesOfBlocks) {
+  GemmAttrs scales;
+  scales.scale_terms = 4;
+  scales.scale_columns = 3;
+  const auto f8 = [](const Dims& shape) { return DenseView(DType::kF8E4M3FN, shape); };
+  const auto p =
+      ProblemOf(Family::kGemm, scales, 4,
+                {f8({2, 5, 10}), f8({2, 10, 7}), F32({2, 5, 3}), F32({2, 3, 3})}, {F32({2, 5, 7})});
+  const auto set = [](int64_t terms, int64_t columns) {
+    return Edit<GemmAttrs>([=](GemmAttrs& a) {
+      a.scale_terms = terms;
+      a.scale_columns = columns;
+    });
+  };
+  const char* floats = "which are no floats with products in f32";
+  constexpr int64_t kLimit = int64_t{1} << 31;
+  ExpectRefused(p,
+                {
+                    {"scales of -1 terms", set(-1, 3)},
+                    {"scales of 2147483648 terms", set(kLimit, 3)},
+                    {"scales of 0 columns", set(4, 0)},
+                    {"scales of 2147483648 columns", set(4, kLimit)},
+                    {"4 core inputs of 4, expected 2", set(0, 1)},
+                    {"2 core inputs of 4, expected 4", [](Problem& q) { q.core_inputs = 2; }},
+                    {"scales of columns without terms",
+                     [&](Problem& q) {
+                       set(0, 3)(q);
+                       q.core_inputs = 2;
+                       q.inputs.resize(2);
+                     }},
+                    {"scales of rows that are normalised",
+                     [](Problem& q) {
+                       std::get<GemmAttrs>(q.attrs).rms_epsilon = 1e-6;
+                       q.core_inputs = 5;
+                       q.inputs.push_back(F32({2, 5, 10}));
+                     }},
+                    {floats,
+                     [](Problem& q) {
+                       q.inputs[0] = I64({2, 5, 10});
+                       q.inputs[1] = I64({2, 10, 7});
+                       q.outputs[0] = I64({2, 5, 7});
+                     }},
+                    {floats,
+                     [](Problem& q) {
+                       q.inputs[0] = DenseView(DType::kF64, {2, 5, 10});
+                       q.inputs[1] = DenseView(DType::kF64, {2, 10, 7});
+                       q.outputs[0] = DenseView(DType::kF64, {2, 5, 7});
+                     }},
+                    {"A's scales has shape 2x5x2, expected 2x5x3", Input(2, F32({2, 5, 2}))},
+                    {"B's scales has shape 2x3x7, expected 2x3x3", Input(3, F32({2, 3, 7}))},
+                    {"scales are f16, expected f32", Input(2, DenseView(DType::kF16, {2, 5, 3}))},
+                    {"scales are f64, expected f32", Input(3, DenseView(DType::kF64, {2, 3, 3}))},
+                });
+}
+
 TEST(ValidateProblem, Gemm) {
   auto p = ProblemOf(Family::kGemm, GemmAttrs{}, 2,
                      {F32({5, 2, 3}), F32({5, 3, 4}), F32({5, 2, 4})}, {F32({5, 2, 4})});

@@ -42,6 +42,7 @@ class CaseMaker {
   /// Core inputs of the shape and, often, a prologue over them; gives the prologue's dtype.
   DType Cores(const Dims& shape, const std::vector<DType>& dtypes);
   void AddGain();
+  void AddBlockScales();
   View Gain();
   void GatherTake();
   void GatherElements();

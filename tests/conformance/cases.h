@@ -40,6 +40,8 @@ struct CaseOptions {
   /// gemm, conv: operands of 8 bits, integers or float8 in math mode fp8, as Hopper's tensor cores
   /// take them: along k, in lines of 16 bytes; `length` is a multiple of 16.
   bool eight_bits = false;
+  /// gemm: float8 alone, and blocks of 128 terms have scales; takes eight_bits.
+  bool block_scales = false;
 };
 
 /// A random case of the family; equal arguments give equal cases. The problem is valid.

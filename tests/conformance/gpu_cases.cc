@@ -30,6 +30,11 @@ CaseOptions RowNorms(int64_t rows) {
           .row_norm = true};
 }
 
+// Products of float8 whose blocks have scales, with sums of so many terms.
+CaseOptions BlockScales(int64_t length) {
+  return {.max_elements = 8000, .length = length, .eight_bits = true, .block_scales = true};
+}
+
 // Products on tensor cores, and large reals where a sum's rounding shows, come on top.
 std::vector<Share> SharesOf(Family family) {
   const std::vector<MathMode> reduced = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16};
@@ -47,6 +52,9 @@ std::vector<Share> SharesOf(Family family) {
               {80, 1, {.max_elements = 8000, .length = 1040, .eight_bits = true}},
               {80, 1, {.max_elements = 8000, .length = 2800, .eight_bits = true}, true},
               {40, 1, {.max_elements = 8000, .halves = 2, .eight_bits = true}},
+              {20, 1, {.max_elements = 8000, .length = 8336, .eight_bits = true}},
+              {80, 1, BlockScales(0)},
+              {80, 1, BlockScales(1040)},
               {60, 1, RowNorms(1)},
               {40, 1, RowNorms(3)},
               {40, 1, RowNorms(8)},

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/checked.h"
 #include "tests/conformance/gpu_jobs.h"
 
 namespace aicf::conformance {
@@ -217,6 +218,38 @@ std::vector<Layer> EightBitLayers() {
   return layers;
 }
 
+// A product of float8 codes stored as bf16; with scale_columns above 0 blocks of 128 terms, and on
+// the right of so many columns, have scales.
+Layer Float8Gemm(int64_t m, int64_t n, int64_t k, int64_t scale_columns) {
+  Problem p;
+  p.family = Family::kGemm;
+  p.math = MathMode::kFp8;
+  p.inputs = {abi::DenseView(DType::kF8E4M3FN, {m, k}), {DType::kF8E4M3FN, {k, n}, {1, k}, 0}};
+  p.outputs = {abi::DenseView(DType::kBF16, {m, n})};
+  abi::GemmAttrs a;
+  if (scale_columns > 0) {
+    a.scale_terms = 128;
+    a.scale_columns = scale_columns;
+    const int64_t steps = CeilDiv(k, int64_t{128});
+    p.inputs.push_back(abi::DenseView(DType::kF32, {m, steps}));
+    p.inputs.push_back(abi::DenseView(DType::kF32, {steps, CeilDiv(n, scale_columns)}));
+  }
+  p.attrs = a;
+  p.core_inputs = static_cast<int>(p.inputs.size());
+  const std::string scales =
+      scale_columns > 0 ? StrCat(", scales of 1x128 and 128x", scale_columns) : "";
+  return {StrCat("gemm ", m, "x", n, "x", k, " f8e4m3fn", scales), p};
+}
+
+// Products of float8 beside bf16: sums of the tensor cores, sums added in f32 (as long ones are),
+// scales of blocks.
+std::vector<Layer> Float8Layers() {
+  constexpr int64_t kSize = 8192;
+  return {Gemm(kSize, kSize, kSize, MathMode::kBf16, DType::kBF16),
+          Float8Gemm(kSize, kSize, kSize, 0), Float8Gemm(kSize, kSize / 2, 2 * kSize, 0),
+          Float8Gemm(kSize, kSize, kSize, 128), Float8Gemm(kSize, kSize, kSize, 1)};
+}
+
 // Steps of diffusion models, and others of their kernels.
 std::vector<Layer> LargeLayers() {
   return {
@@ -345,6 +378,10 @@ TEST(GpuTiming, ChosenVariantsOfLargeStepsAreNearTheFastest) {
 TEST(GpuTiming, ChosenVariantsOfEightBitsAreNearTheFastest) {
   // Whole numbers would leave most bits of the operands 0, which spares power and so time.
   ExpectChosenNearFastest(EightBitLayers(), 6, false);
+}
+
+TEST(GpuTiming, ChosenVariantsOfFloat8AreNearTheFastest) {
+  ExpectChosenNearFastest(Float8Layers(), 6, false);
 }
 
 }  // namespace

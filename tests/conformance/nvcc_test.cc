@@ -28,7 +28,7 @@ struct Instance {
 };
 
 // For every row of candidates the first random problem that it takes, of products the first in two
-// halves, too, and the first of each type of 8 bits.
+// halves, too, and the first of each type of 8 bits, without scales of blocks and with them.
 std::vector<Instance> OneInstanceEach() {
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
   std::vector<Instance> instances;
@@ -39,12 +39,15 @@ std::vector<Instance> OneInstanceEach() {
       CaseOptions o;
       if (seed % 2 == 1) o.math = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16};
       o.eight_bits = seed % 4 == 2;
+      o.block_scales = seed % 8 == 2;
       const Case c = RandomCase(family, seed, o);
       for (KernelOption& option : DeviceOptions(c.problem, device)) {
         const bool halves = abi::RawInputs(c.problem) > 1;
         const bool products = family == abi::Family::kGemm || family == abi::Family::kConv;
-        const std::string operands =
-            o.eight_bits && products ? StrCat(" ", DTypeName(c.problem.inputs[0].dtype)) : "";
+        const std::string operands = o.eight_bits && products
+                                         ? StrCat(" ", DTypeName(c.problem.inputs[0].dtype),
+                                                  abi::HasBlockScales(c.problem) ? " scaled" : "")
+                                         : "";
         if (done.insert(StrCat(option.candidate.row, halves ? " halves" : "", operands)).second) {
           instances.push_back({std::move(option), c.problem});
         }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/checked.h"
 #include "kernels/abi/raw_dtype.h"
 #include "tests/conformance/case_maker.h"
 
@@ -25,7 +26,7 @@ template <>
 void CaseMaker::Fresh<abi::Family::kGemm>() {
   abi::GemmAttrs attrs;
   const bool two = random_.OneIn(4);
-  attrs.halves = options_.halves > 0 ? options_.halves : two ? 2 : 1;
+  attrs.halves = options_.halves > 0 ? options_.halves : two && !options_.block_scales ? 2 : 1;
   p_.attrs = attrs;
   p_.math = ProductMath();
   const int64_t limit = std::max<int64_t>(2, options_.max_elements / 40);
@@ -61,6 +62,7 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
   }
   p_.core_inputs = 2;
   if (options_.row_norm) AddGain();
+  if (options_.block_scales) AddBlockScales();
   FinishProduct(dtype, with(m, n), k);
 }
 
@@ -83,6 +85,21 @@ void CaseMaker::AddGain() {
   std::get<abi::GemmAttrs>(p_.attrs).rms_epsilon = random_.OneIn(3) ? 0 : 0x1p-12;
 }
 
+// Scales anywhere, those of B of columns or of blocks of 128 of them.
+void CaseMaker::AddBlockScales() {
+  constexpr int64_t kTerms = 128;
+  auto& attrs = std::get<abi::GemmAttrs>(p_.attrs);
+  attrs.scale_terms = kTerms;
+  attrs.scale_columns = random_.OneIn(2) ? 1 : 128;
+  Dims of_a = p_.inputs[0].shape, of_b = p_.inputs[1].shape;
+  const int last = of_a.rank() - 1;
+  of_a[last] = of_b[last - 1] = CeilDiv(of_a[last], kTerms);
+  of_b[last] = CeilDiv(of_b[last], attrs.scale_columns.value);
+  p_.inputs.push_back(In(DType::kF32, of_a));
+  p_.inputs.push_back(In(DType::kF32, of_b));
+  p_.core_inputs = 4;
+}
+
 // Batch axes may repeat; the matrix is dense, transposed or anything.
 View CaseMaker::MatrixView(DType dtype, const Dims& shape) {
   if (random_.OneIn(3)) return In(dtype, shape);
@@ -103,6 +120,7 @@ View CaseMaker::MatrixView(DType dtype, const Dims& shape) {
 }
 
 abi::MathMode CaseMaker::ProductMath() {
+  if (options_.block_scales) return abi::MathMode::kFp8;
   if (!options_.eight_bits) return random_.Pick(options_.math);
   return random_.OneIn(2) ? abi::MathMode::kFp8 : abi::MathMode::kFp32;
 }

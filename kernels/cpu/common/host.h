@@ -39,7 +39,8 @@ bool SameElements(const abi::Problem& problem, int input);
 struct CpuHostBase {
   static constexpr bool kPacks = false;
   static constexpr int kPackedInput = 1;
-  static constexpr bool kNormalizesRows = false;  ///< takes abi::NormalizesRows problems
+  static constexpr bool kNormalizesRows = false;    ///< takes abi::NormalizesRows problems
+  static constexpr bool kTakesBlockScales = false;  ///< takes abi::HasBlockScales problems
   static constexpr abi::Recovery kRecovery = abi::Recovery::kNormal;
   static constexpr double kFlopsShare = 0.1;
   static constexpr double kBytesShare = 0.8;
@@ -77,6 +78,7 @@ abi::KernelInfo RowOf(std::string_view key, abi::Family family) {
   row.supports = [](const abi::Problem& p, const abi::DeviceSpec& d) {
     std::string refusal = MissingIsa(d, kIsa);
     if (refusal.empty() && !Host::kNormalizesRows) refusal = abi::RefuseRowNorm(p);
+    if (refusal.empty() && !Host::kTakesBlockScales) refusal = abi::RefuseBlockScales(p);
     return refusal.empty() ? Host::Refusal(p) : refusal;
   };
   row.workspace_bytes = &Host::Workspace;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/checked.h"
 #include "kernels/cpu/gemm/kernel_case.h"
 
 namespace aicf::cpu::testing {
@@ -45,6 +46,62 @@ KernelCase RandomGemm(Rng& rng) {
   if (c.problem.outputs[0].dtype != DType::kF16) c.problem.outputs[0].dtype = DType::kF32;
   c.Fill(rng);
   return c;
+}
+
+// Scales of blocks: the last block of either axis may be a part of one.
+TEST(CpuGemm, TheReferenceMultipliesBlocksByTheirScales) {
+  Rng rng(73);
+  for (int round = 0; round < 60; ++round) {
+    const DType dtype = round % 3 == 0   ? DType::kF32
+                        : round % 3 == 1 ? DType::kF8E4M3FN
+                                         : DType::kF8E5M2;
+    const int64_t m = Uniform(rng, 1, 9), n = Uniform(rng, 1, 20), k = Uniform(rng, 1, 40);
+    const Dims batch = round % 2 == 0 ? Dims{} : Dims{Uniform(rng, 1, 3)};
+    KernelCase c = GemmCase(rng, dtype, batch, m, n, k);
+    abi::GemmAttrs attrs;
+    attrs.scale_terms = Uniform(rng, 1, 16);
+    attrs.scale_columns = Uniform(rng, 1, 8);
+    c.problem.attrs = attrs;
+    c.problem.core_inputs = 4;
+    Dims of_a = batch, of_b = batch;
+    const int64_t steps = CeilDiv(k, attrs.scale_terms.value);
+    for (int64_t d : {m, steps}) of_a.push_back(d);
+    for (int64_t d : {steps, CeilDiv(n, attrs.scale_columns.value)}) of_b.push_back(d);
+    c.problem.inputs.push_back(RandomView(rng, DType::kF32, of_a));
+    c.problem.inputs.push_back(RandomView(rng, DType::kF32, of_b));
+    c.problem.outputs[0].dtype = DType::kF32;
+    ASSERT_EQ(abi::ValidateProblem(c.problem).message(), "");
+    c.Fill(rng);
+    const auto found = RunVariant(*abi::FindKernel("cpu.gemm.ref"), c, 1);
+    const auto at = [&](size_t operand, int64_t b, int64_t i, int64_t j) {
+      const abi::View& v = c.problem.inputs[operand];
+      Dims index = batch;
+      if (batch.rank() > 0) index[0] = b;
+      index.push_back(i);
+      index.push_back(j);
+      return ElementOf(c, c.buffers[operand], v, index.begin());
+    };
+    for (int64_t b = 0; b < (batch.rank() > 0 ? batch[0] : 1); ++b) {
+      for (int64_t i = 0; i < m; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+          double sum = 0, size = 0;
+          for (int64_t t = 0; t < k; ++t) {
+            const double x = at(0, b, i, t) * at(2, b, i, t / attrs.scale_terms);
+            const double y =
+                at(1, b, t, j) * at(3, b, t / attrs.scale_terms, j / attrs.scale_columns);
+            sum += x * y;
+            size += std::abs(x * y);
+          }
+          Dims index = batch;
+          if (batch.rank() > 0) index[0] = b;
+          index.push_back(i);
+          index.push_back(j);
+          const double y = ElementOf(c, found[0], c.problem.outputs[0], index.begin());
+          ASSERT_NEAR(y, sum, 1e-6 * size + 1e-30) << ToString(c.problem);
+        }
+      }
+    }
+  }
 }
 
 // Rounding of the storage type; sums differ in order, so f32 needs a margin over one rounding.

@@ -26,6 +26,7 @@ inline std::string IgemmRefusal(const abi::Problem& p) {
 /// The reference: one scalar product at a time, in double.
 struct RefHost : CpuHostBase {
   static constexpr bool kNormalizesRows = true;
+  static constexpr bool kTakesBlockScales = true;
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     constexpr double kFlopsPerUs = 500;
     return d.launch_us + FlopCount(p) / kFlopsPerUs;

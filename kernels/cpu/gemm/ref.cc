@@ -1,5 +1,6 @@
 #include "kernels/cpu/gemm/ref.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -44,6 +45,27 @@ std::vector<float> NormalizedRow(const abi::ArgBlock& args, int64_t* at) {
 
 namespace {
 
+// The sum whose operands have a scale for every block (abi::GemmAttrs), of the row of A and the
+// column of B at these places. Leaves 0 in the axis of k of both.
+void AddScaledProducts(const abi::ArgBlock& args, int64_t* a_at, int64_t* b_at, RefSum* sum) {
+  const auto& attrs = args.problem->as<abi::GemmAttrs>();
+  const abi::TensorArg &a = Input(args, 0), &b = Input(args, 1);
+  const int k_of_a = a.rank - 1, k_of_b = a.rank - 2, n_axis = a.rank - 1;
+  const int64_t depth = a.shape[k_of_a], n = b_at[n_axis], terms = attrs.scale_terms;
+  for (int64_t first = 0; first < depth; first += terms) {
+    const int64_t count = std::min(terms, depth - first);
+    RefSum part;
+    a_at[k_of_a] = b_at[k_of_b] = first;
+    AddProducts({a.dtype, ElementAt(a, a_at), a.strides[k_of_a]},
+                {b.dtype, ElementAt(b, b_at), b.strides[k_of_b]}, count, &part);
+    a_at[k_of_a] = b_at[k_of_b] = first / terms;
+    b_at[n_axis] = n / attrs.scale_columns;
+    sum->f += part.f * DataAt(Input(args, 2), a_at) * DataAt(Input(args, 3), b_at);
+    b_at[n_axis] = n;
+  }
+  a_at[k_of_a] = b_at[k_of_b] = 0;
+}
+
 void GemmRow(void* context, int64_t row) {
   const auto& args = *static_cast<const abi::ArgBlock*>(context);
   const abi::TensorArg &a = Input(args, 0), &b = Input(args, 1), &out = Output(args, 0);
@@ -59,6 +81,9 @@ void GemmRow(void* context, int64_t row) {
   const void* a_row = ElementAt(a, at);
   const bool normalizes = NormalizesRows(*args.problem);
   const std::vector<float> normalized = normalizes ? NormalizedRow(args, at) : std::vector<float>();
+  const bool scaled = HasBlockScales(*args.problem);
+  int64_t a_at[kMaxRank] = {};
+  std::copy_n(at, n_axis, a_at);
   at[m_axis] = 0;
   for (int64_t n = 0; n < columns; ++n) {
     coords[n_axis] = n;
@@ -67,7 +92,9 @@ void GemmRow(void* context, int64_t row) {
       at[n_axis] = n + half * columns;
       RefSum sum;
       const RefLine column = {b.dtype, depth > 0 ? ElementAt(b, at) : nullptr, b.strides[m_axis]};
-      if (normalizes) {
+      if (scaled) {
+        AddScaledProducts(args, a_at, at, &sum);
+      } else if (normalizes) {
         AddRowProducts(normalized.data(), column, depth, &sum);
       } else if (depth > 0) {
         AddProducts({a.dtype, a_row, a.strides[n_axis]}, column, depth, &sum);

@@ -7,6 +7,7 @@
 // Follows what the includer defines, beside the instance's constants (common/hopper_stage.cuh):
 //   TileA, TileB   StageOperand of each operand, or derived from it
 //   kSteps         stages that all of k takes
+//   StageScales    what lies beside a stage: NoScales, or scales of its parts that a consumer adds
 //   TileWalk       the block's tiles: Valid(), Next(), HasNext(); `batch`; FirstRow() and
 //                  FirstColumn() of the tensor cores, as elements of the output in its contiguous
 //                  direction, and as LineOf() counts in the other; LineOf(line), its index among
@@ -24,9 +25,9 @@ constexpr int kStoreSums = kSplit > 1
                                ? kSplit*((kResultLines - 1) / kSplit + 1) * 64 * kProductHalves
                                : 4 * kWarpStoreSums;
 static_assert(kSplit * PartShares::kSenderSums <= kStoreSums, "room for all");
-constexpr int kSharedBytes = kPatternBytes + kStages * kStageBytes + kConsumers * kStoreSums * 4 +
-                             16 * kStages +
-                             (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0);
+constexpr int kSharedBytes =
+    kPatternBytes + kStages * kStageBytes + kConsumers * kStoreSums * 4 + 16 * kStages +
+    (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0) + kStages * StageScales::kFloats * 4;
 /// The producer is a warpgroup in front of the consumers or, leaving more registers to the other
 /// blocks of its multiprocessor, a warp behind them.
 constexpr bool kThinProducer = kBlockX == kWarpgroup * kConsumers + 32;
@@ -50,8 +51,8 @@ struct StepRange {
   }
 };
 
-/// Shared memory: the stages, then the consumers' memory for results, then the barriers. B comes
-/// first in a stage: it is whole swizzle patterns whatever the tile.
+/// Shared memory: the stages, then the consumers' memory for results, then the barriers, then the
+/// scales. B comes first in a stage: it is whole swizzle patterns whatever the tile.
 struct SharedLayout {
   char* start;
   unsigned tiles, barriers;
@@ -72,6 +73,13 @@ struct SharedLayout {
   }
   AICF_DEVICE unsigned SplitBarriers(int consumer) const {
     return barriers + 16 * kStages + consumer * SplitStore::kBarrierBytes;
+  }
+  AICF_DEVICE float* Scales(int stage) const {
+    constexpr int kBefore =
+        16 * kStages + (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0);
+    static_assert(kBefore % 16 == 0, "pairs of scales are aligned");
+    return reinterpret_cast<float*>(start + (barriers - tiles) + kBefore) +
+           stage * StageScales::kFloats;
   }
 };
 
@@ -109,7 +117,7 @@ AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
   // Every warp that reads a stage frees it at every block that wrote into it.
   constexpr int kReaders = (kPingPong ? 1 : kConsumers) * 4 * kSharing;
   for (int s = 0; s < kStages; ++s) {
-    BarrierInit(shared.Full(s), 1);
+    BarrierInit(shared.Full(s), 1 + StageScales::kWarps);
     BarrierInit(shared.Empty(s), kReaders);
   }
   if constexpr (kSplit > 1) {
@@ -121,6 +129,12 @@ AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
 /// Frees a stage for the producers that write into it.
 AICF_DEVICE void Release(const SharedLayout& shared, int stage) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
+  if constexpr (StageScales::kFloats > 0) {
+    // What warps have read with ordinary loads is overwritten by ordinary stores.
+    __syncwarp();
+    if (lane == 0) BarrierArrive(shared.Empty(stage));
+    return;
+  }
   if (lane < kSharing) BarrierArriveAt(shared.Empty(stage), kSplit > 1 ? RankInCluster() : lane);
 }
 
@@ -210,17 +224,20 @@ struct ConsumerTurns {
 
 /// The same where the tensor cores' own sums are too short for all of k, as they are for float8:
 /// those of every stage are added to sums in f32. The products of one consumer run while another
-/// one adds, and a part is one block of 64 rows, so that a thread has few sums twice.
+/// one adds, and a part is one block of 64 rows, so that a thread has few sums twice. Where the
+/// stage has scales, parts are multiplied by them.
 template <class Started>
 AICF_DEVICE void MultiplyTileInParts(const SharedLayout& shared, RingPlace& place, int row0,
                                      ConsumerTurns& turns, bool last_tile, Sums& sums,
                                      Started&& started) {
   const StepRange steps;
+  StageScales scales;
   sums = {};
 #pragma unroll 1
   for (index_t step = steps.first; step < steps.end; ++step, place.Next()) {
     const bool last_step = step + 1 == steps.end;
     BarrierWait(shared.Full(place.stage), place.parity);
+    scales.ReadColumns(shared.Scales(place.stage));
 #pragma unroll
     for (int i = 0; i < kBlocksOfRows; ++i) {
       constexpr int kLast = kBlocksOfRows - 1;
@@ -228,10 +245,11 @@ AICF_DEVICE void MultiplyTileInParts(const SharedLayout& shared, RingPlace& plac
       turns.Wait();
       MultiplyBlock(shared, place.stage, row0, i, part);
       turns.Pass(last_tile && last_step && i == kLast);
+      scales.ReadRows(shared.Scales(place.stage), row0 + i * 64);
       if (last_step && i == kLast) started();
       ProductsWait<0>();
       if (i == kLast) Release(shared, place.stage);
-      sums.Add(i, part);
+      sums.Add(i, part, scales);
     }
   }
 }
@@ -282,14 +300,16 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
 }
 
 /// Registers of a thread of the producer and of a consumer; together what the block starts with.
-constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
-constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : 160;
+constexpr int kProducerRegisters = kConsumers != 2 ? 32 : StageScales::kWarps > 0 ? 40 : 24;
+constexpr int kConsumerRegisters = kConsumers != 2 ? 160 : StageScales::kWarps > 0 ? 232 : 240;
 
-/// The kernel. produce(args, shared) is the producer's part, for one thread. prefetch(args), for
+/// The kernel. produce(args, shared) is the producer's part, for one thread, and
+/// fetch_scales(args, shared) that of its last StageScales::kWarps warps. prefetch(args), for
 /// one thread too, may bring operands into the cache while the kernel before this one still runs.
 #define AICF_KERNEL_WAITS
-template <class Produce, class Prefetch>
-AICF_DEVICE void RunProduct(const Args& args, const Produce& produce, const Prefetch& prefetch) {
+template <class Produce, class Prefetch, class FetchScales>
+AICF_DEVICE void RunProduct(const Args& args, const Produce& produce, const Prefetch& prefetch,
+                            const FetchScales& fetch_scales) {
   const SharedLayout shared;
   if (threadIdx.x == 0) {
     PrefetchTensorMap(args.map[0]);
@@ -312,12 +332,22 @@ AICF_DEVICE void RunProduct(const Args& args, const Produce& produce, const Pref
   if (warpgroup == kProducer) {
     if constexpr (kMovesRegisters) RegistersDown<kProducerRegisters>();
     if (threadIdx.x == kProducer * kWarpgroup) produce(args, shared);
+    if constexpr (StageScales::kWarps > 0) {
+      static_assert(StageScales::kWarps < 4 && !kThinProducer, "beside the warp that produces");
+      if (threadIdx.x % kWarpgroup >= kWarpgroup - 32 * StageScales::kWarps)
+        fetch_scales(args, shared);
+    }
   } else {
     if constexpr (kMovesRegisters) RegistersUp<kConsumerRegisters>();
     Consume(args, shared, kThinProducer ? warpgroup : warpgroup - 1);
   }
   // A block's shared memory outlives what others of the cluster send to it.
   if constexpr (kSharing > 1) ClusterBarrier();
+}
+/// The same for stages without scales.
+template <class Produce, class Prefetch>
+AICF_DEVICE void RunProduct(const Args& args, const Produce& produce, const Prefetch& prefetch) {
+  RunProduct(args, produce, prefetch, [](const Args&, const SharedLayout&) {});
 }
 
 }  // namespace aicf

@@ -69,6 +69,7 @@ std::string RefuseHopperTile(const Parameters& c, DType operands, bool takes_sev
 
 int64_t HopperPromotion(const abi::Problem& p, int64_t steps) {
   constexpr int64_t kMostSteps = 64;
+  if (HasBlockScales(p)) return 1;
   return IsHopperFloat8(p.inputs[0].dtype) && steps > kMostSteps ? 1 : 0;
 }
 

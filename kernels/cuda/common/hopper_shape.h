@@ -20,9 +20,10 @@ std::string RefuseHopperTypes(const abi::Problem& problem);
 /// rows.
 std::string RefuseHopperTile(const abi::Parameters& parameters, DType operands, bool takes_sevens);
 
-/// Float8: 1 where the sums of every stage, of 128 elements of k, should be added in f32, for a block
-/// with so many steps of k; 0: the tensor cores add up all of it themselves, in sums of which they
-/// keep some 14 bits. Up to 8192 terms that costs less than the rounding of a single operand does.
+/// Float8: 1 where the sums of every stage, of 128 elements of k, should be added in f32, for a
+/// block with so many steps of k; 0: the tensor cores add up all of it themselves, in sums of which
+/// they keep some 14 bits. Up to 8192 terms that costs less than the rounding of a single operand
+/// does. With scales of blocks always 1.
 int64_t HopperPromotion(const abi::Problem& problem, int64_t steps);
 
 /// Results of a thread's store: `usual`, or more where all results are single bytes, of which the

@@ -81,6 +81,15 @@ struct StageOperand {
   }
 };
 
+/// Where no scales lie beside a stage (those that do: gemm/block_scales.cuh).
+struct NoScales {
+  static constexpr int kFloats = 0, kWarps = 0;
+
+  AICF_DEVICE void ReadRows(const float*, int) {}
+  AICF_DEVICE void ReadColumns(const float*) {}
+  AICF_DEVICE float Of(int) const { return 1; }
+};
+
 AICF_DEVICE constexpr index_t TilesIn(index_t extent, index_t tile) {
   return extent > 0 ? (extent - 1) / tile + 1 : 1;
 }

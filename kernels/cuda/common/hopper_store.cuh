@@ -60,12 +60,17 @@ struct Sums {
       for (int j = 0; j < kColumns / 2; ++j) HoldSum(d[i][j]);
     }
   }
-  /// Adds a part of block i, and has added it before what follows in the code.
-  AICF_DEVICE void Add(int i, sum_t (&part)[kColumns / 2]) {
+  /// Adds a part of block i, multiplied by its scales where it has some, and has added it before
+  /// what follows in the code.
+  template <class Scales>
+  AICF_DEVICE void Add(int i, sum_t (&part)[kColumns / 2], const Scales& scales) {
 #pragma unroll
     for (int j = 0; j < kColumns / 2; ++j) {
       HoldSum(part[j]);
-      d[i][j] += part[j];
+      if constexpr (Scales::kFloats > 0)
+        d[i][j] = fmaf(part[j], scales.Of(j), d[i][j]);
+      else
+        d[i][j] += part[j];
       HoldSum(d[i][j]);
     }
   }

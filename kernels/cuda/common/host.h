@@ -71,7 +71,8 @@ struct CudaHostBase {
   static constexpr bool kReadsAhead = false;
   /// Of products, whose second operand is the weights.
   static bool ReadsAhead(const abi::Problem&, size_t input) { return input == 1; }
-  static constexpr bool kNormalizesRows = false;  ///< takes abi::NormalizesRows problems
+  static constexpr bool kNormalizesRows = false;    ///< takes abi::NormalizesRows problems
+  static constexpr bool kTakesBlockScales = false;  ///< takes abi::HasBlockScales problems
   static std::string Refusal(const abi::Problem&, const abi::DeviceSpec&) { return {}; }
   static std::string Refuse(const abi::Problem&, const abi::Parameters&, const abi::DeviceSpec&) {
     return {};
@@ -107,6 +108,7 @@ abi::KernelInfo RowOf(abi::Family family) {
   row.supports = [](const abi::Problem& p, const abi::DeviceSpec& d) {
     std::string refusal = RefuseDevice(d);
     if (refusal.empty() && !Host::kNormalizesRows) refusal = abi::RefuseRowNorm(p);
+    if (refusal.empty() && !Host::kTakesBlockScales) refusal = abi::RefuseBlockScales(p);
     return refusal.empty() ? Host::Refusal(p, d) : refusal;
   };
   row.refuse = [](const abi::Problem& p, const abi::Parameters& c, const abi::DeviceSpec& d) {

@@ -25,6 +25,10 @@
 
 #include "conv/hopper_tile.cuh"
 
+namespace aicf {
+typedef NoScales StageScales;
+}
+
 // What follows is made of the tile.
 #include "common/hopper_product.cuh"
 

@@ -39,11 +39,53 @@ std::string RefuseCluster(const abi::Parameters& c) {
   return {};
 }
 
+// Of a product whose blocks have scales (kernels/cuda/gemm/block_scales.cuh).
+std::string RefuseScales(const Problem& p) {
+  if (!HasBlockScales(p)) return {};
+  const auto& attrs = p.as<abi::GemmAttrs>();
+  const DType data = p.inputs[0].dtype;
+  if (DTypeBytes(data) != 1)
+    return StrCat("takes scales of float8 alone, not of ", DTypeName(data));
+  if (attrs.scale_terms != 128)
+    return StrCat("takes scales of 128 terms, not of ", attrs.scale_terms.value);
+  if (attrs.scale_columns != 1 && attrs.scale_columns != 128) {
+    return StrCat("takes scales of 1 or 128 columns, not of ", attrs.scale_columns.value);
+  }
+  if (RawInputs(p) > 1) return "takes no scales of two halves";
+  for (const size_t i : {2, 3}) {
+    if (p.inputs[i].dtype != DType::kF32)
+      return StrCat("takes scales in f32, not in ", DTypeName(p.inputs[i].dtype));
+  }
+  return {};
+}
+
+std::string RefuseScaledTile(const Problem& p, const abi::Parameters& c) {
+  if (!HasBlockScales(p)) return {};
+  if (c["swap"] != 0) return "swapped tiles take no scales";
+  if (c["promote"] == 0) return "sums of one stage have one scale, those of all have not";
+  if (c["cluster"] != SplitOf(c)) return "blocks that share operands take no scales";
+  if (p.as<abi::GemmAttrs>().scale_columns != 1) return {};
+  // Scales of columns are in registers, too.
+  const int64_t most = c["consumers"] == 3 ? 128 : 192;
+  const int64_t shares = c["ping_pong"] != 0 ? 1 : c["consumers"];
+  const int64_t held = (c["tile_m"] / shares / 64 + 1) * (c["tile_n"] / 2) + c["tile_n"] / 4;
+  return held <= most ? "" : StrCat(held, " sums and scales of a thread are above ", most);
+}
+
 }  // namespace
 
-int64_t HopperSharedBytes(const abi::Parameters& c, int64_t halves) {
-  return 1024 + c["stages"] * (c["tile_m"] + c["tile_n"]) * 128 + 16 * c["stages"] +
-         c["consumers"] * HopperStoreBytes(SplitOf(c), halves);
+int64_t HopperScaleBytes(const Problem& p, int64_t tile_m, int64_t tile_n) {
+  if (!HasBlockScales(p)) return 0;
+  const int64_t columns = p.as<abi::GemmAttrs>().scale_columns;
+  // Columns from a multiple of a power of two on that share a scale, whatever the tile.
+  const int64_t run = std::min(columns, tile_n & -tile_n);
+  return 4 * (tile_m + CeilDiv(tile_n / run, int64_t{4}) * 4);
+}
+
+int64_t HopperSharedBytes(const Problem& p, const abi::Parameters& c) {
+  const int64_t stage =
+      (c["tile_m"] + c["tile_n"]) * 128 + 16 + HopperScaleBytes(p, c["tile_m"], c["tile_n"]);
+  return 1024 + c["stages"] * stage + c["consumers"] * HopperStoreBytes(SplitOf(c), RawInputs(p));
 }
 
 std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
@@ -55,7 +97,7 @@ std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) 
     std::string refusal = HopperOperand::Refusal(p, operand);
     if (!refusal.empty()) return StrCat("operand ", operand, " ", refusal);
   }
-  return {};
+  return RefuseScales(p);
 }
 
 std::string GemmHopperHost::Refuse(const Problem& p, const abi::Parameters& c,
@@ -63,11 +105,12 @@ std::string GemmHopperHost::Refuse(const Problem& p, const abi::Parameters& c,
   std::string refusal = RefuseShape(c, p.inputs[0].dtype);
   if (refusal.empty()) refusal = RefuseSplit(c, ProductOf(p));
   if (refusal.empty()) refusal = RefuseCluster(c);
+  if (refusal.empty()) refusal = RefuseScaledTile(p, c);
   for (int operand : {0, 1}) {
     if (refusal.empty()) refusal = HopperOperand(p, operand).RefuseTile(c);
   }
   if (refusal.empty()) refusal = RefuseOddPower(c, "vector");
-  const int64_t shared = HopperSharedBytes(c, RawInputs(p));
+  const int64_t shared = HopperSharedBytes(p, c);
   if (refusal.empty() && shared > d.max_shared_bytes) {
     refusal =
         StrCat("it needs ", shared, " bytes of shared memory, there are ", d.max_shared_bytes);
@@ -78,7 +121,7 @@ std::string GemmHopperHost::Refuse(const Problem& p, const abi::Parameters& c,
 abi::LaunchConfig GemmHopperHost::Launch(const Problem& p, const abi::Parameters& c) {
   abi::LaunchConfig launch = Launch1d(c["blocks"], 128 * (c["consumers"] + 1));
   launch.cluster[0] = static_cast<uint32_t>(c["cluster"]);
-  launch.dynamic_shared_bytes = static_cast<uint32_t>(HopperSharedBytes(c, RawInputs(p)));
+  launch.dynamic_shared_bytes = static_cast<uint32_t>(HopperSharedBytes(p, c));
   return launch;
 }
 

@@ -20,6 +20,8 @@
 //                           another multiplies; otherwise the consumers share the rows of one tile
 //   kPromote                1: float8 whose sums of every stage are added in f32; 0: the tensor
 //                           cores add up the products of all of k among themselves
+//   attr_scale_terms        128: operands have scales of blocks (GemmAttrs), which three warps
+//                           of the producer put beside each stage (gemm/scale_fetch.cuh); 0: none
 //   TensorMap               alignas(64), 128 bytes
 //   Args::map               addresses of the tensor maps of A and of B
 //
@@ -64,6 +66,9 @@
 //   - kPingPong with fewer than 2 consumers, or with kSplit above 1
 //   - kSplit above 1 and other than kClusterX, with kClusterM above 1, or above the steps of k
 //   - threads other than 128 * (kConsumers + 1), kConsumers outside 1 to 3
+//   - scales of other than 128 terms and of 1 or 128 columns, of operands other than float8, not in
+//     f32; with scales kSwap, kPromote 0, two halves, blocks that share operands; with scales of 1
+//     column more than 192 (3 consumers: 128) sums and scales of a thread, kTileN / 4
 //   - dynamic shared memory below SharedBytes = 1024 + kStages * (kTileM + kTileN) * 128 +
 //     kConsumers * 16384 + 16 * kStages, and with kSplit above 1 what HopperStoreBytes says more,
 //     which must not exceed 232448; kStages below 2
@@ -72,8 +77,16 @@
 
 #include "gemm/hopper_tile.cuh"
 
+#include "gemm/block_scales.cuh"
+
+namespace aicf {
+typedef Either<attr_scale_terms != 0, BlockScales<static_cast<int>(attr_scale_terms)>, NoScales>::T
+    StageScales;
+}
+
 // What follows is made of the tile.
 #include "common/hopper_product.cuh"
+#include "gemm/scale_fetch.cuh"
 
 namespace aicf {
 
@@ -123,6 +136,13 @@ AICF_DEVICE void ProduceAhead(const Args& args) {
   }
 }
 
-AICF_DEVICE void Kernel(const Args& args) { RunProduct(args, Produce, ProduceAhead); }
+template <class Scales>
+AICF_DEVICE void RunWithScales(const Args& args) {
+  if constexpr (Scales::kFloats > 0)
+    RunProduct(args, Produce, ProduceAhead, FetchScales<Scales>);
+  else
+    RunProduct(args, Produce, ProduceAhead);
+}
+AICF_DEVICE void Kernel(const Args& args) { RunWithScales<StageScales>(args); }
 
 }  // namespace aicf

@@ -14,6 +14,7 @@ struct GemmHopperHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.gemm.hopper";
   static constexpr std::string_view kSource = "gemm/hopper.cuh";
   static constexpr bool kReadsAhead = true;
+  static constexpr bool kTakesBlockScales = true;
   static constexpr abi::ParameterRange kParameters[] = {
       {"tile_m", 8, 512},  {"tile_n", 8, 512},  {"tile_k", 32, 128}, {"stages", 2, 16},
       {"cluster_m", 1, 8}, {"cluster", 1, 8},   {"consumers", 1, 3}, {"group_m", 1, 1024},
@@ -30,7 +31,10 @@ struct GemmHopperHost : CudaHostBase {
   static std::vector<abi::TensorMap> TensorMaps(const abi::Problem& p, const abi::Parameters& c);
 };
 
-/// Bytes of shared memory, as gemm/hopper.cuh lays it out, for a product of so many halves.
-int64_t HopperSharedBytes(const abi::Parameters& parameters, int64_t halves);
+/// Bytes of shared memory, as gemm/hopper.cuh lays it out.
+int64_t HopperSharedBytes(const abi::Problem& problem, const abi::Parameters& parameters);
+
+/// Of these, what the scales of blocks take beside each stage of a tile; 0 without scales.
+int64_t HopperScaleBytes(const abi::Problem& problem, int64_t tile_m, int64_t tile_n);
 
 }  // namespace aicf::cuda

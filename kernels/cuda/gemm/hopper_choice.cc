@@ -34,10 +34,11 @@ int64_t BlocksFor(const HopperRow& r, const ProductShape& s, int64_t split, int 
 }
 
 // Where blocks share k, what they send each other may take the place of a stage or two.
-int64_t StagesFor(const HopperRow& r, int64_t split, int64_t halves, const abi::DeviceSpec& d) {
-  const int64_t stage = (r.m + r.n) * 128 + 16;
+int64_t StagesFor(const HopperRow& r, const abi::Problem& p, int64_t split,
+                  const abi::DeviceSpec& d) {
+  const int64_t stage = (r.m + r.n) * 128 + 16 + HopperScaleBytes(p, r.m, r.n);
   const int64_t room = static_cast<int64_t>(d.max_shared_bytes) - 1024 -
-                       r.consumers * HopperStoreBytes(split, halves);
+                       r.consumers * HopperStoreBytes(split, abi::RawInputs(p));
   return std::min(r.stages, room / stage);
 }
 
@@ -57,7 +58,7 @@ abi::Parameters ParametersOf(const HopperRow& r, const abi::Problem& p, const ab
                              int64_t vector, int64_t split, int64_t blocks) {
   const ProductShape s = ProductOf(p);
   const int64_t tile_k = 128 / DTypeBytes(p.inputs[0].dtype);
-  const int64_t stages = StagesFor(r, split, s.halves, d);
+  const int64_t stages = StagesFor(r, p, split, d);
   const int64_t steps = CeilDiv(CeilDiv(s.length, tile_k), split);
   return {{"tile_m", r.m},
           {"tile_n", r.n},
@@ -131,13 +132,14 @@ double PowerFactor(const HopperRow& r, const abi::Problem& p, const abi::DeviceS
 
 // Sums that are added in parts, for each step. Where consumers share a tile one adds while another
 // multiplies; where they take turns, or there is one, the tensor cores wait. A consumer with two
-// blocks of 64 rows was slower by an eighth than those with one.
+// blocks of 64 rows was slower by an eighth than those with one, but faster with scales of blocks,
+// which cost a time for each stage of a tile whatever its size.
 double PartsFactor(const HopperRow& r, const abi::Problem& p, int64_t steps) {
   constexpr double kWaits = 1.4, kTwoBlocks = 1.2;
   if (HopperPromotion(p, steps) == 0) return 1;
   if (r.turns != 0 || r.consumers == 1) return kWaits;
   const int64_t rows = r.swap != 0 ? r.n : r.m;
-  return rows > 64 * r.consumers ? kTwoBlocks : 1;
+  return rows > 64 * r.consumers && !HasBlockScales(p) ? kTwoBlocks : 1;
 }
 
 // What one block does for one tile, in microseconds, as fitted to the times of the products of

@@ -144,6 +144,7 @@ Result<MatmulLayout> DescribeMatmul(const abi::Problem& problem) {
   if (problem.family != abi::Family::kGemm) return Refuse("the step", "it is no gemm");
   if (abi::RawInputs(problem) > 1) return Refuse("the step", "its product has two halves");
   if (abi::NormalizesRows(problem)) return Refuse("the step", "its product normalises rows");
+  if (abi::HasBlockScales(problem)) return Refuse("the step", "its operands have scales of blocks");
   AICF_RETURN_IF_ERROR(CheckTypes(problem));
   MatmulLayout out;
   out.math = problem.math;

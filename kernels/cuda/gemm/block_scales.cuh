@@ -1,0 +1,60 @@
+// Scales of blocks of a Hopper product's operands (GemmAttrs::scale_terms): one of A for each row
+// and stage, one of B for each stage and column, or for each block of 128 columns. They lie in
+// shared memory beside their stage. The sums of a stage are multiplied by both as they are added in
+// f32.
+#pragma once
+
+#include "common/hopper_stage.cuh"
+
+namespace aicf {
+
+/// The scales beside one stage, first those of the tile's rows, then those of its columns; and what
+/// a consumer's thread reads of them. kTerms is the number of terms that have one.
+template <int kTerms>
+struct BlockScales {
+  static constexpr bool kByColumn = attr_scale_columns == 1;
+  static constexpr int kOfColumns = static_cast<int>(attr_scale_columns);
+  /// Columns from a multiple of kRun of the tile on that share a scale, whatever the tile.
+  static constexpr int kRun = kByColumn ? 1 : MinOf(kOfColumns, kTileN & -kTileN);
+  static constexpr int kOfB = kTileN / kRun;
+  static constexpr int kFloats = kTileM + (kOfB + 3) / 4 * 4;
+  static constexpr int kWarps = 3;  ///< of the producer, that fetch them
+  static_assert(kTerms == kTileK, "a stage has one scale");
+  static_assert(kTerms == 0 || kByColumn || kOfColumns == 128, "of columns, or of 128 of them");
+  static_assert(kTerms == 0 || (!kSwap && kProductHalves == 1), "the cores' rows are those of A");
+  static_assert(kTerms == 0 || kSharing == 1, "a block's stages are its own");
+  static_assert(kTerms == 0 || kPromote == 1, "sums of one stage have one scale");
+
+  float a[2];
+  float b[kByColumn ? kColumns / 4 : kOfB];  ///< by column: those of the thread's own
+
+  /// Reads those of the consumer's block of 64 rows that begins at `row` of the tile.
+  AICF_DEVICE void ReadRows(const float* stage, int row) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
+    const float* own = stage + row + warp * 16 + lane / 4;
+    a[0] = own[0];
+    a[1] = own[8];
+  }
+  AICF_DEVICE void ReadColumns(const float* stage) {
+    if constexpr (kByColumn) {
+      const float* own = stage + kTileM + static_cast<int>(threadIdx.x) % 4 * 2;
+#pragma unroll
+      for (int g = 0; g < kColumns / 8; ++g) {
+        const auto pair = *reinterpret_cast<const Pack<float, 2>*>(own + 8 * g);
+        b[2 * g] = pair.v[0];
+        b[2 * g + 1] = pair.v[1];
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < kOfB; ++j) b[j] = stage[kTileM + j];
+    }
+  }
+  /// What a thread's sum `j` of 64 rows is multiplied by.
+  AICF_DEVICE float Of(int j) const {
+    const int group = j / 4, below = j / 2 % 2;
+    return a[below] * b[kByColumn ? 2 * group + j % 2 : group * 8 / kRun];
+  }
+};
+
+}  // namespace aicf
