@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/float16.h"
+#include "base/float8.h"
 #include "compiler/ir/text.h"
 #include "compiler/options/compile_options.h"
 #include "compiler/passes/lower/lower.h"
@@ -32,6 +33,8 @@ ir::Tensor RandomTensor(DType dtype, const Dims& shape, uint64_t seed) {
       put(F32ToF16(static_cast<float>(v)));
     } else if (dtype == DType::kBF16) {
       put(F32ToBF16(static_cast<float>(v)));
+    } else if (IsFloat(dtype) && DTypeBytes(dtype) == 1) {
+      put(F32ToFloat8(static_cast<float>(v), dtype));
     } else if (IsFloat(dtype)) {
       VisitStorage(dtype, [&](auto tag) { put(static_cast<decltype(tag)>(v)); });
     } else {

@@ -16,11 +16,13 @@
 namespace aicf {
 namespace {
 
-// Weights that a product may take as the codes that they are (integer_products.cc).
+// Weights that a product may take as the codes that they are (integer_products.cc,
+// scaled_products.cc).
 bool HoldsCodes(const ir::Graph& graph, const ir::Node& node) {
   if (node.op != "DequantizeLinear") return false;
   const ir::Value& codes = graph.values[node.inputs[0]];
-  return IsByteInteger(codes.dtype) && codes.is_constant() && codes.shape.rank() >= 2;
+  const bool blocks = IsFloat(codes.dtype) && node.Int("block_size", 0) != 0;
+  return (IsByteInteger(codes.dtype) || blocks) && codes.is_constant() && codes.shape.rank() >= 2;
 }
 
 // Names in an artifact may have 65,536 bytes; passes put a few more behind a name.

@@ -103,9 +103,13 @@ std::string IntegerProductRefusal(const ir::Graph& graph, const ir::Node& node, 
   const std::optional<double> integers = StepUs(in_codes, codes.out, context, &refusal);
   if (!integers) return refusal;
   const std::optional<double> reals = StepUs(in_floats, floats.out, context, &refusal);
-  if (!reals || *integers < *reals) return {};
-  return StrCat("cost: it would take ", Microseconds(*integers), ", one of ", DTypeName(stored),
-                " takes ", Microseconds(*reals));
+  return reals ? SlowerInCodes(*integers, *reals, stored) : "";
+}
+
+std::string SlowerInCodes(double codes_us, double floats_us, DType floats) {
+  if (codes_us < floats_us) return {};
+  return StrCat("cost: it would take ", Microseconds(codes_us), ", one of ", DTypeName(floats),
+                " takes ", Microseconds(floats_us));
 }
 
 }  // namespace aicf

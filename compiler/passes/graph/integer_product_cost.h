@@ -16,4 +16,8 @@ namespace aicf {
 std::string IntegerProductRefusal(const ir::Graph& graph, const ir::Node& node, DType x, DType w,
                                   const PassContext& context);
 
+/// Empty where a product of codes is predicted to be faster than one of floats of the dtype, else
+/// the refusal with both times.
+std::string SlowerInCodes(double codes_us, double floats_us, DType floats);
+
 }  // namespace aicf

@@ -51,6 +51,8 @@ Status UnsignedCodes(ir::Graph& graph, PassContext& context);
 /// What only moves or compares values between DequantizeLinear and QuantizeLinear of one scale works
 /// on their codes: transposes, slices, concatenations, maximum pools, bounds and the like.
 Status KeepCodesAsTheyAre(ir::Graph& graph, PassContext& context);
+/// MatMul and Gemm of DequantizeLinear with float8 codes and scales of blocks: aicf.ScaledMatMul.
+Status MakeScaledProducts(ir::Graph& graph, PassContext& context);
 /// Conv, MatMul and Gemm of DequantizeLinear: ConvInteger or MatMulInteger times both scales. Folds
 /// the DequantizeLinear of weights that InferAndFold left for it.
 Status MakeIntegerProducts(ir::Graph& graph, PassContext& context);

@@ -61,6 +61,7 @@ Status LowerSoftmax(LowerContext& ctx, const ir::Node& node);
 
 Status LowerAttention(LowerContext& ctx, const ir::Node& node);
 
+Status LowerScaledMatMul(LowerContext& ctx, const ir::Node& node);
 Status LowerBlockMatMul(LowerContext& ctx, const ir::Node& node);
 Status LowerDequantizeBlocks(LowerContext& ctx, const ir::Node& node);
 Status LowerRotaryAppend(LowerContext& ctx, const ir::Node& node);

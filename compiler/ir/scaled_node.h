@@ -1,0 +1,13 @@
+/// aicf.ScaledMatMul, which scaled-products makes: a [.., M, K] times b [K, N], both of one float8
+/// type, with scales sa [.., M, ceil(K / scale_terms)] and
+/// sb [ceil(K / scale_terms), ceil(N / scale_columns)] in f32 of their blocks, as abi::GemmAttrs
+/// defines them. Inputs: a, b, sa, sb. The result is f32 [.., M, N].
+#pragma once
+
+#include <string_view>
+
+namespace aicf::ir {
+
+inline constexpr std::string_view kScaledMatMul = "aicf.ScaledMatMul";
+
+}  // namespace aicf::ir

@@ -1,0 +1,208 @@
+// MatMul and Gemm of float8 codes whose blocks along the sum have scales: aicf.ScaledMatMul, which
+// multiplies the codes as they are stored and the sums of each block by both scales.
+#include <algorithm>
+#include <utility>
+
+#include "base/checked.h"
+#include "compiler/ir/scaled_node.h"
+#include "compiler/passes/graph/passes.h"
+#include "compiler/passes/graph/rewrite.h"
+#include "compiler/passes/graph/scaled_product_cost.h"
+
+namespace aicf {
+namespace {
+
+constexpr std::string_view kScaledProducts = "scaled-products";
+
+class ScaledProducts {
+ public:
+  ScaledProducts(ir::Graph& graph, PassContext& context)
+      : graph_(graph), context_(context), producer_(ir::ProducerOf(graph)), make_(graph) {}
+
+  void Run() {
+    const std::vector<ir::Node> nodes = std::exchange(graph_.nodes, {});
+    for (const ir::Node& node : nodes) {
+      const bool product = node.op == "MatMul" || node.op == "Gemm";
+      const ir::Node* a = product ? Blocked(nodes, node.inputs[0]) : nullptr;
+      const ir::Node* b = product ? Blocked(nodes, node.inputs[1]) : nullptr;
+      if (a == nullptr && b == nullptr) {
+        graph_.nodes.push_back(node);
+        continue;
+      }
+      const std::string why = a == nullptr   ? "operand: the left operand has no scales of blocks"
+                              : b == nullptr ? "operand: the right operand has no scales of blocks"
+                                             : Refusal(node, *a, *b);
+      if (why.empty()) {
+        RecordRewrite(context_, kScaledProducts, DecisionKind::kFusion, About(node),
+                      "product with scales",
+                      "codes are multiplied as they are stored: their products are exact, and the "
+                      "sums of a block are multiplied by both scales");
+        Replace(node, *a, *b);
+      } else {
+        RecordRewrite(context_, kScaledProducts, DecisionKind::kFusion, About(node),
+                      "product of floats",
+                      "a product with scales needs float8 codes and f32 scales of blocks along the "
+                      "sum on both sides, and a target where it is faster",
+                      {{"product with scales", why, -1}});
+        graph_.nodes.push_back(node);
+      }
+    }
+  }
+
+ private:
+  const ir::Value& Value(ir::ValueId v) const { return graph_.values[v]; }
+
+  // The DequantizeLinear with scales of blocks that makes v, or null.
+  const ir::Node* Blocked(const std::vector<ir::Node>& nodes, ir::ValueId v) const {
+    const int n = producer_[v];
+    if (n < 0 || nodes[n].op != "DequantizeLinear") return nullptr;
+    const bool one = ElementCount(Value(nodes[n].inputs[1]).shape) == 1;
+    return nodes[n].Int("block_size", 0) != 0 && !one ? &nodes[n] : nullptr;
+  }
+
+  static bool TransposesB(const ir::Node& node) { return node.Int("transB", 0) != 0; }
+
+  // Empty, or why the product stays one of floats.
+  std::string Refusal(const ir::Node& node, const ir::Node& a, const ir::Node& b) const {
+    const ir::Value &x = Value(a.inputs[0]), &w = Value(b.inputs[0]);
+    if (x.dtype != w.dtype || (x.dtype != DType::kF8E4M3FN && x.dtype != DType::kF8E5M2)) {
+      return "dtype: codes that are not both f8e4m3fn or both f8e5m2";
+    }
+    for (const ir::Node* n : {&a, &b}) {
+      if (Value(n->inputs[1]).dtype != DType::kF32) return "dtype: scales that are not f32";
+      if (Value(n->outputs[0]).dtype != DType::kF32) return "dtype: a product that is not of f32";
+      if (!IsZero(n->input(2))) return "operand: a zero point that is not 0";
+    }
+    if (x.shape.rank() < 2 || w.shape.rank() != 2) {
+      return "operand: a left operand without rows, or a right operand that is no matrix";
+    }
+    if (AxisOf(a, x.shape) != x.shape.rank() - 1) {
+      return "axis: the left operand's blocks do not run along the sum";
+    }
+    if (AxisOf(b, w.shape) != (TransposesB(node) ? 1 : 0)) {
+      return "axis: the right operand's blocks do not run along the sum";
+    }
+    const int64_t terms = a.Int("block_size", 0);
+    if (b.Int("block_size", 0) != terms) return "pattern: blocks of different lengths";
+    if (std::string refusal = GemmRefusal(node); !refusal.empty()) return refusal;
+    ScaledShape shape;
+    shape.codes = x.dtype;
+    shape.rows = RowsOf(x.shape);
+    shape.columns = ColumnsOf(node, w.shape);
+    shape.length = x.shape.back();
+    shape.scale_terms = terms;
+    shape.scale_columns = ColumnsOfScale(node, b);
+    shape.along_sum = w.is_constant() || TransposesB(node);
+    return ScaledProductRefusal(shape, context_);
+  }
+
+  bool IsZero(ir::ValueId zero) const {
+    if (zero == ir::kNoValue) return true;
+    const ir::Tensor& t = Value(zero).constant;
+    if (!t.has_data()) return false;
+    for (int64_t i = 0; i < t.count(); ++i) {
+      if (t.FloatAt(i) != 0) return false;
+    }
+    return true;
+  }
+
+  static int64_t AxisOf(const ir::Node& node, const Dims& shape) {
+    const int64_t axis = node.Int("axis", 1);
+    return axis < 0 ? axis + shape.rank() : axis;
+  }
+  static int64_t RowsOf(const Dims& x) {
+    int64_t rows = 1;
+    for (int d = 0; d + 1 < x.rank(); ++d) rows *= x[d];
+    return rows;
+  }
+  static int64_t ColumnsOf(const ir::Node& node, const Dims& w) {
+    return w[TransposesB(node) ? 0 : 1];
+  }
+
+  static std::string GemmRefusal(const ir::Node& node) {
+    if (node.Int("transA", 0) != 0) return "operand: the left operand is transposed";
+    if (node.Float("alpha", 1) != 1) return "pattern: a factor alpha";
+    if (node.input(2) != ir::kNoValue && node.Float("beta", 1) != 1)
+      return "pattern: a factor beta";
+    return "";
+  }
+
+  // Columns that share scales: 128 where constant ones repeat so, as scales of 128 x 128 do that
+  // are written out for every column; otherwise 1.
+  int64_t ColumnsOfScale(const ir::Node& node, const ir::Node& b) const {
+    constexpr int64_t kBlock = 128;
+    const ir::Tensor& scales = Value(b.inputs[1]).constant;
+    if (!scales.has_data()) return 1;
+    const bool across = TransposesB(node);
+    const int64_t columns = scales.shape()[across ? 0 : 1], steps = scales.shape()[across ? 1 : 0];
+    for (int64_t s = 0; s < steps; ++s) {
+      for (int64_t c = 0; c < columns; ++c) {
+        if (ScaleAt(scales, across, s, c) != ScaleAt(scales, across, s, c / kBlock * kBlock))
+          return 1;
+      }
+    }
+    return kBlock;
+  }
+  static float ScaleAt(const ir::Tensor& t, bool across, int64_t step, int64_t column) {
+    const int64_t stride = t.shape()[1];
+    return t.at<float>(across ? column * stride + step : step * stride + column);
+  }
+
+  void Replace(const ir::Node& node, const ir::Node& a, const ir::Node& b) {
+    const bool across = TransposesB(node);
+    const int64_t columns = ColumnsOfScale(node, b);
+    const ir::ValueId codes = across ? Transposed(node, b.inputs[0]) : b.inputs[0];
+    const ir::ValueId scales = columns > 1 ? OfBlocks(b.inputs[1], across, columns)
+                               : across    ? Transposed(node, b.inputs[1])
+                                           : b.inputs[1];
+    const ir::ValueId bias = node.input(2);
+    const ir::Value result = Value(node.outputs[0]);
+    const ir::ValueId out = bias == ir::kNoValue
+                                ? node.outputs[0]
+                                : make_.Value(result.name, result.dtype, result.shape);
+    graph_.nodes.push_back({std::string(ir::kScaledMatMul),
+                            node.name,
+                            {a.inputs[0], codes, a.inputs[1], scales},
+                            {out},
+                            {{"scale_terms", a.Int("block_size", 0)}, {"scale_columns", columns}},
+                            {}});
+    if (bias == ir::kNoValue) return;
+    graph_.nodes.push_back({"Add", node.name, {out, bias}, {node.outputs[0]}, {}, {}});
+  }
+
+  ir::ValueId Transposed(const ir::Node& node, ir::ValueId matrix) {
+    const ir::Value v = Value(matrix);
+    const ir::ValueId out = make_.Value(v.name, v.dtype, {v.shape[1], v.shape[0]});
+    graph_.nodes.push_back(
+        {"Transpose", node.name, {matrix}, {out}, {{"perm", std::vector<int64_t>{1, 0}}}, {}});
+    return out;
+  }
+
+  // [steps, blocks of columns] of constant scales that repeat within a block.
+  ir::ValueId OfBlocks(ir::ValueId scales, bool across, int64_t columns) {
+    const ir::Tensor& all = Value(scales).constant;
+    const int64_t steps = all.shape()[across ? 1 : 0];
+    const int64_t blocks = CeilDiv(all.shape()[across ? 0 : 1], columns);
+    std::vector<float> first;
+    for (int64_t s = 0; s < steps; ++s) {
+      for (int64_t c = 0; c < blocks; ++c) first.push_back(ScaleAt(all, across, s, c * columns));
+    }
+    return make_.Constant(
+        StrCat(Value(scales).name, " of blocks"),
+        ir::Tensor::FromValues<float>(DType::kF32, {steps, blocks}, std::span<const float>(first)));
+  }
+
+  ir::Graph& graph_;
+  PassContext& context_;
+  const std::vector<int> producer_;
+  ValueMaker make_;
+};
+
+}  // namespace
+
+Status MakeScaledProducts(ir::Graph& graph, PassContext& context) {
+  ScaledProducts(graph, context).Run();
+  return OkStatus();
+}
+
+}  // namespace aicf
