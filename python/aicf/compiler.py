@@ -20,6 +20,7 @@ from aicf.program import Program
 __all__ = ["compile", "load"]
 
 Shapes = Mapping[str, Sequence[int]]
+Sample = Mapping[str, np.ndarray] | np.ndarray
 
 
 def load(source: str | os.PathLike[str] | bytes) -> Program:
@@ -43,7 +44,10 @@ def compile(
     metas: Iterable[str] | None = None,
     impossible_branches: Literal["refuse", "nan"] | None = None,
     math: Literal["fp32", "tf32", "fp16", "bf16"] | None = None,
-    precision: Literal["fp32", "fp16", "bf16"] | None = None,
+    precision: Literal["fp32", "fp16", "bf16", "int8", "fp8"] | None = None,
+    calibrate: Iterable[Sample] = (),
+    calibrate_method: Literal["minmax", "percentile", "entropy"] | None = None,
+    max_error: float | None = None,
     deterministic: bool | None = None,
     policy: str | Iterable[str] = (),
     policy_strict: bool | None = None,
@@ -72,7 +76,15 @@ def compile(
         one is taken: an error, which is the default, or "nan": results that are NaN when it is taken.
     math: how matrix products are formed; "fp32" unless given.
     precision: what f32 activations and weights are stored in; sensitive values, inputs, outputs and states keep
-        f32; "fp32" unless given.
+        f32; "fp32" unless given. "int8" and "fp8": products with constant weights multiply codes of 8 bits, whose
+        scales follow from `calibrate`.
+    calibrate: samples of the inputs for "int8" and "fp8": a dict of arrays by input name for each, or an array
+        each for a model with one input. An array whose first extent is a multiple of the model's holds several
+        samples. A program that was made with samples is compiled again without them.
+    calibrate_method: how far codes reach: "minmax", to the largest magnitude of the samples, which is the default;
+        "percentile", one of 10,000 elements lies beyond; "entropy", the least Kullback-Leibler divergence.
+    max_error: products stay f32, those that change most first, until the relative error of the outputs on the
+        samples is at most this; 0.1 unless given (docs/decisions.md).
     deterministic: only kernels that give equal bits run after run.
     policy: preferences such as "conv=direct", "node:*head*=fp32"; policy_strict makes one that cannot be
         honoured an error.
@@ -91,6 +103,12 @@ def compile(
     request.target = target
     request.math = math
     request.precision = precision
+    request.calibrate_method = calibrate_method
+    request.max_error = max_error
+    if isinstance(calibrate, (np.ndarray, Mapping)):
+        raise InvalidArgument("calibrate: expected several samples, such as [sample]")
+    for i, sample in enumerate(calibrate):
+        _calibrate(request, f"calibrate[{i}]", sample)
     if impossible_branches not in (None, "refuse", "nan"):
         raise InvalidArgument(f"impossible_branches: expected 'refuse' or 'nan', got {impossible_branches!r}")
     request.nan_branches = None if impossible_branches is None else impossible_branches == "nan"
@@ -126,6 +144,16 @@ def compile(
 
 def _shapes(shapes: Shapes) -> dict[str, list[int]]:
     return {name: [int(extent) for extent in shape] for name, shape in shapes.items()}
+
+
+def _calibrate(request: _native.CompileRequest, what: str, sample: Sample) -> None:
+    tensors = []
+    for name, value in (sample if isinstance(sample, Mapping) else {"": sample}).items():
+        if not isinstance(value, (np.ndarray, np.generic)):
+            raise InvalidArgument(f"{what}: expected numpy arrays, whose dtypes are the inputs', or a dict of them")
+        array = as_array(value, "f32")
+        tensors.append((name, dtype_name(array.dtype, "f32"), list(array.shape), bits(array).tobytes()))
+    request.calibrate(what, tensors)
 
 
 def _bind(request: _native.CompileRequest, name: str, value: Any) -> None:

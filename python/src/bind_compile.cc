@@ -25,6 +25,17 @@ ir::Tensor CopyTensor(const std::string& dtype, const Shape& shape, nb::bytes da
   return ir::Tensor::Own(type, dims, {first, first + data.size()});
 }
 
+/// Tensors by name: name, dtype, shape and bytes of each.
+using GivenTensors = std::vector<std::tuple<std::string, std::string, Shape, nb::bytes>>;
+
+NamedTensors CopyTensors(const GivenTensors& given) {
+  NamedTensors tensors;
+  for (const auto& [name, dtype, shape, data] : given) {
+    tensors.insert_or_assign(name, CopyTensor(dtype, shape, data));
+  }
+  return tensors;
+}
+
 void BindRequest(nb::module_& m) {
   nb::class_<CompileRequest>(m, "CompileRequest")
       .def(nb::init<>())
@@ -47,6 +58,12 @@ void BindRequest(nb::module_& m) {
       .def_rw("strip", &CompileRequest::strip)
       .def_rw("images", &CompileRequest::images)
       .def_rw("nan_branches", &CompileRequest::nan_branches)
+      .def_rw("calibrate_method", &CompileRequest::calibrate_method)
+      .def_rw("max_error", &CompileRequest::max_error)
+      .def("calibrate",
+           [](CompileRequest& r, const std::string& name, const GivenTensors& tensors) {
+             r.calibrate.push_back({name, CopyTensors(tensors)});
+           })
       .def("bind", [](CompileRequest& r, const std::string& name, const std::string& dtype,
                       const Shape& shape, nb::bytes data) {
         r.bind.insert_or_assign(name, CopyTensor(dtype, shape, data));
@@ -69,13 +86,9 @@ void BindCompile(nb::module_& m) {
   });
   m.def(
       "verify",
-      [](const LoadedProgram& program,
-         const std::vector<std::tuple<std::string, std::string, Shape, nb::bytes>>& inputs,
-         const std::string& device, int threads) {
-        NamedTensors tensors;
-        for (const auto& [name, dtype, shape, data] : inputs) {
-          tensors.insert_or_assign(name, CopyTensor(dtype, shape, data));
-        }
+      [](const LoadedProgram& program, const GivenTensors& inputs, const std::string& device,
+         int threads) {
+        const NamedTensors tensors = CopyTensors(inputs);
         SessionOptions options;
         options.device = device;
         options.threads = threads;

@@ -64,12 +64,36 @@ Status SetDecisions(const CompileRequest& request, CompileOptions* options) {
   return OkStatus();
 }
 
+Status SetCalibration(const CompileRequest& request, CompileOptions* options) {
+  const bool more = request.calibrate_method || request.max_error;
+  if (request.calibrate.empty() && more) {
+    return Error(Code::kInvalidArgument,
+                 "calibrate_method and max_error need calibrate: what they decide is measured on "
+                 "samples");
+  }
+  if (!request.calibrate.empty() && !IsQuantized(options->precision)) {
+    return Error(Code::kInvalidArgument, "calibrate needs precision='int8' or 'fp8'");
+  }
+  options->calibrate.samples = request.calibrate;
+  if (request.calibrate_method) {
+    AICF_ASSIGN_OR_RETURN(options->calibrate.method, ParseRangeMethod(*request.calibrate_method));
+  }
+  if (!request.max_error) return OkStatus();
+  if (!(*request.max_error >= 0)) {
+    return Error(Code::kInvalidArgument, "max_error: expected a number from 0 on, got ",
+                 *request.max_error);
+  }
+  options->calibrate.max_error = *request.max_error;
+  return OkStatus();
+}
+
 Status Apply(const CompileRequest& request, CompileOptions* options) {
   if (request.target) options->target = *request.target;
   if (request.math) AICF_RETURN_IF_ERROR(SetMath(*request.math, options));
   if (request.precision) {
     AICF_ASSIGN_OR_RETURN(options->precision, ParsePrecision(*request.precision));
   }
+  AICF_RETURN_IF_ERROR(SetCalibration(request, options));
   if (request.kernel_cache) options->kernel_cache_dir = *request.kernel_cache;
   if (request.deterministic) options->deterministic = *request.deterministic;
   if (request.strip) options->strip = *request.strip;

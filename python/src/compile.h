@@ -19,7 +19,9 @@ using NamePairs = std::vector<std::pair<std::string, std::string>>;
 
 /// What was asked for; unset members mean the default, or for a program its own options.
 struct CompileRequest {
-  std::optional<std::string> target, math, precision, kernel_cache;
+  std::optional<std::string> target, math, precision, kernel_cache, calibrate_method;
+  std::vector<CalibrationSample> calibrate;  ///< for a precision of 8 bits
+  std::optional<double> max_error;           ///< CalibrationOptions::max_error
   std::optional<NamedShapes> shapes;
   std::optional<std::vector<std::pair<std::string, NamedShapes>>> buckets;
   std::map<std::string, ir::Tensor, std::less<>> bind;
@@ -31,7 +33,9 @@ struct CompileRequest {
   std::optional<bool> policy_strict, deterministic, strip, images, nan_branches;
 };
 
-/// From a model's file. Errors: those of Compile, of ParseShape and of Policy::ParseClause.
+/// From a model's file. Errors: those of Compile, of ParseShape and of Policy::ParseClause;
+/// kInvalidArgument for samples without a precision that needs them, and for a method or an error
+/// without samples.
 Result<LoadedProgram> CompileFile(const std::string& path, const CompileRequest& request);
 /// From a model's bytes; it has no directory, so no external data.
 Result<LoadedProgram> CompileBytes(std::span<const std::byte> model, const CompileRequest& request);

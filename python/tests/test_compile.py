@@ -69,6 +69,46 @@ def test_a_cuda_plan_runs_on_the_reference(linear_model, x):
     np.testing.assert_allclose(session.run(x)["y"], linear_expected(x), rtol=1e-6)
 
 
+def operands(program):
+    return [d["choice"] for d in program.decisions if d["kind"] == "operands"]
+
+
+def test_samples_make_an_int8_program(linear_model, x):
+    random = np.random.default_rng(1)
+    samples = [random.uniform(-2, 3, (2, 3)).astype(np.float32) for _ in range(3)]
+    program = aicf.compile(linear_model, precision="int8", calibrate=samples)
+    assert operands(program) == ["i8"]
+    session = program.session()
+    y = np.stack([session.run(sample)["y"] for sample in samples])
+    expected = linear_expected(np.stack(samples))
+    assert not np.array_equal(y, expected)
+    np.testing.assert_allclose(y, expected, atol=0.05)
+    # By name, several samples in one array, and from an iterator.
+    again = aicf.compile(linear_model, precision="int8", calibrate=iter([{"x": np.concatenate(samples)}]))
+    assert again.data == program.data
+    # What samples said stays with the program; a budget of no error gives the product back.
+    assert aicf.compile(program).data == program.data
+    wide = aicf.compile(linear_model, precision="int8", calibrate=samples, calibrate_method="entropy", max_error=0)
+    assert operands(wide) == ["f32"]
+    np.testing.assert_allclose(wide.session().run(x)["y"], linear_expected(x), rtol=1e-6)
+
+
+def test_samples_that_do_not_fit_are_errors(linear_model, x):
+    def refused(match, **options):
+        with pytest.raises(aicf.InvalidArgument, match=match):
+            aicf.compile(linear_model, **options)
+
+    refused("needs samples", precision="int8")
+    refused("needs precision", calibrate=[x])
+    refused("need calibrate", precision="int8", max_error=0.1)
+    refused("expected minmax", precision="int8", calibrate=[x], calibrate_method="mean")
+    refused("from 0 on", precision="int8", calibrate=[x], max_error=float("nan"))
+    refused("several samples", precision="int8", calibrate=x)
+    refused(r"calibrate\[1\].*numpy arrays", precision="int8", calibrate=[x, {"x": [1, 2]}])
+    refused(r"calibrate\[0\].*no input 'z'", precision="int8", calibrate=[{"x": x, "z": x}])
+    refused("expected f32 2x3, found f64 2x3", precision="int8", calibrate=[x.astype(np.float64)])
+
+
 def test_bound_inputs_are_no_inputs(x):
     model = make_model(
         [helper.make_node("Reshape", ["x", "shape"], ["y"])],
