@@ -170,19 +170,19 @@ TEST(Weights, HaveAScaleForEveryOutputChannel) {
   abi::Problem p = Conv(1, false);
   p.inputs = {abi::DenseView(DType::kF32, {1, 2, 3}), abi::DenseView(DType::kF32, {2, 2, 1})};
   p.outputs = {abi::DenseView(DType::kF32, {1, 2, 3})};
-  const ir::Tensor w = F32({2, 2, 1}, {1, -0.5f, 0, 0});
+  const ir::Tensor w = F32({2, 2, 1}, {1, -0.375f, 0, 0});
   const QuantizedWeights q = QuantizeWeights(p, w, DType::kI8, {});
   EXPECT_TRUE(q.per_channel);
   ASSERT_EQ(q.scales.size(), 2u);
   EXPECT_FLOAT_EQ(q.scales[0], 1.0f / 127);
   EXPECT_EQ(q.scales[1], 1) << "a channel of zeros";
   EXPECT_EQ(q.codes.IntAt(0), 127);
-  EXPECT_EQ(q.codes.IntAt(1), -64) << "63.5 to even";
-  EXPECT_EQ(q.sums, (std::vector<int32_t>{63, 0}));
-  EXPECT_EQ(LargestByInput(p, w), (std::vector<double>{1, 0.5}));
+  EXPECT_EQ(q.codes.IntAt(1), -48) << "47.625";
+  EXPECT_EQ(q.sums, (std::vector<int32_t>{79, 0}));
+  EXPECT_EQ(LargestByInput(p, w), (std::vector<double>{1, 0.375}));
   // Factors come first: the second input channel is worth twice as much.
   const QuantizedWeights f = QuantizeWeights(p, w, DType::kI8, {1, 2});
-  EXPECT_EQ(f.codes.IntAt(1), -127);
+  EXPECT_EQ(f.codes.IntAt(1), -95) << "95.25";
 }
 
 TEST(Weights, OfTransposedAndGroupedConvolutions) {
@@ -195,6 +195,35 @@ TEST(Weights, OfTransposedAndGroupedConvolutions) {
   ASSERT_EQ(q.scales.size(), 4u);
   for (size_t c = 0; c < 4; ++c) {
     EXPECT_FLOAT_EQ(q.scales[c], 0.01f * std::exp2(static_cast<float>(c)));
+  }
+}
+
+// Where values are mostly of one sign, errors of one sign would shift a channel's results.
+TEST(Weights, RoundingErrorsOfAChannelAddUpToNothing) {
+  abi::Problem p;
+  p.family = abi::Family::kGemm;
+  p.attrs = abi::GemmAttrs{};
+  p.core_inputs = 2;
+  const int64_t depth = 500, channels = 20;
+  p.inputs = {abi::DenseView(DType::kF32, {1, depth}),
+              abi::DenseView(DType::kF32, {depth, channels})};
+  p.outputs = {abi::DenseView(DType::kF32, {1, channels})};
+  std::mt19937 random(11);
+  std::normal_distribution<float> normal;
+  std::vector<float> w(static_cast<size_t>(depth * channels));
+  for (float& v : w) v = normal(random);
+  const QuantizedWeights q = QuantizeWeights(p, F32({depth, channels}, w), DType::kI8, {});
+  for (int64_t n = 0; n < channels; ++n) {
+    double sum = 0, worst = 0;
+    for (int64_t k = 0; k < depth; ++k) {
+      const double exact = static_cast<double>(w[static_cast<size_t>(k * channels + n)]) /
+                           static_cast<double>(q.scales[static_cast<size_t>(n)]);
+      const double error = static_cast<double>(q.codes.IntAt(k * channels + n)) - exact;
+      sum += error;
+      worst = std::max(worst, std::fabs(error));
+    }
+    EXPECT_LE(std::fabs(sum), 0.501) << n;
+    EXPECT_LE(worst, 0.6) << "only what lies near the middle of two codes goes the other way";
   }
 }
 
