@@ -96,11 +96,12 @@ std::string ParameterConstants(const abi::Parameters& parameters) {
   return out;
 }
 
-// Whether nothing shows the last digits of the expressions' values: all results are stored in 16
-// bits, and no operator on the way makes a step of one unit in the last place.
+// Whether nothing shows the last digits of the expressions' values: all results are floats stored
+// in 16 or 8 bits, and no operator on the way makes a step of one unit in the last place.
 bool HasShortResults(const Problem& p) {
   const auto is_short = [](const View& v) {
-    return v.dtype == DType::kF16 || v.dtype == DType::kBF16;
+    return v.dtype == DType::kF16 || v.dtype == DType::kBF16 || v.dtype == DType::kF8E4M3FN ||
+           v.dtype == DType::kF8E5M2;
   };
   const auto jumps = [](const Expr& e) {
     return std::ranges::any_of(e.nodes, abi::IsDiscontinuous);

@@ -91,6 +91,7 @@ TEST(Attention, ValidationNamesTheBrokenRule) {
       {[](Problem& p) { p.inputs[2].dtype = DType::kBF16; }, "differ in dtype"},
       {[](Problem& p) { p.inputs[0].dtype = DType::kI32; }, "q is i32"},
       {[](Problem& p) { p.outputs[0].dtype = DType::kF8E5M2; }, "the output is f8e5m2"},
+      {[](Problem& p) { p.outputs[0].dtype = DType::kU8; }, "the output is u8"},
       {[](Problem& p) { AttrsOf(p).offset = -kMaxPosition - 1; }, "offset -"},
       {[](Problem& p) { AttrsOf(p).window_right = kMaxPosition + 1; }, "window 1"},
       {[](Problem& p) {

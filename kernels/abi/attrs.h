@@ -361,8 +361,9 @@ enum class RowOrigin : uint8_t {
 ///                             j % page of page table[b, j / page], and Tk = N * page
 ///   origins [B] i32 or i64    with rows == kOperand
 /// then the operands of the score expression, each a view [B, Hq, Tq, Tk] (stride 0 where it repeats).
-/// Outputs: out [B, Hq, Tq, Dv] (any of f32, f16, bf16; f64 for f64 data) and, when there is a second
-/// one, lse [B, Hq, Tq] (f32; f64 for f64 data).
+/// Outputs: out [B, Hq, Tq, Dv] (any of f32, f16, bf16, and f8e4m3fn, where the largest number stands
+/// for what is beyond it; f64 for f64 data) and, when there is a second one, lse [B, Hq, Tq] (f32; f64
+/// for f64 data).
 ///
 /// Visible: row i has position p = i + its request's origin (RowOrigin). Key j is visible when
 ///   j < valid keys,  p - j <= window_left (unless -1),  j - p <= window_right (unless -1),

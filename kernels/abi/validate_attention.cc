@@ -58,8 +58,8 @@ Status CheckDTypes(const Problem& p) {
     return Bad(p, "q, k and v differ in dtype");
   }
   const DType out = p.outputs[0].dtype;
-  const bool stored =
-      out == DType::kF32 || out == DType::kF16 || out == DType::kBF16 || out == DType::kF64;
+  const bool stored = out == DType::kF32 || out == DType::kF16 || out == DType::kBF16 ||
+                      out == DType::kF64 || out == DType::kF8E4M3FN;
   if (!stored || ComputeDType(out) != ComputeDType(data)) {
     return Bad(p, "the output is ", DTypeName(out), " for data ", DTypeName(data));
   }

@@ -193,7 +193,8 @@ void CaseMaker::Fresh<abi::Family::kAttention>() {
   p_.core_inputs = static_cast<int>(p_.inputs.size());
   const DType raw = abi::ComputeDType(dtype);
   Score({s.batch, heads, s.rows, s.keys}, raw);
-  const DType stored = random_.OneIn(3) && raw == DType::kF32 ? DType::kF32 : dtype;
+  const bool others = random_.OneIn(3) && raw == DType::kF32;
+  const DType stored = !others ? dtype : random_.OneIn(2) ? DType::kF32 : DType::kF8E4M3FN;
   p_.outputs = {Out(stored, {s.batch, heads, s.rows, s.value_head})};
   if (random_.OneIn(2)) p_.outputs.push_back(Out(raw, {s.batch, heads, s.rows}));
   Fill();

@@ -120,9 +120,9 @@ class CodesRewriter {
     step.inputs = {value};
     abi::ExprBuilder b;
     const std::vector<float> inverses = quantize::Inverses(code);
-    uint16_t by = 0;
+    std::optional<uint16_t> by;
     if (inverses.size() == 1) {
-      by = b.Const(static_cast<double>(inverses[0]), DType::kF32);
+      if (inverses[0] != 1) by = b.Const(static_cast<double>(inverses[0]), DType::kF32);
     } else {
       by = b.Input(1, DType::kF32);
       step.problem.inputs.push_back(ChannelView(from, code.channels));
@@ -132,7 +132,8 @@ class CodesRewriter {
                           DType::kF32, {static_cast<int64_t>(inverses.size())}, inverses)));
     }
     step.problem.core_inputs = static_cast<int>(step.inputs.size());
-    const uint16_t scaled = b.Binary(abi::ExprOp::kMul, b.Input(0, DType::kF32), by);
+    uint16_t scaled = b.Input(0, DType::kF32);
+    if (by) scaled = b.Binary(abi::ExprOp::kMul, scaled, *by);
     std::optional<uint16_t> zero;
     if (code.zero != 0) zero = b.ConstInt(code.zero, abi::ComputeDType(code.dtype));
     step.problem.epilogue = b.Finish({Quantized(b, scaled, zero, code.dtype)});

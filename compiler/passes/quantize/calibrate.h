@@ -29,8 +29,9 @@ struct CalibrationRequest {
 /// `device`: only products that its kernels take as codes count towards the error of all.
 /// Errors: those of executing the program. REQUIRES: `samples` fit the program, and are not empty.
 /// Cost: the program is executed on every sample three times, and where the error is too large once
-/// more for each halving of the products; on one to eight samples, the fewer the larger the program
-/// is, also from every product on. All cores of the machine take part.
+/// more for each halving of the products and, while that takes few operations, for each that became
+/// f32; on one to 32 samples, the fewer the larger the program is, also from every product on. All
+/// cores of the machine take part.
 Result<CalibratedEntry> Calibrate(const ir::Lowered& lowered, const std::string& entry,
                                   std::vector<quantize::FittedSample> samples,
                                   const CalibrationRequest& request, const abi::DeviceSpec& device);

@@ -49,10 +49,19 @@ float ScaleFor(double limit, double largest) {
 
 namespace {
 
+// Float8 has exponents of its own. Where they reach from the largest magnitude to what is a 128th
+// of it at most, and with digits left, values are their own codes, and nobody has to multiply.
+constexpr double kLeastUnscaled = 0.25;
+
+float Float8Scale(double limit) {
+  const double largest = LargestCode(DType::kF8E4M3FN);
+  return limit >= kLeastUnscaled && limit <= largest ? 1 : ScaleFor(limit, largest);
+}
+
 ValueCode CodeOfAll(const CalibratedValue& value, RangeMethod method, const CodeRules& rules) {
   const double limit = value.limit(method);
   if (rules.precision == DType::kF8E4M3FN) {
-    return {DType::kF8E4M3FN, ScaleFor(limit, LargestCode(DType::kF8E4M3FN)), 0};
+    return {DType::kF8E4M3FN, Float8Scale(limit), 0};
   }
   if (rules.never_negative) return Unsigned(0, limit);
   const double low = std::max(value.low, -limit), high = std::min(value.high, limit);

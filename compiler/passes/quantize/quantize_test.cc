@@ -128,7 +128,11 @@ TEST(Code, FollowsFromTheRange) {
   EXPECT_EQ(code(-0.5, 4.6, {DType::kI8, false, false}).dtype, DType::kI8) << "padding";
   const ValueCode zeros = code(0, 0, {DType::kI8, false, true});
   EXPECT_EQ(zeros.scale, 1) << "a scale of zero would divide by it";
-  EXPECT_FLOAT_EQ(code(-2, 1, {DType::kF8E4M3FN, false, true}).scale, 2.0f / 448);
+  const CodeRules float8 = {DType::kF8E4M3FN, false, true};
+  EXPECT_EQ(code(-2, 1, float8).scale, 1) << "its own exponents reach far enough";
+  EXPECT_EQ(code(-448, 0.25, float8).scale, 1);
+  EXPECT_FLOAT_EQ(code(-0.2, 0.1, float8).scale, 0.2f / 448);
+  EXPECT_FLOAT_EQ(code(-2, 1000, float8).scale, 1000.0f / 448);
   // So small that its reciprocal is infinite.
   EXPECT_EQ(code(0, 1e-44, {DType::kI8, true, false}).scale, 1);
 }

@@ -16,6 +16,7 @@ template <abi::CpuIsa kIsa>
 struct FlashHost : AttentionHostBase {
   static std::string Refusal(const abi::Problem& p) {
     if (!IsHalfOrSingle(p.inputs[0].dtype)) return "computes f32, f16 and bf16 only";
+    if (!IsHalfOrSingle(p.outputs[0].dtype)) return "stores f32, f16 and bf16 only";
     return {};
   }
   static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {

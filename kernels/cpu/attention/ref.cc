@@ -60,12 +60,18 @@ class Row {
     const abi::TensorArg& out = Output(args_, 0);
     for (int64_t c = 0; c < count; ++c) {
       const int64_t at[kMaxRank] = {at_[0], at_[1], at_[2], first + c};
-      Put(out, at, total_ == 0 ? 0 : sum_[c] / total_);
+      const double value = total_ == 0 ? 0 : sum_[c] / total_;
+      Put(out, at, out.dtype == DType::kF8E4M3FN ? WithinFloat8(value) : value);
     }
   }
   void StoreLogSum() const { Put(Output(args_, 1), at_, max_ + std::log(total_)); }
 
  private:
+  // The largest value where another is beyond it; NaN stays what it is.
+  static double WithinFloat8(double value) {
+    constexpr double kLargest = 448;
+    return value > kLargest ? kLargest : value < -kLargest ? -kLargest : value;
+  }
   static void Put(const abi::TensorArg& t, const int64_t* at, double value) {
     StoreAt(t, at, ScalarFromDouble(value, abi::ComputeDType(t.dtype)));
   }

@@ -7,8 +7,10 @@ namespace aicf {
 
 typedef Out0::S out_t;
 constexpr bool kStoresShorts = kSame<out_t, bf16> || kSame<out_t, f16>;
-/// Whether eight results of 16 bits, or two results, are one store.
-constexpr bool kStoresEights = kStoresShorts && Out0::run(3) >= 8 && kValueHead % 8 == 0;
+constexpr bool kStoresCodes = kSame<out_t, f8e4m3fn>;
+/// Whether eight results of 16 or 8 bits, or two results, are one store.
+constexpr bool kStoresEights =
+    (kStoresShorts || kStoresCodes) && Out0::run(3) >= 8 && kValueHead % 8 == 0;
 constexpr bool kStoresPairs = Out0::run(3) >= 2 && kValueHead % 2 == 0;
 
 /// The type of the pairs that eight results are stored in.
@@ -44,7 +46,7 @@ AICF_DEVICE void TransposeAmongFour(unsigned (&w)[4], int lane) {
 AICF_DEVICE void StorePair(const Args& args, index_t at, int column, float low, float high) {
   if constexpr (kStoresPairs) {
     if (column >= kValueHead) return;
-    const Pack<out_t, 2> pair = {Narrow<out_t>::Of(low), Narrow<out_t>::Of(high)};
+    const Pack<out_t, 2> pair = {Stored<out_t>(low), Stored<out_t>(high)};
     *reinterpret_cast<Pack<out_t, 2>*>(static_cast<out_t*>(args.out[0]) + at + column) = pair;
   } else {
     const index_t stride = Out0::stride(3);
@@ -53,21 +55,32 @@ AICF_DEVICE void StorePair(const Args& args, index_t at, int column, float low, 
   }
 }
 
+/// Two neighbours of 16 bits, or of 8 in the lower half.
+AICF_DEVICE unsigned WordOf(float low, float high) {
+  if constexpr (kStoresCodes)
+    return Stored<out_t>(low).bits | static_cast<unsigned>(Stored<out_t>(high).bits) << 8;
+  else
+    return RoundedPair(ShortOf<out_t>::S{}, low, high);
+}
+
 /// Groups [4 * q, 4 * q + 4) of eight columns each: every lane stores one group.
 AICF_DEVICE void StoreFourGroups(const Args& args, index_t at, bool holds, int lane, int q,
                                  const float* sum, float factor) {
   unsigned words[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    words[i] = RoundedPair(ShortOf<out_t>::S{}, sum[4 * i] * factor, sum[4 * i + 1] * factor);
+    words[i] = WordOf(sum[4 * i] * factor, sum[4 * i + 1] * factor);
   }
   TransposeAmongFour(words, lane);
   const int column = q * 32 + lane % 4 * 8;
   if (!holds || column >= kValueHead) return;
-  Pack<unsigned, 4> pack;
+  constexpr int kWords = kStoresCodes ? 2 : 4;
+  Pack<unsigned, kWords> pack;
 #pragma unroll
-  for (int i = 0; i < 4; ++i) pack.v[i] = words[i];
-  *reinterpret_cast<Pack<unsigned, 4>*>(static_cast<out_t*>(args.out[0]) + at + column) = pack;
+  for (int i = 0; i < kWords; ++i) {
+    pack.v[i] = kStoresCodes ? words[2 * i] | words[2 * i + 1] << 16 : words[i];
+  }
+  *reinterpret_cast<Pack<unsigned, kWords>*>(static_cast<out_t*>(args.out[0]) + at + column) = pack;
 }
 
 AICF_DEVICE void StoreRows(const Args& args, const TileWalk& tile, const GroupRows& rows) {

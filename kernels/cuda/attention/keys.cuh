@@ -173,10 +173,20 @@ struct RowPlace {
   }
 };
 
+/// A result as it is stored: of what lies beyond the largest float8, that.
+template <class S, class T>
+AICF_DEVICE S Stored(T value) {
+  if constexpr (kSame<S, f8e4m3fn>) {
+    constexpr T kLargest = 448;
+    value = value > kLargest ? kLargest : value < -kLargest ? -kLargest : value;
+  }
+  return Narrow<S>::Of(value);
+}
+
 template <class V, class T>
 AICF_DEVICE void StoreElement(void* base, index_t at, T value) {
   typedef typename V::S S;
-  static_cast<S*>(base)[at] = Narrow<S>::Of(value);
+  static_cast<S*>(base)[at] = Stored<S>(value);
 }
 
 /// Stores the logarithm of a row's sum, where the step has that output.
