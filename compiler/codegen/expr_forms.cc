@@ -14,10 +14,24 @@ using abi::Expr;
 using abi::ExprNode;
 using abi::ExprOp;
 
+constexpr double kWholes = 0x1.8p23;  // of kernels/cuda/common/codes.cuh
+
 // The value of an f32 constant.
 std::optional<double> ConstantOf(const ExprNode& n) {
   if (n.op != ExprOp::kConst || n.dtype != DType::kF32) return std::nullopt;
   return abi::BitsToFloat(n.imm);
+}
+
+// The value of a constant that is a whole number of at most 18 bits.
+std::optional<int> WholeConstant(const ExprNode& n) {
+  constexpr double kMost = 0x1p17;
+  const std::optional<double> value = ConstantOf(n);
+  if (!value || std::fabs(*value) > kMost || std::trunc(*value) != *value) return std::nullopt;
+  return static_cast<int>(*value);
+}
+
+std::string FloatText(double value) {
+  return ConstantText({ExprOp::kConst, DType::kF32, {0, 0, 0}, abi::FloatBits(value)});
 }
 
 // What the node clamps by max or min with this constant; nothing where it does something else.
@@ -66,12 +80,10 @@ int OnlyReader(const Expr& expr, int of, ExprOp op) {
 // Whether the node's value does nothing but become a whole number of at most 18 bits: it is
 // rounded, perhaps shifted by a zero point, and clamped.
 bool IsRoundedAndClamped(const Expr& expr, int node) {
-  constexpr double kMost = 0x1p17;
   const auto next = [&](int of, ExprOp op) {
     const int reader = OnlyReader(expr, of, op);
     if (reader < 0) return -1;
-    const std::optional<double> by = ConstantOf(expr.nodes[expr.nodes[reader].args[1]]);
-    return by && std::fabs(*by) <= kMost ? reader : -1;
+    return WholeConstant(expr.nodes[expr.nodes[reader].args[1]]) ? reader : -1;
   };
   int value = OnlyReader(expr, node, ExprOp::kRound);
   if (value < 0) return false;
@@ -80,28 +92,155 @@ bool IsRoundedAndClamped(const Expr& expr, int node) {
   return value >= 0 && next(value, ExprOp::kMin) >= 0;
 }
 
-std::optional<std::string> QuotientToRound(const Expr& expr, const ExprNode& n) {
+// The constant by which the node divides an f32, where the product with its reciprocal can be
+// corrected.
+std::optional<float> Divisor(const Expr& expr, const ExprNode& n) {
   if (n.op != ExprOp::kDiv || n.dtype != DType::kF32) return std::nullopt;
   const std::optional<double> by = ConstantOf(expr.nodes[n.args[1]]);
-  if (!by || !IsRoundedAndClamped(expr, static_cast<int>(&n - expr.nodes.data()))) {
-    return std::nullopt;
-  }
+  if (!by) return std::nullopt;
   const auto divisor = static_cast<float>(*by);
   constexpr uint32_t kSignificand = 0x7fffff;
   const double size = std::fabs(divisor);
   const bool largest = (std::bit_cast<uint32_t>(divisor) & kSignificand) == kSignificand;
   if (!(size >= 0x1p-30 && size <= 0x1p30) || largest) return std::nullopt;
-  const ExprNode reciprocal = {
-      ExprOp::kConst, DType::kF32, {0, 0, 0}, abi::FloatBits(static_cast<double>(1.0f / divisor))};
+  return divisor;
+}
+
+std::string ReciprocalText(float divisor) { return FloatText(static_cast<double>(1.0f / divisor)); }
+
+std::optional<std::string> QuotientToRound(const Expr& expr, const ExprNode& n) {
+  const std::optional<float> by = Divisor(expr, n);
+  if (!by || !IsRoundedAndClamped(expr, static_cast<int>(&n - expr.nodes.data()))) {
+    return std::nullopt;
+  }
   return StrCat("QuotientToRound(", LocalName(n.args[0]), ", ", LocalName(n.args[1]), ", ",
-                ConstantText(reciprocal), ")");
+                ReciprocalText(*by), ")");
+}
+
+bool IsByte(DType d) {
+  return abi::ComputeDType(d) == DType::kI8 || abi::ComputeDType(d) == DType::kU8;
+}
+
+// An f32 that becomes a code of 8 bits: the nodes on its way, each read by the next one alone.
+struct CodeChain {
+  int cast, min, max, shift, round;  // shift: -1 without a zero point
+  int zero_point;
+
+  // What codes.cuh calls `wholes`: with the zero point, or, since ties are rounded to even, as much
+  // of it as is even.
+  double Wholes() const { return kWholes + zero_point - OddPart(); }
+  int OddPart() const { return zero_point % 2 == 0 ? 0 : 1; }
+};
+
+// The chain that ends in node `cast`.
+std::optional<CodeChain> ChainTo(const Expr& expr, int cast) {
+  const ExprNode& n = expr.nodes[static_cast<size_t>(cast)];
+  if (n.op != ExprOp::kCast || (n.dtype != DType::kI8 && n.dtype != DType::kU8)) {
+    return std::nullopt;
+  }
+  const bool is_signed = n.dtype == DType::kI8;
+  CodeChain chain{cast, n.args[0], 0, -1, 0, 0};
+  const ExprNode& min = expr.nodes[static_cast<size_t>(chain.min)];
+  const ExprNode* max = Clamped(expr, min, ExprOp::kMin, is_signed ? 127 : 255);
+  if (max == nullptr) return std::nullopt;
+  chain.max = min.args[0];
+  const ExprNode* whole = Clamped(expr, *max, ExprOp::kMax, is_signed ? -128 : 0);
+  if (whole == nullptr) return std::nullopt;
+  chain.round = max->args[0];
+  if (whole->op == ExprOp::kAdd) {
+    const std::optional<int> by = WholeConstant(expr.nodes[whole->args[1]]);
+    if (!by) return std::nullopt;
+    chain.zero_point = *by;
+    chain.shift = chain.round;
+    chain.round = whole->args[0];
+    whole = &expr.nodes[static_cast<size_t>(chain.round)];
+  }
+  if (whole->op != ExprOp::kRound || whole->dtype != DType::kF32) return std::nullopt;
+  const int shifted = chain.shift < 0 ? chain.round : chain.shift;
+  const bool alone =
+      (chain.shift < 0 || OnlyReader(expr, chain.round, ExprOp::kAdd) == chain.shift) &&
+      OnlyReader(expr, shifted, ExprOp::kMax) == chain.max &&
+      OnlyReader(expr, chain.max, ExprOp::kMin) == chain.min &&
+      OnlyReader(expr, chain.min, ExprOp::kCast) == cast;
+  return alone ? std::optional(chain) : std::nullopt;
+}
+
+// The texts of a chain's nodes. The sum that holds the code is the value of the node that rounds.
+void WriteChain(const Expr& expr, const CodeChain& chain,
+                std::vector<std::optional<std::string>>& texts) {
+  const auto text = [&](int node) -> std::optional<std::string>& {
+    return texts[static_cast<size_t>(node)];
+  };
+  const DType code = expr.nodes[static_cast<size_t>(chain.cast)].dtype;
+  const bool is_signed = code == DType::kI8;
+  const int value = expr.nodes[static_cast<size_t>(chain.round)].args[0];
+  const ExprNode& n = expr.nodes[static_cast<size_t>(value)];
+  std::optional<float> by = Divisor(expr, n);
+  if (by && (*by < 0 || OnlyReader(expr, value, ExprOp::kRound) != chain.round)) by.reset();
+  const double scale = by ? static_cast<double>(*by) : 1;
+  const auto bound = [&](int of) { return FloatText(scale * (of - chain.zero_point)); };
+  const std::string bounds =
+      StrCat(bound(is_signed ? -128 : 0), ", ", bound(is_signed ? 127 : 255), ", ", bound(0), ", ");
+  const std::string wholes = FloatText(chain.Wholes());
+  const std::string type = StrCat("<", ComputeTypeName(code), ">(");
+  if (by) {
+    text(value) = "";
+    text(chain.round) = StrCat("QuotientWholeSum", type, LocalName(n.args[0]), ", ", bounds,
+                               LocalName(n.args[1]), ", ", ReciprocalText(*by), ", ", wholes, ")");
+  } else {
+    text(chain.round) = StrCat("WholeSum", type, LocalName(static_cast<uint16_t>(value)), ", ",
+                               bounds, wholes, ")");
+  }
+  for (int node : {chain.shift, chain.max, chain.min}) {
+    if (node >= 0) text(node) = "";
+  }
+  text(chain.cast) = StrCat("CodeOf", type, LocalName(static_cast<uint16_t>(chain.round)), ", ",
+                            chain.OddPart(), "u)");
+}
+
+// Code `code` of 8 bits as f32, less `less`.
+std::string NumberOfCode(const Expr& expr, int code, int less,
+                         const std::function<std::string(int)>& input) {
+  const auto local = [](int node) { return LocalName(static_cast<uint16_t>(node)); };
+  if (const std::optional<CodeChain> chain = ChainTo(expr, code)) {
+    // The sum holds the even part of the zero point, which the code has as a whole.
+    return StrCat(local(chain->round), " - ", FloatText(kWholes - chain->OddPart() + less));
+  }
+  const ExprNode& n = expr.nodes[static_cast<size_t>(code)];
+  const bool is_signed = abi::ComputeDType(n.dtype) == DType::kI8;
+  // An input may lie in a form of its own: WideCode.
+  return StrCat("WholeOf(", n.op == ExprOp::kInput ? input(static_cast<int>(n.imm)) : local(code),
+                ", ", FloatText(0x1p23 + (is_signed ? 128 : 0) + less), ")");
+}
+
+std::optional<std::string> NumberOf(const Expr& expr, const ExprNode& n,
+                                    const std::function<std::string(int)>& input) {
+  const auto code_of = [&](const ExprNode& cast) {
+    const bool widens = cast.op == ExprOp::kCast && cast.dtype == DType::kF32 &&
+                        IsByte(expr.nodes[cast.args[0]].dtype);
+    return widens ? int{cast.args[0]} : -1;
+  };
+  if (const int code = code_of(n); code >= 0) return NumberOfCode(expr, code, 0, input);
+  if (n.op != ExprOp::kSub || n.dtype != DType::kF32) return std::nullopt;
+  const int code = code_of(expr.nodes[n.args[0]]);
+  const std::optional<int> less = WholeConstant(expr.nodes[n.args[1]]);
+  return code >= 0 && less ? std::optional(NumberOfCode(expr, code, *less, input)) : std::nullopt;
 }
 
 }  // namespace
 
-std::optional<std::string> ShortForm(const Expr& expr, const ExprNode& node) {
-  if (std::optional<std::string> cast = SaturatedCast(expr, node)) return cast;
-  return QuotientToRound(expr, node);
+ExprForms::ExprForms(const Expr& expr, const std::function<std::string(int)>& input)
+    : texts_(expr.nodes.size()) {
+  for (size_t i = 0; i < expr.nodes.size(); ++i) {
+    const ExprNode& n = expr.nodes[i];
+    if (const std::optional<CodeChain> chain = ChainTo(expr, static_cast<int>(i))) {
+      WriteChain(expr, *chain, texts_);
+      continue;
+    }
+    texts_[i] = SaturatedCast(expr, n);
+    if (!texts_[i]) texts_[i] = NumberOf(expr, n, input);
+    if (!texts_[i]) texts_[i] = QuotientToRound(expr, n);
+  }
 }
 
 }  // namespace aicf

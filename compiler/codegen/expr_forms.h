@@ -2,21 +2,37 @@
 /// the same bits.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kernels/abi/expr.h"
 
 namespace aicf {
 
-/// The text of such a node, or nothing where only the plain form does:
+/// The nodes of one expression that have such a form:
+///   - an f32 that is rounded, perhaps shifted by a zero point, clamped to the codes of i8 or u8
+///   and
+///     cast to them, and such a code, or any other of them, as f32, perhaps less a zero point: sums
+///     and bytes in place of conversions (kernels/cuda/common/codes.cuh);
 ///   - the largest and smallest values of an integer type of 8 or 16 bits, between which an f32 is
 ///     clamped before it is cast to that type, are those of the instruction that casts, which also
 ///     rounds where the clamped value has just been rounded;
 ///   - a quotient of f32 by a constant that is rounded and clamped, as codes are, is a product with
-///     the reciprocal, corrected by its remainder (QuotientToRound in kernels/cuda/common/ops.cuh).
-/// Names other nodes as ExprStatements (compiler/codegen/expr_source.h) does. REQUIRES: `node` is
-/// one of `expr`.
-std::optional<std::string> ShortForm(const abi::Expr& expr, const abi::ExprNode& node);
+///     the reciprocal, corrected by its remainder.
+class ExprForms {
+ public:
+  /// `input(k)` is the text of input k's value. Keeps neither argument.
+  ExprForms(const abi::Expr& expr, const std::function<std::string(int)>& input);
+
+  /// The text of a node in place of its operator; empty where no other node reads its value any
+  /// more; nothing where the plain form does. Names other nodes as ExprStatements
+  /// (compiler/codegen/expr_source.h) does.
+  const std::optional<std::string>& Of(size_t node) const { return texts_[node]; }
+
+ private:
+  std::vector<std::optional<std::string>> texts_;
+};
 
 }  // namespace aicf

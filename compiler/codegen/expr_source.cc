@@ -86,12 +86,15 @@ std::string ConstantText(const ExprNode& n) {
 std::string ExprStatements(const Expr& expr, std::string_view indent,
                            const std::function<std::string(int)>& input,
                            const std::function<std::string(int)>& coordinate) {
+  const ExprForms forms(expr, input);
   std::string text;
   for (size_t i = 0; i < expr.nodes.size(); ++i) {
     const ExprNode& n = expr.nodes[i];
+    const std::optional<std::string>& form = forms.Of(i);
+    if (form && form->empty()) continue;
     text +=
         StrCat(indent, "const ", ComputeTypeName(n.dtype), " ", LocalName(static_cast<uint16_t>(i)),
-               " = ", ShortForm(expr, n).value_or(ValueText(n, input, coordinate)), ";\n");
+               " = ", form ? *form : ValueText(n, input, coordinate), ";\n");
   }
   return text;
 }

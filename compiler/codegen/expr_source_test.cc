@@ -87,6 +87,55 @@ TEST(ExprSource, EveryOperatorHasADeviceFunction) {
   }
 }
 
+// round(x / 0.5) + zero, clamped to the codes of `to`.
+uint16_t Coded(ExprBuilder& b, uint16_t x, DType to, double zero) {
+  const auto with = [&](ExprOp op, double by) { x = b.Binary(op, x, b.Const(by, DType::kF32)); };
+  with(ExprOp::kDiv, 0.75);
+  x = b.Unary(ExprOp::kRound, x);
+  if (zero != 0) with(ExprOp::kAdd, zero);
+  with(ExprOp::kMax, to == DType::kI8 ? -128 : 0);
+  with(ExprOp::kMin, to == DType::kI8 ? 127 : 255);
+  return b.Cast(x, to);
+}
+
+TEST(ExprSource, CodesAreBytesOfSums) {
+  ExprBuilder b;
+  const uint16_t code = Coded(b, b.Input(0, DType::kF32), DType::kI8, 3);
+  const uint16_t number =
+      b.Binary(ExprOp::kSub, b.Cast(code, DType::kF32), b.Const(3, DType::kF32));
+  const std::string text = Statements(b.Finish({code, number}));
+  // Times 0.75: -131, 124 and -3; 1.5 * 2^23 and the even part of the zero point, 2.
+  EXPECT_NE(text.find("QuotientWholeSum<i8>(t0, FromBits(0xc2c48000u), FromBits(0x42ba0000u), "
+                      "FromBits(0xc0100000u), t1, FromBits(0x3faaaaabu), FromBits(0x4b400002u))"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("CodeOf<i8>(t3, 1u)"), std::string::npos) << text;
+  EXPECT_NE(text.find(" = t3 - FromBits(0x4b400002u);"), std::string::npos) << text;
+  for (const char* plain : {"OpRound", "OpDiv", "OpMax", "OpMin", "OpAdd", "OpCast"}) {
+    EXPECT_EQ(text.find(plain), std::string::npos) << plain << "\n" << text;
+  }
+}
+
+TEST(ExprSource, NumbersOfLoadedCodesAreBytesToo) {
+  ExprBuilder b;
+  const uint16_t x = b.Cast(b.Input(0, DType::kI8), DType::kF32);
+  const std::string text =
+      Statements(b.Finish({b.Binary(ExprOp::kSub, x, b.Const(-11, DType::kF32))}));
+  EXPECT_NE(text.find("= WholeOf(x0, FromBits(0x4b000075u));"), std::string::npos) << text;
+}
+
+TEST(ExprSource, ValuesThatOthersReadKeepTheirOperators) {
+  ExprBuilder b;
+  const uint16_t x = b.Input(0, DType::kF32);
+  const uint16_t code = Coded(b, x, DType::kU8, 0);
+  const uint16_t whole =
+      b.Unary(ExprOp::kRound, b.Binary(ExprOp::kDiv, x, b.Const(0.75, DType::kF32)));
+  const std::string text = Statements(b.Finish({code, whole}));
+  EXPECT_NE(text.find("OpRound"), std::string::npos) << text;
+  EXPECT_NE(text.find("OpDiv"), std::string::npos) << text;
+  EXPECT_EQ(text.find("WholeSum"), std::string::npos) << text;
+}
+
 TEST(ExprSource, TypeNames) {
   EXPECT_EQ(ComputeTypeName(DType::kF16), "float");
   EXPECT_EQ(StorageTypeName(DType::kF16), "f16");

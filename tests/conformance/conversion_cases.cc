@@ -131,6 +131,48 @@ std::vector<float> TiesOf(float divisor) {
   return out;
 }
 
+// (code - zero) * scale of a code of type `from`, as DequantizeLinear is lowered, of every code.
+Case Dequantisation(DType from, double zero) {
+  std::vector<std::byte> codes(256);
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::byte>(i);
+  Case c = Elementwise(from, DType::kF32, std::move(codes), [&](ExprBuilder& b, uint16_t x) {
+    x = b.Cast(x, DType::kF32);
+    if (zero != 0) x = b.Binary(ExprOp::kSub, x, b.Const(zero, DType::kF32));
+    return b.Binary(ExprOp::kMul, x, b.Const(0.0372, DType::kF32));
+  });
+  c.name = StrCat("number of ", DTypeName(from), " with zero point ", static_cast<int64_t>(zero));
+  return c;
+}
+
+// A quotient that becomes a code, whose number is divided again and becomes another one: what
+// quantisers leave in front of an addition.
+Case Requantisation(DType code, double zero, float divisor) {
+  const double least = LeastOf(code), most = least + 255;
+  Case c = Elementwise(DType::kF32, DType::kU8, BytesOf(TiesOf(divisor)),
+                       [&](ExprBuilder& b, uint16_t x) {
+                         const auto with = [&](ExprOp op, double by) {
+                           x = b.Binary(op, x, b.Const(by, DType::kF32));
+                         };
+                         with(ExprOp::kDiv, static_cast<double>(divisor));
+                         x = b.Unary(ExprOp::kRound, x);
+                         if (zero != 0) with(ExprOp::kAdd, zero);
+                         with(ExprOp::kMax, least);
+                         with(ExprOp::kMin, most);
+                         x = b.Cast(b.Cast(x, code), DType::kF32);
+                         if (zero != 0) with(ExprOp::kSub, zero);
+                         with(ExprOp::kMul, static_cast<double>(divisor));
+                         with(ExprOp::kDiv, static_cast<double>(divisor) * 1.7);
+                         x = b.Unary(ExprOp::kRound, x);
+                         with(ExprOp::kAdd, 121);
+                         with(ExprOp::kMax, 0);
+                         with(ExprOp::kMin, 255);
+                         return b.Cast(x, DType::kU8);
+                       });
+  c.name = StrCat("through ", DTypeName(code), " with zero point ", static_cast<int64_t>(zero),
+                  ", divided by ", std::to_string(divisor));
+  return c;
+}
+
 }  // namespace
 
 std::vector<Case> ConversionCases() {
@@ -159,6 +201,12 @@ std::vector<Case> ConversionCases() {
   for (const float by : {0.0372f, -3.0f, 1.0f / 3, 1e-6f, 7.5e8f, 0x1.fffffep0f, 1e-12f}) {
     cases.push_back(Quantisation({DType::kU8, 0, true, by}, TiesOf(by)));
     cases.push_back(Quantisation({DType::kI8, -7, true, by}, TiesOf(by)));
+  }
+  for (const double zero : {0.0, 2.0, -11.0, 127.0, -128.0}) {
+    cases.push_back(Dequantisation(DType::kI8, zero));
+    cases.push_back(Requantisation(DType::kI8, zero, 0.0971f));
+    cases.push_back(Dequantisation(DType::kU8, zero + 128));
+    cases.push_back(Requantisation(DType::kU8, zero + 128, 0.0971f));
   }
   return cases;
 }

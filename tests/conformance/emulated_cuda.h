@@ -104,6 +104,14 @@ static inline unsigned atomicAdd(unsigned* at, unsigned value) {
 static inline int __ffs(int v) { return __builtin_ffs(v); }
 static inline int __popc(unsigned v) { return __builtin_popcount(v); }
 
+static inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
+  const unsigned long long bytes = static_cast<unsigned long long>(high) << 32 | low;
+  unsigned out = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    out |= static_cast<unsigned>(bytes >> (selector >> 4 * i & 7) * 8 & 0xff) << 8 * i;
+  }
+  return out;
+}
 static inline float __uint_as_float(unsigned v) {
   float f;
   std::memcpy(&f, &v, 4);

@@ -18,6 +18,8 @@ inline unsigned F32ToTf32(float f) {
 
 inline float MaxOrNan(float a, float b) { return a != a || a > b ? a : b; }
 inline float MinOrNan(float a, float b) { return a != a || a < b ? a : b; }
+inline float MaxOrOther(float a, float b) { return a > b || b != b ? a : b; }
+inline float MinOrOther(float a, float b) { return a < b || b != b ? a : b; }
 template <class T>
 inline T TowardsZero(float a, T) {
   if (a != a) return 0;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "common/functions16.cuh"
+#include "common/runs.cuh"
 
 namespace aicf {
 
@@ -137,18 +138,14 @@ AICF_DEVICE T OpPow(T base, T exponent) {
   }
   return static_cast<T>(result);
 }
-/// a / b for a constant b whose reciprocal is known, for a caller that rounds the quotient to a whole
-/// number of at most 18 bits and saturates: such a number is the one that the quotient itself
-/// gives. The product with the reciprocal is at most one unit in the last place off, and its exact
-/// remainder corrects it (P. Markstein, "Computation of elementary functions on the IBM RISC
-/// System/6000 processor", 1990). That holds for quotients of ordinary size; very small ones round
-/// to 0 and very large ones saturate, whatever their last digits. b is between 2^-30 and 2^30, and
-/// its significand is not the largest one.
+/// a / b for a constant b whose reciprocal is known (CorrectedQuotient), for a caller that rounds
+/// the quotient to a whole number of at most 18 bits and saturates: such a number is the one that
+/// the quotient itself gives. Very small quotients round to 0 and very large ones saturate,
+/// whatever their last digits.
 AICF_DEVICE float QuotientToRound(float a, float b, float reciprocal) {
   constexpr float kLarge = 0x1p60f;
   const float near = a * reciprocal;
-  const float nearest = fmaf(fmaf(-near, b, a), reciprocal, near);
-  return fabsf(near) < kLarge ? nearest : near;
+  return fabsf(near) < kLarge ? CorrectedQuotient(a, b, reciprocal) : near;
 }
 
 template <class T>

@@ -34,6 +34,9 @@ AICF_DEVICE float MinOrNan(float a, float b) {
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(a), "f"(b));
   return m;
 }
+/// The same; the other number where one is NaN.
+AICF_DEVICE float MaxOrOther(float a, float b) { return fmaxf(a, b); }
+AICF_DEVICE float MinOrOther(float a, float b) { return fminf(a, b); }
 /// a as an integer of at most 32 bits of the type of the last argument: towards zero, or to the
 /// nearest with ties to even; the nearest end of its range beyond that, 0 for NaN.
 #define AICF_FLOAT_TO_INTEGER(T, type)                          \

@@ -1,4 +1,4 @@
-// Element types and the loads and stores of operands.
+// Element types, and accesses to several elements at once.
 #pragma once
 
 #include "common/float8.cuh"
@@ -180,76 +180,6 @@ AICF_DEVICE void LoadTwo(const void* base, index_t at, T& low, T& high) {
   } else {
     low = Widen(p[0]);
     high = Widen(p[View::stride(kAxis)]);
-  }
-}
-
-/// The V elements of operand X from `inner` on (a multiple of V) along its first group, as they lie
-/// in memory: asked for by Load, and waited for only by To. X: S, kRun, kSame, at(inner, outer...)
-/// in elements.
-template <class X, int V>
-struct HeldRun {
-  typedef typename X::S S;
-  static constexpr bool kOne = X::kSame >= V;  ///< all V are the same element
-  static constexpr int N = kOne ? 1 : PieceOf<S>(V, X::kRun);
-  /// Two 16-bit elements or four bytes to a word, or they would take a register each.
-  static constexpr bool kBytes = kSame<S, i8> || kSame<S, u8>;
-  static constexpr bool kShort = kSame<S, f16> || kSame<S, bf16> || kBytes;
-  static constexpr int kInWord = 4 / static_cast<int>(sizeof(S));  ///< elements, if they are short
-  static constexpr bool kWords = kShort && N % (kInWord > 0 ? kInWord : 1) == 0;
-  static constexpr int kWord = kWords ? kInWord : 1;
-  typedef typename Either<kWords, u32, S>::T Held;
-
-  Pack<Held, N / kWord> packs[kOne ? 1 : V / N];
-
-  template <class... Outer>
-  AICF_DEVICE void Load(const void* base, index_t inner, Outer... outer) {
-    const S* p = static_cast<const S*>(base);
-#pragma unroll
-    for (int j = 0; j < (kOne ? 1 : V); j += N) {
-      packs[j / N] =
-          *reinterpret_cast<const Pack<Held, N / kWord>*>(p + X::at(inner + j, outer...));
-    }
-  }
-  template <class T>
-  AICF_DEVICE void To(T (&dst)[V]) const {
-    if constexpr (kOne) {
-      const T value = Widen(packs[0].v[0]);  // N is 1: no word
-#pragma unroll
-      for (int j = 0; j < V; ++j) dst[j] = value;
-    } else {
-#pragma unroll
-      for (int j = 0; j < V; ++j) {
-        const Held held = packs[j / N].v[j % N / kWord];
-        if constexpr (kWords && kBytes)
-          dst[j] = static_cast<S>(held >> (j % 4 * 8));
-        else if constexpr (kWords)
-          dst[j] = Widen(S{static_cast<u16>(held >> (j % 2 * 16))});
-        else
-          dst[j] = Widen(held);
-      }
-    }
-  }
-};
-
-/// Loads them at once.
-template <class X, int V, class T, class... Outer>
-AICF_DEVICE void LoadRun(const void* base, T (&dst)[V], index_t inner, Outer... outer) {
-  HeldRun<X, V> run;
-  run.Load(base, inner, outer...);
-  run.To(dst);
-}
-
-template <class X, int V, class T, class... Outer>
-AICF_DEVICE void StoreRun(void* base, const T (&src)[V], index_t inner, Outer... outer) {
-  typedef typename X::S S;
-  S* p = static_cast<S*>(base);
-  constexpr int N = PieceOf<S>(V, X::kRun);
-#pragma unroll
-  for (int j = 0; j < V; j += N) {
-    Pack<S, N> pack;
-#pragma unroll
-    for (int i = 0; i < N; ++i) pack.v[i] = Narrow<S>::Of(src[j + i]);
-    *reinterpret_cast<Pack<S, N>*>(p + X::at(inner + j, outer...)) = pack;
   }
 }
 
