@@ -235,17 +235,25 @@ class SourceWriter {
                                : raw > 0 ? "const raw_t (&raw)[V], "
                                          : "";
     EpilogueOperands(first, at);
+    const std::string_view raw_value = raw > 0 ? "raw, " : "";
     out_ += StrCat("  template <int V>\n  static AICF_DEVICE void Store(const Args& args, ", values,
                    "index_t i0, index_t i1 = 0, index_t i2 = 0) {\n    Operands<V> operands;\n"
                    "    operands.Load(args, i0, i1, i2);\n    Store<V>(args, ",
-                   raw > 0 ? "raw, " : "", "operands, i0, i1, i2);\n  }\n");
+                   raw_value, "operands, i0, i1, i2);\n  }\n");
     out_ += StrCat("  template <int V>\n  static AICF_DEVICE void Store(const Args& args, ", values,
-                   "const Operands<V>& operands, index_t i0, index_t i1, index_t i2) {\n");
+                   "const Operands<V>& operands, index_t i0, index_t i1, index_t i2) {\n"
+                   "    Store<V>(args, ",
+                   raw_value, "operands, operands, i0, i1, i2);\n  }\n");
+    out_ += StrCat("  template <int V>\n  static AICF_DEVICE void Store(const Args& args, ", values,
+                   "const OfAllLines<V>& all, const OfLine<V>& own, index_t i0, index_t i1, "
+                   "index_t i2) {\n");
     for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
       const int x = k - first + raw;
       const DType dtype = p_.inputs[static_cast<size_t>(k)].dtype;
-      out_ += StrCat("    ", ComputeTypeName(dtype), " x", x, "[V];\n    operands.extra", k,
-                     ".To(x", x, ");\n");
+      const bool wide = IsByteInteger(dtype);
+      out_ +=
+          StrCat("    ", wide ? "WideCode<" : "", ComputeTypeName(dtype), wide ? ">" : "", " x", x,
+                 "[V];\n    ", IsOfAllLines(k) ? "all" : "own", ".extra", k, ".To(x", x, ");\n");
     }
     for (size_t r = 0; r < p_.outputs.size(); ++r) {
       out_ += StrCat("    ", ComputeTypeName(p_.outputs[r].dtype), " y", r, "[V];\n");
@@ -263,18 +271,37 @@ class SourceWriter {
     out_ += "  }\n};\n";
   }
 
+  // Whether an operand of the epilogue is the same for all lines of the output.
+  bool IsOfAllLines(int k) const {
+    const std::vector<Dims>& groups = spaces_.output.groups;
+    for (size_t g = 1; g < groups.size(); ++g) {
+      const cuda::Walk walk = cuda::WalkOf(p_.inputs[static_cast<size_t>(k)], groups[g]);
+      if (std::ranges::any_of(walk.strides, [](int64_t stride) { return stride != 0; }))
+        return false;
+    }
+    return true;
+  }
+
   // Begins the struct Epilogue with the operands from number `first` on.
   void EpilogueOperands(int first, std::string_view at) {
-    std::string members, loads;
-    for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
-      members += StrCat("    HeldRun<Extra", k, ", V> extra", k, ";\n");
-      loads += StrCat("      extra", k, ".Load(args.in[", k, "]", at, ");\n");
+    out_ += "struct Epilogue {\n";
+    for (const bool all : {true, false}) {
+      std::string members, loads;
+      for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
+        if (IsOfAllLines(k) != all) continue;
+        members += StrCat("    HeldRun<Extra", k, ", V> extra", k, ";\n");
+        loads += StrCat("      extra", k, ".Load(args.in[", k, "]", all ? ", i0" : at, ");\n");
+      }
+      out_ += StrCat("  template <int V>\n  struct ", all ? "OfAllLines" : "OfLine",
+                     " {\n    static constexpr bool kEmpty = ", members.empty() ? "true" : "false",
+                     ";\n", members, "    AICF_DEVICE void Load(const Args& args, index_t i0",
+                     all ? "" : ", index_t i1, index_t i2", ") {\n", loads, "    }\n  };\n");
     }
     out_ +=
-        StrCat("struct Epilogue {\n  template <int V>\n  struct Operands {\n", members,
-               "    AICF_DEVICE void Load(const Args& args, index_t i0, index_t i1, index_t i2) "
-               "{\n",
-               loads, "    }\n  };\n");
+        "  template <int V>\n  struct Operands : OfAllLines<V>, OfLine<V> {\n"
+        "    AICF_DEVICE void Load(const Args& args, index_t i0, index_t i1, index_t i2) {\n"
+        "      OfAllLines<V>::Load(args, i0);\n      OfLine<V>::Load(args, i0, i1, i2);\n"
+        "    }\n  };\n";
   }
 
   std::string Indices() const {

@@ -26,8 +26,11 @@ namespace aicf {
 ///   raw_t, element_t       types of the family's raw result and of the prologue's value
 ///   Args                   the operands' addresses, and `map`: those of the tensor maps
 ///   Prologue::Load<V>(args, dst, i0, i1)       V values along the domain's first group
-///   Epilogue::Operands<V>  what the epilogue reads beside the raw results: Load(args, i0, i1, i2)
+///   Epilogue::Operands<V>  what the epilogue reads beside the raw results: Load(args, i0, i1, i2).
+///                          It is an OfAllLines<V>, operands that are the same whatever i1 and i2
+///                          are, with Load(args, i0), and an OfLine<V>, the others
 ///   Epilogue::Store<V>(args, raw, operands, i0, i1, i2)  V results along the output's first group
+///   Epilogue::Store<V>(args, raw, all, own, i0, i1, i2)  the same, the operands in two parts
 ///   Epilogue::Store<V>(args, raw, i0, i1, i2)  the same, loading the operands itself
 ///                                              (elementwise: without raw)
 ///   kDomainVector          vector width for walking the domain's first group

@@ -45,6 +45,7 @@ struct PartShares {
 struct ShareRun {
   static constexpr int kLineRuns = PartShares::kInner / kRun;
   static constexpr int kCount = (PartShares::kMostLines * kLineRuns - 1) / 128 + 1;
+  static constexpr bool kOneInner = 128 % kLineRuns == 0;  ///< of all runs of a thread
 
   int line, lines;   ///< among those that this block finishes, and their number
   int outer, inner;  ///< within the part

@@ -157,6 +157,7 @@ struct WarpRun {
   static constexpr int kLines = 32 / kLanes;           // at a time
   static constexpr int kTurns = kLineRuns / kLanes;    // along a line
   static constexpr int kCount = ((kStoreOuter - 1) / kLines + 1) * kTurns;
+  static constexpr bool kOneInner = kTurns == 1;  ///< of all runs of a thread
   static constexpr bool kPairLines = kColumnsInner && kStoreInner == 32 && kLanes == 4;
 
   int outer, inner;
@@ -193,31 +194,45 @@ struct PartPlace {
   }
 };
 
-/// Runs, of `all` of a part, whose operands of so many bytes fit the registers that the sums leave:
-/// a number that divides all, 0 for none.
-AICF_DEVICE constexpr int RunsHeld(int all, int bytes) {
+/// Registers of a thread that its sums leave to the operands of results.
+AICF_DEVICE constexpr int FreeRegisters() {
   // Blocks of one consumer with a thin producer share a multiprocessor by three.
   constexpr bool kShared = sizeof(tile_t) == 1 && kBlockX == 128 + 32;
   constexpr int kRegisters = kConsumers == 3 ? 160 : kShared ? 128 : 240;
   constexpr int kOthers = kConsumers == 3 ? 40 : 64;
-  int runs = MinOf(all, 4 * (kRegisters - kOthers - kSumsOfThread) / bytes);
+  return MaxOf(kRegisters - kOthers - kSumsOfThread, 0);
+}
+/// Runs, of `all` of a part, whose operands of so many bytes fit so many registers: a number that
+/// divides all, 0 for none.
+AICF_DEVICE constexpr int RunsHeld(int all, int bytes, int registers) {
+  int runs = MinOf(all, 4 * registers / bytes);
   while (runs > 0 && all % runs != 0) --runs;
   return MaxOf(runs, 0);
 }
 
 /// A thread's runs of a part to the epilogue, and what the expression reads beside the sums for the
-/// part that is stored next. Operands that would take too many registers are read only when they
-/// are needed.
+/// part that is stored next. Operands that are the same for all lines, such as factors and biases
+/// of columns, are read once for all runs of a part where these begin at one place of their lines.
+/// Operands that would take too many registers are read only when they are needed.
 template <class Run>
 struct RunStore {
-  typedef Epilogue::Operands<kRun> Operands;
+  typedef Epilogue::OfAllLines<kRun> OfAllLines;
   static constexpr int kCount = Run::kCount;
-  static constexpr int kHeld = kInputs > kCoreInputs ? RunsHeld(kCount, sizeof(Operands)) : 0;
+  static constexpr int kCommon = OfAllLines::kEmpty ? 0 : static_cast<int>(sizeof(OfAllLines)) / 4;
+  static constexpr bool kSharesCommon = Run::kOneInner && kCommon > 0 && kCommon < FreeRegisters();
+  typedef
+      typename Either<kSharesCommon, Epilogue::OfLine<kRun>, Epilogue::Operands<kRun>>::T Operands;
+  static constexpr int kHeld = kInputs > kCoreInputs
+                                   ? RunsHeld(kCount, sizeof(Operands),
+                                              FreeRegisters() - (kSharesCommon ? kCommon : 0))
+                                   : 0;
 
+  OfAllLines common;
   Operands held[kHeld > 0 ? kHeld : 1];
 
   /// Asks for the operands of a part's first runs.
   AICF_DEVICE void Ask(const Args& args, const PartPlace& place) {
+    AskCommon(args, place);
 #pragma unroll
     for (int i = 0; i < kHeld; ++i) AskRun(args, place, i);
   }
@@ -236,9 +251,16 @@ struct RunStore {
           AskRun(args, next, i + kHeld - kCount);
       }
     }
+    if (has_next && next.inner0 != place.inner0) AskCommon(args, next);
   }
 
  private:
+  AICF_DEVICE void AskCommon(const Args& args, const PartPlace& place) {
+    if constexpr (kSharesCommon) {
+      const index_t inner = place.inner0 + Run(0).inner;
+      if (inner < kInnerEnd) common.Load(args, inner);
+    }
+  }
   AICF_DEVICE void AskRun(const Args& args, const PartPlace& place, int i) {
     const Run run(i);
     const index_t line = place.LineOf(run);
@@ -253,10 +275,15 @@ struct RunStore {
     if (i1 < 0) return;
     raw_t raw[kProductHalves * kRun];
     load(run, raw);
+    Operands own;
     if constexpr (kHeld > 0)
-      Epilogue::Store<kRun>(args, raw, held[i % kHeld], i0, i1, place.tile.batch);
+      own = held[i % kHeld];
     else
-      Epilogue::Store<kRun>(args, raw, i0, i1, place.tile.batch);
+      own.Load(args, i0, i1, place.tile.batch);
+    if constexpr (kSharesCommon)
+      Epilogue::Store<kRun>(args, raw, common, own, i0, i1, place.tile.batch);
+    else
+      Epilogue::Store<kRun>(args, raw, own, i0, i1, place.tile.batch);
   }
 };
 
