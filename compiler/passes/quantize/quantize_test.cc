@@ -202,35 +202,6 @@ TEST(Weights, OfTransposedAndGroupedConvolutions) {
   }
 }
 
-// Where values are mostly of one sign, errors of one sign would shift a channel's results.
-TEST(Weights, RoundingErrorsOfAChannelAddUpToNothing) {
-  abi::Problem p;
-  p.family = abi::Family::kGemm;
-  p.attrs = abi::GemmAttrs{};
-  p.core_inputs = 2;
-  const int64_t depth = 500, channels = 20;
-  p.inputs = {abi::DenseView(DType::kF32, {1, depth}),
-              abi::DenseView(DType::kF32, {depth, channels})};
-  p.outputs = {abi::DenseView(DType::kF32, {1, channels})};
-  std::mt19937 random(11);
-  std::normal_distribution<float> normal;
-  std::vector<float> w(static_cast<size_t>(depth * channels));
-  for (float& v : w) v = normal(random);
-  const QuantizedWeights q = QuantizeWeights(p, F32({depth, channels}, w), DType::kI8, {});
-  for (int64_t n = 0; n < channels; ++n) {
-    double sum = 0, worst = 0;
-    for (int64_t k = 0; k < depth; ++k) {
-      const double exact = static_cast<double>(w[static_cast<size_t>(k * channels + n)]) /
-                           static_cast<double>(q.scales[static_cast<size_t>(n)]);
-      const double error = static_cast<double>(q.codes.IntAt(k * channels + n)) - exact;
-      sum += error;
-      worst = std::max(worst, std::fabs(error));
-    }
-    EXPECT_LE(std::fabs(sum), 0.501) << n;
-    EXPECT_LE(worst, 0.6) << "only what lies near the middle of two codes goes the other way";
-  }
-}
-
 TEST(Weights, ElementsOfSeveralChannelsHaveOneScale) {
   abi::Problem p;
   p.family = abi::Family::kGemm;

@@ -97,40 +97,6 @@ uint8_t CodeBits(double value, float scale, DType to) {
   return static_cast<uint8_t>(static_cast<int8_t>(std::nearbyint(kept)));
 }
 
-// What rounding adds to the weights of an output channel shifts its results wherever values have a
-// mean, as they have behind a ReLU. So that it adds up to nothing, those that lie nearest to the
-// middle of two codes take the other one.
-void Balance(const ir::Tensor& weights, const AllRoles& all, const std::vector<float>& factors,
-             const std::vector<float>& scales, std::vector<std::byte>& codes) {
-  struct Rounded {
-    double error;  // in steps
-    size_t element;
-  };
-  std::vector<std::vector<Rounded>> channels(scales.size());
-  for (size_t i = 0; i < codes.size(); ++i) {
-    if (all.of[i].output < 0) continue;
-    const auto channel = static_cast<size_t>(all.of[i].output);
-    const double exact =
-        Factored(weights, i, all.of[i], factors) / static_cast<double>(scales[channel]);
-    channels[channel].push_back({static_cast<int8_t>(codes[i]) - exact, i});
-  }
-  for (std::vector<Rounded>& channel : channels) {
-    double sum = 0;
-    for (const Rounded& r : channel) sum += r.error;
-    const int step = sum > 0 ? -1 : 1;
-    auto left = static_cast<int64_t>(std::nearbyint(std::fabs(sum)));
-    std::ranges::stable_sort(channel, std::ranges::less(),
-                             [&](const Rounded& r) { return step * r.error; });
-    for (const Rounded& r : channel) {
-      const int code = static_cast<int8_t>(codes[r.element]) + step;
-      if (left == 0 || step * r.error >= 0) break;
-      if (code < -127 || code > 127) continue;
-      codes[r.element] = static_cast<std::byte>(static_cast<int8_t>(code));
-      --left;
-    }
-  }
-}
-
 }  // namespace
 
 int64_t OutputChannels(const abi::Problem& p) { return p.outputs[0].shape[ChannelAxis(p)]; }
@@ -171,7 +137,6 @@ QuantizedWeights QuantizeWeights(const abi::Problem& p, const ir::Tensor& weight
     const float scale = out.scales[static_cast<size_t>(all.of[i].output)];
     codes[i] = std::byte{CodeBits(Factored(weights, i, all.of[i], factors), scale, to)};
   }
-  if (to == DType::kI8 && !all.shared) Balance(weights, all, factors, out.scales, codes);
   out.codes = ir::Tensor::Own(to, weights.shape(), std::move(codes));
   if (to != DType::kI8) return out;
   out.sums.assign(out.scales.size(), 0);
