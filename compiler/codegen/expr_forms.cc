@@ -62,6 +62,17 @@ std::optional<std::string> SaturatedCast(const Expr& expr, const ExprNode& n) {
                 ", ", ComputeTypeName(n.dtype), "())");
 }
 
+// Between the largest numbers of f8e4m3fn, which is what everything that is stored in it is clamped
+// to: the store then need not look for larger ones.
+std::optional<std::string> ClampToE4M3(const Expr& expr, const ExprNode& n) {
+  constexpr double kLargest = 448;
+  const ExprNode* below = Clamped(expr, n, ExprOp::kMin, kLargest);
+  if (below == nullptr || Clamped(expr, *below, ExprOp::kMax, -kLargest) == nullptr) {
+    return std::nullopt;
+  }
+  return StrCat("ClampToE4M3(", LocalName(below->args[0]), ")");
+}
+
 // The only node that reads node `of`, if it has the operator and reads it first; -1 otherwise.
 int OnlyReader(const Expr& expr, int of, ExprOp op) {
   int reader = -1;
@@ -239,6 +250,7 @@ ExprForms::ExprForms(const Expr& expr, const std::function<std::string(int)>& in
     }
     texts_[i] = SaturatedCast(expr, n);
     if (!texts_[i]) texts_[i] = NumberOf(expr, n, input);
+    if (!texts_[i]) texts_[i] = ClampToE4M3(expr, n);
     if (!texts_[i]) texts_[i] = QuotientToRound(expr, n);
   }
 }

@@ -13,12 +13,13 @@ namespace aicf {
 
 /// The nodes of one expression that have such a form:
 ///   - an f32 that is rounded, perhaps shifted by a zero point, clamped to the codes of i8 or u8
-///   and
-///     cast to them, and such a code, or any other of them, as f32, perhaps less a zero point: sums
-///     and bytes in place of conversions (kernels/cuda/common/codes.cuh);
+///     and cast to them, and such a code, or any other of them, as f32, perhaps less a zero point:
+///     sums and bytes in place of conversions (kernels/cuda/common/codes.cuh);
 ///   - the largest and smallest values of an integer type of 8 or 16 bits, between which an f32 is
 ///     clamped before it is cast to that type, are those of the instruction that casts, which also
 ///     rounds where the clamped value has just been rounded;
+///   - what is clamped between the largest numbers of f8e4m3fn is stored in it without another
+///     look;
 ///   - a quotient of f32 by a constant that is rounded and clamped, as codes are, is a product with
 ///     the reciprocal, corrected by its remainder.
 class ExprForms {

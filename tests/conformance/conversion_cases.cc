@@ -115,6 +115,17 @@ Case Quantisation(const Coding& coding, const std::vector<float>& floats) {
   return c;
 }
 
+// The largest number stands for what is beyond it, as wherever values become codes of float8.
+Case SaturatedFloat8() {
+  Case c = Elementwise(DType::kF32, DType::kF8E4M3FN, BytesOf(HardFloats(DType::kF8E4M3FN)),
+                       [](ExprBuilder& b, uint16_t x) {
+                         x = b.Binary(ExprOp::kMax, x, b.Const(-448, DType::kF32));
+                         return b.Binary(ExprOp::kMin, x, b.Const(448, DType::kF32));
+                       });
+  c.name = "f32 to f8e4m3fn, saturated";
+  return c;
+}
+
 // Multiples of a half, where rounding decides, and what lies beside them, times the divisor.
 std::vector<float> TiesOf(float divisor) {
   const float infinity = std::numeric_limits<float>::infinity();
@@ -188,6 +199,7 @@ std::vector<Case> ConversionCases() {
       cases.push_back(Conversion(abi::ComputeDType(dtype), dtype, codes));
     }
   }
+  cases.push_back(SaturatedFloat8());
   for (const DType to : {DType::kI8, DType::kU8, DType::kI16, DType::kU16}) {
     for (const double zero : {0.0, 3.0}) {
       for (const bool rounds : {true, false}) {

@@ -176,10 +176,7 @@ struct RowPlace {
 /// A result as it is stored: of what lies beyond the largest float8, that.
 template <class S, class T>
 AICF_DEVICE S Stored(T value) {
-  if constexpr (kSame<S, f8e4m3fn>) {
-    constexpr T kLargest = 448;
-    value = value > kLargest ? kLargest : value < -kLargest ? -kLargest : value;
-  }
+  if constexpr (kSame<S, f8e4m3fn>) value = ClampToE4M3(value);
   return Narrow<S>::Of(value);
 }
 

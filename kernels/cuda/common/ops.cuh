@@ -164,6 +164,16 @@ AICF_DEVICE T OpMax(T a, T b) {
   }
   return a > b ? a : b;
 }
+
+/// min(max(v, -448), 448), the numbers of f8e4m3fn: a store in it need not ask again what is beyond.
+AICF_DEVICE float ClampToE4M3(float v) {
+  const float held = OpMin(OpMax(v, -448.0f), 448.0f);
+#if defined(__CUDACC__)
+  __builtin_assume(!(fabsf(held) > 464.0f));  // as Float8Conversion asks
+#endif
+  return held;
+}
+
 template <class T>
 AICF_DEVICE T OpNeg(T a) {
   if constexpr (kIsFloat<T>)
