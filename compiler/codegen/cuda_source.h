@@ -13,8 +13,8 @@ namespace aicf {
 ///   index_t, uindex_t      32-bit integers, or 64-bit when the problem needs them
 ///   kBlockX, kGridX, ..    the launch configuration, kClusterX and kDynamicShared among it
 ///   kTileM, kVector, ..    the variant's parameters, named by abi::ConstantName: integers
-///   kShortResults          whether 16 bits or 8 are all that is seen of results: functions may be those
-///                          of common/functions16.cuh, and sums f32
+///   kShortResults          whether 16 bits or 8 are all that is seen of results: functions may
+///                          be those of common/functions16.cuh, and sums f32
 ///   kMath, attr_NAME       math mode and attributes: integers, or functions of an axis for lists
 ///   In0.., Out0..          operands' views: S (storage type), kRank, kOffset, extent(d),
 ///                          stride(d), run(d)

@@ -46,8 +46,8 @@ Fusion InlineProducer(const ir::LoweredStep& producer, const ir::LoweredStep& co
 /// The consumer, elementwise, as the end of the producer's epilogue.
 Fusion AppendConsumer(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
 
-/// The consumer, elementwise, whose other operands are constants, as another result of the producer,
-/// which keeps its own.
+/// The consumer, elementwise, whose other operands are constants, as another result of the
+/// producer, which keeps its own.
 Fusion AppendResult(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
 
 /// Products that can have two halves and normalise rows (abi::GemmAttrs): gemm, blockgemm.
