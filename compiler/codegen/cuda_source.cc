@@ -256,7 +256,10 @@ class SourceWriter {
                  "[V];\n    ", IsOfAllLines(k) ? "all" : "own", ".extra", k, ".To(x", x, ");\n");
     }
     for (size_t r = 0; r < p_.outputs.size(); ++r) {
-      out_ += StrCat("    ", ComputeTypeName(p_.outputs[r].dtype), " y", r, "[V];\n");
+      const DType dtype = p_.outputs[r].dtype;
+      const bool byte = IsByteInteger(dtype);
+      out_ += StrCat("    ", byte ? "ByteCode<" : "", ComputeTypeName(dtype), byte ? ">" : "", " y",
+                     r, "[V];\n");
     }
     out_ += "#pragma unroll\n    for (int j = 0; j < V; ++j) {\n";
     if (UsesIndex(p_.epilogue)) out_ += "      const Point point = OutputPoint(i0 + j, i1, i2);\n";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 
 #include "base/status.h"
 #include "compiler/codegen/expr_source.h"
@@ -238,14 +239,25 @@ std::optional<std::string> NumberOf(const Expr& expr, const ExprNode& n,
   return code >= 0 && less ? std::optional(NumberOfCode(expr, code, *less, input)) : std::nullopt;
 }
 
+// Whether all that nodes read of a code is its number.
+bool OnlyNumbersOf(const Expr& expr, int code) {
+  return std::ranges::all_of(expr.nodes, [&](const ExprNode& n) {
+    if (n.op == ExprOp::kCast && n.dtype == DType::kF32) return true;
+    return std::ranges::none_of(
+        std::span(n.args).first(static_cast<size_t>(abi::ExprOpArity(n.op))),
+        [&](uint16_t arg) { return arg == code; });
+  });
+}
+
 }  // namespace
 
 ExprForms::ExprForms(const Expr& expr, const std::function<std::string(int)>& input)
-    : texts_(expr.nodes.size()) {
+    : texts_(expr.nodes.size()), byte_codes_(expr.nodes.size()) {
   for (size_t i = 0; i < expr.nodes.size(); ++i) {
     const ExprNode& n = expr.nodes[i];
     if (const std::optional<CodeChain> chain = ChainTo(expr, static_cast<int>(i))) {
       WriteChain(expr, *chain, texts_);
+      byte_codes_[i] = OnlyNumbersOf(expr, static_cast<int>(i));
       continue;
     }
     texts_[i] = SaturatedCast(expr, n);

@@ -31,9 +31,13 @@ class ExprForms {
   /// more; nothing where the plain form does. Names other nodes as ExprStatements
   /// (compiler/codegen/expr_source.h) does.
   const std::optional<std::string>& Of(size_t node) const { return texts_[node]; }
+  /// Whether the node's value is a ByteCode: a code that is the last byte of a word. No operator
+  /// reads it, but it may be a result.
+  bool IsByteCode(size_t node) const { return byte_codes_[node]; }
 
  private:
   std::vector<std::optional<std::string>> texts_;
+  std::vector<bool> byte_codes_;
 };
 
 }  // namespace aicf

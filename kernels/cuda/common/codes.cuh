@@ -46,10 +46,23 @@ AICF_DEVICE float QuotientWholeSum(float a, float least, float most, float zero,
   return CorrectedQuotient(Clamped<Code>(a, least, most, zero), b, reciprocal) + wholes;
 }
 
+/// A code of i8 or u8 as the last byte of a word, whose other bytes are anything: how epilogues
+/// keep those that they store.
+template <class Code>
+struct ByteCode {
+  u32 bits;
+
+  ByteCode() = default;
+  AICF_DEVICE ByteCode(Code code) : bits(static_cast<u32>(code)) {}
+  AICF_DEVICE operator Code() const { return static_cast<Code>(bits); }
+};
+
 /// The code in such a sum, `more` added.
 template <class Code>
-AICF_DEVICE Code CodeOf(float sum, u32 more) {
-  return static_cast<Code>(__float_as_uint(sum) + more);
+AICF_DEVICE ByteCode<Code> CodeOf(float sum, u32 more) {
+  ByteCode<Code> code;
+  code.bits = __float_as_uint(sum) + more;
+  return code;
 }
 
 /// A code of i8 or u8 as the last byte of WholeOf's number: how epilogues hold those that they
@@ -61,6 +74,7 @@ struct WideCode {
   AICF_DEVICE operator Code() const {
     return static_cast<Code>(kSame<Code, i8> ? whole ^ 0x80u : whole);
   }
+  AICF_DEVICE operator ByteCode<Code>() const { return static_cast<Code>(*this); }
 };
 
 template <class Code>
@@ -72,6 +86,14 @@ template <class Code>
 AICF_DEVICE WideCode<Code> CodeInWord(u32 word, int j) {
   const u32 shifted = kSame<Code, i8> ? word ^ 0x80808080u : word;
   return {__byte_perm(shifted, 0x4b000000u, 0x7440u + static_cast<u32>(j))};
+}
+
+/// Four codes in a word.
+template <class Code>
+AICF_DEVICE u32 WordOf(const ByteCode<Code>* codes) {
+  const u32 low = __byte_perm(codes[0].bits, codes[1].bits, 0x0040u);
+  const u32 high = __byte_perm(codes[2].bits, codes[3].bits, 0x0040u);
+  return __byte_perm(low, high, 0x5410u);
 }
 
 /// The number of a code, less a whole number that is part of `wholes`: 2^23 for codes of u8, 2^23 +

@@ -80,10 +80,17 @@ AICF_DEVICE void StoreRun(void* base, const T (&src)[V], index_t inner, Outer...
   constexpr int N = PieceOf<S>(V, X::kRun);
 #pragma unroll
   for (int j = 0; j < V; j += N) {
-    Pack<S, N> pack;
+    if constexpr (kSame<T, ByteCode<S>> && N % 4 == 0) {
+      Pack<u32, N / 4> words;
 #pragma unroll
-    for (int i = 0; i < N; ++i) pack.v[i] = Narrow<S>::Of(src[j + i]);
-    *reinterpret_cast<Pack<S, N>*>(p + X::at(inner + j, outer...)) = pack;
+      for (int i = 0; i < N; i += 4) words.v[i / 4] = WordOf(src + j + i);
+      *reinterpret_cast<Pack<u32, N / 4>*>(p + X::at(inner + j, outer...)) = words;
+    } else {
+      Pack<S, N> pack;
+#pragma unroll
+      for (int i = 0; i < N; ++i) pack.v[i] = Narrow<S>::Of(src[j + i]);
+      *reinterpret_cast<Pack<S, N>*>(p + X::at(inner + j, outer...)) = pack;
+    }
   }
 }
 
