@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/guard.h"
+#include "runtime/budget.h"
 #include "runtime/cpu/cpu_steps.h"
 #include "runtime/cuda/cuda_steps.h"
 #include "runtime/device_choice.h"
@@ -16,17 +17,31 @@ namespace {
 class Walk {
  public:
   Walk(StepByStep& steps, const schema::Program& program, const schema::EntryPoint& entry,
-       const std::function<Status(const StepVisit&)>& visit)
-      : steps_(steps), program_(program), entry_(entry), visit_(visit), trips_(entry.step_count) {}
+       const std::function<Status(const StepVisit&)>& visit, double most_operations)
+      : steps_(steps),
+        program_(program),
+        entry_(entry),
+        visit_(visit),
+        trips_(entry.step_count),
+        most_(most_operations),
+        left_(most_operations) {}
 
   Status Run() {
     return schema::WalkSteps(
         entry_.loops, entry_.first_step, entry_.first_step + entry_.step_count,
         [this](uint32_t step) { return Visit(step); },
-        [this](const schema::Loop& loop) { return IsSet(loop.condition); });
+        [this](const schema::Loop& loop) { return Repeats(loop); });
   }
 
  private:
+  /// Every trip of a loop costs what its steps do, and a little where they do nothing.
+  Result<bool> Repeats(const schema::Loop& loop) {
+    AICF_ASSIGN_OR_RETURN(const bool again, IsSet(loop.condition));
+    if (!again) return false;
+    left_ -= TripOperations(program_, loop);
+    return left_ >= 0 ? Result<bool>(true) : EndlessLoop(most_);
+  }
+
   Result<bool> IsSet(uint32_t buffer) {
     std::byte value{};
     AICF_RETURN_IF_ERROR(steps_.Read(buffer, &value));
@@ -48,7 +63,14 @@ class Walk {
   const schema::EntryPoint& entry_;
   const std::function<Status(const StepVisit&)>& visit_;
   std::vector<int64_t> trips_;
+  const double most_;
+  double left_;
 };
+
+Status CheckEntryOperations(const Program& program, size_t entry, double max_operations) {
+  const schema::Program& plan = program.artifact().program();
+  return CheckOperations(plan, plan.entry_points[entry], MostOperations(max_operations));
+}
 
 Status CheckEntry(const Program* program, size_t entry) {
   if (program == nullptr) return Error(Code::kInvalidArgument, "the program is null");
@@ -64,6 +86,7 @@ Result<std::unique_ptr<StepByStep>> MakeStepByStep(std::shared_ptr<const Program
     AICF_RETURN_IF_ERROR(CheckEntry(program.get(), entry));
     AICF_ASSIGN_OR_RETURN(const int ordinal, ChooseDevice(*program, options.device));
     if (ordinal >= 0) return cuda::CreateCudaSteps(std::move(program), entry, ordinal);
+    AICF_RETURN_IF_ERROR(CheckEntryOperations(*program, entry, options.max_operations));
     return CreateCpuSteps(std::move(program), entry, options.threads);
   });
 }
@@ -78,8 +101,9 @@ Result<std::unique_ptr<StepByStep>> MakeReferenceSteps(std::shared_ptr<const Pro
 }
 
 Status WalkSteps(StepByStep& steps, const schema::Program& program, size_t entry,
-                 const std::function<Status(const StepVisit&)>& visit) {
-  return Walk(steps, program, program.entry_points[entry], visit).Run();
+                 const std::function<Status(const StepVisit&)>& visit, double max_operations) {
+  return Walk(steps, program, program.entry_points[entry], visit, MostOperations(max_operations))
+      .Run();
 }
 
 }  // namespace aicf

@@ -72,9 +72,11 @@ struct StepVisit {
 };
 
 /// Calls `visit` for every step in the order of a replay: a loop's steps in every trip, guards and
-/// conditions as `steps` holds them at that moment. `visit` runs the step, or not.
-/// Errors: those of `visit` and of reading a condition; they end the walk.
+/// conditions as `steps` holds them at that moment. `visit` runs the step, or not. Trips of loops
+/// count as for a session, up to `max_operations` (SessionOptions; 0: the default).
+/// Errors: those of `visit` and of reading a condition, which end the walk; kResource for a loop
+/// that goes on.
 Status WalkSteps(StepByStep& steps, const schema::Program& program, size_t entry,
-                 const std::function<Status(const StepVisit&)>& visit);
+                 const std::function<Status(const StepVisit&)>& visit, double max_operations = 0);
 
 }  // namespace aicf

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/cpu/cpu_session.h"
+#include "runtime/step_by_step.h"
 #include "runtime/test_loops.h"
 #include "runtime/test_program.h"
 #include "schema/codec.h"
@@ -93,6 +94,31 @@ TEST(CpuBudget, ALoopWithoutEndEnds) {
   float total = 0;
   ASSERT_TRUE(session.GetOutput("y", {DType::kF32, {1}, &total, 4}).ok());
   EXPECT_EQ(total, 190);
+}
+
+// What executes step by step, for a comparison or a trace, has the same limits.
+TEST(CpuBudget, StepsOneByOneEndToo) {
+  EXPECT_EQ(MakeStepByStep(ProductOf(1000000), 0, Allowing(1e6)).status().code(), Code::kResource);
+  const auto program = MakeProgram(testing::LoopContents(/*on_device=*/false));
+  const schema::Program& plan = program->artifact().program();
+  const auto steps = MakeStepByStep(program, 0, Allowing(1e6));
+  ASSERT_TRUE(steps.ok()) << steps.status().message();
+  const auto walk = [&](float limit) {
+    EXPECT_TRUE(
+        (*steps)
+            ->Write(plan.entry_points[0].inputs[0], reinterpret_cast<const std::byte*>(&limit))
+            .ok());
+    return WalkSteps(
+        **steps, plan, 0,
+        [&](const StepVisit& visit) {
+          return visit.runs ? (*steps)->RunStep(visit.step) : OkStatus();
+        },
+        1e6);
+  };
+  EXPECT_TRUE(walk(5).ok());
+  const Status endless = walk(1e9);
+  EXPECT_EQ(endless.code(), Code::kResource);
+  EXPECT_NE(endless.message().find("--max-operations"), std::string::npos) << endless.message();
 }
 
 // Values in place of one another, in a chain as long as the program: quadratic work would take

@@ -6,9 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/real_text.h"
 #include "kernels/abi/kernel.h"
-#include "kernels/abi/operation_count.h"
+#include "runtime/budget.h"
 #include "runtime/cpu/memory.h"
 #include "runtime/cpu/step_table.h"
 #include "runtime/cpu/workers.h"
@@ -32,21 +31,6 @@ double Median(std::vector<double>& samples) {
   std::nth_element(samples.begin(), middle, samples.end());
   if (samples.size() % 2 == 1) return *middle;
   return (*middle + *std::max_element(samples.begin(), middle)) / 2;
-}
-
-/// Before anything is allocated for them: what a run of each entry point takes, loops counted once.
-Status CheckOperations(const schema::Program& plan, double most) {
-  for (const schema::EntryPoint& e : plan.entry_points) {
-    double operations = 0;
-    for (uint32_t i = e.first_step; i < e.first_step + e.step_count; ++i) {
-      operations += abi::OperationCount(plan.steps[i].problem);
-    }
-    if (operations <= most) continue;
-    return Error(Code::kResource, "entry point '", e.name, "' takes ", RealText(operations),
-                 " operations for a run, the limit is ", RealText(most),
-                 "; SessionOptions::max_operations (aicf-run --max-operations=N) raises it");
-  }
-  return OkStatus();
 }
 
 class CpuSession final : public SessionBase {
@@ -122,9 +106,7 @@ class CpuSession final : public SessionBase {
   }
   Result<StepTable> BuildTable(size_t entry, const BoundMemory& bound,
                                const std::shared_ptr<const BufferAddresses>& addresses) const;
-  double most_operations() const {
-    return options_.max_operations > 0 ? options_.max_operations : kDefaultMaxOperations;
-  }
+  double most_operations() const { return MostOperations(options_.max_operations); }
   Status RunOnce() override { return steps().RunAll(most_operations()); }
   Status WaitForRun() override { return OkStatus(); }
   Result<std::vector<StepProfile>> ProfileSteps(int iterations) override;
@@ -144,7 +126,9 @@ Result<StepTable> CpuSession::BuildTable(
 }
 
 Status CpuSession::Prepare() {
-  AICF_RETURN_IF_ERROR(CheckOperations(plan(), most_operations()));
+  for (const schema::EntryPoint& e : plan().entry_points) {
+    AICF_RETURN_IF_ERROR(CheckOperations(plan(), e, most_operations()));
+  }
   AICF_ASSIGN_OR_RETURN(arena_, HostMemory::Allocate("arena", plan().arena_bytes));
   AICF_ASSIGN_OR_RETURN(state_, HostMemory::Allocate("state", plan().state_bytes));
   AICF_ASSIGN_OR_RETURN(workers_, Workers::Start(options_.threads));

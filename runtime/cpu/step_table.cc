@@ -4,7 +4,6 @@
 #include <cstring>
 #include <string>
 
-#include "base/real_text.h"
 #include "kernels/abi/operation_count.h"
 #include "kernels/cpu/functions.h"
 #include "schema/roots.h"
@@ -41,12 +40,6 @@ std::shared_ptr<const BufferAddresses> StepTable::Resolve(const schema::Artifact
   return addresses;
 }
 
-Status StepTable::Endless(double most) {
-  return Error(Code::kResource, "a loop goes on beyond ", RealText(most),
-               " operations of the run; SessionOptions::max_operations (aicf-run "
-               "--max-operations=N) sets the limit");
-}
-
 Result<StepTable> StepTable::Build(const schema::Artifact& artifact,
                                    const schema::EntryPoint& entry, const TableMemory& memory,
                                    const ParallelContext& parallel, const Kernels& kernels) {
@@ -80,13 +73,10 @@ Status StepTable::AddLoops(const schema::Program& program, const schema::EntryPo
   for (int l = 0; l < static_cast<int>(tree.size()); ++l) {
     size_t next = static_cast<size_t>(l) + 1;
     while (next < tree.size() && tree.begin(static_cast<int>(next)) < tree.end(l)) ++next;
-    double operations = kTripOperations;
-    for (int64_t s = tree.begin(l); s < tree.end(l); ++s) {
-      operations += abi::OperationCount(program.steps[static_cast<size_t>(s)].problem);
-    }
     loops_.push_back({static_cast<size_t>(tree.begin(l) - entry.first_step),
                       static_cast<size_t>(tree.end(l) - entry.first_step),
-                      AddressOf(entry.loops[static_cast<size_t>(l)].condition), next, operations});
+                      AddressOf(entry.loops[static_cast<size_t>(l)].condition), next,
+                      TripOperations(program, entry.loops[static_cast<size_t>(l)])});
   }
   return OkStatus();
 }

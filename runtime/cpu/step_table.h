@@ -17,6 +17,7 @@
 
 #include "base/status.h"
 #include "kernels/abi/kernel.h"
+#include "runtime/budget.h"
 #include "runtime/cpu/memory.h"
 #include "runtime/step_by_step.h"
 #include "schema/artifact.h"
@@ -92,7 +93,7 @@ class StepTable {
   template <class F>
   Status ForEachRun(double most, F&& run) const {
     double left = most - operations_;
-    return RunRange(0, steps_.size(), 0, &left, run) ? OkStatus() : Endless(most);
+    return RunRange(0, steps_.size(), 0, &left, run) ? OkStatus() : EndlessLoop(most);
   }
   /// First byte of a buffer, aliases resolved.
   std::byte* AddressOf(uint32_t buffer) const { return (*addresses_)[buffer]; }
@@ -132,14 +133,10 @@ class StepTable {
     size_t next;        ///< the first loop after this one and those inside it
     double operations;  ///< of a trip
   };
-  /// A trip that computes next to nothing takes time, too: as much as so many operations do.
-  static constexpr double kTripOperations = 10000;
-
   static Result<StepTable> Build(const schema::Artifact& artifact, const schema::EntryPoint& entry,
                                  const TableMemory& memory,
                                  std::shared_ptr<const BufferAddresses> addresses,
                                  const ParallelContext& parallel, const Kernels& kernels);
-  static Status Endless(double most);
 
   /// Steps [first, last), the first loop among which is `loop` or a later one; false where `left`
   /// operations do not suffice for the trips.

@@ -28,9 +28,9 @@ T WildInteger(T old, Random& random) {
   const auto small = static_cast<T>(random.Below(12));
   switch (random.Below(12)) {
     case 0:
-      return static_cast<T>(old + 1);
+      return static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) + 1u);
     case 1:
-      return static_cast<T>(old - 1);
+      return static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) - 1u);
     case 2:
       return Limits::max();
     case 3:

@@ -61,6 +61,7 @@ Status VerifyEveryStep(const RunOptions& options) {
   AICF_ASSIGN_OR_RETURN(const auto inputs, WholeInputs(*program, selection));
   VerifyOptions verify;
   verify.tolerance = options.tolerance;
+  verify.max_operations = options.session.max_operations;
   verify.start = StartOf(*program, selection);
   verify.progress = [](int done, int total) { ShowProgress("verifying", done, total); };
   const size_t entry = selection.choice.entry;

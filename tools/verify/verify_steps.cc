@@ -40,8 +40,9 @@ class Comparer {
     }
     for (const auto& [buffer, bytes] : options_.start) AICF_RETURN_IF_ERROR(Begin(buffer, bytes));
     report_.device = device_.device_name();
-    AICF_RETURN_IF_ERROR(WalkSteps(device_, program_, index_,
-                                   [this](const StepVisit& visit) { return Visit(visit); }));
+    AICF_RETURN_IF_ERROR(WalkSteps(
+        device_, program_, index_, [this](const StepVisit& visit) { return Visit(visit); },
+        options_.max_operations));
     for (uint32_t output : entry_.outputs) AICF_RETURN_IF_ERROR(AddDrift(output));
     for (uint32_t b = 0; b < program_.buffers.size(); ++b) {
       if (schema::IsState(program_.buffers[b])) AICF_RETURN_IF_ERROR(AddDrift(b));

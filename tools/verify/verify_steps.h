@@ -73,6 +73,7 @@ struct VerifyOptions {
   /// What metas and states hold at the start, by the program's buffer; others are zero.
   std::vector<std::pair<uint32_t, std::vector<std::byte>>> start = {};
   std::function<void(int done, int total)> progress = {};
+  double max_operations = 0;  ///< as SessionOptions::max_operations
 };
 
 /// Executors of one entry point, fresh.

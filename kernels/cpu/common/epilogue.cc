@@ -62,12 +62,14 @@ std::array<abi::Expr, kDTypeCount> MakeIdentities() {
   return all;
 }
 
-// Made at start-up: a kernel never allocates.
-const std::array<abi::Expr, kDTypeCount> kIdentities = MakeIdentities();
-
 }  // namespace
 
-const abi::Expr& IdentityExpr(DType dtype) { return kIdentities[static_cast<size_t>(dtype)]; }
+// Made when a kernel is looked up (FindFunction): not by the kernel, which never allocates, and not
+// when the library is loaded, where nobody could be told that there is no memory.
+const abi::Expr& IdentityExpr(DType dtype) {
+  static const std::array<abi::Expr, kDTypeCount> identities = MakeIdentities();
+  return identities[static_cast<size_t>(dtype)];
+}
 
 bool RawIsOutput(const abi::Problem& problem) {
   return problem.epilogue.empty() && problem.outputs[0].dtype == RawDType(problem);

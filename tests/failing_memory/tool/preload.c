@@ -1,5 +1,8 @@
-/* Loaded before a program's libraries: request AICF_FAIL_AT of malloc and its kin fails, with
- * AICF_FAIL_STICKY every later one, too. The C library's own names of them do the work. */
+/* Loaded before a program's libraries: request AICF_FAIL_AT of malloc and its kin that main makes
+ * fails, with AICF_FAIL_STICKY every later one, too. The C library's own names of them do the work.
+ * What libraries ask for before main, as protobuf's tables do, has no one to tell of it. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -9,15 +12,31 @@ extern void* __libc_calloc(size_t count, size_t bytes);
 extern void* __libc_realloc(void* old, size_t bytes);
 extern void* __libc_memalign(size_t alignment, size_t bytes);
 
-static long requests, fail_at = -1;
+static long requests, fail_at;
 static int sticky;
 
+typedef int (*Main)(int, char**, char**);
+static Main program;
+
+static int RunProgram(int argc, char** argv, char** environment) {
+  const char* at = getenv("AICF_FAIL_AT");
+  sticky = getenv("AICF_FAIL_STICKY") != NULL;
+  fail_at = at != NULL ? atol(at) : 0;
+  const int code = program(argc, argv, environment);
+  fail_at = 0;
+  return code;
+}
+
+int __libc_start_main(Main run, int argc, char** argv, void (*begin)(void), void (*end)(void),
+                      void (*loader_end)(void), void* stack) {
+  typedef int (*Start)(Main, int, char**, void (*)(void), void (*)(void), void (*)(void), void*);
+  Start start;
+  *(void**)&start = dlsym(RTLD_NEXT, "__libc_start_main");
+  program = run;
+  return start(RunProgram, argc, argv, begin, end, loader_end, stack);
+}
+
 static int Fails(void) {
-  if (fail_at < 0) {
-    const char* at = getenv("AICF_FAIL_AT");
-    fail_at = at != NULL ? atol(at) : 0;
-    sticky = getenv("AICF_FAIL_STICKY") != NULL;
-  }
   if (fail_at == 0) return 0;
   const long number = __atomic_add_fetch(&requests, 1, __ATOMIC_RELAXED);
   if (sticky ? number < fail_at : number != fail_at) return 0;
