@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "tests/hostile/guarded_run.h"
+#include "tests/faults/artifacts/guarded_run.h"
 
 namespace aicf::hostile {
 

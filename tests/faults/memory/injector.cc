@@ -1,4 +1,4 @@
-#include "tests/failing_memory/injector.h"
+#include "tests/faults/memory/injector.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "schema/program.h"
-#include "tests/hostile/random.h"
+#include "tests/faults/artifacts/random.h"
 
 namespace aicf::hostile {
 

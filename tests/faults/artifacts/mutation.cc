@@ -1,4 +1,4 @@
-#include "tests/hostile/mutation.h"
+#include "tests/faults/artifacts/mutation.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "tests/hostile/workshop.h"
+#include "tests/faults/artifacts/workshop.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,8 +11,8 @@
 #include "schema/format.h"
 #include "schema/sections.h"
 #include "schema/testing.h"
-#include "tests/hostile/mutation.h"
-#include "tests/hostile/random.h"
+#include "tests/faults/artifacts/mutation.h"
+#include "tests/faults/artifacts/random.h"
 
 namespace aicf::hostile {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "aicf/aicf.h"
 #include "aicf/aicf_c.h"
-#include "tests/failing_memory/injector.h"
+#include "tests/faults/memory/injector.h"
 
 namespace aicf::failing {
 namespace {

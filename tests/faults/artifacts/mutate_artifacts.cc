@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/hostile/corpus.h"
-#include "tests/hostile/judge.h"
-#include "tests/hostile/workshop.h"
+#include "tests/faults/artifacts/corpus.h"
+#include "tests/faults/artifacts/judge.h"
+#include "tests/faults/artifacts/workshop.h"
 
 namespace aicf::hostile {
 namespace {

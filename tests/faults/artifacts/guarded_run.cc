@@ -1,4 +1,4 @@
-#include "tests/hostile/guarded_run.h"
+#include "tests/faults/artifacts/guarded_run.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "runtime/cpu/cpu_session.h"
 #include "runtime/cpu/step_table.h"
 #include "schema/roots.h"
-#include "tests/hostile/random.h"
+#include "tests/faults/artifacts/random.h"
 
 namespace aicf::hostile {
 namespace {

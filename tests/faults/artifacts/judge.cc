@@ -1,4 +1,4 @@
-#include "tests/hostile/judge.h"
+#include "tests/faults/artifacts/judge.h"
 
 #include "schema/artifact.h"
 

@@ -1,4 +1,4 @@
-#include "tests/hostile/corpus.h"
+#include "tests/faults/artifacts/corpus.h"
 
 #include <cmath>
 #include <cstring>
