@@ -61,7 +61,12 @@ class StepTable {
   static Result<StepTable> Build(const schema::Artifact& artifact, const schema::EntryPoint& entry,
                                  const TableMemory& memory, const ParallelContext& parallel,
                                  const Kernels& kernels);
-  /// The artifact's own kernels, with addresses that the tables of all entry points share: a
+  /// The artifact's own kernels.
+  static Result<StepTable> Build(const schema::Artifact& artifact, const schema::EntryPoint& entry,
+                                 const TableMemory& memory, const ParallelContext& parallel) {
+    return Build(artifact, entry, memory, parallel, Kernels{});
+  }
+  /// The same, with addresses that the tables of all entry points share: a
   /// program may have a thousand of these over a hundred thousand buffers.
   static Result<StepTable> Build(const schema::Artifact& artifact, const schema::EntryPoint& entry,
                                  const TableMemory& memory,

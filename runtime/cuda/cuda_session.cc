@@ -59,7 +59,7 @@ class CudaSession final : public SessionBase {
   }
   AddressMap addresses() const { return addresses(bound_addresses_); }
   AddressMap addresses(std::shared_ptr<const BoundAddresses> bound) const {
-    return {plan(), roots(), arena_.get(), shared_->weights(), state_.get(), std::move(bound)};
+    return {plan(), arena_.get(), shared_->weights(), state_.get(), std::move(bound), &roots()};
   }
   void* Pointer(uint32_t buffer) const { return reinterpret_cast<void*>(addresses().Of(buffer)); }
 

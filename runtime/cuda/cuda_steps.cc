@@ -30,7 +30,7 @@ class CudaSteps final : public StepByStep {
   const Driver& driver() const { return device().driver(); }
   const schema::Program& plan() const { return shared_->plan(); }
   AddressMap addresses() const {
-    return {plan(), roots_, arena_.get(), shared_->weights(), state_.get()};
+    return {plan(), arena_.get(), shared_->weights(), state_.get(), nullptr, &roots_};
   }
   Status AllocateZeroed(std::string_view what, uint64_t bytes, DeviceMemory& memory);
   Status Finish(std::string_view what) {

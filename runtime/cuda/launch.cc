@@ -93,7 +93,7 @@ Result<std::unique_ptr<Launch>> BuildLaunch(const DeviceProgram& program, uint32
 }  // namespace
 
 CUdeviceptr AddressMap::Of(uint32_t buffer) const {
-  const uint32_t root = roots_[buffer];
+  const uint32_t root = RootOf(buffer);
   if (bound_ != nullptr && (*bound_)[root] != 0) return (*bound_)[root];
   const schema::Buffer& found = plan_.buffers[root];
   if (found.storage == schema::Storage::kWeights) return weights_ + found.offset;
@@ -101,7 +101,7 @@ CUdeviceptr AddressMap::Of(uint32_t buffer) const {
 }
 
 bool AddressMap::IsBound(uint32_t buffer) const {
-  return bound_ != nullptr && (*bound_)[roots_[buffer]] != 0;
+  return bound_ != nullptr && (*bound_)[RootOf(buffer)] != 0;
 }
 
 Result<std::vector<std::unique_ptr<Launch>>> BuildLaunches(const DeviceProgram& program,

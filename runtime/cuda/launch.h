@@ -28,16 +28,17 @@ using BoundAddresses = std::vector<CUdeviceptr>;
 /// Device addresses of one session.
 class AddressMap {
  public:
-  /// `roots` are schema::RootsOf(plan). `bound` may be null: nothing is bound.
-  AddressMap(const schema::Program& plan, const std::vector<uint32_t>& roots, CUdeviceptr arena,
-             CUdeviceptr weights, CUdeviceptr state = 0,
-             std::shared_ptr<const BoundAddresses> bound = nullptr)
+  /// `bound` may be null: nothing is bound. `roots`, which outlive the map, are
+  /// schema::RootsOf(plan); without them every look-up follows its chain.
+  AddressMap(const schema::Program& plan, CUdeviceptr arena, CUdeviceptr weights,
+             CUdeviceptr state = 0, std::shared_ptr<const BoundAddresses> bound = nullptr,
+             const std::vector<uint32_t>* roots = nullptr)
       : plan_(plan),
-        roots_(roots),
         arena_(arena),
         weights_(weights),
         state_(state),
-        bound_(std::move(bound)) {}
+        bound_(std::move(bound)),
+        roots_(roots) {}
   /// First byte of a buffer, aliases resolved (the verifier has proven that chains end).
   CUdeviceptr Of(uint32_t buffer) const;
   /// Whether the buffer lies in memory of the caller.
@@ -47,12 +48,16 @@ class AddressMap {
   }
 
  private:
+  uint32_t RootOf(uint32_t buffer) const {
+    return roots_ != nullptr ? (*roots_)[buffer] : schema::RootOf(plan_, buffer);
+  }
+
   const schema::Program& plan_;
-  const std::vector<uint32_t>& roots_;
   CUdeviceptr arena_;
   CUdeviceptr weights_;
   CUdeviceptr state_;
   std::shared_ptr<const BoundAddresses> bound_;
+  const std::vector<uint32_t>* roots_;
 };
 
 /// Launches of the entry point's steps in order.
