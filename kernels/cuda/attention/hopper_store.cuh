@@ -56,11 +56,12 @@ AICF_DEVICE void StorePair(const Args& args, index_t at, int column, float low, 
 }
 
 /// Two neighbours of 16 bits, or of 8 in the lower half.
+template <class S>
 AICF_DEVICE unsigned WordOf(float low, float high) {
-  if constexpr (kStoresCodes)
-    return Stored<out_t>(low).bits | static_cast<unsigned>(Stored<out_t>(high).bits) << 8;
+  if constexpr (kSame<S, f8e4m3fn>)
+    return Stored<S>(low).bits | static_cast<unsigned>(Stored<S>(high).bits) << 8;
   else
-    return RoundedPair(ShortOf<out_t>::S{}, low, high);
+    return RoundedPair(typename ShortOf<S>::S{}, low, high);
 }
 
 /// Groups [4 * q, 4 * q + 4) of eight columns each: every lane stores one group.
@@ -69,7 +70,7 @@ AICF_DEVICE void StoreFourGroups(const Args& args, index_t at, bool holds, int l
   unsigned words[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    words[i] = WordOf(sum[4 * i] * factor, sum[4 * i + 1] * factor);
+    words[i] = WordOf<out_t>(sum[4 * i] * factor, sum[4 * i + 1] * factor);
   }
   TransposeAmongFour(words, lane);
   const int column = q * 32 + lane % 4 * 8;
