@@ -117,7 +117,7 @@ AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
   // Every warp that reads a stage frees it at every block that wrote into it.
   constexpr int kReaders = (kPingPong ? 1 : kConsumers) * 4 * kSharing;
   for (int s = 0; s < kStages; ++s) {
-    BarrierInit(shared.Full(s), 1 + StageScales::kWarps);
+    BarrierInit(shared.Full(s), 1 + 32 * StageScales::kWarps);
     BarrierInit(shared.Empty(s), kReaders);
   }
   if constexpr (kSplit > 1) {

@@ -20,6 +20,11 @@ AICF_DEVICE void BarrierInitFence() {
 AICF_DEVICE void BarrierArrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
+/// Arrives once the copies that the thread has started so far (CopyAsync) have landed; one of the
+/// arrivals that the barrier was initialised with.
+AICF_DEVICE void BarrierArriveAfterCopies(unsigned barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
 /// Arrives, and announces `bytes` that asynchronous copies will bring in the same phase.
 AICF_DEVICE void BarrierArriveExpect(unsigned barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
