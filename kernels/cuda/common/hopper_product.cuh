@@ -37,6 +37,8 @@ static_assert(kStages >= 2 && kConsumers >= 1 && kConsumers <= 3, "as above");
 static_assert(!kPingPong || (kConsumers > 1 && kSplit == 1),
               "taking turns needs two, and all of k");
 static_assert(kSteps >= kSplit, "every block has a part of k");
+static_assert(StageScales::kWarps == 0 || (StageScales::kWarps < 4 && !kThinProducer),
+              "scales are fetched beside the warp that produces");
 static_assert(kPromote == 0 || kPromote == 1, "the sums of every stage are added, or none");
 
 /// Steps [first, end) of k: all of them, or this block's part, which differ by one step at most.
@@ -333,7 +335,6 @@ AICF_DEVICE void RunProduct(const Args& args, const Produce& produce, const Pref
     if constexpr (kMovesRegisters) RegistersDown<kProducerRegisters>();
     if (threadIdx.x == kProducer * kWarpgroup) produce(args, shared);
     if constexpr (StageScales::kWarps > 0) {
-      static_assert(StageScales::kWarps < 4 && !kThinProducer, "beside the warp that produces");
       if (threadIdx.x % kWarpgroup >= kWarpgroup - 32 * StageScales::kWarps)
         fetch_scales(args, shared);
     }
