@@ -71,8 +71,8 @@ TEST(LoopRefusals, StackedResultsWithoutABound) {
 
 TEST(LoopRefusals, StackedResultsWithABoundThatIsNone) {
   for (int64_t most : {INT64_MAX, int64_t{1} << 40, int64_t{1} << 28}) {
-    ExpectRefused(Stacking(true, most), Code::kUnsupported,
-                  {"stacking", "\"rows\"", std::to_string(most), "bytes"});
+    ExpectRefused(Stacking(true, most), Code::kResource,
+                  {"stacking", "\"rows\"", std::to_string(most), "bytes", "--budget=nodes:"});
   }
 }
 
