@@ -2,10 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <memory>
-#include <new>
 
+#include "base/test_new.h"
 #include "runtime/cpu/cpu_session.h"
 #include "runtime/test_allocations.h"
 #include "runtime/test_entries.h"
@@ -14,49 +13,12 @@ namespace {
 std::atomic<int64_t> g_allocations{0};
 }  // namespace
 
-// Every form is replaced, so that each pair of new and delete meets in malloc and free: a sanitizer
-// that supplied the others would see memory of one allocator freed by another.
-// Not inlined: the compiler would take free() for the wrong partner of operator new.
-#define AICF_KEEP __attribute__((noinline))
-AICF_KEEP void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+bool aicf::testing::MayAllocate() {
   g_allocations.fetch_add(1, std::memory_order_relaxed);
-  return std::malloc(bytes == 0 ? 1 : bytes);
+  return true;
 }
-AICF_KEEP void* operator new(std::size_t bytes, std::align_val_t alignment,
-                             const std::nothrow_t&) noexcept {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  const auto multiple = static_cast<std::size_t>(alignment);
-  return std::aligned_alloc(multiple, (bytes / multiple + 1) * multiple);
-}
-AICF_KEEP void* operator new(std::size_t bytes) {
-  if (void* p = operator new(bytes, std::nothrow)) return p;
-  throw std::bad_alloc();
-}
-AICF_KEEP void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  if (void* p = operator new(bytes, alignment, std::nothrow)) return p;
-  throw std::bad_alloc();
-}
-AICF_KEEP void* operator new[](std::size_t bytes) { return operator new(bytes); }
-AICF_KEEP void* operator new[](std::size_t bytes, const std::nothrow_t& n) noexcept {
-  return operator new(bytes, n);
-}
-AICF_KEEP void* operator new[](std::size_t bytes, std::align_val_t alignment) {
-  return operator new(bytes, alignment);
-}
-AICF_KEEP void* operator new[](std::size_t bytes, std::align_val_t alignment,
-                               const std::nothrow_t& n) noexcept {
-  return operator new(bytes, alignment, n);
-}
-
-#define AICF_DELETE(...)                                                 \
-  AICF_KEEP void operator delete(__VA_ARGS__) noexcept { std::free(p); } \
-  AICF_KEEP void operator delete[](__VA_ARGS__) noexcept { std::free(p); }
-AICF_DELETE(void* p)
-AICF_DELETE(void* p, std::size_t)
-AICF_DELETE(void* p, const std::nothrow_t&)
-AICF_DELETE(void* p, std::align_val_t)
-AICF_DELETE(void* p, std::size_t, std::align_val_t)
-AICF_DELETE(void* p, std::align_val_t, const std::nothrow_t&)
+void aicf::testing::Allocated() {}
+void aicf::testing::Freed() {}
 
 int64_t aicf::testing::AllocationCount() { return g_allocations.load(); }
 

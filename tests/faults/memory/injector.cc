@@ -6,7 +6,8 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <new>
+
+#include "base/test_new.h"
 
 namespace aicf::failing {
 namespace {
@@ -47,61 +48,11 @@ int64_t LiveMappings() { return g_mappings; }
 
 }  // namespace aicf::failing
 
-// Every form is replaced, so that each pair of new and delete meets in malloc and free. Not
-// inlined: the compiler would take free() for the wrong partner of operator new.
-#define AICF_KEEP __attribute__((noinline))
-AICF_KEEP void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  if (aicf::failing::Fails()) return nullptr;
-  void* p = std::malloc(bytes == 0 ? 1 : bytes);
-  if (p != nullptr) aicf::failing::g_objects.fetch_add(1, std::memory_order_relaxed);
-  return p;
-}
-AICF_KEEP void* operator new(std::size_t bytes, std::align_val_t alignment,
-                             const std::nothrow_t&) noexcept {
-  if (aicf::failing::Fails()) return nullptr;
-  void* p = nullptr;
-  if (posix_memalign(&p, static_cast<std::size_t>(alignment), bytes == 0 ? 1 : bytes) != 0) {
-    return nullptr;
-  }
+bool aicf::testing::MayAllocate() { return !aicf::failing::Fails(); }
+void aicf::testing::Allocated() {
   aicf::failing::g_objects.fetch_add(1, std::memory_order_relaxed);
-  return p;
 }
-AICF_KEEP void* operator new(std::size_t bytes) {
-  if (void* p = operator new(bytes, std::nothrow)) return p;
-  throw std::bad_alloc();
-}
-AICF_KEEP void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  if (void* p = operator new(bytes, alignment, std::nothrow)) return p;
-  throw std::bad_alloc();
-}
-AICF_KEEP void* operator new[](std::size_t bytes) { return operator new(bytes); }
-AICF_KEEP void* operator new[](std::size_t bytes, const std::nothrow_t& n) noexcept {
-  return operator new(bytes, n);
-}
-AICF_KEEP void* operator new[](std::size_t bytes, std::align_val_t alignment) {
-  return operator new(bytes, alignment);
-}
-AICF_KEEP void* operator new[](std::size_t bytes, std::align_val_t alignment,
-                               const std::nothrow_t& n) noexcept {
-  return operator new(bytes, alignment, n);
-}
-
-namespace {
-void GiveBack(void* p) {
-  if (p != nullptr) aicf::failing::g_objects.fetch_sub(1, std::memory_order_relaxed);
-  std::free(p);
-}
-}  // namespace
-
-#define AICF_DELETE(...)                                                \
-  AICF_KEEP void operator delete(__VA_ARGS__) noexcept { GiveBack(p); } \
-  AICF_KEEP void operator delete[](__VA_ARGS__) noexcept { GiveBack(p); }
-AICF_DELETE(void* p)
-AICF_DELETE(void* p, std::size_t)
-AICF_DELETE(void* p, const std::nothrow_t&)
-AICF_DELETE(void* p, std::align_val_t)
-AICF_DELETE(void* p, std::size_t, std::align_val_t)
-AICF_DELETE(void* p, std::align_val_t, const std::nothrow_t&)
+void aicf::testing::Freed() { aicf::failing::g_objects.fetch_sub(1, std::memory_order_relaxed); }
 
 extern "C" {
 void* __real_aligned_alloc(size_t alignment, size_t bytes);

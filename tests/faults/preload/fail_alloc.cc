@@ -1,6 +1,7 @@
 // Preloaded into a program (LD_PRELOAD), makes its Nth allocation fail: AICF_FAIL_AT=N, and with
 // AICF_FAIL_STICKY=1 every one after it too. With AICF_COUNT_TO=FILE, writes at the end how many
-// there were.
+// there were. With AICF_FAIL_IN_MAIN=1 only what is asked for while main runs counts: what
+// libraries ask for before, as protobuf's tables do, has no one to tell of it.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,16 +22,19 @@ namespace {
 
 std::atomic<long> g_count{0};
 std::atomic<long> g_fail_at{-1};  // -1: not read yet
-bool g_sticky = false;
+bool g_sticky = false, g_in_main = false;
+std::atomic<bool> g_running{false};  // main
 
 bool Fails() {
   long at = g_fail_at.load(std::memory_order_relaxed);
   if (at < 0) {
     const char* text = getenv("AICF_FAIL_AT");
     g_sticky = getenv("AICF_FAIL_STICKY") != nullptr;
+    g_in_main = getenv("AICF_FAIL_IN_MAIN") != nullptr;
     at = text == nullptr ? 0 : atol(text);
     g_fail_at.store(at);
   }
+  if (g_in_main && !g_running.load(std::memory_order_relaxed)) return false;
   const long now = ++g_count;
   const bool fails = at > 0 && (now == at || (g_sticky && now > at));
   if (fails) errno = ENOMEM;
@@ -48,9 +52,28 @@ bool Fails() {
   close(fd);
 }
 
+using Main = int (*)(int, char**, char**);
+using Start = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*);
+Main g_main = nullptr;
+
+int RunMain(int argc, char** argv, char** environment) {
+  g_running = true;
+  const int code = g_main(argc, argv, environment);
+  g_running = false;
+  return code;
+}
+
 }  // namespace
 
 extern "C" {
+
+[[gnu::visibility("default")]] int __libc_start_main(Main main, int argc, char** argv,
+                                                     void (*begin)(), void (*end)(),
+                                                     void (*loader_end)(), void* stack) {
+  g_main = main;
+  const auto start = reinterpret_cast<Start>(dlsym(RTLD_NEXT, "__libc_start_main"));
+  return start(RunMain, argc, argv, begin, end, loader_end, stack);
+}
 
 void* malloc(size_t bytes) { return Fails() ? nullptr : __libc_malloc(bytes); }
 void* calloc(size_t count, size_t bytes) { return Fails() ? nullptr : __libc_calloc(count, bytes); }

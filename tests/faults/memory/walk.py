@@ -14,7 +14,7 @@ class Walk:
         self.failed, self.found = 0, 0
 
     def run(self, at, sticky):
-        environment = dict(os.environ, LD_PRELOAD=self.preload, AICF_FAIL_AT=str(at))
+        environment = dict(os.environ, LD_PRELOAD=self.preload, AICF_FAIL_AT=str(at), AICF_FAIL_IN_MAIN="1")
         if sticky:
             environment["AICF_FAIL_STICKY"] = "1"
         return subprocess.run(self.command, env=environment, capture_output=True, timeout=60)
