@@ -28,7 +28,8 @@ struct Instance {
 };
 
 // For every row of candidates the first random problem that it takes, of products the first in two
-// halves, too, and the first of each type of 8 bits, without scales of blocks and with them.
+// halves, too, and the first of each type of 8 bits, without scales of blocks and with them; of
+// attention the first of each type of its results.
 std::vector<Instance> OneInstanceEach() {
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
   std::vector<Instance> instances;
@@ -44,10 +45,13 @@ std::vector<Instance> OneInstanceEach() {
       for (KernelOption& option : DeviceOptions(c.problem, device)) {
         const bool halves = abi::RawInputs(c.problem) > 1;
         const bool products = family == abi::Family::kGemm || family == abi::Family::kConv;
-        const std::string operands = o.eight_bits && products
-                                         ? StrCat(" ", DTypeName(c.problem.inputs[0].dtype),
-                                                  abi::HasBlockScales(c.problem) ? " scaled" : "")
-                                         : "";
+        std::string operands;
+        if (o.eight_bits && products) {
+          operands = StrCat(" ", DTypeName(c.problem.inputs[0].dtype),
+                            abi::HasBlockScales(c.problem) ? " scaled" : "");
+        } else if (family == abi::Family::kAttention) {
+          operands = StrCat(" to ", DTypeName(c.problem.outputs[0].dtype));
+        }
         if (done.insert(StrCat(option.candidate.row, halves ? " halves" : "", operands)).second) {
           instances.push_back({std::move(option), c.problem});
         }
