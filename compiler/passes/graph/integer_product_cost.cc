@@ -74,6 +74,21 @@ std::optional<double> StepUs(Problem p, DType out, const PassContext& context,
   return PredictedUs(p, context.device, refusal);
 }
 
+// The predicted time of dequantising the left operand in a step of its own; 0 where no kernel is
+// known for it.
+double DequantiseUs(const abi::View& codes, DType stored, const PassContext& context) {
+  Problem p;
+  p.attrs = abi::ElementwiseAttrs{};
+  p.inputs = {codes};
+  p.outputs = {codes};
+  p.outputs[0].dtype = stored;
+  p.core_inputs = 1;
+  abi::ExprBuilder b;
+  p.epilogue = b.Finish({b.Cast(b.Input(0, codes.dtype), DType::kF32)});
+  std::string unused;
+  return PredictedUs(p, context.device, &unused).value_or(0);
+}
+
 std::string Microseconds(double us) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f us", us);
@@ -82,12 +97,12 @@ std::string Microseconds(double us) {
 
 }  // namespace
 
-std::string IntegerProductRefusal(const ir::Graph& graph, const ir::Node& node, DType x, DType w,
-                                  const PassContext& context) {
+std::string IntegerProductRefusal(const ir::Graph& graph, const ir::Node& node,
+                                  const ProductCodes& product, const PassContext& context) {
   const bool narrow = context.storage != DType::kF32;
   const DType stored = context.storage;
   const abi::MathMode asked = narrow ? MathOfStorage(stored) : context.math;
-  const Dtypes codes = {x, w, DType::kU8}, floats = {stored, stored, stored};
+  const Dtypes codes = {product.x, product.w, DType::kU8}, floats = {stored, stored, stored};
   Problem in_codes, in_floats;
   if (node.op == "Conv") {
     const Result<ir::Window> window = ir::ResolveWindow(graph, node);
@@ -103,7 +118,10 @@ std::string IntegerProductRefusal(const ir::Graph& graph, const ir::Node& node, 
   const std::optional<double> integers = StepUs(in_codes, codes.out, context, &refusal);
   if (!integers) return refusal;
   const std::optional<double> reals = StepUs(in_floats, floats.out, context, &refusal);
-  return reals ? SlowerInCodes(*integers, *reals, stored) : "";
+  if (!reals) return "";
+  const double before =
+      product.dequantised_apart ? DequantiseUs(in_codes.inputs[0], stored, context) : 0;
+  return SlowerInCodes(*integers, *reals + before, stored);
 }
 
 std::string SlowerInCodes(double codes_us, double floats_us, DType floats) {

@@ -25,12 +25,13 @@ ir::Graph OneNode(std::string op, const Dims& x, const Dims& w, const Dims& out,
   return graph;
 }
 
-std::string RefusalOn(std::string_view target, const ir::Graph& graph,
-                      DType storage = DType::kF16) {
+std::string RefusalOn(std::string_view target, const ir::Graph& graph, DType storage = DType::kF16,
+                      bool dequantised_apart = false) {
   PassContext context;
   context.device = *abi::FindDevice(target);
   context.storage = storage;
-  return IntegerProductRefusal(graph, graph.nodes[0], DType::kU8, DType::kI8, context);
+  return IntegerProductRefusal(graph, graph.nodes[0], {DType::kU8, DType::kI8, dequantised_apart},
+                               context);
 }
 
 TEST(IntegerProductCost, LargeProductsAreFasterInIntegersOnHopper) {
@@ -41,6 +42,14 @@ TEST(IntegerProductCost, LargeProductsAreFasterInIntegersOnHopper) {
       OneNode("Conv", {32, 256, 14, 14}, {256, 256, 3, 3}, {32, 256, 14, 14},
               {{"pads", std::vector<int64_t>{1, 1, 1, 1}}, {"group", int64_t{1}}});
   EXPECT_EQ(RefusalOn("cuda:sm_90a", conv), "");
+}
+
+// Small products take as long either way, but floats have to be made of the codes first.
+TEST(IntegerProductCost, StepsThatDequantiseCountOnTheSideOfFloats) {
+  const ir::Graph conv =
+      OneNode("Conv", {1, 64, 56, 56}, {64, 64, 1, 1}, {1, 64, 56, 56}, {{"group", int64_t{1}}});
+  EXPECT_NE(RefusalOn("cuda:sm_90a", conv).find("one of f16 takes "), std::string::npos);
+  EXPECT_EQ(RefusalOn("cuda:sm_90a", conv, DType::kF16, true), "");
 }
 
 // Where no tensor cores take the codes, products of floats are faster.

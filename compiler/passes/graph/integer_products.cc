@@ -25,7 +25,11 @@ struct Dequantised {
 class IntegerProducts {
  public:
   IntegerProducts(ir::Graph& graph, PassContext& context)
-      : graph_(graph), context_(context), producer_(ir::ProducerOf(graph)), make_(graph) {}
+      : graph_(graph),
+        context_(context),
+        producer_(ir::ProducerOf(graph)),
+        uses_(graph),
+        make_(graph) {}
 
   void Run() {
     const std::vector<ir::Node> nodes = std::exchange(graph_.nodes, {});
@@ -105,8 +109,15 @@ class IntegerProducts {
                                               : "";
     if (refusal.empty()) refusal = RangeRefusal(node, x, w);
     if (!refusal.empty() || context_.device.backend != abi::Backend::kCuda) return refusal;
-    return IntegerProductRefusal(graph_, node, Value(x.codes).dtype, Value(w.codes).dtype,
-                                 context_);
+    return IntegerProductRefusal(
+        graph_, node, {Value(x.codes).dtype, Value(w.codes).dtype, IsDequantisedApart(node, x)},
+        context_);
+  }
+
+  // Whether the left operand's codes are there in any case, for others or as an input of the model:
+  // then a step of its own dequantises them for a product of floats.
+  bool IsDequantisedApart(const ir::Node& node, const Dequantised& x) const {
+    return producer_[x.codes] < 0 || uses_.Single(x.codes) < 0 || uses_.Single(node.inputs[0]) < 0;
   }
 
   std::string GemmRefusal(const ir::Node& node) const {
@@ -258,6 +269,7 @@ class IntegerProducts {
   ir::Graph& graph_;
   PassContext& context_;
   const std::vector<int> producer_;
+  const Uses uses_;
   ValueMaker make_;
 };
 

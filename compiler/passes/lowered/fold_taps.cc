@@ -5,6 +5,7 @@
 #include "compiler/ir/views.h"
 #include "compiler/passes/lowered/fuse.h"
 #include "compiler/passes/lowered/passes.h"
+#include "kernels/cpu/expr/scalar_eval.h"
 
 namespace aicf {
 namespace {
@@ -93,13 +94,61 @@ abi::View StoredView(const ir::LoweredBuffer& buffer) {
   return ir::Permute(abi::DenseView(buffer.dtype, buffer.shape), order);
 }
 
-// The copy that stores the input, with zeros around it.
-ir::LoweredStep StoreInput(ir::Lowered& lowered, const ir::LoweredStep& conv, const Folded& f) {
-  abi::View from = conv.problem.inputs[0];
+// Steps in front of the convolution that convert an input of the graph, one element at a time.
+struct Conversion {
+  std::vector<int> steps;         // in their order; none: the convolution reads what is there
+  ir::BufferId input = 0;         // of the graph
+  std::optional<abi::View> read;  // what the convolution multiplies, as a view of that input
+};
+
+// What the expression makes of a value.
+cpu::Scalar ValueOf(const abi::Expr& expr, const cpu::Scalar& value) {
+  const int64_t coords[kMaxRank] = {};
+  cpu::Scalar result;
+  cpu::EvalScalar(expr, &value, coords, &result);
+  return result;
+}
+
+// The one step that converts, for step `reader` alone, what it reads as `buffer`; -1: none does.
+int ConversionOf(const ir::StepEditor& editor, ir::BufferId buffer, int reader) {
+  const int s = editor.OnlyWriter(buffer);
+  if (s < 0 || editor.OnlyReader(buffer) != reader) return -1;
+  if (editor.buffer(buffer).role != schema::Role::kTemp) return -1;
+  const ir::LoweredStep &step = editor.step(s), &r = editor.step(reader);
+  if (!IsElementwise(step) || step.inputs.size() != 1 || step.outputs.size() != 1) return -1;
+  if (step.loop != r.loop || step.guards != r.guards) return -1;
+  return ReadsCoordinates(step.problem.epilogue) ? -1 : s;
+}
+
+// Conversions that turn zeros into zeros may as well run behind the copy that adds them. There they
+// join the step that stores what the product multiplies, and the input is copied as narrow as it
+// is.
+Conversion ConversionBefore(const ir::StepEditor& editor, int conv) {
+  Conversion c;
+  c.read = editor.step(conv).problem.inputs[0];
+  c.input = editor.step(conv).inputs[0];
+  for (int reader = conv; c.read;) {
+    const int s = ConversionOf(editor, c.input, reader);
+    if (s < 0) break;
+    const abi::Problem& p = editor.step(s).problem;
+    c.read = ir::Remap(*c.read, p.outputs[0], p.inputs[0]);
+    c.input = editor.step(s).inputs[0];
+    c.steps.insert(c.steps.begin(), s);
+    reader = s;
+  }
+  if (!c.read || editor.buffer(c.input).role != schema::Role::kInput) return {};
+  cpu::Scalar zero = cpu::IntScalar(0);  // the same bits as 0.0
+  for (const int s : c.steps) zero = ValueOf(editor.step(s).problem.epilogue, zero);
+  return zero.f == 0 ? c : Conversion{};
+}
+
+// The copy that stores the input, of which the convolution reads `from`, with zeros around it.
+ir::LoweredStep StoreInput(ir::Lowered& lowered, const ir::LoweredStep& conv, ir::BufferId input,
+                           abi::View from, const Folded& f) {
   const int last = from.shape.rank() - 1;
   const int64_t pad = conv.problem.as<abi::ConvAttrs>().pads_begin.back();
   from.shape[last] = std::clamp<int64_t>(f.width - pad, 0, from.shape[last]);
-  ir::LoweredBuffer buffer = lowered.buffers[conv.inputs[0]];
+  ir::LoweredBuffer buffer = lowered.buffers[input];
   buffer.name += " for folded taps";
   buffer.role = schema::Role::kTemp;
   buffer.constant = {};
@@ -117,9 +166,23 @@ ir::LoweredStep StoreInput(ir::Lowered& lowered, const ir::LoweredStep& conv, co
   copy.problem.inputs = {from};
   copy.problem.outputs = {to};
   copy.problem.core_inputs = 1;
-  copy.inputs = {conv.inputs[0]};
+  copy.inputs = {input};
   copy.outputs = {AddBuffer(lowered, std::move(buffer))};
   return copy;
+}
+
+// The conversion of what the step before it, on the stored shape, has made.
+ir::LoweredStep ConvertStored(ir::Lowered& lowered, const ir::LoweredStep& conversion,
+                              const ir::LoweredStep& stored) {
+  ir::LoweredStep step = conversion;
+  ir::LoweredBuffer buffer = lowered.buffers[conversion.outputs[0]];
+  buffer.name += " for folded taps";
+  buffer.shape = lowered.buffers[stored.outputs[0]].shape;
+  step.problem.inputs = {abi::DenseView(stored.problem.outputs[0].dtype, buffer.shape)};
+  step.problem.outputs = {abi::DenseView(buffer.dtype, buffer.shape)};
+  step.inputs = stored.outputs;
+  step.outputs = {AddBuffer(lowered, std::move(buffer))};
+  return step;
 }
 
 // w[o, c, taps.., s] at [taps.., s * channels + c, o]; zeros for channels that the model lacks.
@@ -203,26 +266,64 @@ void RecordCopy(PassContext& context, const ir::LoweredStep& copy) {
   context.Record(std::move(d));
 }
 
+void RecordConversion(PassContext& context, const ir::LoweredStep& step) {
+  Decision d = context.About(DecisionKind::kCopy, SubjectOf(step), "fold-taps");
+  d.choice = "behind the copy of its input";
+  d.Because(Reason::kRule,
+            "it turns the zeros around the input into zeros, and joins the step that stores what "
+            "the product multiplies")
+      .alternatives = {{"in front of it", "", -1}};
+  context.Record(std::move(d));
+}
+
+// Whether a step's taps are folded, and what then moves behind the copy of its input.
+struct FoldedStep {
+  bool folds = false;
+  Conversion conversion;
+};
+
+std::vector<FoldedStep> FoldedSteps(ir::Lowered& lowered, PassContext& context) {
+  std::vector<FoldedStep> out(lowered.steps.size());
+  const ir::StepEditor editor(lowered);
+  for (size_t s = 0; s < out.size(); ++s) {
+    const ir::LoweredStep& step = lowered.steps[s];
+    if (!HasFewChannels(step, context)) continue;
+    const std::string refusal = Refusal(lowered, step);
+    Record(context, step, lowered.buffers[step.inputs[1]].name, refusal);
+    if (refusal.empty()) out[s] = {true, ConversionBefore(editor, static_cast<int>(s))};
+  }
+  return out;
+}
+
 }  // namespace
 
 // With three channels, no tap is 16 bytes wide, but a line of seven taps is.
 Status FoldTaps(ir::Lowered& lowered, PassContext& context) {
   if (context.device.backend != abi::Backend::kCuda) return OkStatus();
+  const std::vector<FoldedStep> folded = FoldedSteps(lowered, context);
+  std::vector<bool> moved(folded.size());
+  for (const FoldedStep& step : folded) {
+    for (const int s : step.conversion.steps) moved[static_cast<size_t>(s)] = true;
+  }
   std::vector<ir::LoweredStep> steps;
-  for (ir::LoweredStep& step : lowered.steps) {
-    if (!HasFewChannels(step, context)) {
-      steps.push_back(std::move(step));
-      continue;
-    }
-    const std::string refusal = Refusal(lowered, step);
-    Record(context, step, lowered.buffers[step.inputs[1]].name, refusal);
-    if (!refusal.empty()) {
-      steps.push_back(std::move(step));
+  for (size_t s = 0; s < folded.size(); ++s) {
+    const ir::LoweredStep step = lowered.steps[s];
+    if (moved[s]) continue;
+    if (!folded[s].folds) {
+      steps.push_back(step);
       continue;
     }
     const Folded f = FoldedOf(step.problem);
-    steps.push_back(StoreInput(lowered, step, f));
+    const Conversion& conversion = folded[s].conversion;
+    const bool converts = !conversion.steps.empty();
+    steps.push_back(StoreInput(lowered, step, converts ? conversion.input : step.inputs[0],
+                               converts ? *conversion.read : step.problem.inputs[0], f));
     RecordCopy(context, steps.back());
+    for (const int c : conversion.steps) {
+      const ir::LoweredStep& before = lowered.steps[static_cast<size_t>(c)];
+      steps.push_back(ConvertStored(lowered, before, steps.back()));
+      RecordConversion(context, before);
+    }
     steps.push_back(FoldedConv(lowered, step, steps.back().outputs[0], f));
   }
   lowered.steps = std::move(steps);
