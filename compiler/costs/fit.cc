@@ -168,6 +168,8 @@ const CostFit* FitTable::Find(std::string_view row, abi::MathMode math) const {
   // The two kinds of 16 bits have one rate and one size.
   if (found == rows_.end() && math == MathMode::kFp16) found = of(MathMode::kBf16);
   if (found == rows_.end() && math == MathMode::kBf16) found = of(MathMode::kFp16);
+  // What a tile of the copy engine's lines is off by is the same for lines of 32-bit elements.
+  if (found == rows_.end() && math == MathMode::kTf32) found = of(MathMode::kFp16);
   if (found == rows_.end()) found = rows_.find({FamilyRow(row), "*"});
   return found == rows_.end() ? nullptr : &found->second;
 }

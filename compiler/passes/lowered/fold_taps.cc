@@ -10,8 +10,8 @@
 namespace aicf {
 namespace {
 
-// 16-bit elements in what the copy engine moves, and strides are multiples of.
-constexpr int64_t kPiece = 8;
+// Bytes that the copy engine moves at least, and that strides are multiples of.
+constexpr int64_t kPieceBytes = 16;
 
 // A window's taps along the last axis and the channels of each as one axis. The input is stored
 // with its channels innermost, `channels` of them, and its last axis padded to `width`: the taps of
@@ -25,20 +25,27 @@ DType OperandType(DType dtype, const PassContext& context) {
   return dtype == DType::kF32 ? context.storage : dtype;
 }
 
-bool IsHalfProduct(const abi::Problem& p, const PassContext& context) {
+// Elements of the left operand in such a piece.
+int64_t PieceOf(const abi::Problem& p, const PassContext& context) {
+  return kPieceBytes / DTypeBytes(OperandType(p.inputs[0].dtype, context));
+}
+
+// Whether the tensor cores multiply the operands as the copy engine brings them.
+bool IsTensorProduct(const abi::Problem& p, const PassContext& context) {
   const DType x = OperandType(p.inputs[0].dtype, context);
   return p.inputs[0].dtype == p.inputs[1].dtype &&
          ((x == DType::kF16 && p.math == abi::MathMode::kFp16) ||
-          (x == DType::kBF16 && p.math == abi::MathMode::kBf16));
+          (x == DType::kBF16 && p.math == abi::MathMode::kBf16) ||
+          (x == DType::kF32 && p.math == abi::MathMode::kTf32));
 }
 
 // Convolutions with fewer channels than the copy engine moves: the first of many models.
 bool HasFewChannels(const ir::LoweredStep& step, const PassContext& context) {
-  if (step.problem.family != abi::Family::kConv || !IsHalfProduct(step.problem, context)) {
+  if (step.problem.family != abi::Family::kConv || !IsTensorProduct(step.problem, context)) {
     return false;
   }
   const abi::View& x = step.problem.inputs[0];
-  return x.shape[1] < kPiece && abi::ElementsOf(x) > 0;
+  return x.shape[1] < PieceOf(step.problem, context) && abi::ElementsOf(x) > 0;
 }
 
 std::string Refusal(const ir::Lowered& lowered, const ir::LoweredStep& step) {
@@ -60,14 +67,14 @@ std::string Refusal(const ir::Lowered& lowered, const ir::LoweredStep& step) {
   return {};
 }
 
-Folded FoldedOf(const abi::Problem& p) {
+Folded FoldedOf(const abi::Problem& p, int64_t piece) {
   const auto& a = p.as<abi::ConvAttrs>();
   const int64_t stride = a.strides.back();
   const int64_t taps = p.inputs[1].shape.back();
   Folded f{p.inputs[0].shape[1], 0, 0, 0};
-  while (f.channels * stride % kPiece != 0) ++f.channels;
+  while (f.channels * stride % piece != 0) ++f.channels;
   f.width = (p.outputs[0].shape.back() - 1) * stride + taps;
-  while (f.width * f.channels % kPiece != 0) ++f.width;
+  while (f.width * f.channels % piece != 0) ++f.width;
   f.length = taps * f.channels;
   f.stride = stride * f.channels;
   return f;
@@ -185,8 +192,14 @@ ir::LoweredStep ConvertStored(ir::Lowered& lowered, const ir::LoweredStep& conve
   return step;
 }
 
-// w[o, c, taps.., s] at [taps.., s * channels + c, o]; zeros for channels that the model lacks.
-ir::Tensor FoldedWeights(const ir::Tensor& w, const Folded& f) {
+// Tensor cores take weights of 16 bits in either order, wider ones only along the sum.
+bool LieAlongSum(DType weights, const PassContext& context) {
+  return DTypeBytes(OperandType(weights, context)) > 2;
+}
+
+// w[o, c, taps.., s] at [taps.., s * channels + c, o], or with the last two exchanged, along the
+// sum; zeros for channels that the model lacks.
+ir::Tensor FoldedWeights(const ir::Tensor& w, const Folded& f, bool along_sum) {
   const Dims& s = w.shape();
   const int64_t taps = s.back(), outputs = s[0], inputs = s[1];
   const int64_t rows = s.rank() == 4 ? s[2] : 1;
@@ -196,30 +209,33 @@ ir::Tensor FoldedWeights(const ir::Tensor& w, const Folded& f) {
     for (int64_t c = 0; c < inputs; ++c) {
       for (int64_t at = 0; at < rows * taps; ++at) {
         const int64_t from = (o * inputs + c) * rows * taps + at;
-        const int64_t k = at / taps * f.length + at % taps * f.channels + c;
+        const int64_t row = at / taps * f.length * outputs;
+        const int64_t k = at % taps * f.channels + c;
+        const int64_t to = row + (along_sum ? o * f.length + k : k * outputs + o);
         std::copy_n(w.bytes().data() + static_cast<size_t>(from) * item, item,
-                    bytes.data() + static_cast<size_t>(k * outputs + o) * item);
+                    bytes.data() + static_cast<size_t>(to) * item);
       }
     }
   }
-  return ir::Tensor::Own(w.dtype(), {rows, f.length, outputs}, std::move(bytes));
+  const Dims shape = along_sum ? Dims{rows, outputs, f.length} : Dims{rows, f.length, outputs};
+  return ir::Tensor::Own(w.dtype(), shape, std::move(bytes));
 }
 
-// The weights' view [o, k, taps.., 1] of a buffer [taps, k, o].
-abi::View FoldedWeightsView(const abi::View& w, const Folded& f) {
+// The weights' view [o, k, taps.., 1] of a buffer [taps, k, o] or [taps, o, k].
+abi::View FoldedWeightsView(const abi::View& w, const Folded& f, bool along_sum) {
   const int64_t outputs = w.shape[0];
   abi::View view = w;
   view.shape[1] = f.length;
   view.shape[w.shape.rank() - 1] = 1;
   view.strides = Dims::Filled(w.shape.rank(), f.length * outputs);
-  view.strides[0] = 1;
-  view.strides[1] = outputs;
+  view.strides[0] = along_sum ? f.length : 1;
+  view.strides[1] = along_sum ? 1 : outputs;
   return view;
 }
 
 // The convolution over the stored input: one tap along the last axis, for every window apart.
 ir::LoweredStep FoldedConv(ir::Lowered& lowered, const ir::LoweredStep& conv, ir::BufferId stored,
-                           const Folded& f) {
+                           const Folded& f, bool along_sum) {
   ir::LoweredStep out = conv;
   abi::Problem& p = out.problem;
   abi::ConvAttrs a = p.as<abi::ConvAttrs>();
@@ -232,10 +248,10 @@ ir::LoweredStep FoldedConv(ir::Lowered& lowered, const ir::LoweredStep& conv, ir
   x.shape[last + 2] = p.outputs[0].shape.back();
   x.strides[last + 2] = f.stride;
   p.inputs[0] = x;
-  p.inputs[1] = FoldedWeightsView(p.inputs[1], f);
+  p.inputs[1] = FoldedWeightsView(p.inputs[1], f, along_sum);
   ir::LoweredBuffer w = lowered.buffers[conv.inputs[1]];
   w.name += " with folded taps";
-  w.constant = FoldedWeights(w.constant, f);
+  w.constant = FoldedWeights(w.constant, f, along_sum);
   w.shape = w.constant.shape();
   out.inputs[0] = stored;
   out.inputs[1] = AddBuffer(lowered, std::move(w));
@@ -297,7 +313,7 @@ std::vector<FoldedStep> FoldedSteps(ir::Lowered& lowered, PassContext& context) 
 
 }  // namespace
 
-// With three channels, no tap is 16 bytes wide, but a line of seven taps is.
+// With three channels of 16 or 32 bits, no tap is 16 bytes wide, but a line of seven taps is.
 Status FoldTaps(ir::Lowered& lowered, PassContext& context) {
   if (context.device.backend != abi::Backend::kCuda) return OkStatus();
   const std::vector<FoldedStep> folded = FoldedSteps(lowered, context);
@@ -313,7 +329,7 @@ Status FoldTaps(ir::Lowered& lowered, PassContext& context) {
       steps.push_back(step);
       continue;
     }
-    const Folded f = FoldedOf(step.problem);
+    const Folded f = FoldedOf(step.problem, PieceOf(step.problem, context));
     const Conversion& conversion = folded[s].conversion;
     const bool converts = !conversion.steps.empty();
     steps.push_back(StoreInput(lowered, step, converts ? conversion.input : step.inputs[0],
@@ -324,7 +340,8 @@ Status FoldTaps(ir::Lowered& lowered, PassContext& context) {
       steps.push_back(ConvertStored(lowered, before, steps.back()));
       RecordConversion(context, before);
     }
-    steps.push_back(FoldedConv(lowered, step, steps.back().outputs[0], f));
+    steps.push_back(FoldedConv(lowered, step, steps.back().outputs[0], f,
+                               LieAlongSum(step.problem.inputs[1].dtype, context)));
   }
   lowered.steps = std::move(steps);
   ir::DropUnusedBuffers(lowered);

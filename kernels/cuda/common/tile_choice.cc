@@ -76,6 +76,21 @@ double StepsOfBlock(const Tile& t, const Problem& p) {
   return std::ceil(static_cast<double>(Steps(t.k, ProductOf(p))) / static_cast<double>(t.cluster));
 }
 
+// What the best tile of many rows was seen to reach of the device's peak. In tf32 an instruction
+// multiplies half as many terms, and a fragment of 32-bit elements takes as many reads of shared
+// memory as twice as many elements of 16 bits.
+double ShareOfPeak(const Tile& t, MathMode math) {
+  if (!t.tensor) return 0.75;
+  return math == MathMode::kTf32 ? 0.32 : 0.55;
+}
+
+// What tiles reach of the device's bandwidth. Those on the tensor cores have few blocks on a
+// multiprocessor, whose threads wait for operands of the epilogue, of 32 bits in tf32, one after
+// the other.
+double ShareOfBandwidth(const Tile& t, MathMode math) {
+  return t.tensor && math == MathMode::kTf32 ? 0.35 : 0.7;
+}
+
 double TileUs(const Tile& t, const Problem& p, const DeviceSpec& d, double bytes) {
   const ProductShape s = ProductOf(p);
   const auto parts = static_cast<double>(t.cluster);
@@ -93,7 +108,7 @@ double TileUs(const Tile& t, const Problem& p, const DeviceSpec& d, double bytes
   const auto m = static_cast<double>(t.m), n = static_cast<double>(t.n);
   const double part =
       static_cast<double>(t.part_m * t.part_n) / static_cast<double>(t.part_m + t.part_n);
-  const double reach = std::min(1.0, t.tensor ? part / 21 : part / 2.6) * (t.tensor ? 0.55 : 0.75);
+  const double reach = std::min(1.0, t.tensor ? part / 21 : part / 2.6) * ShareOfPeak(t, p.math);
   const double peak = t.tensor ? abi::TensorFlopsPerUs(d, p.math) : d.fp32_flops_per_us;
   const double step_us = 2.0 * m * n * static_cast<double>(t.k) / (peak / d.sm_count * reach);
   // Every round of resident blocks pays the start, then per step its least time or the arithmetic
@@ -103,7 +118,7 @@ double TileUs(const Tile& t, const Problem& p, const DeviceSpec& d, double bytes
   const double epilogue =
       1.0e-4 * m * n * static_cast<double>(t.split) / parts + (parts > 1 ? 1.0 : 0.0);
   const double block_us = 1.3 + steps * std::max(0.22, together * step_us) + epilogue;
-  const double memory = bytes / (d.bytes_per_us * 0.7);
+  const double memory = bytes / (d.bytes_per_us * ShareOfBandwidth(t, p.math));
   return d.launch_us + std::max(rounds * block_us, memory);
 }
 
