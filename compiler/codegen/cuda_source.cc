@@ -217,7 +217,7 @@ class SourceWriter {
   }
 
   void Epilogue() {
-    if (p_.family == Family::kCopy) return;
+    if (p_.family == Family::kCopy && p_.epilogue.empty()) return;
     const int raw = abi::RawInputs(p_);
     if (raw > 0) out_ += StrCat("typedef ", ComputeTypeName(abi::RawDType(p_)), " raw_t;\n");
     // Without an epilogue a kernel stores through its views; outputs may differ in shape.

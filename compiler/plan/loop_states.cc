@@ -28,6 +28,7 @@ class Rewriter {
     const schema::Step& step = p_.steps[s];
     const abi::Problem& p = step.problem;
     if (p.family != abi::Family::kCopy || step.inputs.size() != 1) return false;
+    if (!p.epilogue.empty()) return false;
     return !p.as<abi::CopyAttrs>().has_fill && IsState(step.outputs[0]) &&
            writers_[step.outputs[0]].front() != s;
   }

@@ -46,8 +46,9 @@ struct ElementwiseAttrs {
   template <class V> void Visit(V&&) {}
 };
 
-/// out[starts[p] + i] = in_p[i] for every piece p; elsewhere `fill` when has_fill.
-/// Transpose, slice, concat, pad, broadcast and expand in one. Pieces do not overlap.
+/// out[starts[p] + i] = epilogue(in_p[i]) for every piece p; elsewhere epilogue(fill) when has_fill.
+/// Transpose, slice, concat, pad, broadcast and expand in one. Pieces do not overlap and have one
+/// dtype, which without an epilogue is the output's; an epilogue reads nothing else.
 struct CopyAttrs {
   std::vector<Dims> starts;  ///< one per input, rank of the output
   bool has_fill = false;     ///< false: the pieces cover the output

@@ -50,10 +50,14 @@ Status CheckRules<Family::kCopy>(const Problem& p) {
   if (a.starts.size() != p.inputs.size() || p.extra_inputs() != 0) {
     return Bad(p, a.starts.size(), " starts for ", p.inputs.size(), " pieces");
   }
+  const bool converts = !p.epilogue.empty();
+  if (converts && p.inputs.empty()) return Bad(p, "an epilogue without a piece");
+  const DType dtype = converts ? p.inputs[0].dtype : out.dtype;
+  const std::string_view of = converts ? "the first" : "the output";
   int64_t covered = 0;
   for (size_t i = 0; i < p.inputs.size(); ++i) {
     const View& in = p.inputs[i];
-    if (in.dtype != out.dtype) return Bad(p, "piece ", i, " has another dtype than the output");
+    if (in.dtype != dtype) return Bad(p, "piece ", i, " has another dtype than ", of);
     if (in.shape.rank() != out.shape.rank() || a.starts[i].rank() != out.shape.rank()) {
       return Bad(p, "piece ", i, " has another rank than the output");
     }
@@ -79,7 +83,7 @@ Status CheckRules<Family::kCopy>(const Problem& p) {
     return Bad(p, "pieces cover ", covered, " of ", ElementsOf(out), " elements without a fill");
   }
   // Floats are filled with anything, infinities for masks among it.
-  return IsFloat(out.dtype) ? OkStatus() : CheckReal(p, "fill", a.fill, kIntegerFill);
+  return IsFloat(dtype) ? OkStatus() : CheckReal(p, "fill", a.fill, kIntegerFill);
 }
 
 template <>

@@ -94,7 +94,25 @@ TEST(ValidateProblem, Copy) {
                           q.outputs = {DenseView(DType::kU8, {half})};
                           q.attrs = A{{Dims{0}, Dims{0}}, false, 0};
                         }},
-                       {"no epilogue", [](Problem& q) { q.epilogue = Sum(); }},
+                       {"an input that does not exist", [](Problem& q) { q.epilogue = Sum(); }},
+                       {"piece 1 has another dtype than the first",
+                        [](Problem& q) {
+                          q.epilogue = ExprOf("(%0 = in 0 : f32) -> %0");
+                          q.inputs[1].dtype = DType::kF16;
+                        }},
+                       {"2 results for 1 outputs", [](Problem& q) { q.epilogue = Twice(); }},
+                       {"result 0 is f32 but its output is i32",
+                        [](Problem& q) {
+                          q.epilogue = ExprOf("(%0 = in 0 : f32) -> %0");
+                          q.outputs[0].dtype = DType::kI32;
+                        }},
+                       {"an epilogue without a piece",
+                        [](Problem& q) {
+                          q.inputs.clear();
+                          q.core_inputs = 0;
+                          q.attrs = A{{}, true, 0};
+                          q.epilogue = ExprOf("(%0 = in 0 : f32) -> %0");
+                        }},
                    });
 }
 

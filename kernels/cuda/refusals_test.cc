@@ -81,6 +81,10 @@ TEST(CudaRefusals, OfCopies) {
   p.outputs = {F32({64, 50})};
   p.attrs = CopyAttrs{{Dims{0, 0}}, true, 0};
   ExpectUnsupported("cuda.copy.pieces", p, "do not cover the output");
+  ExpectUnsupported("cuda.copy.convert", p, "has no epilogue");
+  p.epilogue = *ParseExpr("(%0 = in 0 : f32) -> %0");
+  ExpectUnsupported("cuda.copy.fill", p, "moves elements as they are");
+  p.epilogue = {};
   ExpectUnsupported("cuda.copy.transpose", p, "one piece that covers the output");
   p = whole;
   p.inputs = {F32({64, 24}), F32({64, 24})};
@@ -100,6 +104,15 @@ TEST(CudaRefusals, OfCopies) {
   p = whole;
   p.outputs = {View{DType::kF32, {64, 48}, {96, 2}, 0}};
   ExpectUnsupported("cuda.copy.transpose", p, "needs an axis of stride 1");
+  Problem converts = whole;
+  converts.epilogue = *ParseExpr("(%0 = in 0 : f32) -> %0");
+  ExpectUnsupported("cuda.copy.pieces", converts, "moves elements as they are");
+  ExpectUnsupported("cuda.copy.transpose", converts, "moves elements as they are");
+  ExpectParametersRefused(
+      "cuda.copy.convert", converts,
+      {{"threads in multiples of 32", {{"threads", 33}}},
+       {"power of two up to 4, here is 3", {{"vector", 3}}},
+       {"elements at once", {{"vector", 4}, {"threads", 32}, {"blocks", kMany}}}});
   for (const Dims& shape : {Dims{4, 48}, Dims{64, 4}}) {
     p.inputs = {View{DType::kF32, shape, {1, shape[0]}, 0}};
     p.outputs = {F32(shape)};

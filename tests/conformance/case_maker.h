@@ -41,6 +41,7 @@ class CaseMaker {
   void Fill();
   /// Core inputs of the shape and, often, a prologue over them; gives the prologue's dtype.
   DType Cores(const Dims& shape, const std::vector<DType>& dtypes);
+  void ConvertCopied(DType dtype, const Dims& shape);
   void AddGain();
   void AddBlockScales();
   View Gain();

@@ -44,7 +44,6 @@ void CaseMaker::Fresh<abi::Family::kCopy>() {
   abi::CopyAttrs a;
   const Dims shape = RandomShape(random_, 0, 5, options_.max_elements);
   const DType dtype = random_.Pick(kAnyDType);
-  p_.outputs = {Out(dtype, shape)};
   a.has_fill = random_.OneIn(2);
   if (a.has_fill) a.fill = static_cast<double>(random_.Int(0, 3));
   // The output is cut along one axis; with a fill, pieces may be missing or smaller than their
@@ -71,7 +70,24 @@ void CaseMaker::Fresh<abi::Family::kCopy>() {
   }
   p_.attrs = a;
   p_.core_inputs = static_cast<int>(p_.inputs.size());
+  if (p_.inputs.empty() || random_.OneIn(2)) {
+    p_.outputs = {Out(dtype, shape)};
+  } else {
+    ConvertCopied(dtype, shape);
+  }
   Fill();
+}
+
+// An epilogue of what is copied, which reads nothing else.
+void CaseMaker::ConvertCopied(DType dtype, const Dims& shape) {
+  std::vector<DType> results;
+  const int64_t outputs = random_.OneIn(3) ? 2 : 1;
+  for (int64_t r = 0; r < outputs; ++r) {
+    results.push_back(random_.Pick(kAnyDType));
+    p_.outputs.push_back(Out(results.back(), shape));
+  }
+  p_.epilogue =
+      RandomExpr(random_, {dtype}, results, shape.rank(), static_cast<int>(random_.Int(1, 8)));
 }
 
 // Core inputs of the shape and, often, a prologue over them; gives the prologue's dtype.

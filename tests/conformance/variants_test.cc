@@ -201,7 +201,9 @@ TEST_P(Variants, SourcesMeetTheOtherOperandsInEveryLayout) {
   const bool two_matrices = family() == Family::kGemm || family() == Family::kConv;
   std::vector<std::string> operands;
   if (two_matrices) operands.push_back("x1");
-  if (abi::HasEpilogue(family()) && family() != Family::kElementwise) operands.push_back("extra");
+  const bool extras =
+      abi::HasEpilogue(family()) && family() != Family::kElementwise && family() != Family::kCopy;
+  if (extras) operands.push_back("extra");
   for (const auto& [source, wide] : is_wide) {
     for (const std::string& operand : operands) {
       for (int i = 0; i < kLayoutCount; ++i) {

@@ -40,7 +40,9 @@ std::optional<abi::View> Joined(const abi::View& first, const abi::View& second,
 
 bool IsPureCopy(const ir::LoweredStep& step) {
   const abi::Problem& p = step.problem;
-  if (p.family == abi::Family::kCopy) return !p.as<abi::CopyAttrs>().has_fill;
+  if (p.family == abi::Family::kCopy) {
+    return p.epilogue.empty() && !p.as<abi::CopyAttrs>().has_fill;
+  }
   return IsCast(step) && p.inputs[0].dtype == p.outputs[0].dtype;
 }
 

@@ -32,6 +32,10 @@ Why Explain(const ir::StepEditor& editor, const PassContext& context, int p, int
     if (ReadsInHalves(producer, consumer)) {
       return {DecisionKind::kEpilogue, OrDisabled(TryHalves(editor, context, p, c), "pair-halves")};
     }
+    if (ConvertsCopied(producer, consumer)) {
+      return {DecisionKind::kEpilogue,
+              OrDisabled(TryConversion(editor, context, p, c), "convert-in-copy")};
+    }
     if (HasEpilogue(producer)) {
       return {DecisionKind::kEpilogue,
               OrDisabled(TryEpilogue(editor, context, p, c), "fuse-epilogue")};

@@ -16,7 +16,8 @@ bool IsElementwise(const ir::LoweredStep& step) {
 
 bool HasEpilogue(const ir::LoweredStep& step) {
   const abi::Family f = step.problem.family;
-  return f != abi::Family::kElementwise && abi::HasEpilogue(f);
+  // Copies get theirs last, when it is settled which of them stay (convert-in-copy).
+  return f != abi::Family::kElementwise && f != abi::Family::kCopy && abi::HasEpilogue(f);
 }
 
 bool HasPrologue(const ir::LoweredStep& step) { return abi::HasPrologue(step.problem.family); }

@@ -27,7 +27,8 @@ std::string NamesOf(const ir::LoweredStep& step);
 schema::Subject SubjectOf(const ir::LoweredStep& step);
 
 bool IsElementwise(const ir::LoweredStep& step);
-/// Families whose raw result passes through an epilogue (elementwise steps are their own).
+/// Families whose raw result passes through an epilogue (elementwise steps are their own), but for
+/// copies.
 bool HasEpilogue(const ir::LoweredStep& step);
 /// Families whose operands pass through a prologue.
 bool HasPrologue(const ir::LoweredStep& step);
@@ -92,6 +93,11 @@ Fusion TryHalves(const ir::StepEditor& editor, const PassContext& context, int p
                  int consumer, PairCosts* costs = nullptr);
 Fusion TryRowNorm(const ir::StepEditor& editor, const PassContext& context, int producer,
                   int consumer, PairCosts* costs = nullptr);
+/// Whether the two are a copy and a step, elementwise, that reads nothing else.
+bool ConvertsCopied(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
+/// Such a pair as one copy with an epilogue.
+Fusion TryConversion(const ir::StepEditor& editor, const PassContext& context, int producer,
+                     int consumer, PairCosts* costs = nullptr);
 /// Whether the step, elementwise, stores a value as codes of 8 bits.
 bool StoresCodes(const ir::LoweredStep& step);
 /// A step and the one that stores its result as codes, which others read as it is.

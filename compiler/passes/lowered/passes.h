@@ -55,6 +55,8 @@ Status JoinExcitation(ir::Lowered& lowered, PassContext& context);
 Status UpdateStates(ir::Lowered& lowered, PassContext& context);
 /// Values of f32 are stored in 16 bits where that is asked for and nothing speaks against it.
 Status ChooseStorage(ir::Lowered& lowered, PassContext& context);
+/// A copy and the step that converts what it has copied become one step.
+Status ConvertInCopy(ir::Lowered& lowered, PassContext& context);
 /// Products with weights in blocks of one 16-bit element become matrix products.
 Status BlocksToGemm(ir::Lowered& lowered, PassContext& context);
 /// Products of many rows with quantised blocks become two steps where that takes less time: the

@@ -47,6 +47,15 @@ TEST(CpuRefusals, OfOtherInstructionSets) {
   EXPECT_NE(Refused("cpu.elementwise.avx512", p).find("needs AVX-512"), std::string::npos);
 }
 
+TEST(CpuRefusals, OfCopies) {
+  const Problem copy = ProblemOf(abi::Family::kCopy, abi::CopyAttrs{{Dims{0}}, true, 0}, 1,
+                                 {F32({4})}, {F32({9})});
+  ExpectProblemsRefused("cpu.copy.baseline", copy,
+                        {{"moves elements as they are", [](Problem& p) {
+                            p.epilogue = *abi::ParseExpr("(%0 = in 0 : f32) -> %0");
+                          }}});
+}
+
 TEST(CpuRefusals, OfGathers) {
   using A = GatherAttrs;
   const Problem rows = ProblemOf(Family::kGather, A{0, GatherKind::kTake, 0}, 2,

@@ -6,7 +6,11 @@
 
 namespace aicf::cpu::copy_hosts {
 
-struct VectorHost : CpuHostBase {};
+struct VectorHost : CpuHostBase {
+  static std::string Refusal(const abi::Problem& p) {
+    return p.epilogue.empty() ? std::string() : "moves elements as they are";
+  }
+};
 
 struct ReferenceHost : CpuHostBase {
   static constexpr double kFlopsShare = 0.002;

@@ -66,9 +66,12 @@ std::vector<Candidate> CandidatesFor<CopyTransposeHost>(const Problem& p, const 
                                          CopyUs(p, d, 0.7, blocks))};
 }
 
-// Vectors first: finding an element's place costs more than moving it.
-template <>
-std::vector<Candidate> CandidatesFor<CopyFillHost>(const Problem& p, const DeviceSpec& d) {
+namespace {
+
+// Of CopyFillHost and CopyConvertHost. Vectors first: finding an element's place costs more than
+// moving it.
+template <class Host>
+std::vector<Candidate> NeighboursOfOutput(const Problem& p, const DeviceSpec& d) {
   std::vector<Candidate> all;
   const int64_t most = CopyFillHost::MaxVector(p);
   for (int64_t vector = most; vector >= 1; vector = vector > 1 ? 1 : 0) {
@@ -77,10 +80,22 @@ std::vector<Candidate> CandidatesFor<CopyFillHost>(const Problem& p, const Devic
     const int64_t blocks =
         std::min(StridedGridFor(threads, kMapThreads), kMaxGridStride / (kMapThreads * vector));
     const double us = CopyUs(p, d, vector > 1 ? 0.5 : 0.4, blocks);
-    all.push_back(CandidateOf<CopyFillHost>(
+    all.push_back(CandidateOf<Host>(
         p, {{"threads", kMapThreads}, {"blocks", blocks}, {"vector", vector}}, us));
   }
   return all;
+}
+
+}  // namespace
+
+template <>
+std::vector<Candidate> CandidatesFor<CopyFillHost>(const Problem& p, const DeviceSpec& d) {
+  return NeighboursOfOutput<CopyFillHost>(p, d);
+}
+
+template <>
+std::vector<Candidate> CandidatesFor<CopyConvertHost>(const Problem& p, const DeviceSpec& d) {
+  return NeighboursOfOutput<CopyConvertHost>(p, d);
 }
 
 }  // namespace aicf::cuda

@@ -14,14 +14,29 @@ int64_t CopyFillHost::MaxVector(const abi::Problem& p) {
   return std::max<int64_t>(1, vector);
 }
 
-std::string CopyFillHost::Refuse(const abi::Problem& p, const abi::Parameters& c,
-                                 const abi::DeviceSpec& d) {
+namespace {
+
+// Of a kernel whose threads have `vector` neighbours of the output, at most `most`.
+std::string RefuseVectors(const abi::Problem& p, const abi::Parameters& c, const abi::DeviceSpec& d,
+                          int64_t most) {
   const int64_t vector = std::max<int64_t>(1, c["vector"]);
-  if (vector > MaxVector(p) || !IsPowerOfTwo(static_cast<uint64_t>(vector))) {
-    return StrCat("takes a vector of a power of two up to ", MaxVector(p), ", here is ", vector);
+  if (vector > most || !IsPowerOfTwo(static_cast<uint64_t>(vector))) {
+    return StrCat("takes a vector of a power of two up to ", most, ", here is ", vector);
   }
   const std::string refusal = PointHostBase::Refuse(p, c, d);
   return refusal.empty() ? RefuseStride(c["blocks"], c["threads"] * vector) : refusal;
+}
+
+}  // namespace
+
+std::string CopyFillHost::Refuse(const abi::Problem& p, const abi::Parameters& c,
+                                 const abi::DeviceSpec& d) {
+  return RefuseVectors(p, c, d, MaxVector(p));
+}
+
+std::string CopyConvertHost::Refuse(const abi::Problem& p, const abi::Parameters& c,
+                                    const abi::DeviceSpec& d) {
+  return RefuseVectors(p, c, d, CopyFillHost::MaxVector(p));
 }
 
 }  // namespace aicf::cuda

@@ -6,6 +6,11 @@
 
 namespace aicf::cuda {
 
+/// Empty, or why a kernel that moves elements as they are cannot run the problem.
+inline std::string RefuseConversion(const abi::Problem& p) {
+  return p.epilogue.empty() ? std::string() : "moves elements as they are";
+}
+
 struct CopyPiecesHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.copy.pieces";
   static constexpr std::string_view kSource = "copy/pieces.cuh";
@@ -15,7 +20,7 @@ struct CopyPiecesHost : CudaHostBase {
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
     int64_t covered = 0;
     for (const abi::View& v : p.inputs) covered += abi::ElementsOf(v);
-    if (covered == abi::ElementsOf(p.outputs[0])) return {};
+    if (covered == abi::ElementsOf(p.outputs[0])) return RefuseConversion(p);
     return "the pieces do not cover the output";
   }
   static std::string Refuse(const abi::Problem&, const abi::Parameters& given,
@@ -66,8 +71,25 @@ struct CopyFillHost : PointHostBase {
   static constexpr abi::ParameterRange kParameters[] = {
       kThreadsRange, kBlocksRange, {"vector", 1, kMaxVector, 1}};  // without it: one
 
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
+    return RefuseConversion(p);
+  }
   /// Neighbours that the output has in one piece, within 16 bytes.
   static int64_t MaxVector(const abi::Problem& p);
+  static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
+                            const abi::DeviceSpec&);
+};
+
+/// As CopyFillHost, for problems with an epilogue. A copy that fills nothing is one, too.
+struct CopyConvertHost : PointHostBase {
+  static constexpr std::string_view kKey = "cuda.copy.convert";
+  static constexpr std::string_view kSource = "copy/convert.cuh";
+  static constexpr abi::ParameterRange kParameters[] = {
+      kThreadsRange, kBlocksRange, {"vector", 1, kMaxVector, 1}};  // without it: one
+
+  static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
+    return p.epilogue.empty() ? "has no epilogue, which this kernel is for" : std::string();
+  }
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
                             const abi::DeviceSpec&);
 };
@@ -75,7 +97,7 @@ struct CopyFillHost : PointHostBase {
 /// In order of preference: ties of predicted cost go to the earlier one.
 template <>
 struct CudaHosts<abi::Family::kCopy> {
-  using List = HostList<CopyPiecesHost, CopyTransposeHost, CopyFillHost>;
+  using List = HostList<CopyPiecesHost, CopyTransposeHost, CopyFillHost, CopyConvertHost>;
 };
 
 }  // namespace aicf::cuda

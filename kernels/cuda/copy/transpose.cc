@@ -15,7 +15,7 @@ std::string CopyTransposeHost::Refusal(const abi::Problem& p, const abi::DeviceS
   if (p.inputs[0].shape[from] < 8 || p.inputs[0].shape[to] < 8) {
     return "an exchanged axis has fewer than 8 elements";
   }
-  return {};
+  return RefuseConversion(p);
 }
 
 }  // namespace aicf::cuda

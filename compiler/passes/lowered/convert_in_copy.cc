@@ -1,0 +1,42 @@
+#include "compiler/passes/lowered/fuse.h"
+#include "compiler/passes/lowered/kernel_guard.h"
+#include "compiler/passes/lowered/passes.h"
+
+namespace aicf {
+
+bool ConvertsCopied(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
+  return producer.problem.family == abi::Family::kCopy && IsElementwise(consumer) &&
+         consumer.inputs.size() == 1 && !producer.inputs.empty();
+}
+
+Fusion TryConversion(const ir::StepEditor& editor, const PassContext& context, int producer,
+                     int consumer, PairCosts* costs) {
+  const ir::LoweredStep &p = editor.step(producer), &c = editor.step(consumer);
+  Fusion fused = TryEpilogue(editor, context, producer, consumer);
+  if (fused.ok()) fused.refusal = RefuseSlower(p, c, fused.step, context.device, costs);
+  return fused;
+}
+
+namespace {
+
+void RecordConversion(PassContext& context, const ir::LoweredStep& producer,
+                      const ir::LoweredStep& consumer, const PairCosts& costs) {
+  Decision d =
+      context.About(DecisionKind::kEpilogue,
+                    schema::Subject::Edge(producer.sources, consumer.sources), "convert-in-copy");
+  d.choice = "epilogue of copy";
+  d.cost_us = costs.one_us;
+  d.Because(Reason::kPredicted, "what is copied is stored and read once less");
+  d.alternatives = {{std::string(kSeparate), "", costs.two_us}};
+  context.Record(std::move(d));
+}
+
+}  // namespace
+
+// Kernels that convert what they copy are for a GPU, and not the fastest of those that copy: both
+// ways are predicted.
+Status ConvertInCopy(ir::Lowered& lowered, PassContext& context) {
+  return FusePairs(lowered, context, {ConvertsCopied, TryConversion, RecordConversion});
+}
+
+}  // namespace aicf
