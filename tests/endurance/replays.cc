@@ -40,7 +40,7 @@ class Replays {
     answer_.reserve(expected_.size());
     // What is read and printed later is there before the first reading.
     (void)meter_.Read().ToString();
-    AICF_ASSIGN_OR_RETURN(const uint64_t early, Leg(std::clamp<uint64_t>(Leg(), 3, 1000), false));
+    AICF_ASSIGN_OR_RETURN(const uint64_t early, Leg(std::clamp<uint64_t>(Leg(), 3, 10000), false));
     if (early > 0) return StrCat(early, " of the first replays differ");
     return Legs();
   }
