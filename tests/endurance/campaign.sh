@@ -2,7 +2,7 @@
 # The long forms of the endurance tests.
 #   campaign.sh cpu|gpu|tsan ENDURE ARTIFACTS OUT [GPU_TESTS]
 # ENDURE is the program, ARTIFACTS the folder of *.cpu*.aicf and *.cuda*.aicf, OUT where logs and summary.txt go.
-# CORES (12) processes or cores are used at most. Exits with 1 where something is wrong.
+# CORES (12) processes or cores are used at most, and LIMIT (400) seconds for each part. Exits with 1 where something is wrong.
 set -u
 kind=$1 endure=$2 artifacts=$3 out=$4 gpu_tests=${5:-}
 cores=${CORES:-12}
@@ -15,7 +15,7 @@ failed=0
 job() {
   local name=$1 wanted=$2 begin=$SECONDS got
   shift 2
-  "$@" >"$out/$name.log" 2>&1
+  timeout "${LIMIT:-400}" "$@" >"$out/$name.log" 2>&1
   got=$?
   local verdict=ok
   [ "$got" = "$wanted" ] || verdict="FAILED (exit $got, expected $wanted)"
@@ -79,19 +79,10 @@ gpu() {
   if [ -n "$gpu_tests" ]; then
     check gpu_tests "$gpu_tests" --gtest_filter='GpuCaptures*:GpuContexts*:GpuConcurrency*'
   fi
-  for name in packed gated; do
-    check "replays_$name" "$endure" "$artifacts/$name.cuda.aicf" --replays="${REPLAYS:-1000000}"
-  done
-  for file in "${all[@]}"; do
-    name=$(basename "$file" .aicf)
-    check "replays_some_$name" "$endure" "$file" --replays=$((${REPLAYS:-1000000} / 20))
-  done
+  check replays_packed "$endure" "$artifacts/packed.cuda.aicf" --replays="${REPLAYS:-1000000}"
   check threads_64 "$endure" "${small[@]}" --threads=64 --runs="${RUNS:-10000}"
-  check threads_64_texts "$endure" "$artifacts/texts.cuda.aicf" --threads=64 --runs=$((${RUNS:-10000} / 20))
   check churn "$endure" "${small[@]}" --threads=8 --cycles="${CYCLES:-10000}"
-  check churn_texts "$endure" "$artifacts/texts.cuda.aicf" --threads=4 --cycles=$((${CYCLES:-10000} / 50))
-  check misuse "$endure" "${all[@]}" --threads=8 --calls="${CALLS:-5000}"
-  check destroys "$endure" "${small[@]}" --threads=4 --destroys="${DESTROYS:-50}"
+  check replays_gated "$endure" "$artifacts/gated.cuda.aicf" --replays="${REPLAYS:-1000000}"
   local packed=$artifacts/packed.cuda.aicf
   planted memory "$endure" "$packed" --replays=10000
   planted descriptor "$endure" "$packed" --replays=200
@@ -99,6 +90,14 @@ gpu() {
   planted bits "$endure" "$packed" --replays=1000
   planted session "$endure" "$packed" --cycles=500
   planted race "$endure" "$packed" --runs=500
+  check destroys "$endure" "${small[@]}" --threads=4 --destroys="${DESTROYS:-30}"
+  check misuse "$endure" "${all[@]}" --threads=8 --calls="${CALLS:-2000}"
+  check threads_64_texts "$endure" "$artifacts/texts.cuda.aicf" --threads=64 --runs=$((${RUNS:-10000} / 50))
+  check churn_texts "$endure" "$artifacts/texts.cuda.aicf" --threads=4 --cycles=$((${CYCLES:-10000} / 100))
+  for file in "${all[@]}"; do
+    name=$(basename "$file" .aicf)
+    check "replays_some_$name" "$endure" "$file" --replays=$((${REPLAYS:-1000000} / 40))
+  done
 }
 
 # ENDURE of the preset tsan: a report ends a program with 66.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <span>
 
 #include "tests/endurance/checks.h"
 
@@ -46,6 +47,8 @@ class Replays {
   }
   const Holdings& before() const { return before_; }
   double each_us() const { return each_us_; }
+  /// Of all outputs of the first, in hexadecimal.
+  std::string hash() const { return ToHex(HashBytes(std::as_bytes(std::span(expected_)))); }
 
  private:
   uint64_t Leg() const { return std::max<uint64_t>(options_.replays / kLegs, 1); }
@@ -108,7 +111,7 @@ int CheckReplays(const Options& options, const Subject& subject, const Meter& me
   const Result<std::string> fault = replays.Check();
   const std::string what =
       StrCat(subject.name(), ": ", options.replays, " replays, ", replays.each_us(),
-             " us each, holding ", replays.before().ToString());
+             " us each, hash ", replays.hash(), ", holding ", replays.before().ToString());
   return Tell(what, fault.ok() ? *fault : fault.status().ToString());
 }
 

@@ -136,7 +136,8 @@ struct SessionOptions {
   SyncPolicy sync = SyncPolicy::kFullSync;
   /// CUDA: a CUstream of the caller, of the device's primary context; nullptr: the session's own.
   /// Replays go there; it is never captured and must outlive the session. Run refuses it while the
-  /// caller captures it.
+  /// caller captures it. With kNoSync, end no session whose replay is in flight while its stream is
+  /// captured: the end waits for the stream, which a capture forbids.
   void* stream = nullptr;
   /// CPU: elementary operations that one run may take, loops with all their trips, so that no
   /// artifact keeps a processor for ever; 0: kDefaultMaxOperations. A program whose steps alone
