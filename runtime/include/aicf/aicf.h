@@ -182,8 +182,8 @@ struct Binding {
 ///
 /// Thread safety: different sessions are independent; two threads inside one session at once get
 /// kInvalidArgument ("busy") from the later call, never torn results.
-/// CUDA: the caller's current context is what it was after every call, and captures of other streams,
-/// of any mode and in any thread, go on meanwhile.
+/// CUDA: the caller's current context is what it was after every call, and captures of other
+/// streams, of any mode and in any thread, go on meanwhile.
 /// After Create, nothing here allocates host or device memory on the Run path.
 class AICF_API Session {
  public:
