@@ -51,6 +51,11 @@ class Replays {
   std::string hash() const { return ToHex(HashBytes(std::as_bytes(std::span(expected_)))); }
 
  private:
+  /// What pages may grow by: a worker touches its stack, and a kernel's code, when it first takes a
+  /// piece of a step, which may be in any replay.
+  int64_t Pages() const {
+    return options_.session.threads > 1 ? options_.session.threads * kCuttings : 0;
+  }
   uint64_t Leg() const { return std::max<uint64_t>(options_.replays / kLegs, 1); }
 
   Result<std::string> Legs() {
@@ -60,7 +65,7 @@ class Replays {
     for (uint64_t leg = 0; leg < kLegs; ++leg) {
       AICF_ASSIGN_OR_RETURN(const uint64_t more, Leg(Leg(), leg == kLegs / 2));
       wrong += more;
-      if (growth.empty()) growth = meter_.Read().GrowthSince(before_, 0);
+      if (growth.empty()) growth = meter_.Read().GrowthSince(before_, Pages());
       if (!growth.empty() && !growth.ends_with(")")) {
         growth += StrCat(" (after ", (leg + 1) * Leg(), " replays)");
       }
