@@ -37,7 +37,8 @@ endif()
 
 # aicf_sanitized(target): its own sources are checked by the sanitizers of this build, if there are any.
 # Libraries and programs are; tests are not, and vector kernels, whose loops take minutes to compile with
-# checks: those objects are the same in every build folder, and the compiler's cache has them.
+# checks: those objects are the same in every build folder, and the compiler's cache has them. For threads all
+# of a program is, but for kernels of AVX: what is not would hide how threads wait for each other.
 function(aicf_sanitized target)
   if(AICF_SANITIZE)
     # Not checked, for half the compile time: a null pointer faults by itself, and AddressSanitizer sees
@@ -119,6 +120,9 @@ function(aicf_unit_tests name)
   add_executable(${name} ${tests})
   aicf_precompile(${name} <gtest/gtest.h>)
   aicf_together(${name})
+  if(AICF_SANITIZE MATCHES "thread")
+    aicf_sanitized(${name})
+  endif()
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE AICF_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name} --gtest_filter=-Gpu*:*/Gpu*)

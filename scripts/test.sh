@@ -31,3 +31,11 @@ ctest --test-dir "$root/build/dev" --output-on-failure --no-tests=error -j "$(np
 build asan "base_test schema_test compiler_test runtime_test"
 ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error -j "$(nproc)" \
   -R '^(base|schema|compiler|runtime)_test$'
+
+# Sessions on many threads, and what the units have of threads, run again under ThreadSanitizer, which needs a
+# place in memory that addresses do not reach where they are less random.
+build tsan "endure threads_tests threaded_units"
+less_random=()
+[ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0)" -le 28 ] || less_random=(setarch "$(uname -m)" -R)
+"${less_random[@]}" ctest --test-dir "$root/build/tsan" --output-on-failure --no-tests=error -j "$(nproc)" \
+  -R '^(endurance_|threads_tests$|threaded_units$)'

@@ -304,6 +304,45 @@ TEST_F(CudaSessionTest, ACallersStreamCarriesTheReplaysAndIsRefusedWhileCaptured
   RunAndCheck(**session, 7);
 }
 
+// A caller who captures in the global mode forbids every thread what may disturb a capture; that
+// would fail, and end his capture, too.
+TEST_F(CudaSessionTest, NothingDisturbsTheCapturesOfOthers) {
+  machine_.foreign_capture = true;
+  for (const SyncPolicy sync :
+       {SyncPolicy::kFullSync, SyncPolicy::kEventRecord, SyncPolicy::kNoSync}) {
+    for (const bool transfers : {true, false}) {
+      SessionOptions options;
+      options.sync = sync;
+      options.transfers = transfers;
+      auto session = Create(options);
+      ASSERT_TRUE(session.ok()) << session.status().ToString();
+      const std::vector<float> x = RandomInput(chain_.elements, 9);
+      std::vector<float> y(x.size());
+      ASSERT_TRUE((*session)->SetInput("x", TensorOf(x)).ok());
+      ASSERT_TRUE((*session)->Run().ok());
+      (void)(*session)->GetOutput("y", TensorInto(y));  // asks whether the replay is in flight
+      ASSERT_TRUE((*session)->Wait().ok());
+      ASSERT_TRUE((*session)->GetOutput("y", TensorInto(y)).ok());
+      ASSERT_TRUE((*session)->Fork().ok());
+      ASSERT_TRUE((*session)->Profile(1).ok());
+      ASSERT_TRUE((*session)->TimeReplays(1).ok());
+    }
+  }
+  EXPECT_EQ(machine_.problem, "");
+  EXPECT_EQ(testing::internal::ThreadMode(), kCaptureGlobal);
+  // The fake finds who does not care.
+  ASSERT_TRUE(Create().ok());
+  (void)driver_.CtxPushCurrent(reinterpret_cast<CUcontext>(&machine_));
+  CUdeviceptr address = 0;
+  (void)driver_.MemAlloc(&address, size_t{16});
+  EXPECT_NE(machine_.problem.find("another library captures"), std::string::npos);
+  machine_.foreign_capture = false;
+  (void)driver_.MemFree(address);
+  CUcontext popped = nullptr;
+  (void)driver_.CtxPopCurrent(&popped);
+  machine_.problem.clear();
+}
+
 TEST_F(CudaSessionTest, ProfileHasAllStepsAndAddsUpToTheReplay) {
   auto session = Create();
   ASSERT_TRUE(session.ok());

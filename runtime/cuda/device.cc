@@ -5,6 +5,7 @@
 namespace aicf::cuda {
 
 Result<std::shared_ptr<const Device>> Device::Retain(Driver& driver, int ordinal) {
+  const BesideCaptures beside(driver);
   int count = 0;
   AICF_CUDA_CHECK(driver, "counting CUDA devices", driver.DeviceGetCount(&count));
   if (ordinal < 0 || ordinal >= count) {
@@ -32,6 +33,7 @@ ContextScope::ContextScope(const Device& device) : driver_(device.driver()) {
     result_ = kCudaNotInitialized;  // a forked child: the driver must not be called at all
     return;
   }
+  beside_captures_.emplace(driver_);
   result_ = driver_.CtxPushCurrent(device.context());
   pushed_ = result_ == kCudaSuccess;
   if (!pushed_) return;
@@ -46,7 +48,9 @@ ContextScope::~ContextScope() {
 }
 
 Device::~Device() {
-  if (context_ != nullptr && InCreator()) (void)driver_.PrimaryCtxRelease(device_);
+  if (context_ == nullptr || !InCreator()) return;
+  const BesideCaptures beside(driver_);
+  (void)driver_.PrimaryCtxRelease(device_);
 }
 
 Status Device::ReadLimits() {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
@@ -58,11 +59,33 @@ class Device {
   DeviceLimits limits_;
 };
 
+/// While the calling thread is inside the library, captures of others are no matter to it. A caller
+/// who captures in the global mode, in this thread or another, forbids every thread to allocate, to
+/// free or to ask for an event's state: the call would fail, and so would his capture. Nothing here
+/// is done to streams that are being captured, so nothing has to be forbidden.
+class BesideCaptures {
+ public:
+  explicit BesideCaptures(const Driver& driver) : driver_(driver) {
+    exchanged_ = driver_.ThreadExchangeStreamCaptureMode(&mode_) == kCudaSuccess;
+  }
+  ~BesideCaptures() {
+    if (exchanged_) (void)driver_.ThreadExchangeStreamCaptureMode(&mode_);
+  }
+  BesideCaptures(const BesideCaptures&) = delete;
+  BesideCaptures& operator=(const BesideCaptures&) = delete;
+
+ private:
+  const Driver& driver_;
+  CUstreamCaptureMode mode_ = kCaptureRelaxed;  ///< then: the caller's
+  bool exchanged_ = false;
+};
+
 /// Makes a device's context current for one call and restores the caller's afterwards. Finds out
 /// whether the context still is the one that was retained: objects of a context that another
 /// library has reset must not be touched, not even to free them.
 class ContextScope {
  public:
+  /// A caller's captures go on meanwhile, see BesideCaptures.
   explicit ContextScope(const Device& device);
   ~ContextScope();
   ContextScope(const ContextScope&) = delete;
@@ -74,7 +97,8 @@ class ContextScope {
   Status status() const { return driver_.Check(result_, "entering the CUDA context"); }
 
  private:
-  const Driver& driver_;  // not the device, which may end inside the scope
+  const Driver& driver_;                           // not the device, which may end inside the scope
+  std::optional<BesideCaptures> beside_captures_;  ///< not in a forked child
   bool pushed_ = false;
   CUresult result_;
 };

@@ -113,5 +113,20 @@ TEST_F(DeviceTest, TheContextIsRestoredAfterACall) {
   EXPECT_EQ(machine_.context_depth, 0);
 }
 
+TEST_F(DeviceTest, TheCallersCaptureModeIsRestoredAfterACall) {
+  const auto device = Open();
+  CUstreamCaptureMode& mode = testing::internal::ThreadMode();
+  for (const CUstreamCaptureMode callers : {kCaptureThreadLocal, kCaptureGlobal}) {
+    mode = callers;
+    {
+      const ContextScope scope(*device);
+      EXPECT_EQ(mode, kCaptureRelaxed);
+      { const ContextScope inner(*device); }
+      EXPECT_EQ(mode, kCaptureRelaxed);
+    }
+    EXPECT_EQ(mode, callers);
+  }
+}
+
 }  // namespace
 }  // namespace aicf::cuda

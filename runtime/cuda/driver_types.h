@@ -66,7 +66,7 @@ inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDefault = 0;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kHostAllocPortable = 1;
-enum CUstreamCaptureMode : int { kCaptureThreadLocal = 1 };
+enum CUstreamCaptureMode : int { kCaptureGlobal = 0, kCaptureThreadLocal = 1, kCaptureRelaxed = 2 };
 enum CUstreamCaptureStatus : int { kCaptureNone = 0 };
 
 enum CUjit_option : int { kJitErrorLogBuffer = 5, kJitErrorLogBufferBytes = 6 };

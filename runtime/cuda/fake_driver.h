@@ -59,6 +59,8 @@ struct FakeMachine {
   int contexts = 0;  ///< retained
   int context_depth = 0;
   unsigned long long context_id = 1;  ///< another one: somebody has reset the device
+  /// Another library captures in the global mode: what a thread may not do then, is a problem.
+  bool foreign_capture = false;
   std::mutex mutex;
 };
 
@@ -116,6 +118,18 @@ inline void Problem(const std::string& text) {
   if (Machine()->problem.empty()) Machine()->problem = text;
 }
 
+/// How the calling thread stands to captures: kCaptureGlobal unless it has said otherwise.
+inline CUstreamCaptureMode& ThreadMode() {
+  static thread_local CUstreamCaptureMode mode = kCaptureGlobal;
+  return mode;
+}
+
+inline void CheckCaptures(const std::string& what) {
+  if (Machine()->foreign_capture && ThreadMode() == kCaptureGlobal) {
+    Problem(what + " while another library captures");
+  }
+}
+
 /// True when this call is the one to fail.
 inline bool Fails() {
   FakeMachine& m = *Machine();
@@ -136,6 +150,7 @@ void* Make(T object) {
 
 inline CUresult Gone(void* handle) {
   const std::lock_guard<std::mutex> lock(Machine()->mutex);
+  CheckCaptures("destroying an object");
   if (Machine()->alive.erase(handle) == 0) Problem("an object is destroyed twice");
   return kCudaSuccess;
 }
@@ -199,6 +214,7 @@ inline void CheckAttributes(const CUlaunchConfig& config) {
 #define AICF_FAKE_ENTER(what)                               \
   const std::lock_guard<std::mutex> lock(Machine()->mutex); \
   if (internal::Fails()) return Machine()->fail_code;       \
+  internal::CheckCaptures(what);                            \
   if (Machine()->context_depth < 1) internal::Problem(std::string(what) + " without context")
 
 inline void AddDevices(DriverApi& api) {
@@ -241,18 +257,23 @@ inline void AddDevices(DriverApi& api) {
   api.PrimaryCtxRetain = [](CUcontext* c, CUdevice) {
     const std::lock_guard<std::mutex> lock(Machine()->mutex);
     if (internal::Fails()) return Machine()->fail_code;
+    internal::CheckCaptures("cuDevicePrimaryCtxRetain");
     ++Machine()->contexts;
     *c = reinterpret_cast<CUcontext>(Machine());
     return kCudaSuccess;
   };
   api.PrimaryCtxRelease = [](CUdevice) {
     const std::lock_guard<std::mutex> lock(Machine()->mutex);
+    internal::CheckCaptures("cuDevicePrimaryCtxRelease");
     --Machine()->contexts;
     return kCudaSuccess;
   };
   api.CtxPushCurrent = [](CUcontext) {
     const std::lock_guard<std::mutex> lock(Machine()->mutex);
     return ++Machine()->context_depth, kCudaSuccess;
+  };
+  api.ThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode* mode) {
+    return std::swap(*mode, internal::ThreadMode()), kCudaSuccess;
   };
   api.CtxGetId = [](CUcontext, unsigned long long* id) {
     return *id = Machine()->context_id, kCudaSuccess;
@@ -283,6 +304,7 @@ inline void AddMemory(DriverApi& api) {
   api.MemFree = [](CUdeviceptr address) {
     const std::lock_guard<std::mutex> lock(Machine()->mutex);
     FakeMachine& m = *Machine();
+    internal::CheckCaptures("cuMemFree");
     const auto it = m.device_blocks.find(address);
     if (it == m.device_blocks.end()) return internal::Problem("double free"), kCudaInvalidValue;
     m.memory_used -= it->second;
@@ -298,6 +320,7 @@ inline void AddMemory(DriverApi& api) {
   };
   api.MemFreeHost = [](void* address) {
     const std::lock_guard<std::mutex> lock(Machine()->mutex);
+    internal::CheckCaptures("cuMemFreeHost");
     if (Machine()->host_blocks.erase(address) == 0) internal::Problem("double host free");
     std::free(address);
     return kCudaSuccess;

@@ -84,11 +84,15 @@ TEST_F(GpuConcurrency, SessionsComeAndGoWhileOthersAllocateAndCapture) {
   std::atomic<bool> stop{false};
   std::thread allocator([&] {
     const auto device = cuda::Device::Retain(driver(), 0);
-    const cuda::ContextScope scope(**device);
+    // As another library would: a ContextScope would not let it see that somebody captures.
+    EXPECT_EQ(driver().CtxPushCurrent((*device)->context()), cuda::kCudaSuccess);
     while (!stop) {
-      const auto block = cuda::AllocateDevice(*device, "beside a capture", 1 << 20);
-      EXPECT_TRUE(block.ok()) << block.status().ToString();
+      cuda::CUdeviceptr block = 0;
+      EXPECT_EQ(driver().MemAlloc(&block, size_t{1} << 20), cuda::kCudaSuccess);
+      EXPECT_EQ(driver().MemFree(block), cuda::kCudaSuccess);
     }
+    cuda::CUcontext popped = nullptr;
+    EXPECT_EQ(driver().CtxPopCurrent(&popped), cuda::kCudaSuccess);
   });
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;

@@ -136,7 +136,8 @@ struct SessionOptions {
   SyncPolicy sync = SyncPolicy::kFullSync;
   /// CUDA: a CUstream of the caller, of the device's primary context; nullptr: the session's own.
   /// Replays go there; it is never captured and must outlive the session. Run refuses it while the
-  /// caller captures it.
+  /// caller captures it. With kNoSync, end no session whose replay is in flight while its stream is
+  /// captured: the end waits for the stream, which a capture forbids.
   void* stream = nullptr;
   /// CPU: elementary operations that one run may take, loops with all their trips, so that no
   /// artifact keeps a processor for ever; 0: kDefaultMaxOperations. A program whose steps alone
@@ -181,6 +182,8 @@ struct Binding {
 ///
 /// Thread safety: different sessions are independent; two threads inside one session at once get
 /// kInvalidArgument ("busy") from the later call, never torn results.
+/// CUDA: the caller's current context is what it was after every call, and captures of other
+/// streams, of any mode and in any thread, go on meanwhile.
 /// After Create, nothing here allocates host or device memory on the Run path.
 class AICF_API Session {
  public:
