@@ -6,7 +6,8 @@ Compilations, runs and inspections are traced once; then call N of the trace fai
 and every error that its kind knows, alone or with all later ones that the same error would hit. Interrupted calls and
 halved transfers have to go unnoticed. Every other failure either goes unnoticed, too, or ends the tool with exit code
 8 or 7 and one line; every output is then the old file or the new one, and no temporary file stays. Instead of failing
-the call, SIGKILL may come, also in the middle of a write: then the next run removes what is left. Last, real
+the call, SIGKILL may come, also in the middle of a write: then the next run removes what is left; and SIGTERM may come
+right after it, which ends the tool with 143 and nothing left at once. Last, real
 conditions: limits of file sizes, full and read-only disks, folders that are not there. Exit code 1 when one of that
 does not hold; --planted leaves a temporary file behind in every attempt, and expects that it is found.
 """
@@ -181,6 +182,10 @@ def try_one(job):
             if code not in (-9, 0) or isinstance(state, str):
                 return f"exit code {code}: {state}"
             return trial.after_the_next_run()
+        if attempt.how == "term":
+            state, left = trial.state(), trial.left()
+            fine = code == 143 and not isinstance(state, str) and not left
+            return None if fine else f"exit code {code}: {state}, left {left}"
         harmless = attempt.how in HARMLESS
         needed = attempt.kind in NEEDED and ".aicf-tmp" in attempt.path and not harmless
         # A file that cannot be removed stays until the next run, and so does one that cannot be found.
@@ -207,6 +212,7 @@ def attempts_of(name, calls):
             if how != "EINTR":  # one that never ends is a process that waits
                 yield Attempt(name, number, kind, path, how, True)
         yield Attempt(name, number, kind, path, "kill", False)
+        yield Attempt(name, number, kind, path, "term", False)
         if kind == "write":
             yield Attempt(name, number, kind, path, "torn", False)
 
@@ -298,7 +304,9 @@ def main():
                     print(f"FAIL {a.scenario}: call {a.at} ({a.kind} {a.path}): {a.how}"
                           f"{' from then on' if a.sticky else ''}: {wrong}", flush=True)
     kills = sum(job[3].how in ("kill", "torn") for job in jobs)
-    print(f"{len(jobs)} attempts over {calls} calls, {kills} of them with SIGKILL: {failures} failures")
+    terms = sum(job[3].how == "term" for job in jobs)
+    print(f"{len(jobs)} attempts over {calls} calls, {kills} of them with SIGKILL and {terms} with SIGTERM: "
+          f"{failures} failures")
     return (failures == 0) if options.planted else (failures != 0 or not jobs)
 
 

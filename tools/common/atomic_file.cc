@@ -2,10 +2,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <climits>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,12 +22,19 @@ namespace aicf::tools {
 namespace {
 
 constexpr std::string_view kTemporarySuffix = ".aicf-tmp";
-/// A file name has at most 255 bytes; the rest is for process id, attempt and suffix.
+/// A file name has at most 255 bytes; the rest is for process id, number and suffix.
 constexpr size_t kMaxStem = 200;
 
 /// How a temporary's name starts; with the suffix it is recognised as one.
 std::string TemporaryPrefix(const std::string& name) {
   return "." + name.substr(0, kMaxStem) + ".";
+}
+
+/// What no other writer has in its file's name, wherever it runs.
+uint64_t UniqueNumber() {
+  uint64_t number = 0;
+  if (getrandom(&number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
+  return static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
 }
 
 /// Removes what killed writers left in the directory, of whatever output. A live writer holds a
@@ -104,13 +114,17 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path, Existing existing
 
 Status AtomicFile::OpenTemporary() {
   for (int attempt = 0; attempt < 100; ++attempt) {
-    temporary_ = StrCat(TemporaryPrefix(name_), getpid(), "-", attempt, kTemporarySuffix);
+    temporary_ = StrCat(TemporaryPrefix(name_), getpid(), "-", UniqueNumber(), kTemporarySuffix);
+    // Known before it is there, so that a signal never comes in between. Its name is no other's.
+    slot_ = RememberTemporary(directory_, temporary_);
     file_ = Uninterrupted([&] {
       return openat(directory_, temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     });
-    if (file_ < 0 && errno == EEXIST) continue;
-    if (file_ < 0) return Fail("cannot create a file in the output directory");
-    slot_ = RememberTemporary(directory_, temporary_);
+    if (file_ < 0) {
+      ForgetTemporary(std::exchange(slot_, -1));
+      if (errno == EEXIST) continue;
+      return Fail("cannot create a file in the output directory");
+    }
     // File systems without locks keep it, since a sweeper removes only what it has locked.
     (void)Uninterrupted([&] { return flock(file_, LOCK_EX); });
     // A sweeper may have removed the file between its creation and the lock.

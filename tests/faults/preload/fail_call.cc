@@ -33,6 +33,7 @@ struct Plan {
   long at = 0;
   bool sticky = false, trace = false;
   bool cut = false, kill = false;  // half of it is done; then, or at once, the end
+  bool term = false;
   int error = 0;
   const char* kinds = "";
   int trace_fd = -1;
@@ -40,6 +41,7 @@ struct Plan {
 
 std::atomic<bool> g_running{false};  // main
 std::atomic<long> g_count{0};
+thread_local bool g_signal_after = false;  // the call that is being made
 
 Plan ReadPlan() {
   Plan plan;
@@ -53,6 +55,7 @@ Plan ReadPlan() {
   const char* with = text("AICF_FAIL_WITH");
   plan.cut = strcmp(with, "short") == 0 || strcmp(with, "torn") == 0;
   plan.kill = strcmp(with, "kill") == 0 || strcmp(with, "torn") == 0;
+  plan.term = strcmp(with, "term") == 0;
   plan.error = atoi(with);
   const char* trace = text("AICF_TRACE_TO");
   if (*trace != 0) {
@@ -98,6 +101,10 @@ How Next(const char* kind, What what) {
   const long now = ++g_count;
   if (plan.at == 0 || now < plan.at) return How::kDone;
   if (now > plan.at && !(plan.sticky && IsNamed(kind))) return How::kDone;
+  if (plan.term) {
+    g_signal_after = true;
+    return How::kDone;
+  }
   if (plan.cut) return How::kShort;
   if (plan.kill) raise(SIGKILL);
   errno = plan.error;
@@ -111,6 +118,17 @@ F Real(F, const char* name) {
 #define REAL(name)                             \
   static const auto real = Real(&name, #name); \
   const int saved_errno = errno
+
+/// What a call that was made gives its caller.
+template <class T>
+T Made(T result) {
+  if (!g_signal_after) return result;
+  g_signal_after = false;
+  const int error = errno;
+  raise(SIGTERM);
+  errno = error;
+  return result;
+}
 
 /// The bytes of a read or a write that are done.
 size_t Some(How how, size_t bytes) { return how == How::kShort && bytes > 1 ? bytes / 2 : bytes; }
@@ -143,7 +161,7 @@ int RunMain(int argc, char** argv, char** environment) {
 #define FORWARD(kind, what, ...)                  \
   if (Next(kind, what) == How::kError) return -1; \
   errno = saved_errno;                            \
-  return real(__VA_ARGS__)
+  return Made(real(__VA_ARGS__))
 
 #define OPEN(name)                                     \
   int name(const char* path, int flags, ...) {         \
@@ -168,16 +186,16 @@ int RunMain(int argc, char** argv, char** environment) {
     REAL(name);                                                                      \
     if (Next(*mode == 'r' ? "open" : "create", path) == How::kError) return nullptr; \
     errno = saved_errno;                                                             \
-    return real(path, mode);                                                         \
+    return Made(real(path, mode));                                                   \
   }
-#define TRANSFER(name, kind, pointer, ...)                                \
-  {                                                                       \
-    REAL(name);                                                           \
-    const How how = Next(kind, fd);                                       \
-    if (how == How::kError) return -1;                                    \
-    errno = saved_errno;                                                  \
-    const size_t some = Some(how, bytes);                                 \
-    return Torn(how, real(fd, pointer, some __VA_OPT__(, ) __VA_ARGS__)); \
+#define TRANSFER(name, kind, pointer, ...)                                      \
+  {                                                                             \
+    REAL(name);                                                                 \
+    const How how = Next(kind, fd);                                             \
+    if (how == How::kError) return -1;                                          \
+    errno = saved_errno;                                                        \
+    const size_t some = Some(how, bytes);                                       \
+    return Made(Torn(how, real(fd, pointer, some __VA_OPT__(, ) __VA_ARGS__))); \
   }
 #define STAT(name)                                \
   int name(const char* path, struct stat* info) { \
@@ -216,7 +234,7 @@ long syscall(long number, ...) noexcept {
     return -1;
   }
   errno = saved_errno;
-  return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  return Made(real(number, a[0], a[1], a[2], a[3], a[4], a[5]));
 }
 
 ssize_t read(int fd, void* to, size_t bytes) TRANSFER(read, "read", to) ssize_t
@@ -237,7 +255,7 @@ int close(int fd) {
   const How how = Next("close", fd);
   const int error = errno;
   errno = saved_errno;
-  const int result = real(fd);
+  const int result = Made(real(fd));
   if (how != How::kError) return result;
   errno = error;
   return -1;
@@ -288,25 +306,25 @@ DIR* opendir(const char* path) {
   REAL(opendir);
   if (Next("list", path) == How::kError) return nullptr;
   errno = saved_errno;
-  return real(path);
+  return Made(real(path));
 }
 DIR* fdopendir(int fd) {
   REAL(fdopendir);
   if (Next("list", fd) == How::kError) return nullptr;
   errno = saved_errno;
-  return real(fd);
+  return Made(real(fd));
 }
 dirent* readdir(DIR* listing) {
   REAL(readdir);
   if (Next("list", dirfd(listing)) == How::kError) return nullptr;
   errno = saved_errno;
-  return real(listing);
+  return Made(real(listing));
 }
 void* mmap(void* at, size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
   REAL(mmap);
   if (Next("map", "") == How::kError) return MAP_FAILED;
   errno = saved_errno;
-  return real(at, bytes, protection, flags, fd, offset);
+  return Made(real(at, bytes, protection, flags, fd, offset));
 }
 }
 #pragma GCC visibility pop
