@@ -25,7 +25,7 @@ from onnx import TensorProto, helper  # noqa: E402
 
 import gguf  # noqa: E402
 from onnx_models import constant, info, whole  # noqa: E402
-from one_process import Run  # noqa: E402
+from process import Run  # noqa: E402
 
 
 def small_model():

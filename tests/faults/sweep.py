@@ -21,7 +21,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import onnx_cases  # noqa: E402
-from one_process import Run  # noqa: E402
+from process import Run  # noqa: E402
 
 LEGAL = (0, 2, 3, 4, 7)
 LONGEST_LINE = 16_100

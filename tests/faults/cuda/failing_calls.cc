@@ -166,7 +166,7 @@ class Walker {
     Arm(board_->at, sticky, error);
     const auto begin = std::chrono::steady_clock::now();
     const Ending ending = Live(path_, mode_);
-    if (options_.plant == "hang") sleep(6);
+    if (options_.plant == "hang" && Failed()) sleep(6);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     const uint64_t calls = Disarm();
     alarm(0);

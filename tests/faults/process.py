@@ -1,4 +1,4 @@
-"""A process that is watched: how it ends, how long it takes and how much memory."""
+"""A process that is watched: how it ended, how long it took, how much memory."""
 
 import os
 import subprocess
