@@ -598,6 +598,10 @@ aicf_code aicf_session_device_name(aicf_session session, char* name, uint64_t ca
   });
 }
 
+aicf_code aicf_device_health(void) {
+  return aicf::Call([] { return aicf::DeviceHealth(); });
+}
+
 aicf_code aicf_set_log_sink(aicf_log_sink sink, void* user) {
   return aicf::Call([&]() -> Status {
     if (sink == nullptr) {

@@ -111,6 +111,7 @@ TEST_F(CApi, LogMessagesReachTheSink) {
   EXPECT_EQ(aicf_set_log_sink(sink, &heard), AICF_OK);
   Log(LogLevel::kWarning, "careful");
   EXPECT_EQ(aicf_set_log_sink(nullptr, nullptr), AICF_OK);
+  EXPECT_EQ(aicf_device_health(), AICF_OK);
   Log(LogLevel::kWarning, "unheard");
   EXPECT_EQ(heard, "2careful");
 }

@@ -4,6 +4,7 @@
 #include "base/guard.h"
 #include "runtime/cpu/cpu_session.h"
 #include "runtime/cuda/cuda_session.h"
+#include "runtime/cuda/driver.h"
 #include "runtime/device_choice.h"
 #include "runtime/session_lanes.h"
 
@@ -19,6 +20,10 @@ Result<std::unique_ptr<Session>> Dispatch(std::shared_ptr<const Program> program
 }
 
 }  // namespace
+
+Status DeviceHealth() {
+  return Guarded([] { return cuda::Driver::ProcessHealth(); });
+}
 
 Status Session::BindInput(std::string_view name, void* data, uint64_t bytes) {
   const Binding binding{Binding::Kind::kInput, name, data, bytes};

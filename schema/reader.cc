@@ -87,13 +87,13 @@ class ArtifactReader {
   Status ReadSection(const HeaderInfo::Section& s) {
     const size_t alignment = std::max<uint64_t>(64, SectionAlignment(s.kind));
     const uint64_t capacity = (s.bytes + alignment - 1) / alignment * alignment;
-    auto* memory = static_cast<std::byte*>(std::aligned_alloc(alignment, capacity));
+    Artifact::Blob& blob = artifact_->sections_[s.kind];
+    blob.data.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, capacity)));
+    std::byte* const memory = blob.data.get();
     if (memory == nullptr) {
       return Error(Code::kResource, "no memory for the ", SectionName(s.kind), " section of ",
                    s.bytes, " bytes");
     }
-    Artifact::Blob& blob = artifact_->sections_[s.kind];
-    blob.data.reset(memory);
     blob.bytes = s.bytes;
     const std::span<std::byte> bytes(memory, s.bytes);
     AICF_RETURN_IF_ERROR(source_.Read(s.offset, bytes));

@@ -78,8 +78,10 @@ constexpr std::string_view kTemporaryMark = ".cubin.tmp.";
 // Removes what killed writers left. A live writer holds a lock on its file.
 void SweepTemporaries(const std::string& folder) {
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string path = entry.path();
+  std::filesystem::directory_iterator entry(folder, error);
+  // The increment of a range-based loop would throw.
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string path = entry->path();
     if (path.find(kTemporaryMark, folder.size()) == std::string::npos) continue;
     const File stale(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (stale.ok() && flock(stale.fd(), LOCK_EX | LOCK_NB) == 0) unlink(path.c_str());

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "base/interrupted.h"
 #include "base/scanner.h"
 
 namespace aicf {
@@ -95,7 +96,8 @@ int OpenBeneath(int directory, const std::string& path) {
   open_how how = {};
   how.flags = kOpenFlags;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  const long fd = syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how);
+  const long fd = Uninterrupted(
+      [&] { return syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how); });
   if (fd >= 0) return static_cast<int>(fd);
   const bool unavailable = errno == ENOSYS || errno == EPERM || errno == EINVAL || errno == EAGAIN;
   return unavailable ? OpenByComponents(directory, path) : -1;
@@ -103,8 +105,8 @@ int OpenBeneath(int directory, const std::string& path) {
 
 Result<FileDescriptor> Open(const ModelLocation& location, const std::string& path) {
   if (location.directory.empty()) return BadPath(path, "is named by a model without a directory");
-  const FileDescriptor directory(
-      open(location.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor directory(Uninterrupted(
+      [&] { return open(location.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (directory.get() < 0) {
     return Error(Code::kIo, "cannot open directory ", Quote(location.directory), ": ",
                  std::strerror(errno));

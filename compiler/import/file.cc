@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/interrupted.h"
 #include "base/scanner.h"
 
 namespace aicf {
@@ -40,7 +41,8 @@ FileDescriptor::~FileDescriptor() {
 Result<ModelFile> OpenRegularFile(const std::string& path) {
   ModelFile file;
   // O_NONBLOCK: opening a pipe that nobody writes to must not wait.
-  file.fd = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  file.fd = FileDescriptor(
+      Uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
   if (file.fd.get() < 0) return SystemError(path, "open");
   struct stat info = {};
   if (fstat(file.fd.get(), &info) != 0) return SystemError(path, "examine");

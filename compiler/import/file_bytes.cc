@@ -10,14 +10,17 @@
 namespace aicf {
 
 Result<std::shared_ptr<const FileBytes>> FileBytes::Read(const ModelFile& file) {
-  void* data = nullptr;
+  // The owner first, so that nothing is mapped that nobody would unmap.
+  std::shared_ptr<FileBytes> bytes(new FileBytes);
   if (file.size > 0) {
-    data = mmap(nullptr, file.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const data =
+        mmap(nullptr, file.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) {
       return Error(Code::kResource, "no memory for a file of ", file.size, " bytes");
     }
+    bytes->data_ = static_cast<std::byte*>(data);
+    bytes->size_ = file.size;
   }
-  std::shared_ptr<FileBytes> bytes(new FileBytes(static_cast<std::byte*>(data), file.size));
   AICF_RETURN_IF_ERROR(bytes->Fill(file.fd.get()));
   return std::shared_ptr<const FileBytes>(std::move(bytes));
 }

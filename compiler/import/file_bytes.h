@@ -26,11 +26,11 @@ class FileBytes {
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
  private:
-  FileBytes(std::byte* data, size_t size) : data_(data), size_(size) {}
+  FileBytes() = default;
   Status Fill(int fd);
 
-  std::byte* data_;
-  size_t size_;
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
 };
 
 }  // namespace aicf

@@ -3,6 +3,8 @@
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <google/protobuf/stubs/logging.h>
 
+#include <cstring>
+
 #include "base/log.h"
 #include "base/scanner.h"
 #include "base/utf8.h"
@@ -29,7 +31,11 @@ Result<std::shared_ptr<onnx::ModelProto>> Parse(const ModelFile& file, const Bud
   const google::protobuf::LogSilencer silence;
   auto model = std::make_shared<onnx::ModelProto>();
   google::protobuf::io::FileInputStream in(file.fd.get());
-  if (!model->ParseFromBoundedZeroCopyStream(&in, static_cast<int>(file.size))) {
+  const bool parsed = model->ParseFromBoundedZeroCopyStream(&in, static_cast<int>(file.size));
+  if (in.GetErrno() != 0) {
+    return Error(Code::kIo, "cannot read the model: ", std::strerror(in.GetErrno()));
+  }
+  if (!parsed) {
     return Error(Code::kBadModel, "the file is not an ONNX model (malformed protobuf)");
   }
   AICF_RETURN_IF_ERROR(budgets.Check(Budget::kNodes, model->graph().node_size()));

@@ -1,12 +1,16 @@
 #include "compiler/source/language.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 
+#include "base/interrupted.h"
+#include "base/scanner.h"
+#include "compiler/import/file.h"
 #include "compiler/import/gguf/gguf.h"
 #include "compiler/import/import_onnx.h"
 #include "compiler/import/language/decoder.h"
@@ -30,14 +34,18 @@ bool IsFolder(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// A pipe would be waited for, and a device read from: only regular files are looked into.
-bool BeginsAsGguf(const std::string& path) {
-  struct stat info {};
-  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
-  std::ifstream in(path, std::ios::binary);
+Result<bool> BeginsAsGguf(const std::string& path) {
+  AICF_ASSIGN_OR_RETURN(const ModelFile file, OpenRegularFile(path));
   char magic[4] = {};
-  in.read(magic, sizeof magic);
-  return in && std::memcmp(magic, "GGUF", sizeof magic) == 0;
+  for (size_t done = 0; done < sizeof magic;) {
+    const ssize_t n = Uninterrupted([&] {
+      return pread(file.fd.get(), magic + done, sizeof magic - done, static_cast<off_t>(done));
+    });
+    if (n < 0) return Error(Code::kIo, "cannot read ", Quote(path), ": ", std::strerror(errno));
+    if (n == 0) return false;
+    done += static_cast<size_t>(n);
+  }
+  return std::memcmp(magic, "GGUF", sizeof magic) == 0;
 }
 
 Status CheckAscending(const std::vector<int64_t>& sizes, std::string_view flag, int64_t most) {
@@ -228,10 +236,13 @@ std::string IdentityFile(const std::string& path) {
   return IsFolder(path) ? path + "/config.json" : path;
 }
 
-bool IsLanguageModel(const std::string& path) { return IsFolder(path) || BeginsAsGguf(path); }
+Result<bool> IsLanguageModel(const std::string& path) {
+  return IsFolder(path) ? Result<bool>(true) : BeginsAsGguf(path);
+}
 
 Result<ImportedModel> ImportModel(const std::string& path, const CompileOptions& options) {
-  if (IsLanguageModel(path)) {
+  AICF_ASSIGN_OR_RETURN(const bool is_language, IsLanguageModel(path));
+  if (is_language) {
     auto imported = ImportLanguage(path, options);
     return imported.ok() ? std::move(imported) : imported.status().WithContext(path);
   }

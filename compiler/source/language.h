@@ -29,7 +29,7 @@ Result<ImportedModel> ImportModel(const std::string& path, const CompileOptions&
 /// The file whose hash identifies the model: the path itself, or a folder's config.json.
 std::string IdentityFile(const std::string& path);
 
-/// Whether the path names a language model: a GGUF file, or a folder.
-bool IsLanguageModel(const std::string& path);
+/// Whether the path names a language model: a GGUF file, or a folder. Errors: kIo.
+Result<bool> IsLanguageModel(const std::string& path);
 
 }  // namespace aicf

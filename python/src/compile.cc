@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "compiler/import/file.h"
 #include "tools/library/cublaslt_algorithms.h"
 
@@ -119,6 +121,7 @@ Result<LoadedProgram> WithLibraries(CompileOptions options, F&& compile) {
 Status WriteAll(int fd, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return Error(Code::kResource, "no memory for a copy of the model");
     bytes = bytes.subspan(static_cast<size_t>(written));
   }

@@ -58,8 +58,13 @@ Result<std::unique_ptr<CublasLt>> CublasLt::Open(std::shared_ptr<const Device> d
 
 CublasLt::~CublasLt() {
   if (handle_ == nullptr) return;
-  const ContextScope scope(*device_);
-  if (scope.ok()) (void)api_.Destroy(handle_);
+  // As for Owned handles (handles.h), a second time where the context cannot be entered.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const ContextScope scope(*device_);
+    if (!scope.ok()) continue;
+    (void)api_.Destroy(handle_);
+    return;
+  }
 }
 
 void* CublasLt::Symbol(const char* name) const { return dlsym(library_, name); }

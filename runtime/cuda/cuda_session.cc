@@ -282,6 +282,7 @@ Status CudaSession::FinishReplay() {
 
 Status CudaSession::Enter(const ContextScope& scope) {
   if (!failure_.ok()) return failure_;
+  AICF_RETURN_IF_ERROR(Remember(driver().health()));
   if (!device().InCreator()) {
     return Error(
         Code::kDevice,

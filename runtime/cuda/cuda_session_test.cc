@@ -176,9 +176,10 @@ TEST_F(CudaSessionTest, WrongArgumentsChangeNothing) {
   ExpectChainOutput(**session, chain_, x);
 }
 
-TEST_F(CudaSessionTest, ADeviceErrorIsSticky) {
+TEST_F(CudaSessionTest, ADeviceFaultFailsEverySessionOfTheProcess) {
   auto session = Create();
-  ASSERT_TRUE(session.ok());
+  auto other = Create();
+  ASSERT_TRUE(session.ok() && other.ok());
   machine_.fail_call = 0;
   machine_.fail_code = kCudaIllegalAddress;
   const Status first = (*session)->Run();
@@ -189,7 +190,24 @@ TEST_F(CudaSessionTest, ADeviceErrorIsSticky) {
   EXPECT_EQ((*session)->SetInput("x", TensorOf(y)).code(), Code::kDevice);
   EXPECT_EQ((*session)->GetOutput("y", TensorInto(y)).code(), Code::kDevice);
   EXPECT_EQ((*session)->Profile(1).status().code(), Code::kDevice);
-  auto other = Create();  // the fake device is not lost: other sessions go on
+  // The fake device works; only the runtime knows what such an error means.
+  const uint64_t launches = driver_.counters().graph_launches();
+  EXPECT_EQ((*other)->Run().message(), driver_.health().message());
+  EXPECT_EQ((*other)->SetInput("x", TensorOf(y)).code(), Code::kDevice);
+  EXPECT_EQ(Create().status().message(), driver_.health().message());
+  EXPECT_EQ(driver_.counters().graph_launches(), launches);
+}
+
+TEST_F(CudaSessionTest, AnErrorThatIsNoFaultEndsItsSessionOnly) {
+  auto session = Create();
+  ASSERT_TRUE(session.ok());
+  machine_.fail_call = 0;
+  machine_.fail_code = kCudaInvalidValue;
+  const Status first = (*session)->Run();
+  EXPECT_EQ(first.code(), Code::kDevice);
+  EXPECT_EQ((*session)->Run().message(), first.message());
+  EXPECT_TRUE(driver_.health().ok());
+  auto other = Create();
   ASSERT_TRUE(other.ok()) << other.status().ToString();
   RunAndCheck(**other, 4);
 }
@@ -205,9 +223,10 @@ TEST_F(CudaSessionTest, EveryFailingCallIsATypedErrorAndLeaksNothing) {
         machine_.fail_code = code;
         machine_.failed = false;
         Status status;
-        bool failed = false;  // before the end, whose calls have nobody to tell
+        bool failed = false;                // before the end, whose calls have nobody to tell
+        Driver driver(testing::FakeApi());  // one that has met no fault
         {
-          auto session = Create();
+          auto session = CreateCudaSession(program_, 0, {}, &driver);
           status = session.status();
           if (session.ok()) status = (*session)->Run();
           if (session.ok() && status.ok()) status = (*session)->Profile(2).status();

@@ -33,6 +33,7 @@ bool NeedsCublasLt(const schema::Program& plan) {
 
 Result<std::shared_ptr<const DeviceProgram>> DeviceProgram::Acquire(
     std::shared_ptr<const Program> program, Driver& driver, int ordinal) {
+  AICF_RETURN_IF_ERROR(driver.health());
   Cache& cache = TheCache();
   const std::lock_guard lock(cache.mutex);
   std::erase_if(cache.entries, [](const auto& entry) { return entry.second.expired(); });

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <mutex>
+
 namespace aicf::cuda {
 namespace {
 
@@ -9,6 +11,8 @@ constexpr std::string_view kStillWorks =
     "; compiling, inspecting and verifying need no GPU, and device 'cpu' executes a CUDA artifact "
     "on "
     "the reference kernels";
+
+std::atomic<Driver*> g_driver{nullptr};  // never destroyed: sessions may end during exit
 
 struct DriverSymbol {
   const char* name;
@@ -66,18 +70,43 @@ Result<std::unique_ptr<Driver>> Driver::Open(const char* library) {
 }
 
 Result<Driver*> Driver::Get() {
-  static Result<std::unique_ptr<Driver>>* const driver =
-      new Result<std::unique_ptr<Driver>>(Open("libcuda.so.1"));
-  if (!driver->ok()) return driver->status();
-  return (*driver)->get();
+  if (Driver* opened = g_driver.load(std::memory_order_acquire)) return opened;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (Driver* opened = g_driver.load(std::memory_order_relaxed)) return opened;
+  AICF_ASSIGN_OR_RETURN(std::unique_ptr<Driver> driver, Open("libcuda.so.1"));
+  g_driver.store(driver.get(), std::memory_order_release);
+  return driver.release();
 }
 
-Status Driver::Check(CUresult result, std::string_view what, uint64_t needed) const {
-  if (result == kCudaSuccess) return OkStatus();
+Status Driver::ProcessHealth() {
+  const Driver* driver = g_driver.load(std::memory_order_acquire);
+  return driver == nullptr ? OkStatus() : driver->health();
+}
+
+Status Driver::health() const {
+  const CUresult fault = fault_.load(std::memory_order_relaxed);
+  if (fault == kCudaSuccess) return OkStatus();
+  return Error(Code::kDevice,
+               "a fault on a device has ended this process's use of its GPUs: ", NameOf(fault),
+               "; end the process and start it again");
+}
+
+std::string Driver::NameOf(CUresult result) const {
   const char* name = nullptr;
   const char* text = nullptr;
   (void)GetErrorName(result, &name);
   (void)GetErrorString(result, &text);
+  return StrCat(name != nullptr ? name : "CUDA error", " (", static_cast<int>(result),
+                "): ", text != nullptr ? text : "no description");
+}
+
+Status Driver::Check(CUresult result, std::string_view what, uint64_t needed) const {
+  if (result == kCudaSuccess) return OkStatus();
+  if (IsDeviceFault(result)) {
+    CUresult none = kCudaSuccess;
+    fault_.compare_exchange_strong(none, result, std::memory_order_relaxed);
+  }
   if (result == kCudaOutOfMemory) {
     size_t free_bytes = 0;
     size_t total_bytes = 0;
@@ -89,8 +118,7 @@ Status Driver::Check(CUresult result, std::string_view what, uint64_t needed) co
     return Error(Code::kResource, what, ": out of memory",
                  needed > 0 ? StrCat("; needs ", needed, " bytes") : std::string());
   }
-  return Error(Code::kDevice, what, ": ", name != nullptr ? name : "CUDA error", " (",
-               static_cast<int>(result), "): ", text != nullptr ? text : "no description");
+  return Error(Code::kDevice, what, ": ", NameOf(result));
 }
 
 }  // namespace aicf::cuda

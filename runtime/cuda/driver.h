@@ -2,6 +2,7 @@
 /// CUDA error codes into a Status.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,8 +30,11 @@ class Driver {
  public:
   /// The process's driver, opened and initialised on first use and never closed.
   /// Errors: kDevice: no driver, too old (naming both versions), or no device, and what still
-  /// works.
+  /// works. After an error the next call tries again.
   static Result<Driver*> Get();
+  /// What health() says of the process's driver; ok where none was opened. Opens none, waits for
+  /// nothing.
+  static Status ProcessHealth();
   /// Opens `library` and initialises it. For tests of its errors.
   static Result<std::unique_ptr<Driver>> Open(const char* library);
   explicit Driver(const DriverApi& api) : api_(api) {}
@@ -52,11 +56,18 @@ class Driver {
   /// ok for kCudaSuccess. kResource for exhausted device memory, naming `needed` bytes (when not 0)
   /// and the free ones; kDevice for everything else, with the driver's name and sentence for the
   /// code.
+  /// A device fault among them is remembered for good (health()).
   Status Check(CUresult result, std::string_view what, uint64_t needed = 0) const;
+  /// ok until a call has told of a device fault; from then on kDevice, naming the first one. Costs
+  /// one load while it is ok.
+  Status health() const;
 
  private:
+  std::string NameOf(CUresult result) const;
+
   DriverApi api_;
   mutable Counters counters_;
+  mutable std::atomic<CUresult> fault_{kCudaSuccess};  ///< the first one
 };
 
 }  // namespace aicf::cuda

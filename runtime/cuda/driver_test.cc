@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "aicf/aicf.h"
 #include "runtime/cuda/fake_driver.h"
 
 namespace aicf::cuda {
@@ -50,6 +51,24 @@ TEST_F(FakeDriver, CodesBecomeStatus) {
             std::string::npos)
       << full.message();
 }
+
+TEST_F(FakeDriver, ADeviceFaultIsRememberedForGoodAndNothingElseIs) {
+  EXPECT_TRUE(driver_.health().ok());
+  for (const CUresult harmless : {kCudaOutOfMemory, kCudaInvalidValue, kCudaNotReady,
+                                  kCudaContextIsDestroyed, kCudaSystemNotReady}) {
+    EXPECT_FALSE(driver_.Check(harmless, "x").ok());
+    EXPECT_TRUE(driver_.health().ok()) << harmless;
+  }
+  EXPECT_FALSE(driver_.Check(kCudaMisalignedAddress, "running the program").ok());
+  EXPECT_FALSE(driver_.Check(kCudaIllegalAddress, "running the program").ok());
+  EXPECT_TRUE(driver_.Check(kCudaSuccess, "x").ok());
+  const Status health = driver_.health();
+  EXPECT_EQ(health.code(), Code::kDevice);
+  EXPECT_NE(health.message().find("(716)"), std::string::npos) << health.message();
+  EXPECT_NE(health.message().find("start it again"), std::string::npos) << health.message();
+}
+
+TEST(Driver, AProcessThatOpenedNoneIsHealthy) { EXPECT_TRUE(DeviceHealth().ok()); }
 
 TEST_F(FakeDriver, EveryCallIsCounted) {
   machine_.context_depth = 1;

@@ -38,12 +38,50 @@ enum CUresult : int {
   kCudaUnsupportedPtx = 222,
   kCudaInvalidHandle = 400,
   kCudaNotFound = 500,
+  kCudaEccUncorrectable = 214,
+  kCudaNvlinkUncorrectable = 220,
+  kCudaContained = 226,
   kCudaNotReady = 600,
   kCudaIllegalAddress = 700,
+  kCudaLaunchTimeout = 702,
   kCudaContextIsDestroyed = 709,
+  kCudaAssert = 710,
+  kCudaHardwareStackError = 714,
+  kCudaIllegalInstruction = 715,
+  kCudaMisalignedAddress = 716,
+  kCudaInvalidAddressSpace = 717,
+  kCudaInvalidPc = 718,
   kCudaLaunchFailed = 719,
+  kCudaTensorMemoryLeak = 721,
+  kCudaNotSupported = 801,
+  kCudaSystemNotReady = 802,
+  kCudaMpsClientTerminated = 809,
   kCudaCaptureInvalidated = 901,
 };
+
+/// Whether the error says that something has run wrong on the device: CUDA then serves nothing in
+/// the process any more, whichever session it was.
+constexpr bool IsDeviceFault(CUresult result) {
+  switch (result) {
+    case kCudaEccUncorrectable:
+    case kCudaNvlinkUncorrectable:
+    case kCudaContained:
+    case kCudaIllegalAddress:
+    case kCudaLaunchTimeout:
+    case kCudaAssert:
+    case kCudaHardwareStackError:
+    case kCudaIllegalInstruction:
+    case kCudaMisalignedAddress:
+    case kCudaInvalidAddressSpace:
+    case kCudaInvalidPc:
+    case kCudaLaunchFailed:
+    case kCudaTensorMemoryLeak:
+    case kCudaMpsClientTerminated:
+      return true;
+    default:
+      return false;
+  }
+}
 
 enum CUdevice_attribute : int {
   kMaxThreadsPerBlock = 1,

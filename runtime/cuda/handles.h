@@ -29,14 +29,20 @@ class Owned {
   }
   ~Owned() {
     if (handle_ == Handle{}) return;
-    const ContextScope scope(*device_);
-    if (scope.ok()) Traits::Free(device_->driver(), handle_);
+    // Twice where the context cannot be entered: what is not given back now never is.
+    if (!GaveBack()) (void)GaveBack();
   }
 
   Handle get() const { return handle_; }
   explicit operator bool() const { return handle_ != Handle{}; }
 
  private:
+  bool GaveBack() const {
+    const ContextScope scope(*device_);
+    if (scope.ok()) Traits::Free(device_->driver(), handle_);
+    return scope.ok();
+  }
+
   std::shared_ptr<const Device> device_;
   Handle handle_{};
 };

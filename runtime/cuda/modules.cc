@@ -52,8 +52,10 @@ Status CheckParameters(const Driver& driver, CUfunction function, const schema::
   size_t end = 0;  // of the parameters so far
   size_t offset = 0;
   size_t bytes = 0;
-  while (count <= expected &&
-         driver.FuncGetParamInfo(function, count, &offset, &bytes) == kCudaSuccess) {
+  while (count <= expected) {
+    const CUresult result = driver.FuncGetParamInfo(function, count, &offset, &bytes);
+    if (result == kCudaInvalidValue) break;  // there is no such parameter
+    AICF_CUDA_CHECK(driver, StrCat("reading the parameters of ", step.symbol), result);
     const bool map = count >= addresses;
     const bool right = map ? offset >= end && bytes == sizeof(CUtensorMap)
                            : offset == end && bytes == sizeof(CUdeviceptr);

@@ -4,8 +4,11 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "base/hash.h"
 #include "compiler/codegen/nvrtc.h"
@@ -77,12 +80,37 @@ Status FaultTheContext(cuda::Driver& driver) {
 TEST_F(GpuFaults, DISABLED_AnIllegalAddressFailsEverySession) {
   const auto first = Create();
   const auto second = Create();
-  ASSERT_TRUE(first != nullptr && second != nullptr);
+  const auto busy = Create();
+  ASSERT_TRUE(first != nullptr && second != nullptr && busy != nullptr);
   RunOnce(*first, *program_, x_);
+  EXPECT_TRUE(DeviceHealth().ok());
+  std::atomic<int> runs{0};
+  Status ended;
+  std::thread worker([&] {
+    while (ended.ok()) {
+      ended = busy->Run();
+      ++runs;
+    }
+  });
+  while (runs < 10) std::this_thread::yield();
+  const auto begin = std::chrono::steady_clock::now();
   ASSERT_TRUE(FaultTheContext(driver()).ok());
+  worker.join();
+  EXPECT_EQ(ended.code(), Code::kDevice) << ended.ToString();
+  // The worker has met the fault, so the process knows of it before anybody else asks.
+  const Status health = DeviceHealth();
+  EXPECT_EQ(health.code(), Code::kDevice);
+  EXPECT_NE(health.message().find("ILLEGAL_ADDRESS"), std::string::npos) << health.message();
   ExpectLost(*first);
   ExpectLost(*second);
   EXPECT_EQ(Session::Create(program_, {}).status().code(), Code::kDevice);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  // What needs no GPU goes on.
+  SessionOptions on_cpu;
+  on_cpu.device = "cpu";
+  const auto reference = Session::Create(program_, on_cpu);
+  ASSERT_TRUE(reference.ok()) << reference.status().ToString();
+  EXPECT_TRUE((*reference)->Run().ok());
 }
 
 TEST_F(GpuFaults, AnIllegalAddressIsATypedErrorForEverySessionOfTheProcess) {

@@ -44,8 +44,11 @@ Result<CalibrationSample> ReadCalibrationSample(const std::string& value) {
 Result<std::vector<fs::path>> EntriesOf(const fs::path& folder, bool folders) {
   std::vector<fs::path> found;
   std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const bool wanted = folders ? it->is_directory() : it->path().extension() == ".npy";
+  fs::directory_iterator it(folder, error), end;
+  while (error == std::errc::interrupted) it = fs::directory_iterator(folder, error);
+  for (; !error && it != end; it.increment(error)) {
+    const bool wanted = folders ? it->is_directory(error) : it->path().extension() == ".npy";
+    if (error) break;
     if (wanted) found.push_back(it->path());
   }
   if (error) return Error(Code::kIo, folder.string(), ": ", error.message());
@@ -126,7 +129,10 @@ void AddCalibrateFlags(CommandLine& line, CalibrateFlags& flags) {
 Status ReadCalibrate(const CalibrateFlags& flags, CompileOptions* options) {
   AICF_RETURN_IF_ERROR(CheckUse(flags, *options));
   for (const std::string& value : flags.samples) {
-    if (fs::is_directory(value)) {
+    std::error_code error;
+    const fs::file_type type = fs::status(value, error).type();
+    if (type == fs::file_type::none) return Error(Code::kIo, value, ": ", error.message());
+    if (type == fs::file_type::directory) {
       AICF_RETURN_IF_ERROR(ReadFolder(value, &options->calibrate.samples));
       continue;
     }

@@ -114,7 +114,8 @@ Result<CompileOptions> RefusedEntry(const CompileArgs& args) {
 /// --check of a model that was refused: everything that is missing, on stdout.
 Status ReportGaps(const CompileArgs& args, const Status& refusal) {
   if (!args.check || refusal.code() != Code::kUnsupported) return refusal;
-  if (IsLanguageModel(args.model)) return refusal;  // one sentence names what is missing
+  AICF_ASSIGN_OR_RETURN(const bool is_language, IsLanguageModel(args.model));
+  if (is_language) return refusal;  // one sentence names what is missing
   AICF_ASSIGN_OR_RETURN(const CompileOptions options, RefusedEntry(args));
   AICF_ASSIGN_OR_RETURN(const GapReport report, FindGaps(args.model, options, refusal));
   Print(GapsText(args.model, report));

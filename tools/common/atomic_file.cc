@@ -2,15 +2,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <climits>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "base/interrupted.h"
 #include "tools/common/files.h"
 #include "tools/common/process.h"
 
@@ -18,12 +22,19 @@ namespace aicf::tools {
 namespace {
 
 constexpr std::string_view kTemporarySuffix = ".aicf-tmp";
-/// A file name has at most 255 bytes; the rest is for process id, attempt and suffix.
+/// A file name has at most 255 bytes; the rest is for process id, number and suffix.
 constexpr size_t kMaxStem = 200;
 
 /// How a temporary's name starts; with the suffix it is recognised as one.
 std::string TemporaryPrefix(const std::string& name) {
   return "." + name.substr(0, kMaxStem) + ".";
+}
+
+/// What no other writer has in its file's name, wherever it runs.
+uint64_t UniqueNumber() {
+  uint64_t number = 0;
+  if (getrandom(&number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
+  return static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
 }
 
 /// Removes what killed writers left in the directory, of whatever output. A live writer holds a
@@ -84,7 +95,8 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path, Existing existing
   if (file.name_.empty() || file.name_ == "." || file.name_ == "..") {
     return Error(Code::kIo, path, ": an output needs a file name");
   }
-  file.directory_ = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  file.directory_ =
+      Uninterrupted([&] { return open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (file.directory_ < 0) return file.Fail("output directory");
   SweepStale(file.directory_);
   struct stat info = {};
@@ -102,16 +114,23 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path, Existing existing
 
 Status AtomicFile::OpenTemporary() {
   for (int attempt = 0; attempt < 100; ++attempt) {
-    temporary_ = StrCat(TemporaryPrefix(name_), getpid(), "-", attempt, kTemporarySuffix);
-    file_ = openat(directory_, temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file_ < 0 && errno == EEXIST) continue;
-    if (file_ < 0) return Fail("cannot create a file in the output directory");
+    temporary_ = StrCat(TemporaryPrefix(name_), getpid(), "-", UniqueNumber(), kTemporarySuffix);
+    // Known before it is there, so that a signal never comes in between. Its name is no other's.
     slot_ = RememberTemporary(directory_, temporary_);
+    file_ = Uninterrupted([&] {
+      return openat(directory_, temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    });
+    if (file_ < 0) {
+      ForgetTemporary(std::exchange(slot_, -1));
+      if (errno == EEXIST) continue;
+      return Fail("cannot create a file in the output directory");
+    }
+    // File systems without locks keep it, since a sweeper removes only what it has locked.
+    (void)Uninterrupted([&] { return flock(file_, LOCK_EX); });
     // A sweeper may have removed the file between its creation and the lock.
     struct stat info = {};
-    if (flock(file_, LOCK_EX) == 0 && fstat(file_, &info) == 0 && info.st_nlink > 0) {
-      return OkStatus();
-    }
+    if (fstat(file_, &info) != 0) return Fail("cannot examine a file in the output directory");
+    if (info.st_nlink > 0) return OkStatus();
     ForgetTemporary(std::exchange(slot_, -1));
     close(std::exchange(file_, -1));
   }
@@ -149,15 +168,17 @@ Status AtomicFile::Write(std::span<const std::byte> bytes) {
 }
 
 Status AtomicFile::Commit() {
-  if (fsync(file_) != 0) return Fail("fsync");
+  if (Uninterrupted([&] { return fsync(file_); }) != 0) return Fail("fsync");
   const int renamed = existing_ == Existing::kReplace
                           ? renameat(directory_, temporary_.c_str(), directory_, name_.c_str())
                           : RenameNew(directory_, temporary_.c_str(), name_.c_str());
   if (renamed != 0) return Fail("rename");
   ForgetTemporary(std::exchange(slot_, -1));
+  // Interrupted, it has closed the file all the same, and nothing was left to be written.
   const int closed = close(std::exchange(file_, -1));
-  if (closed != 0) return Fail("close");
-  if (fsync(directory_) != 0 && errno != EINVAL) return Fail("fsync of the directory");
+  if (closed != 0 && errno != EINTR) return Fail("close");
+  const int synced = Uninterrupted([&] { return fsync(directory_); });
+  if (synced != 0 && errno != EINVAL) return Fail("fsync of the directory");
   return OkStatus();
 }
 

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/interrupted.h"
+
 namespace aicf::tools {
 namespace {
 
@@ -44,7 +46,8 @@ Status ReadOpened(int fd, const std::string& path, std::vector<std::byte>& bytes
 }  // namespace
 
 Result<std::vector<std::byte>> ReadFile(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int fd =
+      Uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
   if (fd < 0) return IoError(path, std::strerror(errno));
   std::vector<std::byte> bytes;
   const Status status = ReadOpened(fd, path, bytes);

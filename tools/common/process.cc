@@ -65,7 +65,9 @@ void OnSignal(int signal) {
 
 void InstallHandlers() {
   std::set_terminate(OnTerminate);
+  // A reader that has left, or a limit on files, is an error of the write that meets it.
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
   for (int number : {SIGINT, SIGTERM}) {
     struct sigaction old = {};
     // A shell starts background jobs with SIGINT ignored; they must stay that way.

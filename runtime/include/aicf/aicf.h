@@ -29,6 +29,16 @@ namespace schema {
 class Artifact;
 }
 
+/// Whether this process can still use its GPUs: ok until any call here has met a device fault, such
+/// as an illegal address in a kernel of whatever library, or an uncorrectable error of the device's
+/// memory. CUDA then serves nothing in the process any more: from that moment every session of it
+/// on a GPU, old or new and on every device, fails with kDevice without waiting for anything,
+/// sessions on the CPU go on, and this gives kDevice with the first fault for as long as the
+/// process lives. A service tells its supervisor so (its health
+/// check fails) and ends. A fault is met by the call that runs into it or waits for it: Run or, with
+/// the other policies, Wait. Touches no device and takes no lock. Thread safety: any thread.
+AICF_API Status DeviceHealth();
+
 /// Shape and type of one input or output, as the caller sees it: dense row-major.
 struct TensorInfo {
   std::string name;

@@ -252,6 +252,11 @@ AICF_C_API aicf_code aicf_session_memory(aicf_session session, aicf_memory_repor
 /* Copies the device's name, cut to fit and always terminated. */
 AICF_C_API aicf_code aicf_session_device_name(aicf_session session, char* name, uint64_t capacity);
 
+/* AICF_OK while this process can use its GPUs. AICF_DEVICE, for good, once a call has met a device
+ * fault, such as an illegal address: every session on a GPU then fails, and the process has to end
+ * and be started again. Touches no device. */
+AICF_C_API aicf_code aicf_device_health(void);
+
 /* Receives the library's messages, from any thread; NULL silences the library (the default).
  * level: 0 debug, 1 information, 2 warning, 3 error. */
 typedef void (*aicf_log_sink)(int level, const char* message, void* user);
