@@ -90,6 +90,7 @@ void StepEditor::Replace(int s, LoweredStep step) {
 void StepEditor::Erase(int s) {
   Unlink(s);
   alive_[s] = false;
+  lowered_.steps[s] = {};
 }
 
 void StepEditor::ReplaceWithMany(int s, std::vector<LoweredStep> steps) {
