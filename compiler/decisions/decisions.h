@@ -24,8 +24,8 @@ using schema::SubjectForm;
 
 /// Appended to in program order; order is part of the deterministic output.
 ///
-/// There are several decisions for every node of a model, and the names of nodes in each, so the log
-/// keeps them as bytes that name texts by their number: some 50 bytes a decision.
+/// There are several decisions for every node of a model, and the names of nodes in each, so the
+/// log keeps them as bytes that name texts by their number: some 50 bytes a decision.
 class DecisionLog {
  public:
   DecisionLog() = default;
@@ -36,8 +36,8 @@ class DecisionLog {
   bool empty() const { return size_ == 0; }
   /// Each in order; it lives during the call.
   void ForEach(FunctionRef<void(const Decision&)> visit) const;
-  /// All of them at once, kept until the log changes. Cost: a kilobyte a decision, so not for what a
-  /// compilation does by itself. Not thread safe, unlike the other const functions.
+  /// All of them at once, kept until the log changes. Cost: a kilobyte a decision, so not for what
+  /// a compilation does by itself. Not thread safe, unlike the other const functions.
   const std::vector<Decision>& decisions() const;
   /// Forgets all but the first ones.
   void Truncate(size_t size);

@@ -9,7 +9,6 @@ using schema::Alternative;
 using schema::Decision;
 using schema::NodeNames;
 
-
 class DecisionWriter {
  public:
   DecisionWriter(TextPool& texts, std::string& out) : texts_(texts), out_(out) {}

@@ -9,7 +9,8 @@
 
 namespace aicf {
 
-/// Numbers stay valid, and texts stay where they are, as long as the pool lives and is not assigned to.
+/// Numbers stay valid, and texts stay where they are, as long as the pool lives and is not assigned
+/// to.
 class TextPool {
  public:
   TextPool() = default;

@@ -59,6 +59,7 @@ class StepEditor {
   std::vector<bool> alive_;
   std::vector<std::vector<int>> readers_, writers_;
   std::vector<std::vector<LoweredStep>> after_;  ///< by position; empty unless ReplaceWithMany
+  bool changed_ = false;                         ///< a position holds no step now, or several
 };
 
 }  // namespace aicf::ir
