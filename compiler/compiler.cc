@@ -22,43 +22,53 @@ struct Planned {
 
 struct PlannedEntry {
   DecisionLog decisions;
-  ir::Lowered lowered;
+  ir::Lowered lowered;  // where it is kept
   schema::Contents contents;
 };
 
-Result<PlannedEntry> PlanEntry(const SourceEntry& source, const Source& all,
-                               const CompileOptions& options, PassRunner& runner) {
+Result<PlannedEntry> PlanEntry(SourceEntry source, const Source& all, const CompileOptions& options,
+                               PassRunner& runner) {
   PlannedEntry out;
-  out.decisions = source.decisions;
+  out.decisions = std::move(source.decisions);
   AICF_ASSIGN_OR_RETURN(PassContext context, ContextFor(options));
   context.decisions = &out.decisions;
   if (all.named) context.entry = source.name;
-  out.lowered = source.lowered;
-  AICF_RETURN_IF_ERROR(runner.Run(out.lowered, context));
-  AICF_ASSIGN_OR_RETURN(out.contents, MakePlan(out.lowered, options, context));
+  AICF_RETURN_IF_ERROR(runner.Run(source.lowered, context));
+  if (options.keep_lowered) out.lowered = source.lowered;
+  AICF_ASSIGN_OR_RETURN(out.contents, MakePlan(std::move(source.lowered), options, context));
   out.decisions.Append(source.padding_decisions);
   out.contents.program.metadata = all.metadata;
   out.contents.program.entry_points[0].paddings = source.paddings;
   return out;
 }
 
-Result<Planned> Plan(const Source& source, const CompileOptions& options, PassRunner& runner) {
+// Whether the lowered programs are still there afterwards: of a model of a million nodes each takes
+// a gigabyte.
+enum class Sources : uint8_t { kKeep, kTake };
+
+Result<Planned> Plan(Source& source, Sources sources, const CompileOptions& options,
+                     PassRunner& runner) {
   Planned out;
   PlanMerger plans;
   std::vector<DecisionLog> logs;
-  for (const SourceEntry& entry : source.entries) {
-    auto one = PlanEntry(entry, source, options, runner);
+  for (SourceEntry& entry : source.entries) {
+    const std::string name = entry.name;
+    SourceEntry own = sources == Sources::kTake ? std::move(entry) : entry;
+    entry.name = name;
+    auto one = PlanEntry(std::move(own), source, options, runner);
     if (!one.ok()) {
       if (!source.named) return one.status();
-      return one.status().WithContext(StrCat("bucket '", entry.name, "'"));
+      return one.status().WithContext(StrCat("bucket '", name, "'"));
     }
-    AICF_RETURN_IF_ERROR(plans.Add({entry.name, std::move(one->contents)}));
+    AICF_RETURN_IF_ERROR(plans.Add({name, std::move(one->contents)}));
+    if (options.keep_lowered) {
+      out.optimised.emplace_back(source.named ? name : "", std::move(one->lowered));
+    }
     logs.push_back(std::move(one->decisions));
-    out.optimised.emplace_back(source.named ? entry.name : "", std::move(one->lowered));
   }
   AICF_ASSIGN_OR_RETURN(out.contents, plans.Take());
   for (size_t e = 0; e < logs.size(); ++e) {
-    out.decisions.Append(logs[e], source.named ? source.entries[e].name : "",
+    out.decisions.Append(std::move(logs[e]), source.named ? source.entries[e].name : "",
                          out.contents.program.entry_points[e].first_step);
   }
   return out;
@@ -79,12 +89,12 @@ bool HasEdits(const CompileOptions& options) {
 }
 
 // Edits speak of the plan that is made without them: makes it, and turns them into wishes.
-Status ResolveEdits(const Source& source, CompileOptions& options) {
+Status ResolveEdits(Source& source, CompileOptions& options) {
   if (!HasEdits(options)) return OkStatus();
   CompileOptions plain = options;
   plain.images = false;
   PassRunner runner(RunnerOptions{options.passes.disabled, {}, {}});
-  AICF_ASSIGN_OR_RETURN(const Planned natural, Plan(source, plain, runner));
+  AICF_ASSIGN_OR_RETURN(const Planned natural, Plan(source, Sources::kKeep, plain, runner));
   std::vector<std::vector<std::string>> sources;
   for (const schema::Step& s : natural.contents.program.steps) sources.push_back(s.sources);
   AICF_RETURN_IF_ERROR(options.policy.NameSteps(sources));
@@ -121,27 +131,37 @@ Status AddGolden(const Source& source, const CompileOptions& options, schema::Co
   return AttachGolden(options.golden, lowered, contents);
 }
 
-Result<CompileResult> CompileSource(const Source& source, CompileOptions options,
-                                    PassRunner& runner) {
+// Where there are wishes: with all source nodes of a large program this is a copy of its names.
+Status CheckWishes(const CompileOptions& options, const Planned& planned, bool named) {
+  if (options.wishes.empty()) return OkStatus();
+  return CheckHonoured(options.wishes, planned.decisions,
+                       SourcesOf(planned.contents.program, named));
+}
+
+Result<CompileResult> CompileSource(Source source, CompileOptions options, PassRunner& runner) {
   AICF_RETURN_IF_ERROR(CalibrateSource(source, options));
   AICF_RETURN_IF_ERROR(ResolveEdits(source, options));
   CompileResult result;
-  AICF_ASSIGN_OR_RETURN(Planned planned, Plan(source, options, runner));
-  AICF_RETURN_IF_ERROR(CheckHonoured(options.wishes, planned.decisions,
-                                     SourcesOf(planned.contents.program, source.named)));
+  LoweredSections lowered;
+  if (!options.strip) lowered = SectionsOf(source);
+  // Samples are computed from the lowered programs.
+  const Sources sources = options.golden.empty() ? Sources::kTake : Sources::kKeep;
+  AICF_ASSIGN_OR_RETURN(Planned planned, Plan(source, sources, options, runner));
+  AICF_RETURN_IF_ERROR(CheckWishes(options, planned, source.named));
   result.model_hash = source.model_hash;
   result.contents = std::move(planned.contents);
   result.decisions = std::move(planned.decisions);
   result.optimised = std::move(planned.optimised);
   result.contents.language = source.language;
   if (!options.strip) {
-    AttachLowered(source, result.contents);
-    result.contents.decisions = result.decisions.ToJsonLines();
+    AttachLowered(std::move(lowered), result.contents);
+    result.contents.decisions =
+        result.decisions.ToJsonLines(options.budgets.Of(Budget::kDecisionBytes));
   }
   AICF_RETURN_IF_ERROR(AddGolden(source, options, result.contents));
   const Provenance provenance{"", source.model_hash, "", options, source.values};
   result.contents.provenance = WriteProvenance(provenance, result.contents.program);
-  AICF_ASSIGN_OR_RETURN(result.bytes, schema::Serialize(result.contents));
+  AICF_ASSIGN_OR_RETURN(result.bytes, schema::Serialize(std::move(result.contents)));
   result.timings = SumByPass(runner.timings());
   return result;
 }
@@ -152,17 +172,17 @@ Result<CompileResult> Compile(const std::string& model_path, const CompileOption
   PassRunner runner(options.passes);
   AICF_RETURN_IF_ERROR(runner.CheckNames());
   AICF_RETURN_IF_ERROR(abi::FindDevice(options.target).status());
-  AICF_ASSIGN_OR_RETURN(const ImportedModel imported, ImportModel(model_path, options));
-  AICF_ASSIGN_OR_RETURN(const Source source, SourceFromModel(model_path, imported, runner));
-  return CompileSource(source, imported.options, runner);
+  AICF_ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(model_path, options));
+  AICF_ASSIGN_OR_RETURN(Source source, SourceFromModel(model_path, imported, runner));
+  return CompileSource(std::move(source), std::move(imported.options), runner);
 }
 
 Result<CompileResult> Recompile(const std::shared_ptr<const schema::Artifact>& artifact,
                                 const CompileOptions& options) {
   PassRunner runner(options.passes);
   AICF_RETURN_IF_ERROR(runner.CheckNames());
-  AICF_ASSIGN_OR_RETURN(const Source source, SourceFromArtifact(artifact));
-  return CompileSource(source, options, runner);
+  AICF_ASSIGN_OR_RETURN(Source source, SourceFromArtifact(artifact));
+  return CompileSource(std::move(source), options, runner);
 }
 
 Result<CompileOptions> OptionsOf(const schema::Artifact& artifact) {

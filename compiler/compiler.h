@@ -17,10 +17,13 @@ namespace aicf {
 
 struct CompileResult {
   std::string model_hash;
+  /// What the bytes hold, but for sections of text, which are empty here.
   schema::Contents contents;
   std::vector<std::byte> bytes;  ///< the serialised, verified artifact
-  /// The lowered program after its passes, by entry point; its name is empty without buckets.
+  /// Where CompileOptions::keep_lowered is set: the lowered program after its passes, by entry
+  /// point; its name is empty without buckets.
   std::vector<std::pair<std::string, ir::Lowered>> optimised;
+  /// All of them; the artifact's section may hold fewer (Budget::kDecisionBytes).
   DecisionLog decisions;
   std::vector<PassTiming> timings;
 };

@@ -52,6 +52,9 @@ struct Contents {
 /// Serialises deterministically: equal contents give equal bytes. The result has been verified.
 /// Errors: kInternal when the contents do not verify (a defect of the compiler).
 Result<std::vector<std::byte>> Serialize(const Contents& contents);
+/// The same in less memory: afterwards contents.program is what a reader of the bytes gets, and the
+/// sections of decisions and of the lowered program are empty.
+Result<std::vector<std::byte>> Serialize(Contents&& contents);
 
 /// Summary readable from the first bytes of a file, before anything is loaded.
 struct HeaderInfo {

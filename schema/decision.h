@@ -140,6 +140,8 @@ std::string QuestionOf(const Decision& decision);
 
 /// A decision as one line of JSON, keys in a fixed order, without the line's end.
 std::string ToJsonLine(const Decision& decision);
+/// Appends that line with its end. Cost: that of writing the bytes; a model has several for each node.
+void AppendJsonLine(const Decision& decision, std::string& out);
 /// Errors: kInvalidArgument with what is wrong; an unknown kind or reason names the known ones.
 Result<Decision> ParseDecision(std::string_view line);
 

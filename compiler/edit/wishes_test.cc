@@ -33,18 +33,19 @@ Decision Edge(DecisionKind kind, std::string choice, std::vector<Alternative> al
                  std::move(alternatives));
 }
 
-DecisionLog LogOf(std::vector<Decision> decisions) {
-  DecisionLog log;
-  for (Decision& d : decisions) log.Record(std::move(d));
-  return log;
+DecisionLog LogOf(const std::vector<Decision>& decisions) { return DecisionLog(decisions); }
+
+DecisionLog WithChoice(const DecisionLog& log, size_t line, std::string choice) {
+  std::vector<Decision> decisions = log.decisions();
+  decisions[line].choice = std::move(choice);
+  return DecisionLog(decisions);
 }
 
 TEST(FindEdits, OnlyLinesThatDifferAreWishes) {
   const DecisionLog decided =
       LogOf({Kernel(0, {"a"}, "cpu.gemm.packed_avx2"), Kernel(1, {"b"}, "cpu.gemm.packed_avx2")});
-  DecisionLog edited = decided;
-  EXPECT_TRUE(FindEdits(decided, edited)->empty());
-  edited.mutable_decisions()[1].choice = "cpu.gemm.ref";
+  EXPECT_TRUE(FindEdits(decided, decided)->empty());
+  const DecisionLog edited = WithChoice(decided, 1, "cpu.gemm.ref");
   const Result<Wishes> wishes = FindEdits(decided, edited);
   ASSERT_TRUE(wishes.ok()) << wishes.status().ToString();
   ASSERT_EQ(wishes->all().size(), 1u);
@@ -57,8 +58,7 @@ TEST(FindEdits, OnlyLinesThatDifferAreWishes) {
 TEST(FindEdits, EqualIdentitiesAreToldApartByTheirOrder) {
   const DecisionLog decided =
       LogOf({Kernel(0, {"a"}, "cpu.gemm.packed_avx2"), Kernel(1, {"a"}, "cpu.gemm.packed_avx2")});
-  DecisionLog edited = decided;
-  edited.mutable_decisions()[1].choice = "cpu.gemm.ref";
+  const DecisionLog edited = WithChoice(decided, 1, "cpu.gemm.ref");
   const Result<Wishes> wishes = FindEdits(decided, edited);
   ASSERT_TRUE(wishes.ok());
   const std::string identity = IdentityOf(decided.decisions()[0]);
@@ -71,8 +71,7 @@ TEST(FindEdits, WhatIsNoChoiceIsAnError) {
                                      Rewrite(DecisionKind::kFold, schema::Subject::Op("Add", "c"),
                                              "constant", {{"node", "", -1}})});
   for (size_t line : {size_t{0}, size_t{1}}) {
-    DecisionLog edited = decided;
-    edited.mutable_decisions()[line].choice = "node of nothing";
+    const DecisionLog edited = WithChoice(decided, line, "node of nothing");
     const Result<Wishes> wishes = FindEdits(decided, edited);
     EXPECT_EQ(wishes.status().code(), Code::kInvalidArgument);
     EXPECT_NE(wishes.status().message().find(line == 0 ? "legal are 'cpu.gemm.packed_avx2'"

@@ -29,6 +29,7 @@ class GraphVerifier {
 
   Status CheckValues() {
     std::unordered_set<std::string_view> names;
+    names.reserve(g_.values.size());
     for (size_t i = 0; i < g_.values.size(); ++i) {
       const Value& v = g_.values[i];
       if (v.name.empty()) return BrokenGraph("value ", i, " has no name");
@@ -114,9 +115,10 @@ bool ShapesKnown(const Graph& graph, const std::vector<ValueId>& ids) {
   return true;
 }
 
-// Infers every node again on a copy and compares.
+// Infers every node again on a copy of the values and compares.
 Status CheckInferred(const Graph& graph) {
-  Graph again = graph;
+  Graph again;
+  again.values = graph.values;
   for (const Node& node : graph.nodes) {
     if (!ShapesKnown(graph, node.inputs) || !ShapesKnown(graph, node.outputs)) continue;
     const Status status = InferNode(again, node);

@@ -31,6 +31,7 @@ void DropUnusedBuffers(Lowered& lowered) {
     mark(s.outputs);
     for (const schema::Guard& g : s.guards) used[g.buffer] = true;
   }
+  if (std::ranges::find(used, false) == used.end()) return;
   std::vector<BufferId> map(used.size(), 0);
   std::vector<LoweredBuffer> kept;
   for (size_t b = 0; b < used.size(); ++b) {
@@ -88,11 +89,14 @@ void StepEditor::Replace(int s, LoweredStep step) {
 }
 
 void StepEditor::Erase(int s) {
+  changed_ = true;
   Unlink(s);
   alive_[s] = false;
+  lowered_.steps[s] = {};
 }
 
 void StepEditor::ReplaceWithMany(int s, std::vector<LoweredStep> steps) {
+  changed_ = true;
   Unlink(s);
   lowered_.steps[s] = std::move(steps[0]);
   after_[s].assign(std::make_move_iterator(steps.begin() + 1),
@@ -117,7 +121,9 @@ bool StepEditor::IsCondition(BufferId b) const {
 }
 
 void StepEditor::Finish() {
+  if (!changed_) return DropUnusedBuffers(lowered_);
   std::vector<LoweredStep> kept;
+  kept.reserve(lowered_.steps.size());
   for (int s = 0; s < size(); ++s) {
     if (!alive_[s]) continue;
     kept.push_back(std::move(lowered_.steps[s]));

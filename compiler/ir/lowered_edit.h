@@ -40,6 +40,7 @@ class StepEditor {
   /// A further buffer, which no step names yet.
   BufferId AddBuffer(LoweredBuffer buffer);
   void Replace(int s, LoweredStep step);
+  /// The step's contents are gone at once.
   void Erase(int s);
   /// Puts several steps in the place of one, in order. Only the first keeps the position `s`; the
   /// others are placed after it on Finish and take part in no further edit.
@@ -58,6 +59,7 @@ class StepEditor {
   std::vector<bool> alive_;
   std::vector<std::vector<int>> readers_, writers_;
   std::vector<std::vector<LoweredStep>> after_;  ///< by position; empty unless ReplaceWithMany
+  bool changed_ = false;                         ///< a position holds no step now, or several
 };
 
 }  // namespace aicf::ir

@@ -57,6 +57,7 @@ struct CompileOptions : PlanOptions {
   /// What was measured on samples: of those in `calibrate`, or of the ones that an artifact was
   /// made with. Counts where its precision is the one asked for.
   Calibration calibration;
+  bool keep_lowered = false;  ///< fills CompileResult::optimised
   bool strip = false;  ///< leave out decisions and lowered sections
   /// An If whose branch cannot run with the bound shapes gives NaN where a run takes it; false:
   /// such a model is refused.

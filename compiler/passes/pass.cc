@@ -46,7 +46,7 @@ Decision PassContext::About(DecisionKind kind, schema::Subject subject,
   return d;
 }
 
-void PassContext::Record(Decision decision) { decisions->Record(std::move(decision)); }
+void PassContext::Record(const Decision& decision) { decisions->Record(decision); }
 
 const std::vector<PassInfo>& AllPasses() {
   static const std::vector<PassInfo> passes = {

@@ -46,7 +46,7 @@ struct PassContext {
   /// A decision about `subject` of the entry point that is compiled, without choice and reason.
   Decision About(DecisionKind kind, schema::Subject subject, std::string_view pass) const;
   /// Writes a decision down: the one way in which passes do.
-  void Record(Decision decision);
+  void Record(const Decision& decision);
 };
 
 struct PassInfo {

@@ -3,6 +3,7 @@
 
 #include "compiler/plan/memory.h"
 #include "schema/loop_tree.h"
+#include "schema/roots.h"
 #include "schema/step_order.h"
 
 namespace aicf {
@@ -11,6 +12,7 @@ namespace {
 constexpr const char* kOwnBuffer = "own buffer";
 
 struct Uses {
+  std::vector<int64_t> readers;  // ascending
   int writers = 0;
   int first_use = -1, last_use = -1;
 };
@@ -23,7 +25,10 @@ void Use(Uses& uses, size_t step) {
 std::vector<Uses> CountUses(const schema::Program& program) {
   std::vector<Uses> uses(program.buffers.size());
   for (size_t s = 0; s < program.steps.size(); ++s) {
-    for (uint32_t b : program.steps[s].inputs) Use(uses[b], s);
+    for (uint32_t b : program.steps[s].inputs) {
+      Use(uses[b], s);
+      uses[b].readers.push_back(static_cast<int64_t>(s));
+    }
     for (const schema::Guard& g : program.steps[s].guards) Use(uses[g.buffer], s);
     for (uint32_t b : program.steps[s].outputs) {
       Use(uses[b], s);
@@ -34,23 +39,39 @@ std::vector<Uses> CountUses(const schema::Program& program) {
 }
 
 // A step that may still read the buffer when step `s` runs; -1: none.
-int64_t ReaderBeside(const schema::Program& program, const schema::StepOrder& order, size_t s,
-                     uint32_t buffer) {
+int64_t ReaderBeside(const Uses& uses, const schema::StepOrder& order, size_t s) {
   if (order.serial()) return -1;
-  for (size_t r = 0; r < s; ++r) {
-    const std::vector<uint32_t>& inputs = program.steps[r].inputs;
-    if (std::ranges::find(inputs, buffer) == inputs.end()) continue;
-    if (!order.Before(static_cast<int64_t>(r), static_cast<int64_t>(s))) {
-      return static_cast<int64_t>(r);
-    }
+  for (int64_t r : uses.readers) {
+    if (r >= static_cast<int64_t>(s)) break;
+    if (!order.Before(r, static_cast<int64_t>(s))) return r;
   }
   return -1;
 }
 
+// Roots of buffers while outputs come to lie in place of operands.
+class GrowingRoots {
+ public:
+  explicit GrowingRoots(const schema::Program& program) : roots_(schema::RootsOf(program)) {}
+
+  /// Cost: on average constant, however long chains of steps in place become.
+  uint32_t Of(uint32_t buffer) {
+    while (roots_[buffer] != buffer) {
+      roots_[buffer] = roots_[roots_[buffer]];
+      buffer = roots_[buffer];
+    }
+    return buffer;
+  }
+  /// `buffer`, a root, lies in place of `other` from now on.
+  void Alias(uint32_t buffer, uint32_t other) { roots_[buffer] = Of(other); }
+
+ private:
+  std::vector<uint32_t> roots_;
+};
+
 // Why outputs[0] of the step cannot take the bytes of input k; empty when it can.
 std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses,
-                   const schema::LoopTree& loops, const schema::StepOrder& order, size_t s,
-                   size_t k) {
+                   const schema::LoopTree& loops, const schema::StepOrder& order,
+                   GrowingRoots& roots, size_t s, size_t k) {
   const schema::Step& step = program.steps[s];
   const uint32_t in = step.inputs[k];
   const uint32_t out = step.outputs[0];
@@ -61,7 +82,7 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
     return StrCat("read-later: it is read again by ",
                   schema::ToString(program.steps[uses[in].last_use].sources));
   }
-  if (const int64_t reader = ReaderBeside(program, order, s, in); reader >= 0) {
+  if (const int64_t reader = ReaderBeside(uses[in], order, s); reader >= 0) {
     const schema::Step& beside = program.steps[static_cast<size_t>(reader)];
     return StrCat("stream: it may still be read by ", schema::ToString(beside.sources),
                   " on stream ", beside.stream);
@@ -83,11 +104,10 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
     return StrCat("capability: kernel ", step.kernel, " does not allow operand ", k, " in place");
   }
   for (const schema::Guard& g : step.guards) {
-    if (RootOf(program, g.buffer) == RootOf(program, in))
-      return "guard: it says whether the step runs";
+    if (roots.Of(g.buffer) == roots.Of(in)) return "guard: it says whether the step runs";
   }
   for (size_t j = 0; j < step.inputs.size(); ++j) {
-    if (j == k || RootOf(program, step.inputs[j]) != RootOf(program, in)) continue;
+    if (j == k || roots.Of(step.inputs[j]) != roots.Of(in)) continue;
     return "operand: another operand reads the same bytes";
   }
   return "";
@@ -139,6 +159,7 @@ Status DecideInPlace(schema::Program& program, PassContext& context) {
   const std::vector<Uses> uses = CountUses(program);
   const schema::StepOrder order(program, program.entry_points[0]);
   Occurrences occurrences;
+  GrowingRoots roots(program);
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const schema::Step& step = program.steps[s];
     schema::Buffer& out = program.buffers[step.outputs[0]];
@@ -154,11 +175,12 @@ Status DecideInPlace(schema::Program& program, PassContext& context) {
       const schema::Buffer& in = program.buffers[step.inputs[k]];
       if (in.role == schema::Role::kConstant) continue;
       const std::string choice = StrCat("overwrites '", in.name, "'");
-      const std::string refusal = Refuse(program, uses, loops, order, s, k);
+      const std::string refusal = Refuse(program, uses, loops, order, roots, s, k);
       const bool wanted = wish == nullptr || wish->decision.choice == choice;
       if (refusal.empty() && wanted && out.storage != schema::Storage::kAlias) {
         out.storage = schema::Storage::kAlias;
         out.alias_of = step.inputs[k];
+        roots.Alias(step.outputs[0], step.inputs[k]);
         d.choice = choice;
         d.Because(Reason::kRule,
                   "the operand dies here and the kernel reads each element before writing it");

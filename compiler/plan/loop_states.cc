@@ -188,11 +188,11 @@ Status ExplainNeighbours(const schema::Program& program, const std::vector<bool>
   if (std::ranges::find(gone, true) == gone.end()) return OkStatus();
   std::map<std::pair<std::vector<std::string>, std::vector<std::string>>, int> explained;
   Occurrences occurrences;
-  for (const Decision& d : context.decisions->decisions()) {
-    if (!d.IsEdge()) continue;
+  context.decisions->ForEach([&](const Decision& d) {
+    if (!d.IsEdge()) return;
     occurrences.Next(IdentityOf(d));
     if (d.choice == kSeparate) ++explained[{d.subject.nodes, d.subject.into}];
-  }
+  });
   for (const auto& [edge, buffer] : EdgesOf(program)) {
     const std::vector<std::string>& from = program.steps[edge.first].sources;
     const std::vector<std::string>& to = program.steps[edge.second].sources;

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <queue>
 
 #include "base/checked.h"
+#include "compiler/plan/free_space.h"
 #include "schema/lifetimes.h"
 
 namespace aicf {
@@ -11,13 +14,17 @@ namespace {
 
 using schema::Lifetime;
 
+// What looking for places may take: with it a plan is made within seconds, whatever the program.
+constexpr int64_t kMostComparisons = 2'000'000'000;
+
 // Lowest offset at which the item fits among those placed, which are sorted by their own, that it
-// may not lie over.
+// may not lie over. Counts the comparisons.
 uint64_t LowestFit(const Lifetime& item, const std::vector<const Lifetime*>& placed,
-                   const schema::StepOrder& steps) {
+                   const schema::StepOrder& steps, int64_t& comparisons) {
   uint64_t at = 0;
   for (const Lifetime* other : placed) {
     if (at + item.bytes <= other->offset) break;
+    ++comparisons;
     if (other->offset + other->bytes <= at || schema::MayShareBytes(item, *other, steps)) continue;
     at = other->offset + other->bytes;
   }
@@ -31,16 +38,32 @@ bool IsMeta(const schema::Program& program, const Lifetime& item) {
          program.buffers[item.buffers[0]].role == schema::Role::kMeta;
 }
 
+using Order = std::vector<size_t>;
+
 template <class Less>
-uint64_t Place(std::vector<Lifetime>& items, const schema::StepOrder& steps, Less less) {
-  std::vector<size_t> order(items.size());
+Order SortedBy(const schema::Program& program, const std::vector<Lifetime>& items, Less less) {
+  Order order(items.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return less(items[a], items[b]); });
+  std::ranges::stable_sort(order, [&](size_t x, size_t y) {
+    const Lifetime &a = items[x], &b = items[y];
+    const bool one = IsMeta(program, a), other = IsMeta(program, b);
+    if (one || other) return one && !other;
+    return less(a, b);
+  });
+  return order;
+}
+
+// Places the items one after the other, each at the lowest offset. The peak; nullopt when that
+// takes more comparisons than `most`.
+std::optional<uint64_t> Place(std::vector<Lifetime>& items, const Order& order,
+                              const schema::StepOrder& steps, int64_t most) {
   std::vector<const Lifetime*> placed;  // those with bytes, by offset
   uint64_t peak = 0;
+  int64_t comparisons = 0;
   for (size_t i : order) {
-    items[i].offset = LowestFit(items[i], placed, steps);
+    items[i].offset = LowestFit(items[i], placed, steps, comparisons);
+    comparisons += static_cast<int64_t>(placed.size()) / 64;  // moved by the insertion
+    if (comparisons > most) return std::nullopt;
     peak = std::max(peak, items[i].offset + items[i].bytes);
     if (items[i].bytes == 0) continue;
     const auto after = [](uint64_t offset, const Lifetime* other) {
@@ -50,6 +73,40 @@ uint64_t Place(std::vector<Lifetime>& items, const schema::StepOrder& steps, Les
                   &items[i]);
   }
   return peak;
+}
+
+// The same for an order by first steps where all steps are on one stream: what lives when an item
+// begins to is all that it may not lie over, so that one walk through time is enough.
+uint64_t PlaceThroughTime(std::vector<Lifetime>& items, const Order& order) {
+  const auto later = [&](size_t a, size_t b) { return items[a].last > items[b].last; };
+  std::priority_queue<size_t, std::vector<size_t>, decltype(later)> alive(later);
+  FreeSpace space;
+  uint64_t peak = 0;
+  for (size_t i : order) {
+    Lifetime& item = items[i];
+    item.offset = 0;
+    if (item.bytes == 0) continue;
+    for (; !alive.empty() && items[alive.top()].last < item.first; alive.pop()) {
+      space.Give(items[alive.top()].offset, items[alive.top()].bytes);
+    }
+    item.offset = space.Take(item.bytes);
+    peak = std::max(peak, item.offset + item.bytes);
+    alive.push(i);
+  }
+  return peak;
+}
+
+struct Placement {
+  std::vector<Lifetime> items;
+  std::optional<uint64_t> peak;  // nullopt: it would take too long
+};
+
+Placement PlacedByTime(std::vector<Lifetime> items, const Order& order,
+                       const schema::StepOrder& steps) {
+  Placement out{std::move(items), {}};
+  out.peak = steps.serial() ? PlaceThroughTime(out.items, order)
+                            : Place(out.items, order, steps, INT64_MAX);
+  return out;
 }
 
 }  // namespace
@@ -70,46 +127,48 @@ Status PlanStates(schema::Program& program) {
 
 Status PlanMemory(schema::Program& program, PassContext& context) {
   AICF_RETURN_IF_ERROR(PlanStates(program));
-  AICF_ASSIGN_OR_RETURN(std::vector<Lifetime> by_size, schema::LifetimesOf(program, 0));
-  std::vector<Lifetime> by_time = by_size;
+  AICF_ASSIGN_OR_RETURN(std::vector<Lifetime> items, schema::LifetimesOf(program, 0));
   const schema::StepOrder steps(program, program.entry_points[0]);
   uint64_t total = 0;
-  for (const Lifetime& item : by_size) {
+  for (const Lifetime& item : items) {
     if (!CheckedAdd(total, item.bytes, &total) || total > (uint64_t{1} << 62)) {
       return Error(Code::kResource, "the program's buffers exceed the address space");
     }
   }
-  const auto metas_first = [&](auto less) {
-    return [&program, less](const Lifetime& a, const Lifetime& b) {
-      const bool one = IsMeta(program, a), other = IsMeta(program, b);
-      if (one || other) return one && !other;
-      return less(a, b);
-    };
-  };
-  const uint64_t peak_by_size =
-      Place(by_size, steps, metas_first([](const Lifetime& a, const Lifetime& b) {
-              return a.bytes != b.bytes ? a.bytes > b.bytes : a.first < b.first;
-            }));
-  const uint64_t peak_by_time =
-      Place(by_time, steps,
-            metas_first([](const Lifetime& a, const Lifetime& b) { return a.first < b.first; }));
-  const bool size_wins = peak_by_size <= peak_by_time;
-  for (const Lifetime& item : size_wins ? by_size : by_time) {
+  const Order sizes = SortedBy(program, items, [](const Lifetime& a, const Lifetime& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.first < b.first;
+  });
+  const Order times = SortedBy(
+      program, items, [](const Lifetime& a, const Lifetime& b) { return a.first < b.first; });
+  program.arena_lower_bound = std::ranges::max(schema::LiveBytes(items, program.entry_points[0]));
+  // Where all buffers have one size, both orders are the same.
+  const bool same = sizes == times;
+  Placement by_size;
+  if (!same) {
+    by_size.items = items;
+    by_size.peak = Place(by_size.items, sizes, steps, kMostComparisons);
+  }
+  const Placement by_time = PlacedByTime(std::move(items), times, steps);
+  const bool size_wins = same || (by_size.peak && *by_size.peak <= *by_time.peak);
+  const Placement& chosen = size_wins && !same ? by_size : by_time;
+  const Placement& other = size_wins || same ? by_time : by_size;
+  for (const Lifetime& item : chosen.items) {
     if (item.workspace_of == Lifetime::kBuffer) {
       program.buffers[item.buffers[0]].offset = item.offset;
     } else {
       program.steps[static_cast<size_t>(item.workspace_of)].workspace_offset = item.offset;
     }
   }
-  program.arena_bytes = size_wins ? peak_by_size : peak_by_time;
-  program.arena_lower_bound = std::ranges::max(schema::LiveBytes(by_size, program.entry_points[0]));
+  program.arena_bytes = *chosen.peak;
   Decision d = context.About(DecisionKind::kMemory, schema::Subject::Named(SubjectForm::kArena),
                              "plan-memory");
   d.choice = size_wins ? "largest first" : "first used first";
   d.Because(Reason::kRule, StrCat("smaller peak; ", program.arena_bytes,
                                   " bytes over a lower bound of ", program.arena_lower_bound));
   d.alternatives = {{size_wins ? "first used first" : "largest first",
-                     StrCat("cost: it needs ", size_wins ? peak_by_time : peak_by_size, " bytes"),
+                     other.peak ? StrCat("cost: it needs ", *other.peak, " bytes")
+                                : StrCat("limits: looking for places takes more than ",
+                                         kMostComparisons, " comparisons"),
                      -1}};
   context.Record(std::move(d));
   return OkStatus();

@@ -20,13 +20,15 @@ namespace {
 
 class PlanBuilder {
  public:
-  PlanBuilder(const ir::Lowered& lowered, const PlanOptions& options, PassContext& context)
-      : lowered_(lowered), options_(options), context_(context) {}
+  PlanBuilder(ir::Lowered lowered, const PlanOptions& options, PassContext& context)
+      : lowered_(std::move(lowered)), options_(options), context_(context) {}
 
   Result<schema::Contents> Build() {
     AICF_ASSIGN_OR_RETURN(chosen_, ChooseKernels(lowered_, options_, context_));
     program_.target = context_.device.name;
     program_.math = context_.math;
+    program_.buffers.reserve(lowered_.buffers.size());
+    program_.steps.reserve(lowered_.steps.size());
     for (const ir::LoweredBuffer& b : lowered_.buffers) AddBuffer(b);
     for (size_t s = 0; s < lowered_.steps.size(); ++s) AddStep(s);
     for (const ir::LoweredState& s : lowered_.states) states_.push_back({s.past, s.present});
@@ -55,16 +57,17 @@ class PlanBuilder {
     data_.push_back(b.constant);
   }
 
+  // What the plan takes over, the lowered program has no more.
   void AddStep(size_t s) {
-    const ir::LoweredStep& from = lowered_.steps[s];
+    ir::LoweredStep& from = lowered_.steps[s];
     const abi::KernelInfo& kernel = *chosen_[s].kernel;
     schema::Step step;
-    step.sources = from.sources;
+    step.sources = std::move(from.sources);
     step.kernel = kernel.key;
-    step.problem = from.problem;
-    step.inputs = from.inputs;
-    step.outputs = from.outputs;
-    step.guards = from.guards;
+    step.problem = std::move(from.problem);
+    step.inputs = std::move(from.inputs);
+    step.outputs = std::move(from.outputs);
+    step.guards = std::move(from.guards);
     schema::SetVariant(step, chosen_[s].variant);
     if (kernel.backend == abi::Backend::kLibrary) SetAlgorithm(step, chosen_[s].algorithm);
     PackInputs(kernel, step);
@@ -236,7 +239,7 @@ class PlanBuilder {
     return OkStatus();
   }
 
-  const ir::Lowered& lowered_;
+  ir::Lowered lowered_;
   const PlanOptions& options_;
   PassContext& context_;
   std::vector<KernelChoice> chosen_;  // parallel to program_.steps
@@ -249,9 +252,9 @@ class PlanBuilder {
 
 }  // namespace
 
-Result<schema::Contents> MakePlan(const ir::Lowered& lowered, const PlanOptions& options,
+Result<schema::Contents> MakePlan(ir::Lowered lowered, const PlanOptions& options,
                                   PassContext& context) {
-  return PlanBuilder(lowered, options, context).Build();
+  return PlanBuilder(std::move(lowered), options, context).Build();
 }
 
 }  // namespace aicf

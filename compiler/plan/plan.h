@@ -13,7 +13,7 @@ namespace aicf {
 /// Fills program, weights and images of the result. Errors: those of ChooseKernels
 /// (compiler/select/choose.h) and CompileImages (compiler/codegen/images.h); kResource when sizes
 /// overflow.
-Result<schema::Contents> MakePlan(const ir::Lowered& lowered, const PlanOptions& options,
+Result<schema::Contents> MakePlan(ir::Lowered lowered, const PlanOptions& options,
                                   PassContext& context);
 
 }  // namespace aicf

@@ -20,20 +20,21 @@ bool IsMadeAgain(std::string_view pass) {
   }
   constexpr std::string_view kSelect[] = {"choose-kernels", "change-states-in-place",
                                           "update-states-in-place", "decide-in-place",
-                                          "plan-memory"};
+                                          "plan-memory", kLeaveOutDecisions};
   return std::ranges::find(kSelect, pass) != std::end(kSelect);
 }
 
 void TakeDecisions(const DecisionLog& log, bool named, SourceEntry& entry) {
-  for (Decision d : log.decisions()) {
-    if (named && d.subject.entry != entry.name) continue;
+  log.ForEach([&](const Decision& given) {
+    if (named && given.subject.entry != entry.name) return;
+    Decision d = given;
     d.subject.entry.clear();
     if (d.kind == DecisionKind::kBucket) {
-      entry.padding_decisions.Record(std::move(d));
+      entry.padding_decisions.Record(d);
     } else if (!IsMadeAgain(d.pass)) {
-      entry.decisions.Record(std::move(d));
+      entry.decisions.Record(d);
     }
-  }
+  });
 }
 
 }  // namespace
@@ -72,7 +73,19 @@ Result<Source> SourceFromArtifact(const std::shared_ptr<const schema::Artifact>&
   return source;
 }
 
-void AttachLowered(const Source& source, schema::Contents& contents) {
+LoweredSections SectionsOf(const Source& source) {
+  LoweredSections sections;
+  for (const SourceEntry& entry : source.entries) {
+    if (source.named) sections.text += StrCat("entry ", Quote(entry.name), "\n");
+    sections.text += ToString(entry.lowered);
+    for (const ir::LoweredBuffer& b : entry.lowered.buffers) {
+      if (b.constant.has_data()) sections.constants.push_back(b.constant);
+    }
+  }
+  return sections;
+}
+
+void AttachLowered(LoweredSections sections, schema::Contents& contents) {
   std::set<std::pair<uint64_t, uint64_t>> planned;
   for (const schema::Buffer& b : contents.program.buffers) {
     if (b.role != schema::Role::kConstant) continue;
@@ -80,15 +93,11 @@ void AttachLowered(const Source& source, schema::Contents& contents) {
     planned.emplace(hash.high, hash.low);
   }
   std::vector<NamedConstant> missing;
-  for (const SourceEntry& entry : source.entries) {
-    if (source.named) contents.lowered += StrCat("entry ", Quote(entry.name), "\n");
-    contents.lowered += ToString(entry.lowered);
-    for (const ir::LoweredBuffer& b : entry.lowered.buffers) {
-      if (!b.constant.has_data()) continue;
-      const Hash128 hash = HashBytes(b.constant.bytes());
-      if (!planned.contains({hash.high, hash.low})) missing.push_back({hash, b.constant.bytes()});
-    }
+  for (const ir::Tensor& constant : sections.constants) {
+    const Hash128 hash = HashBytes(constant.bytes());
+    if (!planned.contains({hash.high, hash.low})) missing.push_back({hash, constant.bytes()});
   }
+  contents.lowered = std::move(sections.text);
   contents.lowered_weights = EncodeConstants(std::move(missing));
 }
 

@@ -25,7 +25,8 @@ Status CheckEntries(const ir::Graph& model, const CompileOptions& options,
   return InputShapes(bound, entries).status();
 }
 
-Result<SourceEntry> LowerEntry(const ir::Graph& model, const CompileOptions& options,
+// The model is taken where it may be: with a million nodes a copy is a gigabyte.
+Result<SourceEntry> LowerEntry(ir::Graph& model, bool last, const CompileOptions& options,
                                const Bucket& bucket, PassRunner& runner, PassContext context,
                                Source& source) {
   SourceEntry entry;
@@ -34,11 +35,12 @@ Result<SourceEntry> LowerEntry(const ir::Graph& model, const CompileOptions& opt
   if (!options.buckets.empty()) context.entry = bucket.name;
   CompileOptions own = options;
   own.shapes = bucket.shapes;
-  AICF_ASSIGN_OR_RETURN(const ir::Graph graph, PrepareGraph(model, own, runner, context));
+  const bool row = IsQuantized(options.precision) && !options.calibrate.samples.empty();
+  ir::Graph own_model = last && !row ? std::move(model) : model;
+  AICF_ASSIGN_OR_RETURN(const ir::Graph graph,
+                        PrepareGraph(std::move(own_model), own, runner, context));
   AICF_ASSIGN_OR_RETURN(entry.lowered, LowerVerified(graph, own, context));
-  if (IsQuantized(options.precision) && !options.calibrate.samples.empty()) {
-    entry.row = RowProgram(model, options, bucket, entry.lowered);
-  }
+  if (row) entry.row = RowProgram(model, options, bucket, entry.lowered);
   if (source.metadata.empty()) source.metadata = graph.metadata;
   return entry;
 }
@@ -84,10 +86,10 @@ Status ProveAll(const ir::Graph& model, const CompileOptions& options,
 
 }  // namespace
 
-Result<Source> SourceFromModel(const std::string& model_path, const ImportedModel& imported,
+Result<Source> SourceFromModel(const std::string& model_path, ImportedModel& imported,
                                PassRunner& runner) {
   const CompileOptions& options = imported.options;
-  const ir::Graph& model = imported.graph;
+  ir::Graph& model = imported.graph;
   AICF_ASSIGN_OR_RETURN(const std::vector<Bucket> entries,
                         EntryPointsOf(options.shapes, options.buckets));
   Source source;
@@ -97,7 +99,8 @@ Result<Source> SourceFromModel(const std::string& model_path, const ImportedMode
   AICF_ASSIGN_OR_RETURN(const PassContext context, ContextFor(options));
   AICF_RETURN_IF_ERROR(CheckEntries(model, options, entries));
   for (const Bucket& bucket : entries) {
-    auto entry = LowerEntry(model, options, bucket, runner, context, source);
+    const bool last = options.buckets.empty();
+    auto entry = LowerEntry(model, last, options, bucket, runner, context, source);
     if (!entry.ok()) {
       const std::string label = EntryLabel(options.buckets, bucket);
       return label.empty() ? entry.status() : entry.status().WithContext(label);

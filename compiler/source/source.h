@@ -36,15 +36,23 @@ struct Source {
 
 /// From the model to a lowered program, for every entry point of `imported.options`. Errors: those
 /// of the stages, naming the bucket.
-Result<Source> SourceFromModel(const std::string& model_path, const ImportedModel& imported,
+/// The graph is taken from `imported` where there is no bucket.
+Result<Source> SourceFromModel(const std::string& model_path, ImportedModel& imported,
                                PassRunner& runner);
 
 /// The lowered programs that an artifact carries. The source keeps the artifact alive.
 /// Errors: kUnsupported for one made with --strip; kBadArtifact.
 Result<Source> SourceFromArtifact(const std::shared_ptr<const schema::Artifact>& artifact);
 
-/// The lowered and the lowered-weights section of an artifact with these sources.
+/// What an artifact keeps of the sources, so that they need not be kept while it is made.
+struct LoweredSections {
+  std::string text;                   ///< the lowered section
+  std::vector<ir::Tensor> constants;  ///< all that the programs name
+};
+LoweredSections SectionsOf(const Source& source);
+
+/// Writes the lowered and the lowered-weights section.
 /// REQUIRES: contents.program and contents.weights are final.
-void AttachLowered(const Source& source, schema::Contents& contents);
+void AttachLowered(LoweredSections sections, schema::Contents& contents);
 
 }  // namespace aicf

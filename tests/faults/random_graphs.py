@@ -1,291 +1,280 @@
 """Random graphs: every way of compiling one gives the same results, those of an evaluation in float64.
 
-    random_graphs.py --bin build/dev/bin [--count 100] [--seed 1]
+    random_graphs.py --bin build/dev/bin [--count 100] [--seconds 600] [--seed 1] [--jobs 32]
 
-A graph of 3 to 25 nodes over f32 tensors of up to four axes is evaluated by numpy while it is made. It is compiled
-for this CPU, for cpu:baseline and for a CUDA target (planned, run by the reference kernels), with every pass that can
-be disabled on, with all of them off, and with two of them off in turn, so that over many graphs each pass is off on
-its own. Exit code 1 where a compilation or a run fails or a result is off by more than 1e-4 of the largest
-magnitude.
+A graph of 3 to 25 steps (an op, or the ops that an exporter writes for a layer) is evaluated by numpy while it is
+made. It is compiled for this CPU, for cpu:baseline and for a CUDA target (planned, run by the reference kernels),
+with every pass that can be disabled on, with all of them off, and with two of them off in turn, so that over many
+graphs each pass is off on its own; once for another target; once with values stored in 16 bits, and once with
+products in another math mode. One artifact of each graph is compiled again from the program that it carries, to the
+same bytes. Some graphs have an open batch axis and are compiled with two buckets, some have a state and are run three
+times. One process (serve_graphs) compiles and runs them all.
+
+Exit code 1 where a compilation or a run fails, the process ends, or a result is off by more than 1e-4 of the largest
+magnitude and by more than what roundings to f32 explain (the graph evaluated with noise); results that small changes
+change so much are counted. Results in 16 bits may be off by what roundings to 16 bits explain; where these come to half
+of a result, it is counted, too, and not judged.
+
+--plant KEY makes the CPU kernel KEY wrong in one element; exit code 0 then means that this was found.
 """
 
 import argparse
+import collections
+import itertools
+import json
 import multiprocessing
 import os
-import re
-import shutil
+import signal
 import subprocess
 import sys
-import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, "corpus"), os.path.join(HERE, "..", "properties")]
+sys.path[:0] = [os.path.join(HERE, "graphs"), os.path.join(HERE, "corpus")]
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
 
 import numpy as np  # noqa: E402
-from onnx import helper  # noqa: E402
 
-from onnx_models import constant, info, whole  # noqa: E402
-from tools import ONCE, read_outputs  # noqa: E402
+from grown import grown  # noqa: E402
+from server import Ended, Server  # noqa: E402
 
 TOLERANCE = 1e-4
 TARGETS = ("cpu", "cpu:baseline", "cuda:sm_90a")
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-UNARY = {"Relu": lambda x: np.maximum(x, 0), "Sigmoid": sigmoid, "Tanh": np.tanh, "Neg": np.negative,
-         "Abs": np.abs, "Sin": np.sin, "Softplus": lambda x: np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0),
-         "Identity": lambda x: x, "Erf": None}
-BINARY = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum}
-
-
-class Graph:
-    """The nodes so far, and the float64 value of everything."""
-
-    def __init__(self, seed):
-        self.rng = np.random.default_rng([20251125, seed])
-        self.nodes, self.constants, self.values, self.feeds = [], [], {}, {}
-        for k in range(self.integer(1, 2)):
-            shape = [self.integer(1, 6) for _ in range(self.integer(1, 4))]
-            self.feeds[f"x{k}"] = self.numbers(shape)
-            self.values[f"x{k}"] = self.feeds[f"x{k}"].astype(np.float64)
-
-    def integer(self, low, high):
-        return int(self.rng.integers(low, high + 1))
-
-    def choose(self, options):
-        return options[self.integer(0, len(options) - 1)]
-
-    def numbers(self, shape):
-        return self.rng.uniform(-1, 1, shape).astype(np.float32)
-
-    def constant(self, array):
-        name = f"c{len(self.constants)}"
-        self.constants.append(constant(name, array, array.dtype))
-        return name
-
-    def add(self, op, inputs, value, **attrs):
-        name = f"v{len(self.nodes)}"
-        self.nodes.append(helper.make_node(op, inputs, [name], name=f"n{len(self.nodes)}", **attrs))
-        self.values[name] = value
-        return name
-
-    def grow(self):
-        names = list(self.values)
-        recent = names[-4:] if self.rng.random() < 0.8 else names
-        x = self.choose(recent)
-        made = self.choose(STEPS)(self, x, self.values[x])
-        # Values stay of order 1, so that one tolerance holds everywhere.
-        if made and (np.abs(self.values[made]).max(initial=0) > 8):
-            self.add("Tanh", [made], np.tanh(self.values[made]))
-
-
-def unary(g, x, v):
-    op = g.choose([u for u in UNARY if u != "Erf"])
-    return g.add(op, [x], UNARY[op](v))
-
-
-def binary(g, x, v):
-    op = g.choose(list(BINARY))
-    same = [n for n, w in g.values.items() if w.shape == v.shape]
-    if g.rng.random() < 0.5:
-        other = g.choose(same)
-        return g.add(op, [x, other], BINARY[op](v, g.values[other]))
-    shape = [1 if g.rng.random() < 0.4 else d for d in v.shape][g.integer(0, v.ndim):]
-    array = g.numbers(shape)
-    inputs = [x, g.constant(array)]
-    swap = g.rng.random() < 0.3
-    value = BINARY[op](array.astype(np.float64), v) if swap else BINARY[op](v, array.astype(np.float64))
-    return g.add(op, inputs[::-1] if swap else inputs, value)
-
-
-def matmul(g, x, v):
-    if v.ndim < 2:
-        return None
-    weights = g.numbers((v.shape[-1], g.integer(1, 8)))
-    return g.add("MatMul", [x, g.constant(weights)], v @ weights.astype(np.float64))
-
-
-def self_product(g, x, v):
-    if v.ndim < 2:
-        return None
-    perm = list(range(v.ndim - 2)) + [v.ndim - 1, v.ndim - 2]
-    turned = g.add("Transpose", [x], v.transpose(perm), perm=perm)
-    return g.add("MatMul", [x, turned], v @ v.transpose(perm))
-
-
-def conv(g, x, v):
-    if v.ndim != 4:
-        return None
-    kernel = [g.choose((1, 3)), g.choose((1, 3))]
-    weights = g.numbers((g.integer(1, 5), v.shape[1], *kernel))
-    pads = [(k - 1) // 2 for k in kernel]
-    padded = np.pad(v, ((0, 0), (0, 0), (pads[0],) * 2, (pads[1],) * 2))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=(2, 3))
-    value = np.einsum("nchwij,ocij->nohw", windows, weights.astype(np.float64))
-    return g.add("Conv", [x, g.constant(weights)], value, pads=pads * 2)
-
-
-def transpose(g, x, v):
-    perm = [int(p) for p in g.rng.permutation(v.ndim)]
-    return g.add("Transpose", [x], v.transpose(perm), perm=perm)
-
-
-def reshape(g, x, v):
-    shape = list(v.shape)
-    if len(shape) > 1 and g.rng.random() < 0.6:
-        at = g.integer(0, len(shape) - 2)
-        shape[at:at + 2] = [shape[at] * shape[at + 1]]
-    elif len(shape) < 4:
-        shape.insert(g.integer(0, len(shape)), 1)
-    return g.add("Reshape", [x, g.constant(np.array(shape, np.int64))], v.reshape(shape))
-
-
-def concat(g, x, v):
-    axis = g.integer(0, v.ndim - 1)
-    fits = [n for n, w in g.values.items() if w.ndim == v.ndim
-            and all(a == b for d, (a, b) in enumerate(zip(w.shape, v.shape)) if d != axis)]
-    others = [g.choose(fits) for _ in range(g.integer(1, 2))]
-    return g.add("Concat", [x, *others], np.concatenate([v] + [g.values[o] for o in others], axis), axis=axis)
-
-
-def cut(g, x, v):
-    axis = g.integer(0, v.ndim - 1)
-    if v.shape[axis] < 2:
-        return None
-    start, step = g.integer(0, v.shape[axis] - 1), g.choose((1, 1, 2))
-    lists = [g.constant(np.array([n], np.int64)) for n in (start, v.shape[axis], axis, step)]
-    return g.add("Slice", [x, *lists], v[(slice(None),) * axis + (slice(start, None, step),)])
-
-
-def reduce(g, x, v):
-    axis, keep = g.integer(0, v.ndim - 1), g.integer(0, 1)
-    if v.ndim == 1 and not keep:
-        return None
-    op, function = g.choose((("ReduceMean", np.mean), ("ReduceMax", np.max), ("ReduceSum", np.sum)))
-    return g.add(op, [x, g.constant(np.array([axis], np.int64))], function(v, axis, keepdims=bool(keep)), keepdims=keep)
-
-
-def softmax(g, x, v):
-    axis = g.integer(0, v.ndim - 1)
-    e = np.exp(v - v.max(axis, keepdims=True))
-    return g.add("Softmax", [x], e / e.sum(axis, keepdims=True), axis=axis)
-
-
-def normalised(g, x, v):
-    centred = v - v.mean(-1, keepdims=True)
-    value = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 0.25)
-    scale = g.numbers((v.shape[-1],))
-    return g.add("LayerNormalization", [x, g.constant(scale)], value * scale.astype(np.float64), epsilon=0.25)
-
-
-def gather(g, x, v):
-    axis = g.integer(0, v.ndim - 1)
-    index = g.rng.integers(-v.shape[axis], v.shape[axis], g.integer(1, 4))
-    return g.add("Gather", [x, g.constant(index)], np.take(v, index, axis), axis=axis)
-
-
-def pad(g, x, v):
-    pads = [g.integer(0, 2) for _ in range(2 * v.ndim)]
-    value = np.pad(v, list(zip(pads[:v.ndim], pads[v.ndim:])), constant_values=0.5)
-    if value.size > 4000:
-        return None
-    return g.add("Pad", [x, g.constant(np.array(pads, np.int64)), g.constant(np.array(0.5, np.float32))], value)
-
-
-def swish(g, x, v):
-    gate = g.add("Sigmoid", [x], sigmoid(v))
-    return g.add("Mul", [x, gate], v * sigmoid(v))
-
-
-STEPS = (unary, unary, binary, binary, binary, matmul, matmul, self_product, conv, conv, transpose, reshape, reshape,
-         concat, cut, reduce, softmax, normalised, gather, pad, swish)
-
-
-def made(seed):
-    g = Graph(seed)
-    for _ in range(g.integer(3, 25)):
-        g.grow()
-    if not g.nodes:
-        g.add("Relu", ["x0"], np.maximum(g.values["x0"], 0))
-    read = {name for node in g.nodes for name in node.input}
-    ends = [n for n in g.values if n not in read and n not in g.feeds][:4] or [g.nodes[-1].output[0]]
-    ends += [n for n in list(g.values)[-3:] if n not in ends and n not in g.feeds][:1]
-    model = whole(g.nodes, [info(n, a.shape) for n, a in g.feeds.items()],
-                  [info(n, g.values[n].shape) for n in ends], g.constants)
-    return model.SerializeToString(), g.feeds, {n: g.values[n] for n in ends}
+FURTHER_TARGETS = ("cpu:avx2", "cuda:sm_80", "cuda:sm_89", "cuda:sm_100a", "cuda:sm_120")
+UNITS = {"fp32": 2.0**-24, "tf32": 2.0**-11, "fp16": 2.0**-11, "bf16": 2.0**-8}
+RUNS_OF_STATES = 3
 
 
 def passes_of(bin_dir):
-    text = subprocess.run([os.path.join(bin_dir, "aicf-compile"), "--help"], capture_output=True, text=True,
+    text = subprocess.run([os.path.join(bin_dir, "serve_graphs"), "--passes"], capture_output=True, text=True,
                           check=True).stdout
-    listed = text[text.index("Passes in order"):].split("\n\n")[0].split(":", 1)[1]
-    return [p for p in re.findall(r"[a-z][a-z0-9-]*\*?", listed) if not p.endswith("*")]
+    return list(dict.fromkeys(text.split()))
 
 
-def variants(seed, passes):
-    """(target, passes that are off)."""
-    yield from ((target, ()) for target in TARGETS)
-    yield from ((target, passes) for target in ("cpu", "cuda:sm_90a"))
+def ways_of(graph, seed, passes):
+    """Options of serve_graphs for each way; "off" are the passes that are disabled."""
+    ways = [{"target": target} for target in TARGETS]
+    # The artifact, compiled again from the program that it carries, has to have the same bytes.
+    ways[seed % len(ways)]["again"] = True
+    ways += [{"target": target, "off": passes} for target in ("cpu", "cuda:sm_90a")]
     for k in range(2):
-        yield TARGETS[(seed + k) % 3], (passes[(2 * seed + k) % len(passes)],)
+        ways.append({"target": TARGETS[(seed + k) % 3], "off": [passes[(2 * seed + k) % len(passes)]]})
+    ways.append({"target": FURTHER_TARGETS[seed % len(FURTHER_TARGETS)]})
+    if graph.smooth:
+        target = "cuda:sm_90a" if seed % 2 else "cpu"
+        ways.append({"target": target, "precision": ("fp16", "bf16")[seed // 2 % 2]})
+        ways.append({"target": "cuda:sm_90a", "math": ("tf32", "fp16", "bf16")[seed % 3]})
+    return ways
 
 
-def check(job):
-    """What is wrong with the graph of a seed."""
-    options, passes, seed = job
-    content, feeds, expected = made(seed)
+def unit_of(way):
+    """The name of the coarsest format that a way rounds values to."""
+    return way.get("precision", way.get("math", "fp32"))
+
+
+def feeds_of(graph, seed):
+    """Inputs of every run, one after the other."""
+    if graph.batch is None:
+        return [dict(graph.feeds)] * (RUNS_OF_STATES if graph.states else 1)
+    rng = np.random.default_rng(seed)
+    others = [graph.batch + 2, 1]
+    return [dict(graph.feeds)] + [
+        {name: rng.uniform(-1, 1, (n, *a.shape[1:])).astype(np.float32) if a.dtype == np.float32 else a
+         for name, a in graph.feeds.items()} for n in others]
+
+
+def evaluate(graph, feeds, noise=0.0, seed=0):
+    """Values after each run; states go on."""
+    values, carried = [], {}
+    for k, one in enumerate(feeds):
+        values.append(graph.evaluate({**one, **carried}, noise, 1000 * seed + k))
+        carried = {past: values[-1][present].astype(np.float32) if not noise else values[-1][present]
+                   for past, present in graph.states}
+        carried = {past: np.asarray(v, np.float32) for past, v in carried.items()}
+    return values
+
+
+class Expected:
+    """What runs have to give, and how far roundings may take them from it."""
+
+    def __init__(self, graph, feeds):
+        self.graph, self.feeds = graph, feeds
+        self.values, self.spreads = evaluate(graph, feeds), {}
+
+    def spread(self, unit, run, name):
+        """The largest change of a value when every value on the way is off by up to `unit`."""
+        if unit not in self.spreads:
+            self.spreads[unit] = [evaluate(self.graph, self.feeds, unit, k + 1) for k in range(3)]
+        want = self.values[run][name]
+        changes = [np.abs(noisy[run][name] - want).max(initial=0) for noisy in self.spreads[unit]]
+        return max(changes) + unit * np.abs(want).max(initial=0)
+
+    def judge(self, run, name, got, precision):
+        """"", "ill-conditioned", or how far the result is off."""
+        want = self.values[run][name]
+        if got.shape != want.shape:
+            return f"{name} is {got.shape}, not {want.shape}"
+        off = np.abs(got.astype(np.float64) - want).max(initial=0)
+        if off <= TOLERANCE * max(1, np.abs(want).max(initial=0)):
+            return ""
+        allowed = 8 * self.spread(UNITS[precision], run, name)
+        # Where roundings may change a result by half of what it is, they say nothing about it.
+        useless = allowed > 0.5 * np.abs(want).max(initial=0)
+        if off <= allowed or (useless and precision != "fp32"):
+            return "ill-conditioned" if precision == "fp32" or useless else ""
+        return f"{name} is off by {off:.3g} of {np.abs(want).max():.3g} (run {run}, allowed {allowed:.3g})"
+
+
+def questions(graph, feeds, ways):
+    """Tensors, and the ways with their runs."""
+    pasts = {past for past, _ in graph.states}
+    tensors, runs = [], []
+    for one in feeds:
+        names = [n for n in one if n not in pasts]
+        runs.append(list(range(len(tensors), len(tensors) + len(names))))
+        tensors += [(n, np.asarray(one[n], order="C")) for n in names]
+    for way in ways:
+        way["states"] = graph.states
+        if graph.batch is None:
+            way["runs"] = runs
+            continue
+        way["buckets"] = [{"name": f"b{k}", "shapes": {n: a.shape for n, a in feeds[k].items()}} for k in range(2)]
+        # The last one is padded, where an entry point allows that.
+        way["runs"] = runs
+    return tensors, ways
+
+
+def label(seed, way):
+    off = way.get("off", [])
+    without = "" if not off else f", without {off[0] if len(off) == 1 else 'any pass'}"
+    return f"seed {seed}, {way['target']} {unit_of(way)}{without}"
+
+
+def refused_padding(graph, answer):
+    return graph.batch is not None and answer["stage"] == "run" and "no entry point takes" in answer["message"]
+
+
+def judge_way(graph, expected, ends, way, answer, counts):
+    """Failures of one way."""
+    if isinstance(answer, dict) and not refused_padding(graph, answer):
+        return [f"{answer['stage']} ended with {answer['code']}: {answer['message'][:300]}"]
+    runs = answer.get("runs", []) if isinstance(answer, dict) else answer
+    states = {present for _, present in graph.states}
     found = []
-    with tempfile.TemporaryDirectory() as folder:
-        path, artifact = os.path.join(folder, "m.onnx"), os.path.join(folder, "m.aicf")
-        with open(path, "wb") as file:
-            file.write(content)
-        inputs = []
-        for name, array in feeds.items():
-            np.save(os.path.join(folder, name + ".npy"), array)
-            inputs.append(f"--load-inputs={name}:{folder}/{name}.npy")
-        for target, off in variants(seed, passes):
-            what = f"seed {seed}, {target}, without {', '.join(off) if len(off) < 3 else 'any pass'}"
-            flags = [f"--disable-pass={p}" for p in off] + ([] if target.startswith("cpu") else ["--no-images"])
-            runs = [["aicf-compile", path, "-o", artifact, "--force", f"--target={target}", *flags],
-                    ["aicf-run", artifact, "--device=cpu", *inputs, *ONCE, f"--export-output={folder}/out"]]
-            for run in runs:
-                done = subprocess.run([os.path.join(options.bin, run[0]), *run[1:]], capture_output=True, text=True,
-                                      timeout=120)
-                if done.returncode != 0:
-                    found.append(f"{what}: {run[0]} ended with {done.returncode}: {done.stderr.strip()[:300]}")
-                    break
-            else:
-                results = read_outputs(os.path.join(folder, "out"))
-                for name, want in expected.items():
-                    off_by = np.abs(results[name].astype(np.float64) - want).max(initial=0)
-                    if not off_by <= TOLERANCE * max(1, np.abs(want).max(initial=0)):
-                        found.append(f"{what}: {name} is off by {off_by:.3g}")
-        if found and options.keep:
-            os.makedirs(options.keep, exist_ok=True)
-            shutil.copy(path, os.path.join(options.keep, f"{seed}.onnx"))
+    for run, outputs in enumerate(runs):
+        for name in ends:
+            if name in states:
+                continue
+            if name not in outputs:
+                found.append(f"there is no output {name}")
+                continue
+            verdict = expected.judge(run, name, outputs[name], unit_of(way))
+            counts["results"] += 1
+            if verdict == "ill-conditioned":
+                counts["ill-conditioned results"] += 1
+            elif verdict:
+                found.append(verdict)
     return found
+
+
+def keep_model(options, seed, model, feeds):
+    if options.keep:
+        os.makedirs(options.keep, exist_ok=True)
+        with open(os.path.join(options.keep, f"{seed}.onnx"), "wb") as file:
+            file.write(model)
+        np.savez(os.path.join(options.keep, f"{seed}.npz"), **feeds[0])
+
+
+def check(seed):
+    """(what is wrong with the graph of a seed, counts)."""
+    counts, found = collections.Counter(), []
+    graph = grown(seed)
+    ends = graph.outputs()
+    model = graph.model(ends)
+    feeds = feeds_of(graph, seed)
+    expected = Expected(graph, feeds)
+    tensors, ways = questions(graph, feeds, ways_of(graph, seed, worker.passes))
+    counts.update({f"op {node.op_type}": 1 for node in graph.nodes})
+    done = 0
+    try:
+        for way, answer in zip(ways, worker.server.ask(model, tensors, ways)):
+            done += 1
+            counts["ways"] += 1
+            counts.update(f"off {p}" for p in way.get("off", []) if len(way["off"]) == 1)
+            found += [f"{label(seed, way)}: {text}" for text in judge_way(graph, expected, ends, way, answer, counts)]
+    except Ended as ended:
+        found.append(f"{label(seed, ways[min(done, len(ways) - 1)])}: {ended}")
+    if found:
+        keep_model(worker.options, seed, model, feeds)
+    counts["graphs"] += 1
+    counts["nodes"] += len(graph.nodes)
+    counts["graphs with a batch axis"] += graph.batch is not None
+    counts["graphs with a state"] += bool(graph.states)
+    return found, counts
+
+
+class Worker:
+    def __init__(self, options, passes):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        plant = [f"--plant={options.plant}"] if options.plant else []
+        self.options, self.passes = options, passes
+        self.server = Server([os.path.join(options.bin, "serve_graphs"), *plant])
+
+
+def begin(options, passes):
+    global worker
+    worker = Worker(options, passes)
+
+
+def summary(options, counts, failures, seconds, passes):
+    ops = sorted(k[3:] for k in counts if k.startswith("op "))
+    off = [counts[f"off {p}"] for p in passes]
+    return {"seed": options.seed, "graphs": counts["graphs"], "nodes": counts["nodes"], "ways": counts["ways"],
+            "results": counts["results"], "ill_conditioned_results": counts["ill-conditioned results"],
+            "graphs_with_a_batch_axis": counts["graphs with a batch axis"],
+            "graphs_with_a_state": counts["graphs with a state"], "ops": len(ops), "op_names": ops,
+            "passes": len(passes), "least_times_a_pass_was_off": min(off), "failures": failures,
+            "seconds": round(seconds, 1)}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--bin", required=True)
     parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=1e9, help="no new graph after so long")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--keep", help="directory that keeps the models of graphs that fail")
+    parser.add_argument("--summary", help="file for the counts, as JSON")
+    parser.add_argument("--plant", help="key of a CPU kernel that shall be wrong")
     options = parser.parse_args()
     passes = passes_of(options.bin)
-    failures = 0
-    jobs = ((options, passes, seed) for seed in range(options.seed, options.seed + options.count))
-    with multiprocessing.Pool(options.jobs) as pool:
-        for found in pool.imap_unordered(check, jobs):
-            failures += len(found)
-            for text in found:
+    began, counts, failures = time.monotonic(), collections.Counter(), 0
+
+    def seeds():
+        for seed in range(options.seed, options.seed + options.count):
+            if time.monotonic() - began > options.seconds:
+                return
+            in_flight.acquire()
+            yield seed
+
+    in_flight = multiprocessing.Semaphore(4 * options.jobs)
+    with multiprocessing.Pool(options.jobs, begin, (options, passes)) as pool:
+        for found, more in pool.imap_unordered(check, seeds()):
+            in_flight.release()
+            counts.update(more)
+            failures += bool(found)
+            for text in itertools.islice(found, 3):
                 print(f"FAIL {text}", flush=True)
-    print(f"{options.count} graphs from seed {options.seed}, 7 ways each of {len(passes)} passes: {failures} failures")
+    result = summary(options, counts, failures, time.monotonic() - began, passes)
+    if options.summary:
+        with open(options.summary, "w") as file:
+            json.dump(result, file, indent=1)
+    print(json.dumps({k: v for k, v in result.items() if k != "op_names"}))
+    if options.plant:
+        print("the planted defect was found" if failures else "the planted defect was missed")
+        return 0 if failures else 1
     return 1 if failures else 0
 
 

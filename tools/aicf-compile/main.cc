@@ -50,6 +50,21 @@ Status Finish(std::optional<AtomicFile>& file, std::span<const std::byte> bytes)
   return file->Commit();
 }
 
+Status WriteDecisions(std::optional<AtomicFile>& file, const DecisionLog& log) {
+  if (!file) return OkStatus();
+  constexpr size_t kBlock = size_t{1} << 20;
+  Status status;
+  std::string block;
+  log.ForEach([&](const Decision& d) {
+    schema::AppendJsonLine(d, block);
+    if (block.size() < kBlock || !status.ok()) return;
+    status = file->Write(block);
+    block.clear();
+  });
+  AICF_RETURN_IF_ERROR(status);
+  return Finish(file, std::as_bytes(std::span(block)));
+}
+
 Status PrintStage(const CompileArgs& args, Outputs& outputs) {
   DecisionLog log;
   AICF_ASSIGN_OR_RETURN(const std::string text, StageText(args, &log));
@@ -58,8 +73,7 @@ Status PrintStage(const CompileArgs& args, Outputs& outputs) {
     AICF_ASSIGN_OR_RETURN(explained, ExplainText(log, args.explain));
   }
   Print(explained);
-  const std::string decisions = log.ToJsonLines();
-  AICF_RETURN_IF_ERROR(Finish(outputs.decisions, std::as_bytes(std::span(decisions))));
+  AICF_RETURN_IF_ERROR(WriteDecisions(outputs.decisions, log));
   if (outputs.artifact) return Finish(outputs.artifact, std::as_bytes(std::span(text)));
   Print(text);
   return OkStatus();
@@ -86,8 +100,7 @@ Status CompileModel(const CompileArgs& args, Outputs& outputs) {
     AICF_ASSIGN_OR_RETURN(explained, ExplainText(result.decisions, args.explain));
     explained = "\n" + explained;
   }
-  const std::string decisions = result.decisions.ToJsonLines();
-  AICF_RETURN_IF_ERROR(Finish(outputs.decisions, std::as_bytes(std::span(decisions))));
+  AICF_RETURN_IF_ERROR(WriteDecisions(outputs.decisions, result.decisions));
   AICF_RETURN_IF_ERROR(Finish(outputs.artifact, result.bytes));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const std::string& from = args.from.empty() ? args.model : args.from;

@@ -46,23 +46,23 @@ std::string StatesText(const schema::Program& program) {
 /// What the model's names suggest, and the flag that takes it up; one line per pair.
 std::string HintsText(const DecisionLog& log) {
   std::string out;
-  for (const Decision& d : log.decisions()) {
+  log.ForEach([&](const Decision& d) {
     if (d.kind != DecisionKind::kState || d.choice != kInputAndOutput || d.alternatives.empty())
-      continue;
+      return;
     const std::string hint = StrCat(
         "hint: ", Escape(ToString(d.subject)), " could be one state; ",
         Escape(d.alternatives[0].refusal.substr(d.alternatives[0].refusal.find(' ') + 1)), "\n");
     if (out.find(hint) == std::string::npos) out += hint;  // once, and not for every bucket
-  }
+  });
   return out.empty() ? out : "\n" + out;
 }
 
 /// "54 measured, 6 only-legal, 5 predicted": why the kernels are what they are.
 std::string ReasonsText(const DecisionLog& log) {
   std::map<std::string, int> counts;
-  for (const Decision& d : log.decisions()) {
+  log.ForEach([&](const Decision& d) {
     if (d.kind == DecisionKind::kKernel) ++counts[ReasonText(d)];
-  }
+  });
   std::vector<std::pair<int, std::string>> order;
   for (const auto& [reason, count] : counts) order.emplace_back(-count, reason);
   std::ranges::sort(order);
@@ -126,9 +126,9 @@ std::string TimingsText(const std::vector<PassTiming>& timings) {
 
 Result<std::string> ExplainText(const DecisionLog& log, const std::string& nodes) {
   DecisionLines lines;
-  for (const Decision& d : log.decisions()) {
+  log.ForEach([&](const Decision& d) {
     if (nodes == "true" || IsAbout(d, nodes)) lines.decisions.push_back(d);
-  }
+  });
   if (!lines.decisions.empty() || nodes == "true") return DecisionsText(lines);
   return Error(Code::kInvalidArgument, "--explain: no decision is about a source node '", nodes,
                "'");

@@ -55,7 +55,9 @@ Result<CompileResult> CompileAsAsked(const CompileArgs& args) {
 
 Result<std::string> StageText(const CompileArgs& args, DecisionLog* log) {
   if (args.stop_after == Stage::kGraph || !NeedsPlan(args)) return EarlyStage(args, log);
-  AICF_ASSIGN_OR_RETURN(const CompileResult result, CompileAsAsked(args));
+  CompileArgs kept = args;
+  kept.options.keep_lowered = args.stop_after == Stage::kLowered;
+  AICF_ASSIGN_OR_RETURN(const CompileResult result, CompileAsAsked(kept));
   *log = result.decisions;
   if (args.stop_after == Stage::kPlan) return schema::ToString(result.contents.program);
   std::string text;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/import/language/model.h"
+
 namespace aicf::language {
 namespace {
 

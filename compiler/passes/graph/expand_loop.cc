@@ -61,7 +61,7 @@ Result<bool> Expander::Unroll(const ir::Node& node, const LoopForm& form, int64_
   if (UnrolledNodes(form) > most - nodes_) return false;
   if (first && too_long_.contains(form.body->graph.get())) return false;
   const size_t nodes = graph_.nodes.size();
-  const size_t decisions = context_.decisions->decisions().size();
+  const size_t decisions = context_.decisions->size();
   const int64_t inlined = nodes_;
   bool unrolled = false;
   const int64_t before = std::exchange(most_nodes_, most);
@@ -74,8 +74,7 @@ Result<bool> Expander::Unroll(const ir::Node& node, const LoopForm& form, int64_
   // What was made is used by nothing.
   nodes_ = inlined;
   graph_.nodes.erase(graph_.nodes.begin() + static_cast<ptrdiff_t>(nodes), graph_.nodes.end());
-  std::vector<Decision>& log = context_.decisions->mutable_decisions();
-  log.erase(log.begin() + static_cast<ptrdiff_t>(decisions), log.end());
+  context_.decisions->Truncate(decisions);
   return false;
 }
 

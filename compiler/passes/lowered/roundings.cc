@@ -11,8 +11,9 @@ namespace {
 // How many decisions of this identity were made before.
 int OccurrenceOf(const DecisionLog& log, const Decision& decision) {
   const std::string identity = IdentityOf(decision);
-  return static_cast<int>(std::ranges::count_if(
-      log.decisions(), [&](const Decision& d) { return IdentityOf(d) == identity; }));
+  int count = 0;
+  log.ForEach([&](const Decision& d) { count += IdentityOf(d) == identity ? 1 : 0; });
+  return count;
 }
 
 }  // namespace

@@ -91,10 +91,10 @@ TEST(Roundings, TheReasonHoldsTheBoundForTheDivisorAtHand) {
 TEST(Roundings, AWishKeepsWhatTheModelSays) {
   const RewriteResult natural = Rewrite(6, nullptr);
   for (const size_t kept : {0u, 1u}) {
-    DecisionLog edited = natural.log;
+    std::vector<Decision> edited = natural.log.decisions();
     const std::string written = kept == 0 ? "div" : "mul, add";
-    edited.mutable_decisions()[kept].choice = written;
-    const Result<Wishes> wishes = FindEdits(natural.log, edited);
+    edited[kept].choice = written;
+    const Result<Wishes> wishes = FindEdits(natural.log, DecisionLog(edited));
     ASSERT_TRUE(wishes.ok()) << wishes.status().ToString();
     const RewriteResult out = Rewrite(6, &*wishes);
     EXPECT_EQ(Has(out.epilogue, ExprOp::kDiv), kept == 0);

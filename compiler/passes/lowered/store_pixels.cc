@@ -49,39 +49,56 @@ struct Turned {
   std::vector<Read> reads;
 };
 
-// Reads of the buffer that are across now, and would not be of a copy.
-std::vector<Read> AcrossReads(const ir::Lowered& lowered, const Turned& t) {
+// Who names each buffer, found in one walk over the steps. Copies that are added change nothing of
+// it for the buffers that are still to be looked at.
+struct BufferUses {
   std::vector<Read> reads;
+  int writes = 0;
+  bool in_order = true;  // no step that names it repeats or may be skipped
+};
+
+std::vector<BufferUses> UsesOf(const ir::Lowered& lowered) {
+  std::vector<BufferUses> uses(lowered.buffers.size());
   for (size_t s = 0; s < lowered.steps.size(); ++s) {
     const ir::LoweredStep& step = lowered.steps[s];
+    const bool in_order = step.loop == ir::kNoLoop && step.guards.empty();
     for (size_t k = 0; k < step.inputs.size(); ++k) {
-      if (step.inputs[k] != t.buffer || !TakesElements(step, k)) continue;
-      const abi::View& out = step.problem.outputs[0];
-      if (!ReadsAcross(step.problem.inputs[k], out)) continue;
-      const std::optional<abi::View> moved = ir::Remap(step.problem.inputs[k], t.from, t.to);
-      if (moved && !ReadsAcross(*moved, out)) reads.push_back({s, k});
+      uses[step.inputs[k]].reads.push_back({s, k});
+      uses[step.inputs[k]].in_order &= in_order;
     }
+    for (ir::BufferId b : step.outputs) {
+      ++uses[b].writes;
+      uses[b].in_order &= in_order;
+    }
+  }
+  return uses;
+}
+
+// Reads of the buffer that are across now, and would not be of a copy.
+std::vector<Read> AcrossReads(const ir::Lowered& lowered, const BufferUses& uses, const Turned& t) {
+  std::vector<Read> reads;
+  for (const auto& [s, k] : uses.reads) {
+    const ir::LoweredStep& step = lowered.steps[s];
+    if (!TakesElements(step, k)) continue;
+    const abi::View& out = step.problem.outputs[0];
+    if (!ReadsAcross(step.problem.inputs[k], out)) continue;
+    const std::optional<abi::View> moved = ir::Remap(step.problem.inputs[k], t.from, t.to);
+    if (moved && !ReadsAcross(*moved, out)) reads.push_back({s, k});
   }
   return reads;
 }
 
 // Inputs, and values that one step makes before all of those that read them.
-bool HasOneValue(const ir::Lowered& lowered, ir::BufferId b) {
-  const schema::Role role = lowered.buffers[b].role;
+bool HasOneValue(const ir::LoweredBuffer& buffer, const BufferUses& uses) {
+  const schema::Role role = buffer.role;
   if (role != schema::Role::kInput && role != schema::Role::kTemp) return false;
-  int writers = 0;
-  for (const ir::LoweredStep& step : lowered.steps) {
-    const bool names = std::ranges::count(step.inputs, b) + std::ranges::count(step.outputs, b) > 0;
-    if (names && (step.loop != ir::kNoLoop || !step.guards.empty())) return false;
-    writers += static_cast<int>(std::ranges::count(step.outputs, b));
-  }
-  return writers == (role == schema::Role::kTemp ? 1 : 0);
+  return uses.in_order && uses.writes == (role == schema::Role::kTemp ? 1 : 0);
 }
 
-std::optional<Turned> TurnedOf(const ir::Lowered& lowered, ir::BufferId b) {
+std::optional<Turned> TurnedOf(const ir::Lowered& lowered, const BufferUses& uses, ir::BufferId b) {
   const ir::LoweredBuffer& buffer = lowered.buffers[b];
   const int rank = buffer.shape.rank();
-  if (rank < 3 || rank > 5 || !IsFloat(buffer.dtype) || !HasOneValue(lowered, b)) {
+  if (rank < 3 || rank > 5 || !IsFloat(buffer.dtype) || !HasOneValue(buffer, uses)) {
     return std::nullopt;
   }
   const Dims order = ir::ChannelsLastOrder(rank);
@@ -89,7 +106,7 @@ std::optional<Turned> TurnedOf(const ir::Lowered& lowered, ir::BufferId b) {
            abi::DenseView(buffer.dtype, buffer.shape),
            {buffer.dtype, buffer.shape, ir::StridesInOrder(buffer.shape, order), 0},
            {}};
-  t.reads = AcrossReads(lowered, t);
+  t.reads = AcrossReads(lowered, uses, t);
   if (t.reads.empty()) return std::nullopt;
   return t;
 }
@@ -131,7 +148,8 @@ void RecordTurned(PassContext& context, const ir::Lowered& lowered, const Turned
   context.Record(std::move(d));
 }
 
-void Store(ir::Lowered& lowered, const Turned& t) {
+// The copy, which its readers name from now on.
+ir::LoweredStep Store(ir::Lowered& lowered, const Turned& t) {
   ir::LoweredStep copy = CopyOf(lowered, t);
   for (const Read& read : t.reads) {
     ir::LoweredStep& step = lowered.steps[read.step];
@@ -139,8 +157,26 @@ void Store(ir::Lowered& lowered, const Turned& t) {
     view = *ir::Remap(view, t.from, t.to);
     step.inputs[read.operand] = copy.outputs[0];
   }
-  lowered.steps.insert(lowered.steps.begin() + static_cast<int64_t>(t.reads[0].step),
-                       std::move(copy));
+  return copy;
+}
+
+struct PlacedCopy {
+  size_t before;  // this step
+  ir::LoweredStep step;
+};
+
+// Of several in front of one step the earlier one stands first.
+void InsertCopies(std::vector<PlacedCopy> copies, ir::Lowered& lowered) {
+  std::ranges::stable_sort(copies, {}, &PlacedCopy::before);
+  std::vector<ir::LoweredStep> steps;
+  steps.reserve(lowered.steps.size() + copies.size());
+  auto next = copies.begin();
+  for (size_t s = 0; s < lowered.steps.size(); ++s) {
+    for (; next != copies.end() && next->before == s; ++next)
+      steps.push_back(std::move(next->step));
+    steps.push_back(std::move(lowered.steps[s]));
+  }
+  lowered.steps = std::move(steps);
 }
 
 }  // namespace
@@ -149,13 +185,15 @@ void Store(ir::Lowered& lowered, const Turned& t) {
 // expression would read one of them element by element.
 Status StorePixels(ir::Lowered& lowered, PassContext& context) {
   if (context.device.backend != abi::Backend::kCuda) return OkStatus();
-  const auto known = static_cast<ir::BufferId>(lowered.buffers.size());
-  for (ir::BufferId b = 0; b < known; ++b) {
-    const std::optional<Turned> turned = TurnedOf(lowered, b);
+  const std::vector<BufferUses> uses = UsesOf(lowered);
+  std::vector<PlacedCopy> copies;
+  for (ir::BufferId b = 0; b < uses.size(); ++b) {
+    const std::optional<Turned> turned = TurnedOf(lowered, uses[b], b);
     if (!turned) continue;
     RecordTurned(context, lowered, *turned);
-    Store(lowered, *turned);
+    copies.push_back({turned->reads[0].step, Store(lowered, *turned)});
   }
+  if (!copies.empty()) InsertCopies(std::move(copies), lowered);
   return OkStatus();
 }
 

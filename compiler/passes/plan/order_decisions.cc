@@ -16,12 +16,12 @@ bool IsOwnKernel(const schema::Step& step) { return step.kernel.starts_with("cud
 
 std::vector<double> StepCosts(const schema::Program& program, const PassContext& context) {
   std::vector<double> us(program.steps.size(), -1);
-  for (const Decision& d : context.decisions->decisions()) {
+  context.decisions->ForEach([&](const Decision& d) {
     const int step = d.subject.step;
-    if (d.kind != DecisionKind::kKernel || step < 0) continue;
-    if (static_cast<size_t>(step) >= us.size()) continue;
+    if (d.kind != DecisionKind::kKernel || step < 0) return;
+    if (static_cast<size_t>(step) >= us.size()) return;
     us[static_cast<size_t>(step)] = d.measured_us >= 0 ? d.measured_us : d.cost_us;
-  }
+  });
   return us;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schema/roots.h"
 #include "schema/verify_cover.h"
 
 namespace aicf {
@@ -17,7 +18,10 @@ struct Access {
 class Collector {
  public:
   explicit Collector(const schema::Program& program)
-      : p_(program), accesses_(program.buffers.size()) {}
+      : p_(program),
+        roots_(schema::RootsOf(program)),
+        reads_(program.buffers.size()),
+        writes_(program.buffers.size()) {}
 
   std::vector<std::vector<uint32_t>> Run() {
     std::vector<std::vector<uint32_t>> needs(p_.steps.size());
@@ -40,12 +44,18 @@ class Collector {
  private:
   void Add(const Access& fresh, std::vector<uint32_t>& needed) {
     if (p_.buffers[fresh.buffer].role == schema::Role::kConstant) return;
-    std::vector<Access>& known = accesses_[schema::RootOf(p_, fresh.buffer)];
+    const uint32_t root = roots_[fresh.buffer];
+    // What many steps read they need not look through.
+    AddOverlapping(writes_[root], fresh, needed);
+    if (fresh.write) AddOverlapping(reads_[root], fresh, needed);
+    (fresh.write ? writes_ : reads_)[root].push_back(fresh);
+  }
+
+  void AddOverlapping(const std::vector<Access>& known, const Access& fresh,
+                      std::vector<uint32_t>& needed) {
     for (const Access& old : known) {
-      if (old.step == fresh.step || (!old.write && !fresh.write)) continue;
-      if (!Apart(old, fresh)) needed.push_back(old.step);
+      if (old.step != fresh.step && !Apart(old, fresh)) needed.push_back(old.step);
     }
-    known.push_back(fresh);
   }
 
   bool Apart(const Access& a, const Access& b) {
@@ -59,7 +69,8 @@ class Collector {
   }
 
   const schema::Program& p_;
-  std::vector<std::vector<Access>> accesses_;  // by root
+  const std::vector<uint32_t> roots_;
+  std::vector<std::vector<Access>> reads_, writes_;  // by root
   schema::CoverProver prover_;
 };
 

@@ -1,0 +1,133 @@
+"""A random graph as it grows: its nodes as ONNX, and what each computes, in float64.
+
+Every node has a function of its operands' arrays, so that the whole graph can be evaluated again: with other
+inputs, as the next run of a model with states, or with noise, which tells what roundings may do to a result.
+"""
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from onnx_models import constant, info, whole
+
+# Values stay of this order, so that one tolerance holds everywhere.
+LARGEST = 8
+
+
+class Graph:
+    def __init__(self, seed):
+        self.rng = np.random.default_rng([20251125, seed])
+        self.nodes, self.constants, self.program = [], [], []
+        self.feeds, self.values, self.known, self.types = {}, {}, {}, {}
+        # What the ways of compiling and running it depend on.
+        self.batch = None        # extent of the first axis of every value, which no node mixes
+        self.states = []         # pairs of an input and the value that is its next one
+        self.changes = False     # it is also evaluated with other inputs than those it grew with
+        self.smooth = True       # small changes of a value change results little
+        self.opset = 18
+
+    # Choices.
+
+    def integer(self, low, high):
+        return int(self.rng.integers(low, high + 1))
+
+    def chance(self, probability):
+        return self.rng.random() < probability
+
+    def choose(self, options):
+        return options[self.integer(0, len(options) - 1)]
+
+    def numbers(self, shape, low=-1, high=1):
+        return self.rng.uniform(low, high, shape).astype(np.float32)
+
+    def axis(self, v):
+        """One of a value's axes that nodes may mix, or None."""
+        first = 0 if self.batch is None else 1
+        return self.integer(first, v.ndim - 1) if v.ndim > first else None
+
+    # Inputs, constants and nodes.
+
+    def input(self, name, array):
+        self.feeds[name] = array
+        if array.dtype == np.float32:
+            self.values[name] = array.astype(np.float64)
+        else:
+            self.known[name] = array
+
+    def constant(self, array):
+        array = np.asarray(array)
+        name = f"c{len(self.constants)}"
+        self.constants.append(constant(name, array, array.dtype))
+        self.known[name] = array.astype(np.float64) if array.dtype == np.float32 else array
+        return name
+
+    def integers(self, *values):
+        return self.constant(np.array(values, np.int64))
+
+    def array(self, name):
+        return self.values[name] if name in self.values else self.known[name]
+
+    def add(self, op, inputs, function, hidden=False, domain="", **attrs):
+        """The name of the node's result, which is `function` of the inputs' arrays. A hidden result is of
+        another type than f32, or stands for itself no value that other nodes may take."""
+        return self.add_many(op, inputs, [function], hidden, domain, **attrs)[0]
+
+    def add_many(self, op, inputs, functions, hidden=False, domain="", more_outputs=0, **attrs):
+        """The names of the node's results; it has `more_outputs` behind them that nobody reads."""
+        names = [f"v{len(self.program) + k}" for k in range(len(functions))]
+        unread = [f"unread{len(self.nodes)}_{k}" for k in range(more_outputs)]
+        self.nodes.append(helper.make_node(op, inputs, names + unread, name=f"n{len(self.nodes)}", domain=domain,
+                                           **attrs))
+        for name, function in zip(names, functions):
+            operands = [i for i in inputs if i]
+            self.program.append((name, function, operands, hidden))
+            result = function(*(self.array(i) for i in operands))
+            (self.known if hidden else self.values)[name] = result
+        return names
+
+    def subgraph(self, nodes, inputs, outputs, constants=()):
+        return helper.make_graph(nodes, "body", inputs, outputs, list(constants))
+
+    # Evaluation.
+
+    def evaluate(self, feeds, noise=0.0, seed=0):
+        """All values for these inputs; every result of f32 and every constant but numbers (whose roundings would not be
+        random: exponents, limits) is off by up to `noise` of it."""
+        rng = np.random.default_rng(seed)
+
+        def disturbed(array):
+            return array * (1 + noise * rng.uniform(-1, 1, array.shape)) if noise and array.ndim else array
+
+        values = {name: disturbed(a) if a.dtype == np.float64 else a for name, a in self.known.items()
+                  if name not in self.feeds}
+        for name, array in feeds.items():
+            values[name] = disturbed(array.astype(np.float64)) if array.dtype == np.float32 else array
+        for name, function, operands, hidden in self.program:
+            result = function(*(values[i] for i in operands))
+            values[name] = result if hidden else disturbed(result)
+        return values
+
+    def outputs(self):
+        """Values that nothing reads, at most four, and one of the last: also where something reads it."""
+        read = {name for _, _, operands, _ in self.program for name in operands}
+        made = [n for n in self.values if n not in self.feeds]
+        ends = [n for n in made if n not in read][:4] or made[-1:]
+        ends += [n for n in made[-3:] if n not in ends][:1]
+        return ends + [present for _, present in self.states if present not in ends]
+
+    def model(self, ends):
+        inputs = []
+        for name, array in self.feeds.items():
+            shape = list(array.shape)
+            if self.batch is not None:
+                shape[0] = "n"
+            inputs.append(info(name, shape, helper.np_dtype_to_tensor_dtype(array.dtype)))
+        results = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in ends]
+        return whole(self.nodes, inputs, results, self.constants, self.opset).SerializeToString()
+
+
+def bounded(g, name):
+    """The value, or its hyperbolic tangent where it is large."""
+    v = g.values[name]
+    if v.size and not np.abs(v).max() <= LARGEST:
+        return g.add("Tanh", [name], np.tanh)
+    return name
