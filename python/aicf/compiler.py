@@ -23,14 +23,21 @@ Shapes = Mapping[str, Sequence[int]]
 Sample = Mapping[str, np.ndarray] | np.ndarray
 
 
-def load(source: str | os.PathLike[str] | bytes) -> Program:
+def load(
+    source: str | os.PathLike[str] | bytes, *, require_signature: str | None = None
+) -> Program:
     """Reads and verifies an artifact, from a file's path or from bytes; touches no device.
 
-    Raises FileError, BadArtifact, Unsupported (a newer format), ResourceError.
+    require_signature: public keys in PEM, as ``aicf-sign --new-key`` writes them
+        (``Path("key.pub.pem").read_text()``): an artifact that none of them has signed is refused. What
+        loading one from elsewhere means is in docs/security.md.
+
+    Raises FileError, BadArtifact (also for a signature that is missing or another's), InvalidArgument (a text
+    without a key), Unsupported (a newer format), ResourceError.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return Program(_native.NativeProgram.from_bytes(bytes(source)))
-    return Program(_native.NativeProgram.load(os.fspath(source)))
+        return Program(_native.NativeProgram.from_bytes(bytes(source), require_signature))
+    return Program(_native.NativeProgram.load(os.fspath(source), require_signature))
 
 
 def compile(
