@@ -1,12 +1,13 @@
 #include "compiler/source/language.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 
+#include "base/open_file.h"
 #include "compiler/import/gguf/gguf.h"
 #include "compiler/import/import_onnx.h"
 #include "compiler/import/language/decoder.h"
@@ -32,12 +33,10 @@ bool IsFolder(const std::string& path) {
 
 // A pipe would be waited for, and a device read from: only regular files are looked into.
 bool BeginsAsGguf(const std::string& path) {
-  struct stat info {};
-  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
-  std::ifstream in(path, std::ios::binary);
+  const Result<OpenedFile> file = OpenRegularFile(path);
   char magic[4] = {};
-  in.read(magic, sizeof magic);
-  return in && std::memcmp(magic, "GGUF", sizeof magic) == 0;
+  return file.ok() && pread(file->fd.get(), magic, sizeof magic, 0) == sizeof magic &&
+         std::memcmp(magic, "GGUF", sizeof magic) == 0;
 }
 
 Status CheckAscending(const std::vector<int64_t>& sizes, std::string_view flag, int64_t most) {
@@ -190,14 +189,14 @@ Result<Model> ReadGgufModel(const std::string& path) {
   return model;
 }
 
-Result<Model> ReadLanguageModel(const std::string& path) {
-  if (IsFolder(path)) return language::ModelFromHfFolder(path);
+Result<Model> ReadLanguageModel(const std::string& path, const NamedFiles& files) {
+  if (IsFolder(path)) return language::ModelFromHfFolder(path, files);
   return ReadGgufModel(path);
 }
 
 Result<ImportedModel> ImportLanguage(const std::string& path, const CompileOptions& given) {
   AICF_RETURN_IF_ERROR(CheckNothingElse(given));
-  AICF_ASSIGN_OR_RETURN(const Model model, ReadLanguageModel(path));
+  AICF_ASSIGN_OR_RETURN(const Model model, ReadLanguageModel(path, given.files));
   ImportedModel out;
   out.options = given;
   CompileOptions& o = out.options;
@@ -237,7 +236,7 @@ Result<ImportedModel> ImportModel(const std::string& path, const CompileOptions&
   }
   ImportedModel out;
   out.options = options;
-  AICF_ASSIGN_OR_RETURN(out.graph, ImportOnnx(path, options.budgets));
+  AICF_ASSIGN_OR_RETURN(out.graph, ImportOnnx(path, options.budgets, options.files));
   return out;
 }
 

@@ -65,6 +65,7 @@ def compile(
     strip: bool | None = None,
     images: bool | None = None,
     kernel_cache: str | os.PathLike[str] | None = None,
+    external_data_dir: str | os.PathLike[str] | None = None,
 ) -> Program:
     """Compiles an ONNX model, or a program's own lowered form once more, and loads the result.
 
@@ -102,6 +103,8 @@ def compile(
     strip: leave decisions and the lowered program out of the artifact.
     images: False plans for CUDA without device code; only device="cpu" runs that.
     kernel_cache: a folder for compiled device code, or "none".
+    external_data_dir: files that the model names may be links to files in this folder, as in caches of downloaded
+        models; without it no link is followed.
 
     The interpreter's lock is released meanwhile. Raises FileError, BadModel, Unsupported (all unsupported
     nodes at once), InvalidArgument.
@@ -123,6 +126,7 @@ def compile(
     request.policy_strict = policy_strict
     request.strip = strip
     request.images = images
+    request.external_data_dir = "" if external_data_dir is None else os.fspath(external_data_dir)
     request.kernel_cache = None if kernel_cache is None else os.fspath(kernel_cache)
     request.shapes = None if shapes is None else _shapes(shapes)
     if buckets is not None:

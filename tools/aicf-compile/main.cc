@@ -146,6 +146,9 @@ Status Main(const std::vector<std::string>& argv) {
     Print(StrCat("# after ", pass, of, "\n", text, "\n"));
   };
   args.options.progress = ShowProgress;
+  for (const std::string& output : {args.output, args.export_decisions}) {
+    if (!output.empty()) args.options.files.outputs.push_back(output);
+  }
   // A target that does not exist is the compiler's to refuse.
   std::optional<CublasLtAlgorithms> algorithms;
   const Result<abi::DeviceSpec> target = abi::FindDevice(args.options.target);

@@ -148,6 +148,11 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
                 "where a run decides which one is taken: refuse, or nan for results that\n"
                 "are NaN when it is taken; default refuse")
       ->group(group);
+  line.AddValue("--external-data-dir", args.options.files.store,
+                "DIR  files that the model names, or that lie in its folder, may be links\n"
+                "to files in this directory, as in caches of downloaded models;\n"
+                "without it no link is followed")
+      ->group(group);
   line.AddList("--budget", raw.budgets,
                StrCat("NAME:VALUE  what the compilation may take at most, whatever the model says\n"
                       "(exit code 7 beyond it); repeats. With their defaults:\n",
@@ -349,6 +354,7 @@ Status CheckFrom(const Raw& raw, const CompileArgs& args) {
       {"--state", !raw.states.empty()},
       {"--meta", !raw.metas.empty()},
       {"--impossible-branches", !raw.impossible_branches.empty()},
+      {"--external-data-dir", !args.options.files.store.empty()},
       {"--check", args.check}};
   for (const auto& [flag, present] : given) {
     if (!present) continue;
