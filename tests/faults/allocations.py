@@ -23,7 +23,7 @@ import numpy as np  # noqa: E402
 from onnx import helper  # noqa: E402
 
 from onnx_models import constant, info, whole  # noqa: E402
-from sweep import Run  # noqa: E402
+from process import Run  # noqa: E402
 
 
 def small_model():

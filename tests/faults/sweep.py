@@ -15,14 +15,13 @@ import random
 import re
 import resource
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import onnx_cases  # noqa: E402
+from process import Run  # noqa: E402
 
 LEGAL = (0, 2, 3, 4, 7)
 LONGEST_LINE = 16_100
@@ -42,33 +41,6 @@ def arguments():
     parser.add_argument("--keep", help="directory that keeps the models that break the contract")
     parser.add_argument("--planted", action="store_true", help="expect one legal exit code fewer, and failures")
     return parser.parse_args()
-
-
-class Run:
-    """One process: how it ended and what it took."""
-
-    def __init__(self, command, seconds):
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            start = time.monotonic()
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
-            self.timed_out = False
-            while True:
-                pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-                if pid:
-                    break
-                if time.monotonic() - start > seconds and not self.timed_out:
-                    self.timed_out = True
-                    process.kill()
-                time.sleep(0.002)
-            process.returncode = os.waitstatus_to_exitcode(status)
-            self.seconds = time.monotonic() - start
-            self.exit_code, self.kibibytes = process.returncode, usage.ru_maxrss
-            self.out, self.err = read(out), read(err)
-
-
-def read(file):
-    file.seek(0)
-    return file.read(1 << 20).decode("utf-8", "replace")
 
 
 def broken(run, options):
