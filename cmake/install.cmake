@@ -23,7 +23,7 @@ install(DIRECTORY ${public_headers}/aicf DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 install(TARGETS aicf aicf_cuda EXPORT aicf_targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS aicf-compile aicf-run aicf-inspect
+install(TARGETS aicf-compile aicf-run aicf-inspect aicf-sign
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/aicf)

@@ -296,6 +296,25 @@ aicf_code aicf_program_from_bytes(const void* data, uint64_t bytes, aicf_program
   });
 }
 
+aicf_code aicf_program_load_signed(const char* path, const char* public_keys,
+                                   aicf_program* program) {
+  return aicf::LoadProgram(program, [&]() -> aicf::Result<std::shared_ptr<const Program>> {
+    AICF_RETURN_IF_ERROR(NotNull(path, "the path"));
+    AICF_RETURN_IF_ERROR(NotNull(public_keys, "the text of public keys"));
+    return Program::Load(path, {.require_signature = public_keys});
+  });
+}
+
+aicf_code aicf_program_from_bytes_signed(const void* data, uint64_t bytes, const char* public_keys,
+                                         aicf_program* program) {
+  return aicf::LoadProgram(program, [&]() -> aicf::Result<std::shared_ptr<const Program>> {
+    AICF_RETURN_IF_ERROR(NotNull(data, "the data"));
+    AICF_RETURN_IF_ERROR(NotNull(public_keys, "the text of public keys"));
+    return Program::FromBytes({static_cast<const std::byte*>(data), bytes},
+                              {.require_signature = public_keys});
+  });
+}
+
 aicf_code aicf_program_destroy(aicf_program program) {
   return aicf::Call([&]() -> Status {
     if (aicf::Programs().Remove(program) == nullptr) return aicf::Unknown("program", program);

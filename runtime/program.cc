@@ -4,6 +4,7 @@
 #include "base/guard.h"
 #include "runtime/entry_choice.h"
 #include "schema/artifact.h"
+#include "schema/keys.h"
 
 namespace aicf {
 
@@ -30,12 +31,35 @@ Result<std::shared_ptr<const Program>> Program::Adopt(
   return std::shared_ptr<const Program>(new Program(std::move(impl)));
 }
 
-Result<std::shared_ptr<const Program>> Program::Load(const std::string& path) {
-  return Guarded([&] { return Adopt(schema::Artifact::Load(path, /*with_optional=*/false)); });
+namespace {
+
+/// Calls `load` with the keys of which one has to have signed the artifact, null for none.
+template <class Load>
+Result<std::shared_ptr<const schema::Artifact>> WithKeys(const LoadOptions& options, Load load) {
+  if (!options.require_signature) return load(nullptr);
+  AICF_ASSIGN_OR_RETURN(const schema::TrustedKeys keys,
+                        schema::ParsePublicKeys(*options.require_signature));
+  return load(&keys);
 }
 
-Result<std::shared_ptr<const Program>> Program::FromBytes(std::span<const std::byte> bytes) {
-  return Guarded([&] { return Adopt(schema::Artifact::Parse(bytes, /*with_optional=*/false)); });
+}  // namespace
+
+Result<std::shared_ptr<const Program>> Program::Load(const std::string& path,
+                                                     const LoadOptions& options) {
+  return Guarded([&] {
+    return Adopt(WithKeys(options, [&](const schema::TrustedKeys* keys) {
+      return schema::Artifact::Load(path, /*with_optional=*/false, keys);
+    }));
+  });
+}
+
+Result<std::shared_ptr<const Program>> Program::FromBytes(std::span<const std::byte> bytes,
+                                                          const LoadOptions& options) {
+  return Guarded([&] {
+    return Adopt(WithKeys(options, [&](const schema::TrustedKeys* keys) {
+      return schema::Artifact::Parse(bytes, /*with_optional=*/false, keys);
+    }));
+  });
 }
 
 const std::string& Program::target() const { return impl_->artifact->program().target; }

@@ -15,13 +15,14 @@
 #include <vector>
 
 #include "base/status.h"
+#include "schema/keys.h"
 #include "schema/program.h"
 
 namespace aicf::schema {
 
 inline constexpr char kMagic[8] = {'A', 'I', 'C', 'F', '\r', '\n', 0x1a, '\n'};
 inline constexpr uint16_t kFormatMajor = 1;  ///< readers refuse another major version
-inline constexpr uint16_t kFormatMinor = 1;  ///< readers accept any minor version of their major
+inline constexpr uint16_t kFormatMinor = 2;  ///< readers accept any minor version of their major
 
 enum class SectionKind : uint32_t {
   kProgram = 1,    ///< FlatBuffers, schema/artifact.fbs
@@ -34,6 +35,7 @@ enum class SectionKind : uint32_t {
   kGolden = 7,      ///< sample inputs and outputs (schema/golden.h); optional
   kProvenance = 8,  ///< one JSON object
   kLanguage = 9,    ///< what generating text needs (schema/language_model.h); always read
+  kSignature = 10,  ///< who made the file (schema/signature.h); optional, always read
 };
 
 /// Bytes on the way into an artifact. Absent optional sections are empty.
@@ -76,11 +78,16 @@ class Artifact {
   /// Opens once (O_NOFOLLOW is not used: a symlink to an artifact is legitimate), requires a
   /// regular file, reads it into private 64-byte-aligned memory (weights at 4096), verifies
   /// everything. The optional sections (decisions, lowered, lowered weights, golden) are kept only
-  /// when `with_optional`; without it their bytes are hashed block by block and forgotten. Errors: kIo, kBadArtifact, kUnsupported (newer format), kResource.
-  static Result<std::shared_ptr<const Artifact>> Load(const std::string& path, bool with_optional);
+  /// when `with_optional`; without it their bytes are hashed block by block and forgotten.
+  /// With `required`, an artifact that none of these keys has signed is refused before its program
+  /// is looked at; what the signature is checked against are the bytes that are kept. Errors: kIo,
+  /// kBadArtifact, kUnsupported (newer format), kResource.
+  static Result<std::shared_ptr<const Artifact>> Load(const std::string& path, bool with_optional,
+                                                      const TrustedKeys* required = nullptr);
   /// The same from memory; copies. The fuzz target.
   static Result<std::shared_ptr<const Artifact>> Parse(std::span<const std::byte> bytes,
-                                                       bool with_optional);
+                                                       bool with_optional,
+                                                       const TrustedKeys* required = nullptr);
 
   const HeaderInfo& header() const { return header_; }
   const Program& program() const { return program_; }
@@ -89,6 +96,7 @@ class Artifact {
   /// Empty when absent or not read. Text sections are valid UTF-8 without NUL.
   std::string_view text(SectionKind kind) const;
   std::span<const std::byte> bytes(SectionKind kind) const;
+  bool is_signed() const { return !bytes(SectionKind::kSignature).empty(); }
 
  private:
   struct AlignedFree {

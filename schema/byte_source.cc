@@ -1,13 +1,12 @@
 #include "schema/byte_source.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "base/open_file.h"
 #include "base/scanner.h"
 
 namespace aicf::schema {
@@ -19,26 +18,15 @@ Status IoError(const std::string& path, std::string_view operation, int error) {
 
 class FileSource final : public ByteSource {
  public:
-  FileSource(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
-  ~FileSource() override { ::close(fd_); }
-  FileSource(const FileSource&) = delete;
-  FileSource& operator=(const FileSource&) = delete;
+  FileSource(std::string path, OpenedFile file) : path_(std::move(path)), file_(std::move(file)) {}
 
-  Status Init() {
-    struct stat info {};
-    if (::fstat(fd_, &info) != 0) return IoError(path_, "reading", errno);
-    if (!S_ISREG(info.st_mode)) return Error(Code::kIo, Quote(path_), " is not a regular file");
-    size_ = static_cast<uint64_t>(info.st_size);
-    return OkStatus();
-  }
-
-  uint64_t size() const override { return size_; }
+  uint64_t size() const override { return file_.size; }
 
   Status Read(uint64_t offset, std::span<std::byte> out) override {
     while (!out.empty()) {
       // Linux transfers at most 2^31 - 4096 bytes a call.
       const size_t chunk = std::min<size_t>(out.size(), size_t{1} << 30);
-      const ssize_t n = ::pread(fd_, out.data(), chunk, static_cast<off_t>(offset));
+      const ssize_t n = ::pread(file_.fd.get(), out.data(), chunk, static_cast<off_t>(offset));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return IoError(path_, "reading", errno);
       if (n == 0) return Error(Code::kIo, Quote(path_), " became shorter while it was read");
@@ -50,8 +38,7 @@ class FileSource final : public ByteSource {
 
  private:
   std::string path_;
-  int fd_;
-  uint64_t size_ = 0;
+  OpenedFile file_;
 };
 
 }  // namespace
@@ -62,15 +49,8 @@ Status MemorySource::Read(uint64_t offset, std::span<std::byte> out) {
 }
 
 Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path) {
-  // O_NONBLOCK: opening a FIFO must not wait for a writer. It has no effect on a regular file.
-  int fd = -1;
-  do {
-    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  } while (fd < 0 && errno == EINTR);
-  if (fd < 0) return IoError(path, "opening", errno);
-  auto source = std::make_unique<FileSource>(path, fd);
-  AICF_RETURN_IF_ERROR(source->Init());
-  return std::unique_ptr<ByteSource>(std::move(source));
+  AICF_ASSIGN_OR_RETURN(OpenedFile file, OpenRegularFile(path));
+  return std::unique_ptr<ByteSource>(std::make_unique<FileSource>(path, std::move(file)));
 }
 
 }  // namespace aicf::schema

@@ -55,7 +55,7 @@ Status CheckFixedFields(const RawHeader& h, uint64_t file_bytes) {
 // `end` is where the section before ends; moves it to the end of this one.
 Status CheckSection(const RawSection& s, bool newer_minor, uint32_t previous_kind, uint64_t& end,
                     uint64_t file_bytes) {
-  const uint32_t last_known = static_cast<uint32_t>(SectionKind::kLanguage);
+  const uint32_t last_known = static_cast<uint32_t>(SectionKind::kSignature);
   if (s.kind == 0 || (s.kind > last_known && !newer_minor))
     return BadHeader("unknown section ", s.kind);
   if (s.kind <= previous_kind) return BadHeader("section ", s.kind, " is out of order");

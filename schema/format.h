@@ -54,6 +54,7 @@ inline constexpr uint64_t kFeatureBlockScales = 16;  ///< GemmAttrs::scale_terms
 inline constexpr uint64_t kKnownFeatures =
     kFeatureState | kFeatureOrder | kFeatureHalves | kFeatureRowNorm | kFeatureBlockScales;
 uint64_t FeaturesOf(const Program& program);
+inline constexpr uint16_t kMinorOfSignatures = 2;
 inline constexpr uint32_t kMaxSections = 64;
 inline constexpr uint64_t kMaxFileBytes = uint64_t{1} << 42;
 inline constexpr uint64_t kMaxProgramBytes = uint64_t{1} << 30;  ///< FlatBuffers end at 2 GiB

@@ -13,6 +13,7 @@
 #include "schema/codec.h"
 #include "schema/format.h"
 #include "schema/sections.h"
+#include "schema/signature.h"
 #include "schema/verify.h"
 
 namespace aicf::schema {
@@ -25,6 +26,7 @@ bool IsOptional(SectionKind kind) {
     case SectionKind::kImages:
     case SectionKind::kProvenance:
     case SectionKind::kLanguage:
+    case SectionKind::kSignature:
       return false;
     default:
       return true;  // also the sections of newer minor versions
@@ -38,8 +40,8 @@ bool IsText(SectionKind kind) {
 
 std::string_view SectionName(SectionKind kind) {
   static constexpr std::string_view kNames[] = {
-      "?",       "program",         "weights", "images",     "decisions",
-      "lowered", "lowered_weights", "golden",  "provenance", "language"};
+      "?",      "program",    "weights",  "images",   "decisions", "lowered", "lowered_weights",
+      "golden", "provenance", "language", "signature"};
   const auto index = static_cast<uint32_t>(kind);
   return kNames[index < std::size(kNames) ? index : 0];
 }
@@ -67,8 +69,12 @@ Status CheckPadding(ByteSource& source, uint64_t begin, uint64_t end) {
 
 class ArtifactReader {
  public:
-  ArtifactReader(ByteSource& source, bool with_optional)
-      : source_(source), with_optional_(with_optional), artifact_(new Artifact()) {}
+  /// `required`: see Artifact::Load.
+  ArtifactReader(ByteSource& source, bool with_optional, const TrustedKeys* required)
+      : source_(source),
+        with_optional_(with_optional),
+        required_(required),
+        artifact_(new Artifact()) {}
 
   Result<std::shared_ptr<const Artifact>> Read() {
     AICF_ASSIGN_OR_RETURN(artifact_->header_, ReadHeaderFrom(source_));
@@ -79,6 +85,7 @@ class ArtifactReader {
       const bool wanted = with_optional_ || !IsOptional(s.kind);
       AICF_RETURN_IF_ERROR(wanted ? ReadSection(s) : HashSection(s));
     }
+    AICF_RETURN_IF_ERROR(CheckSigned());
     AICF_RETURN_IF_ERROR(ReadProgram());
     return std::shared_ptr<const Artifact>(std::move(artifact_));
   }
@@ -98,6 +105,11 @@ class ArtifactReader {
     const std::span<std::byte> bytes(memory, s.bytes);
     AICF_RETURN_IF_ERROR(source_.Read(s.offset, bytes));
     AICF_RETURN_IF_ERROR(CheckHash(s, HashBytes(bytes)));
+    if (NeedsDigest(s)) {
+      SectionDigest digest;
+      digest.Update(bytes);
+      digests_.push_back(digest.Finish());
+    }
     const std::string_view text(reinterpret_cast<const char*>(memory), s.bytes);
     if (IsText(s.kind) && !IsCleanText(text)) {
       return Error(Code::kBadArtifact, SectionName(s.kind),
@@ -109,15 +121,33 @@ class ArtifactReader {
   /// A section that is not interpreted is checked all the same: damage anywhere makes the whole
   /// file doubtful. It passes through one block, whatever its size.
   Status HashSection(const HeaderInfo::Section& s) {
-    constexpr uint64_t kBlock = uint64_t{1} << 20;
+    constexpr uint64_t kBlock = kDigestBlock;
     std::vector<std::byte> block(std::min(s.bytes, kBlock));
     HashStream hash;
+    SectionDigest digest;
     for (uint64_t done = 0; done < s.bytes; done += block.size()) {
       const std::span<std::byte> piece(block.data(), std::min(s.bytes - done, kBlock));
       AICF_RETURN_IF_ERROR(source_.Read(s.offset + done, piece));
       hash.Update(piece);
+      if (NeedsDigest(s)) digest.Update(piece);
     }
+    if (NeedsDigest(s)) digests_.push_back(digest.Finish());
     return CheckHash(s, hash.Digest());
+  }
+
+  bool NeedsDigest(const HeaderInfo::Section& s) const {
+    return required_ != nullptr && s.kind != SectionKind::kSignature;
+  }
+
+  /// Before anything of the file is interpreted, where a signature is asked for. Where it is not,
+  /// whose signature there is says nothing: whoever can change the file can take it away.
+  Status CheckSigned() const {
+    const std::span<const std::byte> section = artifact_->bytes(SectionKind::kSignature);
+    if (!section.empty() && section.size() != sizeof(RawSignature)) {
+      return ParseSignature(section).status();
+    }
+    if (required_ == nullptr) return OkStatus();
+    return CheckSignature(section, Statement(artifact_->header_, digests_), *required_);
   }
 
   static Status CheckHash(const HeaderInfo::Section& s, const Hash128& found) {
@@ -147,14 +177,17 @@ class ArtifactReader {
 
   ByteSource& source_;
   const bool with_optional_;
+  const TrustedKeys* const required_;
+  std::vector<Digest> digests_;  ///< of the sections but the signature, where one is required
   std::shared_ptr<Artifact> artifact_;
 };
 
 namespace {
 
 // Containers report exhausted memory by throwing; no exception leaves the library.
-Result<std::shared_ptr<const Artifact>> ReadFrom(ByteSource& source, bool with_optional) {
-  return Guarded([&] { return ArtifactReader(source, with_optional).Read(); });
+Result<std::shared_ptr<const Artifact>> ReadFrom(ByteSource& source, bool with_optional,
+                                                 const TrustedKeys* required) {
+  return Guarded([&] { return ArtifactReader(source, with_optional, required).Read(); });
 }
 
 }  // namespace
@@ -175,16 +208,17 @@ std::string_view Artifact::text(SectionKind kind) const {
   return {reinterpret_cast<const char*>(b.data()), b.size()};
 }
 
-Result<std::shared_ptr<const Artifact>> Artifact::Load(const std::string& path,
-                                                       bool with_optional) {
+Result<std::shared_ptr<const Artifact>> Artifact::Load(const std::string& path, bool with_optional,
+                                                       const TrustedKeys* required) {
   AICF_ASSIGN_OR_RETURN(const std::unique_ptr<ByteSource> source, OpenFile(path));
-  return ReadFrom(*source, with_optional);
+  return ReadFrom(*source, with_optional, required);
 }
 
 Result<std::shared_ptr<const Artifact>> Artifact::Parse(std::span<const std::byte> bytes,
-                                                        bool with_optional) {
+                                                        bool with_optional,
+                                                        const TrustedKeys* required) {
   MemorySource source(bytes);
-  return ReadFrom(source, with_optional);
+  return ReadFrom(source, with_optional, required);
 }
 
 Result<HeaderInfo> ReadHeader(const std::string& path) {

@@ -57,7 +57,7 @@ std::vector<Part> PartsOf(const Contents& c, std::span<const std::byte> program)
 
 // Readers of versions before a section's skip it. Files without one stay what they were.
 uint16_t MinorOf(const Contents& c) { return c.language.empty() ? 0 : 1; }
-static_assert(kFormatMinor == 1);
+static_assert(kFormatMinor == kMinorOfSignatures);  // which Sign sets
 
 // The header of a file of these parts. Errors: kResource for more bytes than there are offsets.
 Result<HeaderInfo> HeaderOf(const Contents& contents, const std::vector<Part>& parts) {

@@ -454,12 +454,12 @@ inline void Reseal(std::vector<std::byte>& file) {
   std::memcpy(file.data(), &h, sizeof h);
 }
 
-/// A sealed file around program bytes that need not decode; weights as in ContentsOf.
+/// A sealed file around program bytes that need not decode; weights and images are the contents'.
 inline std::vector<std::byte> FileAround(std::span<const std::byte> program,
                                          const Contents& contents) {
   HeaderInfo info{
       kFormatMajor,
-      kFormatMinor,
+      0,
       0,
       contents.program.arena_bytes + contents.program.weights_bytes + contents.program.state_bytes,
       {},
@@ -468,6 +468,9 @@ inline std::vector<std::byte> FileAround(std::span<const std::byte> program,
   if (!contents.weights.empty()) {
     info.sections.push_back({SectionKind::kWeights, 0, contents.weights.size(), {}});
   }
+  if (!contents.images.empty()) {
+    info.sections.push_back({SectionKind::kImages, 0, contents.images.size(), {}});
+  }
   if (!PlaceSections(info).ok()) return {};
   std::vector<std::byte> file = BuildHeader(info);
   file.resize(info.file_bytes);
@@ -475,6 +478,10 @@ inline std::vector<std::byte> FileAround(std::span<const std::byte> program,
   if (!contents.weights.empty()) {
     std::memcpy(file.data() + info.sections[1].offset, contents.weights.data(),
                 contents.weights.size());
+  }
+  if (!contents.images.empty()) {
+    std::memcpy(file.data() + info.sections.back().offset, contents.images.data(),
+                contents.images.size());
   }
   Reseal(file);
   return file;

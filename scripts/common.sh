@@ -8,7 +8,7 @@ packages=(
   libflatbuffers-dev flatbuffers-compiler libprotobuf-dev protobuf-compiler libonnx-dev
   libonnx-testdata
   libcli11-dev libspdlog-dev libgtest-dev libbenchmark-dev libblis-pthread-dev libxxhash-dev
-  nlohmann-json3-dev libpcre2-dev libutf8proc-dev libpng-dev zlib1g-dev python3 python3-dev python3-pip python3-venv
+  nlohmann-json3-dev libpcre2-dev libutf8proc-dev libsodium-dev libpng-dev zlib1g-dev python3 python3-dev python3-pip python3-venv
 )
 
 # What only tests need: the report's page is driven in a browser.

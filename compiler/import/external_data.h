@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "compiler/import/file.h"
+#include "compiler/import/named_files.h"
 
 namespace aicf {
 
@@ -18,15 +20,20 @@ struct ModelLocation {
   std::string directory;  ///< empty: the model has no directory and therefore no external data
   dev_t device = 0;       ///< of the model file itself, which is not its own data
   ino_t inode = 0;
+  NamedFiles files = {};
 };
 
 /// One tensor's external_data entries, in the file's order.
 using ExternalEntries = std::vector<std::pair<std::string, std::string>>;
 
-/// Opens a file that a model names. The path must be relative, without "..", and reach a regular
-/// file with one name (no hard links) through no symbolic link; that is checked on the opened file.
-/// Errors: kBadModel where it breaks a rule, kIo when the file cannot be opened.
+/// Opens a file that a model names, or that lies in a model's folder, by the rules of OpenBeneath
+/// (base/open_file.h), and with a store by those of OpenThroughStore. Errors: theirs; kBadModel for
+/// the model itself and for what the compilation is about to replace.
 Result<ModelFile> OpenNamedFile(const ModelLocation& location, const std::string& path);
+
+/// Whether the directory has something of this name, a link to nowhere included: then it is opened,
+/// or refused, and never passed over.
+bool IsThere(const ModelLocation& location, std::string_view path);
 
 /// Reads the `bytes` bytes that the entries name, from a file that OpenNamedFile accepts; the range
 /// must lie in it, which is checked before anything is allocated. Errors: kBadModel for entries or

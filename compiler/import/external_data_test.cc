@@ -166,6 +166,27 @@ TEST_F(ExternalData, B12Keys) {
 
 TEST_F(ExternalData, B13TheModelItself) { ExpectPathRefused("m.onnx", "is the model itself"); }
 
+TEST_F(ExternalData, B13WhatTheCompilationWrites) {
+  location_.files.outputs = {(root_ / "out.aicf").string(),
+                             (root_ / "model/sub/../w.bin").string()};
+  ExpectPathRefused("w.bin", "is what the compilation writes");
+  EXPECT_TRUE(ReadPath("sub/v.bin").ok());
+}
+
+TEST_F(ExternalData, LinksIntoAStore) {
+  fs::create_directory(root_ / "store");
+  Write(root_ / "store/blob", "88888888");
+  fs::create_symlink("../store/blob", root_ / "model/link");
+  fs::create_symlink("../secret", root_ / "model/outside");
+  ExpectPathRefused("link", "--external-data-dir");
+  location_.files.store = (root_ / "store").string();
+  EXPECT_EQ(Text(*ReadPath("link")), "88888888");
+  EXPECT_EQ(Text(*ReadPath("w.bin")), "01234567");  // what is no link needs no store
+  ExpectPathRefused("outside", "ends outside");
+  location_.files.outputs = {(root_ / "store/blob").string()};
+  ExpectPathRefused("link", "is what the compilation writes");
+}
+
 TEST_F(ExternalData, MessagesAreEscaped) {
   const auto data = ReadPath("\x1b[2J\n");
   ASSERT_FALSE(data.ok());

@@ -67,12 +67,12 @@ Result<OnnxImport> Prepare(const std::shared_ptr<onnx::ModelProto>& model,
 
 // Reads one model file with `read`, and names it in errors.
 template <class T>
-Result<T> FromFile(const std::string& path, const Budgets& budgets,
+Result<T> FromFile(const std::string& path, const Budgets& budgets, const NamedFiles& files,
                    Result<T> (*read)(std::shared_ptr<onnx::ModelProto>, const ModelLocation&)) {
   AICF_ASSIGN_OR_RETURN(const ModelFile file, OpenModelFile(path));
   auto model = Parse(file, budgets);
   if (!model.ok()) return model.status().WithContext(Quote(path));
-  auto result = read(*std::move(model), {DirectoryOf(path), file.device, file.inode});
+  auto result = read(*std::move(model), {DirectoryOf(path), file.device, file.inode, files});
   if (!result.ok()) return result.status().WithContext(Quote(path));
   return result;
 }
@@ -109,12 +109,13 @@ Result<PartialModel> ImportOnnxModelPartly(std::shared_ptr<onnx::ModelProto> mod
   return part;
 }
 
-Result<ir::Graph> ImportOnnx(const std::string& path, const Budgets& budgets) {
-  return FromFile(path, budgets, &ImportOnnxModel);
+Result<ir::Graph> ImportOnnx(const std::string& path, const Budgets& budgets,
+                             const NamedFiles& files) {
+  return FromFile(path, budgets, files, &ImportOnnxModel);
 }
 
-Result<PartialModel> ImportOnnxPartly(const std::string& path) {
-  return FromFile(path, Budgets(), &ImportOnnxModelPartly);
+Result<PartialModel> ImportOnnxPartly(const std::string& path, const NamedFiles& files) {
+  return FromFile(path, Budgets(), files, &ImportOnnxModelPartly);
 }
 
 }  // namespace aicf

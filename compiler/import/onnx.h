@@ -40,6 +40,6 @@ Result<ir::Graph> ImportOnnxModel(std::shared_ptr<onnx::ModelProto> model,
 Result<PartialModel> ImportOnnxModelPartly(std::shared_ptr<onnx::ModelProto> model,
                                            const ModelLocation& location);
 /// The same for a file.
-Result<PartialModel> ImportOnnxPartly(const std::string& path);
+Result<PartialModel> ImportOnnxPartly(const std::string& path, const NamedFiles& files = {});
 
 }  // namespace aicf

@@ -391,7 +391,7 @@ TEST(OnnxFunctions, ExternalDataInAFunctionIsConfined) {
   entry.set_value("../../etc/passwd");
   Call(m, "f", {"x"}, {"y"});
   m.Output("y");
-  ExpectRefused(m, Code::kBadModel, "external");
+  ExpectRefused(m, Code::kBadModel, "location");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "compiler/edit/wishes.h"
 #include "compiler/emit/golden.h"
 #include "compiler/import/language/options.h"
+#include "compiler/import/named_files.h"
 #include "compiler/ir/budgets.h"
 #include "compiler/ir/tensor.h"
 #include "compiler/passes/pass.h"
@@ -63,6 +64,7 @@ struct CompileOptions : PlanOptions {
   /// such a model is refused.
   bool nan_branches = false;
   Budgets budgets;  ///< what the compilation may take; not part of an artifact's provenance
+  NamedFiles files;  ///< which files a model may name
   std::set<std::string, std::less<>> no_fusion;
   /// Edits by decision, from an artifact that was made with some; those below are added.
   Wishes wishes;

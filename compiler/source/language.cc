@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "base/interrupted.h"
+#include "base/open_file.h"
 #include "base/scanner.h"
-#include "compiler/import/file.h"
 #include "compiler/import/gguf/gguf.h"
 #include "compiler/import/import_onnx.h"
 #include "compiler/import/language/decoder.h"
@@ -35,7 +35,7 @@ bool IsFolder(const std::string& path) {
 }
 
 Result<bool> BeginsAsGguf(const std::string& path) {
-  AICF_ASSIGN_OR_RETURN(const ModelFile file, OpenRegularFile(path));
+  AICF_ASSIGN_OR_RETURN(const OpenedFile file, OpenRegularFile(path));
   char magic[4] = {};
   for (size_t done = 0; done < sizeof magic;) {
     const ssize_t n = Uninterrupted([&] {
@@ -198,14 +198,14 @@ Result<Model> ReadGgufModel(const std::string& path) {
   return model;
 }
 
-Result<Model> ReadLanguageModel(const std::string& path) {
-  if (IsFolder(path)) return language::ModelFromHfFolder(path);
+Result<Model> ReadLanguageModel(const std::string& path, const NamedFiles& files) {
+  if (IsFolder(path)) return language::ModelFromHfFolder(path, files);
   return ReadGgufModel(path);
 }
 
 Result<ImportedModel> ImportLanguage(const std::string& path, const CompileOptions& given) {
   AICF_RETURN_IF_ERROR(CheckNothingElse(given));
-  AICF_ASSIGN_OR_RETURN(const Model model, ReadLanguageModel(path));
+  AICF_ASSIGN_OR_RETURN(const Model model, ReadLanguageModel(path, given.files));
   ImportedModel out;
   out.options = given;
   CompileOptions& o = out.options;
@@ -248,7 +248,7 @@ Result<ImportedModel> ImportModel(const std::string& path, const CompileOptions&
   }
   ImportedModel out;
   out.options = options;
-  AICF_ASSIGN_OR_RETURN(out.graph, ImportOnnx(path, options.budgets));
+  AICF_ASSIGN_OR_RETURN(out.graph, ImportOnnx(path, options.budgets, options.files));
   return out;
 }
 

@@ -23,14 +23,21 @@ Shapes = Mapping[str, Sequence[int]]
 Sample = Mapping[str, np.ndarray] | np.ndarray
 
 
-def load(source: str | os.PathLike[str] | bytes) -> Program:
+def load(
+    source: str | os.PathLike[str] | bytes, *, require_signature: str | None = None
+) -> Program:
     """Reads and verifies an artifact, from a file's path or from bytes; touches no device.
 
-    Raises FileError, BadArtifact, Unsupported (a newer format), ResourceError.
+    require_signature: public keys in PEM, as ``aicf-sign --new-key`` writes them
+        (``Path("key.pub.pem").read_text()``): an artifact that none of them has signed is refused. What
+        loading one from elsewhere means is in docs/security.md.
+
+    Raises FileError, BadArtifact (also for a signature that is missing or another's), InvalidArgument (a text
+    without a key), Unsupported (a newer format), ResourceError.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return Program(_native.NativeProgram.from_bytes(bytes(source)))
-    return Program(_native.NativeProgram.load(os.fspath(source)))
+        return Program(_native.NativeProgram.from_bytes(bytes(source), require_signature))
+    return Program(_native.NativeProgram.load(os.fspath(source), require_signature))
 
 
 def compile(
@@ -58,6 +65,7 @@ def compile(
     strip: bool | None = None,
     images: bool | None = None,
     kernel_cache: str | os.PathLike[str] | None = None,
+    external_data_dir: str | os.PathLike[str] | None = None,
 ) -> Program:
     """Compiles an ONNX model, or a program's own lowered form once more, and loads the result.
 
@@ -95,6 +103,8 @@ def compile(
     strip: leave decisions and the lowered program out of the artifact.
     images: False plans for CUDA without device code; only device="cpu" runs that.
     kernel_cache: a folder for compiled device code, or "none".
+    external_data_dir: files that the model names may be links to files in this folder, as in caches of downloaded
+        models; without it no link is followed.
 
     The interpreter's lock is released meanwhile. Raises FileError, BadModel, Unsupported (all unsupported
     nodes at once), InvalidArgument.
@@ -116,6 +126,7 @@ def compile(
     request.policy_strict = policy_strict
     request.strip = strip
     request.images = images
+    request.external_data_dir = "" if external_data_dir is None else os.fspath(external_data_dir)
     request.kernel_cache = None if kernel_cache is None else os.fspath(kernel_cache)
     request.shapes = None if shapes is None else _shapes(shapes)
     if buckets is not None:

@@ -110,6 +110,11 @@ class Program:
         """Writes the artifact to a file, whole or not at all. Raises OSError."""
         write_whole(os.fspath(path), self.data)
 
+    def signed(self, private_key: str) -> Program:
+        """The same program with the signature of this Ed25519 key, a private key in PEM as ``aicf-sign`` and
+        ``openssl genpkey -algorithm ed25519`` write it. Raises InvalidArgument for another text."""
+        return Program(self._native.signed(private_key))
+
     @property
     def decisions(self) -> list[dict[str, Any]]:
         """Every decision of the compiler, in order: kind, subject, choice, reason, alternatives with the

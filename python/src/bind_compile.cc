@@ -55,6 +55,7 @@ void BindRequest(nb::module_& m) {
       .def_rw("decisions", &CompileRequest::decisions)
       .def_rw("policy_strict", &CompileRequest::policy_strict)
       .def_rw("deterministic", &CompileRequest::deterministic)
+      .def_rw("external_data_dir", &CompileRequest::external_data_dir)
       .def_rw("strip", &CompileRequest::strip)
       .def_rw("images", &CompileRequest::images)
       .def_rw("nan_branches", &CompileRequest::nan_branches)

@@ -87,17 +87,28 @@ void BindProgram(nb::module_& m) {
   BindTensorInfo(m);
   BindEntry(m);
   nb::class_<LoadedProgram>(m, "NativeProgram")
-      .def_static("load",
-                  [](const std::string& path) {
-                    return Unlocked([&] { return LoadedProgram::FromFile(path); });
-                  })
+      .def_static(
+          "load",
+          [](const std::string& path, std::optional<std::string> require_signature) {
+            return Unlocked(
+                [&] { return LoadedProgram::FromFile(path, {std::move(require_signature)}); });
+          },
+          nb::arg("path"), nb::arg("require_signature") = nb::none())
       .def_static(
           "from_bytes",
-          [](nb::bytes data) {
+          [](nb::bytes data, std::optional<std::string> require_signature) {
             const auto* first = static_cast<const std::byte*>(data.data());
             const size_t count = data.size();
-            return Unlocked([&] { return LoadedProgram::FromBytes({first, first + count}); });
-          })
+            return Unlocked([&] {
+              return LoadedProgram::FromBytes({first, first + count},
+                                              {std::move(require_signature)});
+            });
+          },
+          nb::arg("data"), nb::arg("require_signature") = nb::none())
+      .def("signed",
+           [](const LoadedProgram& p, const std::string& private_key) {
+             return Unlocked([&] { return SignedProgram(p, private_key); });
+           })
       .def_prop_ro("target", [](const LoadedProgram& p) { return p.program->target(); })
       .def_prop_ro("entries", [](const LoadedProgram& p) { return p.program->entries(); })
       .def_prop_ro("states", [](const LoadedProgram& p) { return p.program->states(); })

@@ -98,6 +98,7 @@ Status Apply(const CompileRequest& request, CompileOptions* options) {
   AICF_RETURN_IF_ERROR(SetCalibration(request, options));
   if (request.kernel_cache) options->kernel_cache_dir = *request.kernel_cache;
   if (request.deterministic) options->deterministic = *request.deterministic;
+  options->files.store = request.external_data_dir;
   if (request.strip) options->strip = *request.strip;
   if (request.nan_branches) options->nan_branches = *request.nan_branches;
   if (request.images) options->images = *request.images;

@@ -30,6 +30,7 @@ struct CompileRequest {
   std::optional<std::vector<std::string>> metas;
   std::vector<std::string> policy, edits, disable_passes, disable_fusion;
   std::optional<std::string> decisions;
+  std::string external_data_dir;
   std::optional<bool> policy_strict, deterministic, strip, images, nan_branches;
 };
 

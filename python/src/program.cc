@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "schema/signature.h"
 #include "tools/common/files.h"
 
 namespace aicf::python {
@@ -14,33 +15,62 @@ bool SameSections(const schema::HeaderInfo& a, const schema::HeaderInfo& b) {
   });
 }
 
+using Stored = std::shared_ptr<const schema::Artifact>;
+
+/// Reads the artifact again, by `read` with the keys that have to have signed it.
+template <class Read>
+Result<Stored> ReadAgain(const LoadedProgram& loaded, Read read) {
+  schema::TrustedKeys keys;
+  const auto& required = loaded.options.require_signature;
+  if (required) {
+    AICF_ASSIGN_OR_RETURN(keys, schema::ParsePublicKeys(*required));
+  }
+  AICF_ASSIGN_OR_RETURN(Stored stored, read(required ? &keys : nullptr));
+  if (SameSections(stored->header(), loaded.program->artifact().header())) return stored;
+  return Error(Code::kBadArtifact, loaded.path,
+               ": the file is another one than when it was loaded");
+}
+
 }  // namespace
 
-Result<LoadedProgram> LoadedProgram::FromFile(const std::string& path) {
+Result<LoadedProgram> LoadedProgram::FromFile(const std::string& path, LoadOptions options) {
   LoadedProgram loaded;
-  AICF_ASSIGN_OR_RETURN(loaded.program, Program::Load(path));
+  AICF_ASSIGN_OR_RETURN(loaded.program, Program::Load(path, options));
   loaded.path = path;
+  loaded.options = std::move(options);
   return loaded;
 }
 
-Result<LoadedProgram> LoadedProgram::FromBytes(std::vector<std::byte> bytes) {
+Result<LoadedProgram> LoadedProgram::FromBytes(std::vector<std::byte> bytes, LoadOptions options) {
   LoadedProgram loaded;
-  AICF_ASSIGN_OR_RETURN(loaded.program, Program::FromBytes(bytes));
+  AICF_ASSIGN_OR_RETURN(loaded.program, Program::FromBytes(bytes, options));
+  loaded.options = std::move(options);
   loaded.bytes = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   return loaded;
 }
 
 Result<std::shared_ptr<const schema::Artifact>> LoadedProgram::Stored() const {
-  if (path.empty()) return schema::Artifact::Parse(*bytes, /*with_optional=*/true);
-  AICF_ASSIGN_OR_RETURN(auto stored, schema::Artifact::Load(path, /*with_optional=*/true));
-  if (SameSections(stored->header(), program->artifact().header())) return stored;
-  return Error(Code::kBadArtifact, path, ": the file is another one than when it was loaded");
+  return ReadAgain(*this, [&](const schema::TrustedKeys* keys) {
+    if (path.empty()) return schema::Artifact::Parse(*bytes, /*with_optional=*/true, keys);
+    return schema::Artifact::Load(path, /*with_optional=*/true, keys);
+  });
+}
+
+Result<LoadedProgram> SignedProgram(const LoadedProgram& loaded, const std::string& private_key) {
+  AICF_ASSIGN_OR_RETURN(const schema::SecretKey key, schema::SecretKey::Parse(private_key));
+  AICF_ASSIGN_OR_RETURN(const auto stored, loaded.Stored());
+  AICF_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, schema::Sign(*stored, key));
+  return LoadedProgram::FromBytes(std::move(bytes));
 }
 
 Result<std::vector<std::byte>> ArtifactBytes(const LoadedProgram& loaded) {
   if (loaded.path.empty()) return *loaded.bytes;
-  AICF_RETURN_IF_ERROR(loaded.Stored().status());
-  return tools::ReadFile(loaded.path);
+  // Read once, then judged: what is looked at is what is handed out.
+  AICF_ASSIGN_OR_RETURN(auto bytes, tools::ReadFile(loaded.path));
+  AICF_RETURN_IF_ERROR(ReadAgain(loaded, [&](const schema::TrustedKeys* keys) {
+                         return schema::Artifact::Parse(bytes, /*with_optional=*/true, keys);
+                       }).status());
+  return bytes;
 }
 
 }  // namespace aicf::python

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,13 +19,18 @@ struct LoadedProgram {
   std::shared_ptr<const Program> program;
   std::string path;  ///< empty: made from `bytes`
   std::shared_ptr<const std::vector<std::byte>> bytes;
+  LoadOptions options;  ///< hold for the file whenever it is read again
 
-  static Result<LoadedProgram> FromFile(const std::string& path);
-  static Result<LoadedProgram> FromBytes(std::vector<std::byte> bytes);
+  static Result<LoadedProgram> FromFile(const std::string& path, LoadOptions options);
+  static Result<LoadedProgram> FromBytes(std::vector<std::byte> bytes, LoadOptions options = {});
 
   /// With its optional sections. Errors: kIo; kBadArtifact for a file that is another one by now.
   Result<std::shared_ptr<const schema::Artifact>> Stored() const;
 };
+
+/// The same program with the signature of this private key (PEM). Errors: as Stored;
+/// kInvalidArgument for a text that is no key.
+Result<LoadedProgram> SignedProgram(const LoadedProgram& loaded, const std::string& private_key);
 
 /// The artifact's bytes. Errors: as Stored.
 Result<std::vector<std::byte>> ArtifactBytes(const LoadedProgram& loaded);

@@ -172,6 +172,35 @@ def test_a_file_that_changed_is_found_out(linear, tmp_path):
         _ = loaded.decisions
 
 
+# The first two keys of RFC 8032.
+PRIVATE = """-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
+-----END PRIVATE KEY-----
+"""
+PUBLIC = """-----BEGIN PUBLIC KEY-----
+MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
+-----END PUBLIC KEY-----
+"""
+OTHER = PUBLIC.replace("11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=", "PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=")
+
+
+def test_a_required_signature(linear, x, tmp_path):
+    file = tmp_path / "signed.aicf"
+    linear.signed(PRIVATE).save(file)
+    for program in (aicf.load(file, require_signature=OTHER + PUBLIC), aicf.load(file),
+                    aicf.load(file.read_bytes(), require_signature=PUBLIC)):
+        np.testing.assert_array_equal(program.session().run(x)["y"], linear.session().run(x)["y"])
+        assert program.decisions == linear.decisions
+    with pytest.raises(aicf.BadArtifact, match="not trusted"):
+        aicf.load(file, require_signature=OTHER)
+    with pytest.raises(aicf.BadArtifact, match="not signed"):
+        aicf.load(linear.data, require_signature=PUBLIC)
+    with pytest.raises(aicf.InvalidArgument, match="PUBLIC KEY"):
+        aicf.load(file, require_signature="")
+    with pytest.raises(aicf.InvalidArgument, match="PRIVATE KEY"):
+        linear.signed(PUBLIC)
+
+
 def test_stripped_artifacts_have_no_decisions(linear_model):
     assert aicf.compile(linear_model, strip=True).decisions == []
 

@@ -33,6 +33,10 @@ int main(void) {
   expect(strlen(aicf_last_error()) > 0, "a failure has a message");
   expect(strcmp(aicf_code_name(AICF_IO), "io") == 0, "codes have names");
   expect(aicf_program_from_bytes("x", 1, &program) == AICF_BAD_ARTIFACT, "one byte is no artifact");
+  expect(aicf_program_load_signed("/nonexistent.aicf", "no key", &program) == AICF_INVALID_ARGUMENT,
+         "a text without a key is no requirement to meet");
+  expect(aicf_program_from_bytes_signed("x", 1, NULL, &program) == AICF_INVALID_ARGUMENT,
+         "no keys");
   expect(aicf_session_create(0, &options, &session) == AICF_INVALID_ARGUMENT, "create");
   expect(aicf_program_get_sizes(0, &sizes) == AICF_INVALID_ARGUMENT, "sizes");
   expect(aicf_program_target(0, &target) == AICF_INVALID_ARGUMENT, "target");

@@ -4,6 +4,7 @@
 
 #include "compiler/compiler.h"
 #include "compiler/source/language.h"
+#include "schema/signature.h"
 #include "tools/aicf-compile/gaps.h"
 #include "tools/aicf-compile/options.h"
 #include "tools/aicf-compile/rebuild.h"
@@ -87,14 +88,24 @@ Result<std::string> Verdict(const CompileArgs& args, const CompileResult& result
   return StrCat("-> ", same, " as ", Escape(args.rebuild));
 }
 
+/// Signs the artifact, if that was asked for; gives the key's name, or nothing.
+Result<std::string> SignAsAsked(const CompileArgs& args, CompileResult& result) {
+  if (!args.sign) return std::string();
+  AICF_ASSIGN_OR_RETURN(const auto artifact,
+                        schema::Artifact::Parse(result.bytes, /*with_optional=*/true));
+  AICF_ASSIGN_OR_RETURN(result.bytes, schema::Sign(*artifact, *args.sign));
+  return schema::KeyName(args.sign->Public());
+}
+
 Status CompileModel(const CompileArgs& args, Outputs& outputs) {
   const auto start = std::chrono::steady_clock::now();
   if (!args.rebuild.empty()) {
     AICF_RETURN_IF_ERROR(CheckInputs(*args.artifact, args.model, args.options));
   }
-  AICF_ASSIGN_OR_RETURN(const CompileResult result, CompileAsAsked(args));
+  AICF_ASSIGN_OR_RETURN(CompileResult result, CompileAsAsked(args));
   ClearProgress();
   AICF_ASSIGN_OR_RETURN(const std::string verdict, Verdict(args, result));
+  AICF_ASSIGN_OR_RETURN(const std::string signer, SignAsAsked(args, result));
   std::string explained;
   if (!args.explain.empty()) {
     AICF_ASSIGN_OR_RETURN(explained, ExplainText(result.decisions, args.explain));
@@ -104,7 +115,7 @@ Status CompileModel(const CompileArgs& args, Outputs& outputs) {
   AICF_RETURN_IF_ERROR(Finish(outputs.artifact, result.bytes));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const std::string& from = args.from.empty() ? args.model : args.from;
-  Print(StrCat(Escape(from), " ", verdict, "\n\n", SummaryText(result, seconds.count())));
+  Print(StrCat(Escape(from), " ", verdict, "\n\n", SummaryText(result, signer, seconds.count())));
   if (args.timings) Print("\n" + TimingsText(result.timings));
   Print(explained);
   return OkStatus();
@@ -149,6 +160,9 @@ Status Main(const std::vector<std::string>& argv) {
     Print(StrCat("# after ", pass, of, "\n", text, "\n"));
   };
   args.options.progress = ShowProgress;
+  for (const std::string& output : {args.output, args.export_decisions}) {
+    if (!output.empty()) args.options.files.outputs.push_back(output);
+  }
   // A target that does not exist is the compiler's to refuse.
   std::optional<CublasLtAlgorithms> algorithms;
   const Result<abi::DeviceSpec> target = abi::FindDevice(args.options.target);

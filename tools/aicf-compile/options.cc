@@ -10,6 +10,7 @@
 #include "tools/aicf-compile/language_options.h"
 #include "tools/aicf-compile/tune_options.h"
 #include "tools/common/flags.h"
+#include "tools/common/keys.h"
 #include "tools/common/log.h"
 #include "tools/common/npy.h"
 #include "tools/common/process.h"
@@ -60,6 +61,8 @@ constexpr std::string_view kExamples = R"(Examples:
       the same program for another target, without the model
   aicf-compile --from rec.aicf -o pinned.aicf --set=step.12.kernel=cpu.conv.igemm_avx2
       one decision made otherwise, or an error that says why it cannot be
+  aicf-compile rec.onnx -o rec.aicf --sign=key.pem
+      signed, so that aicf-run --require-signature=key.pub.pem takes it
   aicf-compile --rebuild rec.aicf rec.onnx
       makes rec.aicf's bytes again from the model and says whether they are the same
 
@@ -80,7 +83,10 @@ const std::vector<Spelling>& Spellings() {
 /// The flags as written.
 struct Raw {
   std::string math, precision = "fp32", stop_after, impossible_branches;
-  std::string decisions;
+  std::string decisions, sign;
+  const CLI::Option* sign_option = nullptr;  ///< while the command line is parsed
+  bool sign_given = false;
+  RequiredSignature signature;
   std::vector<std::string> shapes, buckets, bind, states, metas, policy, disable_pass,
       disable_fusion, dump_after, budgets;
   bool drop_edits = false, force = false, verbose = false, no_images = false;
@@ -141,6 +147,11 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
                 "MODE  what becomes of an If's branch that cannot run with these shapes,\n"
                 "where a run decides which one is taken: refuse, or nan for results that\n"
                 "are NaN when it is taken; default refuse")
+      ->group(group);
+  line.AddValue("--external-data-dir", args.options.files.store,
+                "DIR  files that the model names, or that lie in its folder, may be links\n"
+                "to files in this directory, as in caches of downloaded models;\n"
+                "without it no link is followed")
       ->group(group);
   line.AddList("--budget", raw.budgets,
                StrCat("NAME:VALUE  what the compilation may take at most, whatever the model says\n"
@@ -210,6 +221,7 @@ void AddSourceFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
                 "ARTIFACT  compile MODEL as it was compiled and compare the bytes; --bind has to\n"
                 "be given again, -o is optional")
       ->group(group);
+  raw.signature.AddTo(line)->group(group);
 }
 
 void AddOutputFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
@@ -217,6 +229,12 @@ void AddOutputFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
   line.AddValue("-o,--output", args.output, "FILE  the artifact (or --stop-after's text)")
       ->group(group);
   line.app.add_flag("--force", raw.force, "replace existing outputs")->group(group);
+  CLI::Option* sign =
+      line.AddValue("--sign", raw.sign,
+                    "FILE  sign the artifact with this private key (PEM, Ed25519);\n"
+                    "aicf-sign makes one");
+  sign->group(group);
+  raw.sign_option = sign;
   line.app
       .add_flag("--strip", args.options.strip,
                 "leave decisions and the lowered program out of the artifact")
@@ -336,6 +354,7 @@ Status CheckFrom(const Raw& raw, const CompileArgs& args) {
       {"--state", !raw.states.empty()},
       {"--meta", !raw.metas.empty()},
       {"--impossible-branches", !raw.impossible_branches.empty()},
+      {"--external-data-dir", !args.options.files.store.empty()},
       {"--check", args.check}};
   for (const auto& [flag, present] : given) {
     if (!present) continue;
@@ -372,6 +391,14 @@ Status CheckArguments(const CompileArgs& args) {
   if (args.output.empty() && !quiet) {
     return Status(Code::kInvalidArgument, "-o FILE is missing (or --check, or --stop-after)");
   }
+  return OkStatus();
+}
+
+Status ReadSigningKey(const std::string& path, CompileArgs* args) {
+  if (args->check || args->stop_after || args->output.empty()) {
+    return Status(Code::kInvalidArgument, "--sign: no artifact is written");
+  }
+  AICF_ASSIGN_OR_RETURN(args->sign, ReadSecretKey(path));
   return OkStatus();
 }
 
@@ -435,6 +462,7 @@ Status Convert(const Raw& raw, CompileArgs* args) {
   AICF_RETURN_IF_ERROR(InsertItems("--disable-fusion", raw.disable_fusion, &options.no_fusion));
   args->existing = raw.force ? Existing::kReplace : Existing::kRefuse;
   AICF_RETURN_IF_ERROR(CheckArguments(*args));
+  if (raw.sign_given) AICF_RETURN_IF_ERROR(ReadSigningKey(raw.sign, args));
   AICF_RETURN_IF_ERROR(PassRunner(options.passes).CheckNames());
   return AddCosts(raw.tune, args);
 }
@@ -454,12 +482,21 @@ Status Parse(const std::vector<std::string>& argv, Raw* raw, CompileArgs* args, 
   line.app.footer(std::string(kExamples) + PassList());
   const Status status = line.Parse(argv, Spellings(), run);
   args->has_model = model->count() > 0;
-  return status;
+  raw->sign_given = raw->sign_option->count() > 0;
+  raw->sign_option = nullptr;
+  if (!status.ok() || !*run) return status;
+  return raw->signature.Read();
 }
 
 /// Takes over the options that an artifact was made with. A --rebuild takes them all.
-Status AdoptArtifact(const std::string& path, Raw* raw, CompileArgs* args) {
-  AICF_ASSIGN_OR_RETURN(args->artifact, schema::Artifact::Load(path, /*with_optional=*/true));
+Status AdoptArtifact(const std::string& path, const schema::TrustedKeys* required, Raw* raw,
+                     CompileArgs* args) {
+  auto artifact = schema::Artifact::Load(path, /*with_optional=*/true, required);
+  if (!artifact.ok()) {
+    const bool named = artifact.status().message().find(path) != std::string::npos;
+    return named ? artifact.status() : artifact.status().WithContext(path);
+  }
+  args->artifact = *std::move(artifact);
   Result<CompileOptions> options = OptionsOf(*args->artifact);
   if (!options.ok()) return options.status().WithContext(path);
   args->options = *std::move(options);
@@ -490,11 +527,15 @@ Status ParseCompileArgs(const std::vector<std::string>& argv, CompileArgs* args,
     return Status(Code::kInvalidArgument, "--from and --rebuild exclude each other");
   }
   const std::string source = args->from.empty() ? args->rebuild : args->from;
+  if (source.empty() && raw.signature.given()) {
+    return Status(Code::kInvalidArgument,
+                  "--require-signature is about artifacts; it needs --from or --rebuild");
+  }
   if (!source.empty()) {
     // Once more, on top of what the artifact says.
     Raw adopted;
     CompileArgs fresh;
-    AICF_RETURN_IF_ERROR(AdoptArtifact(source, &adopted, &fresh));
+    AICF_RETURN_IF_ERROR(AdoptArtifact(source, raw.signature.keys(), &adopted, &fresh));
     AICF_RETURN_IF_ERROR(Parse(argv, &adopted, &fresh, run));
     raw = std::move(adopted);
     *args = std::move(fresh);

@@ -10,6 +10,7 @@
 #include "compiler/compiler.h"
 #include "compiler/passes/pass.h"
 #include "schema/artifact.h"
+#include "schema/keys.h"
 #include "tools/common/files.h"
 
 namespace aicf::tools {
@@ -28,6 +29,7 @@ struct CompileArgs {
   bool check = false;
   std::string explain;  ///< pattern of the source nodes asked about; "true": all decisions
   bool timings = false;
+  std::optional<schema::SecretKey> sign;  ///< the artifact is signed by this key
   Existing existing = Existing::kRefuse;
 };
 

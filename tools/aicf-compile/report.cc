@@ -91,7 +91,7 @@ std::string ArenaText(const schema::Program& program) {
 
 }  // namespace
 
-std::string SummaryText(const CompileResult& result, double seconds) {
+std::string SummaryText(const CompileResult& result, const std::string& signer, double seconds) {
   const schema::Program& program = result.contents.program;
   std::string out;
   out += Line("target", StrCat(program.target, ", math ", abi::MathModeName(program.math)));
@@ -109,6 +109,7 @@ std::string SummaryText(const CompileResult& result, double seconds) {
                                   Escape(program.images[0].compiler)));
   }
   out += Line("file", FormatBytes(result.bytes.size()));
+  if (!signer.empty()) out += Line("signed", signer);
   out += Line("time", FormatNumber(seconds) + " s");
   return out + HintsText(result.decisions);
 }

@@ -8,8 +8,8 @@
 
 namespace aicf::tools {
 
-/// Steps, fusion, memory over its lower bound, file, time.
-std::string SummaryText(const CompileResult& result, double seconds);
+/// Steps, fusion, memory over its lower bound, file, time; whose key signed it, empty for none.
+std::string SummaryText(const CompileResult& result, const std::string& signer, double seconds);
 /// Milliseconds of every pass, in order.
 std::string TimingsText(const std::vector<PassTiming>& timings);
 /// Every decision with its reason, and what was refused and why; `nodes`: only those about source

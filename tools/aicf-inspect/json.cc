@@ -3,11 +3,20 @@
 #include <map>
 
 #include "schema/roots.h"
+#include "schema/signature.h"
 #include "tools/aicf-inspect/language.h"
 #include "tools/aicf-inspect/text.h"
 
 namespace aicf::tools {
 namespace {
+
+/// Null for an artifact without a signature.
+Json SignatureJson(const schema::Artifact& artifact) {
+  if (!artifact.is_signed()) return nullptr;
+  const Result<schema::Signer> signer = schema::SignerOf(artifact);
+  if (!signer.ok()) return Json{{"error", signer.status().message()}};
+  return Json{{"key", schema::KeyName(signer->key)}, {"valid", signer->valid}};
+}
 
 Json HeaderJson(const schema::Artifact& artifact) {
   const schema::HeaderInfo& header = artifact.header();
@@ -29,6 +38,7 @@ Json HeaderJson(const schema::Artifact& artifact) {
                                    {"bytes", s.bytes},
                                    {"hash", ToHex(s.hash)}});
   }
+  out["signature"] = SignatureJson(artifact);
   out["images"] = Json::array();
   for (const schema::Image& image : program.images) {
     out["images"].push_back(Json{{"arch", image.arch},

@@ -6,6 +6,7 @@
 #include "tools/aicf-inspect/text.h"
 #include "tools/aicf-inspect/views.h"
 #include "tools/common/flags.h"
+#include "tools/common/keys.h"
 #include "tools/common/process.h"
 #include "tools/common/text.h"
 
@@ -31,12 +32,15 @@ constexpr std::string_view kExamples = R"(Examples:
   aicf-inspect rec.aicf --html=rec.html --profile=rec.trace.json
       one page for a browser; the profile comes from aicf-run --export-profile
   aicf-inspect rec.aicf --verify && echo fine
+  aicf-inspect rec.aicf --verify --require-signature=key.pub.pem
+      whether it is what the key's owner has signed
 
 Exit codes: 0 ok, 1 --diff found differences, 2 usage, 4 newer format, 5 bad artifact, 8 I/O.)";
 
 struct Options {
   std::string artifact, step;
   bool json = false, verify = false, summary = false;
+  RequiredSignature signature;
   ViewOptions view;
   ReportFiles report;
 };
@@ -45,12 +49,13 @@ std::string VerifiedText(const std::string& path, const schema::Artifact& artifa
   const schema::Program& program = artifact.program();
   return StrCat(Escape(path), ": verified: ", artifact.header().sections.size(),
                 " sections hashed, ", program.steps.size(), " steps and ", program.buffers.size(),
-                " buffers proven\n");
+                " buffers proven; signed: ", SignedText(artifact), "\n");
 }
 
 Status Inspect(const Options& options) {
   if (!options.view.diff.empty()) return Diff(options.artifact, options.view);
-  AICF_ASSIGN_OR_RETURN(const auto loaded, LoadForInspection(options.artifact));
+  AICF_ASSIGN_OR_RETURN(const auto loaded,
+                        LoadForInspection(options.artifact, options.view.required));
   const schema::Artifact& artifact = *loaded;
   if (!options.view.explain.empty()) return Explain(artifact, options.view);
   if (options.view.memory) return ShowMemory(artifact, options.view);
@@ -136,10 +141,13 @@ Status Main(const std::vector<std::string>& args) {
   step->excludes(json, verify, summary);
   json->excludes(verify, summary);
   verify->excludes(summary);
+  options.signature.AddTo(line);
   AddViews(line, options, {step, verify, summary});
   line.app.footer(std::string(kExamples));
   bool run = false;
   AICF_RETURN_IF_ERROR(line.Parse(args, {}, &run));
+  AICF_RETURN_IF_ERROR(options.signature.Read());
+  options.view.required = options.signature.keys();
   options.view.json = options.json;
   options.view.diff_first = DiffComesFirst(args, options.artifact);
   options.report.artifact = options.artifact;

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "schema/roots.h"
 #include "tools/aicf-inspect/language.h"
+#include "tools/common/keys.h"
 #include "tools/common/text.h"
 #include "tools/inspect/provenance.h"
 
@@ -65,6 +66,8 @@ std::string SectionName(schema::SectionKind kind) {
       return "provenance";
     case schema::SectionKind::kLanguage:
       return "language";
+    case schema::SectionKind::kSignature:
+      return "signature";
   }
   return StrCat("section ", static_cast<uint32_t>(kind));
 }
@@ -94,6 +97,7 @@ std::string HeaderText(const schema::Artifact& artifact) {
       14, "peak memory",
       FormatBytes(header.peak_device_bytes) +
           (program.state_bytes == 0 ? "  arena and weights" : "  arena, weights and state"));
+  out += KeyLine(14, "signed", SignedText(artifact));
   if (!program.images.empty()) {
     out += KeyLine(14, "images",
                    StrCat(program.images.size(), " for ", Escape(program.images[0].arch), ", ",

@@ -65,8 +65,9 @@ std::string StateText(const schema::Artifact& artifact) {
 
 }  // namespace
 
-Result<std::shared_ptr<const schema::Artifact>> LoadForInspection(const std::string& path) {
-  auto loaded = schema::Artifact::Load(path, /*with_optional=*/true);
+Result<std::shared_ptr<const schema::Artifact>> LoadForInspection(
+    const std::string& path, const schema::TrustedKeys* required) {
+  auto loaded = schema::Artifact::Load(path, /*with_optional=*/true, required);
   if (loaded.ok()) return loaded;
   const bool named = loaded.status().message().find(path) != std::string::npos;
   return named ? loaded.status() : loaded.status().WithContext(path);
@@ -119,8 +120,8 @@ Status ShowMemory(const schema::Artifact& artifact, const ViewOptions& options) 
 Status Diff(const std::string& path, const ViewOptions& options) {
   std::string first = path, second = options.diff;
   if (options.diff_first) std::swap(first, second);
-  AICF_ASSIGN_OR_RETURN(const auto a, LoadForInspection(first));
-  AICF_ASSIGN_OR_RETURN(const auto b, LoadForInspection(second));
+  AICF_ASSIGN_OR_RETURN(const auto a, LoadForInspection(first, options.required));
+  AICF_ASSIGN_OR_RETURN(const auto b, LoadForInspection(second, options.required));
   const Evidence left = GatherEvidence(*a), right = GatherEvidence(*b);
   const DiffSide side_a{a.get(), &left, first}, side_b{b.get(), &right, second};
   const Differences differences = Compare(side_a, side_b);

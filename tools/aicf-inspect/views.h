@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "schema/artifact.h"
+#include "schema/keys.h"
 
 namespace aicf::tools {
 
@@ -17,10 +18,12 @@ struct ViewOptions {
   bool diff_first = false;  ///< `diff` is A, the positional argument B
   bool json = false;
   bool ascii = false;
+  const schema::TrustedKeys* required = nullptr;  ///< of both files, where not null
 };
 
-/// Errors name the file.
-Result<std::shared_ptr<const schema::Artifact>> LoadForInspection(const std::string& path);
+/// `required`: as Artifact::Load has it. Errors name the file.
+Result<std::shared_ptr<const schema::Artifact>> LoadForInspection(
+    const std::string& path, const schema::TrustedKeys* required);
 
 /// Print to stdout. Errors: kInvalidArgument for a step, node or entry point that is not there.
 Status Explain(const schema::Artifact& artifact, const ViewOptions& options);

@@ -75,14 +75,14 @@ Result<OpenGenerator> OpenProgram(std::shared_ptr<const Program> program, const 
 
 Result<OpenGenerator> OpenModel(const RunOptions& options) {
   const double start = NowMs();
-  AICF_ASSIGN_OR_RETURN(auto program, LoadProgram(options.artifact));
+  AICF_ASSIGN_OR_RETURN(auto program, LoadProgram(options.artifact, options.signature));
   return OpenProgram(std::move(program), options, start);
 }
 
 Status RunGenerate(const RunOptions& options) {
   const GenerateOptions& o = options.generate;
   const double start = NowMs();
-  AICF_ASSIGN_OR_RETURN(auto program, LoadProgram(options.artifact));
+  AICF_ASSIGN_OR_RETURN(auto program, LoadProgram(options.artifact, options.signature));
   if (Embedder::Serves(*program)) return RunEmbed(std::move(program), options);
   AICF_ASSIGN_OR_RETURN(const OpenGenerator open, OpenProgram(std::move(program), options, start));
   Generator& generator = *open.generator;

@@ -103,7 +103,7 @@ Status Run(RunOptions options) {
   AICF_RETURN_IF_ERROR(OpenOutputs(options, &outputs));
   const double start = NowMs();
   AICF_ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program,
-                        LoadProgram(options.artifact));
+                        LoadProgram(options.artifact, options.signature));
   const double program_ms = NowMs() - start;
   AICF_ASSIGN_OR_RETURN(Selection selection,
                         GatherInputs(*program, options.entry, options.load_inputs));

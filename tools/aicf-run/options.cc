@@ -33,6 +33,8 @@ constexpr std::string_view kExamples = R"(Examples:
       source nodes, and the flag that pins it
   aicf-run rec.aicf --verify=golden
       the samples that the artifact carries (aicf-compile --golden)
+  aicf-run rec.aicf --require-signature=key.pub.pem
+      only if the owner of this key has signed it (aicf-compile --sign, aicf-sign)
 
   aicf-run llama.aicf --prompt="Once upon a time" -n 200 --temperature=0.8 --top-p=0.95
       text of a language model; times go to stderr
@@ -277,6 +279,7 @@ Status ParseRunOptions(const std::vector<std::string>& args, RunOptions* options
   CommandLine line("aicf-run", kDescription);
   Raw raw;
   line.AddValue("artifact", options->artifact, "file made by aicf-compile")->required();
+  options->signature.AddTo(line);
   AddTensorFlags(line, raw, *options);
   AddVerifyFlags(line, raw);
   AddDeviceFlags(line, raw);
@@ -288,6 +291,7 @@ Status ParseRunOptions(const std::vector<std::string>& args, RunOptions* options
   AICF_RETURN_IF_ERROR(line.Parse(args, Spellings(), run));
   if (!*run) return OkStatus();
   if (options->verbose) SetVerbose();
+  AICF_RETURN_IF_ERROR(options->signature.Read());
   AICF_RETURN_IF_ERROR(generate.Convert(&options->generate));
   AICF_RETURN_IF_ERROR(CheckGenerate(raw, *options));
   return Convert(raw, options);

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "tools/aicf-run/generate_options.h"
 #include "tools/common/compare.h"
+#include "tools/common/keys.h"
 
 namespace aicf::tools {
 
@@ -21,6 +22,7 @@ enum class VerifyMode : unsigned char {
 
 struct RunOptions {
   std::string artifact;
+  RequiredSignature signature;
   VerifyMode verify = VerifyMode::kOff;  ///< instead of a measurement
   bool verbose = false;
   std::string entry;  ///< entry point's name; empty: the one that serves the loaded inputs

@@ -52,8 +52,9 @@ std::vector<std::pair<uint32_t, std::vector<std::byte>>> StartOf(const Program& 
 }
 
 Status VerifyEveryStep(const RunOptions& options) {
-  AICF_ASSIGN_OR_RETURN(const auto program, LoadProgram(options.artifact));
-  AICF_ASSIGN_OR_RETURN(const auto stored, LoadWithOptional(options.artifact));
+  AICF_ASSIGN_OR_RETURN(const auto program, LoadProgram(options.artifact, options.signature));
+  AICF_ASSIGN_OR_RETURN(const auto stored,
+                        LoadWithOptional(options.artifact, options.signature, *program));
   AICF_ASSIGN_OR_RETURN(Selection selection,
                         GatherInputs(*program, options.entry, options.load_inputs));
   // Zeros would leave half of a recurrent step's arithmetic unseen.
@@ -138,14 +139,15 @@ Status SamplesVerdict(const std::vector<SampleCheck>& samples) {
 }
 
 Status VerifySamples(const RunOptions& options) {
-  AICF_ASSIGN_OR_RETURN(const auto stored, LoadWithOptional(options.artifact));
+  AICF_ASSIGN_OR_RETURN(const auto program, LoadProgram(options.artifact, options.signature));
+  AICF_ASSIGN_OR_RETURN(const auto stored,
+                        LoadWithOptional(options.artifact, options.signature, *program));
   const auto section = stored->bytes(schema::SectionKind::kGolden);
   if (section.empty()) {
     return Error(Code::kInvalidArgument, options.artifact,
                  ": the artifact carries no samples; compile it with aicf-compile --golden");
   }
   AICF_ASSIGN_OR_RETURN(const schema::Golden golden, schema::ParseGolden(section));
-  AICF_ASSIGN_OR_RETURN(const auto program, LoadProgram(options.artifact));
   AICF_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                         Session::Create(program, options.session));
   const std::string device = session->device_name();

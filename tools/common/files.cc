@@ -1,14 +1,13 @@
 #include "tools/common/files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <new>
 
-#include "base/interrupted.h"
+#include "base/open_file.h"
 
 namespace aicf::tools {
 namespace {
@@ -29,30 +28,17 @@ Status ReadAll(int fd, const std::string& path, std::vector<std::byte>& bytes) {
   return OkStatus();
 }
 
-Status ReadOpened(int fd, const std::string& path, std::vector<std::byte>& bytes) {
-  struct stat info = {};
-  if (fstat(fd, &info) != 0) return IoError(path, std::strerror(errno));
-  if (S_ISDIR(info.st_mode)) return IoError(path, "is a directory");
-  if (!S_ISREG(info.st_mode)) return IoError(path, "is not a regular file");
-  try {
-    bytes.resize(static_cast<size_t>(info.st_size));
-  } catch (const std::exception&) {  // bad_alloc or length_error
-    return Error(Code::kResource, path, ": ", static_cast<int64_t>(info.st_size),
-                 " bytes do not fit into memory");
-  }
-  return ReadAll(fd, path, bytes);
-}
-
 }  // namespace
 
 Result<std::vector<std::byte>> ReadFile(const std::string& path) {
-  const int fd =
-      Uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
-  if (fd < 0) return IoError(path, std::strerror(errno));
+  AICF_ASSIGN_OR_RETURN(const OpenedFile file, OpenRegularFile(path));
   std::vector<std::byte> bytes;
-  const Status status = ReadOpened(fd, path, bytes);
-  close(fd);
-  if (!status.ok()) return status;
+  try {
+    bytes.resize(file.size);
+  } catch (const std::exception&) {  // bad_alloc or length_error
+    return Error(Code::kResource, path, ": ", file.size, " bytes do not fit into memory");
+  }
+  AICF_RETURN_IF_ERROR(ReadAll(file.fd.get(), path, bytes));
   return bytes;
 }
 

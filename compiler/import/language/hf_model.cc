@@ -169,14 +169,14 @@ class HfModelReader {
 
 }  // namespace
 
-Result<Model> ModelFromHfFolder(const std::string& folder) {
-  AICF_ASSIGN_OR_RETURN(const HfTexts texts, ReadHfTexts(folder));
+Result<Model> ModelFromHfFolder(const std::string& folder, const NamedFiles& files) {
+  AICF_ASSIGN_OR_RETURN(const HfTexts texts, ReadHfTexts(folder, files));
   AICF_ASSIGN_OR_RETURN(const HfConfig whole, HfConfig::Parse(texts.config, "config.json"));
   // A model for texts and images has its text model's numbers in an object of their own.
   AICF_ASSIGN_OR_RETURN(const HfConfig inner, whole.Object("text_config"));
   const HfConfig config = whole.Has("text_config") ? inner : whole;
   AICF_ASSIGN_OR_RETURN(const HfModelType type, ReadModelType(config));
-  AICF_ASSIGN_OR_RETURN(const auto tensors, safetensors::ReadFolder(folder));
+  AICF_ASSIGN_OR_RETURN(const auto tensors, safetensors::ReadFolder(folder, files));
   AICF_ASSIGN_OR_RETURN(Model model, HfModelReader(type, tensors).Read());
   if (model.encoder) AICF_RETURN_IF_ERROR(ReadPooling(texts, model));
   AICF_RETURN_IF_ERROR(AddTexts(texts, config.Over(whole), model));

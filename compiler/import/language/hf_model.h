@@ -7,10 +7,11 @@
 
 #include "base/status.h"
 #include "compiler/import/language/model.h"
+#include "compiler/import/named_files.h"
 
 namespace aicf::language {
 
 /// Errors: kBadModel, kUnsupported and kIo naming the file and what is wrong or not known in it.
-Result<Model> ModelFromHfFolder(const std::string& folder);
+Result<Model> ModelFromHfFolder(const std::string& folder, const NamedFiles& files = {});
 
 }  // namespace aicf::language

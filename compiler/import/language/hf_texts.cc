@@ -1,9 +1,8 @@
 #include "compiler/import/language/hf_texts.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 
+#include "compiler/import/external_data.h"
 #include "compiler/import/file_bytes.h"
 #include "compiler/import/tokenizer/chat_markers.h"
 #include "compiler/import/tokenizer/hugging_face.h"
@@ -15,38 +14,44 @@ namespace {
 constexpr uint64_t kMostTokenizerBytes = uint64_t{256} << 20;
 constexpr uint64_t kMostTextBytes = uint64_t{8} << 20;
 
-Result<std::string> ReadText(const std::string& path, uint64_t most) {
-  AICF_ASSIGN_OR_RETURN(const ModelFile file, OpenRegularFile(path));
+Result<std::string> ReadText(const ModelLocation& location, const std::string& name,
+                             uint64_t most) {
+  AICF_ASSIGN_OR_RETURN(const ModelFile file, OpenNamedFile(location, name));
   if (file.size > most) {
-    return Error(Code::kBadModel, path, " has ", file.size, " bytes, expected at most ", most);
+    return Error(Code::kBadModel, name, " has ", file.size, " bytes, expected at most ", most);
   }
   AICF_ASSIGN_OR_RETURN(const auto bytes, FileBytes::Read(file));
   return std::string(reinterpret_cast<const char*>(bytes->bytes().data()), bytes->bytes().size());
 }
 
-Result<std::optional<std::string>> ReadIfThere(const std::string& path, uint64_t most) {
-  struct stat info {};
-  if (stat(path.c_str(), &info) != 0) return std::optional<std::string>();
-  AICF_ASSIGN_OR_RETURN(std::string text, ReadText(path, most));
+Result<std::optional<std::string>> ReadIfThere(const ModelLocation& location,
+                                               const std::string& name, uint64_t most) {
+  if (!IsThere(location, name)) return std::optional<std::string>();
+  AICF_ASSIGN_OR_RETURN(std::string text, ReadText(location, name, most));
   return std::optional(std::move(text));
 }
 
 }  // namespace
 
-Result<HfTexts> ReadHfTexts(const std::string& folder) {
+Result<HfTexts> ReadHfTexts(const std::string& folder, const NamedFiles& files) {
+  ModelLocation location;
+  location.directory = folder;
+  location.files = files;
   HfTexts out;
-  AICF_ASSIGN_OR_RETURN(out.config, ReadText(folder + "/config.json", kMostTextBytes));
-  AICF_ASSIGN_OR_RETURN(out.tokenizer,
-                        ReadIfThere(folder + "/tokenizer.json", kMostTokenizerBytes));
-  AICF_ASSIGN_OR_RETURN(out.tokenizer_config,
-                        ReadIfThere(folder + "/tokenizer_config.json", kMostTextBytes));
-  AICF_ASSIGN_OR_RETURN(out.chat_template,
-                        ReadIfThere(folder + "/chat_template.jinja", kMostTextBytes));
-  AICF_ASSIGN_OR_RETURN(out.generation_config,
-                        ReadIfThere(folder + "/generation_config.json", kMostTextBytes));
-  AICF_ASSIGN_OR_RETURN(out.modules, ReadIfThere(folder + "/modules.json", kMostTextBytes));
-  AICF_ASSIGN_OR_RETURN(out.pooling,
-                        ReadIfThere(folder + "/1_Pooling/config.json", kMostTextBytes));
+  AICF_ASSIGN_OR_RETURN(out.config, ReadText(location, "config.json", kMostTextBytes));
+  const struct {
+    const char* name;
+    std::optional<std::string>* text;
+    uint64_t most;
+  } optional[] = {{"tokenizer.json", &out.tokenizer, kMostTokenizerBytes},
+                  {"tokenizer_config.json", &out.tokenizer_config, kMostTextBytes},
+                  {"chat_template.jinja", &out.chat_template, kMostTextBytes},
+                  {"generation_config.json", &out.generation_config, kMostTextBytes},
+                  {"modules.json", &out.modules, kMostTextBytes},
+                  {"1_Pooling/config.json", &out.pooling, kMostTextBytes}};
+  for (const auto& [name, text, most] : optional) {
+    AICF_ASSIGN_OR_RETURN(*text, ReadIfThere(location, name, most));
+  }
   return out;
 }
 

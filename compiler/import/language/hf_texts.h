@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "compiler/import/language/hf_config.h"
 #include "compiler/import/language/model.h"
+#include "compiler/import/named_files.h"
 
 namespace aicf::language {
 
@@ -17,9 +18,10 @@ struct HfTexts {
   std::optional<std::string> modules, pooling;  ///< of sentence-transformers
 };
 
-/// Only files of these very names in this very folder, and 1_Pooling/config.json. Errors: kIo;
-/// kBadModel above the limits.
-Result<HfTexts> ReadHfTexts(const std::string& folder);
+/// Only files of these very names in this very folder, and 1_Pooling/config.json, none of them a
+/// link unless to the store of `files` (OpenNamedFile). Errors: kIo; kBadModel above the limits,
+/// and for a link.
+Result<HfTexts> ReadHfTexts(const std::string& folder, const NamedFiles& files);
 
 /// Tokenizer, tokens that end a text, and chat template. Errors: those of ReadTokenizerJson.
 Status AddTexts(const HfTexts& texts, const HfConfig& config, Model& model);

@@ -1,8 +1,6 @@
 #include "compiler/import/safetensors/folder.h"
 
 #include <algorithm>
-#include <filesystem>
-
 #include "base/scanner.h"
 #include "compiler/import/file_bytes.h"
 #include "compiler/import/safetensors/shard_index.h"
@@ -77,17 +75,22 @@ Result<SafetensorsFile> ReadShards(const ModelLocation& location, const ModelFil
 
 }  // namespace
 
-Result<SafetensorsFile> ReadFolder(const std::string& directory) {
-  const std::string single = StrCat(directory, "/", kSingle);
-  const std::string index = StrCat(directory, "/", kIndex);
-  std::error_code ignored;
-  if (std::filesystem::exists(single, ignored)) return ReadSafetensors(single);
-  if (!std::filesystem::exists(index, ignored)) {
+Result<SafetensorsFile> ReadFolder(const std::string& directory, const NamedFiles& files) {
+  ModelLocation location;
+  location.directory = directory;
+  location.files = files;
+  if (IsThere(location, kSingle)) {
+    AICF_ASSIGN_OR_RETURN(const ModelFile file, OpenNamedFile(location, std::string(kSingle)));
+    return ReadSafetensors(file, StrCat(directory, "/", kSingle));
+  }
+  if (!IsThere(location, kIndex)) {
     return Error(Code::kIo, Quote(directory), " has neither ", kSingle, " nor ", kIndex);
   }
-  AICF_ASSIGN_OR_RETURN(const ModelFile file, OpenRegularFile(index));
-  auto all = ReadShards({directory, file.device, file.inode}, file);
-  if (!all.ok()) return all.status().WithContext(Quote(index));
+  AICF_ASSIGN_OR_RETURN(const ModelFile file, OpenNamedFile(location, std::string(kIndex)));
+  location.device = file.device;
+  location.inode = file.inode;
+  auto all = ReadShards(location, file);
+  if (!all.ok()) return all.status().WithContext(Quote(StrCat(directory, "/", kIndex)));
   return all;
 }
 

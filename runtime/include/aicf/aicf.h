@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -82,14 +83,27 @@ struct EntryChoice {
   std::vector<Dims> outputs;  ///< as EntryInfo::outputs
 };
 
+/// What is asked of an artifact beside what is always verified.
+struct LoadOptions {
+  /// Public keys in PEM, one or more after each other, as `aicf-sign --new-key` and `openssl pkey
+  /// -pubout` write them. When set, an artifact is loaded only if one of these keys has signed it;
+  /// a text without a key is an error, not the absence of a requirement. An artifact for a GPU
+  /// carries device code: docs/security.md says what loading one from elsewhere means.
+  std::optional<std::string> require_signature;
+};
+
 /// A loaded, verified artifact. Immutable; share one between any number of threads and sessions.
 class AICF_API Program {
  public:
   /// Reads and verifies the whole file; touches no device.
-  /// Errors: kIo, kBadArtifact, kUnsupported (newer format), kResource.
-  /// Cost: one read of the file plus hashing at memory speed.
-  static Result<std::shared_ptr<const Program>> Load(const std::string& path);
-  static Result<std::shared_ptr<const Program>> FromBytes(std::span<const std::byte> bytes);
+  /// Errors: kIo, kBadArtifact (also without the signature that the options require),
+  /// kInvalidArgument (keys that are none), kUnsupported (newer format), kResource.
+  /// Cost: one read of the file plus hashing at memory speed; with a required signature also
+  /// SHA-512 over the file, some 2 s per GB.
+  static Result<std::shared_ptr<const Program>> Load(const std::string& path,
+                                                     const LoadOptions& options = {});
+  static Result<std::shared_ptr<const Program>> FromBytes(std::span<const std::byte> bytes,
+                                                          const LoadOptions& options = {});
   ~Program();
 
   const std::string& target() const;  ///< "cpu:avx512", "cuda:sm_90a"

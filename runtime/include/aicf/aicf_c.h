@@ -56,6 +56,14 @@ AICF_C_API aicf_code aicf_program_load(const char* path, aicf_program* program);
 /* The same from memory, which is copied. */
 AICF_C_API aicf_code aicf_program_from_bytes(const void* data, uint64_t bytes,
                                              aicf_program* program);
+/* The same for an artifact that one of these keys has to have signed: `public_keys` is PEM text
+ * with one or more Ed25519 public keys, and never NULL. AICF_BAD_ARTIFACT for another or no
+ * signature, AICF_INVALID_ARGUMENT for a text without a key. docs/security.md says what a signature
+ * gives. */
+AICF_C_API aicf_code aicf_program_load_signed(const char* path, const char* public_keys,
+                                              aicf_program* program);
+AICF_C_API aicf_code aicf_program_from_bytes_signed(const void* data, uint64_t bytes,
+                                                    const char* public_keys, aicf_program* program);
 /* Sessions made from the program stay usable. */
 AICF_C_API aicf_code aicf_program_destroy(aicf_program program);
 

@@ -9,7 +9,8 @@
 
 #include "schema/codec.h"
 #include "schema/format.h"
-#include "schema/testing.h"
+#include "schema/signature.h"
+#include "schema/testing_structure.h"
 
 namespace aicf::hostile {
 namespace {
@@ -111,12 +112,17 @@ using Edit = std::function<void(Program&)>;
 class Corpus {
  public:
   void Add(std::string name, int code, std::string sentence, Bytes bytes) {
-    files_.push_back({std::move(name), code, std::move(sentence), std::move(bytes)});
+    files_.push_back({std::move(name), code, std::move(sentence), std::move(bytes), ""});
+  }
+  void AddSigned(std::string name, int code, std::string sentence, Bytes bytes) {
+    Add(std::move(name), code, std::move(sentence), std::move(bytes));
+    WithFlags("--require-signature=FOLDER/trusted.pub.pem");
   }
   void Edited(std::string name, int code, std::string sentence, Program p, const Edit& edit) {
     edit(p);
     Add(std::move(name), code, std::move(sentence), FileOf(p));
   }
+  void WithFlags(std::string flags) { files_.back().flags = std::move(flags); }
   std::vector<CorpusFile> Take() { return std::move(files_); }
 
  private:
@@ -188,6 +194,169 @@ void AddStructure(Corpus& c) {
   }
 }
 
+// What passes the FlatBuffers verifier and is still wrong.
+void AddTables(Corpus& c) {
+  using schema::testing::AppendTable;
+  using schema::testing::Editable;
+  using schema::testing::VectorOf;
+  const auto add = [&](std::string name, std::string sentence, const Bytes& program) {
+    c.Add(std::move(name), kBad, std::move(sentence),
+          schema::testing::FileAround(program, ContentsOf(schema::testing::ChainProgram())));
+  };
+  Editable misaligned;
+  const auto& inputs = *misaligned.root().steps()->Get(0)->problem()->inputs();
+  misaligned.Point(misaligned.FieldAt(inputs.Get(0), fb::View::VT_SHAPE),
+                   misaligned.Append(VectorOf<int64_t>({4, 5}), 0));
+  add("e02_misaligned_vector", "misaligned", misaligned.bytes());
+
+  Bytes prefixed(4);
+  prefixed[0] = std::byte{8};
+  const auto plain = *schema::EncodeProgram(schema::testing::ChainProgram());
+  prefixed.insert(prefixed.end(), plain.begin(), plain.end());
+  add("e04_size_prefix", "program section", prefixed);
+
+  Editable unknown;
+  const auto* constant = unknown.root().buffers()->Get(1);
+  unknown.Put(unknown.FieldAt(constant, fb::Buffer::VT_ROLE), uint8_t{250});
+  add("e05_unknown_role", "250", unknown.bytes());
+
+  Editable absent;
+  const size_t table = absent.PositionOf(&absent.root());
+  const size_t vtable = table - static_cast<size_t>(absent.Get<int32_t>(table));
+  absent.Put(vtable + fb::Program::VT_STEPS, uint16_t{0});
+  add("e07_no_steps", "program section", absent.bytes());
+
+  // One view, read again for each of many offsets to it.
+  Editable tables;
+  constexpr uint32_t kMany = 50000;
+  const auto* problem = tables.root().steps()->Get(0)->problem();
+  const size_t list_field = tables.FieldAt(problem, fb::Problem::VT_INPUTS);
+  const size_t list = tables.Append(VectorOf(std::vector<uint32_t>(kMany)), 4);
+  const size_t view = AppendTable(tables, {12, 12, 0, 0, 4, 8}, 12);
+  const size_t empty = tables.Append(VectorOf(std::vector<int64_t>()), 4);
+  tables.Point(view + 4, empty);
+  tables.Point(view + 8, empty);
+  for (uint32_t i = 0; i < kMany; ++i) tables.Point(list + 4 + 4 * i, view);
+  tables.Point(list_field, list);
+  add("e08_many_tables", "program section", tables.bytes());
+
+  // 2,000 names that are one name of 60,000 bytes.
+  Editable shared;
+  constexpr uint32_t kNames = 2000, kLength = 60000;
+  const size_t field = shared.FieldAt(shared.root().steps()->Get(0), fb::Step::VT_SOURCES);
+  const size_t names = shared.Append(VectorOf(std::vector<uint32_t>(kNames)), 4);
+  Bytes text(4 + kLength + 1, std::byte{'a'});
+  std::memcpy(text.data(), &kLength, sizeof kLength);
+  text.back() = std::byte{0};
+  const size_t name = AppendTable(shared, {6, 8, 4}, 8);
+  shared.Point(name + 4, shared.Append(text, 4));
+  for (uint32_t i = 0; i < kNames; ++i) shared.Point(names + 4 + 4 * i, name);
+  shared.Point(field, names);
+  add("e09_shared_names", "shared", shared.bytes());
+}
+
+// What an artifact for a GPU says about its launches and its code; refused without a GPU.
+void AddDevice(Corpus& c) {
+  using schema::testing::DeviceProgram;
+  c.Edited("f13_grid_zero", kBad, "does not follow", DeviceProgram(),
+           [](Program& p) { p.steps[0].launch.grid[0] = 0; });
+  c.Edited("f13_block", kBad, "does not follow", DeviceProgram(),
+           [](Program& p) { p.steps[0].launch.block[0] = 2048; });
+  c.Edited("f13_shared_memory", kBad, "does not follow", DeviceProgram(),
+           [](Program& p) { p.steps[0].launch.dynamic_shared_bytes = 1 << 20; });
+  c.Edited("f13_cluster", kBad, "does not follow", DeviceProgram(),
+           [](Program& p) { p.steps[0].launch.cluster[2] = 2; });
+  c.Edited("f13_threads", kBad, "takes threads from", DeviceProgram(), [](Program& p) {
+    p.steps[0].parameters = {{"vector", 1}, {"threads", 4096}, {"blocks", 17}};
+  });
+  schema::Contents flipped = ContentsOf(DeviceProgram());
+  flipped.images[150] ^= std::byte{1};
+  c.Add("f17_image_flipped", kBad, "hash mismatch",
+        schema::testing::FileAround(*schema::EncodeProgram(flipped.program), flipped));
+  schema::Contents cut = ContentsOf(DeviceProgram());
+  cut.images.resize(cut.images.size() / 2);
+  c.Add("f17_image_cut", kBad, "leave the section",
+        schema::testing::FileAround(*schema::EncodeProgram(cut.program), cut));
+  c.Edited("f19_other_architecture", kBad, "is for sm_80", DeviceProgram(),
+           [](Program& p) { p.images[0].arch = "sm_80"; });
+  c.Edited("f19_no_symbol", kBad, "symbol", DeviceProgram(),
+           [](Program& p) { p.steps[0].symbol.clear(); });
+  c.Edited("f19_symbol_of_another", kBad, "is not the instance", DeviceProgram(),
+           [](Program& p) { p.steps[0].symbol = p.steps[1].symbol; });
+  c.Edited("f19_image_index", kBad, "image 1 of 1", DeviceProgram(),
+           [](Program& p) { p.steps[0].image = 1; });
+}
+
+// RFC 8032's first two keys, which everybody has: these artifacts are examples.
+constexpr std::string_view kTrustedKey =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n"
+    "-----END PRIVATE KEY-----\n";
+constexpr std::string_view kOtherKey =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7\n"
+    "-----END PRIVATE KEY-----\n";
+
+Bytes SignedBy(const schema::SecretKey& key, const Program& p) {
+  const auto artifact = schema::Artifact::Parse(*schema::Serialize(ContentsOf(p)), true);
+  return *schema::Sign(**artifact, key);
+}
+
+// With --require-signature: exactly what the trusted key has signed.
+void AddSignatures(Corpus& c) {
+  using schema::testing::AddProgram;
+  using schema::testing::ChainProgram;
+  const auto trusted = schema::SecretKey::Parse(kTrustedKey);
+  const auto other = schema::SecretKey::Parse(kOtherKey);
+  const Bytes good = SignedBy(*trusted, ChainProgram());
+  const auto changed = [&](size_t at) {
+    Bytes file = good;
+    file[at] ^= std::byte{1};
+    schema::testing::Reseal(file);
+    return file;
+  };
+  const size_t signature = good.size() - sizeof(schema::RawSignature);
+  c.AddSigned("ok_signed", 0, "", good);
+  c.AddSigned("f18_unsigned", kBad, "the artifact is not signed", FileOf(ChainProgram()));
+  c.AddSigned("f18_signed_by_another", kBad, "which is not trusted",
+              SignedBy(*other, ChainProgram()));
+  Bytes foreign = SignedBy(*trusted, AddProgram());
+  std::copy(good.begin() + static_cast<ptrdiff_t>(signature), good.end(),
+            foreign.end() - sizeof(schema::RawSignature));
+  schema::testing::Reseal(foreign);
+  c.AddSigned("f18_signature_of_another_file", kBad, "not of these contents", foreign);
+  Bytes claimed = SignedBy(*other, ChainProgram());
+  const schema::PublicKey name = trusted->Public();
+  std::memcpy(claimed.data() + signature + offsetof(schema::RawSignature, key), name.bytes.data(),
+              name.bytes.size());
+  schema::testing::Reseal(claimed);
+  c.AddSigned("f18_signed_in_anothers_name", kBad, "not of these contents", claimed);
+  RawSection program;
+  std::memcpy(&program, good.data() + sizeof(RawHeader), sizeof program);
+  c.AddSigned("f18_program_changed", kBad, "not of these contents",
+              changed(program.offset + program.bytes / 2));
+  c.AddSigned("f18_version_changed", kBad, "not of these contents",
+              changed(offsetof(RawHeader, minor)));
+  c.AddSigned("f18_signature_changed", kBad, "not of these contents", changed(good.size() - 30));
+  c.AddSigned("f18_unknown_algorithm", kUnsupported, "algorithm", changed(signature + 1));
+  c.AddSigned("f18_signed_and_cut", kBad, "the file has", Bytes(good.begin(), good.end() - 8));
+}
+
+bool WriteText(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  return static_cast<bool>(out);
+}
+
+// x[indices] with indices from a request, some of them outside: zeros, and no access.
+Program TakeProgram() {
+  ProgramBuilder b;
+  const uint32_t x = b.Input("x", {5});
+  const uint32_t indices = b.Input("indices", {4}, DType::kI64), y = b.Output("y", {4});
+  b.AddStep(Core(Family::kGather, abi::GatherAttrs{0}, 2), {x, indices}, {y});
+  return b.Finish();
+}
+
 // What a program may not mean: places, aliases, order, kernels, operands.
 void AddMeaning(Corpus& c) {
   using schema::testing::ChainProgram;
@@ -209,6 +378,12 @@ void AddMeaning(Corpus& c) {
     p.buffers[3].shape = {4, 4};
     p.buffers[3].bytes = 64;
   });
+  c.Edited("f05_slot_of_narrower_elements", kBad, "bytes, expected", ChainProgram(),
+           [](Program& p) { p.buffers[0].dtype = DType::kF64; });
+  c.Edited("f05_slot_smaller_than_its_shape", kBad, "bytes, expected", ChainProgram(),
+           [](Program& p) { p.buffers[0].bytes = 12; });
+  c.Edited("f06_no_arena", kBad, "leave the arena", ChainProgram(),
+           [](Program& p) { p.arena_bytes = 0; });
   c.Edited("f06_arena_too_large", kResource, "arena bytes", ChainProgram(),
            [](Program& p) { p.arena_bytes = uint64_t{1} << 60; });
   c.Edited("f06_arena_unused", kBad, "are used", ChainProgram(),
@@ -242,6 +417,12 @@ void AddMeaning(Corpus& c) {
   c.Edited("f15_output_twice", kBad, "writes one address twice", ChainProgram(), [](Program& p) {
     p.steps[0].problem.outputs[0].strides = {0, 1};
   });
+  c.Edited("f16_operand_minus_one", kBad, "of 5", ChainProgram(),
+           [](Program& p) { p.steps[1].inputs[1] = ~0u; });
+  c.Edited("f22_state_of_2_60", kResource, "state", ChainProgram(),
+           [](Program& p) { p.state_bytes = uint64_t{1} << 60; });
+  c.Edited("f22_steps_of_2_32", kBad, "steps", ChainProgram(),
+           [](Program& p) { p.entry_points[0].step_count = ~0u; });
   c.Edited("f21_output_index", kBad, "of 5", ChainProgram(),
            [](Program& p) { p.entry_points[0].outputs[0] = 77; });
   c.Edited("f21_same_name_twice", kBad, "repeated", ChainProgram(), [](Program& p) {
@@ -253,6 +434,8 @@ void AddMeaning(Corpus& c) {
            [](Program& p) { p.entry_points[0].step_count = 2; });
   c.Edited("f21_empty_input_name", kBad, "empty or repeated", ChainProgram(),
            [](Program& p) { p.buffers[0].name.clear(); });
+  c.Add("f23_indices_outside", 0, "", FileOf(TakeProgram()));
+  c.WithFlags("--load-inputs=indices:FOLDER/indices_outside.npy");
   c.Edited("f24_blocks_do_not_fit", kBad, "does not take", schema::testing::BlocksProgram(),
            [](Program& p) { p.steps[0].problem.inputs[0].shape[1] = 17; });
   c.Edited("f25_bytes_of_a_shape", kBad, "bytes, expected", ChainProgram(),
@@ -316,7 +499,10 @@ void AddRanges(Corpus& c) {
 std::vector<CorpusFile> MakeCorpus() {
   Corpus corpus;
   AddStructure(corpus);
+  AddTables(corpus);
   AddMeaning(corpus);
+  AddDevice(corpus);
+  AddSignatures(corpus);
   AddRanges(corpus);
   return corpus.Take();
 }
@@ -324,13 +510,15 @@ std::vector<CorpusFile> MakeCorpus() {
 bool WriteCorpus(const std::string& folder) {
   std::ofstream manifest(folder + "/manifest.tsv");
   for (const CorpusFile& f : MakeCorpus()) {
-    manifest << f.name << '\t' << f.exit_code << '\t' << f.sentence << '\n';
+    manifest << f.name << '\t' << f.exit_code << '\t' << f.sentence << '\t' << f.flags << '\n';
     std::ofstream out(folder + "/" + f.name + ".aicf", std::ios::binary);
     out.write(reinterpret_cast<const char*>(f.bytes.data()),
               static_cast<std::streamsize>(f.bytes.size()));
     if (!out) return false;
   }
-  return static_cast<bool>(manifest);
+  const auto trusted = schema::SecretKey::Parse(kTrustedKey);
+  return manifest &&
+         WriteText(folder + "/trusted.pub.pem", schema::PublicKeyPem(trusted->Public()));
 }
 
 }  // namespace aicf::hostile

@@ -263,9 +263,17 @@ model("A20", "an attribute of 200 kB in a message", 3, "(200002 bytes)")(
 model("A20", "150,000 nodes", 7, "--budget=nodes:150000")(
     lambda: nodes(*((("Relu", "Exp")[i % 2], ["x" if i == 0 else f"v{i}"], [f"v{i + 1}"]) for i in range(149_999)),
                   ("Relu", ["v149999"], ["y"])))
+model("A20", "1,000,000 nodes", 7, "--budget=nodes:1000000")(
+    lambda: field(7, b"".join(field(1, field(1, b"x" if i == 0 else b"v%d" % i) + field(2, b"v%d" % (i + 1)) + field(4, b"Exp"))
+                              for i in range(1_000_000))) + field(8, b"\x10\x12"))
 model("A20", "60,000 inputs", 7, "--budget=interface:60001")(
     lambda: whole([helper.make_node("Relu", ["x0"], ["y"])], [info(f"x{i}") for i in range(60_000)])
     .SerializeToString())
+model("A20", "100,000 outputs", 7, "--budget=interface:100001")(
+    lambda: whole([helper.make_node("Split", ["x"], [f"y{i}" for i in range(100_000)], num_outputs=100_000)],
+                  [info("x", (100_000,))], [info(f"y{i}", (1,)) for i in range(100_000)]).SerializeToString())
+model("A20", "Mean of one operand 65,540 times", 0, "")(
+    lambda: whole([helper.make_node("Mean", ["x"] * 65_540, ["y"])]).SerializeToString())
 model("A20", "Sum of one operand 10,000 times", 0, "")(
     lambda: whole([helper.make_node("Sum", ["x"] * 10_000, ["y"])]).SerializeToString())
 model("A21", "empty messages by the million", 7, "--budget=model-bytes")(

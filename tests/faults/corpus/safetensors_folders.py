@@ -60,3 +60,24 @@ folder_of("D9", "an index without its shard", 8, "", None, more=[(
     "model.safetensors.index.json", json.dumps({"weight_map": {"t": "a.safetensors"}}).encode())])
 folder_of("D2", "a config that is no JSON", 3, "", tensor(), config=b"{,}")
 folder_of("D2", "a config of a million brackets", 3, "", tensor(), config=b"[" * 1_000_000)
+
+
+def linked(row, name, code, message, link, flags=(), config=CONFIG):
+    """A folder as a cache of downloads has it: `link` of its files are links to a store beside it."""
+
+    @case(row, name, code, message)
+    def _(folder):
+        files = {"config.json": json.dumps(config).encode(), "model.safetensors": tensor()}
+        for file, content in files.items():
+            put(folder, ("store/" if file in link else "model/") + file, content)
+        os.makedirs(os.path.join(folder, "model"), exist_ok=True)
+        for file in link:
+            os.symlink("../store/" + file, os.path.join(folder, "model", file))
+        return [os.path.join(folder, "model"), "-o", os.path.join(folder, "out.aicf"),
+                *(f.replace("FOLDER", folder) for f in flags)]
+
+
+linked("B3", "a folder whose config is a link", 3, "--external-data-dir", ["config.json"])
+linked("B3", "a folder whose tensors are a link", 3, "--external-data-dir", ["model.safetensors"])
+linked("B3", "a folder of links to a store", 4, "is not known of architecture", ["config.json", "model.safetensors"],
+       ["--external-data-dir=FOLDER/store"])
