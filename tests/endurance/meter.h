@@ -59,8 +59,12 @@ class Meter {
 /// who asked first, and leaves a few more or fewer pages in use.
 inline constexpr int64_t kCuttings = 128 << 10;
 
-/// work(few), and work(many) after it: gives the fault that one of them returns, else what grew
-/// during the second ("": nothing), since the first has left whatever is kept for ever.
+/// How often work for a GPU is done until nothing grows any more.
+inline constexpr int kRoundsOnDevice = 4;
+
+/// work(few), and work(many) after it, for a GPU up to kRoundsOnDevice times: gives the fault that
+/// one of them returns, else what grew during the last ("": nothing), since those before it have
+/// left whatever is kept for ever.
 std::string FaultOrGrowth(const Meter& meter, const std::function<std::string(uint64_t)>& work,
                           uint64_t few, uint64_t many);
 
