@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/append.h"
 #include "base/checked.h"
 
 namespace aicf {
@@ -20,20 +21,34 @@ void Dims::erase(int at) {
 
 namespace {
 
-std::string Join(const Dims& d, std::string_view separator) {
-  std::string out;
-  for (int i = 0; i < d.rank(); ++i) {
-    if (i > 0) out += separator;
-    out += std::to_string(d[i]);
-  }
-  return out;
+void AppendExtents(std::string& out, const Dims& d, std::string_view separator) {
+  for (int i = 0; i < d.rank(); ++i) StrAppend(out, i > 0 ? separator : "", d[i]);
 }
 
 }  // namespace
 
-std::string ToString(const Dims& d) { return d.rank() == 0 ? "scalar" : Join(d, "x"); }
+std::string ToString(const Dims& d) {
+  std::string out;
+  AppendExtentsText(out, d);
+  return out;
+}
 
-std::string ToListString(const Dims& d) { return "[" + Join(d, ", ") + "]"; }
+std::string ToListString(const Dims& d) {
+  std::string out;
+  AppendListText(out, d);
+  return out;
+}
+
+void AppendExtentsText(std::string& out, const Dims& d) {
+  if (d.rank() == 0) out += "scalar";
+  AppendExtents(out, d, "x");
+}
+
+void AppendListText(std::string& out, const Dims& d) {
+  out += '[';
+  AppendExtents(out, d, ", ");
+  out += ']';
+}
 
 std::optional<Dims> ParseShape(std::string_view text) {
   Dims dims;

@@ -1,5 +1,6 @@
 #include "base/status.h"
 
+#include <charconv>
 #include <cstddef>
 #include <new>
 
@@ -72,6 +73,16 @@ Status Status::WithContext(std::string_view context) const {
 
 namespace internal {
 
+namespace {
+
+template <class T>
+void AppendNumber(std::string& out, T number) {
+  char text[24];
+  out.append(text, std::to_chars(text, text + sizeof text, number).ptr);
+}
+
+}  // namespace
+
 void Piece::AppendTo(std::string& out, size_t most) const {
   switch (kind_) {
     case Kind::kText:
@@ -81,10 +92,10 @@ void Piece::AppendTo(std::string& out, size_t most) const {
       out.push_back(character_);
       return;
     case Kind::kSigned:
-      out.append(std::to_string(signed_));
+      AppendNumber(out, signed_);
       return;
     case Kind::kUnsigned:
-      out.append(std::to_string(unsigned_));
+      AppendNumber(out, unsigned_);
       return;
     case Kind::kReal:
       out.append(std::to_string(real_));

@@ -30,9 +30,26 @@ std::string Abridge(std::string_view text, size_t most) {
   return std::string(text.substr(0, end)) + "... (" + std::to_string(text.size()) + " bytes)";
 }
 
+namespace {
+
+// Bytes below 0x80 at the start of `text`, but for up to seven of them: names and programs are
+// hardly anything else.
+size_t AsciiPrefix(std::string_view text) {
+  size_t at = 0;
+  for (uint64_t word = 0; text.size() - at >= sizeof word; at += sizeof word) {
+    std::memcpy(&word, text.data() + at, sizeof word);
+    if ((word & 0x8080808080808080u) != 0) break;
+  }
+  return at;
+}
+
+}  // namespace
+
 bool IsCleanText(std::string_view text) {
   if (!text.empty() && std::memchr(text.data(), 0, text.size()) != nullptr) return false;
   while (!text.empty()) {
+    text.remove_prefix(AsciiPrefix(text));
+    if (text.empty()) return true;
     const size_t length = Utf8Length(text);
     if (length == 0) return false;
     text.remove_prefix(length);

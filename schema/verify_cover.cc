@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/checked.h"
+
 namespace aicf::schema {
 namespace {
 
@@ -20,7 +22,8 @@ struct Axis {
   int64_t stride, extent;
 };
 
-// The view as positive strides in ascending order, without the axes that name no further element.
+// The view as positive strides in ascending order, without the axes that name no further element;
+// what is one run of memory is one axis.
 struct Normal {
   int64_t offset = 0;
   std::vector<Axis> axes;
@@ -39,6 +42,19 @@ Normal Normalize(const abi::View& v) {
   }
   std::sort(n.axes.begin(), n.axes.end(),
             [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
+  // Rows of a picture inside a longer row have strides that divide nothing; as one run they have
+  // none.
+  size_t kept = 0;
+  for (size_t i = 1; i < n.axes.size(); ++i) {
+    Axis& last = n.axes[kept];
+    int64_t run = 0;
+    if (CheckedMul(last.stride, last.extent, &run) && run == n.axes[i].stride) {
+      last.extent *= n.axes[i].extent;  // within the buffer's extent, so it does not overflow
+    } else {
+      n.axes[++kept] = n.axes[i];
+    }
+  }
+  if (!n.axes.empty()) n.axes.resize(kept + 1);
   return n;
 }
 

@@ -1,5 +1,6 @@
+#include "base/append.h"
 #include "base/scanner.h"
-#include "kernels/abi/expr.h"
+#include "kernels/abi/write_text.h"
 
 namespace aicf::abi {
 namespace {
@@ -51,18 +52,26 @@ Result<ExprNode> ParseNode(Scanner& in) {
 }  // namespace
 
 std::string ToString(const Expr& expr) {
-  if (expr.empty()) return "id";
-  std::string out = "(";
+  std::string out;
+  AppendTo(out, expr);
+  return out;
+}
+
+void AppendTo(std::string& out, const Expr& expr) {
+  if (expr.empty()) {
+    out += "id";
+    return;
+  }
+  out += '(';
   for (size_t i = 0; i < expr.nodes.size(); ++i) {
     const ExprNode& n = expr.nodes[i];
-    out += StrCat(i == 0 ? "%" : "; %", i, " = ", ExprOpName(n.op));
-    if (HasImmediate(n.op)) out += " " + Immediate(n);
-    for (int a = 0; a < ExprOpArity(n.op); ++a) out += StrCat(" %", n.args[a]);
-    out += StrCat(" : ", DTypeName(n.dtype));
+    StrAppend(out, i == 0 ? "%" : "; %", i, " = ", ExprOpName(n.op));
+    if (HasImmediate(n.op)) StrAppend(out, " ", Immediate(n));
+    for (int a = 0; a < ExprOpArity(n.op); ++a) StrAppend(out, " %", n.args[a]);
+    StrAppend(out, " : ", DTypeName(n.dtype));
   }
   out += ") ->";
-  for (uint16_t r : expr.results) out += StrCat(" %", r);
-  return out;
+  for (uint16_t r : expr.results) StrAppend(out, " %", r);
 }
 
 Result<Expr> ParseExprFrom(Scanner& in) {

@@ -1,40 +1,49 @@
 #include <type_traits>
 
+#include "base/append.h"
 #include "base/scanner.h"
-#include "kernels/abi/problem.h"
+#include "kernels/abi/write_text.h"
 
 namespace aicf::abi {
 namespace {
 
 // Printing and parsing of one attribute field, by its C++ type.
 struct AttrPrinter {
-  std::string out;
+  std::string& out;
 
-  void operator()(std::string_view name, const Dims& v) { Field(name, ToListString(v)); }
+  void operator()(std::string_view name, const Dims& v) {
+    Name(name);
+    AppendListText(out, v);
+  }
   void operator()(std::string_view name, bool v) { Field(name, v ? "1" : "0"); }
-  void operator()(std::string_view name, int64_t v) { Field(name, std::to_string(v)); }
+  void operator()(std::string_view name, int64_t v) { Field(name, v); }
   void operator()(std::string_view name, double v) { Field(name, FormatDouble(v)); }
   template <int64_t kBefore>
   void operator()(std::string_view name, AddedInt<kBefore> v) {
-    if (v.stored()) Field(name, std::to_string(v.value));
+    if (v.stored()) Field(name, v.value);
   }
   void operator()(std::string_view name, AddedReal v) {
     if (v.stored()) Field(name, FormatDouble(v.value));
   }
   void operator()(std::string_view name, const std::vector<Dims>& v) {
-    std::string text = "{";
-    for (const Dims& d : v) text += ToListString(d);
-    Field(name, text + "}");
+    Field(name, "{");
+    for (const Dims& d : v) AppendListText(out, d);
+    out += '}';
   }
   void operator()(std::string_view name, const std::vector<double>& v) {
-    std::string text = "{";
-    for (double d : v) text += (text.size() > 1 ? " " : "") + FormatDouble(d);
-    Field(name, text + "}");
+    Field(name, "{");
+    for (size_t i = 0; i < v.size(); ++i) StrAppend(out, i > 0 ? " " : "", FormatDouble(v[i]));
+    out += '}';
   }
   template <class E>
   requires std::is_enum_v<E>
-  void operator()(std::string_view name, E v) { Field(name, std::to_string(static_cast<int>(v))); }
-  void Field(std::string_view name, std::string_view text) { out += StrCat(" ", name, "=", text); }
+  void operator()(std::string_view name, E v) { Field(name, static_cast<int>(v)); }
+
+  void Name(std::string_view name) { StrAppend(out, " ", name, "="); }
+  template <class T>
+  void Field(std::string_view name, const T& value) {
+    StrAppend(out, " ", name, "=", value);
+  }
 };
 
 struct AttrParser {
@@ -93,15 +102,21 @@ struct AttrParser {
   }
 };
 
-std::string ToText(const View& v) {
-  return StrCat(DTypeName(v.dtype), " ", ToString(v.shape), " ", ToListString(v.strides), "+",
-                v.offset);
+void AppendText(std::string& out, const View& v) {
+  StrAppend(out, DTypeName(v.dtype), " ");
+  AppendExtentsText(out, v.shape);
+  out += ' ';
+  AppendListText(out, v.strides);
+  StrAppend(out, "+", v.offset);
 }
 
-std::string ToText(const std::vector<View>& views) {
-  std::string out = "(";
-  for (size_t i = 0; i < views.size(); ++i) out += (i == 0 ? "" : ", ") + ToText(views[i]);
-  return out + ")";
+void AppendText(std::string& out, const std::vector<View>& views) {
+  out += '(';
+  for (size_t i = 0; i < views.size(); ++i) {
+    if (i > 0) out += ", ";
+    AppendText(out, views[i]);
+  }
+  out += ')';
 }
 
 Result<View> ParseView(Scanner& in) {
@@ -151,13 +166,27 @@ Result<Family> ParseFamily(Scanner& in) {
 }  // namespace
 
 std::string ToString(const Problem& p) {
-  AttrPrinter attrs;
+  std::string out;
+  AppendTo(out, p);
+  return out;
+}
+
+void AppendTo(std::string& out, const Problem& p) {
+  StrAppend(out, FamilyName(p.family), " math=", MathModeName(p.math));
+  AttrPrinter attrs{out};
   std::visit([&](const auto& a) { const_cast<std::remove_cvref_t<decltype(a)>&>(a).Visit(attrs); },
              p.attrs);
-  return StrCat(FamilyName(p.family), " math=", MathModeName(p.math), attrs.out,
-                " core=", p.core_inputs, " in", ToText(p.inputs), " out", ToText(p.outputs),
-                " pro ", ToString(p.prologue), " epi ", ToString(p.epilogue),
-                HasScore(p.family) ? " score " + ToString(p.score) : "");
+  StrAppend(out, " core=", p.core_inputs, " in");
+  AppendText(out, p.inputs);
+  out += " out";
+  AppendText(out, p.outputs);
+  out += " pro ";
+  AppendTo(out, p.prologue);
+  out += " epi ";
+  AppendTo(out, p.epilogue);
+  if (!HasScore(p.family)) return;
+  out += " score ";
+  AppendTo(out, p.score);
 }
 
 Result<Problem> ParseProblemFrom(Scanner& in) {

@@ -1,6 +1,7 @@
 #include "kernels/abi/variant.h"
 
 #include "base/hash.h"
+#include "kernels/abi/write_text.h"
 #include "kernels/abi/kernel.h"
 
 namespace aicf::abi {
@@ -40,8 +41,10 @@ std::string InstanceSymbol(std::string_view kernel_key, const Problem& problem,
   for (char c : kernel_key) symbol.push_back(c == '.' ? '_' : c);
   std::string text = StrCat("abi ", kKernelAbiVersion, " ",
                             VariantName(kernel_key, variant.parameters), " ", Text(variant.launch));
+  text.reserve(1024);  // a problem has some hundred characters
   for (const TensorMap& m : variant.tensor_maps) text += Text(m);
-  text += StrCat(" ", ToString(problem));
+  text += ' ';
+  AppendTo(text, problem);
   return symbol + "_" + ToHex(HashText(text));
 }
 

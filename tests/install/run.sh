@@ -41,6 +41,9 @@ step "an artifact by the installed compiler"
 protoc --encode=onnx.ModelProto -I "$onnx_proto" onnx/onnx.proto <"$here/twice.txtpb" >"$work/twice.onnx"
 "$prefix/bin/aicf-compile" "$work/twice.onnx" -o "$work/twice.aicf" >/dev/null
 "$prefix/bin/aicf-inspect" "$work/twice.aicf" --verify
+"$prefix/bin/aicf-sign" --new-key="$work/key.pem" --public-key="$work/key.pub.pem"
+"$prefix/bin/aicf-sign" "$work/twice.aicf" --key="$work/key.pem" -o "$work/signed.aicf"
+"$prefix/bin/aicf-inspect" "$work/signed.aicf" --verify --require-signature="$work/key.pub.pem"
 
 step "find_package, from C++ and C"
 export CMAKE_PREFIX_PATH=$prefix

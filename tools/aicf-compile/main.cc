@@ -102,7 +102,7 @@ Status CompileModel(const CompileArgs& args, Outputs& outputs) {
   if (!args.rebuild.empty()) {
     AICF_RETURN_IF_ERROR(CheckInputs(*args.artifact, args.model, args.options));
   }
-  AICF_ASSIGN_OR_RETURN(CompileResult result, CompileAsAsked(args));
+  AICF_ASSIGN_OR_RETURN(CompileResult result, CompileAsAsked(args, args.options));
   ClearProgress();
   AICF_ASSIGN_OR_RETURN(const std::string verdict, Verdict(args, result));
   AICF_ASSIGN_OR_RETURN(const std::string signer, SignAsAsked(args, result));

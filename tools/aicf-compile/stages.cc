@@ -48,16 +48,15 @@ bool NeedsPlan(const CompileArgs& args) {
 
 }  // namespace
 
-Result<CompileResult> CompileAsAsked(const CompileArgs& args) {
-  return args.from.empty() ? Compile(args.model, args.options)
-                           : Recompile(args.artifact, args.options);
+Result<CompileResult> CompileAsAsked(const CompileArgs& args, const CompileOptions& options) {
+  return args.from.empty() ? Compile(args.model, options) : Recompile(args.artifact, options);
 }
 
 Result<std::string> StageText(const CompileArgs& args, DecisionLog* log) {
   if (args.stop_after == Stage::kGraph || !NeedsPlan(args)) return EarlyStage(args, log);
-  CompileArgs kept = args;
-  kept.options.keep_lowered = args.stop_after == Stage::kLowered;
-  AICF_ASSIGN_OR_RETURN(const CompileResult result, CompileAsAsked(kept));
+  CompileOptions kept = args.options;
+  kept.keep_lowered = args.stop_after == Stage::kLowered;
+  AICF_ASSIGN_OR_RETURN(const CompileResult result, CompileAsAsked(args, kept));
   *log = result.decisions;
   if (args.stop_after == Stage::kPlan) return schema::ToString(result.contents.program);
   std::string text;

@@ -14,6 +14,6 @@ namespace aicf::tools {
 Result<std::string> StageText(const CompileArgs& args, DecisionLog* log);
 
 /// Compiles the model, or the program of the artifact with --from.
-Result<CompileResult> CompileAsAsked(const CompileArgs& args);
+Result<CompileResult> CompileAsAsked(const CompileArgs& args, const CompileOptions& options);
 
 }  // namespace aicf::tools

@@ -1,0 +1,163 @@
+/// What loading an artifact takes, and what of it verification costs.
+///
+///   load_time [--repeat=N] [--session] [--chain=STEPS] ARTIFACT...
+///
+/// Prints a row of Markdown for each artifact: medians of N loads from a file that the system has
+/// in its cache, in time of a processor that the process takes, the kernel's part in it, so that
+/// what else the machine does counts little; nothing here waits for anything. "structure" is the
+/// FlatBuffers verifier, "meaning" what VerifyProgram proves; both together are verification, of
+/// which the last columns say what they cost per 1,000 steps, and of the whole loading. "decode" is
+/// reading the program with every check on the way, structure included; "hashes" is XXH3 over all
+/// sections; "load" is Program::Load, which does all of this and reads the file; "session" is
+/// Session::Create on the CPU (with --session). --chain adds a program of so many small steps,
+/// written to a temporary file.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aicf/aicf.h"
+#include "base/hash.h"
+#include "schema/artifact.h"
+#include "schema/artifact_generated.h"
+#include "schema/codec.h"
+#include "schema/testing.h"
+#include "schema/verify.h"
+
+namespace aicf {
+namespace {
+
+struct Options {
+  int repeat = 9;
+  bool session = false;
+  int chain = 0;
+  std::vector<std::string> artifacts;
+};
+
+double ProcessMs() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
+}
+
+template <class Work>
+double MedianMs(int repeat, Work work) {
+  std::vector<double> times;
+  for (int i = 0; i < repeat; ++i) {
+    const double start = ProcessMs();
+    work();
+    times.push_back(ProcessMs() - start);
+  }
+  std::nth_element(times.begin(), times.begin() + repeat / 2, times.end());
+  return times[static_cast<size_t>(repeat / 2)];
+}
+
+// A benchmark of something that fails measures nothing.
+void Require(const Status& status, const std::string& what) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "load_time: %s: %s\n", what.c_str(), status.ToString().c_str());
+  std::exit(ExitCode(status.code()));
+}
+
+void Measure(const Options& options, const std::string& path, const std::string& name) {
+  const auto artifact = schema::Artifact::Load(path, /*with_optional=*/true);
+  Require(artifact.status(), path);
+  const schema::Artifact& a = **artifact;
+  const std::span<const std::byte> program = a.bytes(schema::SectionKind::kProgram);
+  const double structure = MedianMs(options.repeat, [&] {
+    flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(program.data()), program.size(),
+                                   8, 1 << 30);
+    if (!fb::VerifyProgramBuffer(verifier)) std::abort();
+  });
+  const double decode =
+      MedianMs(options.repeat, [&] { Require(schema::DecodeProgram(program).status(), path); });
+  const double meaning =
+      MedianMs(options.repeat, [&] { Require(schema::VerifyProgram(a.program()), path); });
+  const double hashes = MedianMs(options.repeat, [&] {
+    for (const auto& s : a.header().sections) (void)HashBytes(a.bytes(s.kind));
+  });
+  const double load =
+      MedianMs(options.repeat, [&] { Require(Program::Load(path).status(), path); });
+  double session = 0;
+  if (options.session) {
+    const auto loaded = Program::Load(path);
+    SessionOptions on_cpu;
+    on_cpu.device = "cpu";
+    session =
+        MedianMs(options.repeat, [&] { Require(Session::Create(*loaded, on_cpu).status(), path); });
+  }
+  const double steps = static_cast<double>(a.program().steps.size());
+  const double verify = structure + meaning;
+  std::printf("| %s | %.0f | %.1f | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.2f | %.1f |\n",
+              name.c_str(), steps, static_cast<double>(a.header().file_bytes) / (1 << 20),
+              structure, meaning, decode, hashes, load, session, 1000 * verify / steps,
+              100 * verify / (load + session));
+  std::fflush(stdout);
+}
+
+// y = ((x + w) + w) ...: two reads and a write a step, every third in place.
+std::string WriteChain(int steps) {
+  schema::testing::ProgramBuilder b;
+  const Dims shape = {8, 64};
+  uint32_t last = b.Input("x", shape);
+  const uint32_t w = b.Constant("w", shape);
+  for (int i = 0; i < steps; ++i) {
+    const bool end = i + 1 == steps;
+    const uint32_t next = end ? b.Output("y", shape) : b.Temp(shape);
+    if (i % 3 == 2 && !end) b.MakeAlias(next, last);
+    b.AddStep(schema::testing::Elementwise(abi::ExprOp::kAdd), {last, w}, {next});
+    last = next;
+  }
+  const auto bytes = schema::Serialize(schema::testing::ContentsOf(b.Finish()));
+  Require(bytes.status(), "a chain");
+  std::string path = "/tmp/aicf-chain-XXXXXX";
+  const int fd = mkstemp(path.data());
+  if (fd < 0) std::abort();
+  close(fd);
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes->data()),
+             static_cast<std::streamsize>(bytes->size()));
+  return path;
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  Options options;
+  for (const std::string& argument : arguments) {
+    if (argument.starts_with("--repeat=")) {
+      options.repeat = std::max(1, std::atoi(argument.c_str() + 9));
+    } else if (argument.starts_with("--chain=")) {
+      options.chain = std::max(1, std::atoi(argument.c_str() + 8));
+    } else if (argument == "--session") {
+      options.session = true;
+    } else if (argument.starts_with("--")) {
+      std::fprintf(stderr, "load_time: unknown flag %s\n", argument.c_str());
+      return 2;
+    } else {
+      options.artifacts.push_back(argument);
+    }
+  }
+  std::printf(
+      "| artifact | steps | MiB | structure ms | meaning ms | decode ms | hashes ms | load ms | "
+      "session ms | ms per 1,000 steps | %% of loading |\n"
+      "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+  for (const std::string& path : options.artifacts) {
+    Measure(options, path, path.substr(path.rfind('/') + 1));
+  }
+  if (options.chain > 0) {
+    const std::string path = WriteChain(options.chain);
+    Measure(options, path, StrCat("a chain of ", options.chain));
+    unlink(path.c_str());
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace aicf
+
+int main(int argc, char** argv) { return aicf::Main({argv + 1, argv + argc}); }
