@@ -76,6 +76,7 @@ Type TypeOfField(Type parent, int number) {
 }
 
 constexpr int kMaxMessageDepth = 100;
+constexpr int kGraphDepth = 1;  // of the model's graph
 // What one parsed element takes, pointer and allocator included. Upper bounds for protobuf 3.21.
 constexpr uint64_t kMessageBytes = 256;
 constexpr uint64_t kStringBytes = 64;
@@ -86,6 +87,7 @@ class Walk {
   Walk(google::protobuf::io::CodedInputStream& in, uint64_t budget) : in_(in), left_(budget) {}
 
   bool out_of_budget() const { return out_of_budget_; }
+  int64_t nodes() const { return nodes_; }
 
   // One message of `type` up to the current limit; false when malformed or over budget.
   bool Message(Type type, int depth) {
@@ -107,6 +109,7 @@ class Walk {
     if (type == Type::kNumbers) return Spend(uint64_t{length} * kNumberBytes) && Skip(length);
     if (type == Type::kText) return Spend(kStringBytes) && Skip(length);
     if (!Spend(kMessageBytes)) return false;
+    if (type == Type::kNode && depth == kGraphDepth) ++nodes_;
     const auto limit = in_.PushLimit(static_cast<int>(length));
     if (!Message(type, depth + 1)) return false;
     in_.PopLimit(limit);
@@ -124,6 +127,7 @@ class Walk {
   google::protobuf::io::CodedInputStream& in_;
   uint64_t left_;
   bool out_of_budget_ = false;
+  int64_t nodes_ = 0;  // of the model's graph, without those of subgraphs and functions
 };
 
 }  // namespace
@@ -140,6 +144,7 @@ Status CheckParseBudget(int fd, const Budgets& budgets) {
                    ? budgets.Check(Budget::kModelBytes, budget + 1)
                    : Error(Code::kBadModel, "the file is not an ONNX model (malformed protobuf)");
     }
+    if (status.ok()) status = budgets.Check(Budget::kNodes, walk.nodes());
     if (file.GetErrno() != 0) {
       status = Error(Code::kIo, "cannot read the model: ", std::strerror(file.GetErrno()));
     }

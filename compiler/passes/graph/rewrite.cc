@@ -4,11 +4,18 @@
 
 namespace aicf {
 
-ValueMaker::ValueMaker(ir::Graph& graph) : graph_(graph) {
-  for (const ir::Value& v : graph.values) names_.insert(v.name);
+ValueMaker::ValueMaker(ir::Graph& graph) : graph_(graph) {}
+
+// Most passes make no value of most graphs.
+void ValueMaker::CollectNames() {
+  if (collected_) return;
+  collected_ = true;
+  names_.reserve(graph_.values.size());
+  for (const ir::Value& v : graph_.values) names_.insert(v.name);
 }
 
 std::string ValueMaker::Fresh(std::string_view base) {
+  CollectNames();
   std::string name(base);
   name_bytes_ += static_cast<int64_t>(name.size());
   if (names_.insert(name).second) return name;

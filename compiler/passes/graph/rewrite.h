@@ -25,8 +25,11 @@ class ValueMaker {
   int64_t name_bytes() const { return name_bytes_; }
 
  private:
+  void CollectNames();
+
   ir::Graph& graph_;
   int64_t name_bytes_ = 0;
+  bool collected_ = false;
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, int> next_;  ///< suffix to try, by base: a long loop asks often
 };

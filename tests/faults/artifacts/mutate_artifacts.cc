@@ -26,7 +26,7 @@ with unmapped pages and patterns around every value. Each file is judged in a ch
 sanitizer's report and ten seconds without an end are found like a changed pattern.
 
   --seed=N         series of damaged files; default 1
-  --count=N        how many; default 10000
+  --count=N        how many; default 10000, or all bits
   --first=N        number of the first one; default 0
   --seconds=S      stop after so long
   --every-bit=NAME instead: every bit of the artifact of that name (NAME: part of its file name)
@@ -40,7 +40,7 @@ sanitizer's report and ten seconds without an end are found like a changed patte
 
 struct Options {
   std::string seeds, every_bit, save, one, corpus;
-  uint64_t seed = 1, count = 10000, first = 0;
+  uint64_t seed = 1, count = 0, first = 0;  // count 0: the default
   double seconds = 1e9;
   Plant plant = Plant::kNone;
 };
@@ -95,7 +95,8 @@ class Campaign {
   }
 
   int Run() {
-    uint64_t end = options_.first + options_.count;
+    const bool bits = !options_.every_bit.empty();
+    uint64_t end = options_.first + (options_.count == 0 && !bits ? 10000 : options_.count);
     if (!options_.every_bit.empty()) {
       const auto named = [&](const Seed& s) {
         return s.name.find(options_.every_bit) != s.name.npos;
@@ -106,7 +107,8 @@ class Campaign {
         return 2;
       }
       flipped_ = &*found;
-      end = flipped_->file.size() * 8;
+      const uint64_t all = flipped_->file.size() * 8;
+      end = options_.count == 0 ? all : std::min(all, end);
     }
     board_->next = options_.first;
     while (board_->next < end && Elapsed() < options_.seconds) RunChild(end);
