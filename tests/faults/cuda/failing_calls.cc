@@ -178,11 +178,11 @@ class Walker {
       return board_->done ? 0 : Fault("without a failure: " + ending.status.ToString());
     }
     ++board_->failures;
-    const std::string wrong = Judge(ending, error, took.count());
+    const std::string wrong = Judge(ending, error, sticky, took.count());
     return wrong.empty() ? 0 : Fault(name + wrong);
   }
 
-  std::string Judge(const Ending& ending, const Planted& error, double seconds) const {
+  std::string Judge(const Ending& ending, const Planted& error, bool sticky, double seconds) const {
     const int64_t left = LiveObjects() - live_ + (options_.plant == "leak" ? 1 : 0);
     const bool ok = ending.status.ok() || options_.plant == "silent";
     if (seconds > 5) return "took " + std::to_string(seconds) + " s";
@@ -198,7 +198,9 @@ class Walker {
     // Before the driver was there, nothing could become unhealthy.
     const bool unhealthy = !ending.health.ok();
     if (unhealthy && !error.device_fault) return "is taken for a device fault";
-    if (error.device_fault && ending.status.code() == Code::kDevice && !unhealthy &&
+    // A library's status is its own: the driver says after it whether the device is at fault.
+    const bool told = sticky || !FailedSymbol().starts_with("cublasLt");
+    if (error.device_fault && told && ending.status.code() == Code::kDevice && !unhealthy &&
         !FailedUnheard() &&
         ending.status.message().find("compiling, inspecting") == std::string::npos) {
       return "leaves the driver healthy";
