@@ -108,6 +108,7 @@ def print_table(compiler, options):
     print("| graph | target | processor s | peak MiB |\n|---|---|--:|--:|", flush=True)
     for kind in options.kinds:
         for target in options.targets:
+            options.flag = [f"--budget=nodes:{2 * options.nodes}"]
             seconds, mebibytes = compiler.run(kind, options.nodes, target)
             print(f"| {kind} | {target} | {seconds:.1f} | {mebibytes:.0f} |", flush=True)
         os.remove(compiler.file(kind, options.nodes))
