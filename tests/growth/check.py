@@ -23,7 +23,7 @@ from instructions import Instructions  # noqa: E402
 TARGETS = ("cpu", "cuda:sm_90a")
 MOST_WORK = {"instructions": 4.6, "seconds": 8}
 MOST_MEMORY, ATTEMPTS = 4.6, 4
-STAND_IN = "import sys; n = int(sys.argv[1]) // 8\nfor i in range(n * n): pass"
+STAND_IN = "import sys; n = int(sys.argv[1]) // 4\nfor i in range(n * n): pass"
 
 
 class Failed(Exception):
