@@ -7,16 +7,16 @@ namespace {
 
 TEST(Budgets, AreRaisedByTheFlagThatTheirErrorNames) {
   Budgets budgets;
-  const Status over = budgets.Check(Budget::kNodes, 123'456);
+  const Status over = budgets.Check(Budget::kNodes, 1'234'567);
   EXPECT_EQ(over.code(), Code::kResource);
   const std::string& message = over.message();
   const size_t flag = message.find("--budget=");
   ASSERT_NE(flag, std::string::npos) << message;
   const std::string text = message.substr(flag + 9, message.find(' ', flag) - flag - 9);
-  EXPECT_EQ(text, "nodes:123456");
+  EXPECT_EQ(text, "nodes:1234567");
   ASSERT_TRUE(budgets.Parse(text).ok());
-  EXPECT_TRUE(budgets.Check(Budget::kNodes, 123'456).ok());
-  EXPECT_FALSE(budgets.Check(Budget::kNodes, 123'457).ok());
+  EXPECT_TRUE(budgets.Check(Budget::kNodes, 1'234'567).ok());
+  EXPECT_FALSE(budgets.Check(Budget::kNodes, 1'234'568).ok());
 }
 
 TEST(Budgets, RefuseWhatIsNoBudget) {
