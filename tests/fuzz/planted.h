@@ -1,0 +1,21 @@
+/// Defects on purpose, in the fuzz targets' own code, so that a campaign that finds nothing can be
+/// told from one that would find nothing. AICF_FUZZ_PLANT chooses: "target" for the one that each
+/// target has behind its reader, where only an input that the reader accepts gets to, or "leak",
+/// "hang" and "memory" on the way of every input.
+#pragma once
+
+#include <cstddef>
+
+namespace aicf::fuzz {
+
+/// Whether the target's own defect is asked for.
+bool Planted();
+
+/// Reads element `index` of a fresh array of `count`: beyond its end where the index is not below
+/// the count, as a reader with a missing check would.
+void ReadElement(size_t index, size_t count);
+
+/// The defect of every input, where one is asked for.
+void RunPlantedCommon(size_t input_bytes);
+
+}  // namespace aicf::fuzz

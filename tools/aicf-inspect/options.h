@@ -1,0 +1,26 @@
+/// aicf-inspect's command line as checked values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "tools/aicf-inspect/html.h"
+#include "tools/aicf-inspect/views.h"
+
+namespace aicf::tools {
+
+struct InspectOptions {
+  std::string artifact;
+  std::string step;  ///< as written; empty: none
+  bool json = false, verify = false, summary = false;
+  ViewOptions view;
+  ReportFiles report;
+};
+
+/// Fills `options`; `run` stays false when --help or --version was answered.
+/// Errors: kInvalidArgument.
+Status ParseInspectOptions(const std::vector<std::string>& args, InspectOptions* options,
+                           bool* run);
+
+}  // namespace aicf::tools
