@@ -15,7 +15,8 @@ constexpr size_t kMarkBytes = kBefore.size() + 1 + kBehind.size();
 size_t FindMark(std::string_view text, size_t from) {
   for (size_t at = text.find(kBefore, from); at != std::string_view::npos;
        at = text.find(kBefore, at + 1)) {
-    if (text.substr(at + kBefore.size() + 1).starts_with(kBehind)) return at;
+    if (text.size() < at + kMarkBytes) break;
+    if (text.substr(at + kBefore.size() + 1, kBehind.size()) == kBehind) return at;
   }
   return std::string_view::npos;
 }

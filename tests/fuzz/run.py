@@ -98,7 +98,8 @@ class Fuzzer:
     def environment(self, plant):
         env = dict(os.environ, AICF_FUZZ_PLANT=plant,
                    UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1", LSAN_OPTIONS="print_suppressions=0",
-                   ASAN_OPTIONS="detect_leaks=1:detect_stack_use_after_return=0:handle_abort=1")
+                   ASAN_OPTIONS="detect_leaks=1:detect_stack_use_after_return=0:handle_abort=1:malloc_context_size=6:"
+                                "quarantine_size_mb=32")
         return env
 
     def command(self, target, corpus, seconds, seed, executions):
@@ -107,6 +108,8 @@ class Fuzzer:
         return [*self.prefix, self.program, f"--target={target}", f"-max_total_time={max(1, round(seconds))}",
                 f"-timeout={o.timeout}", f"-rss_limit_mb={o.mebibytes}", f"-max_len={LARGEST[target]}", f"-seed={seed}",
                 "-print_final_stats=1", "-detect_leaks=1", "-reload=1", "-report_slow_units=5",
+                # Weighing inputs by how rare their features are takes more time than most executions do.
+                "-entropic=0",
                 *([f"-runs={executions}"] if executions else []),
                 *([f"-dict={words}"] if os.path.exists(words) and os.path.getsize(words) else []),
                 f"-artifact_prefix={os.path.join(self.work, 'found', target + '-')}",
@@ -232,7 +235,7 @@ def campaign(fuzzer, targets):
           f"{'MiB':>5} {'slowest s':>9}  finding")
     for t in targets:
         r = totals[t]
-        print(f"{t:14} {int(r.executions):11,} {r.seconds:7.0f} {r.executions / max(r.wall, 1e-9):7.0f} {r.edges:7} "
+        print(f"{t:14} {int(r.executions):11,} {r.seconds:7.0f} {r.executions / max(r.seconds, 1e-9):7.0f} {r.edges:7} "
               f"{r.features:8} {r.corpus:6} {r.megabytes:5} {r.slowest:9}  {r.finding or 'none'}")
     found = [t for t in targets if totals[t].finding]
     print(f"{len(targets)} targets, {int(sum(r.executions for r in totals.values())):,} executions, {len(found)} with findings")
