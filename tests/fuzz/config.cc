@@ -7,9 +7,9 @@
 namespace aicf::fuzz {
 namespace {
 
-/// As a reader would that takes every context for a short one.
+/// As a reader would that knows contexts of powers of two.
 void ReadContext(const schema::LanguageModel& model) {
-  if (model.context > 64) ReadElement(static_cast<size_t>(model.context % 1024), 64);
+  if ((model.trained_context & (model.trained_context - 1)) != 0) ReadElement(64, 64);
 }
 
 void RunConfig(Input input) {

@@ -11,11 +11,11 @@
 namespace aicf::fuzz {
 namespace {
 
-/// As a reader with room for four extents would.
-void ReadExtents(const ir::Graph& graph) {
-  for (const ir::ValueId input : graph.inputs) {
-    const Dims& shape = graph.values[static_cast<size_t>(input)].shape;
-    for (int d = 0; d < shape.rank(); ++d) ReadElement(static_cast<size_t>(d), 6);
+/// As a reader would that has a table of inputs, and takes integers for the last of them.
+void ReadInputs(const ir::Graph& graph) {
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const ir::Value& v = graph.values[static_cast<size_t>(graph.inputs[i])];
+    if (v.dtype == DType::kI16 && v.shape.rank() == 3) ReadElement(i + 1, 1);
   }
 }
 
@@ -26,11 +26,11 @@ void RunOnnx(Input input) {
   CheckTyped(graph);
   if (graph.ok()) {
     (void)ir::ToString(*graph);
-    if (Planted()) ReadExtents(*graph);
+    if (Planted()) ReadInputs(*graph);
     return;
   }
   if (graph.status().code() == Code::kUnsupported) {
-    CheckTyped(ImportOnnxPartly(scratch.Path("model.onnx")));
+    CheckTyped(ImportOnnxPartly(scratch.Path("model.onnx"), SmallBudgets()));
   }
 }
 

@@ -12,10 +12,9 @@
 namespace aicf::fuzz {
 namespace {
 
-/// As a reader with room for eight steps would.
-void ReadSteps(const schema::Program& program) {
-  for (size_t s = 0; s < program.steps.size(); ++s) {
-    if (program.steps[s].problem.family == abi::Family::kReduce) ReadElement(s, 3);
+void ReadNames(const schema::Program& program) {
+  for (const schema::Step& s : program.steps) {
+    for (const std::string& name : s.sources) ReadWord(name);
   }
 }
 
@@ -28,7 +27,7 @@ void RunOnnxCompile(Input input) {
   const auto result = Compile(path, options);
   CheckTyped(result);
   if (result.ok()) {
-    if (Planted()) ReadSteps(result->contents.program);
+    if (Planted()) ReadNames(result->contents.program);
     return;
   }
   if (result.status().code() == Code::kUnsupported) {

@@ -1,5 +1,6 @@
 #include "tests/fuzz/planted.h"
 
+#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +26,14 @@ void ReadElement(size_t index, size_t count) {
   g_sink = elements[index];
 }
 
+void ReadWord(std::string_view text) {
+  for (const char c : text) {
+    const bool mark = std::string_view("_.:/-+*? ").find(c) != std::string_view::npos;
+    if (!mark && std::isalnum(static_cast<unsigned char>(c)) == 0)
+      ReadElement(text.size(), text.size());
+  }
+}
+
 void RunPlantedCommon(size_t input_bytes) {
   if (Kind().empty() || input_bytes < 8) return;
   if (Kind() == "leak") {
@@ -37,7 +46,9 @@ void RunPlantedCommon(size_t input_bytes) {
     constexpr size_t kBytes = size_t{3} << 30;
     const std::unique_ptr<char, decltype(&std::free)> block(static_cast<char*>(std::malloc(kBytes)),
                                                             &std::free);
-    if (block != nullptr) std::memset(block.get(), 1, kBytes);
+    for (size_t at = 0; block != nullptr && at < kBytes; at += 4096) {
+      static_cast<volatile char*>(block.get())[at] = 1;
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 namespace aicf::fuzz {
 
@@ -14,6 +15,10 @@ bool Planted();
 /// Reads element `index` of a fresh array of `count`: beyond its end where the index is not below
 /// the count, as a reader with a missing check would.
 void ReadElement(size_t index, size_t count);
+
+/// The same beyond the end of an array as long as the text, where the text is no word: as a reader
+/// would that knows letters, digits and a few marks only. No seed has such names.
+void ReadWord(std::string_view text);
 
 /// The defect of every input, where one is asked for.
 void RunPlantedCommon(size_t input_bytes);

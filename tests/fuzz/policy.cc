@@ -10,10 +10,8 @@
 namespace aicf::fuzz {
 namespace {
 
-/// As a reader with room for four clauses would.
-void ReadClauses(const Policy& policy) {
-  const size_t clauses = policy.Clauses().size();
-  for (size_t i = 0; i < clauses; ++i) ReadElement(i, 6);
+void ReadNames(const Policy& policy) {
+  for (const std::string& clause : policy.Clauses()) ReadWord(clause.substr(0, clause.find('=')));
 }
 
 void CheckPrint(const Policy& policy) {
@@ -39,7 +37,7 @@ void RunPolicy(Input input) {
   const Status read = tools::ReadPolicy({TheScratch().Path("policy")}, &policy);
   CheckTyped(read);
   if (!read.ok() || policy.empty()) return;
-  if (Planted()) ReadClauses(policy);
+  if (Planted()) ReadNames(policy);
   CheckPrint(policy);
   Compile(policy);
 }

@@ -1,6 +1,7 @@
 /// An artifact as a source of a compilation (aicf-compile --from): its provenance, its lowered
 /// program with the constants, and all passes over them.
 #include "compiler/compiler.h"
+
 #include "tests/fuzz/artifact_mutation.h"
 #include "tests/fuzz/budgets.h"
 #include "tests/fuzz/planted.h"
@@ -10,10 +11,10 @@
 namespace aicf::fuzz {
 namespace {
 
-/// As a reader would that takes every step of the lowered program for one that fuses.
-void ReadSteps(const schema::Program& program) {
-  for (const schema::Step& s : program.steps) {
-    if (s.problem.math == abi::MathMode::kTf32) ReadElement(s.inputs.size(), 1);
+void ReadNames(const CompileResult& result) {
+  ReadWord(result.model_hash);
+  for (const schema::Step& s : result.contents.program.steps) {
+    for (const std::string& name : s.sources) ReadWord(name);
   }
 }
 
@@ -32,7 +33,7 @@ void RunRecompile(Input input) {
   options->costs = costs->get();
   const auto result = Recompile(*artifact, *options);
   CheckTyped(result);
-  if (result.ok() && Planted()) ReadSteps(result->contents.program);
+  if (result.ok() && Planted()) ReadNames(*result);
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ POLICIES = [b"gemm=ref\n", b"# all of it\nconv=direct   # fast\nnode:pro*=fp32\n
             b"matmul=cublaslt\nattention=flash\nconv=fp16\n", b"conv=igemm,gemm=packed,node:*=fp32"]
 EDITS = [b"set step.0.kernel=cpu.conv.ref\n", b"set node:product.kernel=ref\nset step.1.in-place=own buffer\n",
          b"set step.2.math=fp32\n", b"set node:conv.fusion=separate\n"]
-COMMANDS = [c.replace(" ", "\n").encode() for c in (
+COMMANDS = [(c[0] + c[2:].replace(" ", "\n")).encode() for c in (
     "c m.onnx -o out.aicf --shapes=x:1x2x6x6 --target=cuda:sm_90a --math=fp16 --deterministic",
     "c m.onnx --check --bucket=a=x:1x2 --bucket=b=x:2x2,y: --bind=x:x.npy", "c --from=a.aicf -o b.aicf --set=step.0.kernel=ref",
     "c m.onnx -o o --policy=policy --decisions=log --export-decisions=e --explain=conv --strip --no-images",

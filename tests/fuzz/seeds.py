@@ -90,10 +90,15 @@ def write_words(out):
                 if not path.endswith("_test.cc"):
                     words.update(re.findall(r'"([-A-Za-z_0-9.:=,]{2,40})"', read(path).decode()))
                     words.update(re.findall(r"\b[A-Z_]+\((?:k\w+, *)*\"?([a-z][-\w.]{2,30})\b", read(path).decode()))
-        words = {w for w in words if not w.endswith(".h")} | ({"\\x0a--file a--\\x0a"} if target in PARTED else set())
+        words = {w for w in words if not w.endswith(".h")} | set(MORE_WORDS.get(target, ())) | ({"\\x0a--file a--\\x0a"} if target in PARTED else set())
         with open(os.path.join(out, target + ".dict"), "w", encoding="utf-8") as file:
             file.writelines(f'"{w}"\n' for w in sorted(words))
 
+
+# Words that stand there in no quotation marks of their own.
+MORE_WORDS = {"npy": ["<i2", "<i4", "<i8", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8", "|b1", "|i1", "|u1", ", 1", "True"],
+              "external_data": ["w.bin", "sub/w.bin", "../outside.bin", "up/outside.bin", "link", "hard", "pipe", "16", "4096"],
+              "command_line": ["\\x0a--"], "policy": ["node:", "step.", "=fp32", "\\x0a"], "decisions": ["set step.", "set node:"]}
 
 PARTED = {"external_data", "safetensors", "config", "tokenizer"}
 FOLDER = {"config.json": "a", "model.safetensors": "b", "model.safetensors.index.json": "c", "1.safetensors": "d",

@@ -21,10 +21,15 @@ void CheckPrint(const TimingCache& cache) {
   if (merged.ToText() != text) Broken("a cache merged with itself is another one:\n" + text);
 }
 
-/// As a reader with room for one device would.
-void ReadDevices(const TimingCache& cache) {
-  const size_t devices = cache.DevicesFor(*abi::FindDevice("cpu:avx2")).size();
-  for (size_t i = 0; i < devices; ++i) ReadElement(i, 2);
+/// As a reader would that has room for 20 samples.
+void ReadTimes(const TimingCache& cache) {
+  for (const char* target : {"cpu:avx2", "cuda:sm_90a"}) {
+    for (const tune::DeviceId& device : cache.DevicesFor(*abi::FindDevice(target))) {
+      for (const auto& [key, time] : *cache.TimesOf(device)) {
+        if (time.count > 20) ReadElement(1, 1);
+      }
+    }
+  }
 }
 
 void RunTimingCache(Input input) {
@@ -32,7 +37,7 @@ void RunTimingCache(Input input) {
   CheckTyped(cache);
   if (!cache.ok()) return;
   CheckPrint(*cache);
-  if (Planted()) ReadDevices(*cache);
+  if (Planted()) ReadTimes(*cache);
   const Sample& sample = TheSample();
   tune::CachedCosts costs(*cache, {});
   CompileOptions options = sample.options;

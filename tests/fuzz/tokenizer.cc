@@ -32,9 +32,9 @@ Files FilesOf(const std::vector<Part>& parts) {
   return out;
 }
 
-/// As a decoder would whose table ends with the model's own vocabulary.
+/// As a caller with room for 20 tokens would.
 void ReadIds(const std::vector<uint32_t>& ids) {
-  for (const uint32_t id : ids) ReadElement(id, 24);
+  for (size_t i = 0; i < ids.size(); ++i) ReadElement(i, 20);
 }
 
 void Converse(const text::Tokenizer& tokenizer, std::string_view chat, std::string_view text) {
