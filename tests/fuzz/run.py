@@ -14,6 +14,7 @@ defect is missed. Needs nothing but Python: the program of --bin and the seeds c
 
 import argparse
 import collections
+import concurrent.futures
 import os
 import re
 import resource
@@ -170,67 +171,55 @@ def describe(code, text):
     return f"ended with {code}: {text[-200:]!r}"
 
 
-def in_parallel(jobs, tasks):
-    """Runs functions on so many threads; each may give more functions to run."""
-    lock, pending, busy = threading.Condition(), collections.deque(tasks), [0]
+class Campaign:
+    """Which target the next free place works on: the one with the most left to do for each process that it has."""
 
-    def work():
-        while True:
-            with lock:
-                while not pending and busy[0]:
-                    lock.wait()
-                if not pending:
-                    lock.notify_all()
-                    return
-                task = pending.popleft()
-                busy[0] += 1
-            more = task()
-            with lock:
-                pending.extend(more or [])
-                busy[0] -= 1
-                lock.notify_all()
+    def __init__(self, fuzzer, targets):
+        self.fuzzer, self.options, self.targets = fuzzer, fuzzer.options, targets
+        self.totals = {t: Result() for t in targets}
+        self.running = collections.Counter()
+        self.lock = threading.Lock()
 
-    threads = [threading.Thread(target=work) for _ in range(jobs)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    def left(self, target):
+        """Seconds of processor time until the target has enough."""
+        total = self.totals[target]
+        if total.finding:
+            return 0
+        rate = total.executions / total.seconds if total.executions else 1000
+        return max(self.options.seconds - total.seconds, (self.options.executions - total.executions) / max(rate, 1))
+
+    def next(self):
+        """A target and how long one process runs, or nothing to do."""
+        with self.lock:
+            most = 1 if not self.options.executions else self.options.jobs
+            open_targets = [t for t in self.targets if self.left(t) > 0 and self.running[t] < most]
+            if not open_targets:
+                return None
+            target = max(open_targets, key=lambda t: self.left(t) / (1 + self.running[t]))
+            self.running[target] += 1
+            return target, min(self.options.round, max(1, self.left(target) / self.running[target]))
+
+    def work(self):
+        while (chosen := self.next()) is not None:
+            target, seconds = chosen
+            result, _ = self.fuzzer.run(target, seconds)
+            with self.lock:
+                self.running[target] -= 1
+                self.totals[target].add(result)
+            if result.finding:
+                print(f"FOUND {target}: {result.finding}", flush=True)
+
+    def run(self):
+        threads = [threading.Thread(target=self.work) for _ in range(self.options.jobs)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return self.totals
 
 
 def campaign(fuzzer, targets):
-    options = fuzzer.options
-    totals = {t: Result() for t in targets}
-    running = collections.Counter()
-    lock = threading.Lock()
-
-    def enough(target):
-        total = totals[target]
-        return total.finding or (total.seconds >= options.seconds and total.executions >= options.executions)
-
-    def one(target):
-        def task():
-            with lock:
-                if enough(target):
-                    return []
-                left = max(options.seconds - totals[target].seconds, 0)
-                # What other processes of the target do meanwhile is theirs.
-                share = left / max(1, running[target] + 1) if options.executions else left
-                running[target] += 1
-            seconds = min(options.round, max(share, 10 if options.executions else 1))
-            result, _ = fuzzer.run(target, seconds)
-            with lock:
-                running[target] -= 1
-                totals[target].add(result)
-                if result.finding:
-                    print(f"FOUND {target}: {result.finding}", flush=True)
-                return [] if enough(target) else [one(target)]
-        return task
-
-    # As many processes for each target as there is room for, where there are more places than targets.
-    each = max(1, options.jobs // len(targets))
-    spare = max(0, options.jobs - each * len(targets))
-    counts = [each + (k < spare) for k in range(len(targets))] if options.executions else [1] * len(targets)
-    in_parallel(options.jobs, [one(t) for k in range(max(counts)) for t, n in zip(targets, counts) if k < n])
+    totals = Campaign(fuzzer, targets).run()
     print(f"{'target':14} {'executions':>11} {'CPU s':>7} {'per s':>7} {'edges':>7} {'features':>8} {'corpus':>6} "
           f"{'MiB':>5} {'slowest s':>9}  finding")
     for t in targets:
@@ -249,16 +238,15 @@ def self_test(fuzzer, targets):
     missed = []
 
     def one(target, plant, words):
-        def task():
-            result, text = fuzzer.run(target, fuzzer.options.self_test_seconds, plant)
-            found = bool(re.search(words, text)) and bool(result.finding)
-            print(f"{'found ' if found else 'MISSED'} {target:14} {plant:7} {result.wall:5.1f} s "
-                  f"{int(result.executions):9,} executions  {result.finding}", flush=True)
-            if not found:
-                missed.append(target)
-        return task
+        result, text = fuzzer.run(target, fuzzer.options.self_test_seconds, plant)
+        found = bool(re.search(words, text)) and bool(result.finding)
+        print(f"{'found ' if found else 'MISSED'} {target:14} {plant:7} {result.wall:5.1f} s "
+              f"{int(result.executions):9,} executions  {result.finding}", flush=True)
+        if not found:
+            missed.append(target)
 
-    in_parallel(fuzzer.options.jobs, [one(*p) for p in plants])
+    with concurrent.futures.ThreadPoolExecutor(fuzzer.options.jobs) as pool:
+        list(pool.map(lambda plant: one(*plant), plants))
     print(f"{len(plants) - len(missed)} of {len(plants)} planted defects found")
     return 1 if missed else 0
 

@@ -23,11 +23,11 @@ void CheckPrint(const std::string& text, const Read& read) {
   if (ToString(*again) != text) Broken("printed text is read as something else:\n" + text);
 }
 
-/// As a reader would that has room for extents below 1,000.
+/// As a reader would that knows no prime extents but two and three.
 void ReadExtents(const ir::Graph& graph) {
   for (const ir::Value& v : graph.values) {
     for (int d = 0; d < v.shape.rank(); ++d) {
-      if (v.shape[d] >= 1000) ReadElement(1, 1);
+      if (v.shape[d] == 5 || v.shape[d] == 7) ReadElement(1, 1);
     }
   }
 }

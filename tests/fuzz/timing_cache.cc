@@ -21,10 +21,11 @@ void CheckPrint(const TimingCache& cache) {
   if (merged.ToText() != text) Broken("a cache merged with itself is another one:\n" + text);
 }
 
-/// As a reader would that has room for 20 samples.
+/// As a reader would that has room for 20 samples of a known device.
 void ReadTimes(const TimingCache& cache) {
   for (const char* target : {"cpu:avx2", "cuda:sm_90a"}) {
     for (const tune::DeviceId& device : cache.DevicesFor(*abi::FindDevice(target))) {
+      ReadWord(device.name);
       for (const auto& [key, time] : *cache.TimesOf(device)) {
         if (time.count > 20) ReadElement(1, 1);
       }
