@@ -109,8 +109,9 @@ class Fuzzer:
         return [*self.prefix, self.program, f"--target={target}", f"-max_total_time={max(1, round(seconds))}",
                 f"-timeout={o.timeout}", f"-rss_limit_mb={o.mebibytes}", f"-max_len={LARGEST[target]}", f"-seed={seed}",
                 "-print_final_stats=1", "-detect_leaks=1", "-reload=1", "-report_slow_units=5",
-                # Weighing inputs by how rare their features are takes more time than most executions do.
-                "-entropic=0",
+                # Inputs are weighed by few of their rarest features: by as many as libFuzzer takes, the weighing
+                # takes more time than most executions do; without any, inputs that are refused soon win.
+                "-entropic_feature_frequency_threshold=8", "-entropic_number_of_rarest_features=16",
                 *([f"-runs={executions}"] if executions else []),
                 *([f"-dict={words}"] if os.path.exists(words) and os.path.getsize(words) else []),
                 f"-artifact_prefix={os.path.join(self.work, 'found', target + '-')}",
