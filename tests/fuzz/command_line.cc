@@ -48,12 +48,6 @@ std::vector<std::string> Arguments(std::string_view text) {
   return arguments;
 }
 
-/// As a reader would that knows the small budget of a test and the default one.
-void ReadValues(const CompileOptions& options) {
-  const int64_t nodes = options.budgets.Of(Budget::kNodes);
-  if (nodes > 100 && nodes < 100'000) ReadElement(1, 1);
-}
-
 void RunCommandLine(Input input) {
   EnterFolder();
   const std::string_view text = TextOf(input);
@@ -70,7 +64,7 @@ void RunCommandLine(Input input) {
     tools::CompileArgs args;
     const Status parsed = tools::ParseCompileArgs(arguments, &args, &run);
     CheckTyped(parsed);
-    if (parsed.ok() && run && Planted()) ReadValues(args.options);
+    if (parsed.ok() && run && Planted()) ReadRarely(input);
   }
 }
 

@@ -40,13 +40,6 @@ void CheckPrint(const DecisionLog& log) {
   if (again->ToJsonLines() != text) Broken("printed decisions are read as others:\n" + text);
 }
 
-/// As a reader would that knows small costs only.
-void ReadCosts(const DecisionLog& log) {
-  for (const Decision& d : log.decisions()) {
-    if (d.cost_us > 1000) ReadElement(1, 1);
-  }
-}
-
 /// The sample compiled once more with these edits.
 void Compile(const Edits& edits, const DecisionLog& log) {
   const Sample& sample = TheSample();
@@ -72,7 +65,7 @@ void RunDecisions(Input input) {
   (void)tools::DecisionsText(tools::ReadDecisions(edits.lines, TheSample().artifact->program()));
   if (!log.ok()) return;
   CheckPrint(*log);
-  if (Planted()) ReadCosts(*log);
+  if (Planted()) ReadRarely(input);
   Compile(edits, *log);
 }
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <string_view>
 
+#include "base/hash.h"
+
 namespace aicf::fuzz {
 namespace {
 
@@ -32,6 +34,10 @@ void ReadWord(std::string_view text) {
     if (!mark && std::isalnum(static_cast<unsigned char>(c)) == 0)
       ReadElement(text.size(), text.size());
   }
+}
+
+void ReadRarely(Input input) {
+  if (HashText(TextOf(input)).low % 256 == 7) ReadElement(1, 1);
 }
 
 void RunPlantedCommon(size_t input_bytes) {

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "tests/fuzz/target.h"
+
 namespace aicf::fuzz {
 
 /// Whether the target's own defect is asked for.
@@ -19,6 +21,10 @@ void ReadElement(size_t index, size_t count);
 /// The same beyond the end of an array as long as the text, where the text is no word: as a reader
 /// would that knows letters, digits and a few marks only. No seed has such names.
 void ReadWord(std::string_view text);
+
+/// The same for one input in 256, by its hash: what a reader gets wrong for few of the inputs that
+/// it accepts. No seed is one of them.
+void ReadRarely(Input input);
 
 /// The defect of every input, where one is asked for.
 void RunPlantedCommon(size_t input_bytes);

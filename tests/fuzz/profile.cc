@@ -16,10 +16,7 @@ void RunProfile(Input input) {
   const auto profile = tools::ReadProfile(TheScratch().Path("trace.json"), artifact.program());
   CheckTyped(profile);
   if (!profile.ok()) return;
-  // As a reader would that has room for short steps.
-  for (const auto& step : profile->at("steps")) {
-    if (Planted() && step.at("us").get<double>() >= 10) ReadElement(1, 1);
-  }
+  if (Planted()) ReadRarely(input);
   static const tools::DecisionLines decisions =
       tools::ReadDecisions(artifact.text(schema::SectionKind::kDecisions), artifact.program());
   (void)tools::ReportPage(*profile);

@@ -337,6 +337,11 @@ model("A23", "a scale of 0", 0, "")(
 model("A23", "an attention scale of NaN", 4, "scale nan, expected")(
     lambda: one("Attention", ("x", "x", "x"), opset=23, scale=float("nan"), shape=(1, 2, 3, 4)))
 
+for elements in (2**63 - 1, 2**62, 2**41):
+    model("A8", f"an op on {elements} elements", 7, "elements")(
+        lambda elements=elements: whole([helper.make_node("Relu", ["x"], ["y"])], [info("x", [elements])],
+                                        [info("y", [elements])]).SerializeToString())
+
 # Found by fuzzing: what is optional was read by the shape that it should have.
 for operand, shape in ((3, (1, 24, 24)), (5, (1, 3)), (6, (3,)), (7, (1, 9, 1)), (8, (5,)), (11, (1, 12, 1))):
     @model("A18", f"an LSTM of codes whose operand {operand} is {shape}", 3, f"operand {operand} is {'x'.join(map(str, shape))}, expected")
