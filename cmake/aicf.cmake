@@ -16,6 +16,8 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 # fused only where an expression says fma.
 add_compile_options(-Wall -Wextra -Wshadow -Wno-sign-compare -ffp-contract=off -ffunction-sections
                     -fdata-sections)
+# Pragmas that only GCC has advise it on how to vectorise.
+add_compile_options($<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-pragmas>)
 add_link_options(-Wl,--gc-sections)
 # GCC sweeps its own memory whenever that has doubled from 128 MB, a tenth of the time of compiling files that
 # are put together; most of them fit into a larger heap unswept. One and a half GB each where that is there.
@@ -26,13 +28,21 @@ endif()
 if(AICF_WARNINGS_AS_ERRORS)
   add_compile_options(-Werror)
   # What these say depends on inlining, so they change with the optimisation level, and GCC 12 is often
-  # wrong about unions and std::string: they warn and do not stop a build.
+  # wrong about unions and std::string: they warn and do not stop a build. Clang has no such warnings.
   foreach(flow maybe-uninitialized array-bounds stringop-overflow stringop-overread restrict)
-    add_compile_options(-Wno-error=${flow})
+    add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-error=${flow}>)
   endforeach()
 endif()
 if(AICF_SANITIZE)
   add_link_options(-fsanitize=${AICF_SANITIZE})
+endif()
+# libFuzzer comes with Clang: edges and comparisons are counted in what aicf_sanitized instruments, and the
+# program of tests/fuzz alone links the fuzzer itself.
+if(AICF_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "AICF_FUZZ needs Clang, whose libFuzzer it uses; CMAKE_CXX_COMPILER is ${CMAKE_CXX_COMPILER}")
+  endif()
+  set(AICF_COVERAGE -fsanitize=fuzzer-no-link)
 endif()
 
 # aicf_sanitized(target): its own sources are checked by the sanitizers of this build, if there are any.
@@ -44,7 +54,7 @@ function(aicf_sanitized target)
     # Not checked, for half the compile time: a null pointer faults by itself, and AddressSanitizer sees
     # what the object-size check would.
     target_compile_options(${target} PRIVATE -fsanitize=${AICF_SANITIZE} -fno-sanitize=null,object-size,vptr
-                                             -fno-sanitize-recover=all -fno-omit-frame-pointer)
+                                             -fno-sanitize-recover=all -fno-omit-frame-pointer ${AICF_COVERAGE})
   endif()
 endfunction()
 
@@ -55,7 +65,8 @@ find_program(AICF_CCACHE ccache)
 if(AICF_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
                                   CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${AICF_CCACHE})
-  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
+                      "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
 # aicf_precompile(target [header...]): the standard library's headers, and these, are parsed once a target,

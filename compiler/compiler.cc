@@ -8,6 +8,7 @@
 #include "compiler/source/calibrate_source.h"
 #include "compiler/source/provenance.h"
 #include "compiler/source/source.h"
+#include "schema/golden.h"
 
 namespace aicf {
 
@@ -123,8 +124,18 @@ std::vector<PassTiming> SumByPass(const std::vector<PassTiming>& timings) {
   return sums;
 }
 
+// An artifact's samples are checked against its plan, not against the lowered program that a plan
+// is made of again.
+Status CheckCarriedGolden(std::span<const std::byte> section, const schema::Program& program) {
+  if (section.empty()) return OkStatus();
+  AICF_ASSIGN_OR_RETURN(const schema::Golden golden, schema::ParseGolden(section));
+  return schema::CheckGolden(golden, program)
+      .WithContext("the golden section does not belong to the lowered program");
+}
+
 // Samples that are given now, or those of the artifact that the options come from.
 Status AddGolden(const Source& source, const CompileOptions& options, schema::Contents& contents) {
+  AICF_RETURN_IF_ERROR(CheckCarriedGolden(options.golden_section, contents.program));
   contents.golden = options.golden_section;
   std::vector<const ir::Lowered*> lowered;
   for (const SourceEntry& entry : source.entries) lowered.push_back(&entry.lowered);

@@ -6,6 +6,7 @@
 #include "base/scanner.h"
 #include "kernels/abi/operation_count.h"
 #include "kernels/abi/packing.h"
+#include "schema/magnitudes.h"
 #include "schema/verify.h"
 #include "schema/verify_internal.h"
 
@@ -25,6 +26,8 @@ bool IsModest(const abi::View& v) {
   return std::all_of(v.strides.begin(), v.strides.end(), modest) && modest(v.offset);
 }
 
+}  // namespace
+
 Status CheckMagnitudes(const abi::Problem& p) {
   for (const std::vector<abi::View>* views : {&p.inputs, &p.outputs}) {
     for (const abi::View& v : *views) {
@@ -36,6 +39,8 @@ Status CheckMagnitudes(const abi::Problem& p) {
   }
   return OkStatus();
 }
+
+namespace {
 
 Result<const abi::KernelInfo*> CheckKernel(const abi::DeviceSpec& device, const Step& s) {
   // Most lookups end in the family's own table; the whole registry only tells which error it is.

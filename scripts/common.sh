@@ -11,8 +11,8 @@ packages=(
   nlohmann-json3-dev libpcre2-dev libutf8proc-dev libsodium-dev libpng-dev zlib1g-dev python3 python3-dev python3-pip python3-venv
 )
 
-# What only tests need: the report's page is driven in a browser.
-test_packages=(chromium chromium-driver fonts-dejavu-core)
+# What only tests need: the report's page is driven in a browser, and libFuzzer comes with Clang.
+test_packages=(chromium chromium-driver fonts-dejavu-core clang libclang-rt-14-dev)
 
 say() { printf '== %s\n' "$*"; }
 

@@ -27,10 +27,12 @@ build dev all -DAICF_BUILD_PYTHON=ON -DPython_EXECUTABLE="$AICF_PYTHON"
 ctest --test-dir "$root/build/dev" --output-on-failure --no-tests=error -j "$(nproc)" "$@"
 
 # What reads files from outside, and the runtime, runs again under AddressSanitizer and
-# UndefinedBehaviorSanitizer.
-build asan "base_test schema_test compiler_test runtime_test"
-ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error -j "$(nproc)" \
+# UndefinedBehaviorSanitizer; then a minute of fuzzing for every target, and the defects that it has to find
+# (tests/fuzz). AICF_FUZZ_SECONDS asks for more or less.
+build fuzz "base_test schema_test compiler_test runtime_test aicf-fuzz"
+ctest --test-dir "$root/build/fuzz" --output-on-failure --no-tests=error -j "$(nproc)" \
   -R '^(base|schema|compiler|runtime)_test$'
+tests/fuzz/check.sh "$root/build/dev/bin" "$root/build/fuzz"
 
 # Sessions on many threads, and what the units have of threads, run again under ThreadSanitizer, which needs a
 # place in memory that addresses do not reach where they are less random.

@@ -306,7 +306,7 @@ Result<GapReport> FindGaps(PartialModel model, const CompileOptions& options,
 
 Result<GapReport> FindGaps(const std::string& model_path, const CompileOptions& options,
                            const Status& refusal) {
-  auto model = ImportOnnxPartly(model_path, options.files);
+  auto model = ImportOnnxPartly(model_path, options.budgets, options.files);
   if (model.ok()) return FindGaps(*std::move(model), options, refusal);
   if (model.status().code() != Code::kUnsupported) return model.status();
   GapList gaps;

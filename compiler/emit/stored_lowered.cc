@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/scanner.h"
+#include "compiler/ir/lowered_sizes.h"
 #include "compiler/ir/text.h"
 #include "compiler/plan/weights.h"
 
@@ -96,6 +97,7 @@ Result<std::vector<StoredLowered>> ReadLowered(
           return constants.Find(dtype, shape, hash);
         });
     AICF_RETURN_IF_ERROR(AsBad(lowered.status()));
+    AICF_RETURN_IF_ERROR(AsBad(ir::CheckMagnitudes(*lowered)));
     AICF_RETURN_IF_ERROR(AsBad(Verify(*lowered)));
     stored.push_back({part.entry, *std::move(lowered)});
   }

@@ -56,11 +56,11 @@ void CopyMetadata(const onnx::ModelProto& model, ir::Graph& graph) {
 }
 
 Result<OnnxImport> Prepare(const std::shared_ptr<onnx::ModelProto>& model,
-                           const ModelLocation& location) {
+                           const ModelLocation& location, const Budgets& budgets) {
   if (!model->has_graph()) return Error(Code::kBadModel, "the model has no graph");
   OnnxImport import;
   AICF_ASSIGN_OR_RETURN(import.opset, CheckOpsets(*model));
-  AICF_RETURN_IF_ERROR(InlineFunctions(*model, import.opset, &import.function_opsets));
+  AICF_RETURN_IF_ERROR(InlineFunctions(*model, import.opset, &import.function_opsets, budgets));
   import.source = TensorSource{model, location};
   return import;
 }
@@ -68,11 +68,13 @@ Result<OnnxImport> Prepare(const std::shared_ptr<onnx::ModelProto>& model,
 // Reads one model file with `read`, and names it in errors.
 template <class T>
 Result<T> FromFile(const std::string& path, const Budgets& budgets, const NamedFiles& files,
-                   Result<T> (*read)(std::shared_ptr<onnx::ModelProto>, const ModelLocation&)) {
+                   Result<T> (*read)(std::shared_ptr<onnx::ModelProto>, const ModelLocation&,
+                                     const Budgets&)) {
   AICF_ASSIGN_OR_RETURN(const ModelFile file, OpenModelFile(path));
   auto model = Parse(file, budgets);
   if (!model.ok()) return model.status().WithContext(Quote(path));
-  auto result = read(*std::move(model), {DirectoryOf(path), file.device, file.inode, files});
+  auto result =
+      read(*std::move(model), {DirectoryOf(path), file.device, file.inode, files}, budgets);
   if (!result.ok()) return result.status().WithContext(Quote(path));
   return result;
 }
@@ -80,8 +82,8 @@ Result<T> FromFile(const std::string& path, const Budgets& budgets, const NamedF
 }  // namespace
 
 Result<ir::Graph> ImportOnnxModel(std::shared_ptr<onnx::ModelProto> model,
-                                  const ModelLocation& location) {
-  AICF_ASSIGN_OR_RETURN(OnnxImport import, Prepare(model, location));
+                                  const ModelLocation& location, const Budgets& budgets) {
+  AICF_ASSIGN_OR_RETURN(OnnxImport import, Prepare(model, location, budgets));
   AICF_ASSIGN_OR_RETURN(ir::Graph graph, OnnxGraphImporter(model->graph(), import).Run());
   if (!import.gaps.empty()) return RefuseGaps(import.gaps);
   CopyMetadata(*model, graph);
@@ -89,8 +91,8 @@ Result<ir::Graph> ImportOnnxModel(std::shared_ptr<onnx::ModelProto> model,
 }
 
 Result<PartialModel> ImportOnnxModelPartly(std::shared_ptr<onnx::ModelProto> model,
-                                           const ModelLocation& location) {
-  AICF_ASSIGN_OR_RETURN(OnnxImport import, Prepare(model, location));
+                                           const ModelLocation& location, const Budgets& budgets) {
+  AICF_ASSIGN_OR_RETURN(OnnxImport import, Prepare(model, location, budgets));
   PartialModel part;
   AICF_ASSIGN_OR_RETURN(part.graph, OnnxGraphImporter(model->graph(), import).Run());
   part.gaps = std::move(import.gaps);
@@ -114,8 +116,9 @@ Result<ir::Graph> ImportOnnx(const std::string& path, const Budgets& budgets,
   return FromFile(path, budgets, files, &ImportOnnxModel);
 }
 
-Result<PartialModel> ImportOnnxPartly(const std::string& path, const NamedFiles& files) {
-  return FromFile(path, Budgets(), files, &ImportOnnxModelPartly);
+Result<PartialModel> ImportOnnxPartly(const std::string& path, const Budgets& budgets,
+                                      const NamedFiles& files) {
+  return FromFile(path, budgets, files, &ImportOnnxModelPartly);
 }
 
 }  // namespace aicf

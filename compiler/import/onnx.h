@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "compiler/import/external_data.h"
 #include "compiler/import/onnx_gaps.h"
+#include "compiler/ir/budgets.h"
 #include "compiler/ir/graph.h"
 
 namespace aicf {
@@ -33,13 +34,15 @@ struct PartialModel {
 /// are views of the proto, which they keep alive. Errors: kBadModel, kUnsupported (everything at
 /// once), kResource for functions that grow without bound, and kIo for external data.
 Result<ir::Graph> ImportOnnxModel(std::shared_ptr<onnx::ModelProto> model,
-                                  const ModelLocation& location);
+                                  const ModelLocation& location, const Budgets& budgets = {});
 
 /// The same for a model that may have gaps. Errors: as above; kUnsupported for what concerns the
 /// model as a whole.
 Result<PartialModel> ImportOnnxModelPartly(std::shared_ptr<onnx::ModelProto> model,
-                                           const ModelLocation& location);
+                                           const ModelLocation& location,
+                                           const Budgets& budgets = {});
 /// The same for a file.
-Result<PartialModel> ImportOnnxPartly(const std::string& path, const NamedFiles& files = {});
+Result<PartialModel> ImportOnnxPartly(const std::string& path, const Budgets& budgets = {},
+                                      const NamedFiles& files = {});
 
 }  // namespace aicf

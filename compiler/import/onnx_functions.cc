@@ -115,7 +115,8 @@ std::vector<Size> InlinedSizes(const Calls& calls) {
   return sizes;
 }
 
-Status CheckFinite(const onnx::ModelProto& model, const FunctionTable& table) {
+Status CheckFinite(const onnx::ModelProto& model, const FunctionTable& table,
+                   const Budgets& budgets) {
   const std::vector<Size> sizes = InlinedSizes(CallsOf(model, table));
   for (int i = 0; i < model.functions_size(); ++i) {
     const std::string name = Quote(model.functions(i).name());
@@ -129,10 +130,11 @@ Status CheckFinite(const onnx::ModelProto& model, const FunctionTable& table) {
   ForEachNode(model.graph().node(), [&](const onnx::NodeProto& node) {
     if (const int callee = table.IndexOf(node); callee >= 0) all.Add(sizes[callee]);
   });
-  if (all.nodes <= kMaxInlinedNodes && all.bytes <= kMaxInlinedBytes) return OkStatus();
-  return Error(Code::kResource, "the model's functions come to ", all.nodes, " nodes and ",
-               all.bytes, " bytes once their calls are inlined, at most ", kMaxInlinedNodes,
-               " and ", kMaxInlinedBytes, " are allowed");
+  AICF_RETURN_IF_ERROR(budgets.Check(Budget::kNodes, static_cast<int64_t>(all.nodes))
+                           .WithContext("the model's functions once their calls are inlined"));
+  if (all.bytes <= kMaxInlinedBytes) return OkStatus();
+  return Error(Code::kResource, "the model's functions come to ", all.bytes,
+               " bytes once their calls are inlined, at most ", kMaxInlinedBytes, " are allowed");
 }
 
 }  // namespace
@@ -149,7 +151,7 @@ const onnx::FunctionProto* FunctionTable::Find(const onnx::NodeProto& node) cons
   return index < 0 ? nullptr : &model_->functions(index);
 }
 
-Result<FunctionTable> FunctionTable::Build(const onnx::ModelProto& model) {
+Result<FunctionTable> FunctionTable::Build(const onnx::ModelProto& model, const Budgets& budgets) {
   FunctionTable table;
   table.model_ = &model;
   for (int i = 0; i < model.functions_size(); ++i) {
@@ -163,7 +165,7 @@ Result<FunctionTable> FunctionTable::Build(const onnx::ModelProto& model) {
     return Error(Code::kBadModel, "function ", Quote(f.name()), " of domain ", Quote(f.domain()),
                  " is defined twice");
   }
-  AICF_RETURN_IF_ERROR(CheckFinite(model, table));
+  AICF_RETURN_IF_ERROR(CheckFinite(model, table, budgets));
   return table;
 }
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "base/status.h"
+#include "compiler/ir/budgets.h"
 
 namespace aicf {
 
@@ -18,8 +19,8 @@ namespace aicf {
 /// than the model does.
 using FunctionOpsets = std::unordered_map<const onnx::NodeProto*, int64_t>;
 
-/// What inlining may add to a model: functions that call others twice double with every level.
-inline constexpr uint64_t kMaxInlinedNodes = 200'000;
+/// What inlining may add to a model beside Budget::kNodes: functions that call others twice double
+/// with every level.
 inline constexpr uint64_t kMaxInlinedBytes = uint64_t{1} << 30;
 /// Of names and of attributes that calls pass.
 inline constexpr uint64_t kMaxCopiedBytes = uint64_t{256} << 20;
@@ -28,7 +29,7 @@ class FunctionTable {
  public:
   /// Errors: kBadModel for two functions of one name, functions that call each other in circles or
   /// more than 100 deep; kResource when inlining all calls would pass the limits above.
-  static Result<FunctionTable> Build(const onnx::ModelProto& model);
+  static Result<FunctionTable> Build(const onnx::ModelProto& model, const Budgets& budgets = {});
 
   /// The function that the node calls, or nullptr. A function of the model stands before an op of
   /// the same name: its body says exactly what is meant.
@@ -44,8 +45,9 @@ class FunctionTable {
 
 /// Replaces every call by the function's nodes, in place, in subgraphs too. `opset` is the model's.
 /// Errors: kBadModel for a call that does not fit its function and for a body that is malformed;
-/// kUnsupported.
-Status InlineFunctions(onnx::ModelProto& model, int64_t opset, FunctionOpsets* opsets);
+/// kUnsupported; kResource where it would pass Budget::kNodes.
+Status InlineFunctions(onnx::ModelProto& model, int64_t opset, FunctionOpsets* opsets,
+                       const Budgets& budgets = {});
 
 /// The function's defaults for attributes that a call leaves out, by name. Errors: kBadModel.
 Result<std::map<std::string, onnx::AttributeProto>> DefaultAttributes(

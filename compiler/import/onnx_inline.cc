@@ -81,9 +81,10 @@ class Inliner {
 
 }  // namespace
 
-Status InlineFunctions(onnx::ModelProto& model, int64_t opset, FunctionOpsets* opsets) {
+Status InlineFunctions(onnx::ModelProto& model, int64_t opset, FunctionOpsets* opsets,
+                       const Budgets& budgets) {
   if (model.functions_size() == 0) return OkStatus();
-  AICF_ASSIGN_OR_RETURN(const FunctionTable table, FunctionTable::Build(model));
+  AICF_ASSIGN_OR_RETURN(const FunctionTable table, FunctionTable::Build(model, budgets));
   return Inliner(model, table, opset, opsets).Expand(*model.mutable_graph()->mutable_node(), opset);
 }
 

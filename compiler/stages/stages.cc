@@ -1,5 +1,7 @@
 #include "compiler/stages/stages.h"
 
+#include "compiler/ir/lowered_sizes.h"
+
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/lower/lower.h"
 #include "compiler/states/pair_states.h"
@@ -76,6 +78,7 @@ Result<ir::Lowered> LowerVerified(const ir::Graph& graph, const CompileOptions& 
   AICF_ASSIGN_OR_RETURN(ir::Lowered lowered, LowerGraph(graph, context));
   AICF_RETURN_IF_ERROR(MarkStates(options.states, options.auto_states, lowered, context));
   AICF_RETURN_IF_ERROR(MarkMetas(options.metas, lowered));
+  AICF_RETURN_IF_ERROR(CheckMagnitudes(lowered));
   const Status verified = Verify(lowered);
   if (!verified.ok()) return Error(Code::kInternal, "after lowering: ", verified.message());
   return lowered;

@@ -108,10 +108,10 @@ class FakeMachine final : public Measurer {
     Result<double> Sample(size_t kernel) override {
       if (machine_.samples++ == machine_.fail_at) return Status(Code::kDevice, "it fell off");
       const auto at = machine_.us.find({hash_, request_.options[kernel].Name()});
-      const double us =
+      const double time_us =
           machine_.noise_.Next(at == machine_.us.end() ? machine_.default_us : at->second);
-      machine_.clock += us * 1e-6 + machine_.overhead_s;
-      return us;
+      machine_.clock += time_us * 1e-6 + machine_.overhead_s;
+      return time_us;
     }
     LibraryAlgorithm Algorithm(size_t) const override { return machine_.algorithm; }
 

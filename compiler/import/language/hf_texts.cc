@@ -59,7 +59,7 @@ Status AddTexts(const HfTexts& texts, const HfConfig& config, Model& model) {
   if (!texts.tokenizer) {
     AICF_ASSIGN_OR_RETURN(std::vector<uint32_t> ends, config.Ids("eos_token_id"));
     std::ranges::sort(ends);
-    ends.erase(std::ranges::unique(ends).begin(), ends.end());
+    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
     std::erase_if(ends, [&](uint32_t id) { return id >= model.vocabulary; });
     model.end_tokens = std::move(ends);
     return OkStatus();

@@ -54,6 +54,7 @@ class DynamicLstm {
       return Error(Code::kBadModel, "weights ", ToString(w), " and ", ToString(r),
                    " do not fit an input ", ToString(x));
     }
+    AICF_RETURN_IF_ERROR(CheckRest(c, x, r));
     const std::string direction = Lower(c.node().Str("direction", "forward"));
     if (r[0] != (direction == "bidirectional" ? 2 : 1)) {
       return Error(Code::kBadModel, "has weights of ", r[0], " directions, but is ", direction);
@@ -71,6 +72,31 @@ class DynamicLstm {
  private:
   enum Input : size_t { kX, kW, kR, kB, kLengths, kH0, kC0, kP, kWScale, kWZero, kRScale, kRZero };
   enum Gate { kIn, kOut, kForget, kCell, kGates };  // in the order of the weights' columns
+
+  // What is optional, or a number for all columns, by the shapes of input and recurrent weights.
+  static Status CheckRest(Composer& c, const Dims& x, const Dims& r) {
+    const int64_t directions = r[0], hidden = r[1];
+    const Dims state = {directions, x[1], hidden};
+    const std::pair<Input, Dims> shapes[] = {{kB, {directions, 2 * kGates * hidden}},
+                                             {kH0, state},
+                                             {kC0, state},
+                                             {kP, {directions, 3 * hidden}}};
+    for (const auto& [input, shape] : shapes) {
+      if (!c.Has(input) || c.Shape(c.In(input)) == shape) continue;
+      return Error(Code::kBadModel, "operand ", static_cast<int64_t>(input), " is ",
+                   ToString(c.Shape(c.In(input))), ", expected ", ToString(shape));
+    }
+    const Dims each = {directions}, columns = {directions, kGates * hidden};
+    for (const Input input : {kWScale, kWZero, kRScale, kRZero}) {
+      if (!c.Has(input)) continue;
+      const Dims& found = c.Shape(c.In(input));
+      if (found.rank() == 0 || found == each || found == columns) continue;
+      return Error(Code::kBadModel, "operand ", static_cast<int64_t>(input), " is ",
+                   ToString(found), ", expected a number, ", ToString(each), " or ",
+                   ToString(columns));
+    }
+    return OkStatus();
+  }
 
   static std::string Lower(std::string text) {
     for (char& letter : text) letter = static_cast<char>(std::tolower(letter));

@@ -159,7 +159,7 @@ TEST(MaxPoolIndices, EveryForm) {
       c.Attr("storage_order", p.column_major ? "1" : "0").Output("y").Output("i");
       const auto run = c.Run();
       ASSERT_TRUE(run.ok()) << run.status().ToString() << c.Text();
-      const Array want = Generate(run->outputs[0].shape, [&](const Dims& at) {
+      const Array want = Generate(run->outputs[0].shape, [&, &p = p](const Dims& at) {
         return static_cast<double>(MaximumAt(p, a, at));
       });
       testing::ExpectClose(run->outputs[1], want, 0, 0, c.Text());

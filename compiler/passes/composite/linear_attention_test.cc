@@ -120,16 +120,18 @@ TEST(CausalConvWithState, ContinuesFromTheState) {
     const auto run = c.Run();
     ASSERT_TRUE(run.ok()) << run.status().ToString() << c.Text();
     const Array a = ToArray(x), p = ToArray(past), k = ToArray(w), b = ToArray(bias);
-    auto at = [&](int64_t n, int64_t ch, int64_t t) {
+    auto at = [&, kernel = kernel](int64_t n, int64_t ch, int64_t t) {
       return t < kernel - 1 ? p[{n, ch, t}] : a[{n, ch, t - kernel + 1}];
     };
-    const Array want = testing::Generate(a.shape, [&](const Dims& i) {
-      double sum = b[{i[1]}];
-      for (int64_t t = 0; t < kernel; ++t) sum += at(i[0], i[1], i[2] + t) * k[{i[1], 0, t}];
-      return std::string_view(activation) == "none" ? sum : sum / (1 + std::exp(-sum));
+    const Array want =
+        testing::Generate(a.shape, [&, kernel = kernel, activation = activation](const Dims& i) {
+          double sum = b[{i[1]}];
+          for (int64_t t = 0; t < kernel; ++t) sum += at(i[0], i[1], i[2] + t) * k[{i[1], 0, t}];
+          return std::string_view(activation) == "none" ? sum : sum / (1 + std::exp(-sum));
+        });
+    const Array state = testing::Generate({2, 3, kernel - 1}, [&, length = length](const Dims& i) {
+      return at(i[0], i[1], i[2] + length);
     });
-    const Array state = testing::Generate(
-        {2, 3, kernel - 1}, [&](const Dims& i) { return at(i[0], i[1], i[2] + length); });
     testing::ExpectClose(run->outputs[0], want, 1e-5, 1e-5, c.Text());
     testing::ExpectClose(run->outputs[1], state, 0, 0, c.Text());
   }

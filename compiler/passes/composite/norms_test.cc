@@ -72,7 +72,7 @@ TEST(Norms, MeanVarianceNormalization) {
     CompositeCase c("MeanVarianceNormalization");
     c.Input("x", x).Output("y");
     if (!text.empty()) c.Attr("axes", text);
-    ExpectNorm(c, Generate(a.shape, [&](const Dims& at) {
+    ExpectNorm(c, Generate(a.shape, [&, &axes = axes](const Dims& at) {
                  const Statistics s = Of(a, at, axes);
                  return (a[at] - s.mean) / (std::sqrt(s.variance) + 1e-9);
                }));

@@ -25,7 +25,8 @@ bool Fits(const ir::Value& input, const Dims& shape) {
 }  // namespace
 
 Status BindValues(ir::Graph& graph, const std::map<std::string, ir::Tensor, std::less<>>& values) {
-  for (const auto& [name, value] : values) {
+  for (const auto& [input_name, value] : values) {
+    const std::string& name = input_name;
     const auto it = std::ranges::find_if(
         graph.inputs, [&](ir::ValueId id) { return graph.values[id].name == name; });
     if (it == graph.inputs.end()) {

@@ -36,7 +36,7 @@ class Collector {
         Add({s, true, step.outputs[k], &step.problem.outputs[k]}, needed);
       }
       std::ranges::sort(needed);
-      needed.erase(std::ranges::unique(needed).begin(), needed.end());
+      needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
     }
     return needs;
   }

@@ -8,7 +8,13 @@
 
 namespace aicf::storage {
 
-bool StorageChoice::Settle(int s) { return SettleTied(s) | SettleProduct(s) | SettleKernel(s); }
+// All three, whether or not an earlier one changed something.
+bool StorageChoice::Settle(int s) {
+  bool changed = SettleTied(s);
+  changed |= SettleProduct(s);
+  changed |= SettleKernel(s);
+  return changed;
+}
 
 // Operands of a product in f32 are stored in f32.
 bool StorageChoice::SettleProduct(int s) {

@@ -3,7 +3,7 @@
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from case import model
+from case import case, model, put
 
 F, I64 = TensorProto.FLOAT, TensorProto.INT64
 
@@ -94,6 +94,12 @@ model("A7", "functions call each other", 3, "calls itself")(
 model("A21", "functions that double 60 times", 7, "once their calls are inlined")(
     lambda: with_functions([function(f"f{k}", f"f{k + 1}", times=2) for k in range(60)]
                            + [function("f60", "Relu", "")]))
+
+@case("A21", "functions that double 17 times, --check with a small budget", 7, "--budget=nodes:")
+def _(folder):
+    content = with_functions([function(f"f{k}", f"f{k + 1}", times=2) for k in range(17)] + [function("f17", "Own", "own")])
+    return [put(folder, "model.onnx", content), "--check", "--budget=nodes:400"]
+
 
 for dims, text in (((2**62, 8), "overflow"), ((2**32, 2**32), "overflow"), ((2**63 - 1, 2), "overflow"),
                    ((-1, 4), "-1"), ((-2**63,), "-9223372036854775808")):
@@ -337,3 +343,19 @@ model("A23", "a scale of 0", 0, "")(
     lambda: one("QuantizeLinear", ("x", "s"), [constant("s", 0, np.float32)]))
 model("A23", "an attention scale of NaN", 4, "scale nan, expected")(
     lambda: one("Attention", ("x", "x", "x"), opset=23, scale=float("nan"), shape=(1, 2, 3, 4)))
+
+for elements in (2**63 - 1, 2**62, 2**41):
+    model("A8", f"an op on {elements} elements", 7, "elements")(
+        lambda elements=elements: whole([helper.make_node("Relu", ["x"], ["y"])], [info("x", [elements])],
+                                        [info("y", [elements])]).SerializeToString())
+
+# Found by fuzzing: what is optional was read by the shape that it should have.
+for operand, shape in ((3, (1, 24, 24)), (5, (1, 3)), (6, (3,)), (7, (1, 9, 1)), (8, (5,)), (11, (1, 12, 1))):
+    @model("A18", f"an LSTM of codes whose operand {operand} is {shape}", 3, f"operand {operand} is {'x'.join(map(str, shape))}, expected")
+    def _(operand=operand, shape=shape):
+        rest = {3: (1, 24), 5: (1, 3, 3), 6: (1, 3, 3), 7: (1, 9), 8: (1,), 9: (1,), 10: (1,), 11: (1,)}
+        kinds = {9: np.uint8, 11: np.uint8}
+        constants = [constant("w", np.ones((1, 5, 12)), np.uint8), constant("r", np.ones((1, 3, 12)), np.uint8)]
+        constants += [constant(f"c{k}", np.ones(shape if k == operand else s), kinds.get(k, np.float32)) for k, s in rest.items()]
+        inputs = ["x", "w", "r", "c3", "", "c5", "c6", "c7", "c8", "c9", "c10", "c11"]
+        return one("DynamicQuantizeLSTM", inputs, constants, (1, 3, 5), domain="com.microsoft", hidden_size=3)

@@ -1,0 +1,29 @@
+/// A tensor from an .npy file: read, written and read again.
+#include "tools/common/npy.h"
+
+#include "tests/fuzz/planted.h"
+#include "tests/fuzz/target.h"
+
+namespace aicf::fuzz {
+namespace {
+
+void RunNpy(Input input) {
+  const auto array = tools::ParseNpy(std::as_bytes(input));
+  CheckTyped(array);
+  if (!array.ok()) return;
+  // As a reader would that has a table for the first value.
+  if (Planted() && !array->data.empty()) ReadElement(std::to_integer<size_t>(array->data[0]), 128);
+  const auto written = tools::SerializeNpy(array->dtype, array->shape, array->data);
+  const auto again = tools::ParseNpy(written);
+  if (!again.ok()) Broken("a written file is refused: " + again.status().ToString());
+  if (again->dtype != tools::NpyDType(array->dtype) || again->shape != array->shape ||
+      again->data != array->data) {
+    Broken("a written file holds another tensor");
+  }
+}
+
+}  // namespace
+
+Target NpyTarget() { return {"npy", &RunNpy}; }
+
+}  // namespace aicf::fuzz

@@ -1,0 +1,46 @@
+/// A fuzz target: something that reads bytes from outside, and how its inputs are changed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace aicf::fuzz {
+
+using Input = std::span<const uint8_t>;
+
+struct Target {
+  std::string_view name;
+  /// Reads the input as a user's file would be read. Called once per execution, in one thread; it
+  /// keeps nothing from one call to the next that another result could depend on.
+  void (*run)(Input input);
+  /// Changes the first `size` bytes of `data` in place, to at most `room`, and gives the new size;
+  /// null: libFuzzer's own mutations, which know bytes only.
+  size_t (*mutate)(uint8_t* data, size_t size, size_t room, uint64_t seed) = nullptr;
+};
+
+/// Every target of targets.def.
+std::span<const Target> Targets();
+
+/// libFuzzer's own mutation of a part of an input.
+size_t MutateBytes(uint8_t* data, size_t size, size_t room);
+
+/// Ends the process where the status says that aicf itself is at fault: whatever an input holds,
+/// that is the exit code 70, a defect.
+void CheckTyped(const Status& status);
+template <class T>
+void CheckTyped(const Result<T>& result) {
+  CheckTyped(result.status());
+}
+
+/// Ends the process: the sentence says what does not hold.
+[[noreturn]] void Broken(std::string_view sentence);
+
+inline std::string_view TextOf(Input input) {
+  return {reinterpret_cast<const char*>(input.data()), input.size()};
+}
+
+}  // namespace aicf::fuzz
