@@ -99,8 +99,9 @@ class Edits : public ::testing::TestWithParam<EditCase> {
   // The program of the artifact with decision `d` made otherwise: what --decisions does with an
   // exported file in which one choice was changed.
   Result<CompileResult> With(size_t d, const std::string& choice) {
-    DecisionLog edited = natural_.decisions;
-    edited.mutable_decisions()[d].choice = choice;
+    std::vector<Decision> decisions = natural_.decisions.decisions();
+    decisions[d].choice = choice;
+    const DecisionLog edited(decisions);
     CompileOptions options = options_;
     AICF_ASSIGN_OR_RETURN(options.wishes, FindEdits(natural_.decisions, edited));
     EXPECT_EQ(options.wishes.all().size(), 1u);
