@@ -13,6 +13,31 @@ from onnx_models import constant, info, whole
 LARGEST = 8
 
 
+class Noise:
+    """A random function in place of rounding to a format: it takes every element off by up to `unit` of it, and by up to
+    `least` where it is smaller than the format's normal numbers. As with roundings, equal elements are off equally,
+    wherever they are, and zeros stay. So do arrays without axes: exponents and limits are numbers that every format has,
+    or nothing random."""
+
+    def __init__(self, unit, least, seed):
+        self.unit, self.least = unit, least
+        self.salts = np.random.default_rng(seed).integers(0, 2**63, 2, np.uint64) | np.uint64(1)
+
+    def parts(self, array):
+        """A number of [-1, 1) for each element, by a hash of its bits."""
+        bits = array.astype(np.float32).view(np.uint32).astype(np.uint64)
+        for salt in self.salts:
+            bits = (bits ^ salt) * np.uint64(0x9E3779B97F4A7C15)
+            bits ^= bits >> np.uint64(31)
+        return (bits >> np.uint64(11)) * 2.0**-52 - 1
+
+    def added(self, array):
+        if not array.ndim:
+            return array
+        size = np.where(array == 0, 0, np.maximum(self.unit * np.abs(array), self.least))
+        return array + size * self.parts(array)
+
+
 class Graph:
     def __init__(self, seed):
         self.rng = np.random.default_rng([20251125, seed])
@@ -24,6 +49,7 @@ class Graph:
         self.changes = False     # it is also evaluated with other inputs than those it grew with
         self.smooth = True       # small changes of a value change results little
         self.opset = 18
+        self.noise = None        # while it is evaluated with noise
 
     # Choices.
 
@@ -89,21 +115,23 @@ class Graph:
 
     # Evaluation.
 
-    def evaluate(self, feeds, noise=0.0, seed=0):
-        """All values for these inputs; every result of f32 and every constant but numbers (whose roundings would not be
-        random: exponents, limits) is off by up to `noise` of it."""
-        rng = np.random.default_rng(seed)
+    def rounded(self, array):
+        """An array as it is where it is stored: itself, or off by noise. `evaluate` does this to what nodes give, and
+        functions of nodes with a body to its constants and to all values that the body makes."""
+        return array if self.noise is None else self.noise.added(array)
 
-        def disturbed(array):
-            return array * (1 + noise * rng.uniform(-1, 1, array.shape)) if noise and array.ndim else array
-
-        values = {name: disturbed(a) if a.dtype == np.float64 else a for name, a in self.known.items()
+    def evaluate(self, feeds, noise=None):
+        """All values for these inputs, and with a Noise what roundings may make of them."""
+        self.noise = noise
+        # Codes and lists of integers have no roundings.
+        values = {name: self.rounded(a) if a.dtype == np.float64 else a for name, a in self.known.items()
                   if name not in self.feeds}
         for name, array in feeds.items():
-            values[name] = disturbed(array.astype(np.float64)) if array.dtype == np.float32 else array
+            values[name] = self.rounded(array.astype(np.float64)) if array.dtype == np.float32 else array
         for name, function, operands, hidden in self.program:
             result = function(*(values[i] for i in operands))
-            values[name] = result if hidden else disturbed(result)
+            values[name] = result if hidden else self.rounded(result)
+        self.noise = None
         return values
 
     def outputs(self):

@@ -118,8 +118,9 @@ def loop(g, x, v):
     function = UNARY[op][0]
 
     def repeated(n, a):
+        constant_part = g.rounded(shift.astype(np.float64))
         for _ in range(int(n)):
-            a = function(a) + shift.astype(np.float64)
+            a = g.rounded(g.rounded(function(a)) + constant_part)
         return a
 
     return g.add("Loop", [count, "", x], repeated, body=body)
@@ -145,8 +146,10 @@ def while_loop(g, x, v):
                        constant("one", 1), constant("end", trips)])
 
     def repeated(_, a, n):
+        w, m = g.rounded(weights.astype(np.float64)), g.rounded(mixing.astype(np.float64))
         for _ in range(trips):
-            a = np.concatenate([a, np.tanh(a @ weights.astype(np.float64))], -1) @ mixing.astype(np.float64)
+            turned = g.rounded(np.tanh(g.rounded(a @ w)))
+            a = g.rounded(np.concatenate([a, turned], -1) @ m)
         return a
 
     # The condition is true before the first trip; the last one leaves the loop.
@@ -166,7 +169,7 @@ def scan(g, x, v):
     def rows(start, a):
         out, s = np.zeros(a.shape), start
         for k in range(a.shape[0]):
-            s = np.tanh(s + a[k])
+            s = g.rounded(np.tanh(g.rounded(s + a[k])))
             out[k] = s
         return out
 
@@ -187,10 +190,10 @@ def gru(g, x, v):
         rz, rr, rh = np.split(r[0], 3)
         h, out = np.zeros((a.shape[1], hidden)), []
         for step in a:
-            z = sigmoid(step @ wz.T + h @ rz.T)
-            reset = sigmoid(step @ wr.T + h @ rr.T)
-            n = np.tanh(step @ wh.T + (reset * h) @ rh.T)
-            h = (1 - z) * n + z * h
+            z = sigmoid(g.rounded(step @ wz.T + h @ rz.T))
+            reset = sigmoid(g.rounded(step @ wr.T + h @ rr.T))
+            n = np.tanh(g.rounded(step @ wh.T + g.rounded(reset * h) @ rh.T))
+            h = g.rounded((1 - z) * n + z * h)
             out.append(h[None])
         return np.stack(out)
 
@@ -206,9 +209,9 @@ def lstm(g, x, v):
     def layer(a, w, r):
         h, c, out = np.zeros((a.shape[1], hidden)), np.zeros((a.shape[1], hidden)), []
         for step in a:
-            i, o, f, cell = np.split(step @ w[0].T + h @ r[0].T, 4, axis=1)
+            i, o, f, cell = np.split(g.rounded(step @ w[0].T + h @ r[0].T), 4, axis=1)
             c = sigmoid(f) * c + sigmoid(i) * np.tanh(cell)
-            h = sigmoid(o) * np.tanh(c)
+            h = g.rounded(sigmoid(o) * np.tanh(c))
             out.append(h[None])
         return np.stack(out)
 
