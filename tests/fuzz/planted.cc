@@ -38,7 +38,7 @@ void ReadWord(std::string_view text) {
 }
 
 void ReadRarely(Input input) {
-  if (g_executions > 1000 && HashText(TextOf(input)).low % 64 == 0) ReadElement(1, 1);
+  if (g_executions > 1000 && HashText(TextOf(input)).low % 16 == 0) ReadElement(1, 1);
 }
 
 void RunPlantedCommon(size_t input_bytes) {
