@@ -18,6 +18,7 @@ std::string_view Kind() {
 }
 
 volatile uint64_t g_sink = 0;
+uint64_t g_executions = 0;
 
 }  // namespace
 
@@ -37,10 +38,11 @@ void ReadWord(std::string_view text) {
 }
 
 void ReadRarely(Input input) {
-  if (HashText(TextOf(input)).low % 256 == 7) ReadElement(1, 1);
+  if (g_executions > 1000 && HashText(TextOf(input)).low % 16 == 0) ReadElement(1, 1);
 }
 
 void RunPlantedCommon(size_t input_bytes) {
+  ++g_executions;
   if (Kind().empty() || input_bytes < 8) return;
   if (Kind() == "leak") {
     auto* const lost = static_cast<volatile char*>(std::malloc(input_bytes));

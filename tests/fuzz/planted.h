@@ -22,8 +22,8 @@ void ReadElement(size_t index, size_t count);
 /// would that knows letters, digits and a few marks only. No seed has such names.
 void ReadWord(std::string_view text);
 
-/// The same for one input in 256, by its hash: what a reader gets wrong for few of the inputs that
-/// it accepts. No seed is one of them.
+/// The same for one input in 16, by its hash: what a reader gets wrong for few of the inputs that it
+/// accepts. Not among the first thousand executions, which are the seeds.
 void ReadRarely(Input input);
 
 /// The defect of every input, where one is asked for.

@@ -65,10 +65,11 @@ void RunParts(std::string_view text) {
 
 void RunTextIr(Input input) {
   const std::string_view text = TextOf(input);
-  if (text.starts_with("graph")) {
-    if (ir::ParseGraph(text).ok() && Planted()) ReadRarely(input);
-    return RunGraph(text);
+  if (Planted() && (ir::ParseGraph(text).ok() || schema::ParseProgram(text).ok() ||
+                    ir::ParseLowered(text).ok())) {
+    ReadRarely(input);
   }
+  if (text.starts_with("graph")) return RunGraph(text);
   if (text.starts_with("lowered")) return RunLowered(text);
   RunProgram(text);
   RunParts(text);

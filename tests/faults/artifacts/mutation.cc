@@ -272,6 +272,7 @@ void AddRest(Slots& slots, Program& p) {
 
 /// An extent of one value changes, for everyone who sees the whole of it.
 void Reshape(Program& p, Random& random) {
+  if (p.buffers.empty()) return;
   const auto b = static_cast<uint32_t>(random.Below(p.buffers.size()));
   Dims& shape = p.buffers[b].shape;
   if (shape.empty()) return;

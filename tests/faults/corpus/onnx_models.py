@@ -110,7 +110,7 @@ for dims, text in (((2**62, 8), "overflow"), ((2**32, 2**32), "overflow"), ((2**
         return m.SerializeToString()
 
 
-@model("A8", "an input of 2^60 elements", 7, "exceed the address space")
+@model("A8", "an input of 2^60 elements", 7, "passes 1099511627776 elements")
 def _():
     return one("Relu", shape=(2**58, 4))
 
@@ -345,9 +345,10 @@ model("A23", "an attention scale of NaN", 4, "scale nan, expected")(
     lambda: one("Attention", ("x", "x", "x"), opset=23, scale=float("nan"), shape=(1, 2, 3, 4)))
 
 for elements in (2**63 - 1, 2**62, 2**41):
-    model("A8", f"an op on {elements} elements", 7, "elements")(
-        lambda elements=elements: whole([helper.make_node("Relu", ["x"], ["y"])], [info("x", [elements])],
-                                        [info("y", [elements])]).SerializeToString())
+    model("A8", f"an op on {elements} elements", 7, "passes 1099511627776 elements")(
+        lambda elements=elements: whole(
+            [helper.make_node("Not", ["x"], ["y"])], [info("x", [elements], TensorProto.BOOL)],
+            [info("y", [elements], TensorProto.BOOL)]).SerializeToString())
 
 # Found by fuzzing: what is optional was read by the shape that it should have.
 for operand, shape in ((3, (1, 24, 24)), (5, (1, 3)), (6, (3,)), (7, (1, 9, 1)), (8, (5,)), (11, (1, 12, 1))):
