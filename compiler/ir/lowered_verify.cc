@@ -1,6 +1,8 @@
 #include <set>
 #include <string>
 
+#include "base/checked.h"
+#include "base/scanner.h"
 #include "compiler/ir/coverage.h"
 #include "compiler/ir/lowered.h"
 #include "compiler/ir/lowered_carried.h"
@@ -58,8 +60,13 @@ class LoweredVerifier {
         return Error(Code::kInternal, "buffer '", b.name, "' is ",
                      constant ? "a constant without data" : "not constant but has data");
       }
-      const auto bytes = static_cast<uint64_t>(*count * DTypeBytes(b.dtype));
-      if (constant && (b.constant.dtype() != b.dtype || b.constant.bytes().size() != bytes)) {
+      int64_t bytes = 0;
+      if (!CheckedMul<int64_t>(*count, DTypeBytes(b.dtype), &bytes)) {
+        return Error(Code::kResource, "value ", Quote(b.name), " has ", *count,
+                     " elements, more bytes than can be counted");
+      }
+      if (constant && (b.constant.dtype() != b.dtype ||
+                       b.constant.bytes().size() != static_cast<uint64_t>(bytes))) {
         return Error(Code::kInternal, "constant '", b.name, "' holds ", b.constant.bytes().size(),
                      " bytes, expected ", bytes);
       }

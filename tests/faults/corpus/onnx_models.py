@@ -115,6 +115,14 @@ def _():
     return one("Relu", shape=(2**58, 4))
 
 
+@case("A8", "an input of 2^63 - 1 elements of 4 bytes beside an op that is not supported, --check", 4, "1 gap")
+def _(folder):
+    nodes = [helper.make_node("Own", ["x"], ["b"], domain="own"), helper.make_node("ReduceSum", ["b"], ["r"]),
+             helper.make_node("Add", ["x", "r"], ["y"])]
+    content = whole(nodes, [info("x", [2**63 - 1])], [info("y", [4])], domains=["own"]).SerializeToString()
+    return [put(folder, "model.onnx", content), "--check"]
+
+
 @model("A9", "an extent that nothing binds", 4, "--shapes")
 def _():
     return one("Relu", shape=("n", 4))
