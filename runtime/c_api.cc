@@ -51,6 +51,16 @@ Result<SessionTable::Pin> FindSession(aicf_session handle) {
   return found;
 }
 
+// What a C caller passed as an enumeration: any int, of which C++ may only read as one what it
+// names.
+template <class E>
+int Passed(const E& value) {
+  static_assert(sizeof(E) == sizeof(int));
+  int passed = 0;
+  std::memcpy(&passed, &value, sizeof passed);
+  return passed;
+}
+
 aicf_code LoadProgram(aicf_program* out,
                       FunctionRef<Result<std::shared_ptr<const Program>>()> load) {
   return Call([&]() -> Status {
@@ -155,8 +165,9 @@ Status BindAll(Session& session, const aicf_binding* bindings, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
     const aicf_binding& b = bindings[i];
     AICF_RETURN_IF_ERROR(NotNull(b.name, "a binding's name"));
-    if (b.kind < AICF_BIND_INPUT || b.kind > AICF_BIND_STATE) {
-      return Error(Code::kInvalidArgument, "binding '", b.name, "': kind ", b.kind,
+    const int kind = Passed(b.kind);
+    if (kind < AICF_BIND_INPUT || kind > AICF_BIND_STATE) {
+      return Error(Code::kInvalidArgument, "binding '", b.name, "': kind ", kind,
                    ", expected 0, 1 or 2");
     }
     all.push_back({static_cast<Binding::Kind>(b.kind), b.name, b.data, b.bytes});
@@ -175,8 +186,9 @@ Status ReadOptions(const aicf_session_options* given, SessionOptions* options) {
     }
     std::memcpy(&full, given, std::min<size_t>(given->struct_bytes, sizeof(full)));
   }
-  if (full.sync < AICF_FULL_SYNC || full.sync > AICF_NO_SYNC) {
-    return Error(Code::kInvalidArgument, "options.sync is ", full.sync, ", expected 0, 1 or 2");
+  const int sync = Passed(full.sync);
+  if (sync < AICF_FULL_SYNC || sync > AICF_NO_SYNC) {
+    return Error(Code::kInvalidArgument, "options.sync is ", sync, ", expected 0, 1 or 2");
   }
   options->device = full.device != nullptr ? full.device : "";
   options->threads = full.threads;
@@ -278,8 +290,9 @@ using aicf::Status;
 const char* aicf_last_error(void) { return aicf::last_error.c_str(); }
 
 const char* aicf_code_name(aicf_code code) {
-  if (code < AICF_OK || code > AICF_INTERNAL) return "unknown";
-  return aicf::CodeName(static_cast<aicf::Code>(code)).data();  // literals
+  const int passed = aicf::Passed(code);
+  if (passed < AICF_OK || passed > AICF_INTERNAL) return "unknown";
+  return aicf::CodeName(static_cast<aicf::Code>(passed)).data();  // literals
 }
 
 aicf_code aicf_program_load(const char* path, aicf_program* program) {
