@@ -70,10 +70,10 @@ void CaseMaker::Fresh<abi::Family::kCopy>() {
   }
   p_.attrs = a;
   p_.core_inputs = static_cast<int>(p_.inputs.size());
-  if (p_.inputs.empty() || random_.OneIn(2)) {
-    p_.outputs = {Out(dtype, shape)};
-  } else {
+  if (!p_.inputs.empty() && random_.OneIn(4)) {
     ConvertCopied(dtype, shape);
+  } else {
+    p_.outputs = {Out(dtype, shape)};
   }
   Fill();
 }

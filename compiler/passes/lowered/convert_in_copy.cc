@@ -29,6 +29,14 @@ void RecordConversion(PassContext& context, const ir::LoweredStep& producer,
   d.Because(Reason::kPredicted, "what is copied is stored and read once less");
   d.alternatives = {{std::string(kSeparate), "", costs.two_us}};
   context.Record(std::move(d));
+  Decision copy = context.About(
+      DecisionKind::kCopy,
+      schema::Subject::Of(SubjectForm::kSources, JoinedSources(producer.sources, consumer.sources)),
+      "convert-in-copy");
+  copy.choice = "kept";
+  copy.Because(Reason::kRule, "it converts what it copies").alternatives = {
+      {"removed", "view: its results are not what it copies", -1}};
+  context.Record(std::move(copy));
 }
 
 }  // namespace

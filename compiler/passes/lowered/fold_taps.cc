@@ -30,13 +30,15 @@ int64_t PieceOf(const abi::Problem& p, const PassContext& context) {
   return kPieceBytes / DTypeBytes(OperandType(p.inputs[0].dtype, context));
 }
 
-// Whether the tensor cores multiply the operands as the copy engine brings them.
+// Whether the tensor cores multiply the operands as the copy engine brings them. A math mode that
+// is asked for one step alone leaves the steps as they are.
 bool IsTensorProduct(const abi::Problem& p, const PassContext& context) {
   const DType x = OperandType(p.inputs[0].dtype, context);
   return p.inputs[0].dtype == p.inputs[1].dtype &&
          ((x == DType::kF16 && p.math == abi::MathMode::kFp16) ||
           (x == DType::kBF16 && p.math == abi::MathMode::kBf16) ||
-          (x == DType::kF32 && p.math == abi::MathMode::kTf32));
+          (x == DType::kF32 && p.math == abi::MathMode::kTf32 &&
+           context.math == abi::MathMode::kTf32));
 }
 
 // Convolutions with fewer channels than the copy engine moves: the first of many models.

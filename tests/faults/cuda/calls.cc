@@ -66,7 +66,8 @@ constexpr bool IsDoneAllTheSame(int id) { return Balance(id) < 0 || id == kCuStr
 constexpr bool IsBookkeeping(int id) { return id == kCuCtxPushCurrent || id == kCuCtxGetId; }
 constexpr bool IsUnheard(int id) {
   return Balance(id) < 0 || IsBookkeeping(id) || id == kCuGetErrorName || id == kCuGetErrorString ||
-         id == kCuDriverGetVersion || id == kCuMemGetInfo;
+         id == kCuDriverGetVersion || id == kCuMemGetInfo ||
+         id == kCuThreadExchangeStreamCaptureMode;  // what it keeps whole is somebody else's capture
 }
 constexpr bool IsOfCublasLt(int id) { return id >= kLtGetVersion; }
 
