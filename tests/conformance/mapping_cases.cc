@@ -44,6 +44,7 @@ void CaseMaker::Fresh<abi::Family::kCopy>() {
   abi::CopyAttrs a;
   const Dims shape = RandomShape(random_, 0, 5, options_.max_elements);
   const DType dtype = random_.Pick(kAnyDType);
+  p_.outputs = {Out(dtype, shape)};
   a.has_fill = random_.OneIn(2);
   if (a.has_fill) a.fill = static_cast<double>(random_.Int(0, 3));
   // The output is cut along one axis; with a fill, pieces may be missing or smaller than their
@@ -70,17 +71,16 @@ void CaseMaker::Fresh<abi::Family::kCopy>() {
   }
   p_.attrs = a;
   p_.core_inputs = static_cast<int>(p_.inputs.size());
-  if (!p_.inputs.empty() && random_.OneIn(4)) {
-    ConvertCopied(dtype, shape);
-  } else {
-    p_.outputs = {Out(dtype, shape)};
-  }
+  // One whole piece may be a transpose, which few cases are.
+  const bool several = p_.inputs.size() > 1 || (a.has_fill && !p_.inputs.empty());
+  if (several && random_.OneIn(2)) ConvertCopied(dtype, shape);
   Fill();
 }
 
 // An epilogue of what is copied, which reads nothing else.
 void CaseMaker::ConvertCopied(DType dtype, const Dims& shape) {
   std::vector<DType> results;
+  p_.outputs.clear();
   const int64_t outputs = random_.OneIn(3) ? 2 : 1;
   for (int64_t r = 0; r < outputs; ++r) {
     results.push_back(random_.Pick(kAnyDType));
