@@ -50,7 +50,11 @@ def arguments():
     parser.add_argument("--self-test", action="store_true", help="find the planted defects instead")
     parser.add_argument("--self-test-seconds", type=float, default=120, help="time to find one")
     parser.add_argument("--seed", type=int, default=1, help="of the first process; each has one of its own")
-    return parser.parse_args()
+    args = parser.parse_args()
+    # The target of command lines works in a folder of its own, where relative paths would lead nowhere.
+    for name in ("bin", "seeds", "work"):
+        setattr(args, name, os.path.abspath(getattr(args, name)))
+    return args
 
 
 def fixed_addresses():
