@@ -28,6 +28,7 @@
 #include "schema/artifact_generated.h"
 #include "schema/codec.h"
 #include "schema/testing.h"
+#include "schema/testing_chain.h"
 #include "schema/verify.h"
 
 namespace aicf {
@@ -101,20 +102,9 @@ void Measure(const Options& options, const std::string& path, const std::string&
   std::fflush(stdout);
 }
 
-// y = ((x + w) + w) ...: two reads and a write a step, every third in place.
 std::string WriteChain(int steps) {
-  schema::testing::ProgramBuilder b;
-  const Dims shape = {8, 64};
-  uint32_t last = b.Input("x", shape);
-  const uint32_t w = b.Constant("w", shape);
-  for (int i = 0; i < steps; ++i) {
-    const bool end = i + 1 == steps;
-    const uint32_t next = end ? b.Output("y", shape) : b.Temp(shape);
-    if (i % 3 == 2 && !end) b.MakeAlias(next, last);
-    b.AddStep(schema::testing::Elementwise(abi::ExprOp::kAdd), {last, w}, {next});
-    last = next;
-  }
-  const auto bytes = schema::Serialize(schema::testing::ContentsOf(b.Finish()));
+  const auto bytes =
+      schema::Serialize(schema::testing::ContentsOf(schema::testing::LongProgram(steps)));
   Require(bytes.status(), "a chain");
   std::string path = "/tmp/aicf-chain-XXXXXX";
   const int fd = mkstemp(path.data());

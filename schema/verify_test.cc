@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "schema/testing.h"
+#include "schema/testing_chain.h"
 #include "schema/testing_faults.h"
 #include "schema/testing_time.h"
 #include "schema/verify_internal.h"
@@ -395,22 +396,6 @@ TEST(VerifyTest, CountLimits) {
   Program p = AddProgram();
   p.entry_points.resize(kMaxEntryPoints + 1);
   EXPECT_EQ(VerifyProgram(p).code(), Code::kResource);
-}
-
-// steps x (read two buffers, write one), every third in place: the figure the header promises.
-Program LongProgram(int steps) {
-  ProgramBuilder b;
-  const Dims shape = {8, 64};
-  uint32_t last = b.Input("x", shape);
-  const uint32_t w = b.Constant("w", shape);
-  for (int i = 0; i < steps; ++i) {
-    const bool end = i + 1 == steps;
-    const uint32_t next = end ? b.Output("y", shape) : b.Temp(shape);
-    if (i % 3 == 2 && !end) b.MakeAlias(next, last);
-    b.AddStep(Elementwise(abi::ExprOp::kAdd), {last, w}, {next});
-    last = next;
-  }
-  return b.Finish();
 }
 
 // 0.9 ms on a server core in the daily build.
