@@ -24,13 +24,10 @@ struct AttrWriter {
   void operator()(std::string_view, int64_t v) { ints.push_back(v); }
   template <int64_t kBefore>
   void operator()(std::string_view, abi::AddedInt<kBefore> v) {
-    left_out_.push_back(v.value);
-    if (!v.stored()) return;
-    ints.insert(ints.end(), left_out_.begin(), left_out_.end());
-    left_out_.clear();
+    Added(v.value, v.stored(), left_out_ints_, ints);
   }
   void operator()(std::string_view, abi::AddedReal v) {
-    if (v.stored()) reals.push_back(v.value);
+    Added(v.value, v.stored(), left_out_reals_, reals);
   }
   void operator()(std::string_view, bool v) { ints.push_back(v ? 1 : 0); }
   void operator()(std::string_view, double v) { reals.push_back(v); }
@@ -53,7 +50,17 @@ struct AttrWriter {
     ints.insert(ints.end(), d.begin(), d.end());
   }
 
-  std::vector<int64_t> left_out_;  ///< added integers since the last one that is stored
+  // A field that says something is stored with those before it.
+  template <class T>
+  static void Added(T value, bool says_something, std::vector<T>& left_out, std::vector<T>& list) {
+    left_out.push_back(value);
+    if (!says_something) return;
+    list.insert(list.end(), left_out.begin(), left_out.end());
+    left_out.clear();
+  }
+
+  std::vector<int64_t> left_out_ints_;  ///< added integers since the last one that is stored
+  std::vector<double> left_out_reals_;  ///< added numbers, likewise
 };
 
 /// Visitor that reads the fields back. Never reads past the lists: once a field is missing or out
@@ -80,7 +87,8 @@ class AttrReader {
   void operator()(std::string_view name, abi::AddedReal& v) {
     if (reals_.empty()) return;
     v = Real(name);
-    if (!v.stored()) Fail(name);
+    const bool absent = v.value == abi::AddedReal::kAbsent && !reals_.empty();
+    if (!v.stored() && !absent) Fail(name);
   }
   void operator()(std::string_view name, bool& v) { v = Bounded(name, 2) != 0; }
   void operator()(std::string_view name, double& v) { v = Real(name); }

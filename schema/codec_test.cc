@@ -227,7 +227,7 @@ TEST(CodecTest, AddedIntegersAreLeftOutFromTheEnd) {
   abi::GemmAttrs other;
   EXPECT_FALSE(read({2, 0}, other)) << "a step has one form";
   EXPECT_FALSE(read({1, 128, 1}, other)) << "a step has one form";
-  EXPECT_FALSE(read({1, 128, 64, 1}, other));
+  EXPECT_FALSE(read({1, 128, 64, 1, 1}, other));
 }
 
 TEST(CodecTest, AnAddedNumberIsStoredOnlyWhereItIsOne) {
@@ -252,8 +252,23 @@ TEST(CodecTest, AnAddedNumberIsStoredOnlyWhereItIsOne) {
   EXPECT_TRUE(read({}, before));
   EXPECT_FALSE(before.rms_epsilon.stored());
   EXPECT_FALSE(read({-1}, a)) << "a step has one form";
+  EXPECT_FALSE(read({-2, 0.5}, a)) << "a step has one form";
   EXPECT_FALSE(read({std::nan("")}, a));
-  EXPECT_FALSE(read({0.5, 0.5}, a));
+  EXPECT_FALSE(read({0.5, 0.5, 0.5}, a));
+}
+
+TEST(CodecTest, AddedNumbersAreLeftOutFromTheEnd) {
+  abi::GemmAttrs a;
+  a.moments_epsilon = 0.25;
+  AttrWriter w;
+  a.Visit(w);
+  EXPECT_EQ(w.reals, (std::vector<double>{abi::AddedReal::kAbsent, 0.25}));
+  abi::GemmAttrs back;
+  AttrReader reader({}, w.reals);
+  back.Visit(reader);
+  EXPECT_TRUE(reader.Finished());
+  EXPECT_FALSE(back.rms_epsilon.stored());
+  EXPECT_EQ(back.moments_epsilon, 0.25);
 }
 
 TEST(CodecTest, DecodesAtEveryAlignment) {

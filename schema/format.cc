@@ -84,14 +84,16 @@ uint64_t FeaturesOf(const Program& program) {
     return s.stream != 0 || !s.waits.empty() || s.programmatic;
   });
   const bool halves = std::any_of(program.steps.begin(), program.steps.end(),
-                                  [](const Step& s) { return abi::RawInputs(s.problem) > 1; });
+                                  [](const Step& s) { return abi::SumInputs(s.problem) > 1; });
   const bool normalizes = std::any_of(program.steps.begin(), program.steps.end(),
                                       [](const Step& s) { return abi::NormalizesRows(s.problem); });
   const bool scales = std::any_of(program.steps.begin(), program.steps.end(),
                                   [](const Step& s) { return abi::HasBlockScales(s.problem); });
+  const bool moments = std::any_of(program.steps.begin(), program.steps.end(),
+                                   [](const Step& s) { return abi::SeesMoments(s.problem); });
   return (states || metas ? kFeatureState : 0) | (ordered ? kFeatureOrder : 0) |
          (halves ? kFeatureHalves : 0) | (normalizes ? kFeatureRowNorm : 0) |
-         (scales ? kFeatureBlockScales : 0);
+         (scales ? kFeatureBlockScales : 0) | (moments ? kFeatureMoments : 0);
 }
 
 uint64_t SectionAlignment(SectionKind kind) { return kind == SectionKind::kWeights ? 4096 : 64; }

@@ -51,8 +51,9 @@ inline constexpr uint64_t kFeatureOrder = 2;         ///< Step.stream, Step.wait
 inline constexpr uint64_t kFeatureHalves = 4;        ///< GemmAttrs::halves other than 1
 inline constexpr uint64_t kFeatureRowNorm = 8;       ///< GemmAttrs::rms_epsilon
 inline constexpr uint64_t kFeatureBlockScales = 16;  ///< GemmAttrs::scale_terms
-inline constexpr uint64_t kKnownFeatures =
-    kFeatureState | kFeatureOrder | kFeatureHalves | kFeatureRowNorm | kFeatureBlockScales;
+inline constexpr uint64_t kFeatureMoments = 32;      ///< GemmAttrs::moments_epsilon
+inline constexpr uint64_t kKnownFeatures = kFeatureState | kFeatureOrder | kFeatureHalves |
+                                           kFeatureRowNorm | kFeatureBlockScales | kFeatureMoments;
 uint64_t FeaturesOf(const Program& program);
 inline constexpr uint16_t kMinorOfSignatures = 2;
 inline constexpr uint32_t kMaxSections = 64;

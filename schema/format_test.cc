@@ -264,6 +264,26 @@ TEST(FormatTest, AProductThatNormalisesRowsIsAFeature) {
   EXPECT_EQ((*read)->program().steps[0].problem.as<abi::GemmAttrs>().rms_epsilon, 1e-5);
 }
 
+TEST(FormatTest, AProductThatSeesMomentsIsAFeature) {
+  ProgramBuilder b;
+  abi::GemmAttrs attrs;
+  attrs.moments_epsilon = 1e-5;
+  abi::Problem gemm = Core(abi::Family::kGemm, attrs, 2);
+  gemm.inputs = {abi::DenseView(DType::kF32, {5, 4}), abi::DenseView(DType::kF32, {4, 3})};
+  gemm.outputs = {abi::DenseView(DType::kF32, {5, 3})};
+  gemm.epilogue = *abi::ParseExpr("(%0 = in 0 : f32; %1 = in 2 : f32; %2 = mul %0 %1 : f32) -> %2");
+  const uint32_t x = b.Input("x", {5, 4}), w = b.Input("w", {4, 3});
+  b.AddStep(gemm, {x, w}, {b.Output("y", {5, 3})});
+  const auto file = Serialize(ContentsOf(b.Finish()));
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  const auto read = Artifact::Parse(*file, true);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ((*read)->header().required_features, kFeatureMoments);
+  const auto& back = (*read)->program().steps[0].problem.as<abi::GemmAttrs>();
+  EXPECT_EQ(back.moments_epsilon, 1e-5);
+  EXPECT_FALSE(back.rms_epsilon.stored());
+}
+
 TEST(FormatTest, AProductWithScalesOfBlocksIsAFeature) {
   ProgramBuilder b;
   abi::GemmAttrs attrs;

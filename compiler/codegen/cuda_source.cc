@@ -106,7 +106,7 @@ bool HasShortResults(const Problem& p) {
   const auto jumps = [](const Expr& e) {
     return std::ranges::any_of(e.nodes, abi::IsDiscontinuous);
   };
-  return std::ranges::all_of(p.outputs, is_short) && !jumps(p.prologue) && !jumps(p.epilogue) &&
+  return std::all_of(p.outputs.begin(), p.outputs.begin() + ResultCount(p), is_short) && !jumps(p.prologue) && !jumps(p.epilogue) &&
          !jumps(p.score);
 }
 
@@ -132,7 +132,9 @@ class SourceWriter {
     Epilogue();
     if (p_.family == Family::kAttention) out_ += ScoreSource(p_);
     if (p_.family == Family::kExcite) out_ += ExciteSource(p_);
-    out_ += StrCat("}  // namespace aicf\n#include \"", kernel_.source, "\"\n");
+    out_ += "}  // namespace aicf\n";
+    if (abi::SeesMoments(p_)) out_ += "#define AICF_SEES_MOMENTS 1\n";
+    out_ += StrCat("#include \"", kernel_.source, "\"\n");
     KernelFunction();
     return std::move(out_);
   }
@@ -148,7 +150,7 @@ class SourceWriter {
     if (p_.family == Family::kGemm || p_.family == Family::kBlockGemm ||
         p_.family == Family::kConv) {
       out_ += Constant("bool", "kRowsInner", cuda::RowsInner(p_) ? 1 : 0);
-      out_ += Constant("int", "kProductHalves", abi::RawInputs(p_));
+      out_ += Constant("int", "kProductHalves", abi::SumInputs(p_));
     }
     for (size_t g = 0; g < 3; ++g) {
       out_ += Constant("index_t", StrCat("kOutputCount", g), spaces_.output.Count(g));
@@ -173,6 +175,7 @@ class SourceWriter {
     }
     if (p_.family == Family::kGemm || p_.family == Family::kBlockGemm) out_ += GainView();
     if (p_.family == Family::kGemm) out_ += ScaleViews();
+    if (abi::SeesMoments(p_)) out_ += StrCat("typedef Out", p_.outputs.size() - 1, " MomentsView;\n");
     if (p_.family == Family::kCopy) out_ += PieceAccesses(p_, variant_.parameters);
     const Dims& inner = spaces_.output.groups[0];
     out_ += Constant("int", "kInnerAxis", inner.empty() ? -1 : inner.back());
@@ -226,12 +229,13 @@ class SourceWriter {
     for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
       out_ += AccessStruct(StrCat("Extra", k), p_.inputs[static_cast<size_t>(k)], spaces_.output);
     }
-    for (size_t r = 0; r < p_.outputs.size(); ++r) {
+    const size_t results = abi::ResultCount(p_);
+    for (size_t r = 0; r < results; ++r) {
       out_ += AccessStruct(StrCat("Result", r), p_.outputs[r], spaces_.output);
     }
     if (WalksLines()) return;
     const std::string at = Indices();
-    const std::string values = raw > 1   ? "const raw_t (&raw)[2 * V], "
+    const std::string values = raw > 1   ? StrCat("const raw_t (&raw)[", raw, " * V], ")
                                : raw > 0 ? "const raw_t (&raw)[V], "
                                          : "";
     EpilogueOperands(first, at);
@@ -255,7 +259,7 @@ class SourceWriter {
           StrCat("    ", wide ? "WideCode<" : "", ComputeTypeName(dtype), wide ? ">" : "", " x", x,
                  "[V];\n    ", IsOfAllLines(k) ? "all" : "own", ".extra", k, ".To(x", x, ");\n");
     }
-    for (size_t r = 0; r < p_.outputs.size(); ++r) {
+    for (size_t r = 0; r < results; ++r) {
       const DType dtype = p_.outputs[r].dtype;
       const bool byte = IsByteInteger(dtype);
       out_ += StrCat("    ", byte ? "ByteCode<" : "", ComputeTypeName(dtype), byte ? ">" : "", " y",
@@ -264,11 +268,11 @@ class SourceWriter {
     out_ += "#pragma unroll\n    for (int j = 0; j < V; ++j) {\n";
     if (UsesIndex(p_.epilogue)) out_ += "      const Point point = OutputPoint(i0 + j, i1, i2);\n";
     Evaluate(p_.epilogue, raw);
-    for (size_t r = 0; r < p_.outputs.size(); ++r) {
+    for (size_t r = 0; r < results; ++r) {
       out_ += StrCat("      y", r, "[j] = ", ResultText(p_.epilogue, r, raw), ";\n");
     }
     out_ += "    }\n";
-    for (size_t r = 0; r < p_.outputs.size(); ++r) {
+    for (size_t r = 0; r < results; ++r) {
       out_ += StrCat("    StoreRun<Result", r, ">(args.out[", r, "], y", r, at, ");\n");
     }
     out_ += "  }\n};\n";
@@ -319,11 +323,11 @@ class SourceWriter {
                    ">(args.in[", operand, "], ", name, at, ");\n");
   }
 
-  // Expression input k is xk[j]; the first `raw_inputs` are raw results, those of a second half
-  // after all of the first.
+  // Expression input k is xk[j]; the first `raw_inputs` are raw results, all of one after all of the
+  // one before it.
   static std::string InputText(int k, int raw_inputs) {
     if (k >= raw_inputs) return StrCat("x", k, "[j]");
-    return k == 0 ? "raw[j]" : "raw[V + j]";
+    return k == 0 ? "raw[j]" : k == 1 ? "raw[V + j]" : StrCat("raw[", k, " * V + j]");
   }
 
   void Evaluate(const Expr& expr, int raw_inputs) {

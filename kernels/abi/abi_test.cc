@@ -101,7 +101,13 @@ TEST(View, ExtentCoversNegativeStridesAndRefusesOverflow) {
   EXPECT_FALSE(ExtentOf(v).ok());
   EXPECT_FALSE(ExtentOf({DType::kF32, {3, 4}, {INT64_MAX / 2, 1}, 0}).ok());
   EXPECT_FALSE(ExtentOf({DType::kF32, {3}, {1, 1}, 0}).ok());
-  EXPECT_EQ(ExtentOf({DType::kF32, {0, 4}, {INT64_MAX, 1}, 0})->end, 0);
+  EXPECT_EQ(ExtentOf({DType::kF32, {0, 4}, {int64_t{1} << 61, 1}, 0})->end, 0);
+  // Whoever takes the magnitude of a stride does not ask whether anything is walked.
+  EXPECT_FALSE(ExtentOf({DType::kF32, {0, 4}, {INT64_MAX, 1}, 0}).ok());
+  EXPECT_FALSE(ExtentOf({DType::kF32, {4, 0}, {INT64_MIN, 1}, 0}).ok());
+  EXPECT_FALSE(ExtentOf({DType::kF32, {1, 4}, {INT64_MIN, 1}, 0}).ok());
+  EXPECT_FALSE(ExtentOf({DType::kF32, {0}, {1}, INT64_MIN}).ok());
+  EXPECT_FALSE(ExtentOf({DType::kF32, {int64_t{1} << 40, 0}, {int64_t{1} << 30, 1}, 0}).ok());
 }
 
 TEST(Problem, TextParsesBackAndNamesTheInstance) {

@@ -91,16 +91,26 @@ struct ReduceAttrs {
 ///   acc[.., m, n] = sum_k (A[.., m, k] * sa[.., m, k / scale_terms])
 ///                       * (B[.., k, n] * sb[.., k / scale_terms, n / scale_columns]).
 /// A and B are then floats whose products are f32, and nothing is normalised.
+/// With moments_epsilon the epilogue, which there must be, sees the moments of A's rows (SeesMoments),
+/// as a norm of layers needs them: its raw inputs are the sums, then
+///   mean[.., m]  = mean over k of A[.., m, k],
+///   scale[.., m] = 1 / sqrt(mean over k of (A[.., m, k] - mean[.., m])^2 + moments_epsilon),
+/// in f32. With stores_moments the last output, f32 [.., M, 2], gets mean and scale of every row; the
+/// epilogue makes the others. A is then f32, f16 or bf16 and has terms, nothing has scales or is normalised.
 struct GemmAttrs {
   AddedInt<1> halves = {};         ///< 1 or 2
   AddedReal rms_epsilon = {};      ///< finite; absent: A is multiplied as it is
   AddedInt<0> scale_terms = {};    ///< 0: no scales; otherwise 1 to 2^31 - 1 terms have one
   AddedInt<1> scale_columns = {};  ///< columns of B that share scales, 1 to 2^31 - 1
+  AddedReal moments_epsilon = {};  ///< finite; absent: the epilogue sees sums alone
+  AddedInt<0> stores_moments = {};  ///< 0 or 1
   template <class V> void Visit(V&& v) {
     v("halves", halves);
     v("rms_epsilon", rms_epsilon);
     v("scale_terms", scale_terms);
     v("scale_columns", scale_columns);
+    v("moments_epsilon", moments_epsilon);
+    v("stores_moments", stores_moments);
   }
 };
 

@@ -67,7 +67,7 @@ double CoreOperations(const Problem& p, double out) {
       return 0;
     case Family::kGemm:
     case Family::kBlockGemm:
-      return out * RawInputs(p) * static_cast<double>(first.back());
+      return out * SumInputs(p) * static_cast<double>(first.back());
     case Family::kConv: {
       const Dims& w = p.inputs[1].shape;
       const double grid = p.as<ConvAttrs>().transposed ? ElementsIn(first) : out;

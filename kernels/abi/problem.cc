@@ -1,5 +1,7 @@
 #include "kernels/abi/problem.h"
 
+#include <algorithm>
+
 #include "base/checked.h"
 #include "kernels/abi/append.h"
 #include "kernels/abi/attention.h"
@@ -62,6 +64,16 @@ bool IsDense(const View& view) {
 
 int64_t ElementsOf(const View& view) { return ElementCount(view.shape).value_or(0); }
 
+namespace {
+
+// Distances whose magnitude, and the sum of two of them, are numbers.
+bool IsStride(int64_t distance) {
+  constexpr int64_t kMost = int64_t{1} << 61;
+  return -kMost <= distance && distance <= kMost;
+}
+
+}  // namespace
+
 Result<Extent> ExtentOf(const View& view) {
   if (view.shape.rank() != view.strides.rank()) {
     return Error(Code::kBadArtifact, "view: ", view.shape.rank(), " extents but ",
@@ -78,13 +90,17 @@ Result<Extent> ExtentOf(const View& view) {
   };
   int64_t low = view.offset;
   int64_t high = view.offset;
-  if (ElementsOf(view) == 0) return Extent{};
+  if (!IsStride(view.offset)) return out_of_range();
   for (int i = 0; i < view.shape.rank(); ++i) {
+    // Also where nothing is walked: others take magnitudes and sums of strides whatever the extents.
+    const int64_t steps = std::max<int64_t>(view.shape[i] - 1, 0);
     int64_t reach = 0;
-    if (!CheckedMul(view.shape[i] - 1, view.strides[i], &reach)) return out_of_range();
+    if (!IsStride(view.strides[i])) return out_of_range();
+    if (!CheckedMul(steps, view.strides[i], &reach)) return out_of_range();
     int64_t& side = reach < 0 ? low : high;
     if (!CheckedAdd(side, reach, &side)) return out_of_range();
   }
+  if (ElementsOf(view) == 0) return Extent{};
   const int64_t bytes = DTypeBytes(view.dtype);
   Extent extent;
   if (low < 0 || !CheckedMul(low, bytes, &extent.begin) || !CheckedAdd<int64_t>(high, 1, &high) ||
@@ -101,6 +117,10 @@ int OutputInPlaceOf(const Problem& p, int input) {
 
 int RawInputs(const Problem& problem) {
   if (problem.family == Family::kElementwise) return 0;
+  return SumInputs(problem) + (SeesMoments(problem) ? 2 : 0);
+}
+
+int SumInputs(const Problem& problem) {
   if (problem.family == Family::kGemm) return problem.as<GemmAttrs>().halves == 2 ? 2 : 1;
   if (problem.family == Family::kBlockGemm) return problem.as<BlockGemmAttrs>().halves == 2 ? 2 : 1;
   return 1;
@@ -126,6 +146,22 @@ std::string RefuseBlockScales(const Problem& problem) {
   return HasBlockScales(problem) ? "does not take scales of blocks" : "";
 }
 
+bool SeesMoments(const Problem& problem) {
+  return problem.family == Family::kGemm && problem.as<GemmAttrs>().moments_epsilon.stored();
+}
+
+bool StoresMoments(const Problem& problem) {
+  return SeesMoments(problem) && problem.as<GemmAttrs>().stores_moments != 0;
+}
+
+std::string RefuseMoments(const Problem& problem) {
+  return SeesMoments(problem) ? "does not tell the moments of rows" : "";
+}
+
+size_t ResultCount(const Problem& problem) {
+  return problem.outputs.size() - (StoresMoments(problem) ? 1 : 0);
+}
+
 const Dims& DomainOf(const Problem& problem) {
   return HasPrologue(problem.family) ? problem.inputs[0].shape : problem.outputs[0].shape;
 }
@@ -141,7 +177,7 @@ double CoreFlops(const Problem& p) {
   switch (p.family) {
     case Family::kGemm:
     case Family::kBlockGemm:
-      return 2 * out * RawInputs(p) * static_cast<double>(p.inputs[0].shape.back());
+      return 2 * out * SumInputs(p) * static_cast<double>(p.inputs[0].shape.back());
     case Family::kConv: {
       // Every weight meets every output position (or, transposed, every input position) once.
       const bool transposed = p.as<ConvAttrs>().transposed;

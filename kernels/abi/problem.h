@@ -10,7 +10,8 @@
 ///     prologue = inputs[0].
 ///   - all with an epilogue: epilogue input 0 = the family's raw result (f32 for float data),
 ///     input k = inputs[core_inputs + k - 1]. Empty epilogue = the raw result. A gemm of two halves
-///     has two raw results, inputs 0 and 1, and its extras follow from input 2 on (RawInputs).
+///     has two raw results, inputs 0 and 1, one that sees the moments of A's rows has these two
+///     after its sums, and extras follow from input RawInputs on.
 ///   - attention: score input 0 = the scaled product, input k = inputs[core_inputs + k - 1], on the
 ///     domain [B, Hq, Tq, Tk] (AttentionAttrs). Empty score = the scaled product.
 ///   - excite: the prologue is applied to hidden units and the score makes gates, each with
@@ -95,7 +96,8 @@ bool IsDense(const View& view);
 int64_t ElementsOf(const View& view);
 
 /// Bytes [begin, end) that the view can touch, relative to the buffer; {0, 0} for an empty view.
-/// Errors: kBadArtifact when the rank, an extent, or any partial sum is out of range or negative.
+/// Errors: kBadArtifact when the rank, an extent, a stride (beyond 2^61, whatever the extent), or any
+/// partial sum is out of range or negative.
 struct Extent {
   int64_t begin = 0;
   int64_t end = 0;
@@ -125,8 +127,11 @@ struct Problem {
 int OutputInPlaceOf(const Problem& problem, int input);
 
 /// Inputs of the epilogue that are raw results; what follows them are the extras. 0 for elementwise
-/// steps, 2 for a gemm or blockgemm of two halves, otherwise 1.
+/// steps, otherwise SumInputs, and two more for a gemm that sees moments.
 int RawInputs(const Problem& problem);
+/// Raw results that a gemm, a blockgemm or a conv sums up for each of its results: 2 of two halves,
+/// otherwise 1. They come first among the raw inputs.
+int SumInputs(const Problem& problem);
 
 /// True for a gemm whose operands have a scale for every block (GemmAttrs::scale_terms). It has
 /// four core operands; kernels take it only where they say so.
@@ -141,6 +146,17 @@ bool NormalizesRows(const Problem& problem);
 AddedReal RowNormEpsilon(const Problem& problem);
 /// What a kernel says that takes no such problem; empty for every other problem.
 std::string RefuseRowNorm(const Problem& problem);
+
+/// True for a gemm whose epilogue sees the moments of A's rows (GemmAttrs::moments_epsilon), after
+/// the sums: the mean, then the scale. Kernels take it only where they say so.
+bool SeesMoments(const Problem& problem);
+/// Whether such a gemm also stores them, as its last output, which no result of the epilogue is.
+bool StoresMoments(const Problem& problem);
+/// What a kernel says that takes no such problem; empty for every other problem.
+std::string RefuseMoments(const Problem& problem);
+
+/// Outputs that are results of the epilogue: all but stored moments.
+size_t ResultCount(const Problem& problem);
 
 /// Iteration domain on which the prologue (the shape of the core operands) or, without one, the
 /// outputs are computed.

@@ -73,8 +73,8 @@ Status CheckExpressions(const Problem& p) {
   }
   AICF_RETURN_IF_ERROR(ValidateExpr(p.epilogue, inputs, p.outputs[0].shape.rank()));
   const size_t results = p.epilogue.empty() ? 1 : p.epilogue.results.size();
-  if (results != p.outputs.size())
-    return Bad(p, results, " results for ", p.outputs.size(), " outputs");
+  if (results != ResultCount(p))
+    return Bad(p, results, " results for ", ResultCount(p), " outputs");
   for (size_t r = 0; r < results; ++r) {
     const DType value =
         p.epilogue.empty() ? inputs[0] : p.epilogue.nodes[p.epilogue.results[r]].dtype;
@@ -116,7 +116,7 @@ Status ValidateProblem(const Problem& p) {
   for (size_t i = 0; i < p.outputs.size(); ++i) {
     AICF_RETURN_IF_ERROR(CheckView(p, "output", i, p.outputs[i]));
     if (!IsInjective(p.outputs[i])) return Bad(p, "output ", i, " writes one address twice");
-    if (HasEpilogue(p.family) && p.outputs[i].shape != p.outputs[0].shape) {
+    if (HasEpilogue(p.family) && i < ResultCount(p) && p.outputs[i].shape != p.outputs[0].shape) {
       return Bad(p, "outputs have different shapes");
     }
   }

@@ -109,6 +109,29 @@ Status CheckBlockScales(const Problem& p) {
   return CheckSameShape(p, p.inputs[3], of_b, "B's scales");
 }
 
+Status CheckMoments(const Problem& p) {
+  const auto& attrs = p.as<GemmAttrs>();
+  const int64_t stores = attrs.stores_moments;
+  if (stores != 0 && stores != 1) return Bad(p, "moments stored ", stores, " times");
+  if (!SeesMoments(p)) return stores == 0 ? OkStatus() : Bad(p, "moments stored, but not seen");
+  AICF_RETURN_IF_ERROR(CheckReal(p, "epsilon", attrs.moments_epsilon.value, kFiniteReal));
+  if (NormalizesRows(p) || HasBlockScales(p)) {
+    return Bad(p, "moments of rows that are normalised or have scales");
+  }
+  const View& a = p.inputs[0];
+  if (!IsData(a.dtype)) return Bad(p, "moments of ", DTypeName(a.dtype), ", not f32, f16 or bf16");
+  if (a.shape.back() == 0) return Bad(p, "moments of no terms");
+  if (p.epilogue.empty()) return Bad(p, "moments without an epilogue");
+  if (stores == 0) return OkStatus();
+  Dims rows = a.shape;
+  rows[rows.rank() - 1] = 2;
+  if (p.outputs.size() < 2) return Bad(p, "moments without an output of their own");
+  if (p.outputs.back().dtype != DType::kF32) {
+    return Bad(p, "moments stored in ", DTypeName(p.outputs.back().dtype), ", expected f32");
+  }
+  return CheckSameShape(p, p.outputs.back(), rows, "the moments");
+}
+
 }  // namespace
 
 template <>
@@ -132,6 +155,7 @@ Status CheckRules<Family::kGemm>(const Problem& p) {
     return Bad(p, "A and B have dtypes that do not multiply");
   }
   AICF_RETURN_IF_ERROR(CheckBlockScales(p));
+  AICF_RETURN_IF_ERROR(CheckMoments(p));
   return CheckRowNorm(p);
 }
 

@@ -207,6 +207,66 @@ TEST(ValidateProblem, GemmThatNormalisesRows) {
          });
 }
 
+TEST(ValidateProblem, GemmThatSeesMoments) {
+  GemmAttrs moments;
+  moments.moments_epsilon = 1e-6;
+  moments.stores_moments = 1;
+  auto p = ProblemOf(Family::kGemm, moments, 2, {F32({2, 3}), F32({3, 4})},
+                     {F32({2, 4}), F32({2, 2})});
+  p.epilogue = *ParseExpr(
+      "(%0 = in 0 : f32; %1 = in 1 : f32; %2 = in 2 : f32; %3 = fma %0 %1 %2 : f32) -> %3");
+  const auto edit = [](auto change) { return Edit<GemmAttrs>(change); };
+  ExpectRefused(
+      p, {{"epsilon inf, expected",
+           edit([](GemmAttrs& a) { a.moments_epsilon = std::numeric_limits<double>::infinity(); })},
+          {"moments stored 2 times", edit([](GemmAttrs& a) { a.stores_moments = 2; })},
+          {"moments stored, but not seen",
+           [](Problem& q) {
+             std::get<GemmAttrs>(q.attrs).moments_epsilon = AddedReal::kAbsent;
+             q.epilogue = {};
+             q.outputs.resize(1);
+           }},
+          {"moments of rows that are normalised",
+           [](Problem& q) {
+             std::get<GemmAttrs>(q.attrs).rms_epsilon = 1e-6;
+             q.inputs.push_back(q.inputs[0]);
+             q.core_inputs = 3;
+           }},
+          {"moments of rows that are normalised or have scales",
+           [](Problem& q) {
+             std::get<GemmAttrs>(q.attrs).scale_terms = 3;
+             q.inputs.push_back(F32({2, 1}));
+             q.inputs.push_back(F32({1, 4}));
+             q.core_inputs = 4;
+           }},
+          {"moments of f64",
+           [](Problem& q) {
+             q.inputs = {DenseView(DType::kF64, {2, 3}), DenseView(DType::kF64, {3, 4})};
+           }},
+          {"moments of no terms",
+           [](Problem& q) {
+             q.inputs = {F32({2, 0}), F32({0, 4})};
+           }},
+          {"moments without an epilogue", [](Problem& q) { q.epilogue = {}; }},
+          {"moments without an output of their own", [](Problem& q) { q.outputs.resize(1); }},
+          {"moments stored in f16", [](Problem& q) { q.outputs[1] = DenseView(DType::kF16, {2, 2}); }},
+          {"the moments has shape 2x3, expected 2x2", [](Problem& q) { q.outputs[1] = F32({2, 3}); }},
+          // Without the output for them, one result is missing.
+          {"1 results for 2 outputs",
+           [](Problem& q) {
+             std::get<GemmAttrs>(q.attrs).stores_moments = 0;
+             q.outputs[1] = F32({2, 4});
+           }},
+          {"outputs have different shapes",
+           [](Problem& q) {
+             q.outputs.insert(q.outputs.begin() + 1, F32({2, 3}));
+             q.epilogue.results.push_back(q.epilogue.results[0]);
+           }}});
+  EXPECT_EQ(RawInputs(p), 3);
+  EXPECT_EQ(SumInputs(p), 1);
+  EXPECT_EQ(ResultCount(p), 1u);
+}
+
 TEST(ValidateProblem, GemmWithScalesOfBlocks) {
   GemmAttrs scales;
   scales.scale_terms = 4;

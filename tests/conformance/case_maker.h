@@ -71,6 +71,7 @@ class CaseMaker {
   abi::MathMode ProductMath();
   DType ProductDType();
   DType Partner(DType dtype);
+  void FinishMoments(DType dtype, const Dims& shape, int64_t length);
   void FinishProduct(DType dtype, const Dims& shape, int64_t length);
   void ConvAxis(abi::ConvAttrs& a, int spatial, Dims& x, Dims& w, Dims& y);
   /// The channels innermost.

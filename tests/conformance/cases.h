@@ -37,6 +37,7 @@ struct CaseOptions {
   int64_t length = 0;     ///< gemm: products in a sum; 0: any
   int64_t halves = 0;     ///< gemm, blockgemm: GemmAttrs::halves; 0: any, for blockgemm 1
   bool row_norm = false;  ///< gemm, blockgemm: rows are normalised; takes reals
+  bool moments = false;   ///< gemm: the epilogue sees the moments of 16-bit rows; takes reals
   /// gemm, conv: operands of 8 bits, integers or float8 in math mode fp8, as Hopper's tensor cores
   /// take them: along k, in lines of 16 bytes; `length` is a multiple of 16.
   bool eight_bits = false;

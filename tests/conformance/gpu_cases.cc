@@ -30,6 +30,16 @@ CaseOptions RowNorms(int64_t rows) {
           .row_norm = true};
 }
 
+// Products of 16-bit operands whose epilogue sees the moments of rows of so many terms.
+CaseOptions Moments(int64_t length, int64_t halves = 0) {
+  return {.whole_numbers = false,
+          .max_elements = 8000,
+          .math = {MathMode::kFp16, MathMode::kBf16},
+          .length = length,
+          .halves = halves,
+          .moments = true};
+}
+
 // Products of float8 whose blocks have scales, with sums of so many terms.
 CaseOptions BlockScales(int64_t length) {
   return {.max_elements = 8000, .length = length, .eight_bits = true, .block_scales = true};
@@ -58,6 +68,10 @@ std::vector<Share> SharesOf(Family family) {
               {60, 1, RowNorms(1)},
               {40, 1, RowNorms(3)},
               {40, 1, RowNorms(8)},
+              {100, 1, Moments(0, 1)},
+              {40, 1, Moments(0, 2)},
+              {60, 1, Moments(1400)},
+              {40, 1, Moments(0), false, true},
               {20, 1, {.whole_numbers = false, .max_elements = 8000}},
               {20, 1, {.whole_numbers = false, .math = reduced}}};
     case Family::kConv:

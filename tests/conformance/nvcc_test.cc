@@ -41,9 +41,14 @@ std::vector<Instance> OneInstanceEach() {
       if (seed % 2 == 1) o.math = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16};
       o.eight_bits = seed % 4 == 2;
       o.block_scales = seed % 8 == 2;
+      if (family == abi::Family::kGemm && seed % 8 == 5) {
+        o.math = {MathMode::kFp16, MathMode::kBf16};
+        o.whole_numbers = false;
+        o.moments = true;
+      }
       const Case c = RandomCase(family, seed, o);
       for (KernelOption& option : DeviceOptions(c.problem, device)) {
-        const bool halves = abi::RawInputs(c.problem) > 1;
+        const bool halves = abi::SumInputs(c.problem) > 1;
         const bool products = family == abi::Family::kGemm || family == abi::Family::kConv;
         std::string operands;
         if (o.eight_bits && products) {
@@ -52,6 +57,7 @@ std::vector<Instance> OneInstanceEach() {
         } else if (family == abi::Family::kAttention) {
           operands = StrCat(" to ", DTypeName(c.problem.outputs[0].dtype));
         }
+        if (abi::SeesMoments(c.problem)) operands += " moments";
         if (done.insert(StrCat(option.candidate.row, halves ? " halves" : "", operands)).second) {
           instances.push_back({std::move(option), c.problem});
         }

@@ -35,13 +35,14 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
     return random_.Int(1, std::min<int64_t>(limit, random_.OneIn(3) ? 150 : 40));
   };
   // What the copy engine takes: operands whose lines are 16 bytes and multiples of them.
-  const bool bulk = options_.eight_bits || (p_.math != abi::MathMode::kFp32 && random_.OneIn(2));
+  const bool bulk = options_.eight_bits || options_.moments ||
+                    (p_.math != abi::MathMode::kFp32 && random_.OneIn(2));
   const int64_t piece = options_.eight_bits ? 16 : 8;
   auto lines = [&] { return bulk ? (extent() + piece - 1) / piece * piece : extent(); };
   const int64_t m = options_.rows > 0 ? options_.rows : extent(), n = lines(),
-                k = options_.length > 0 ? options_.length
-                    : random_.OneIn(25) ? 0
-                                        : lines();
+                k = options_.length > 0                      ? options_.length
+                    : !options_.moments && random_.OneIn(25) ? 0
+                                                             : lines();
   Dims batch;
   for (int64_t b = random_.OneIn(2) ? random_.Int(1, 2) : 0; b > 0; --b)
     batch.push_back(random_.Int(1, 3));
@@ -63,6 +64,7 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
   p_.core_inputs = 2;
   if (options_.row_norm) AddGain();
   if (options_.block_scales) AddBlockScales();
+  if (options_.moments) return FinishMoments(dtype, with(m, n), k);
   FinishProduct(dtype, with(m, n), k);
 }
 
@@ -132,8 +134,9 @@ DType CaseMaker::ProductDType() {
                                : std::vector<DType>{DType::kI8, DType::kU8});
   }
   if (p_.math != abi::MathMode::kFp32) {
+    const bool short_only = options_.moments;
     const DType half = p_.math == abi::MathMode::kBf16 ? DType::kBF16 : DType::kF16;
-    return random_.OneIn(2) ? DType::kF32 : half;
+    return !short_only && random_.OneIn(2) ? DType::kF32 : half;
   }
   if (options_.row_norm)
     return random_.Pick(std::vector<DType>{DType::kF32, DType::kF16, DType::kBF16});
@@ -149,6 +152,39 @@ DType CaseMaker::Partner(DType dtype) {
                                             DType::kU16, DType::kI4, DType::kU2};
   const bool mixes = IsInteger(dtype) && DTypeBytes(dtype) < 4;
   return mixes && random_.OneIn(2) ? random_.Pick(narrow) : dtype;
+}
+
+// The end of a norm, from the sums and the moments of A's rows: (sum - mean * s) * scale + t; of
+// two halves the larger of that and the second sum. A third of A's rows lie far from 0.
+void CaseMaker::FinishMoments(DType dtype, const Dims& shape, int64_t length) {
+  auto& attrs = std::get<abi::GemmAttrs>(p_.attrs);
+  attrs.moments_epsilon = random_.OneIn(2) ? 0x1p-2 : 0x1p-4;
+  attrs.stores_moments = random_.OneIn(2) ? 1 : 0;
+  p_.inputs.push_back(In(DType::kF32, shape));
+  p_.inputs.push_back(In(random_.OneIn(2) ? DType::kF32 : dtype, shape));
+  abi::ExprBuilder b;
+  const int sums = abi::SumInputs(p_), raws = abi::RawInputs(p_);
+  const auto input = [&](int i) { return b.Input(i, DType::kF32); };
+  const uint16_t shift = b.Unary(abi::ExprOp::kNeg, input(sums));
+  uint16_t v = b.Fma(shift, input(raws), input(0));
+  v = b.Fma(v, input(sums + 1), input(raws + 1));
+  if (sums > 1) v = b.Binary(abi::ExprOp::kMax, v, input(1));
+  const bool two = random_.OneIn(4);
+  p_.epilogue = b.Finish(std::vector<uint16_t>(two ? 2 : 1, v));
+  for (int r = 0; r <= (two ? 1 : 0); ++r)
+    p_.outputs.push_back(Out(random_.OneIn(2) ? DType::kF32 : dtype, shape));
+  if (attrs.stores_moments != 0) {
+    Dims rows = p_.inputs[0].shape;
+    rows[rows.rank() - 1] = 2;
+    p_.outputs.push_back(Out(DType::kF32, rows));
+  }
+  Fill();
+  const bool far = random_.OneIn(3);
+  if (far) FillSteps(0, 240, 272, 32);
+  // Operands have few digits, sums have those of f32; the scale is at most 4. Far from 0 sums are 8
+  // times as large, and the variance is what is left of squares that are 700 times as large.
+  const double unit = dtype == DType::kF32 ? 0x1p-9 : 0x1p-18;
+  case_.tolerance = {1, unit * (far ? 32 : 1) * (4 + static_cast<double>(length))};
 }
 
 void CaseMaker::FinishProduct(DType dtype, const Dims& shape, int64_t length) {

@@ -221,6 +221,28 @@ TEST(ProductBounds, OfTwoHalvesAreThoseOfAllCorners) {
   EXPECT_NEAR(FloatAt(bounds->high[0], 0), -1 + room, 1e-2);
 }
 
+// Rows 2 +- 1 with mean 2 and scale 1: sum - mean * 3, and the second sum apart from the first.
+TEST(ProductBounds, OfSumsWhoseRowsHaveMoments) {
+  Problem p = Gemm(1, 2, 2);
+  abi::GemmAttrs attrs;
+  attrs.moments_epsilon = 0;
+  attrs.stores_moments = 1;
+  p.attrs = attrs;
+  p.math = MathMode::kFp16;
+  p.outputs.push_back(abi::DenseView(DType::kF32, {1, 2}));
+  abi::ExprBuilder b;
+  const uint16_t mean = b.Binary(ExprOp::kMul, b.Input(1, DType::kF32), b.Const(-3, DType::kF32));
+  const uint16_t centred = b.Binary(ExprOp::kAdd, b.Input(0, DType::kF32), mean);
+  p.epilogue = b.Finish({b.Binary(ExprOp::kMul, centred, b.Input(2, DType::kF32))});
+  const auto bounds = Bounds(p, {{1, 3}, {1, 2, 2, 1}});
+  ASSERT_TRUE(bounds.has_value());
+  ASSERT_EQ(bounds->low.size(), 1u) << "moments are no result of the epilogue";
+  const double room = TermFactor(p);
+  EXPECT_NEAR(FloatAt(bounds->low[0], 0), 1 - 7 * room, 1e-4);
+  EXPECT_NEAR(FloatAt(bounds->high[0], 0), 1 + 7 * room, 1e-4);
+  EXPECT_NEAR(FloatAt(bounds->high[0], 1), -1 + 5 * room, 1e-4);
+}
+
 // 1 / sqrt(mean of squares - square of the mean) of numbers around 100: what f32 sums lose is a
 // thousand times as much of the difference.
 TEST(ProductBounds, OfASumWidenWhereTheEpilogueTakesMostOfItAway) {

@@ -49,7 +49,11 @@ Problem CoreOf(const Problem& problem) {
   core.epilogue = {};
   core.inputs.resize(static_cast<size_t>(problem.core_inputs));
   Dims shape = problem.outputs[0].shape;
-  if (abi::RawInputs(problem) > 1) {
+  if (core.family == Family::kGemm) {
+    std::get<abi::GemmAttrs>(core.attrs).moments_epsilon = abi::AddedReal::kAbsent;
+    std::get<abi::GemmAttrs>(core.attrs).stores_moments = 0;
+  }
+  if (abi::SumInputs(problem) > 1) {
     if (core.family == Family::kGemm) std::get<abi::GemmAttrs>(core.attrs).halves = 1;
     if (core.family == Family::kBlockGemm) std::get<abi::BlockGemmAttrs>(core.attrs).halves = 1;
     shape[shape.rank() - 1] *= 2;
@@ -71,15 +75,34 @@ Problem WithAbsoluteTerms(const Problem& sum) {
   return p;
 }
 
-/// The raw results of the core as the epilogue reads them, one view each.
+/// Mean and scale of the row of every result, where the epilogue sees them: two dense tensors.
+std::vector<Bytes> MomentsOf(const Problem& problem, std::vector<void*> operands) {
+  if (!abi::SeesMoments(problem)) return {};
+  Problem p = problem;
+  std::get<abi::GemmAttrs>(p.attrs).stores_moments = 0;
+  p.inputs.resize(static_cast<size_t>(p.core_inputs));
+  abi::ExprBuilder b;
+  const int sums = abi::SumInputs(problem);
+  const DType raw = abi::RawDType(problem);
+  p.epilogue = b.Finish({b.Input(sums, raw), b.Input(sums + 1, raw)});
+  p.outputs.assign(2, abi::DenseView(raw, problem.outputs[0].shape));
+  const auto bytes = static_cast<size_t>(abi::ElementsOf(p.outputs[0]) * DTypeBytes(raw));
+  std::vector<Bytes> moments(2, Bytes(bytes));
+  for (Bytes& m : moments) operands.push_back(m.data());
+  cpu::RunSerial(abi::ReferenceKey(p.family), p, operands.data());
+  return moments;
+}
+
+/// The raw results of the core as the epilogue reads them, one view each, then moments.
 std::vector<abi::View> RawViews(const Problem& problem) {
   const Dims& shape = problem.outputs[0].shape;
-  const int raws = abi::RawInputs(problem);
+  const int raws = abi::SumInputs(problem);
   abi::View view = abi::DenseView(abi::RawDType(problem), shape);
   const int64_t columns = raws > 1 ? shape.back() : 0;
   for (int axis = 0; raws > 1 && axis < shape.rank() - 1; ++axis) view.strides[axis] *= 2;
   std::vector<abi::View> views(static_cast<size_t>(raws), view);
   views.back().offset = columns;
+  if (abi::SeesMoments(problem)) views.resize(views.size() + 2, abi::DenseView(view.dtype, shape));
   return views;
 }
 
@@ -93,7 +116,10 @@ Problem EpilogueOf(const Problem& problem) {
   e.inputs.insert(e.inputs.end(), problem.inputs.begin() + problem.core_inputs,
                   problem.inputs.end());
   e.core_inputs = static_cast<int>(e.inputs.size());
-  for (const abi::View& v : problem.outputs) e.outputs.push_back(abi::DenseView(v.dtype, v.shape));
+  for (size_t r = 0; r < abi::ResultCount(problem); ++r) {
+    const abi::View& v = problem.outputs[r];
+    e.outputs.push_back(abi::DenseView(v.dtype, v.shape));
+  }
   e.epilogue = problem.epilogue;
   if (e.epilogue.empty()) {
     abi::ExprBuilder b;
@@ -178,15 +204,16 @@ std::optional<ProductBounds> BoundProduct(const Problem& problem,
   const Problem epilogue = EpilogueOf(problem);
   Bytes low = Shifted(epilogue, raw, magnitude, -factor);
   Bytes high = Shifted(epilogue, raw, magnitude, factor);
-  if (abi::RawInputs(problem) == 1) {
-    return ProductBounds{EpilogueAt(epilogue, {&low}, extras),
-                         EpilogueAt(epilogue, {&high}, extras)};
-  }
+  std::vector<Bytes> moments = MomentsOf(problem, plain);
+  const auto at = [&](std::vector<Bytes*> sums) {
+    for (Bytes& m : moments) sums.push_back(&m);
+    return EpilogueAt(epilogue, sums, extras);
+  };
+  if (abi::SumInputs(problem) == 1) return ProductBounds{at({&low}), at({&high})};
   // Of two halves each end of the one meets each end of the other.
-  ProductBounds bounds{EpilogueAt(epilogue, {&low, &low}, extras),
-                       EpilogueAt(epilogue, {&low, &low}, extras)};
+  ProductBounds bounds{at({&low, &low}), at({&low, &low})};
   for (const auto& [first, second] : {std::pair{&low, &high}, {&high, &low}, {&high, &high}}) {
-    const std::vector<Bytes> corner = EpilogueAt(epilogue, {first, second}, extras);
+    const std::vector<Bytes> corner = at({first, second});
     for (size_t r = 0; r < corner.size(); ++r) {
       Include(corner[r], epilogue.outputs[r].dtype, bounds.low[r], bounds.high[r]);
     }

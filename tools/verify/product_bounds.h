@@ -23,7 +23,7 @@ namespace aicf::tools {
 using Bytes = std::vector<std::byte>;
 
 struct ProductBounds {
-  /// By output, dense: the epilogue's results at both ends.
+  /// By result of the epilogue, dense: those at both ends.
   std::vector<Bytes> low, high;
 };
 

@@ -138,7 +138,7 @@ class Comparer {
     Judgement judged = Judge({view.dtype, got}, {view.dtype, want}, own, options_.tolerance);
     if (!judged.pass && !ByUser()) {
       AICF_RETURN_IF_ERROR(FindBounds(visit.step));
-      if (bounds_) {
+      if (bounds_ && r < bounds_->low.size()) {
         judged = JudgeWithin({view.dtype, got}, {view.dtype, want}, {view.dtype, bounds_->low[r]},
                              {view.dtype, bounds_->high[r]}, own, judged);
       }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "compiler/passes/lowered/fuse.h"
+#include "compiler/passes/lowered/norm_moments.h"
 #include "compiler/passes/lowered/passes.h"
 
 namespace aicf {
@@ -48,6 +49,10 @@ Why Explain(const ir::StepEditor& editor, const PassContext& context, int p, int
   if (MultipliesNormalized(producer, consumer)) {
     return {DecisionKind::kPrologue,
             OrDisabled(TryRowNorm(editor, context, p, c), "norm-into-product")};
+  }
+  if (MultipliesLayerNorm(producer, consumer)) {
+    return {DecisionKind::kPrologue,
+            OrDisabled({NormMoments(editor, context, p).Check(), {}}, "moments-in-product")};
   }
   return {DecisionKind::kFusion,
           StrCat("family: ", abi::FamilyName(producer.problem.family), " into ",

@@ -52,13 +52,12 @@ std::string RefuseNumbers(const abi::Problem& norm, const abi::Problem& product)
                 blocks ? "rows that it makes" : "weights", " are ", DTypeName(wanted));
 }
 
-// Rows of A are rows of the norm where both have as many neighbours as long.
+}  // namespace
+
 bool HasSameRows(const abi::View& a, const abi::View& made) {
   return a.shape.back() == made.shape.back() && a.strides.back() == made.strides.back() &&
          abi::ElementsOf(a) == abi::ElementsOf(made);
 }
-
-}  // namespace
 
 bool MultipliesNormalized(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
   return IsRmsNorm(producer.problem) && IsMatrixProduct(consumer) &&

@@ -64,6 +64,7 @@ Status BlocksToGemm(ir::Lowered& lowered, PassContext& context);
 Status DecodeBlocks(ir::Lowered& lowered, PassContext& context);
 /// A norm by the root mean square that few rows pass through becomes part of the product after it.
 Status NormIntoProduct(ir::Lowered& lowered, PassContext& context);
+Status MomentsInProduct(ir::Lowered& lowered, PassContext& context);
 /// Codes of a value that others read as it is become another result of the step that makes it.
 Status QuantizeInProducer(ir::Lowered& lowered, PassContext& context);
 /// Changes nothing: records, for every producer and consumer left apart, the condition that failed.

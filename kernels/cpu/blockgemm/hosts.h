@@ -16,7 +16,7 @@ struct BlockColumnsHost : CpuHostBase {
 
   static std::string Refusal(const abi::Problem& p) {
     const BlockFormat format = p.as<abi::BlockGemmAttrs>().format;
-    if (RawInputs(p) > 1) return "takes no product in two halves";
+    if (SumInputs(p) > 1) return "takes no product in two halves";
     if (format == BlockFormat::kF32) return "takes no F32";
     if (p.inputs[0].shape.back() % BlockFieldsOf(format).elements != 0) {
       return StrCat("the depth is no multiple of ", kBlockGroup);

@@ -74,7 +74,7 @@ struct GemmPanelsHost : CpuHostBase {
 struct GemmBlisHost : CpuHostBase {
   static std::string Refusal(const abi::Problem& p) {
     if (p.inputs[0].dtype != DType::kF32) return "computes f32 only";
-    if (RawInputs(p) > 1) return "takes no product in two halves";
+    if (SumInputs(p) > 1) return "takes no product in two halves";
     if (p.extra_inputs() > kMaxEpilogueInputs) {
       return StrCat("more than ", kMaxEpilogueInputs, " epilogue operands");
     }

@@ -16,7 +16,7 @@ namespace aicf::cpu {
 /// What every vector variant asks of a problem.
 inline std::string IgemmRefusal(const abi::Problem& p) {
   if (!IsHalfOrSingle(p.inputs[0].dtype)) return "computes f32, f16 and bf16 only";
-  if (RawInputs(p) > 1) return "takes no product in two halves";
+  if (SumInputs(p) > 1) return "takes no product in two halves";
   if (p.extra_inputs() > kMaxEpilogueInputs) {
     return StrCat("more than ", kMaxEpilogueInputs, " epilogue operands");
   }
@@ -27,6 +27,7 @@ inline std::string IgemmRefusal(const abi::Problem& p) {
 struct RefHost : CpuHostBase {
   static constexpr bool kNormalizesRows = true;
   static constexpr bool kTakesBlockScales = true;
+  static constexpr bool kSeesMoments = true;
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     constexpr double kFlopsPerUs = 500;
     return d.launch_us + FlopCount(p) / kFlopsPerUs;

@@ -25,7 +25,7 @@ inline IntegerForm IntegerFormOf(const abi::Problem& p) {
 /// Empty, or why the products of integers cannot run the problem.
 inline std::string IntegerRefusal(const abi::Problem& p) {
   if (IntegerFormOf(p) == IntegerForm::kNone) return "computes products of i8, u8 and i16 only";
-  if (RawInputs(p) > 1) return "takes no product in two halves";
+  if (SumInputs(p) > 1) return "takes no product in two halves";
   if (p.extra_inputs() > kMaxEpilogueInputs) {
     return StrCat("more than ", kMaxEpilogueInputs, " epilogue operands");
   }

@@ -66,13 +66,42 @@ void AddScaledProducts(const abi::ArgBlock& args, int64_t* a_at, int64_t* b_at, 
   a_at[k_of_a] = b_at[k_of_b] = 0;
 }
 
+// The moments of A's row at these places (abi::SeesMoments), into the raw inputs that follow the sums,
+// and into the output for them where they are stored. Leaves 0 in the axis of k.
+void RowMoments(const abi::ArgBlock& args, int64_t* a_at, Scalar* raws) {
+  const abi::Problem& problem = *args.problem;
+  const abi::TensorArg& a = Input(args, 0);
+  const int k_axis = a.rank - 1;
+  const int64_t depth = a.shape[k_axis];
+  double sum = 0, squares = 0;
+  int64_t& k = a_at[k_axis];
+  for (k = 0; k < depth; ++k) sum += DataAt(a, a_at);
+  const double mean = sum / static_cast<double>(depth);
+  for (k = 0; k < depth; ++k) {
+    const double apart = DataAt(a, a_at) - mean;
+    squares += apart * apart;
+  }
+  k = 0;
+  const double variance = squares / static_cast<double>(depth);
+  RefSum moments[2];
+  moments[0].f = mean;
+  moments[1].f = 1 / std::sqrt(variance + problem.as<abi::GemmAttrs>().moments_epsilon);
+  for (int m = 0; m < 2; ++m) {
+    raws[m] = RawScalar(moments[m], RawDType(problem));
+    if (!abi::StoresMoments(problem)) continue;
+    a_at[k_axis] = m;
+    StoreAt(Output(args, static_cast<int>(abi::ResultCount(problem))), a_at, raws[m]);
+  }
+  k = 0;
+}
+
 void GemmRow(void* context, int64_t row) {
   const auto& args = *static_cast<const abi::ArgBlock*>(context);
   const abi::TensorArg &a = Input(args, 0), &b = Input(args, 1), &out = Output(args, 0);
   const int m_axis = out.rank - 2, n_axis = out.rank - 1;
   const DType raw = RawDType(*args.problem);
   const int64_t depth = a.shape[n_axis], columns = out.shape[n_axis];
-  const int halves = RawInputs(*args.problem);
+  const int halves = SumInputs(*args.problem);
   int64_t coords[kMaxRank] = {};
   RowCoords(out, row, coords);
 
@@ -84,10 +113,11 @@ void GemmRow(void* context, int64_t row) {
   const bool scaled = HasBlockScales(*args.problem);
   int64_t a_at[kMaxRank] = {};
   std::copy_n(at, n_axis, a_at);
+  Scalar raws[4];
+  if (SeesMoments(*args.problem)) RowMoments(args, a_at, raws + halves);
   at[m_axis] = 0;
   for (int64_t n = 0; n < columns; ++n) {
     coords[n_axis] = n;
-    Scalar sums[2];
     for (int half = 0; half < halves; ++half) {
       at[n_axis] = n + half * columns;
       RefSum sum;
@@ -99,9 +129,9 @@ void GemmRow(void* context, int64_t row) {
       } else if (depth > 0) {
         AddProducts({a.dtype, a_row, a.strides[n_axis]}, column, depth, &sum);
       }
-      sums[half] = RawScalar(sum, raw);
+      raws[half] = RawScalar(sum, raw);
     }
-    StoreEpilogue(args, coords, sums);
+    StoreEpilogue(args, coords, raws);
   }
 }
 
@@ -111,7 +141,7 @@ void GemmRef(const abi::ArgBlock& args) {
   const abi::TensorArg& out = Output(args, 0);
   int64_t rows = 1;
   for (int axis = 0; axis + 1 < out.rank; ++axis) rows *= out.shape[axis];
-  if (out.shape[out.rank - 1] == 0) return;
+  if (out.shape[out.rank - 1] == 0 && !abi::StoresMoments(*args.problem)) return;
   args.parallel_for(args.stream, rows, GemmRow, const_cast<abi::ArgBlock*>(&args));
 }
 

@@ -167,7 +167,8 @@ class Pooling {
     PoolBox box = line.box;
     box.data = At(line.base + first);
     box.count[2] = end - first;
-    loops_.rows(x_.dtype, maximum_, box, row + (first - start));
+    // Windows may lie in the padding alone, however far that reaches in front of the input.
+    if (first < end) loops_.rows(x_.dtype, maximum_, box, row + (first - start));
     line.coords[column_axis()] = o;
     const abi::TensorArg& out = Output(args_, 0);
     const bool direct = !bytes_ && epilogue_.identity() && out.strides[column_axis()] == 1;

@@ -22,7 +22,7 @@ struct BlockTileHost : TileHostBase<kTensor> {
   static constexpr bool kPacks = true;
 
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d) {
-    if (RawInputs(p) > 1) return "takes no product in two halves";
+    if (SumInputs(p) > 1) return "takes no product in two halves";
     return TileHostBase<kTensor>::Refusal(p, d);
   }
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,

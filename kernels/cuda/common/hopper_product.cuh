@@ -8,6 +8,7 @@
 //   TileA, TileB   StageOperand of each operand, or derived from it
 //   kSteps         stages that all of k takes
 //   StageScales    what lies beside a stage: NoScales, or scales of its parts that a consumer adds
+//   Moments        NoMoments, or what consumers sum up of A's rows for the epilogue
 //   TileWalk       the block's tiles: Valid(), Next(), HasNext(); `batch`; FirstRow() and
 //                  FirstColumn() of the tensor cores, as elements of the output in its contiguous
 //                  direction, and as LineOf() counts in the other; LineOf(line), its index among
@@ -27,7 +28,8 @@ constexpr int kStoreSums = kSplit > 1
 static_assert(kSplit * PartShares::kSenderSums <= kStoreSums, "room for all");
 constexpr int kSharedBytes =
     kPatternBytes + kStages * kStageBytes + kConsumers * kStoreSums * 4 + 16 * kStages +
-    (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0) + kStages * StageScales::kFloats * 4;
+    (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0) + kStages * StageScales::kFloats * 4 +
+    kConsumers * Moments::kFloats * 4;
 /// The producer is a warpgroup in front of the consumers or, leaving more registers to the other
 /// blocks of its multiprocessor, a warp behind them.
 constexpr bool kThinProducer = kBlockX == kWarpgroup * kConsumers + 32;
@@ -39,6 +41,8 @@ static_assert(!kPingPong || (kConsumers > 1 && kSplit == 1),
 static_assert(kSteps >= kSplit, "every block has a part of k");
 static_assert(StageScales::kWarps == 0 || (StageScales::kWarps < 4 && !kThinProducer),
               "scales are fetched beside the warp that produces");
+static_assert(!Moments::kSeen || (kPromote == 0 && StageScales::kFloats == 0),
+              "moments are of rows whose products are summed up as they are");
 static_assert(kPromote == 0 || kPromote == 1, "the sums of every stage are added, or none");
 
 /// Steps [first, end) of k: all of them, or this block's part, which differ by one step at most.
@@ -54,7 +58,7 @@ struct StepRange {
 };
 
 /// Shared memory: the stages, then the consumers' memory for results, then the barriers, then the
-/// scales. B comes first in a stage: it is whole swizzle patterns whatever the tile.
+/// scales, or the consumers' moments. B comes first in a stage: it is whole swizzle patterns whatever the tile.
 struct SharedLayout {
   char* start;
   unsigned tiles, barriers;
@@ -76,12 +80,16 @@ struct SharedLayout {
   AICF_DEVICE unsigned SplitBarriers(int consumer) const {
     return barriers + 16 * kStages + consumer * SplitStore::kBarrierBytes;
   }
-  AICF_DEVICE float* Scales(int stage) const {
+  AICF_DEVICE float* Scales(int stage) const { return Behind() + stage * StageScales::kFloats; }
+  AICF_DEVICE float* MomentsOf(int consumer) const { return Behind() + consumer * Moments::kFloats; }
+
+ private:
+  /// What follows the barriers.
+  AICF_DEVICE float* Behind() const {
     constexpr int kBefore =
         16 * kStages + (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0);
-    static_assert(kBefore % 16 == 0, "pairs of scales are aligned");
-    return reinterpret_cast<float*>(start + (barriers - tiles) + kBefore) +
-           stage * StageScales::kFloats;
+    static_assert(kBefore % 16 == 0, "pairs are aligned");
+    return reinterpret_cast<float*>(start + (barriers - tiles) + kBefore);
   }
 };
 
@@ -137,6 +145,7 @@ AICF_DEVICE void Release(const SharedLayout& shared, int stage) {
     if (lane == 0) BarrierArrive(shared.Empty(stage));
     return;
   }
+  if constexpr (Moments::kSeen) __syncwarp();  // all lanes have read their rows' terms
   if (lane < kSharing) BarrierArriveAt(shared.Empty(stage), kSplit > 1 ? RankInCluster() : lane);
 }
 
@@ -166,14 +175,17 @@ AICF_DEVICE void MultiplyStage(const SharedLayout& shared, int stage, int row0, 
 /// The sums of one tile. A stage is freed once the products after it are under way.
 template <class Started>
 AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int row0, Sums& sums,
-                              Started&& started) {
+                              Moments& moments, Started&& started) {
   const StepRange steps;
   int last = 0;
+  moments.Begin();
 #pragma unroll 1
   for (index_t step = steps.first; step < steps.end; ++step, place.Next()) {
     const bool first = step == steps.first;
     BarrierWait(shared.Full(place.stage), place.parity);
     MultiplyStage(shared, place.stage, row0, first, sums);
+    if constexpr (Moments::kSeen)
+      moments.AddStage(shared.A(place.stage) + row0 * kRowBytes);
     ProductsWait<1>();
     if (!first) Release(shared, last);
     last = place.stage;
@@ -266,6 +278,7 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
   int turn = 0;
   bool began = false;
   ConsumerTurns turns{consumer};
+  Moments moments;
   for (TileWalk walk; walk.Valid(); walk.Next()) {
     if constexpr (kPingPong) {
       const bool mine = turn == consumer;
@@ -287,7 +300,13 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
     if constexpr (kPromote > 0)
       MultiplyTileInParts(shared, place, row0, turns, !walk.HasNext(), sums, started);
     else
-      MultiplyTile(shared, place, row0, sums, started);
+      MultiplyTile(shared, place, row0, sums, moments, started);
+    if constexpr (Moments::kSeen) {
+      // The warp may still be reading those of the tile before, which its own lanes replace.
+      __syncwarp();
+      moments.Finish(shared.MomentsOf(consumer));
+      moments.Store(args, walk, row0, shared.MomentsOf(consumer));
+    }
     results.Store(args, sums, walk, row0);
   }
 }
@@ -296,7 +315,7 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
     SplitStore results(shared.StoreMemory(consumer), shared.SplitBarriers(consumer));
     Consume(args, shared, consumer, results);
   } else {
-    WarpStore results(shared.StoreMemory(consumer));
+    WarpStore results(shared.StoreMemory(consumer), shared.MomentsOf(consumer));
     Consume(args, shared, consumer, results);
   }
 }

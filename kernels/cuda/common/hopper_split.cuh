@@ -96,7 +96,7 @@ struct SplitStore {
         BarrierArriveExpect(barriers, PartShares::BytesFor(RankInCluster()));
       runs.StorePart(
           args, PartPlace(part, tile, row0, 0), PartPlace(part + 1, tile, row0, 0), !last_of_tile,
-          [&](const ShareRun& run, raw_t(&raw)[kProductHalves * kRun]) { LoadSums(run, raw); });
+          [&](const ShareRun& run, raw_t(&raw)[kRaws * kRun]) { LoadSums(run, raw); });
       // Whoever waits for it is still there; after the last part nobody may be.
       if (!last) TellLoaded();
     }
@@ -158,7 +158,7 @@ struct SplitStore {
   };
 
   /// Adds up what all blocks have sent of a run.
-  AICF_DEVICE void LoadSums(const ShareRun& run, raw_t (&raw)[kProductHalves * kRun]) const {
+  AICF_DEVICE void LoadSums(const ShareRun& run, raw_t (&raw)[kRaws * kRun]) const {
     constexpr int kPiece = MinOf(kRun, 4);
 #pragma unroll
     for (int half = 0; half < kProductHalves; ++half) {

@@ -90,6 +90,18 @@ struct NoScales {
   AICF_DEVICE float Of(int) const { return 1; }
 };
 
+/// Where the epilogue sees no moments of A's rows (where it does: gemm/row_moments.cuh).
+struct NoMoments {
+  static constexpr bool kSeen = false;
+  static constexpr int kRaws = 0, kFloats = 0;
+
+  AICF_DEVICE void Begin() {}
+  AICF_DEVICE void AddStage(unsigned) {}
+  AICF_DEVICE void Finish(float*) {}
+  template <class Walk>
+  AICF_DEVICE void Store(const Args&, const Walk&, int, const float*) const {}
+};
+
 AICF_DEVICE constexpr index_t TilesIn(index_t extent, index_t tile) {
   return extent > 0 ? (extent - 1) / tile + 1 : 1;
 }

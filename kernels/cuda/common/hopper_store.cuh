@@ -21,6 +21,8 @@ constexpr int kStageColumns = kColumns % 64 == 0   ? 64
 static_assert(kColumns % kStageColumns == 0, "whole parts");
 constexpr int kStoreParts = kColumns / kStageColumns;
 constexpr int kWarpStoreSums = kStageRows * 64;
+/// Inputs of the epilogue that are no operands: sums, then moments of the row.
+constexpr int kRaws = kProductHalves + Moments::kRaws;
 constexpr int kSumsOfThread = kBlocksOfRows * kColumns / 2;
 
 /// Whether the output is contiguous along the tensor cores' columns.
@@ -273,7 +275,7 @@ struct RunStore {
     const Run run(i);
     const index_t i0 = place.inner0 + run.inner, i1 = place.LineOf(run);
     if (i1 < 0) return;
-    raw_t raw[kProductHalves * kRun];
+    raw_t raw[kRaws * kRun];
     load(run, raw);
     Operands own;
     if constexpr (kHeld > 0)
@@ -289,12 +291,13 @@ struct RunStore {
 
 /// The results of a warpgroup whose sums are those of all of k: every warp turns its own.
 struct WarpStore {
-  sum_t* memory;  ///< the warp's
-  int row;        ///< the warp's first of 64 rows
+  sum_t* memory;         ///< the warp's
+  int row;               ///< the warp's first of 64 rows
+  const float* moments;  ///< of the warpgroup's rows, where the epilogue sees them
   RunStore<WarpRun> runs;
 
-  /// `memory` is the warpgroup's.
-  AICF_DEVICE explicit WarpStore(sum_t* group_memory) {
+  /// Both memories are the warpgroup's.
+  AICF_DEVICE WarpStore(sum_t* group_memory, const float* group_moments) : moments(group_moments) {
     const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
     memory = group_memory + warp * kWarpStoreSums;
     row = warp * kStageRows;
@@ -315,12 +318,26 @@ struct WarpStore {
       runs.StorePart(
           args, PartPlace(part, tile, row0, row), PartPlace(part + 1, tile, row0, row),
           part + 1 < Sums::kParts,
-          [&](const WarpRun& run, raw_t(&raw)[kProductHalves * kRun]) { LoadRun(run, raw); });
+          [&](const WarpRun& run, raw_t(&raw)[kRaws * kRun]) {
+            LoadRun(run, raw);
+            if constexpr (Moments::kSeen) LoadMoments(run, part / kStoreParts * 64 + row, raw);
+          });
     }
   }
 
  private:
-  AICF_DEVICE void LoadRun(const WarpRun& run, raw_t (&raw)[kProductHalves * kRun]) const {
+  /// The moments of a run's rows, of which `row0` is the part's first; a run is of one row, or, where
+  /// the output is contiguous along the rows, of several.
+  AICF_DEVICE void LoadMoments(const WarpRun& run, int row0, raw_t (&raw)[kRaws * kRun]) const {
+#pragma unroll
+    for (int j = 0; j < kRun; ++j) {
+      const int at = row0 + (kColumnsInner ? run.outer : run.inner + j);
+      const auto pair = *reinterpret_cast<const Pack<float, 2>*>(moments + 2 * at);
+      raw[kProductHalves * kRun + j] = pair.v[0];
+      raw[(kProductHalves + 1) * kRun + j] = pair.v[1];
+    }
+  }
+  AICF_DEVICE void LoadRun(const WarpRun& run, raw_t (&raw)[kRaws * kRun]) const {
     constexpr int kPiece = MinOf(kRun, 4);
 #pragma unroll
     for (int half = 0; half < kProductHalves; ++half) {

@@ -7,13 +7,13 @@ ProductShape ProductOf(const abi::Problem& p) {
   const Dims& out = p.outputs[0].shape;
   if (p.family == abi::Family::kGemm) {
     const int rank = out.rank();
-    s = {out[rank - 2], p.inputs[1].shape.back(), p.inputs[0].shape.back(), 1, RawInputs(p)};
+    s = {out[rank - 2], p.inputs[1].shape.back(), p.inputs[0].shape.back(), 1, SumInputs(p)};
     for (int d = 0; d < rank - 2; ++d) s.batch *= out[d];
     return s;
   }
   if (p.family == abi::Family::kBlockGemm) {
     const int columns = out.rank() - 1;
-    s = {1, p.inputs[1].shape[0], p.inputs[0].shape.back(), 1, RawInputs(p)};
+    s = {1, p.inputs[1].shape[0], p.inputs[0].shape.back(), 1, SumInputs(p)};
     for (int d = 0; d < columns; ++d) s.rows *= out[d];
     return s;
   }

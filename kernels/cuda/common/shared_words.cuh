@@ -14,6 +14,13 @@ AICF_DEVICE unsigned LoadWord(unsigned from) {
   asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(from) : "memory");
   return word;
 }
+/// 16 bytes, at an address that is a multiple of them.
+AICF_DEVICE void LoadPiece(unsigned from, unsigned (&words)[4]) {
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(from)
+               : "memory");
+}
 /// Zeros over 16 bytes, at an address that is a multiple of them.
 AICF_DEVICE void ClearPiece(unsigned to) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(to), "r"(0) : "memory");

@@ -27,6 +27,7 @@
 
 namespace aicf {
 typedef NoScales StageScales;
+typedef NoMoments Moments;
 }
 
 // What follows is made of the tile.

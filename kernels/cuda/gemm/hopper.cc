@@ -51,7 +51,7 @@ std::string RefuseScales(const Problem& p) {
   if (attrs.scale_columns != 1 && attrs.scale_columns != 128) {
     return StrCat("takes scales of 1 or 128 columns, not of ", attrs.scale_columns.value);
   }
-  if (RawInputs(p) > 1) return "takes no scales of two halves";
+  if (SumInputs(p) > 1) return "takes no scales of two halves";
   for (const size_t i : {2, 3}) {
     if (p.inputs[i].dtype != DType::kF32)
       return StrCat("takes scales in f32, not in ", DTypeName(p.inputs[i].dtype));
@@ -72,6 +72,20 @@ std::string RefuseScaledTile(const Problem& p, const abi::Parameters& c) {
   return held <= most ? "" : StrCat(held, " sums and scales of a thread are above ", most);
 }
 
+// Of a product whose epilogue sees the moments of A's rows (kernels/cuda/gemm/row_moments.cuh).
+std::string RefuseMomentsOf(const Problem& p) {
+  if (!SeesMoments(p)) return {};
+  const DType data = p.inputs[0].dtype;
+  if (DTypeBytes(data) != 2) return StrCat("sums up moments of 16 bits, not of ", DTypeName(data));
+  return HopperOperand(p, 0).along_k() ? "" : "sums up moments along k, which A's lines are not";
+}
+
+std::string RefuseMomentsTile(const Problem& p, const abi::Parameters& c) {
+  if (!SeesMoments(p)) return {};
+  if (c["swap"] != 0) return "swapped tiles sum up no moments";
+  return SplitOf(c) == 1 ? "" : "blocks that share out k sum up no moments";
+}
+
 }  // namespace
 
 int64_t HopperScaleBytes(const Problem& p, int64_t tile_m, int64_t tile_n) {
@@ -82,10 +96,15 @@ int64_t HopperScaleBytes(const Problem& p, int64_t tile_m, int64_t tile_n) {
   return 4 * (tile_m + CeilDiv(tile_n / run, int64_t{4}) * 4);
 }
 
+int64_t HopperMomentBytes(const Problem& p, int64_t rows) {
+  return SeesMoments(p) ? rows * 2 * DTypeBytes(DType::kF32) : 0;
+}
+
 int64_t HopperSharedBytes(const Problem& p, const abi::Parameters& c) {
   const int64_t stage =
       (c["tile_m"] + c["tile_n"]) * 128 + 16 + HopperScaleBytes(p, c["tile_m"], c["tile_n"]);
-  return 1024 + c["stages"] * stage + c["consumers"] * HopperStoreBytes(SplitOf(c), RawInputs(p));
+  return 1024 + c["stages"] * stage + c["consumers"] * HopperStoreBytes(SplitOf(c), SumInputs(p)) +
+         HopperMomentBytes(p, c["tile_m"] * (c["ping_pong"] != 0 ? c["consumers"] : 1));
 }
 
 std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
@@ -97,7 +116,8 @@ std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) 
     std::string refusal = HopperOperand::Refusal(p, operand);
     if (!refusal.empty()) return StrCat("operand ", operand, " ", refusal);
   }
-  return RefuseScales(p);
+  if (std::string refusal = RefuseScales(p); !refusal.empty()) return refusal;
+  return RefuseMomentsOf(p);
 }
 
 std::string GemmHopperHost::Refuse(const Problem& p, const abi::Parameters& c,
@@ -106,6 +126,7 @@ std::string GemmHopperHost::Refuse(const Problem& p, const abi::Parameters& c,
   if (refusal.empty()) refusal = RefuseSplit(c, ProductOf(p));
   if (refusal.empty()) refusal = RefuseCluster(c);
   if (refusal.empty()) refusal = RefuseScaledTile(p, c);
+  if (refusal.empty()) refusal = RefuseMomentsTile(p, c);
   for (int operand : {0, 1}) {
     if (refusal.empty()) refusal = HopperOperand(p, operand).RefuseTile(c);
   }

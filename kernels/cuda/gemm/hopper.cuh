@@ -22,6 +22,9 @@
 //                           cores add up the products of all of k among themselves
 //   attr_scale_terms        128: operands have scales of blocks (GemmAttrs), which three warps
 //                           of the producer put beside each stage (gemm/scale_fetch.cuh); 0: none
+//   AICF_SEES_MOMENTS  a macro, 1: the epilogue has the moments of A's rows (GemmAttrs) as two more
+//                      raw inputs, which consumers sum up (gemm/row_moments.cuh); MomentsView, the
+//                      view of the last output, where they are stored, too
 //   TensorMap               alignas(64), 128 bytes
 //   Args::map               addresses of the tensor maps of A and of B
 //
@@ -69,9 +72,11 @@
 //   - scales of other than 128 terms and of 1 or 128 columns, of operands other than float8, not in
 //     f32; with scales kSwap, kPromote 0, two halves, blocks that share operands; with scales of 1
 //     column more than 192 (3 consumers: 128) sums and scales of a thread, kTileN / 4
+//   - moments (AICF_SEES_MOMENTS) of operands of other than 16 bits, of an A whose lines do not run along
+//     k; with moments kSwap, kSplit above 1, scales
 //   - dynamic shared memory below SharedBytes = 1024 + kStages * (kTileM + kTileN) * 128 +
-//     kConsumers * 16384 + 16 * kStages, and with kSplit above 1 what HopperStoreBytes says more,
-//     which must not exceed 232448; kStages below 2
+//     kConsumers * 16384 + 16 * kStages, with kSplit above 1 what HopperStoreBytes says more, with
+//     moments 8 bytes for every row of every consumer, which must not exceed 232448; kStages below 2
 // Workspace: none. Grid: kClusterX times the number of clusters that stay, any number of them.
 #pragma once
 
@@ -83,6 +88,16 @@ namespace aicf {
 typedef Either<attr_scale_terms != 0, BlockScales<static_cast<int>(attr_scale_terms)>, NoScales>::T
     StageScales;
 }
+#if AICF_SEES_MOMENTS
+#include "gemm/row_moments.cuh"
+#endif
+namespace aicf {
+#if AICF_SEES_MOMENTS
+typedef RowMoments Moments;
+#else
+typedef NoMoments Moments;
+#endif
+}  // namespace aicf
 
 // What follows is made of the tile.
 #include "common/hopper_product.cuh"

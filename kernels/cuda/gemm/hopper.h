@@ -15,6 +15,7 @@ struct GemmHopperHost : CudaHostBase {
   static constexpr std::string_view kSource = "gemm/hopper.cuh";
   static constexpr bool kReadsAhead = true;
   static constexpr bool kTakesBlockScales = true;
+  static constexpr bool kSeesMoments = true;
   static constexpr abi::ParameterRange kParameters[] = {
       {"tile_m", 8, 512},  {"tile_n", 8, 512},  {"tile_k", 32, 128}, {"stages", 2, 16},
       {"cluster_m", 1, 8}, {"cluster", 1, 8},   {"consumers", 1, 3}, {"group_m", 1, 1024},
@@ -36,5 +37,8 @@ int64_t HopperSharedBytes(const abi::Problem& problem, const abi::Parameters& pa
 
 /// Of these, what the scales of blocks take beside each stage of a tile; 0 without scales.
 int64_t HopperScaleBytes(const abi::Problem& problem, int64_t tile_m, int64_t tile_n);
+
+/// Of these, what the moments of so many rows take, those of all consumers' tiles; 0 without moments.
+int64_t HopperMomentBytes(const abi::Problem& problem, int64_t rows);
 
 }  // namespace aicf::cuda

@@ -56,7 +56,7 @@ bool AlongK(const abi::View& v, const Axes& axes) {
 // its lines: another start is an illegal instruction.
 constexpr int64_t kHalfRun = 8;
 
-int64_t HalvesOf(const abi::Problem& p, int operand) { return operand == 1 ? RawInputs(p) : 1; }
+int64_t HalvesOf(const abi::Problem& p, int operand) { return operand == 1 ? SumInputs(p) : 1; }
 
 bool IsLegalStride(int64_t extent, int64_t stride, int64_t piece) {
   return extent == 1 || (stride > 0 && stride % piece == 0);

@@ -17,6 +17,8 @@ class HopperOperand {
   /// REQUIRES: Refusal is empty.
   HopperOperand(const abi::Problem& problem, int operand);
 
+  /// Whether its lines run along k.
+  bool along_k() const { return along_k_; }
   /// Empty, or why the tile of these parameters cannot be fetched.
   std::string RefuseTile(const abi::Parameters& parameters) const;
   /// REQUIRES: RefuseTile is empty.

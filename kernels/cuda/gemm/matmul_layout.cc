@@ -142,8 +142,9 @@ Status CheckTypes(const abi::Problem& problem) {
 
 Result<MatmulLayout> DescribeMatmul(const abi::Problem& problem) {
   if (problem.family != abi::Family::kGemm) return Refuse("the step", "it is no gemm");
-  if (abi::RawInputs(problem) > 1) return Refuse("the step", "its product has two halves");
+  if (abi::SumInputs(problem) > 1) return Refuse("the step", "its product has two halves");
   if (abi::NormalizesRows(problem)) return Refuse("the step", "its product normalises rows");
+  if (abi::SeesMoments(problem)) return Refuse("the step", "its epilogue sees moments of rows");
   if (abi::HasBlockScales(problem)) return Refuse("the step", "its operands have scales of blocks");
   AICF_RETURN_IF_ERROR(CheckTypes(problem));
   MatmulLayout out;

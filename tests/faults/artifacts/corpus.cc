@@ -492,6 +492,15 @@ void AddRanges(Corpus& c) {
     AttrsOf<abi::PoolAttrs>(p).pads_begin = {1 << 28};
     AttrsOf<abi::PoolAttrs>(p).pads_end = {1 << 28};
   });
+  // The same for windows that lie in the padding alone, far in front of the input.
+  c.Edited("ok_pool_in_padding_alone", 0, "", PoolProgram(),
+           [](Program& p) { AttrsOf<abi::PoolAttrs>(p).pads_begin = {1 << 25}; });
+  // Of a view without elements, which nobody walks: its magnitude is no number.
+  c.Edited("r_stride_of_nothing", kResource, "passes 1099511627776 elements", PoolProgram(),
+           [](Program& p) {
+             p.steps[0].problem.outputs[0].shape = {4, 0, 1};
+             p.steps[0].problem.outputs[0].strides[0] = INT64_MIN;
+           });
 }
 
 }  // namespace

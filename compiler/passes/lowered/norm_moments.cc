@@ -1,0 +1,344 @@
+#include "compiler/passes/lowered/norm_moments.h"
+
+#include <algorithm>
+
+#include "compiler/ir/views.h"
+#include "compiler/passes/lowered/kernel_guard.h"
+#include "kernels/abi/raw_dtype.h"
+
+namespace aicf {
+namespace {
+
+using abi::ExprOp;
+using abi::Problem;
+using abi::View;
+
+// Stand for the buffer of moments, and for constants, which the program gets when nothing can fail
+// any more.
+constexpr ir::BufferId kMoments = ~ir::BufferId{0}, kLater = kMoments - 1;
+
+bool IsAlongLastAxis(const View& v) {
+  for (int d = 0; d + 1 < v.shape.rank(); ++d) {
+    if (v.shape[d] != 1 && v.strides[d] != 0) return false;
+  }
+  return true;
+}
+
+// A vector along the output's columns, as long as they are; the one that begins after `which`
+// others.
+View ColumnsOf(const View& out, int which) {
+  View v = out;
+  const int last = v.shape.rank() - 1;
+  v.dtype = DType::kF32;
+  v.strides = Dims::Filled(v.shape.rank(), 0);
+  v.strides[last] = 1;
+  v.offset = which * v.shape[last];
+  return v;
+}
+
+}  // namespace
+
+bool IsLayerNorm(const ir::LoweredStep& step) {
+  const Problem& p = step.problem;
+  if (p.family != abi::Family::kNormalize) return false;
+  const auto& a = p.as<abi::NormalizeAttrs>();
+  const int last = p.inputs[0].shape.rank() - 1;
+  return a.kind == abi::NormalizeKind::kLayerNorm && a.axes == Dims{last};
+}
+
+bool MultipliesLayerNorm(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
+  return IsLayerNorm(producer) && consumer.problem.family == abi::Family::kGemm &&
+         consumer.inputs[0] == producer.outputs[0];
+}
+
+NormMoments::NormMoments(const ir::StepEditor& editor, const PassContext& context, int norm)
+    : editor_(editor), context_(context), at_(norm), norm_(editor.step(norm)) {}
+
+std::string NormMoments::Check() {
+  std::string refusal = CheckNorm();
+  if (refusal.empty()) refusal = FindReaders();
+  if (refusal.empty()) refusal = FormProducts();
+  for (size_t i = 0; i < others_.size() && refusal.empty(); ++i) refusal = FormOther(others_[i]);
+  if (refusal.empty()) refusal = CheckCosts();
+  return refusal.empty() ? MakeConstants() : refusal;
+}
+
+std::string NormMoments::CheckNorm() {
+  const Problem& p = norm_.problem;
+  if (!p.prologue.empty() || p.core_inputs != 1) return "prologue: the norm computes what it reads";
+  if (p.outputs.size() != 1) return StrCat("outputs: the norm has ", p.outputs.size());
+  if (p.inputs[0].shape.back() == 0) return "domain: its rows are empty";
+  const auto affine = AffineOf(p);
+  if (!affine) return "epilogue: the norm does more than multiply with a gain and add a shift";
+  affine_ = *affine;
+  for (const int k : {affine_.gain, affine_.shift}) {
+    if (k < 0) continue;
+    const auto operand = static_cast<size_t>(k);
+    if (!editor_.buffer(norm_.inputs[operand]).constant.has_data() ||
+        !IsAlongLastAxis(p.inputs[operand])) {
+      return "operand: its gain and shift are no constants, the same for all rows";
+    }
+  }
+  return "";
+}
+
+std::string NormMoments::FindReaders() {
+  const ir::BufferId made = norm_.outputs[0];
+  if (editor_.IsCondition(made)) return "loop: its result is a condition";
+  for (const int reader : editor_.readers(made)) {
+    std::string refusal = CheckReader(reader);
+    if (!refusal.empty()) return refusal;
+    const bool product = MultipliesLayerNorm(norm_, editor_.step(reader));
+    (product ? products_ : others_).push_back(reader);
+  }
+  if (products_.empty()) return "family: no product reads the norm";
+  for (const int product : products_) {
+    std::string refusal = CheckProduct(product);
+    if (!refusal.empty()) return refusal;
+  }
+  if (!others_.empty() && others_[0] < products_[0]) {
+    return StrCat("order: ", NamesOf(editor_.step(others_[0])),
+                  " needs the norm before the product that would store its moments");
+  }
+  return "";
+}
+
+std::string NormMoments::CheckReader(int reader) const {
+  const ir::LoweredStep& step = editor_.step(reader);
+  if (editor_.IsMany(reader)) return "pass: a reader was replaced by several steps";
+  std::string refusal = CheckProducer(editor_, context_, at_, reader);
+  if (!refusal.empty()) return refusal;
+  const bool elementwise = IsElementwise(step), epilogue = HasEpilogue(step);
+  const bool product = MultipliesLayerNorm(norm_, step);
+  for (size_t k = 0; k < step.inputs.size(); ++k) {
+    if (step.inputs[k] != norm_.outputs[0] || (product && k == 0)) continue;
+    const bool extra = k >= static_cast<size_t>(step.problem.core_inputs);
+    if (!elementwise && (!epilogue || !extra)) {
+      return StrCat("family: ", NamesOf(step), ", a ", abi::FamilyName(step.problem.family),
+                    ", reads the norm as operand ", k);
+    }
+    if (product) return StrCat("operand: ", NamesOf(step), " reads the norm in other places, too");
+  }
+  return "";
+}
+
+std::string NormMoments::CheckProduct(int reader) const {
+  const ir::LoweredStep& step = editor_.step(reader);
+  const Problem& p = step.problem;
+  if (SeesMoments(p) || NormalizesRows(p) || HasBlockScales(p)) {
+    return StrCat("operand: ", NamesOf(step), " does something with its rows already");
+  }
+  const View &x = norm_.problem.inputs[0], &b = p.inputs[1];
+  if (x.dtype != b.dtype) {
+    return StrCat("dtype: the norm reads ", DTypeName(x.dtype), ", the weights of ", NamesOf(step),
+                  " are ", DTypeName(b.dtype));
+  }
+  const std::string weights = ScaledWeights::Refusal(editor_.buffer(step.inputs[1]), b);
+  if (!weights.empty()) return weights;
+  if (!HasSameRows(p.inputs[0], norm_.problem.outputs[0])) {
+    return StrCat("domain: the rows of ", NamesOf(step), " are not the norm's");
+  }
+  if (!ir::Remap(p.inputs[0], norm_.problem.outputs[0], x)) {
+    return StrCat("domain: the norm's operand cannot follow the shape of ", NamesOf(step));
+  }
+  return "";
+}
+
+View NormMoments::MomentView(int which) const {
+  Dims shape = norm_.problem.outputs[0].shape;
+  const int last = shape.rank() - 1;
+  const int64_t length = shape[last];
+  shape[last] = 2;
+  View view = abi::DenseView(DType::kF32, shape);
+  view.shape[last] = length;
+  view.strides[last] = 0;
+  view.offset = which;
+  return view;
+}
+
+// The end of the norm in front of a product's epilogue. New extras come before its own ones: of
+// each sum what the mean is multiplied with and, where the norm shifts, what is added.
+std::string NormMoments::AddEpilogue(ir::LoweredStep& step) const {
+  Problem& p = step.problem;
+  const int sums = abi::SumInputs(p), of_sum = affine_.shift >= 0 ? 2 : 1, raws = sums + 2;
+  abi::ExprBuilder b;
+  const auto input = [&](int i) { return b.Input(i, DType::kF32); };
+  const uint16_t mean = b.Unary(ExprOp::kNeg, input(sums)), scale = input(sums + 1);
+  std::vector<uint16_t> values;
+  std::vector<View> views;
+  for (int s = 0; s < sums; ++s) {
+    const int first = raws + s * of_sum;
+    const uint16_t centred = b.Fma(mean, input(first), input(s));
+    values.push_back(of_sum > 1 ? b.Fma(centred, scale, input(first + 1))
+                                : b.Binary(ExprOp::kMul, centred, scale));
+    views.resize(views.size() + static_cast<size_t>(of_sum), ColumnsOf(p.outputs[0], s));
+  }
+  const int own = raws + static_cast<int>(views.size());
+  for (int k = 0; k < p.extra_inputs(); ++k) {
+    const View& v = p.inputs[static_cast<size_t>(p.core_inputs + k)];
+    values.push_back(b.Input(own + k, abi::ComputeDType(v.dtype)));
+  }
+  p.epilogue = b.Finish(p.epilogue.empty() ? std::vector<uint16_t>{values[0]}
+                                           : b.Inline(p.epilogue, values));
+  p.inputs.insert(p.inputs.begin() + p.core_inputs, views.begin(), views.end());
+  step.inputs.insert(step.inputs.begin() + p.core_inputs, views.size(), kLater);
+  const bool fits = p.epilogue.nodes.size() <= abi::kMaxExprNodes &&
+                    own + p.extra_inputs() <= abi::kMaxExprInputs;
+  return fits ? "" : StrCat("limits: the epilogue of ", NamesOf(step), " is too long");
+}
+
+std::string NormMoments::AddStoredMoments(const View& a, ir::LoweredStep& step) const {
+  Problem& p = step.problem;
+  const auto rows = ir::Remap(a, norm_.problem.outputs[0], MomentView(0));
+  if (!rows) return StrCat("domain: the moments cannot follow the shape of ", NamesOf(step));
+  View stored = *rows;
+  stored.shape[stored.shape.rank() - 1] = 2;
+  stored.strides[stored.shape.rank() - 1] = 1;
+  std::get<abi::GemmAttrs>(p.attrs).stores_moments = 1;
+  p.outputs.push_back(stored);
+  step.outputs.push_back(kMoments);
+  return p.outputs.size() <= abi::kMaxExprResults
+             ? ""
+             : StrCat("limits: ", NamesOf(step), " has no room for another output");
+}
+
+std::string NormMoments::FormProducts() {
+  for (const int at : products_) {
+    Reader reader{at, editor_.step(at)};
+    ir::LoweredStep& step = reader.step;
+    Problem& p = step.problem;
+    const View a = p.inputs[0];
+    step.sources = JoinedSources(norm_.sources, step.sources);
+    p.inputs[0] = *ir::Remap(a, norm_.problem.outputs[0], norm_.problem.inputs[0]);
+    step.inputs[0] = norm_.inputs[0];
+    std::string refusal = AddEpilogue(step);
+    std::get<abi::GemmAttrs>(p.attrs).moments_epsilon =
+        norm_.problem.as<abi::NormalizeAttrs>().epsilon;
+    const bool stores = at == products_[0] && !others_.empty();
+    if (refusal.empty() && stores) refusal = AddStoredMoments(a, step);
+    if (!refusal.empty()) return refusal;
+    formed_products_.push_back(std::move(reader));
+  }
+  return "";
+}
+
+// The norm's value where operand `read` of another step looks at it; nullopt where the operands
+// that it is made of cannot be followed.
+std::optional<uint16_t> NormMoments::ValueAt(const View& read, OperandExpr& expr) const {
+  const Problem& p = norm_.problem;
+  const auto load = [&](ir::BufferId buffer, const View& to) -> std::optional<uint16_t> {
+    const auto view = ir::Remap(read, p.outputs[0], to);
+    return view ? std::optional(expr.Load({buffer, *view})) : std::nullopt;
+  };
+  const auto x = load(norm_.inputs[0], p.inputs[0]);
+  const auto mean = load(kMoments, MomentView(0)), scale = load(kMoments, MomentView(1));
+  if (!x || !mean || !scale) return std::nullopt;
+  abi::ExprBuilder& b = expr.builder();
+  std::vector<uint16_t> values = {
+      b.Binary(ExprOp::kMul, b.Binary(ExprOp::kSub, *x, *mean), *scale)};
+  for (size_t k = 1; k < norm_.inputs.size(); ++k) {
+    const auto extra = load(norm_.inputs[k], p.inputs[k]);
+    if (!extra) return std::nullopt;
+    values.push_back(*extra);
+  }
+  return p.epilogue.empty() ? values[0] : b.Inline(p.epilogue, values)[0];
+}
+
+std::string NormMoments::FormOther(int at) {
+  const ir::LoweredStep& from = editor_.step(at);
+  const Problem& p = from.problem;
+  const bool elementwise = IsElementwise(from);
+  const auto cores = static_cast<size_t>(elementwise ? 0 : p.core_inputs);
+  OperandExpr expr(RawInputs(p));
+  std::vector<uint16_t> values;
+  for (int r = 0; r < RawInputs(p); ++r) values.push_back(expr.Raw(RawDType(p), r));
+  for (size_t k = cores; k < from.inputs.size(); ++k) {
+    const bool reads = from.inputs[k] == norm_.outputs[0];
+    const auto value = reads ? ValueAt(p.inputs[k], expr)
+                             : std::optional(expr.Load({from.inputs[k], p.inputs[k]}));
+    if (!value) return StrCat("domain: the norm cannot follow the shape of ", NamesOf(from));
+    values.push_back(*value);
+  }
+  Reader reader{at, from};
+  Problem& q = reader.step.problem;
+  q.epilogue = expr.Finish(expr.builder().Inline(p.epilogue, values));
+  if (q.epilogue.nodes.size() > abi::kMaxExprNodes || expr.input_count() > abi::kMaxExprInputs) {
+    return StrCat("limits: the epilogue of ", NamesOf(from), " is too long");
+  }
+  q.inputs.resize(cores);
+  reader.step.inputs.resize(cores);
+  AppendOperands(expr.operands(), q, reader.step.inputs);
+  if (elementwise) q.core_inputs = static_cast<int>(q.inputs.size());
+  formed_others_.push_back(std::move(reader));
+  return "";
+}
+
+std::string NormMoments::CheckCosts() {
+  std::string unknown;
+  const auto known = [&](const Problem& p) { return PredictedUs(p, context_.device, &unknown); };
+  double one = 0, two = known(norm_.problem).value_or(0);
+  bool all_known = two > 0;
+  for (const std::vector<Reader>* readers : {&formed_products_, &formed_others_}) {
+    for (const Reader& reader : *readers) {
+      const Problem& before = editor_.step(reader.at).problem;
+      const std::string lost = LosesKernel(before, reader.step.problem, context_.device);
+      if (!lost.empty()) return lost;
+      const auto now = known(before), then = known(reader.step.problem);
+      all_known = all_known && now && then;
+      one += then.value_or(0);
+      two += now.value_or(0);
+    }
+  }
+  if (!all_known) return "";
+  costs_ = {one, two};
+  return one < two ? "" : "cost: the norm as a step of its own is predicted to be faster";
+}
+
+std::string NormMoments::MakeConstants() {
+  const auto along = [&](int k) -> std::vector<double> {
+    if (k < 0) return {};
+    const auto operand = static_cast<size_t>(k);
+    return LastAxisOf(editor_.buffer(norm_.inputs[operand]), norm_.problem.inputs[operand]);
+  };
+  const std::vector<double> gain = along(affine_.gain), shift = along(affine_.shift);
+  for (const Reader& reader : formed_products_) {
+    const ir::LoweredStep& step = reader.step;
+    weights_.emplace_back(editor_.buffer(step.inputs[1]), step.problem.inputs[1], gain, shift);
+    if (!weights_.back().refusal().empty()) return weights_.back().refusal();
+  }
+  return "";
+}
+
+void NormMoments::GiveConstants(ir::StepEditor& editor, const ScaledWeights& weights,
+                                ir::LoweredStep& step) const {
+  const auto first = static_cast<size_t>(step.problem.core_inputs);
+  const size_t of_sum = affine_.shift >= 0 ? 2 : 1;
+  const auto sums = static_cast<size_t>(abi::SumInputs(step.problem));
+  if (affine_.gain >= 0) step.inputs[1] = editor.AddBuffer(weights.weights());
+  const ir::BufferId of_means = editor.AddBuffer(weights.sums());
+  const ir::BufferId added = of_sum > 1 ? editor.AddBuffer(weights.shifted()) : of_means;
+  for (size_t s = 0; s < sums; ++s) {
+    step.inputs[first + s * of_sum] = of_means;
+    step.inputs[first + s * of_sum + of_sum - 1] = of_sum > 1 ? added : of_means;
+  }
+}
+
+void NormMoments::Apply(ir::StepEditor& editor) {
+  for (size_t i = 0; i < formed_products_.size(); ++i)
+    GiveConstants(editor, weights_[i], formed_products_[i].step);
+  if (!others_.empty()) {
+    ir::LoweredBuffer moments;
+    moments.name = StrCat(editor.buffer(norm_.outputs[0]).name, " moments");
+    moments.shape = norm_.problem.outputs[0].shape;
+    moments.shape[moments.shape.rank() - 1] = 2;
+    const ir::BufferId id = editor.AddBuffer(std::move(moments));
+    std::ranges::replace(formed_products_[0].step.outputs, kMoments, id);
+    for (Reader& reader : formed_others_) std::ranges::replace(reader.step.inputs, kMoments, id);
+  }
+  for (std::vector<Reader>* readers : {&formed_products_, &formed_others_}) {
+    for (Reader& reader : *readers) editor.Replace(reader.at, std::move(reader.step));
+  }
+  editor.Erase(at_);
+}
+
+}  // namespace aicf

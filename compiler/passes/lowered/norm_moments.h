@@ -1,0 +1,80 @@
+/// A norm of layers (abi::NormalizeKind::kLayerNorm) that no step makes any more: products that
+/// read it multiply what the norm reads, see the moments of its rows (abi::SeesMoments) and finish
+/// the norm in their epilogues; other readers compute its values from the moments that one of the
+/// products stores.
+///
+/// With gain g and shift b along k, mean m and scale s of a row x:
+///   sum_k ((x_k - m) * s * g_k + b_k) * W[k, n]
+///     = (sum_k x_k * (g_k W[k, n]) - m * sum_k g_k W[k, n]) * s + sum_k b_k W[k, n],
+/// so that the weights get the gain, and both sums of weights are constants.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/passes/lowered/fuse.h"
+#include "compiler/passes/lowered/norm_affine.h"
+#include "compiler/passes/lowered/scaled_weights.h"
+
+namespace aicf {
+
+class NormMoments {
+ public:
+  /// `norm` is a position in the editor. REQUIRES: IsLayerNorm(editor.step(norm)).
+  NormMoments(const ir::StepEditor& editor, const PassContext& context, int norm);
+
+  /// Empty, or the condition that keeps the norm a step, as "name: sentence". Called once. Cost:
+  /// that of a pass over the weights of its readers, where nothing else stands in the way.
+  std::string Check();
+
+  const std::vector<int>& products() const { return products_; }
+  const std::vector<int>& others() const { return others_; }
+  /// Predicted times of the readers as they would be, and of the norm and its readers as they are.
+  PairCosts costs() const { return costs_; }
+
+  /// Puts the readers in their new form and erases the norm, in the editor that was looked at.
+  /// REQUIRES: Check() is empty.
+  void Apply(ir::StepEditor& editor);
+
+ private:
+  struct Reader {
+    int at = 0;
+    ir::LoweredStep step;
+  };
+
+  std::string CheckNorm();
+  std::string FindReaders();
+  std::string CheckReader(int reader) const;
+  std::string CheckProduct(int reader) const;
+  /// The new forms, without constants.
+  std::string FormProducts();
+  std::string FormOther(int at);
+  std::string AddEpilogue(ir::LoweredStep& step) const;
+  std::string AddStoredMoments(const abi::View& a, ir::LoweredStep& step) const;
+  std::optional<uint16_t> ValueAt(const abi::View& read, OperandExpr& expr) const;
+  std::string CheckCosts();
+  std::string MakeConstants();
+  void GiveConstants(ir::StepEditor& editor, const ScaledWeights& weights,
+                     ir::LoweredStep& step) const;
+
+  /// The mean (0) or the scale (1) of the row of every element of the norm's result.
+  abi::View MomentView(int which) const;
+
+  const ir::StepEditor& editor_;
+  const PassContext& context_;
+  int at_;
+  ir::LoweredStep norm_;
+  NormAffine affine_;
+  std::vector<int> products_, others_;
+  std::vector<Reader> formed_products_, formed_others_;
+  std::vector<ScaledWeights> weights_;  ///< of each product
+  PairCosts costs_;
+};
+
+bool IsLayerNorm(const ir::LoweredStep& step);
+
+/// Whether the two are such a norm and a product that multiplies its rows.
+bool MultipliesLayerNorm(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
+
+}  // namespace aicf

@@ -1,0 +1,79 @@
+// What kernels refuse of products whose epilogue sees the moments of rows, each rule broken once.
+#include <gtest/gtest.h>
+
+#include "kernels/cuda/refusals_testing.h"
+
+namespace aicf {
+namespace {
+
+using namespace abi;           // NOLINT(google-build-using-namespace)
+using namespace abi::testing;  // NOLINT(google-build-using-namespace)
+
+Problem MomentsGemm(DType dtype, MathMode math) {
+  GemmAttrs attrs;
+  attrs.moments_epsilon = 1e-5;
+  Problem p = ProblemOf(Family::kGemm, attrs, 2,
+                        {DenseView(dtype, {256, 512}), DenseView(dtype, {512, 256})},
+                        {DenseView(dtype, {256, 256})});
+  p.math = math;
+  p.epilogue = *ParseExpr(
+      "(%0 = in 0 : f32; %1 = in 1 : f32; %2 = in 2 : f32; %3 = fma %0 %1 %2 : f32) -> %3");
+  return p;
+}
+
+TEST(CudaRefusals, OfTheHopperProductWithMoments) {
+  const char* key = "cuda.gemm.hopper";
+  const Problem p = MomentsGemm(DType::kBF16, MathMode::kBf16);
+  const Edits base = HopperProductTile();
+  const auto with = [&](Edits edits) {
+    edits.insert(edits.begin(), base.begin(), base.end());
+    return edits;
+  };
+  EXPECT_EQ(Refused(key, p, with({{"split", 1}, {"cluster", 1}})), "");
+  ExpectParametersRefused(
+      key, p,
+      {{"swapped tiles sum up no moments", with({{"split", 1}, {"cluster", 1}, {"swap", 1}})},
+       {"blocks that share out k sum up no moments", with({{"split", 2}, {"cluster", 2}})}});
+  Problem across = p;
+  across.inputs[0] = {DType::kBF16, {256, 512}, {1, 256}, 0};
+  ExpectUnsupported(key, across, "sums up moments along k, which A's lines are not");
+  Problem tf32 = MomentsGemm(DType::kF32, MathMode::kTf32);
+  tf32.inputs[1] = {DType::kF32, {512, 256}, {1, 512}, 0};
+  ExpectUnsupported(key, tf32, "sums up moments of 16 bits, not of f32");
+}
+
+// Every consumer keeps a mean and a scale for each of its rows.
+TEST(CudaRefusals, MomentsTakeSharedMemory) {
+  const Problem p = MomentsGemm(DType::kBF16, MathMode::kBf16);
+  Problem plain = p;
+  std::get<GemmAttrs>(plain.attrs).moments_epsilon = AddedReal::kAbsent;
+  plain.epilogue = {};
+  const KernelInfo& kernel = *FindKernel("cuda.gemm.hopper");
+  for (const Candidate& c : CandidatesOf(kernel, p, Device())) {
+    const Parameters& set = c.variant.parameters;
+    const int64_t tiles = set["ping_pong"] != 0 ? set["consumers"] : 1;
+    EXPECT_EQ(c.variant.launch.dynamic_shared_bytes,
+              kernel.variant(plain, set).launch.dynamic_shared_bytes + tiles * set["tile_m"] * 8);
+  }
+}
+
+TEST(CudaRefusals, OtherProductsTellNoMoments) {
+  const Problem p = MomentsGemm(DType::kBF16, MathMode::kBf16);
+  int refused = 0;
+  for (const KernelInfo& kernel : KernelsOf(Family::kGemm)) {
+    const bool takes =
+        kernel.key == "cuda.gemm.hopper" || kernel.key == ReferenceKey(Family::kGemm);
+    const DeviceSpec device = *FindDevice(kernel.backend == Backend::kCpu ? "cpu:avx512" : "cuda");
+    const std::string why = kernel.supports(p, device);
+    const bool library = kernel.key == "cublaslt.matmul";
+    EXPECT_EQ(why, takes     ? ""
+                   : library ? "cannot take the step: its epilogue sees moments of rows"
+                             : "does not tell the moments of rows")
+        << kernel.key;
+    refused += takes ? 0 : 1;
+  }
+  EXPECT_GT(refused, 4);
+}
+
+}  // namespace
+}  // namespace aicf
