@@ -8,9 +8,10 @@
 Without names every target runs for --seconds of processor time, at most --jobs processes at once, and none beyond
 --wall seconds from now. A process ends with a finding: a crash, a report of a sanitizer, a leak, an input over
 --timeout seconds, over --mebibytes, or an error that is aicf's own (exit code 70); its target goes on until it has
---findings of them. Inputs that found something new are kept in WORK/corpus/TARGET, findings in
-WORK/found/TARGET-*, logs in WORK/logs. Prints a line per target, and --report FILE has the same as FILE.json and as a
-table, FILE.md; exit code 1 when there is a finding, or when a planted defect is missed. Needs nothing but Python: the program of --bin and the seeds can be carried elsewhere.
+--findings of them. Inputs that found something new are kept in WORK/corpus/TARGET, findings in WORK/found/TARGET-*
+with what the process said, all logs in WORK/logs. Prints a line per target, and --report FILE has the same as
+FILE.json and as a table, FILE.md; exit code 1 when there is a finding, or when a planted defect is missed. Needs
+nothing but Python: the program of --bin and the seeds can be carried elsewhere.
 """
 
 import argparse
@@ -39,6 +40,8 @@ UNWEIGHED = {"onnx_compile", "policy"}
 COMMON_PLANTS = {"leak": "detected memory leaks", "hang": "libFuzzer: timeout", "memory": "libFuzzer: out-of-memory"}
 TARGET_PLANT = "AddressSanitizer: (heap-buffer-overflow|SEGV)|were written|depend on bytes"
 PROGRAM = "aicf-fuzz"
+# Lines of a log about inputs that found something new.
+LEARNT = re.compile(r"#\d+\s+(NEW|REDUCE|RELOAD|pulse)\b")
 
 
 def arguments():
@@ -183,6 +186,8 @@ class Fuzzer:
             result.edges, result.features, result.corpus = map(int, line)
         if process.returncode != 0:
             result.findings = [describe(process.returncode, text)]
+            with open(os.path.join(self.work, "found", os.path.basename(log)), "w", encoding="utf-8") as file:
+                file.writelines(l + "\n" for l in text.splitlines() if not LEARNT.match(l))
         return result, text
 
 
