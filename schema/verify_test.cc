@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <limits>
 
 #include "schema/testing.h"
 #include "schema/testing_chain.h"
@@ -180,6 +181,14 @@ TEST(VerifyTest, Storage) {
        kBad, "unknown dtype, role or storage"},
   };
   for (const ProgramFault& fault : kFaults) ExpectFault(fault);
+}
+
+TEST(VerifyTest, StridesOfEmptyOutputs) {
+  abi::Problem p = Elementwise(abi::ExprOp::kAdd);
+  const abi::View empty = {DType::kF32, {2, 0}, {std::numeric_limits<int64_t>::min(), 1}, 0};
+  p.inputs = {empty, empty};
+  p.outputs = {empty};
+  EXPECT_EQ(abi::ValidateProblem(p).message(), "");
 }
 
 TEST(VerifyTest, OperationsOfAnEntryPoint) {

@@ -380,3 +380,13 @@ for op in ("ReduceSum", "MeanVarianceNormalization"):
     model("A12", f"{op} of a sequence", 3, "input 0 is a sequence")(lambda op=op: sequence(op))
 model("A12", "a sequence of sequences as an output", 4, "is a sequence of sequences or optionals")(
     lambda: sequence("SequenceConstruct"))
+
+# What failed before has no axes, of which the first was left out.
+@model("A18", "an LSTM of codes for an input of uint16", 3, "does not take")
+def _():
+    constants = [constant("w", np.ones((1, 7, 16)), np.int8), constant("r", np.ones((1, 4, 16)), np.int8),
+                 constant("s", [0.5], np.float32), constant("z", [0], np.int8)]
+    node = helper.make_node("DynamicQuantizeLSTM", ["x", "w", "r", "", "", "", "", "", "s", "z", "s", "z"], ["y"],
+                            domain="com.microsoft", hidden_size=4)
+    return whole([node], [info("x", (1, 3, 7), TensorProto.UINT16)], constants=constants,
+                 domains=("com.microsoft",)).SerializeToString()
