@@ -224,6 +224,17 @@ TEST(VerifyCoverTest, ReadsMayRepeatElements) {
   EXPECT_FALSE(disjoint({{DType::kF32, {3, 2}, {1, 1}, 0}, {DType::kF32, {1}, {1}, 3}}));
 }
 
+TEST(VerifyCoverTest, WritersNameEveryElementOnce) {
+  const auto said = [](const std::vector<View>& views) {
+    CoverProver prover;
+    return prover.CheckPartition(4, Pointers(views));
+  };
+  EXPECT_EQ(said({{DType::kF32, {2}, {1}, 0}, {DType::kF32, {2}, {1}, 2}}), "");
+  EXPECT_EQ(said({{DType::kF32, {2}, {1}, 0}}), "2 of its 4 elements are written");
+  EXPECT_EQ(said({{DType::kF32, {4}, {1}, 0}, {DType::kF32, {2}, {1}, 2}}),
+            "its writers name an element twice");
+}
+
 TEST(VerifyCoverTest, TheBudgetEndsHopelessWork) {
   // No common radix, and too many elements to mark: refused, not proven by exhaustion.
   const std::vector<View> views = {{DType::kF32, {1 << 20, 50}, {101, 2}, 0},

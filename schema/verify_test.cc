@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <limits>
 
 #include "schema/testing.h"
 #include "schema/testing_chain.h"
@@ -182,6 +183,32 @@ TEST(VerifyTest, Storage) {
   for (const ProgramFault& fault : kFaults) ExpectFault(fault);
 }
 
+TEST(VerifyTest, StridesOfEmptyOutputs) {
+  abi::Problem p = Elementwise(abi::ExprOp::kAdd);
+  const abi::View empty = {DType::kF32, {2, 0}, {std::numeric_limits<int64_t>::min(), 1}, 0};
+  p.inputs = {empty, empty};
+  p.outputs = {empty};
+  // Nobody walks them, but a kernel may ask for their magnitude.
+  EXPECT_NE(abi::ValidateProblem(p).message().find("leaves the buffer's range"), std::string::npos);
+}
+
+TEST(VerifyTest, OperationsOfAnEntryPoint) {
+  // Products of 2^20 x 2^20 x 2^20: ten of them pass 1e19 operations, one does not.
+  const auto verified = [](int steps) {
+    ProgramBuilder b;
+    const int64_t side = 1 << 20;
+    const uint32_t x = b.Input("x", {1});
+    abi::Problem p = Core(abi::Family::kGemm, abi::GemmAttrs{}, 2);
+    p.inputs = {{DType::kF32, {side, side}, {0, 0}, 0}, {DType::kF32, {side, side}, {0, 0}, 0}};
+    for (int i = 0; i < steps; ++i) b.AddStep(p, {x, x}, {b.Output(StrCat("y", i), {side, side})});
+    return VerifyProgram(b.Finish());
+  };
+  EXPECT_EQ(verified(1).ToString(), OkStatus().ToString());
+  const Status status = verified(10);
+  EXPECT_EQ(status.code(), Code::kResource);
+  EXPECT_NE(status.message().find("limit 1e+19"), std::string::npos) << status.message();
+}
+
 TEST(VerifyTest, Steps) {
   const ProgramFault kFaults[] = {
       {"F10 unknown kernel", AddProgram,
@@ -197,6 +224,8 @@ TEST(VerifyTest, Steps) {
        "does not run its problem so: needs AVX2"},
       {"F11 operand missing", AddProgram, [](Program& p) { p.steps[0].inputs.pop_back(); }, kBad,
        "1 inputs and 1 outputs, the problem has 2 and 1"},
+      {"an output too many", AddProgram, [](Program& p) { p.steps[0].outputs.push_back(0); }, kBad,
+       "2 inputs and 2 outputs, the problem has 2 and 1"},
       {"F11 problem operand missing", AddProgram,
        [](Program& p) { p.steps[0].problem.inputs.pop_back(); }, kBad, "core inputs"},
       {"F16 operand index", AddProgram, [](Program& p) { p.steps[0].inputs[1] = ~0u; }, kBad,

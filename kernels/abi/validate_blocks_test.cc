@@ -111,6 +111,7 @@ TEST(ValidateBlocks, HalvesAndNorms) {
     return [e](Problem& q) { std::get<BlockGemmAttrs>(q.attrs).rms_epsilon = e; };
   };
   ExpectRefused(p, {{"13 rows of blocks for 7 columns of two halves", Input(1, Bytes({13, 68}))},
+                    {"15 rows of blocks for 7 columns of two halves", Input(1, Bytes({15, 68}))},
                     {"7 rows of blocks for 7 columns of two halves", Input(1, Bytes({7, 68}))},
                     {"epsilon inf, expected", epsilon(std::numeric_limits<double>::infinity())},
                     {"the gain has shape", Input(2, F32({2, 5, 63}))},

@@ -93,7 +93,8 @@ Status CheckBlockScales(const Problem& p) {
   if (terms == 0) return columns == 1 ? OkStatus() : Bad(p, "scales of columns without terms");
   const View &a = p.inputs[0], &b = p.inputs[1];
   if (NormalizesRows(p)) return Bad(p, "scales of rows that are normalised");
-  if (a.dtype != b.dtype || !IsFloat(a.dtype) || ComputeDType(a.dtype) != DType::kF32) {
+  // Floats multiply floats of the same dtype alone (CanMultiply), and nothing else does so in f32.
+  if (ComputeDType(a.dtype) != DType::kF32) {
     return Bad(p, "scales of ", DTypeName(a.dtype), " x ", DTypeName(b.dtype),
                ", which are no floats with products in f32");
   }

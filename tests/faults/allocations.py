@@ -1,11 +1,11 @@
 """The compiler under allocations that fail: exit code 7, whichever of them it is.
 
-    allocations.py --bin build/dev/bin --library build/dev/lib/libfail_alloc.so [--every N] [--sample N]
+    allocations.py --bin build/dev/bin --library build/dev/lib/libfail_alloc.so [--every N [--first K]] [--sample N]
 
 Compiles three small models (--only REGEX) once for the number of their allocations, and then again and again with one
-of them failing (transient) or with all from one on (sticky): every N-th, or a sample of them. A run may succeed where a
-failure is made up for, and otherwise has to end with exit code 7, with one line on stderr and without a temporary file;
-an output is whole or absent. Exit code 1 when one does not.
+of them failing (transient) or with all from one on (sticky): every N-th from the K-th on, or a sample of them. A run
+may succeed where a failure is made up for, and otherwise has to end with exit code 7, with one line on stderr and
+without a temporary file; an output is whole or absent. Exit code 1 when one does not.
 """
 
 import argparse
@@ -111,6 +111,7 @@ def main():
     parser.add_argument("--target", default="cpu:avx2")
     parser.add_argument("--only", default="", help="regular expression of the models' names")
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
@@ -121,7 +122,7 @@ def main():
         for name in options.models:
             requests = count(options, folder, name)
             total += requests
-            jobs += [(options, folder, name, at, sticky) for at in range(1, requests + 1, options.every)
+            jobs += [(options, folder, name, at, sticky) for at in range(options.first, requests + 1, options.every)
                      for sticky in (False, True)]
         if options.sample:
             jobs = random.Random(1).sample(jobs, min(options.sample, len(jobs)))

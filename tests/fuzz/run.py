@@ -2,19 +2,22 @@
 """Runs the fuzz targets and says what they found.
 
     run.py --bin build/fuzz/bin --seeds build/fuzz-seeds --work build/fuzz-work [--seconds 60] [TARGET...]
-    run.py ... --executions 1000000 --jobs 32    a campaign: rounds until each target has both
+    run.py ... --executions 1000000 --jobs 32    a campaign: several processes for a target, until each has both
     run.py ... --self-test                       the planted defects, each of which has to be found
 
-Without names every target runs for --seconds of processor time, at most --jobs processes at once. A target stops at
-its first finding: a crash, a report of a sanitizer, a leak, an input over --timeout seconds, over --mebibytes, or an
-error that is aicf's own (exit code 70). Inputs that found something new are kept in WORK/corpus/TARGET, findings in
-WORK/found/TARGET-*, logs in WORK/logs. Prints a line per target; exit code 1 when there is a finding, or when a planted
-defect is missed. Needs nothing but Python: the program of --bin and the seeds can be carried elsewhere.
+Without names every target runs for --seconds of processor time, at most --jobs processes at once, and none beyond
+--wall seconds from now. A process ends with a finding: a crash, a report of a sanitizer, a leak, an input over
+--timeout seconds, over --mebibytes, or an error that is aicf's own (exit code 70); its target goes on until it has
+--findings of them. Inputs that found something new are kept in WORK/corpus/TARGET, findings in WORK/found/TARGET-*
+with what the process said, all logs in WORK/logs. Prints a line per target, and --report FILE has the same as
+FILE.json and as a table, FILE.md; exit code 1 when there is a finding, or when a planted defect is missed. Needs
+nothing but Python: the program of --bin and the seeds can be carried elsewhere.
 """
 
 import argparse
 import collections
 import concurrent.futures
+import json
 import os
 import re
 import resource
@@ -28,11 +31,17 @@ import time
 # Inputs of more bytes are slow, and say nothing that smaller ones do not.
 LARGEST = collections.defaultdict(lambda: 16384, {
     "onnx": 8192, "onnx_compile": 4096, "gguf": 24576, "config": 24576, "safetensors": 24576, "artifact": 65536,
-    "execute": 65536, "recompile": 65536, "npy": 2048, "policy": 2048, "command_line": 2048})
+    "execute": 65536, "recompile": 65536, "npy": 2048, "decisions": 4096, "timing_cache": 4096, "policy": 1024,
+    "command_line": 512})
+# Where most inputs are taken and pass tens of thousands of edges, the weighing of inputs by their rarest features (below)
+# would cost more than the executions.
+UNWEIGHED = {"onnx_compile", "policy"}
 # What each planted defect is and how libFuzzer or a sanitizer calls it.
 COMMON_PLANTS = {"leak": "detected memory leaks", "hang": "libFuzzer: timeout", "memory": "libFuzzer: out-of-memory"}
 TARGET_PLANT = "AddressSanitizer: (heap-buffer-overflow|SEGV)|were written|depend on bytes"
 PROGRAM = "aicf-fuzz"
+# Lines of a log about inputs that found something new.
+LEARNT = re.compile(r"#\d+\s+(NEW|REDUCE|RELOAD|pulse)\b")
 
 
 def arguments():
@@ -43,7 +52,10 @@ def arguments():
     parser.add_argument("--work", required=True, help="corpora, findings and logs; goes on with those that are there")
     parser.add_argument("--seconds", type=float, default=60, help="of processor time for each target (default 60)")
     parser.add_argument("--executions", type=int, default=0, help="at least so many for each target, too")
+    parser.add_argument("--wall", type=float, default=1e9, help="seconds until everything ends, whatever is left to do")
     parser.add_argument("--round", type=float, default=300, help="longest run of one process, in seconds")
+    parser.add_argument("--findings", type=int, default=1, help="as many end a target (default 1)")
+    parser.add_argument("--report", help="FILE.json and FILE.md are written with the results")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--timeout", type=int, default=10, help="seconds for one input")
     parser.add_argument("--mebibytes", type=int, default=2048, help="memory of a process")
@@ -73,16 +85,31 @@ class Result:
 
     def __init__(self):
         self.executions = self.seconds = self.wall = 0.0
-        self.edges = self.features = self.corpus = self.megabytes = self.slowest = 0
-        self.finding = ""
+        self.edges = self.features = self.corpus = self.megabytes = self.slowest = self.processes = 0
+        self.findings = []
 
     def add(self, other):
         self.executions += other.executions
         self.seconds += other.seconds
         self.wall += other.wall
+        self.processes += other.processes
         for name in ("edges", "features", "corpus", "megabytes", "slowest"):
             setattr(self, name, max(getattr(self, name), getattr(other, name)))
-        self.finding = self.finding or other.finding
+        self.findings += other.findings
+
+    @property
+    def finding(self):
+        """Each once, in a line."""
+        return "; ".join(dict.fromkeys(self.findings))
+
+    @property
+    def rate(self):
+        return self.executions / max(self.seconds, 1e-9)
+
+    def as_dict(self):
+        return {"executions": int(self.executions), "cpu_seconds": round(self.seconds, 1), "per_second": round(self.rate),
+                "edges": self.edges, "features": self.features, "corpus": self.corpus, "mebibytes": self.megabytes,
+                "slowest_seconds": self.slowest, "processes": self.processes, "findings": self.findings}
 
 
 class Fuzzer:
@@ -103,7 +130,7 @@ class Fuzzer:
     def environment(self, plant):
         env = dict(os.environ, AICF_FUZZ_PLANT=plant,
                    UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1", LSAN_OPTIONS="print_suppressions=0",
-                   ASAN_OPTIONS="detect_leaks=1:detect_stack_use_after_return=0:handle_abort=1:malloc_context_size=6:"
+                   ASAN_OPTIONS="detect_leaks=1:detect_stack_use_after_return=0:handle_abort=1:malloc_context_size=2:"
                                 "quarantine_size_mb=32")
         return env
 
@@ -115,7 +142,8 @@ class Fuzzer:
                 "-print_final_stats=1", "-detect_leaks=1", "-reload=1", "-report_slow_units=5",
                 # Inputs are weighed by few of their rarest features: by as many as libFuzzer takes, the weighing
                 # takes more time than most executions do; without any, inputs that are refused soon win.
-                "-entropic_feature_frequency_threshold=8", "-entropic_number_of_rarest_features=16",
+                *(["-entropic=0"] if target in UNWEIGHED else
+                  ["-entropic_feature_frequency_threshold=8", "-entropic_number_of_rarest_features=16"]),
                 *([f"-runs={executions}"] if executions else []),
                 *([f"-dict={words}"] if os.path.exists(words) and os.path.getsize(words) else []),
                 f"-artifact_prefix={os.path.join(self.work, 'found', target + '-')}",
@@ -148,6 +176,7 @@ class Fuzzer:
         with open(log, encoding="utf-8", errors="replace") as file:
             text = file.read()
         result = Result()
+        result.processes = 1
         result.wall = time.monotonic() - start
         result.seconds = usage.ru_utime + usage.ru_stime
         result.executions = number(r"stat::number_of_executed_units: (\d+)", text)
@@ -156,7 +185,9 @@ class Fuzzer:
         for line in re.findall(r"cov: (\d+) ft: (\d+) corp: (\d+)", text)[-1:]:
             result.edges, result.features, result.corpus = map(int, line)
         if process.returncode != 0:
-            result.finding = describe(process.returncode, text)
+            result.findings = [describe(process.returncode, text)]
+            with open(os.path.join(self.work, "found", os.path.basename(log)), "w", encoding="utf-8") as file:
+                file.writelines(l + "\n" for l in text.splitlines() if not LEARNT.match(l))
         return result, text
 
 
@@ -177,39 +208,57 @@ def describe(code, text):
 
 
 class Campaign:
-    """Which target the next free place works on: the one with the most left to do for each process that it has."""
+    """Which target the next free place works on: the one with the most left to do that nobody does yet."""
+
+    SHORTEST = 15  # seconds of one process, most of which reading the corpus may take
 
     def __init__(self, fuzzer, targets):
         self.fuzzer, self.options, self.targets = fuzzer, fuzzer.options, targets
         self.totals = {t: Result() for t in targets}
         self.running = collections.Counter()
+        self.planned = collections.Counter()  # seconds of those that run
+        self.end = time.monotonic() + self.options.wall
         self.lock = threading.Lock()
 
     def left(self, target):
-        """Seconds of processor time until the target has enough."""
+        """Seconds of processor time until the target has enough, beside those that are planned."""
         total = self.totals[target]
-        if total.finding:
+        if len(total.findings) >= self.options.findings:
             return 0
-        rate = total.executions / total.seconds if total.executions else 1000
-        return max(self.options.seconds - total.seconds, (self.options.executions - total.executions) / max(rate, 1))
+        rate = total.rate if total.executions else 1000
+        left = max(self.options.seconds - total.seconds, (self.options.executions - total.executions) / max(rate, 1))
+        return left - self.planned[target]
 
     def next(self):
-        """A target and how long one process runs, or nothing to do."""
+        """A target and how long one process runs; or None, and whether something may be left to do later."""
         with self.lock:
+            seconds = self.end - time.monotonic()
+            if seconds < min(5, self.options.wall / 2):
+                return None, False
             most = 1 if not self.options.executions else self.options.jobs
-            open_targets = [t for t in self.targets if self.left(t) > 0 and self.running[t] < most]
+            enough = self.options.seconds / 20  # a process's share of a processor is seldom a whole one
+            open_targets = [t for t in self.targets if self.left(t) > enough and self.running[t] < most]
             if not open_targets:
-                return None
-            target = max(open_targets, key=lambda t: self.left(t) / (1 + self.running[t]))
+                return None, any(self.running.values())
+            target = max(open_targets, key=self.left)
+            wanted = max(self.left(target), min(self.SHORTEST, self.options.seconds))
+            seconds = min(self.options.round, wanted, seconds)
             self.running[target] += 1
-            return target, min(self.options.round, max(1, self.left(target) / self.running[target]))
+            self.planned[target] += seconds
+            return target, seconds
 
     def work(self):
-        while (chosen := self.next()) is not None:
-            target, seconds = chosen
+        while True:
+            target, seconds = self.next()
+            if target is None:
+                if not seconds:
+                    return
+                time.sleep(0.5)
+                continue
             result, _ = self.fuzzer.run(target, seconds)
             with self.lock:
                 self.running[target] -= 1
+                self.planned[target] -= seconds
                 self.totals[target].add(result)
             if result.finding:
                 print(f"FOUND {target}: {result.finding}", flush=True)
@@ -223,13 +272,25 @@ class Campaign:
         return self.totals
 
 
+def write_report(path, options, totals):
+    with open(path + ".json", "w", encoding="utf-8") as file:
+        json.dump({"jobs": options.jobs, "seed": options.seed, "targets": {t: r.as_dict() for t, r in totals.items()}}, file,
+                  indent=1)
+    with open(path + ".md", "w", encoding="utf-8") as file:
+        file.write("| target | executions | CPU s | per s | edges | corpus | findings |\n|---|--:|--:|--:|--:|--:|---|\n")
+        file.writelines(f"| `{t}` | {int(r.executions):,} | {r.seconds:,.0f} | {r.rate:,.0f} | {r.edges} | {r.corpus} | "
+                        f"{r.finding or 'none'} |\n" for t, r in totals.items())
+
+
 def campaign(fuzzer, targets):
     totals = Campaign(fuzzer, targets).run()
+    if fuzzer.options.report:
+        write_report(fuzzer.options.report, fuzzer.options, totals)
     print(f"{'target':14} {'executions':>11} {'CPU s':>7} {'per s':>7} {'edges':>7} {'features':>8} {'corpus':>6} "
           f"{'MiB':>5} {'slowest s':>9}  finding")
     for t in targets:
         r = totals[t]
-        print(f"{t:14} {int(r.executions):11,} {r.seconds:7.0f} {r.executions / max(r.seconds, 1e-9):7.0f} {r.edges:7} "
+        print(f"{t:14} {int(r.executions):11,} {r.seconds:7.0f} {r.rate:7.0f} {r.edges:7} "
               f"{r.features:8} {r.corpus:6} {r.megabytes:5} {r.slowest:9}  {r.finding or 'none'}")
     found = [t for t in targets if totals[t].finding]
     print(f"{len(targets)} targets, {int(sum(r.executions for r in totals.values())):,} executions, {len(found)} with findings")

@@ -82,6 +82,17 @@ def joined(parts):
     return b"".join(b"\n--file %s--\n%s" % (letter.encode(), content) for letter, content in parts)
 
 
+def pieces(text, largest):
+    """The lines of a text, in runs of at most so many bytes."""
+    piece = b""
+    for line in text.splitlines(keepends=True):
+        if piece and len(piece) + len(line) > largest:
+            yield piece
+            piece = b""
+        piece += line
+    yield piece
+
+
 def write_words(out):
     for target, patterns in WORDS.items():
         words = set()
@@ -174,7 +185,8 @@ def add_compiled(seeds, tools):
             tools.run("aicf-compile", *flags, "-o", "m.aicf", "--export-decisions=m.jsonl")
             for of in ("artifact", "execute", "recompile"):
                 seeds.add(of, read(tools.path("m.aicf")))
-            seeds.add("decisions", read(tools.path("m.jsonl")))
+            for piece in pieces(read(tools.path("m.jsonl")), 2000):
+                seeds.add("decisions", piece)
             seeds.add("text_ir", tools.run("aicf-compile", *flags, "--stop-after=plan"))
         for stage in ("graph", "lowered"):
             seeds.add("text_ir", tools.run("aicf-compile", *flags, f"--stop-after={stage}"))

@@ -219,6 +219,9 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
   size_t best_distance = std::min<size_t>(3, word.size() / 3) + 1;
   if (word.size() > 64) return best;
   for (const std::string& candidate : candidates) {
+    const size_t longer = std::max(word.size(), candidate.size());
+    const size_t shorter = std::min(word.size(), candidate.size());
+    if (longer - shorter >= best_distance) continue;  // at least so many letters are more
     const size_t distance = EditDistance(word, candidate);
     if (distance < best_distance) {
       best_distance = distance;

@@ -105,9 +105,9 @@ class DynamicLstm {
 
   // The part of an operand that belongs to direction d, without that axis.
   ir::ValueId Of(size_t input, int64_t d) {
-    const ir::ValueId part = c_.Window(c_.In(input), 0, d, 1);
-    const Dims shape = c_.Shape(part);
-    return c_.Reshape(part, Dims(shape.span().subspan(1)));
+    Dims shape = c_.Shape(c_.In(input));
+    shape.erase(0);
+    return c_.Reshape(c_.Window(c_.In(input), 0, d, 1), shape);
   }
 
   // One scale, or zero point, of a direction: a number, or one per column.

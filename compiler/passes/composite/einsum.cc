@@ -100,7 +100,7 @@ class Einsum {
 
   Labelled Drop(const Labelled& v, size_t axis) {
     Dims shape = c_.Shape(v.value);
-    shape.erase(static_cast<int>(axis));
+    if (v.value != ir::kNoValue) shape.erase(static_cast<int>(axis));  // what failed has no axes
     Labels labels = v.labels;
     labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(axis));
     return {c_.Reshape(v.value, shape), std::move(labels)};

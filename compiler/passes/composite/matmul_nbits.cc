@@ -33,7 +33,7 @@ Result<WeightBlocks> BlocksOf(const Composer& c) {
 
 // Codes of `bits` bits in bytes, the first in the low bits: [.., bytes] -> [.., bytes * 8 / bits].
 ir::ValueId Unpacked(Composer& c, ir::ValueId packed, int64_t bits) {
-  if (bits == 8) return packed;
+  if (bits == 8 || packed == ir::kNoValue) return packed;
   Dims shape = c.Shape(packed);
   const int rank = shape.rank();
   shape.push_back(1);

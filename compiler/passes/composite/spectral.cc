@@ -111,10 +111,12 @@ Status ExpandDFT(Composer& c) {
   AICF_ASSIGN_OR_RETURN(const DftShape s, ReadDft(c));
   const Transform& t = s.transform;
   ir::ValueId x = Wide(c, c.In(0));
+  AICF_RETURN_IF_ERROR(c.status());
   const int rank = c.Shape(x).rank();
   if (c.Shape(x)[s.axis] != t.in) x = c.Window(x, s.axis, 0, t.in);
   const std::vector<int64_t> perm = SwapAxes(rank, s.axis, rank - 2);
   x = c.Transpose(x, perm);
+  AICF_RETURN_IF_ERROR(c.status());  // what failed has no axes
   Dims rows = c.Shape(x);
   Dims flat = rows;
   flat.erase(rank - 1);

@@ -1,5 +1,6 @@
 #include "compiler/passes/graph/expand.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/log.h"
@@ -49,6 +50,16 @@ Status Expander::Expand(const ir::Node& node) {
   return Sequence(node);
 }
 
+Status Expander::CheckTensors(const ir::Node& node, size_t count) const {
+  for (size_t i = 0; i < std::min(count, node.inputs.size()); ++i) {
+    const ValueId v = node.inputs[i];
+    if (v == kNoValue) continue;
+    if (IsSequence(v)) return Error(Code::kBadModel, "input ", i, " is a sequence");
+    if (IsNone(v)) return Error(Code::kBadModel, "input ", i, " is an empty optional");
+  }
+  return OkStatus();
+}
+
 Status Expander::If(const ir::Node& node) {
   const ir::Body* then_body = node.FindBody("then_branch");
   const ir::Body* else_body = node.FindBody("else_branch");
@@ -59,6 +70,7 @@ Status Expander::If(const ir::Node& node) {
   if (then_body->graph->outputs.size() != count || else_body->graph->outputs.size() != count) {
     return Error(Code::kBadModel, "its branches do not have ", count, " outputs each");
   }
+  AICF_RETURN_IF_ERROR(CheckTensors(node, 1));
   AICF_ASSIGN_OR_RETURN(const std::optional<int64_t> known, ConstantScalar(node.inputs[0]));
   if (known) {
     const bool taken = *known != 0;
@@ -318,6 +330,10 @@ Status Expander::ExpandOutputs() {
     owner.name = graph_.values[v].name;
     const Ids list = items->second;
     for (size_t i = 0; i < list.size(); ++i) {
+      if (IsSequence(list[i]) || IsNone(list[i])) {
+        return Error(Code::kUnsupported, "output ", Quote(owner.name),
+                     " is a sequence of sequences or optionals");
+      }
       ir::Value item;
       item.name = make_.Fresh(StrCat(owner.name, "[", i, "]"));
       outputs.push_back(graph_.AddValue(std::move(item)));

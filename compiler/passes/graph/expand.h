@@ -15,6 +15,7 @@
 ///   sequences and optionals   lists of values while compiling; nothing of them is left.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -45,6 +46,9 @@ class Expander {
   /// REQUIRES: Takes(node); the inputs that are tensors have shapes. Errors: kUnsupported naming
   /// what would have to be known and how to bind it; kBadModel.
   Status Expand(const ir::Node& node);
+  /// For the inputs of a node that takes tensors alone. Errors: kBadModel where one of the first
+  /// `count` is a sequence or an empty optional, which no node of a graph makes.
+  Status CheckTensors(const ir::Node& node, size_t count = SIZE_MAX) const;
   /// Replaces outputs of the graph that are sequences by their items, named "output[i]".
   Status ExpandOutputs();
 

@@ -38,6 +38,7 @@ int64_t UnrolledNodes(const LoopForm& form) {
 }  // namespace
 
 Status Expander::Loop(const ir::Node& node) {
+  AICF_RETURN_IF_ERROR(CheckTensors(node, 2));
   AICF_ASSIGN_OR_RETURN(LoopForm form, FormOf(node));
   AICF_ASSIGN_OR_RETURN(form.trips, ConstantScalar(node.input(0)));
   const int64_t budget = context_.budgets.Of(Budget::kNodes);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "compiler/import/testing.h"
 #include "compiler/passes/graph/passes.h"
@@ -300,6 +301,43 @@ TEST(Expand, SequencesDisappear) {
   const Evaluation r = Evaluate(model, {Floats({4}, {1, 2, 3, 4})});
   ASSERT_TRUE(r.status.ok()) << r.status.ToString();
   EXPECT_EQ(r.outputs, (Rows{{-1, -2, -3, -4}, {3}, {1, 2}, {3, 4}}));
+}
+
+TEST(Expand, SequencesAndOptionalsAreNoTensors) {
+  const auto use = [](const std::function<void(ModelBuilder&)>& node) {
+    ModelBuilder model;
+    model.Input("x", {2});
+    model.Node("SequenceConstruct", {"x", "x"}, {"s"});
+    model.Node("Optional", {}, {"none"});
+    node(model);
+    model.Output("y");
+    return Evaluate(model, {Floats({2}, {1, 2})}).status.code();
+  };
+  const auto op = [&](const char* type, const std::vector<std::string>& inputs) {
+    return use([&](ModelBuilder& m) { m.Node(type, inputs, {"y"}); });
+  };
+  EXPECT_EQ(op("Identity", {"x"}), Code::kOk);
+  EXPECT_EQ(op("ReduceSum", {"s"}), Code::kBadModel);
+  EXPECT_EQ(op("Add", {"x", "s"}), Code::kBadModel);
+  EXPECT_EQ(op("Softplus", {"none"}), Code::kBadModel);
+  EXPECT_EQ(op("MeanVarianceNormalization", {"s"}), Code::kBadModel);
+  EXPECT_EQ(op("SequenceConstruct", {"x", "s"}), Code::kUnsupported);
+  EXPECT_EQ(op("SequenceConstruct", {"none"}), Code::kUnsupported);
+  for (const bool condition : {false, true}) {
+    EXPECT_EQ(use([&](ModelBuilder& m) {
+                const std::string trips = condition ? "" : "s", go = condition ? "s" : "";
+                onnx::NodeProto& node = m.Node("Loop", {trips, go, "x"}, {"y"});
+                onnx::GraphProto& body = AddBody(node, "body", {"i", "go", "v"}, {"go", "w"});
+                AddNode(body, "Neg", {"v"}, {"w"});
+              }),
+              Code::kBadModel);
+  }
+  EXPECT_EQ(use([](ModelBuilder& m) {
+              onnx::NodeProto& node = m.Node("If", {"s"}, {"y"});
+              AddNode(AddBody(node, "then_branch", {}, {"t"}), "Neg", {"x"}, {"t"});
+              AddNode(AddBody(node, "else_branch", {}, {"e"}), "Abs", {"x"}, {"e"});
+            }),
+            Code::kBadModel);
 }
 
 TEST(Expand, AnEndlessLoopIsRefused) {

@@ -54,6 +54,7 @@ class Walker {
     if (expander_.Takes(node)) {
       return labelled(expander_.Expand(node));
     }
+    if (Status tensors = expander_.CheckTensors(node); !tensors.ok()) return labelled(tensors);
     if (const ExpandComposite compose = FindComposite(node.op)) {
       Composer composer(
           graph_, make_, node, [this](ir::Node n) { return Take(std::move(n)); },

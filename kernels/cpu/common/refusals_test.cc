@@ -48,8 +48,8 @@ TEST(CpuRefusals, OfOtherInstructionSets) {
 }
 
 TEST(CpuRefusals, OfCopies) {
-  const Problem copy = ProblemOf(abi::Family::kCopy, abi::CopyAttrs{{Dims{0}}, true, 0}, 1,
-                                 {F32({4})}, {F32({9})});
+  const Problem copy =
+      ProblemOf(abi::Family::kCopy, abi::CopyAttrs{{Dims{0}}, true, 0}, 1, {F32({4})}, {F32({9})});
   ExpectProblemsRefused("cpu.copy.baseline", copy,
                         {{"moves elements as they are", [](Problem& p) {
                             p.epilogue = *abi::ParseExpr("(%0 = in 0 : f32) -> %0");
@@ -194,8 +194,10 @@ TEST(CpuRefusals, OfAttentionAndRecurrentLayers) {
   const Problem attention =
       ProblemOf(Family::kAttention, AttentionAttrs{}, 3,
                 {F32({1, 1, 4, 8}), F32({1, 1, 5, 8}), F32({1, 1, 5, 8})}, {F32({1, 1, 4, 8})});
-  ExpectProblemsRefused("cpu.attention.flash_baseline", attention,
-                        {{"f32, f16 and bf16 only", Of(DType::kF64)}});
+  ExpectProblemsRefused(
+      "cpu.attention.flash_baseline", attention,
+      {{"computes f32, f16 and bf16 only", Of(DType::kF64)},
+       {"stores f32, f16 and bf16 only", Output(0, DenseView(DType::kF8E4M3FN, {1, 1, 4, 8}))}});
   RecurrentAttrs a;
   a.cell = CellKind::kRnn;
   a.activations = {0};
@@ -237,6 +239,15 @@ TEST(CpuRefusals, OfProducts) {
   for (const char* key :
        {"cpu.gemm.packed_baseline", "cpu.gemm.panels_baseline", "cpu.gemm.blis"}) {
     ExpectProblemsRefused(key, gemm, {{"takes no product in two halves", halves}});
+  }
+  const auto scaled = [](Problem& p) {
+    std::get<GemmAttrs>(p.attrs).scale_terms = 4;
+    p.core_inputs = 4;
+    p.inputs = {F32({4, 8}), F32({8, 6}), F32({4, 2}), F32({2, 6})};
+  };
+  for (const char* key :
+       {"cpu.gemm.packed_baseline", "cpu.gemm.panels_baseline", "cpu.gemm.blis"}) {
+    ExpectProblemsRefused(key, gemm, {{"does not take scales of blocks", scaled}});
   }
   ExpectProblemsRefused("cpu.gemm.blis", gemm,
                         {{"computes f32 only", Of(DType::kF16)},

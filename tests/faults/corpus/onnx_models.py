@@ -368,3 +368,25 @@ for operand, shape in ((3, (1, 24, 24)), (5, (1, 3)), (6, (3,)), (7, (1, 9, 1)),
         constants += [constant(f"c{k}", np.ones(shape if k == operand else s), kinds.get(k, np.float32)) for k, s in rest.items()]
         inputs = ["x", "w", "r", "c3", "", "c5", "c6", "c7", "c8", "c9", "c10", "c11"]
         return one("DynamicQuantizeLSTM", inputs, constants, (1, 3, 5), domain="com.microsoft", hidden_size=3)
+
+
+def sequence(op, outputs=("y",), **attributes):
+    nodes = [helper.make_node("SequenceConstruct", ["x", "x"], ["s"]), helper.make_node(op, ["s"], list(outputs), **attributes)]
+    return whole(nodes).SerializeToString()
+
+
+# Found by fuzzing: an op on tensors was given a sequence, which no node of a graph makes.
+for op in ("ReduceSum", "MeanVarianceNormalization"):
+    model("A12", f"{op} of a sequence", 3, "input 0 is a sequence")(lambda op=op: sequence(op))
+model("A12", "a sequence of sequences as an output", 4, "is a sequence of sequences or optionals")(
+    lambda: sequence("SequenceConstruct"))
+
+# What failed before has no axes, of which the first was left out.
+@model("A18", "an LSTM of codes for an input of uint16", 3, "does not take")
+def _():
+    constants = [constant("w", np.ones((1, 7, 16)), np.int8), constant("r", np.ones((1, 4, 16)), np.int8),
+                 constant("s", [0.5], np.float32), constant("z", [0], np.int8)]
+    node = helper.make_node("DynamicQuantizeLSTM", ["x", "w", "r", "", "", "", "", "", "s", "z", "s", "z"], ["y"],
+                            domain="com.microsoft", hidden_size=4)
+    return whole([node], [info("x", (1, 3, 7), TensorProto.UINT16)], constants=constants,
+                 domains=("com.microsoft",)).SerializeToString()
