@@ -67,7 +67,8 @@ Result<Extent> ExtentOf(const View& view) {
     return Error(Code::kBadArtifact, "view: ", view.shape.rank(), " extents but ",
                  view.strides.rank(), " strides");
   }
-  if (!ElementCount(view.shape)) {
+  const std::optional<int64_t> elements = ElementCount(view.shape);
+  if (!elements) {
     return Error(Code::kBadArtifact, "view: illegal shape ", ToString(view.shape));
   }
   // Formed only when needed: every view of every artifact passes here.
@@ -78,7 +79,7 @@ Result<Extent> ExtentOf(const View& view) {
   };
   int64_t low = view.offset;
   int64_t high = view.offset;
-  if (ElementsOf(view) == 0) return Extent{};
+  if (*elements == 0) return Extent{};
   for (int i = 0; i < view.shape.rank(); ++i) {
     int64_t reach = 0;
     if (!CheckedMul(view.shape[i] - 1, view.strides[i], &reach)) return out_of_range();
