@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/append.h"
 #include "base/checked.h"
+#include "base/text_writer.h"
 
 namespace aicf {
 
@@ -19,35 +19,27 @@ void Dims::erase(int at) {
   --rank_;
 }
 
-namespace {
-
-void AppendExtents(std::string& out, const Dims& d, std::string_view separator) {
-  for (int i = 0; i < d.rank(); ++i) StrAppend(out, i > 0 ? separator : "", d[i]);
+void WriteExtents(TextWriter& out, const Dims& d) {
+  if (d.rank() == 0) out.Write("scalar");
+  out.WriteJoined(d, "x");
 }
 
-}  // namespace
+void WriteList(TextWriter& out, const Dims& d) {
+  out.Write('[');
+  out.WriteJoined(d, ", ");
+  out.Write(']');
+}
 
 std::string ToString(const Dims& d) {
-  std::string out;
-  AppendExtentsText(out, d);
-  return out;
+  TextWriter out;
+  WriteExtents(out, d);
+  return out.ToString();
 }
 
 std::string ToListString(const Dims& d) {
-  std::string out;
-  AppendListText(out, d);
-  return out;
-}
-
-void AppendExtentsText(std::string& out, const Dims& d) {
-  if (d.rank() == 0) out += "scalar";
-  AppendExtents(out, d, "x");
-}
-
-void AppendListText(std::string& out, const Dims& d) {
-  out += '[';
-  AppendExtents(out, d, ", ");
-  out += ']';
+  TextWriter out;
+  WriteList(out, d);
+  return out.ToString();
 }
 
 std::optional<Dims> ParseShape(std::string_view text) {

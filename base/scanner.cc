@@ -138,14 +138,20 @@ Result<Dims> Scanner::Shape() {
 }
 
 std::string FormatDouble(double value) {
-  char buffer[40];
   if (std::isfinite(value) && value == std::floor(value) && std::fabs(value) < 0x1p53 &&
       !(value == 0 && std::signbit(value))) {
-    std::snprintf(buffer, sizeof buffer, "%lld", static_cast<long long>(value));
-  } else {
-    std::snprintf(buffer, sizeof buffer, "%a", value);
+    return std::to_string(static_cast<long long>(value));
   }
-  return buffer;
+  char buffer[40];
+  if (!std::isnormal(value)) {
+    std::snprintf(buffer, sizeof buffer, "%a", value);
+    return buffer;
+  }
+  // The same as "%a", which takes ten times as long.
+  std::string out = value < 0 ? "-0x" : "0x";
+  return out.append(
+      buffer,
+      std::to_chars(buffer, buffer + sizeof buffer, std::fabs(value), std::chars_format::hex).ptr);
 }
 
 std::string Quote(std::string_view text) {

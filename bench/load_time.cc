@@ -1,6 +1,6 @@
 /// What loading an artifact takes, and what of it verification costs.
 ///
-///   load_time [--repeat=N] [--session] [--chain=STEPS] ARTIFACT...
+///   load_time [--repeat=N] [--session[=DEVICE]] [--chain=STEPS] ARTIFACT...
 ///
 /// Prints a row of Markdown for each artifact: medians of N loads from a file that the system has
 /// in its cache, in time of a processor that the process takes, the kernel's part in it, so that
@@ -9,8 +9,8 @@
 /// which the last columns say what they cost per 1,000 steps, and of the whole loading. "decode" is
 /// reading the program with every check on the way, structure included; "hashes" is XXH3 over all
 /// sections; "load" is Program::Load, which does all of this and reads the file; "session" is
-/// Session::Create on the CPU (with --session). --chain adds a program of so many small steps,
-/// written to a temporary file.
+/// Session::Create on the device, by default the CPU (with --session). --chain adds two programs of
+/// so many small steps, written to a temporary file: all of them equal, and no two of them.
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ namespace {
 
 struct Options {
   int repeat = 9;
-  bool session = false;
+  std::string device;  // of the session; empty: none is created
   int chain = 0;
   std::vector<std::string> artifacts;
 };
@@ -86,12 +86,12 @@ void Measure(const Options& options, const std::string& path, const std::string&
   const double load =
       MedianMs(options.repeat, [&] { Require(Program::Load(path).status(), path); });
   double session = 0;
-  if (options.session) {
+  if (!options.device.empty()) {
     const auto loaded = Program::Load(path);
-    SessionOptions on_cpu;
-    on_cpu.device = "cpu";
+    SessionOptions on;
+    on.device = options.device;
     session =
-        MedianMs(options.repeat, [&] { Require(Session::Create(*loaded, on_cpu).status(), path); });
+        MedianMs(options.repeat, [&] { Require(Session::Create(*loaded, on).status(), path); });
   }
   const double steps = static_cast<double>(a.program().steps.size());
   const double verify = structure + meaning;
@@ -102,9 +102,8 @@ void Measure(const Options& options, const std::string& path, const std::string&
   std::fflush(stdout);
 }
 
-std::string WriteChain(int steps) {
-  const auto bytes =
-      schema::Serialize(schema::testing::ContentsOf(schema::testing::LongProgram(steps)));
+std::string WriteProgram(const schema::Program& program) {
+  const auto bytes = schema::Serialize(schema::testing::ContentsOf(program));
   Require(bytes.status(), "a chain");
   std::string path = "/tmp/aicf-chain-XXXXXX";
   const int fd = mkstemp(path.data());
@@ -116,6 +115,13 @@ std::string WriteChain(int steps) {
   return path;
 }
 
+void MeasureProgram(const Options& options, const schema::Program& program,
+                    const std::string& name) {
+  const std::string path = WriteProgram(program);
+  Measure(options, path, name);
+  unlink(path.c_str());
+}
+
 int Main(const std::vector<std::string>& arguments) {
   Options options;
   for (const std::string& argument : arguments) {
@@ -124,7 +130,9 @@ int Main(const std::vector<std::string>& arguments) {
     } else if (argument.starts_with("--chain=")) {
       options.chain = std::max(1, std::atoi(argument.c_str() + 8));
     } else if (argument == "--session") {
-      options.session = true;
+      options.device = "cpu";
+    } else if (argument.starts_with("--session=")) {
+      options.device = argument.substr(10);
     } else if (argument.starts_with("--")) {
       std::fprintf(stderr, "load_time: unknown flag %s\n", argument.c_str());
       return 2;
@@ -140,9 +148,10 @@ int Main(const std::vector<std::string>& arguments) {
     Measure(options, path, path.substr(path.rfind('/') + 1));
   }
   if (options.chain > 0) {
-    const std::string path = WriteChain(options.chain);
-    Measure(options, path, StrCat("a chain of ", options.chain));
-    unlink(path.c_str());
+    MeasureProgram(options, schema::testing::LongProgram(options.chain),
+                   StrCat(options.chain, " equal steps"));
+    MeasureProgram(options, schema::testing::LongProgramOfDifferentSteps(options.chain),
+                   StrCat(options.chain, " different steps"));
   }
   return 0;
 }

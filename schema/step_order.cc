@@ -20,6 +20,29 @@ StepOrder::StepOrder(const Program& program, const EntryPoint& entry)
     for (uint32_t w : step.waits) Follow(s, w);
     newest[step.stream] = s;
   }
+  FindAlone();
+}
+
+// Of every stream, the last step before a step and the first one after it stand for the others.
+void StepOrder::FindAlone() {
+  const size_t count = stream_of_.size();
+  alone_.assign(count, true);
+  std::vector<int64_t> next(streams_, -1);
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t s = first_step_ + static_cast<int64_t>(i);
+    for (uint32_t t = 0; t < streams_; ++t) {
+      if (next[t] >= 0 && !Before(next[t], s)) alone_[i] = false;
+    }
+    next[stream_of_[i]] = s;
+  }
+  std::fill(next.begin(), next.end(), -1);
+  for (size_t i = count; i-- > 0;) {
+    const int64_t s = first_step_ + static_cast<int64_t>(i);
+    for (uint32_t t = 0; t < streams_; ++t) {
+      if (next[t] >= 0 && !Before(s, next[t])) alone_[i] = false;
+    }
+    next[stream_of_[i]] = s;
+  }
 }
 
 // What came before `earlier`, and that step itself, comes before `step`.

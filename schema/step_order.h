@@ -28,17 +28,25 @@ class StepOrder {
   /// Whether step `a` has finished when step `b` begins. Both are of the entry point.
   bool Before(int64_t a, int64_t b) const;
 
+  /// Whether every other step of the entry point comes before or after `step`. Steps on both sides
+  /// of such a one are ordered, too.
+  bool Alone(int64_t step) const {
+    return serial() || alone_[static_cast<size_t>(step - first_step_)];
+  }
+
  private:
   /// The last step of the stream that has finished when `step` begins, or -1.
   int64_t& LastBefore(int64_t step, uint32_t stream) {
     return last_before_[static_cast<size_t>(step - first_step_) * streams_ + stream];
   }
   void Follow(int64_t step, int64_t earlier);
+  void FindAlone();
 
   int64_t first_step_;
   uint32_t streams_ = 1;
   std::vector<uint32_t> stream_of_;   ///< by step of the entry point; empty when serial
   std::vector<int64_t> last_before_;  ///< by step and stream; empty when serial
+  std::vector<bool> alone_;           ///< by step; empty when serial
 };
 
 }  // namespace aicf::schema

@@ -327,6 +327,41 @@ TEST(Races, States) {
   ExpectAccepted(p);
 }
 
+// t and u share bytes. y = -t; then two streams fill u: its first and last columns or rows, and
+// what is between them. The second one may not count on the first, which comes after the reader of
+// t but leaves the middle alone.
+TEST(Races, AViewWithGapsHidesNothingInThem) {
+  const abi::View kParts[][2] = {
+      {{DType::kF32, {8, 2}, {8, 7}, 0}, {DType::kF32, {8, 6}, {8, 1}, 1}},
+      {{DType::kF32, {2, 8}, {7, 8}, 0}, {DType::kF32, {6, 8}, {1, 8}, 1}},
+      {{DType::kF32, {2, 8}, {56, 1}, 0}, {DType::kF32, {6, 8}, {8, 1}, 8}},
+      {{DType::kF32, {2, 1, 8}, {-56, 9, 1}, 56}, {DType::kF32, {8, 6}, {1, 8}, 8}},
+  };
+  for (const auto& parts : kParts) {
+    ProgramBuilder b;
+    const uint32_t x = b.Input("x", {8, 8}), t = b.Temp({8, 8}), u = b.Temp({8, 8});
+    const uint32_t y = b.Output("y", {8, 8}), v = b.Output("v", {8, 8});
+    b.AddStep(Elementwise(ExprOp::kNeg), {x}, {t});
+    b.AddStep(Elementwise(ExprOp::kNeg), {t}, {y});
+    for (const abi::View& part : parts) {
+      abi::Problem fill = Elementwise(ExprOp::kNeg);
+      fill.outputs = {part};
+      b.AddStep(fill, {b.Input(StrCat("z", part.offset), part.shape)}, {u});
+    }
+    b.AddStep(Elementwise(ExprOp::kNeg), {u}, {v});
+    Program p = OnDevice(b.Finish());
+    p.buffers[u].offset = p.buffers[t].offset;
+    p.steps[2].stream = 1;
+    p.steps[2].waits = {1};
+    p.steps[3].stream = 2;
+    p.steps[3].waits = {1};
+    p.steps[4].waits = {2, 3};
+    ExpectAccepted(p);
+    p.steps[3].waits = {0};
+    ExpectRefused(p, "neither waits for the other");
+  }
+}
+
 // A random graph of steps on random streams: verification against a plain look at all pairs of
 // steps.
 class RandomStreams {
@@ -376,6 +411,13 @@ bool Reaches(const Program& p, uint32_t a, uint32_t b) {
   return false;
 }
 
+bool IsAlone(const Program& p, uint32_t step) {
+  for (uint32_t s = 0; s < p.steps.size(); ++s) {
+    if (s != step && !Reaches(p, std::min(s, step), std::max(s, step))) return false;
+  }
+  return true;
+}
+
 bool HasRace(const Program& p) {
   for (uint32_t b = 0; b < p.steps.size(); ++b) {
     for (uint32_t a = 0; a < b; ++a) {
@@ -421,7 +463,7 @@ TEST(Races, MoreAccessesThanAreComparedAreRefused) {
 }
 
 TEST(Races, RandomProgramsAgainstAllPairs) {
-  int races = 0, sound = 0;
+  int races = 0, sound = 0, alone = 0, beside = 0;
   for (unsigned seed = 0; seed < 1000; ++seed) {
     Program p = RandomStreams(seed).Make();
     const StepOrder order(p, p.entry_points[0]);
@@ -429,6 +471,9 @@ TEST(Races, RandomProgramsAgainstAllPairs) {
       for (uint32_t b = a + 1; b < p.steps.size(); ++b) {
         ASSERT_EQ(order.Before(a, b), Reaches(p, a, b)) << seed << " " << a << " " << b;
       }
+      const bool expected = IsAlone(p, a);
+      ASSERT_EQ(order.Alone(a), expected) << seed << " " << a;
+      (expected ? alone : beside) += 1;
     }
     const Status status = VerifyProgram(p);
     ASSERT_EQ(status.ok(), !HasRace(p)) << seed << " " << status.ToString() << "\n" << ToString(p);
@@ -436,6 +481,8 @@ TEST(Races, RandomProgramsAgainstAllPairs) {
   }
   EXPECT_GT(races, 100);
   EXPECT_GT(sound, 100);
+  EXPECT_GT(alone, 1000);
+  EXPECT_GT(beside, 1000);
 }
 
 // Bytes shared exactly where MayShareBytes says so are what the verifier accepts.

@@ -7,6 +7,7 @@
 #include "kernels/abi/packing.h"
 #include "schema/sections.h"
 #include "schema/testing.h"
+#include "schema/testing_chain.h"
 #include "schema/testing_faults.h"
 #include "schema/testing_time.h"
 #include "schema/verify.h"
@@ -182,24 +183,29 @@ TEST(VerifyDeviceTest, ImageRanges) {
   refused("the program names none");
 }
 
-// 1.8 ms on a server core in the daily build, up to 5.6 where other processes share the core.
-TEST(VerifyDeviceTest, AThousandDeviceStepsTakeAtMostTenMilliseconds) {
-  ProgramBuilder b;
-  uint32_t last = b.Input("x", {64});
-  for (int i = 0; i < 1000; ++i) {
-    const uint32_t next = i == 999 ? b.Output("y", {64}) : b.Temp({64});
-    b.AddStep(Elementwise(abi::ExprOp::kNeg), {last}, {next});
-    last = next;
-  }
-  const Program p = OnDevice(b.Finish());
+double BestMilliseconds(const Program& p) {
   double best = 1e9;
   for (int round = 0; round < 5; ++round) {
     const double start = testing::ThreadMilliseconds();
-    ASSERT_TRUE(VerifyProgram(p).ok()) << VerifyProgram(p).ToString();
+    EXPECT_TRUE(VerifyProgram(p).ok()) << VerifyProgram(p).ToString();
     best = std::min(best, testing::ThreadMilliseconds() - start);
   }
-  std::printf("1000 device steps verified in %.3f ms\n", best);
-  EXPECT_LT(best, 10 * testing::kSlowdown);
+  return best;
+}
+
+// 0.9 ms on a server core in the daily build, up to three times as much where other processes share
+// the core.
+TEST(VerifyDeviceTest, AThousandDifferentDeviceStepsTakeAtMostFourMilliseconds) {
+  const double ms = BestMilliseconds(OnDevice(LongProgramOfDifferentSteps(1000)));
+  std::printf("1000 different device steps verified in %.3f ms\n", ms);
+  EXPECT_LT(ms, 4 * testing::kSlowdown);
+}
+
+// 0.2 ms: what is legal for a step is legal for its equals.
+TEST(VerifyDeviceTest, AThousandEqualDeviceStepsTakeAtMostAMillisecond) {
+  const double ms = BestMilliseconds(OnDevice(LongProgram(1000)));
+  std::printf("1000 equal device steps verified in %.3f ms\n", ms);
+  EXPECT_LT(ms, 1 * testing::kSlowdown);
 }
 
 TEST(VerifyDeviceTest, PackedInputs) {

@@ -3,9 +3,13 @@
 // are ordered as the program has them (StepOrder), every run that the streams allow gives what that
 // order gives.
 //
+// Most steps are ordered with all others (StepOrder::Alone), and no step before such a one runs
+// beside a step after it: only the stretches between them are looked at.
+//
 // Each byte of arena and state block has a list of the accesses that a later one has to be compared
 // with; neighbours with equal lists are one segment.
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -25,7 +29,7 @@ constexpr uint32_t kNoBuffer = std::numeric_limits<uint32_t>::max();
 struct TimedAccess {
   uint32_t step;
   bool write;
-  bool dense;             // touches every byte of its range
+  bool gapless;           // touches every byte of its range
   uint32_t buffer;        // kNoBuffer: none
   const abi::View* view;  // nullptr: all of it
 };
@@ -36,6 +40,31 @@ struct Segment {
 };
 using Segments = std::map<uint64_t, Segment>;  // by first byte; without gaps where touched
 
+// Whether the view touches every element between its first and its last one, whatever the order of
+// its axes: walked from the smallest stride on, no axis leaves a gap between what the ones before
+// it touch.
+bool IsGapless(const abi::View& v) {
+  int64_t strides[kMaxRank], extents[kMaxRank];
+  int axes = 0;
+  for (int d = 0; d < v.shape.rank(); ++d) {
+    if (v.shape[d] == 1) continue;
+    const int64_t stride = std::abs(v.strides[d]);
+    int at = axes++;
+    for (; at > 0 && strides[at - 1] > stride; --at) {
+      strides[at] = strides[at - 1];
+      extents[at] = extents[at - 1];
+    }
+    strides[at] = stride;
+    extents[at] = v.shape[d];
+  }
+  int64_t reach = 1;  // at most the elements between the ends, which were computed already
+  for (int a = 0; a < axes; ++a) {
+    if (strides[a] > reach) return false;
+    reach += (extents[a] - 1) * strides[a];
+  }
+  return true;
+}
+
 class RaceVerifier {
  public:
   explicit RaceVerifier(const VerifyContext& c) : c_(c), p_(c.program) {}
@@ -45,16 +74,25 @@ class RaceVerifier {
       const StepOrder order(p_, e);
       if (order.serial()) continue;
       order_ = &order;
-      arena_.clear();
-      state_.clear();
+      Forget();
       AICF_RETURN_IF_ERROR(Entry(e).WithContext(StrCat("entry point ", Quote(e.name))));
     }
     return OkStatus();
   }
 
  private:
+  void Forget() {
+    arena_.clear();
+    state_.clear();
+  }
+
   Status Entry(const EntryPoint& e) {
     for (uint32_t s = e.first_step; s < e.first_step + e.step_count; ++s) {
+      // What is before it is also before what comes after it.
+      if (order_->Alone(s)) {
+        Forget();
+        continue;
+      }
       const Step& step = p_.steps[s];
       for (size_t k = 0; k < step.inputs.size(); ++k) {
         AICF_RETURN_IF_ERROR(Operand(s, /*write=*/false, step.inputs[k], step.problem.inputs[k]));
@@ -77,7 +115,7 @@ class RaceVerifier {
     return Add(place.space == Storage::kState ? state_ : arena_,
                place.begin + static_cast<uint64_t>(extent.begin),
                place.begin + static_cast<uint64_t>(extent.end),
-               {s, write, abi::IsDense(view), buffer, &view});
+               {s, write, IsGapless(view), buffer, &view});
   }
 
   static void SplitAt(Segments& all, uint64_t at) {
@@ -130,7 +168,7 @@ class RaceVerifier {
 
   // Whether who comes after `fresh` also comes after `old`, or has nothing to do with it.
   bool Covers(const TimedAccess& fresh, const TimedAccess& old) const {
-    if (!fresh.dense) return false;
+    if (!fresh.gapless) return false;
     if (fresh.write) return old.step == fresh.step || order_->Before(old.step, fresh.step);
     return !old.write && (old.step == fresh.step || order_->Before(old.step, fresh.step));
   }

@@ -7,6 +7,7 @@
 #include "kernels/abi/operation_count.h"
 #include "kernels/abi/packing.h"
 #include "schema/magnitudes.h"
+#include "schema/step_contents.h"
 #include "schema/verify.h"
 #include "schema/verify_internal.h"
 
@@ -42,7 +43,8 @@ Status CheckMagnitudes(const abi::Problem& p) {
 
 namespace {
 
-Result<const abi::KernelInfo*> CheckKernel(const abi::DeviceSpec& device, const Step& s) {
+Result<const abi::KernelInfo*> CheckKernel(const abi::DeviceSpec& device, const Step& s,
+                                           const abi::Variant& variant) {
   // Most lookups end in the family's own table; the whole registry only tells which error it is.
   const abi::KernelInfo* kernel = nullptr;
   for (const abi::KernelInfo& k : abi::KernelsOf(s.problem.family)) {
@@ -59,7 +61,7 @@ Result<const abi::KernelInfo*> CheckKernel(const abi::DeviceSpec& device, const 
     return Error(Code::kBadArtifact, "the kernel's backend is not that of the target ",
                  device.name);
   }
-  const std::string refusal = abi::CheckVariant(*kernel, s.problem, VariantOf(s), device);
+  const std::string refusal = abi::CheckVariant(*kernel, s.problem, variant, device);
   if (!refusal.empty()) {
     return Error(Code::kBadArtifact, "the kernel does not run its problem so: ", refusal);
   }
@@ -172,28 +174,31 @@ Status CheckWorkspace(const VerifyContext& c, const Step& s) {
 }
 
 // The architecture's limits guard against a defect of the kernel's own check, which comes first.
-Status CheckDeviceLaunch(const VerifyContext& c, const Step& s, const abi::KernelInfo& kernel) {
-  AICF_RETURN_IF_ERROR(CheckLaunchLimits(s.launch, c.device));
+Status CheckInstance(const abi::DeviceSpec& device, const Step& s, const abi::KernelInfo& kernel,
+                     const abi::Variant& variant) {
+  AICF_RETURN_IF_ERROR(CheckLaunchLimits(s.launch, device));
+  if (s.symbol == abi::InstanceSymbol(kernel.key, s.problem, variant)) return OkStatus();
+  return Error(Code::kBadArtifact, "symbol ", Quote(s.symbol),
+               " is not the instance of this problem and variant");
+}
+
+Status CheckImage(const Program& p, const Step& s) {
   if (s.inputs.size() + s.outputs.size() + 1 > abi::kMaxDevicePointers) {
     return Error(Code::kBadArtifact, s.inputs.size() + s.outputs.size(), " operands, limit ",
                  abi::kMaxDevicePointers - 1);
   }
   // A plan without any device code executes on the CPU reference only.
-  const bool plan_only = c.program.images.empty() && s.image == -1;
-  if (!plan_only && (s.image < 0 || static_cast<size_t>(s.image) >= c.program.images.size())) {
-    return Error(Code::kBadArtifact, "image ", s.image, " of ", c.program.images.size());
+  const bool plan_only = p.images.empty() && s.image == -1;
+  if (plan_only || (s.image >= 0 && static_cast<size_t>(s.image) < p.images.size())) {
+    return OkStatus();
   }
-  if (s.symbol != abi::InstanceSymbol(kernel.key, s.problem, VariantOf(s))) {
-    return Error(Code::kBadArtifact, "symbol ", Quote(s.symbol),
-                 " is not the instance of this problem and variant");
-  }
-  return OkStatus();
+  return Error(Code::kBadArtifact, "image ", s.image, " of ", p.images.size());
 }
 
 // Fields that belong to one backend are at their defaults on the others.
-Status CheckBackendFields(const VerifyContext& c, const Step& s, const abi::KernelInfo& kernel) {
+Status CheckBackendFields(const Program& p, const Step& s, const abi::KernelInfo& kernel) {
   if (kernel.backend == Backend::kCuda) {
-    AICF_RETURN_IF_ERROR(CheckDeviceLaunch(c, s, kernel));
+    AICF_RETURN_IF_ERROR(CheckImage(p, s));
   } else if (s.image != -1 || !s.symbol.empty()) {
     return Error(Code::kBadArtifact, "image or symbol on a kernel that is not cuda.*");
   }
@@ -235,15 +240,36 @@ Status CheckGuardImage(const Program& p, const abi::DeviceSpec& device) {
                needed ? "" : " in a program without guards and loops on a device");
 }
 
-Result<const abi::KernelInfo*> CheckStep(const VerifyContext& c, const Step& s) {
+// What follows from a step's content alone (StepContents), whatever buffers it names.
+Result<const abi::KernelInfo*> CheckContent(const abi::DeviceSpec& device, const Step& s) {
   AICF_RETURN_IF_ERROR(CheckMagnitudes(s.problem));
   AICF_RETURN_IF_ERROR(abi::ValidateProblem(s.problem));
-  AICF_ASSIGN_OR_RETURN(const abi::KernelInfo* kernel, CheckKernel(c.device, s));
-  AICF_RETURN_IF_ERROR(CheckOperands(c, s, *kernel));
+  const abi::Variant variant = VariantOf(s);
+  AICF_ASSIGN_OR_RETURN(const abi::KernelInfo* kernel, CheckKernel(device, s, variant));
+  if (kernel->backend == Backend::kCuda) {
+    AICF_RETURN_IF_ERROR(CheckInstance(device, s, *kernel, variant));
+  }
+  return kernel;
+}
+
+Status CheckPlace(const VerifyContext& c, const Step& s, const abi::KernelInfo& kernel) {
+  AICF_RETURN_IF_ERROR(CheckOperands(c, s, kernel));
   AICF_RETURN_IF_ERROR(CheckGuards(c.program, s));
   AICF_RETURN_IF_ERROR(CheckWorkspace(c, s));
-  AICF_RETURN_IF_ERROR(CheckBackendFields(c, s, *kernel));
-  return kernel;
+  return CheckBackendFields(c.program, s, kernel);
+}
+
+// Equal contents are checked once: what is legal for one of them is legal for all.
+Status CheckStep(VerifyContext& c, StepContents& contents, uint32_t i) {
+  const Step& s = c.program.steps[i];
+  const uint32_t equal = contents.Find(i);
+  if (equal != i) {
+    c.kernels.push_back(c.kernels[equal]);
+  } else {
+    AICF_ASSIGN_OR_RETURN(const abi::KernelInfo* kernel, CheckContent(c.device, s));
+    c.kernels.push_back(kernel);
+  }
+  return CheckPlace(c, s, *c.kernels.back());
 }
 
 }  // namespace
@@ -317,10 +343,10 @@ Status CheckOperations(const Program& p) {
 Status VerifySteps(VerifyContext& context) {
   const Program& p = context.program;
   context.kernels.reserve(p.steps.size());
+  StepContents contents(p);
   for (uint32_t i = 0; i < p.steps.size(); ++i) {
-    Result<const abi::KernelInfo*> kernel = CheckStep(context, p.steps[i]);
-    if (!kernel.ok()) return kernel.status().WithContext(DescribeStep(p, i));
-    context.kernels.push_back(*kernel);
+    Status status = CheckStep(context, contents, i);
+    if (!status.ok()) return status.WithContext(DescribeStep(p, i));
   }
   AICF_RETURN_IF_ERROR(CheckOrigins(context));
   AICF_RETURN_IF_ERROR(CheckOperations(p));

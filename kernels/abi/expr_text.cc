@@ -1,5 +1,5 @@
-#include "base/append.h"
 #include "base/scanner.h"
+#include "base/text_writer.h"
 #include "kernels/abi/write_text.h"
 
 namespace aicf::abi {
@@ -9,9 +9,13 @@ bool HasImmediate(ExprOp op) {
   return op == ExprOp::kInput || op == ExprOp::kConst || op == ExprOp::kIndex;
 }
 
-std::string Immediate(const ExprNode& n) {
-  if (n.op == ExprOp::kConst && IsFloat(n.dtype)) return FormatDouble(BitsToFloat(n.imm));
-  return std::to_string(static_cast<int64_t>(n.imm));
+void WriteImmediate(TextWriter& out, const ExprNode& n) {
+  out.Write(' ');
+  if (n.op == ExprOp::kConst && IsFloat(n.dtype)) {
+    out.Write(FormatDouble(BitsToFloat(n.imm)));
+  } else {
+    out.Write(static_cast<int64_t>(n.imm));
+  }
 }
 
 Result<ExprOp> ParseOp(Scanner& in) {
@@ -52,26 +56,26 @@ Result<ExprNode> ParseNode(Scanner& in) {
 }  // namespace
 
 std::string ToString(const Expr& expr) {
-  std::string out;
-  AppendTo(out, expr);
-  return out;
+  TextWriter out;
+  Write(out, expr);
+  return out.ToString();
 }
 
-void AppendTo(std::string& out, const Expr& expr) {
+void Write(TextWriter& out, const Expr& expr) {
   if (expr.empty()) {
-    out += "id";
+    out.Write("id");
     return;
   }
-  out += '(';
+  out.Write('(');
   for (size_t i = 0; i < expr.nodes.size(); ++i) {
     const ExprNode& n = expr.nodes[i];
-    StrAppend(out, i == 0 ? "%" : "; %", i, " = ", ExprOpName(n.op));
-    if (HasImmediate(n.op)) StrAppend(out, " ", Immediate(n));
-    for (int a = 0; a < ExprOpArity(n.op); ++a) StrAppend(out, " %", n.args[a]);
-    StrAppend(out, " : ", DTypeName(n.dtype));
+    out.Write(i == 0 ? "%" : "; %", i, " = ", ExprOpName(n.op));
+    if (HasImmediate(n.op)) WriteImmediate(out, n);
+    for (int a = 0; a < ExprOpArity(n.op); ++a) out.Write(" %", n.args[a]);
+    out.Write(" : ", DTypeName(n.dtype));
   }
-  out += ") ->";
-  for (uint16_t r : expr.results) StrAppend(out, " %", r);
+  out.Write(") ->");
+  for (uint16_t r : expr.results) out.Write(" %", r);
 }
 
 Result<Expr> ParseExprFrom(Scanner& in) {

@@ -6,9 +6,20 @@
 namespace aicf::abi {
 namespace {
 
+// Names are short and many: comparing them in place costs less than calling memcmp for each.
+bool Same(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = a.size(); i > 0; --i) {
+    if (a[i - 1] != b[i - 1]) return false;  // they differ at the end: tile_m, tile_n
+  }
+  return true;
+}
+
 const Parameter* Find(std::span<const Parameter> list, std::string_view name) {
-  const auto found = std::ranges::find(list, name, &Parameter::name);
-  return found == list.end() ? nullptr : &*found;
+  for (const Parameter& p : list) {
+    if (Same(p.name, name)) return &p;
+  }
+  return nullptr;
 }
 
 char Upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
@@ -50,7 +61,7 @@ std::string CheckParameters(const Parameters& parameters, std::span<const Parame
   size_t i = 0;
   for (const Parameter& p : parameters) {
     const ParameterRange& range = ranges[i++];
-    if (p.name != range.name) {
+    if (!Same(p.name, range.name)) {
       return StrCat("takes parameter ", range.name, " at place ", i, ", here is ", p.name);
     }
     if (p.value < range.least || p.value > range.most) {

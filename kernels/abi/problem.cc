@@ -79,7 +79,8 @@ Result<Extent> ExtentOf(const View& view) {
     return Error(Code::kBadArtifact, "view: ", view.shape.rank(), " extents but ",
                  view.strides.rank(), " strides");
   }
-  if (!ElementCount(view.shape)) {
+  const std::optional<int64_t> elements = ElementCount(view.shape);
+  if (!elements) {
     return Error(Code::kBadArtifact, "view: illegal shape ", ToString(view.shape));
   }
   // Formed only when needed: every view of every artifact passes here.
@@ -100,7 +101,7 @@ Result<Extent> ExtentOf(const View& view) {
     int64_t& side = reach < 0 ? low : high;
     if (!CheckedAdd(side, reach, &side)) return out_of_range();
   }
-  if (ElementsOf(view) == 0) return Extent{};
+  if (*elements == 0) return Extent{};
   const int64_t bytes = DTypeBytes(view.dtype);
   Extent extent;
   if (low < 0 || !CheckedMul(low, bytes, &extent.begin) || !CheckedAdd<int64_t>(high, 1, &high) ||

@@ -1,7 +1,7 @@
 #include <type_traits>
 
-#include "base/append.h"
 #include "base/scanner.h"
+#include "base/text_writer.h"
 #include "kernels/abi/write_text.h"
 
 namespace aicf::abi {
@@ -9,13 +9,13 @@ namespace {
 
 // Printing and parsing of one attribute field, by its C++ type.
 struct AttrPrinter {
-  std::string& out;
+  TextWriter& out;
 
   void operator()(std::string_view name, const Dims& v) {
     Name(name);
-    AppendListText(out, v);
+    WriteList(out, v);
   }
-  void operator()(std::string_view name, bool v) { Field(name, v ? "1" : "0"); }
+  void operator()(std::string_view name, bool v) { Field(name, v ? '1' : '0'); }
   void operator()(std::string_view name, int64_t v) { Field(name, v); }
   void operator()(std::string_view name, double v) { Field(name, FormatDouble(v)); }
   template <int64_t kBefore>
@@ -26,23 +26,24 @@ struct AttrPrinter {
     if (v.stored()) Field(name, FormatDouble(v.value));
   }
   void operator()(std::string_view name, const std::vector<Dims>& v) {
-    Field(name, "{");
-    for (const Dims& d : v) AppendListText(out, d);
-    out += '}';
+    Field(name, '{');
+    for (const Dims& d : v) WriteList(out, d);
+    out.Write('}');
   }
   void operator()(std::string_view name, const std::vector<double>& v) {
-    Field(name, "{");
-    for (size_t i = 0; i < v.size(); ++i) StrAppend(out, i > 0 ? " " : "", FormatDouble(v[i]));
-    out += '}';
+    Field(name, '{');
+    for (size_t i = 0; i < v.size(); ++i) out.Write(i > 0 ? " " : "", FormatDouble(v[i]));
+    out.Write('}');
   }
   template <class E>
   requires std::is_enum_v<E>
   void operator()(std::string_view name, E v) { Field(name, static_cast<int>(v)); }
 
-  void Name(std::string_view name) { StrAppend(out, " ", name, "="); }
+  void Name(std::string_view name) { out.Write(' ', name, '='); }
   template <class T>
   void Field(std::string_view name, const T& value) {
-    StrAppend(out, " ", name, "=", value);
+    Name(name);
+    out.Write(value);
   }
 };
 
@@ -102,21 +103,21 @@ struct AttrParser {
   }
 };
 
-void AppendText(std::string& out, const View& v) {
-  StrAppend(out, DTypeName(v.dtype), " ");
-  AppendExtentsText(out, v.shape);
-  out += ' ';
-  AppendListText(out, v.strides);
-  StrAppend(out, "+", v.offset);
+void Write(TextWriter& out, const View& v) {
+  out.Write(DTypeName(v.dtype), ' ');
+  WriteExtents(out, v.shape);
+  out.Write(' ');
+  WriteList(out, v.strides);
+  out.Write('+', v.offset);
 }
 
-void AppendText(std::string& out, const std::vector<View>& views) {
-  out += '(';
+void Write(TextWriter& out, const std::vector<View>& views) {
+  out.Write('(');
   for (size_t i = 0; i < views.size(); ++i) {
-    if (i > 0) out += ", ";
-    AppendText(out, views[i]);
+    if (i > 0) out.Write(", ");
+    Write(out, views[i]);
   }
-  out += ')';
+  out.Write(')');
 }
 
 Result<View> ParseView(Scanner& in) {
@@ -166,27 +167,27 @@ Result<Family> ParseFamily(Scanner& in) {
 }  // namespace
 
 std::string ToString(const Problem& p) {
-  std::string out;
-  AppendTo(out, p);
-  return out;
+  TextWriter out;
+  Write(out, p);
+  return out.ToString();
 }
 
-void AppendTo(std::string& out, const Problem& p) {
-  StrAppend(out, FamilyName(p.family), " math=", MathModeName(p.math));
+void Write(TextWriter& out, const Problem& p) {
+  out.Write(FamilyName(p.family), " math=", MathModeName(p.math));
   AttrPrinter attrs{out};
   std::visit([&](const auto& a) { const_cast<std::remove_cvref_t<decltype(a)>&>(a).Visit(attrs); },
              p.attrs);
-  StrAppend(out, " core=", p.core_inputs, " in");
-  AppendText(out, p.inputs);
-  out += " out";
-  AppendText(out, p.outputs);
-  out += " pro ";
-  AppendTo(out, p.prologue);
-  out += " epi ";
-  AppendTo(out, p.epilogue);
+  out.Write(" core=", p.core_inputs, " in");
+  Write(out, p.inputs);
+  out.Write(" out");
+  Write(out, p.outputs);
+  out.Write(" pro ");
+  Write(out, p.prologue);
+  out.Write(" epi ");
+  Write(out, p.epilogue);
   if (!HasScore(p.family)) return;
-  out += " score ";
-  AppendTo(out, p.score);
+  out.Write(" score ");
+  Write(out, p.score);
 }
 
 Result<Problem> ParseProblemFrom(Scanner& in) {

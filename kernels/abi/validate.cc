@@ -19,17 +19,18 @@ Status CheckView(const Problem& p, std::string_view role, size_t i, const View& 
 // No two elements of an output share an address: sorted by |stride|, each axis steps past the reach
 // of all smaller ones. Sufficient for every layout the compiler makes.
 bool IsInjective(const View& v) {
-  std::vector<std::pair<int64_t, int64_t>> axes;  // |stride|, extent
+  std::pair<int64_t, int64_t> axes[kMaxRank];  // |stride|, extent
+  int count = 0;
   for (int i = 0; i < v.shape.rank(); ++i) {
     if (v.shape[i] == 0) return true;
     if (v.shape[i] > 1)
-      axes.emplace_back(v.strides[i] < 0 ? -v.strides[i] : v.strides[i], v.shape[i]);
+      axes[count++] = {v.strides[i] < 0 ? -v.strides[i] : v.strides[i], v.shape[i]};
   }
-  std::sort(axes.begin(), axes.end());
+  std::sort(axes, axes + count);
   int64_t reach = 0;
-  for (auto [stride, extent] : axes) {
-    if (stride <= reach) return false;
-    reach += stride * (extent - 1);
+  for (int i = 0; i < count; ++i) {
+    if (axes[i].first <= reach) return false;
+    reach += axes[i].first * (axes[i].second - 1);
   }
   return true;
 }
@@ -57,7 +58,7 @@ Status CheckExpressions(const Problem& p) {
     return Bad(p, "this family has no prologue");
   }
   if (!HasScore(p.family) && !p.score.empty()) return Bad(p, "this family has no score expression");
-  if (has_prologue) {
+  if (has_prologue && (!p.prologue.empty() || !p.prologue.results.empty())) {
     AICF_RETURN_IF_ERROR(
         ValidateExpr(p.prologue, DTypesOf(p.inputs, 0, p.core_inputs), p.inputs[0].shape.rank()));
     if (p.prologue.results.size() > 1) return Bad(p, "a prologue has one result");
@@ -65,11 +66,12 @@ Status CheckExpressions(const Problem& p) {
   if (!HasEpilogue(p.family)) {
     return p.epilogue.empty() ? OkStatus() : Bad(p, "this family has no epilogue");
   }
-  std::vector<DType> inputs = DTypesOf(p.inputs, p.core_inputs, p.inputs.size());
-  if (p.family == Family::kElementwise) {
-    inputs = DTypesOf(p.inputs, 0, p.inputs.size());
-  } else {
-    inputs.insert(inputs.begin(), static_cast<size_t>(RawInputs(p)), RawDType(p));
+  const bool elementwise = p.family == Family::kElementwise;
+  std::vector<DType> inputs;
+  inputs.reserve(p.inputs.size() + 2);
+  if (!elementwise) inputs.assign(static_cast<size_t>(RawInputs(p)), RawDType(p));
+  for (size_t i = elementwise ? 0 : p.core_inputs; i < p.inputs.size(); ++i) {
+    inputs.push_back(p.inputs[i].dtype);
   }
   AICF_RETURN_IF_ERROR(ValidateExpr(p.epilogue, inputs, p.outputs[0].shape.rank()));
   const size_t results = p.epilogue.empty() ? 1 : p.epilogue.results.size();

@@ -15,14 +15,15 @@ constexpr int kMaxRun = 16;
 // Axes with more than one element, ordered by falling stride of `leader`; equal strides keep their
 // order.
 Dims InMemoryOrder(const Dims& axes, const View& leader) {
-  std::vector<int64_t> order;
+  const auto stride = [&](int64_t a) { return std::abs(leader.strides[static_cast<int>(a)]); };
+  Dims order;
   for (int64_t a : axes) {
-    if (leader.shape[static_cast<int>(a)] != 1) order.push_back(a);
+    if (leader.shape[static_cast<int>(a)] == 1) continue;
+    int at = order.rank();
+    while (at > 0 && stride(order[at - 1]) < stride(a)) --at;
+    order.insert(at, a);
   }
-  auto stride = [&](int64_t a) { return std::abs(leader.strides[static_cast<int>(a)]); };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t a, int64_t b) { return stride(a) > stride(b); });
-  return Dims(order);
+  return order;
 }
 
 Dims AxisRange(int begin, int end) {

@@ -65,7 +65,8 @@ int64_t SharedBytes(const Tile& t, const Problem& p) {
   const int64_t bytes = SixteenBit(t, p) ? 2 : t.tensor ? 4 : sum_bytes;
   const int64_t pad_a = SixteenBit(t, p) ? 8 : 4, pad_b = 8;
   const int64_t stage = (t.m * (t.k + pad_a) + t.k * (t.n + pad_b)) * bytes;
-  const int64_t inner = RowsInner(p) ? t.m : t.n, outer = RowsInner(p) ? t.n : t.m;
+  const bool rows = RowsInner(p);
+  const int64_t inner = rows ? t.m : t.n, outer = rows ? t.n : t.m;
   return std::max(t.stages * stage, t.split * outer * (inner + 4) * sum_bytes);
 }
 

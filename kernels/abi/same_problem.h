@@ -1,0 +1,12 @@
+/// Equality of problems, for readers that look at one of several equal steps only.
+#pragma once
+
+#include "kernels/abi/problem.h"
+
+namespace aicf::abi {
+
+/// Whether two problems agree in every field, reals bit by bit. Whatever follows from one of them
+/// then follows from the other; their texts are equal, too. Cost: less than validating one.
+bool SameProblem(const Problem& a, const Problem& b);
+
+}  // namespace aicf::abi
