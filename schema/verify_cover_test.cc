@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <random>
 #include <set>
@@ -222,6 +223,17 @@ TEST(VerifyCoverTest, ReadsMayRepeatElements) {
   EXPECT_FALSE(disjoint({{DType::kF32, {4, 2}, {0, 1}, 0}, {DType::kF32, {4}, {1}, 1}}));
   // Sliding windows reach beyond each of their axes: elements 0 to 3.
   EXPECT_FALSE(disjoint({{DType::kF32, {3, 2}, {1, 1}, 0}, {DType::kF32, {1}, {1}, 3}}));
+}
+
+TEST(VerifyCoverTest, StridesOfNothingMayBeAny) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  const View none = {DType::kF32, {3, 0}, {kLeast, 1}, 0}, all = {DType::kF32, {4}, {1}, 0};
+  const std::vector<View> views = {all, none};
+  CoverProver prover;
+  EXPECT_TRUE(prover.Disjoint(4, Pointers(views)));
+  EXPECT_EQ(prover.CheckPartition(4, Pointers(views)), "");
+  EXPECT_TRUE(prover.Covers(4, all, Pointers(views)));
+  EXPECT_TRUE(prover.Apart(4, all, std::vector{&none}));
 }
 
 TEST(VerifyCoverTest, WritersNameEveryElementOnce) {

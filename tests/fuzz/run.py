@@ -198,7 +198,7 @@ def number(pattern, text):
 
 def describe(code, text):
     """What ended a process, in a line."""
-    for pattern in (r"ERROR: (\w+Sanitizer: [^\n]{0,120})", r"(runtime error: [^\n]{0,160})", r"(aicf-fuzz: [^\n]{0,200})",
+    for pattern in (r"(aicf-fuzz: [^\n]{0,200})", r"ERROR: (\w+Sanitizer: [^\n]{0,120})", r"(runtime error: [^\n]{0,160})",
                     r"ERROR: (libFuzzer: [^\n]{0,80})"):
         found = re.findall(pattern, text)
         if found:

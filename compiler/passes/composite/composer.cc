@@ -127,7 +127,11 @@ ir::ValueId Composer::Counting(int64_t first, const Dims& shape) {
 }
 
 ir::ValueId Composer::Scalar(double value, DType dtype) {
-  return Constant(ScalarTensor(value, dtype));
+  const bool plain = dtype == DType::kF64 ||
+                     (dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16);
+  if (plain) return Constant(ScalarTensor(value, dtype));
+  // A model may ask for integers, or floats that are only stored, where an op has none.
+  return Cast(Constant(ScalarTensor(value, DType::kF64)), dtype);
 }
 
 ir::ValueId Composer::Filled(double value, DType dtype, const Dims& shape) {

@@ -113,6 +113,9 @@ Status ExpandUnique(Composer& c) {
   const ir::ValueId rows = ToRows(c, dtype == DType::kBool ? c.Cast(x, DType::kU8) : x, axis);
   const int64_t n = c.Shape(rows)[0], m = c.Shape(rows)[1];
   if (n == 0 || m == 0) return Error(Code::kUnsupported, "an input without elements");
+  if (n > kMaxTableElements) {
+    return Error(Code::kUnsupported, n, " rows are sorted, the limit is ", kMaxTableElements);
+  }
   if (m > kMostColumns) {
     return Error(Code::kUnsupported, "rows of ", m, " elements are compared, the limit is ",
                  kMostColumns);

@@ -390,3 +390,11 @@ def _():
                             domain="com.microsoft", hidden_size=4)
     return whole([node], [info("x", (1, 3, 7), TensorProto.UINT16)], constants=constants,
                  domains=("com.microsoft",)).SerializeToString()
+
+
+model("A11", "LpNormalization of int8", 0, "")(
+    lambda: whole([helper.make_node("LpNormalization", ["x"], ["y"], p=1)], [info("x", (3,), TensorProto.INT8)],
+                  [info("y", (3,), TensorProto.INT8)]).SerializeToString())
+model("A22", "Unique of 2^30 rows", 4, "1073741824 rows are sorted")(
+    lambda: whole([helper.make_node("Unique", ["x"], ["y"], axis=0)], [info("x", (2**30, 7))],
+                  [info("y", (2**30, 7))]).SerializeToString())
