@@ -180,9 +180,9 @@ void CaseMaker::FinishMoments(DType dtype, const Dims& shape, int64_t length) {
   }
   Fill();
   const bool far = random_.OneIn(3);
-  if (far) FillSteps(0, 240, 272, 32);
-  // Operands have few digits, sums have those of f32; the scale is at most 4. Far from 0 sums are 8
-  // times as large, and the variance is what is left of squares that are 700 times as large.
+  if (far) FillSteps(0, 48, 80, 32);
+  // Operands have few digits, sums have those of f32; the scale is at most 4. Far from 0 sums are
+  // twice as large, and the variance is what is left of squares that are 50 times as large.
   const double unit = dtype == DType::kF32 ? 0x1p-9 : 0x1p-18;
   case_.tolerance = {1, unit * (far ? 32 : 1) * (4 + static_cast<double>(length))};
 }

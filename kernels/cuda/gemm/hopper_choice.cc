@@ -159,8 +159,7 @@ struct TileTimes {
     const double products = 2 * m * n * (kLineBytes / element) / rate;
     const double copies = (m + n) * kLineBytes / kBytesPerUs;
     // A thread has 32 terms of a row to sum up before it asks for the next products. Measured on an
-    // H100: 0.12 us a step with tiles of 64 x 64, which the tensor cores hide none of, and hardly
-    // less with large ones.
+    // H100: 0.12 us a step with tiles of 64 rows, which the tensor cores hide none of.
     constexpr double kMomentsUs = 0.12;
     const double moments = SeesMoments(p) ? kMomentsUs : 0;
     const int64_t all = CeilDiv(ProductOf(p).length * DTypeBytes(p.inputs[0].dtype), int64_t{128});
