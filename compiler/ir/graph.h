@@ -85,6 +85,8 @@ std::vector<std::vector<int>> UsersOf(const Graph& graph);
 /// values (compiler/ir/loop_nodes.h), known ops with legal arity,
 /// unique names, constants' bytes match; and every dtype and shape is what the node's rule infers,
 /// where the shapes of its inputs are known. Errors: kInternal; the importer reports its own.
+/// The graph is as before afterwards, but changes meanwhile; a constant one is copied.
+Status Verify(Graph& graph);
 Status Verify(const Graph& graph);
 
 /// Text that parses back. Constants up to 16 elements are written out; larger ones as

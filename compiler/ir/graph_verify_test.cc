@@ -125,6 +125,28 @@ TEST(GraphVerify, NamesTheBrokenRule) {
     EXPECT_EQ(status.code(), Code::kInternal) << c.name;
     EXPECT_NE(status.message().find(c.expected), std::string::npos)
         << c.name << ": " << status.message();
+    // Nothing was put right on the way.
+    EXPECT_EQ(Verify(graph).message(), status.message()) << c.name;
+    EXPECT_EQ(Verify(static_cast<const Graph&>(graph)).message(), status.message()) << c.name;
+  }
+}
+
+TEST(GraphVerify, FindsEqualNamesAmongMany) {
+  Graph graph = ValidGraph();
+  for (int i = 0; i < 5000; ++i) {
+    Value v;
+    v.name = StrCat("value ", i);
+    graph.AddValue(v);
+  }
+  EXPECT_TRUE(Verify(graph).ok()) << Verify(graph).ToString();
+  for (const size_t at : {size_t{0}, size_t{17}, size_t{4999}, graph.values.size() - 2}) {
+    Graph broken = graph;
+    Value v;
+    v.name = graph.values[at].name;
+    broken.AddValue(v);
+    EXPECT_NE(Verify(broken).message().find(StrCat("two values are named \"", v.name, "\"")),
+              std::string::npos)
+        << Verify(broken).ToString();
   }
 }
 

@@ -3,19 +3,28 @@
 #include <algorithm>
 
 namespace aicf::ir {
-namespace {
-
-void Insert(std::vector<int>& sorted, int s) {
-  const auto at = std::lower_bound(sorted.begin(), sorted.end(), s);
-  if (at == sorted.end() || *at != s) sorted.insert(at, s);
+void StepList::Insert(int step) {
+  if (!several_) {
+    if (!has_one_) {
+      one_ = step;
+      has_one_ = true;
+      return;
+    }
+    if (one_ == step) return;
+    several_ = std::make_unique<std::vector<int>>(1, one_);
+  }
+  const auto at = std::lower_bound(several_->begin(), several_->end(), step);
+  if (at == several_->end() || *at != step) several_->insert(at, step);
 }
 
-void Remove(std::vector<int>& sorted, int s) {
-  const auto at = std::lower_bound(sorted.begin(), sorted.end(), s);
-  if (at != sorted.end() && *at == s) sorted.erase(at);
+void StepList::Remove(int step) {
+  if (!several_) {
+    if (one_ == step) has_one_ = false;
+    return;
+  }
+  const auto at = std::lower_bound(several_->begin(), several_->end(), step);
+  if (at != several_->end() && *at == step) several_->erase(at);
 }
-
-}  // namespace
 
 void DropUnusedBuffers(Lowered& lowered) {
   std::vector<bool> used(lowered.buffers.size(), false);
@@ -33,13 +42,15 @@ void DropUnusedBuffers(Lowered& lowered) {
   }
   if (std::ranges::find(used, false) == used.end()) return;
   std::vector<BufferId> map(used.size(), 0);
-  std::vector<LoweredBuffer> kept;
+  size_t kept = 0;
   for (size_t b = 0; b < used.size(); ++b) {
     if (!used[b]) continue;
-    map[b] = static_cast<BufferId>(kept.size());
-    kept.push_back(std::move(lowered.buffers[b]));
+    map[b] = static_cast<BufferId>(kept);
+    if (kept != b) lowered.buffers[kept] = std::move(lowered.buffers[b]);
+    ++kept;
   }
-  lowered.buffers = std::move(kept);
+  lowered.buffers.erase(lowered.buffers.begin() + static_cast<ptrdiff_t>(kept),
+                        lowered.buffers.end());
   auto renumber = [&](std::vector<BufferId>& ids) {
     for (BufferId& b : ids) b = map[b];
   };
@@ -58,21 +69,20 @@ StepEditor::StepEditor(Lowered& lowered)
     : lowered_(lowered),
       alive_(lowered.steps.size(), true),
       readers_(lowered.buffers.size()),
-      writers_(lowered.buffers.size()),
-      after_(lowered.steps.size()) {
+      writers_(lowered.buffers.size()) {
   for (int s = 0; s < size(); ++s) Link(s);
 }
 
 void StepEditor::Link(int s) {
-  for (BufferId b : lowered_.steps[s].inputs) Insert(readers_[b], s);
-  for (const schema::Guard& g : lowered_.steps[s].guards) Insert(readers_[g.buffer], s);
-  for (BufferId b : lowered_.steps[s].outputs) Insert(writers_[b], s);
+  for (BufferId b : lowered_.steps[s].inputs) readers_[b].Insert(s);
+  for (const schema::Guard& g : lowered_.steps[s].guards) readers_[g.buffer].Insert(s);
+  for (BufferId b : lowered_.steps[s].outputs) writers_[b].Insert(s);
 }
 
 void StepEditor::Unlink(int s) {
-  for (BufferId b : lowered_.steps[s].inputs) Remove(readers_[b], s);
-  for (const schema::Guard& g : lowered_.steps[s].guards) Remove(readers_[g.buffer], s);
-  for (BufferId b : lowered_.steps[s].outputs) Remove(writers_[b], s);
+  for (BufferId b : lowered_.steps[s].inputs) readers_[b].Remove(s);
+  for (const schema::Guard& g : lowered_.steps[s].guards) readers_[g.buffer].Remove(s);
+  for (BufferId b : lowered_.steps[s].outputs) writers_[b].Remove(s);
 }
 
 BufferId StepEditor::AddBuffer(LoweredBuffer buffer) {
@@ -99,14 +109,15 @@ void StepEditor::ReplaceWithMany(int s, std::vector<LoweredStep> steps) {
   changed_ = true;
   Unlink(s);
   lowered_.steps[s] = std::move(steps[0]);
-  after_[s].assign(std::make_move_iterator(steps.begin() + 1),
-                   std::make_move_iterator(steps.end()));
+  steps.erase(steps.begin());
+  after_.erase(s);
   // The added steps count as uses at this position, so that nothing is moved past them.
   Link(s);
-  for (const LoweredStep& added : after_[s]) {
-    for (BufferId b : added.inputs) Insert(readers_[b], s);
-    for (BufferId b : added.outputs) Insert(writers_[b], s);
+  for (const LoweredStep& added : steps) {
+    for (BufferId b : added.inputs) readers_[b].Insert(s);
+    for (BufferId b : added.outputs) writers_[b].Insert(s);
   }
+  if (!steps.empty()) after_[s] = std::move(steps);
 }
 
 bool StepEditor::ChangesBetween(BufferId b, int from, int to) const {
@@ -121,16 +132,32 @@ bool StepEditor::IsCondition(BufferId b) const {
 }
 
 void StepEditor::Finish() {
-  if (!changed_) return DropUnusedBuffers(lowered_);
+  if (changed_) after_.empty() ? CloseGaps() : PlaceAll();
+  DropUnusedBuffers(lowered_);
+}
+
+// Steps are large, and there may be a million: where none was added, they stay in their memory.
+void StepEditor::CloseGaps() {
+  std::vector<LoweredStep>& steps = lowered_.steps;
+  size_t kept = 0;
+  for (size_t s = 0; s < steps.size(); ++s) {
+    if (!alive_[s]) continue;
+    if (kept != s) steps[kept] = std::move(steps[s]);
+    ++kept;
+  }
+  steps.erase(steps.begin() + static_cast<ptrdiff_t>(kept), steps.end());
+}
+
+void StepEditor::PlaceAll() {
   std::vector<LoweredStep> kept;
   kept.reserve(lowered_.steps.size());
   for (int s = 0; s < size(); ++s) {
     if (!alive_[s]) continue;
     kept.push_back(std::move(lowered_.steps[s]));
+    if (!IsMany(s)) continue;
     for (LoweredStep& added : after_[s]) kept.push_back(std::move(added));
   }
   lowered_.steps = std::move(kept);
-  DropUnusedBuffers(lowered_);
 }
 
 }  // namespace aicf::ir

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <random>
+#include <set>
 
 #include "compiler/ir/lowered_edit.h"
 #include "compiler/ir/text.h"
@@ -207,6 +209,50 @@ TEST(StepEditor, KeepsUsesCurrent) {
   ASSERT_EQ(program.steps.size(), 1u);
   ASSERT_EQ(program.buffers.size(), 2u);  // the constant and the temporary are gone
   EXPECT_EQ(program.buffers[program.steps[0].outputs[0]].name, "y");
+}
+
+TEST(StepEditor, AddedStepsFollowTheirFirst) {
+  Lowered program = Program();
+  {
+    StepEditor editor(program);
+    editor.ReplaceWithMany(1, {editor.step(1), editor.step(2)});
+    EXPECT_TRUE(editor.IsMany(1));
+    EXPECT_FALSE(editor.IsMany(0));
+    EXPECT_EQ(editor.writers(3), (std::vector<int>{1, 2}));
+    editor.Erase(2);
+    EXPECT_EQ(editor.writers(3), (std::vector<int>{1}));
+    editor.Finish();
+  }
+  ASSERT_EQ(program.steps.size(), 3u);
+  EXPECT_EQ(program.steps[1].sources, (std::vector<std::string>{"c"}));
+  EXPECT_EQ(program.steps[2].problem.outputs[0].offset, 3);
+  EXPECT_TRUE(Verify(program).ok()) << Verify(program).ToString();
+}
+
+TEST(StepList, IsASortedSet) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    StepList list;
+    std::set<int> expected;
+    for (int i = 0; i < 40; ++i) {
+      const int step = static_cast<int>(random() % (round % 6 + 1));
+      if (random() % 2 == 0) {
+        list.Insert(step);
+        expected.insert(step);
+      } else {
+        list.Remove(step);
+        expected.erase(step);
+      }
+      ASSERT_EQ(list, std::vector<int>(expected.begin(), expected.end()));
+      ASSERT_EQ(list.size(), expected.size());
+      ASSERT_EQ(list.empty(), expected.empty());
+      if (!expected.empty()) {
+        ASSERT_EQ(list.back(), *expected.rbegin());
+        ASSERT_EQ(list[0], *expected.begin());
+      }
+      ASSERT_EQ(std::vector<int>(list), std::vector<int>(expected.begin(), expected.end()));
+    }
+  }
 }
 
 }  // namespace

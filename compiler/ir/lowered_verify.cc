@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <initializer_list>
 #include <set>
 #include <string>
 
@@ -42,10 +44,17 @@ class LoweredVerifier {
   }
 
  private:
+  static constexpr int32_t kNone = -1;
+
+  // Steps' writes of a buffer form a list, from the last one on.
+  struct Write {
+    const abi::View* view;
+    size_t step;
+    int32_t previous;
+  };
   struct State {
-    std::vector<abi::View> writes;
-    std::vector<size_t> writers;  // the step of each write
-    int complete = -1;            // unknown
+    int32_t last_write = kNone;
+    int complete = -1;  // unknown
   };
 
   int64_t CountOf(BufferId b) const { return *ElementCount(l_.buffers[b].shape); }
@@ -74,19 +83,23 @@ class LoweredVerifier {
     return OkStatus();
   }
 
-  Status CheckSignature(const std::vector<BufferId>& ids, const std::set<schema::Role>& roles) {
+  Status CheckSignature(const std::vector<BufferId>& ids,
+                        std::initializer_list<schema::Role> roles) {
     const std::string_view what = schema::RoleName(*roles.begin());
+    const auto listed = [&](BufferId b) {
+      return std::find(roles.begin(), roles.end(), l_.buffers[b].role) != roles.end();
+    };
     std::vector<bool> seen(l_.buffers.size(), false);
     for (BufferId b : ids) {
       if (b >= l_.buffers.size()) return Error(Code::kInternal, what, " %", b, " does not exist");
       if (seen[b])
         return Error(Code::kInternal, what, " '", l_.buffers[b].name, "' is listed twice");
-      if (!roles.contains(l_.buffers[b].role))
+      if (!listed(b))
         return Error(Code::kInternal, what, " '", l_.buffers[b].name, "' has another role");
       seen[b] = true;
     }
     for (size_t b = 0; b < l_.buffers.size(); ++b) {
-      if (roles.contains(l_.buffers[b].role) && !seen[b]) {
+      if (listed(static_cast<BufferId>(b)) && !seen[b]) {
         return Error(Code::kInternal, "buffer '", l_.buffers[b].name, "' has role ",
                      schema::RoleName(l_.buffers[b].role), " but is not listed");
       }
@@ -172,8 +185,8 @@ class LoweredVerifier {
         return Error(Code::kInternal, "writes '", l_.buffers[b].name, "', which is ",
                      schema::RoleName(role));
       }
-      state_[b].writes.push_back(step.problem.outputs[k]);
-      state_[b].writers.push_back(s);
+      writes_.push_back({&step.problem.outputs[k], s, state_[b].last_write});
+      state_[b].last_write = static_cast<int32_t>(writes_.size()) - 1;
     }
     return OkStatus();
   }
@@ -187,8 +200,22 @@ class LoweredVerifier {
 
   bool Complete(BufferId b) {
     State& state = state_[b];
-    if (state.complete < 0) state.complete = CoverOnce(state.writes, CountOf(b)) ? 1 : 0;
+    if (state.complete < 0) state.complete = IsCovered(b) ? 1 : 0;
     return state.complete == 1;
+  }
+
+  bool IsCovered(BufferId b) const {
+    const int64_t count = CountOf(b);
+    const int32_t last = state_[b].last_write;
+    // Most buffers have one writer, of the whole.
+    if (last != kNone && writes_[last].previous == kNone) {
+      const abi::View& view = *writes_[last].view;
+      if (view.offset == 0 && abi::IsDense(view) && abi::ElementsOf(view) == count) return true;
+    }
+    std::vector<abi::View> views;
+    for (int32_t w = last; w != kNone; w = writes_[w].previous) views.push_back(*writes_[w].view);
+    std::reverse(views.begin(), views.end());
+    return CoverOnce(views, count);
   }
 
   // What a step reads of temporaries and outputs is written by earlier steps, and by no later one.
@@ -208,8 +235,8 @@ class LoweredVerifier {
   // A read of the view's elements, or (nullptr) of all.
   Status CheckRead(size_t s, BufferId b, const abi::View* view) {
     if (!IsMade(b)) return OkStatus();
-    const State& state = state_[b];
-    const bool late = !state.writers.empty() && state.writers.back() >= s;
+    const int32_t last = state_[b].last_write;
+    const bool late = last != kNone && writes_[last].step >= s;
     if (!late && Complete(b)) return OkStatus();
     if (view != nullptr && PartIsSettled(s, b, *view)) return OkStatus();
     return Error(Code::kInternal, "step ", s, " reads '", l_.buffers[b].name,
@@ -217,16 +244,16 @@ class LoweredVerifier {
   }
 
   bool PartIsSettled(size_t s, BufferId b, const abi::View& view) {
-    const State& state = state_[b];
     std::vector<const abi::View*> before, after;
-    for (size_t w = 0; w < state.writes.size(); ++w) {
-      (state.writers[w] < s ? before : after).push_back(&state.writes[w]);
+    for (int32_t w = state_[b].last_write; w != kNone; w = writes_[w].previous) {
+      (writes_[w].step < s ? before : after).push_back(writes_[w].view);
     }
     return prover_.Covers(CountOf(b), view, before) && prover_.Apart(CountOf(b), view, after);
   }
 
   const Lowered& l_;
   std::vector<State> state_;
+  std::vector<Write> writes_;
   std::set<BufferId> presents_;  // of states
   schema::CoverProver prover_;
 };

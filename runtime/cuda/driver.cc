@@ -101,12 +101,15 @@ std::string Driver::NameOf(CUresult result) const {
                 "): ", text != nullptr ? text : "no description");
 }
 
+void Driver::Remember(CUresult result) const {
+  if (!IsDeviceFault(result)) return;
+  CUresult none = kCudaSuccess;
+  fault_.compare_exchange_strong(none, result, std::memory_order_relaxed);
+}
+
 Status Driver::Check(CUresult result, std::string_view what, uint64_t needed) const {
   if (result == kCudaSuccess) return OkStatus();
-  if (IsDeviceFault(result)) {
-    CUresult none = kCudaSuccess;
-    fault_.compare_exchange_strong(none, result, std::memory_order_relaxed);
-  }
+  Remember(result);
   if (result == kCudaOutOfMemory) {
     size_t free_bytes = 0;
     size_t total_bytes = 0;

@@ -41,12 +41,14 @@ class Driver {
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
-  /// One method per row of driver_functions.def: counts the call and makes it.
+  /// One method per row of driver_functions.def: counts the call and makes it. A device fault is
+  /// remembered for good (health()), whether anybody looks at the result or, as of calls that give
+  /// something back, nobody does.
 #define AICF_CUDA_FN(name, symbol, params) \
   template <class... Args>                 \
   CUresult name(Args... args) const {      \
     counters_.Count(Fn::k##name);          \
-    return api_.name(args...);             \
+    return Heard(api_.name(args...));      \
   }
 #include "runtime/cuda/driver_functions.def"
 #undef AICF_CUDA_FN
@@ -63,6 +65,11 @@ class Driver {
   Status health() const;
 
  private:
+  CUresult Heard(CUresult result) const {
+    if (result != kCudaSuccess) Remember(result);
+    return result;
+  }
+  void Remember(CUresult result) const;
   std::string NameOf(CUresult result) const;
 
   DriverApi api_;

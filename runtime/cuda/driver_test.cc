@@ -68,6 +68,20 @@ TEST_F(FakeDriver, ADeviceFaultIsRememberedForGoodAndNothingElseIs) {
   EXPECT_NE(health.message().find("start it again"), std::string::npos) << health.message();
 }
 
+TEST_F(FakeDriver, ADeviceFaultIsRememberedThoughNobodyLooksAtTheResult) {
+  machine_.context_depth = 1;
+  machine_.fail_call = 0;
+  machine_.fail_code = kCudaOutOfMemory;
+  CUdeviceptr address = 0;
+  EXPECT_EQ(driver_.MemAlloc(&address, 512), kCudaOutOfMemory);
+  EXPECT_TRUE(driver_.health().ok());
+  machine_.failed = false;
+  machine_.fail_call = 0;
+  machine_.fail_code = kCudaIllegalAddress;
+  EXPECT_EQ(driver_.MemAlloc(&address, 512), kCudaIllegalAddress);
+  EXPECT_EQ(driver_.health().code(), Code::kDevice);
+}
+
 TEST(Driver, AProcessThatOpenedNoneIsHealthy) { EXPECT_TRUE(DeviceHealth().ok()); }
 
 TEST_F(FakeDriver, EveryCallIsCounted) {
