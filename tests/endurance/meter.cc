@@ -140,15 +140,17 @@ std::string FaultOrGrowth(const Meter& meter, const std::function<std::string(ui
   // A driver keeps memory for as many calls as ever met in it, which chance decides: what it keeps
   // comes to an end, and what leaks does not.
   const int rounds = meter.device() == nullptr ? 1 : kRoundsOnDevice;
-  std::string growth;
+  std::string growth, all;
   for (int r = 0; r < rounds && fault.empty(); ++r) {
     const Holdings before = meter.Read();
     fault = work(many);
     if (!fault.empty() || !Meter::Judges()) return fault;
     growth = meter.Read().GrowthSince(before, kCuttings);
     if (growth.empty()) return growth;
+    all += StrCat(r == 0 ? "" : "; ", "round ", r + 1, ": ", growth);
   }
-  return fault.empty() ? growth : fault;
+  if (!fault.empty()) return fault;
+  return rounds > 1 ? StrCat(growth, " (", all, ")") : growth;
 }
 
 }  // namespace aicf::endurance

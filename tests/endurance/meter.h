@@ -64,7 +64,8 @@ inline constexpr int kRoundsOnDevice = 4;
 
 /// work(few), and work(many) after it, for a GPU up to kRoundsOnDevice times: gives the fault that
 /// one of them returns, else what grew during the last ("": nothing), since those before it have
-/// left whatever is kept for ever.
+/// left whatever is kept for ever. Of several rounds, the growth of each follows in parentheses: a
+/// leak's stays the same from round to round, and a cache's falls off.
 std::string FaultOrGrowth(const Meter& meter, const std::function<std::string(uint64_t)>& work,
                           uint64_t few, uint64_t many);
 

@@ -4,8 +4,9 @@
 
 Compiles two models in turn over one output, each time with SIGKILL, SIGTERM or SIGINT after a random time. Whenever
 the process is gone, the output has to be one of the two artifacts, byte for byte. SIGTERM and SIGINT have to end it
-within a second, with their exit codes and without a temporary file; what SIGKILL leaves has to be gone after the
-next compilation in that folder. Exit code 1 when one of that does not hold.
+within a second, with their exit codes and without a temporary file of its own; what SIGKILL leaves has to be gone
+after the next whole compilation in that folder. Before that, files that are put there show what is found and what is
+not. Exit code 1 when one of that does not hold.
 """
 
 import argparse
@@ -62,22 +63,46 @@ class Trial:
 
     def kill(self, k, number, after):
         """(what is wrong, whether the process was still there)."""
+        before = set(os.listdir(self.folder))
         process = subprocess.Popen(self.command(k), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         time.sleep(after)
         alive = process.poll() is None
         process.send_signal(number)
         start = time.monotonic()
         process.communicate()
-        took = time.monotonic() - start
+        return self.judge(number, process.returncode, time.monotonic() - start, before), alive
+
+    def judge(self, number, code, took, before):
+        """What is wrong with how a process ended that met those files when it started; None: nothing."""
         if content(self.output) not in self.whole:
-            return "the output is neither the old artifact nor the new one", alive
-        left = set(os.listdir(self.folder)) - self.names
-        if number == signal.SIGKILL or process.returncode == 0:
-            return (f"left {left}" if left and process.returncode == 0 else None), alive
+            return "the output is neither the old artifact nor the new one"
+        now = set(os.listdir(self.folder))
+        if code == 0:
+            return f"left {now - self.names}" if now - self.names else None
+        if number == signal.SIGKILL:
+            return None
+        # What an earlier SIGKILL left stays where this process ends before it has come to remove it.
+        left = now - self.names - before
         # A signal that comes before its handler is there ends the process as any other program.
-        if process.returncode not in (128 + number, -number) or took > 1 or left:
-            return f"signal {number}: code {process.returncode} after {took:.1f} s, left {left}", alive
-        return None, alive
+        if code not in (128 + number, -number) or took > 1 or left:
+            return f"signal {number}: code {code} after {took:.1f} s, left {left}"
+        return None
+
+    def misjudged(self):
+        """What this script gets wrong about files that it puts there itself; None: nothing."""
+        before = set(os.listdir(self.folder))
+        temporary = os.path.join(self.folder, ".out.aicf.1-0.aicf-tmp")
+        with open(temporary, "wb"):
+            pass
+        if not self.judge(signal.SIGTERM, 143, 0, before):
+            return "a temporary file that a signal left is not found"
+        if not self.judge(signal.SIGTERM, 0, 0, before | {os.path.basename(temporary)}):
+            return "an old temporary file that a whole compilation left is not found"
+        what, alive = self.kill(1, signal.SIGTERM, 0)
+        if what or not alive:
+            return f"a process that ends before it removes an old temporary file: {what}"
+        self.compiled(0)
+        return "the next compilation leaves it" if os.path.exists(temporary) else None
 
 
 def main():
@@ -89,6 +114,10 @@ def main():
     rng, failures, met, leftovers = random.Random(options.seed), 0, 0, 0
     with tempfile.TemporaryDirectory() as folder:
         trial = Trial(options.bin, folder)
+        misjudged = trial.misjudged()
+        if misjudged:
+            failures += 1
+            print(f"FAIL of this script: {misjudged}", flush=True)
         for index in range(options.count):
             number = rng.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
             what, alive = trial.kill(index % 2, number, rng.uniform(0, 1.2 * trial.seconds))
