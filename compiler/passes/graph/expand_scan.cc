@@ -94,6 +94,10 @@ Result<ScanForm> ReadForm(const ir::Node& node) {
   if (form.body->graph->outputs.size() < form.states) {
     return Error(Code::kBadModel, "its body has fewer outputs than carried values");
   }
+  if (node.outputs.size() > form.body->graph->outputs.size()) {
+    return Error(Code::kBadModel, "its body has ", form.body->graph->outputs.size(),
+                 " outputs for ", node.outputs.size(), " results");
+  }
   form.outputs = form.body->graph->outputs.size() - form.states;
   form.input_axes = Padded(node.Ints("scan_input_axes"), form.inputs);
   form.output_axes = Padded(node.Ints("scan_output_axes"), form.outputs);

@@ -70,6 +70,10 @@ Status Expander::SequenceMap(const ir::Node& node) {
   AICF_ASSIGN_OR_RETURN(const Ids* first, Items(node, 0));
   const size_t length = first->size();
   std::vector<Ids> results(body->graph->outputs.size());
+  if (node.outputs.size() > results.size()) {
+    return Error(Code::kBadModel, "its body has ", results.size(), " outputs for ",
+                 node.outputs.size(), " results");
+  }
   for (size_t i = 0; i < length; ++i) {
     Ids arguments;
     for (ValueId v : node.inputs) {
@@ -82,7 +86,7 @@ Status Expander::SequenceMap(const ir::Node& node) {
     AICF_ASSIGN_OR_RETURN(const Ids one, Inline(node, *body, arguments, std::to_string(i)));
     for (size_t k = 0; k < one.size(); ++k) results[k].push_back(one[k]);
   }
-  for (size_t k = 0; k < node.outputs.size() && k < results.size(); ++k) {
+  for (size_t k = 0; k < node.outputs.size(); ++k) {
     if (node.outputs[k] != kNoValue) sequences_[node.outputs[k]] = results[k];
   }
   return OkStatus();
@@ -116,8 +120,8 @@ Status Expander::SplitToSequence(const ir::Node& node) {
     const auto ints = [&](int64_t v) {
       return make_.Ints(StrCat(node.name, "/bound"), std::vector<int64_t>{v});
     };
-    AICF_ASSIGN_OR_RETURN(ValueId item, Emit(node, "Slice", {node.inputs[0], ints(at),
-                                                             ints(at + size), ints(axis)}));
+    AICF_ASSIGN_OR_RETURN(
+        ValueId item, Emit(node, "Slice", {node.inputs[0], ints(at), ints(at + size), ints(axis)}));
     if (split == kNoValue && node.Int("keepdims", 1) == 0) {
       AICF_ASSIGN_OR_RETURN(item, Emit(node, "Squeeze", {item, ints(axis)}));
     }

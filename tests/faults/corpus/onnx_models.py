@@ -115,6 +115,12 @@ def _():
     return one("Relu", shape=(2**58, 4))
 
 
+for extent in (2**61, 2**63 - 1):
+    model("A8", f"an input of {extent} elements of 4 bytes that nothing reads", 7, "more bytes than can be counted")(
+        lambda extent=extent: whole([helper.make_node("Relu", ["x"], ["y"])],
+                                    [info("x"), info("unread", (extent,))]).SerializeToString())
+
+
 @case("A8", "an input of 2^63 - 1 elements of 4 bytes beside an op that is not supported, --check", 4, "1 gap")
 def _(folder):
     nodes = [helper.make_node("Own", ["x"], ["b"], domain="own"), helper.make_node("ReduceSum", ["b"], ["r"]),
@@ -184,6 +190,23 @@ model("A13", "a body's input is an initializer too", 3, "")(
 model("A14", "no inputs where one is required", 3, "n")(lambda: one("Relu", inputs=()))
 model("A14", "Conv without weights", 3, "n")(lambda: one("Conv"))
 model("A14", "Loop without a body", 3, "has no body")(lambda: one("Loop", inputs=("", "", "x")))
+
+
+NEXT = helper.make_node("Add", ["s", "e"], ["t"])
+for steps in (9, 100_000):
+    model("A14", f"Scan over {steps} steps with more results than its body", 3, "its body has 1 outputs for 2 results")(
+        lambda steps=steps: whole(
+            [helper.make_node("Scan", ["x", "e"], ["r", "y"], num_scan_inputs=1,
+                              body=helper.make_graph([NEXT], "body", [info("s"), info("e")], [info("t")]))],
+            [info("x"), info("e", (steps, 4))]).SerializeToString())
+
+
+@model("A14", "SequenceMap with more results than its body", 3, "its body has 1 outputs for 2 results")
+def _():
+    body = helper.make_graph([helper.make_node("Relu", ["s"], ["t"])], "body", [info("s")], [info("t")])
+    return whole([helper.make_node("SequenceConstruct", ["x", "x"], ["q"]),
+                  helper.make_node("SequenceMap", ["q"], ["r", "u"], body=body),
+                  helper.make_node("ConcatFromSequence", ["u"], ["y"], axis=0)]).SerializeToString()
 for axis in (4, 2**31, -5, -2**63, 2**63 - 1):
     model("A15", f"axis {axis}", 3, "axis")(lambda axis=axis: one("Softmax", axis=axis))
     model("A15", f"Concat on axis {axis}", 3, "axis")(

@@ -17,11 +17,15 @@ class Noise:
     """A random function in place of rounding to a format: it takes every element off by up to `unit` of it, and by up to
     `least` where it is smaller than the format's normal numbers. As with roundings, equal elements are off equally,
     wherever they are, and zeros stay. So do arrays without axes: exponents and limits are numbers that every format has,
-    or nothing random."""
+    or nothing random.
 
-    def __init__(self, unit, least, seed):
-        self.unit, self.least = unit, least
-        self.salts = np.random.default_rng(seed).integers(0, 2**63, 2, np.uint64) | np.uint64(1)
+    With `fused`, about half of the arrays stay as they are, since what a fused kernel hands on in a register is not
+    rounded to the format: of two equal values only one may be, and their difference is then a rounding, not 0."""
+
+    def __init__(self, unit, least, seed, fused=False):
+        self.unit, self.least, self.fused = unit, least, fused
+        self.rng = np.random.default_rng(seed)
+        self.salts = self.rng.integers(0, 2**63, 2, np.uint64) | np.uint64(1)
 
     def parts(self, array):
         """A number of [-1, 1) for each element, by a hash of its bits."""
@@ -32,7 +36,7 @@ class Noise:
         return (bits >> np.uint64(11)) * 2.0**-52 - 1
 
     def added(self, array):
-        if not array.ndim:
+        if not array.ndim or (self.fused and self.rng.random() < 0.5):
             return array
         size = np.where(array == 0, 0, np.maximum(self.unit * np.abs(array), self.least))
         return array + size * self.parts(array)
