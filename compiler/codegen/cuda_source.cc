@@ -106,8 +106,8 @@ bool HasShortResults(const Problem& p) {
   const auto jumps = [](const Expr& e) {
     return std::ranges::any_of(e.nodes, abi::IsDiscontinuous);
   };
-  return std::all_of(p.outputs.begin(), p.outputs.begin() + ResultCount(p), is_short) && !jumps(p.prologue) && !jumps(p.epilogue) &&
-         !jumps(p.score);
+  return std::all_of(p.outputs.begin(), p.outputs.begin() + ResultCount(p), is_short) &&
+         !jumps(p.prologue) && !jumps(p.epilogue) && !jumps(p.score);
 }
 
 // Writes one instance; the members are what every part of the text needs to know.
@@ -175,7 +175,8 @@ class SourceWriter {
     }
     if (p_.family == Family::kGemm || p_.family == Family::kBlockGemm) out_ += GainView();
     if (p_.family == Family::kGemm) out_ += ScaleViews();
-    if (abi::SeesMoments(p_)) out_ += StrCat("typedef Out", p_.outputs.size() - 1, " MomentsView;\n");
+    if (abi::SeesMoments(p_))
+      out_ += StrCat("typedef Out", p_.outputs.size() - 1, " MomentsView;\n");
     if (p_.family == Family::kCopy) out_ += PieceAccesses(p_, variant_.parameters);
     const Dims& inner = spaces_.output.groups[0];
     out_ += Constant("int", "kInnerAxis", inner.empty() ? -1 : inner.back());
@@ -323,8 +324,8 @@ class SourceWriter {
                    ">(args.in[", operand, "], ", name, at, ");\n");
   }
 
-  // Expression input k is xk[j]; the first `raw_inputs` are raw results, all of one after all of the
-  // one before it.
+  // Expression input k is xk[j]; the first `raw_inputs` are raw results, all of one after all of
+  // the one before it.
   static std::string InputText(int k, int raw_inputs) {
     if (k >= raw_inputs) return StrCat("x", k, "[j]");
     return k == 0 ? "raw[j]" : k == 1 ? "raw[V + j]" : StrCat("raw[", k, " * V + j]");

@@ -78,11 +78,11 @@ struct ReduceAttrs {
 
 /// acc[b.., m, n] = sum_k A[b.., m, k] * B[b.., k, n]; out = epilogue(acc, extras).
 /// A, B and out have the same rank >= 2; a broadcast batch axis has extent out and stride 0.
-/// With two halves, as gated activations have them, B has twice the columns of out, and the epilogue,
-/// which there must be, has two raw inputs: out[.., m, n] = epilogue(acc[.., m, n],
+/// With two halves, as gated activations have them, B has twice the columns of out, and the
+/// epilogue, which there must be, has two raw inputs: out[.., m, n] = epilogue(acc[.., m, n],
 /// acc[.., m, n + N], extras), N being the columns of out.
-/// With an epsilon the rows of A are normalised as they are read (NormalizesRows): core operand 2 is
-/// a gain of A's shape, and
+/// With an epsilon the rows of A are normalised as they are read (NormalizesRows): core operand 2
+/// is a gain of A's shape, and
 ///   A[.., m, k] / sqrt(mean over k of A[.., m, k]^2 + rms_epsilon) * gain[.., m, k],
 /// in f32, stands in the place of A[.., m, k].
 /// With scale_terms blocks of A and B have scales (HasBlockScales): core operands 2 and 3, in f32,
@@ -91,12 +91,13 @@ struct ReduceAttrs {
 ///   acc[.., m, n] = sum_k (A[.., m, k] * sa[.., m, k / scale_terms])
 ///                       * (B[.., k, n] * sb[.., k / scale_terms, n / scale_columns]).
 /// A and B are then floats whose products are f32, and nothing is normalised.
-/// With moments_epsilon the epilogue, which there must be, sees the moments of A's rows (SeesMoments),
-/// as a norm of layers needs them: its raw inputs are the sums, then
+/// With moments_epsilon the epilogue, which there must be, sees the moments of A's rows
+/// (SeesMoments), as a norm of layers needs them: its raw inputs are the sums, then
 ///   mean[.., m]  = mean over k of A[.., m, k],
 ///   scale[.., m] = 1 / sqrt(mean over k of (A[.., m, k] - mean[.., m])^2 + moments_epsilon),
-/// in f32. With stores_moments the last output, f32 [.., M, 2], gets mean and scale of every row; the
-/// epilogue makes the others. A is then f32, f16 or bf16 and has terms, nothing has scales or is normalised.
+/// in f32. With stores_moments the last output, f32 [.., M, 2], gets mean and scale of every row;
+/// the epilogue makes the others. A is then f32, f16 or bf16 and has terms, nothing has scales or
+/// is normalised.
 struct GemmAttrs {
   AddedInt<1> halves = {};         ///< 1 or 2
   AddedReal rms_epsilon = {};      ///< finite; absent: A is multiplied as it is

@@ -93,7 +93,8 @@ Result<Extent> ExtentOf(const View& view) {
   int64_t high = view.offset;
   if (!IsStride(view.offset)) return out_of_range();
   for (int i = 0; i < view.shape.rank(); ++i) {
-    // Also where nothing is walked: others take magnitudes and sums of strides whatever the extents.
+    // Also where nothing is walked: others take magnitudes and sums of strides whatever the
+    // extents.
     const int64_t steps = std::max<int64_t>(view.shape[i] - 1, 0);
     int64_t reach = 0;
     if (!IsStride(view.strides[i])) return out_of_range();

@@ -96,8 +96,8 @@ bool IsDense(const View& view);
 int64_t ElementsOf(const View& view);
 
 /// Bytes [begin, end) that the view can touch, relative to the buffer; {0, 0} for an empty view.
-/// Errors: kBadArtifact when the rank, an extent, a stride (beyond 2^61, whatever the extent), or any
-/// partial sum is out of range or negative.
+/// Errors: kBadArtifact when the rank, an extent, a stride (beyond 2^61, whatever the extent), or
+/// any partial sum is out of range or negative.
 struct Extent {
   int64_t begin = 0;
   int64_t end = 0;

@@ -211,8 +211,8 @@ TEST(ValidateProblem, GemmThatSeesMoments) {
   GemmAttrs moments;
   moments.moments_epsilon = 1e-6;
   moments.stores_moments = 1;
-  auto p = ProblemOf(Family::kGemm, moments, 2, {F32({2, 3}), F32({3, 4})},
-                     {F32({2, 4}), F32({2, 2})});
+  auto p =
+      ProblemOf(Family::kGemm, moments, 2, {F32({2, 3}), F32({3, 4})}, {F32({2, 4}), F32({2, 2})});
   p.epilogue = *ParseExpr(
       "(%0 = in 0 : f32; %1 = in 1 : f32; %2 = in 2 : f32; %3 = fma %0 %1 %2 : f32) -> %3");
   const auto edit = [](auto change) { return Edit<GemmAttrs>(change); };
@@ -249,16 +249,21 @@ TEST(ValidateProblem, GemmThatSeesMoments) {
            }},
           {"moments without an epilogue", [](Problem& q) { q.epilogue = {}; }},
           {"moments without an output of their own", [](Problem& q) { q.outputs.resize(1); }},
-          {"moments stored in f16", [](Problem& q) { q.outputs[1] = DenseView(DType::kF16, {2, 2}); }},
-          {"the moments has shape 2x3, expected 2x2", [](Problem& q) { q.outputs[1] = F32({2, 3}); }},
+          {"moments stored in f16",
+           [](Problem& q) {
+             q.outputs[1] = DenseView(DType::kF16, {2, 2});
+           }},
+          {"the moments has shape 2x3, expected 2x2",
+           [](Problem& q) {
+             q.outputs[1] = F32({2, 3});
+           }},
           // Without the output for them, one result is missing.
           {"1 results for 2 outputs",
            [](Problem& q) {
              std::get<GemmAttrs>(q.attrs).stores_moments = 0;
              q.outputs[1] = F32({2, 4});
            }},
-          {"outputs have different shapes",
-           [](Problem& q) {
+          {"outputs have different shapes", [](Problem& q) {
              q.outputs.insert(q.outputs.begin() + 1, F32({2, 3}));
              q.epilogue.results.push_back(q.epilogue.results[0]);
            }}});

@@ -127,8 +127,8 @@ ir::ValueId Composer::Counting(int64_t first, const Dims& shape) {
 }
 
 ir::ValueId Composer::Scalar(double value, DType dtype) {
-  const bool plain = dtype == DType::kF64 ||
-                     (dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16);
+  const bool plain =
+      dtype == DType::kF64 || dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
   if (plain) return Constant(ScalarTensor(value, dtype));
   // A model may ask for integers, or floats that are only stored, where an op has none.
   return Cast(Constant(ScalarTensor(value, DType::kF64)), dtype);

@@ -66,8 +66,8 @@ void AddScaledProducts(const abi::ArgBlock& args, int64_t* a_at, int64_t* b_at, 
   a_at[k_of_a] = b_at[k_of_b] = 0;
 }
 
-// The moments of A's row at these places (abi::SeesMoments), into the raw inputs that follow the sums,
-// and into the output for them where they are stored. Leaves 0 in the axis of k.
+// The moments of A's row at these places (abi::SeesMoments), into the raw inputs that follow the
+// sums, and into the output for them where they are stored. Leaves 0 in the axis of k.
 void RowMoments(const abi::ArgBlock& args, int64_t* a_at, Scalar* raws) {
   const abi::Problem& problem = *args.problem;
   const abi::TensorArg& a = Input(args, 0);

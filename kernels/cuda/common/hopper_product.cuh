@@ -26,10 +26,10 @@ constexpr int kStoreSums = kSplit > 1
                                ? kSplit*((kResultLines - 1) / kSplit + 1) * 64 * kProductHalves
                                : 4 * kWarpStoreSums;
 static_assert(kSplit * PartShares::kSenderSums <= kStoreSums, "room for all");
-constexpr int kSharedBytes =
-    kPatternBytes + kStages * kStageBytes + kConsumers * kStoreSums * 4 + 16 * kStages +
-    (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0) + kStages * StageScales::kFloats * 4 +
-    kConsumers * Moments::kFloats * 4;
+constexpr int kSharedBytes = kPatternBytes + kStages * kStageBytes + kConsumers * kStoreSums * 4 +
+                             16 * kStages +
+                             (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0) +
+                             kStages * StageScales::kFloats * 4 + kConsumers * Moments::kFloats * 4;
 /// The producer is a warpgroup in front of the consumers or, leaving more registers to the other
 /// blocks of its multiprocessor, a warp behind them.
 constexpr bool kThinProducer = kBlockX == kWarpgroup * kConsumers + 32;
@@ -58,7 +58,8 @@ struct StepRange {
 };
 
 /// Shared memory: the stages, then the consumers' memory for results, then the barriers, then the
-/// scales, or the consumers' moments. B comes first in a stage: it is whole swizzle patterns whatever the tile.
+/// scales, or the consumers' moments. B comes first in a stage: it is whole swizzle patterns
+/// whatever the tile.
 struct SharedLayout {
   char* start;
   unsigned tiles, barriers;
@@ -81,7 +82,9 @@ struct SharedLayout {
     return barriers + 16 * kStages + consumer * SplitStore::kBarrierBytes;
   }
   AICF_DEVICE float* Scales(int stage) const { return Behind() + stage * StageScales::kFloats; }
-  AICF_DEVICE float* MomentsOf(int consumer) const { return Behind() + consumer * Moments::kFloats; }
+  AICF_DEVICE float* MomentsOf(int consumer) const {
+    return Behind() + consumer * Moments::kFloats;
+  }
 
  private:
   /// What follows the barriers.
@@ -184,8 +187,7 @@ AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int 
     const bool first = step == steps.first;
     BarrierWait(shared.Full(place.stage), place.parity);
     MultiplyStage(shared, place.stage, row0, first, sums);
-    if constexpr (Moments::kSeen)
-      moments.AddStage(shared.A(place.stage) + row0 * kRowBytes);
+    if constexpr (Moments::kSeen) moments.AddStage(shared.A(place.stage) + row0 * kRowBytes);
     ProductsWait<1>();
     if (!first) Release(shared, last);
     last = place.stage;

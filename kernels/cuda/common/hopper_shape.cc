@@ -76,7 +76,9 @@ int64_t HopperPromotion(const abi::Problem& p, int64_t steps) {
 int64_t HopperVector(const abi::Problem& p, int64_t usual) {
   constexpr int64_t kMost = 8;
   const auto is_byte = [](const abi::View& v) { return DTypeBytes(v.dtype) == 1; };
-  return std::all_of(p.outputs.begin(), p.outputs.begin() + ResultCount(p), is_byte) ? std::max(usual, kMost) : usual;
+  return std::all_of(p.outputs.begin(), p.outputs.begin() + ResultCount(p), is_byte)
+             ? std::max(usual, kMost)
+             : usual;
 }
 
 int64_t HopperStageBytes(const Parameters& c, int64_t element) {

@@ -94,9 +94,9 @@ struct SplitStore {
       BarrierWait(barriers, round & 1);
       if (!last && threadIdx.x % 128 == 0)
         BarrierArriveExpect(barriers, PartShares::BytesFor(RankInCluster()));
-      runs.StorePart(
-          args, PartPlace(part, tile, row0, 0), PartPlace(part + 1, tile, row0, 0), !last_of_tile,
-          [&](const ShareRun& run, raw_t(&raw)[kRaws * kRun]) { LoadSums(run, raw); });
+      runs.StorePart(args, PartPlace(part, tile, row0, 0), PartPlace(part + 1, tile, row0, 0),
+                     !last_of_tile,
+                     [&](const ShareRun& run, raw_t(&raw)[kRaws * kRun]) { LoadSums(run, raw); });
       // Whoever waits for it is still there; after the last part nobody may be.
       if (!last) TellLoaded();
     }

@@ -315,19 +315,18 @@ struct WarpStore {
         PutPart(memory, static_cast<int>(threadIdx.x) % 32, own);
       });
       __syncwarp();
-      runs.StorePart(
-          args, PartPlace(part, tile, row0, row), PartPlace(part + 1, tile, row0, row),
-          part + 1 < Sums::kParts,
-          [&](const WarpRun& run, raw_t(&raw)[kRaws * kRun]) {
-            LoadRun(run, raw);
-            if constexpr (Moments::kSeen) LoadMoments(run, part / kStoreParts * 64 + row, raw);
-          });
+      runs.StorePart(args, PartPlace(part, tile, row0, row), PartPlace(part + 1, tile, row0, row),
+                     part + 1 < Sums::kParts, [&](const WarpRun& run, raw_t(&raw)[kRaws * kRun]) {
+                       LoadRun(run, raw);
+                       if constexpr (Moments::kSeen)
+                         LoadMoments(run, part / kStoreParts * 64 + row, raw);
+                     });
     }
   }
 
  private:
-  /// The moments of a run's rows, of which `row0` is the part's first; a run is of one row, or, where
-  /// the output is contiguous along the rows, of several.
+  /// The moments of a run's rows, of which `row0` is the part's first; a run is of one row, or,
+  /// where the output is contiguous along the rows, of several.
   AICF_DEVICE void LoadMoments(const WarpRun& run, int row0, raw_t (&raw)[kRaws * kRun]) const {
 #pragma unroll
     for (int j = 0; j < kRun; ++j) {

@@ -72,11 +72,12 @@
 //   - scales of other than 128 terms and of 1 or 128 columns, of operands other than float8, not in
 //     f32; with scales kSwap, kPromote 0, two halves, blocks that share operands; with scales of 1
 //     column more than 192 (3 consumers: 128) sums and scales of a thread, kTileN / 4
-//   - moments (AICF_SEES_MOMENTS) of operands of other than 16 bits, of an A whose lines do not run along
-//     k; with moments kSwap, kSplit above 1, scales
+//   - moments (AICF_SEES_MOMENTS) of operands of other than 16 bits, or of an A whose lines do not
+//     run along k; with moments kSwap, kSplit above 1, scales
 //   - dynamic shared memory below SharedBytes = 1024 + kStages * (kTileM + kTileN) * 128 +
 //     kConsumers * 16384 + 16 * kStages, with kSplit above 1 what HopperStoreBytes says more, with
-//     moments 8 bytes for every row of every consumer, which must not exceed 232448; kStages below 2
+//     moments 8 bytes for every row of every consumer; all of it must not exceed 232448; kStages
+//     below 2
 // Workspace: none. Grid: kClusterX times the number of clusters that stay, any number of them.
 #pragma once
 

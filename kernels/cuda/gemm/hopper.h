@@ -38,7 +38,8 @@ int64_t HopperSharedBytes(const abi::Problem& problem, const abi::Parameters& pa
 /// Of these, what the scales of blocks take beside each stage of a tile; 0 without scales.
 int64_t HopperScaleBytes(const abi::Problem& problem, int64_t tile_m, int64_t tile_n);
 
-/// Of these, what the moments of so many rows take, those of all consumers' tiles; 0 without moments.
+/// Of these, what the moments of so many rows take, those of all consumers' tiles; 0 without
+/// moments.
 int64_t HopperMomentBytes(const abi::Problem& problem, int64_t rows);
 
 }  // namespace aicf::cuda
