@@ -63,6 +63,8 @@ bool ReadsInHalves(const ir::LoweredStep& producer, const ir::LoweredStep& consu
 /// A norm by the root mean square and the product that reads its result as A, as one product that
 /// normalises rows (abi::GemmAttrs).
 Fusion NormalizedProduct(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
+/// Empty, or why no product can have the norm's epsilon, which abi::AddedReal stores from 0 on.
+std::string RefuseEpsilon(const abi::Problem& norm);
 /// Whether rows of A are rows of what a norm makes: both have as many neighbours as long.
 bool HasSameRows(const abi::View& a, const abi::View& made);
 /// Whether the two are such a norm and such a product.

@@ -37,8 +37,8 @@ bool IsData(DType dtype) {
 
 // What GemmAttrs can say of the norm's numbers; else why not.
 std::string RefuseNumbers(const abi::Problem& norm, const abi::Problem& product) {
-  const double epsilon = norm.as<abi::NormalizeAttrs>().epsilon;
-  if (!(epsilon >= 0) || !std::isfinite(epsilon)) return "epsilon: it is no number from 0 on";
+  std::string refusal = RefuseEpsilon(norm);
+  if (!refusal.empty()) return refusal;
   const DType x = norm.inputs[0].dtype, gain = norm.inputs[1].dtype;
   if (!IsData(x) || !IsData(gain)) {
     return StrCat("dtype: rows of ", DTypeName(x), " with a gain of ", DTypeName(gain),
@@ -53,6 +53,11 @@ std::string RefuseNumbers(const abi::Problem& norm, const abi::Problem& product)
 }
 
 }  // namespace
+
+std::string RefuseEpsilon(const abi::Problem& norm) {
+  const double epsilon = norm.as<abi::NormalizeAttrs>().epsilon;
+  return epsilon >= 0 && std::isfinite(epsilon) ? "" : "epsilon: it is no number from 0 on";
+}
 
 bool HasSameRows(const abi::View& a, const abi::View& made) {
   return a.shape.back() == made.shape.back() && a.strides.back() == made.strides.back() &&

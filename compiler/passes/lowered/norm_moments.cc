@@ -68,6 +68,8 @@ std::string NormMoments::CheckNorm() {
   if (!p.prologue.empty() || p.core_inputs != 1) return "prologue: the norm computes what it reads";
   if (p.outputs.size() != 1) return StrCat("outputs: the norm has ", p.outputs.size());
   if (p.inputs[0].shape.back() == 0) return "domain: its rows are empty";
+  std::string refusal = RefuseEpsilon(p);
+  if (!refusal.empty()) return refusal;
   const auto affine = AffineOf(p);
   if (!affine) return "epilogue: the norm does more than multiply with a gain and add a shift";
   affine_ = *affine;
