@@ -91,9 +91,13 @@ uint64_t FeaturesOf(const Program& program) {
                                   [](const Step& s) { return abi::HasBlockScales(s.problem); });
   const bool moments = std::any_of(program.steps.begin(), program.steps.end(),
                                    [](const Step& s) { return abi::SeesMoments(s.problem); });
+  const bool parts = std::any_of(
+      program.steps.begin(), program.steps.end(),
+      [](const Step& s) { return abi::ReadsParts(s.problem) || abi::StoresParts(s.problem); });
   return (states || metas ? kFeatureState : 0) | (ordered ? kFeatureOrder : 0) |
          (halves ? kFeatureHalves : 0) | (normalizes ? kFeatureRowNorm : 0) |
-         (scales ? kFeatureBlockScales : 0) | (moments ? kFeatureMoments : 0);
+         (scales ? kFeatureBlockScales : 0) | (moments ? kFeatureMoments : 0) |
+         (parts ? kFeatureParts : 0);
 }
 
 uint64_t SectionAlignment(SectionKind kind) { return kind == SectionKind::kWeights ? 4096 : 64; }

@@ -284,6 +284,23 @@ TEST(FormatTest, AProductThatSeesMomentsIsAFeature) {
   EXPECT_FALSE(back.rms_epsilon.stored());
 }
 
+TEST(FormatTest, AProductThatStoresMomentsOfPartsIsAFeature) {
+  ProgramBuilder b;
+  abi::GemmAttrs attrs;
+  attrs.part_columns = 3;
+  abi::Problem gemm = Core(abi::Family::kGemm, attrs, 2);
+  gemm.inputs = {abi::DenseView(DType::kF32, {5, 4}), abi::DenseView(DType::kF32, {4, 3})};
+  gemm.outputs = {abi::DenseView(DType::kF32, {5, 3}), abi::DenseView(DType::kF32, {5, 2})};
+  const uint32_t x = b.Input("x", {5, 4}), w = b.Input("w", {4, 3});
+  b.AddStep(gemm, {x, w}, {b.Output("y", {5, 3}), b.Output("z", {5, 2})});
+  const auto file = Serialize(ContentsOf(b.Finish()));
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  const auto read = Artifact::Parse(*file, true);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ((*read)->header().required_features, kFeatureParts);
+  EXPECT_EQ((*read)->program().steps[0].problem.as<abi::GemmAttrs>().part_columns, 3);
+}
+
 TEST(FormatTest, AProductWithScalesOfBlocksIsAFeature) {
   ProgramBuilder b;
   abi::GemmAttrs attrs;

@@ -134,6 +134,8 @@ class SourceWriter {
     if (p_.family == Family::kExcite) out_ += ExciteSource(p_);
     out_ += "}  // namespace aicf\n";
     if (abi::SeesMoments(p_)) out_ += "#define AICF_SEES_MOMENTS 1\n";
+    if (abi::ReadsParts(p_)) out_ += "#define AICF_READS_PARTS 1\n";
+    if (abi::StoresParts(p_)) out_ += "#define AICF_STORES_PARTS 1\n";
     out_ += StrCat("#include \"", kernel_.source, "\"\n");
     KernelFunction();
     return std::move(out_);
@@ -177,6 +179,8 @@ class SourceWriter {
     if (p_.family == Family::kGemm) out_ += ScaleViews();
     if (abi::SeesMoments(p_))
       out_ += StrCat("typedef Out", p_.outputs.size() - 1, " MomentsView;\n");
+    if (abi::StoresParts(p_))
+      out_ += StrCat("typedef Out", p_.outputs.size() - 1, " PartsView;\n");
     if (p_.family == Family::kCopy) out_ += PieceAccesses(p_, variant_.parameters);
     const Dims& inner = spaces_.output.groups[0];
     out_ += Constant("int", "kInnerAxis", inner.empty() ? -1 : inner.back());
@@ -239,19 +243,24 @@ class SourceWriter {
     const std::string values = raw > 1   ? StrCat("const raw_t (&raw)[", raw, " * V], ")
                                : raw > 0 ? "const raw_t (&raw)[V], "
                                          : "";
+    // What the first output holds of the results, for the moments of their parts.
+    const bool keeps = abi::StoresParts(p_);
+    const std::string_view kept = keeps ? ", float (&kept)[V]" : "", keep = keeps ? ", kept" : "";
     EpilogueOperands(first, at);
     const std::string_view raw_value = raw > 0 ? "raw, " : "";
     out_ += StrCat("  template <int V>\n  static AICF_DEVICE void Store(const Args& args, ", values,
-                   "index_t i0, index_t i1 = 0, index_t i2 = 0) {\n    Operands<V> operands;\n"
-                   "    operands.Load(args, i0, i1, i2);\n    Store<V>(args, ",
-                   raw_value, "operands, i0, i1, i2);\n  }\n");
+                   "index_t i0, index_t i1 = 0, index_t i2 = 0) {\n    Operands<V> operands;\n",
+                   keeps ? "    float kept[V];\n" : "",
+                   "    operands.Load(args, i0, i1, i2);\n    Store<V>(args, ", raw_value,
+                   "operands, i0, i1, i2", keep, ");\n  }\n");
     out_ += StrCat("  template <int V>\n  static AICF_DEVICE void Store(const Args& args, ", values,
-                   "const Operands<V>& operands, index_t i0, index_t i1, index_t i2) {\n"
-                   "    Store<V>(args, ",
-                   raw_value, "operands, operands, i0, i1, i2);\n  }\n");
+                   "const Operands<V>& operands, index_t i0, index_t i1, index_t i2", kept,
+                   ") {\n    Store<V>(args, ", raw_value, "operands, operands, i0, i1, i2", keep,
+                   ");\n  }\n");
     out_ += StrCat("  template <int V>\n  static AICF_DEVICE void Store(const Args& args, ", values,
                    "const OfAllLines<V>& all, const OfLine<V>& own, index_t i0, index_t i1, "
-                   "index_t i2) {\n");
+                   "index_t i2",
+                   kept, ") {\n");
     for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
       const int x = k - first + raw;
       const DType dtype = p_.inputs[static_cast<size_t>(k)].dtype;
@@ -275,6 +284,11 @@ class SourceWriter {
     out_ += "    }\n";
     for (size_t r = 0; r < results; ++r) {
       out_ += StrCat("    StoreRun<Result", r, ">(args.out[", r, "], y", r, at, ");\n");
+    }
+    if (keeps) {
+      out_ +=
+          "#pragma unroll\n    for (int j = 0; j < V; ++j)\n"
+          "      kept[j] = Widen(Narrow<Out0::S>::Of(y0[j]));\n";
     }
     out_ += "  }\n};\n";
   }

@@ -33,6 +33,8 @@ namespace aicf {
 ///   Epilogue::Store<V>(args, raw, all, own, i0, i1, i2)  the same, the operands in two parts
 ///   Epilogue::Store<V>(args, raw, i0, i1, i2)  the same, loading the operands itself
 ///                                              (elementwise: without raw)
+///                          Of a gemm with part_columns the last argument of the first two is
+///                          `float (&kept)[V]`, which gets what the first output holds then
 ///   kDomainVector          vector width for walking the domain's first group
 ///   Hidden, Gate           excite: what the operands of the two expressions in the middle are, and
 ///                          the expressions (compiler/codegen/excite_source.h)

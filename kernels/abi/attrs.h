@@ -98,6 +98,13 @@ struct ReduceAttrs {
 /// in f32. With stores_moments the last output, f32 [.., M, 2], gets mean and scale of every row;
 /// the epilogue makes the others. A is then f32, f16 or bf16 and has terms, nothing has scales or
 /// is normalised.
+/// With part_terms, too, core operand 2 has what is known of A's rows already (ReadsParts):
+///   parts [.., M, 2 * K / part_terms] in f32,
+/// for every part of a row, part_terms neighbours of K, their mean and the sum of the squares of
+/// their differences from it. Mean and scale of the row are made of these, and A is not looked at.
+/// With part_columns the last output is such parts of the first result's rows (StoresParts), as
+/// they are stored: f32 [.., M, 2 * N / part_columns], for a product whose A it will be. The first
+/// result is then f32, f16 or bf16. A product stores moments or parts, not both.
 struct GemmAttrs {
   AddedInt<1> halves = {};         ///< 1 or 2
   AddedReal rms_epsilon = {};      ///< finite; absent: A is multiplied as it is
@@ -105,6 +112,8 @@ struct GemmAttrs {
   AddedInt<1> scale_columns = {};  ///< columns of B that share scales, 1 to 2^31 - 1
   AddedReal moments_epsilon = {};  ///< finite; absent: the epilogue sees sums alone
   AddedInt<0> stores_moments = {};  ///< 0 or 1
+  AddedInt<0> part_terms = {};      ///< 0: moments are of A; otherwise a divisor of K
+  AddedInt<0> part_columns = {};    ///< 0: no parts are stored; otherwise a divisor of N
   template <class V> void Visit(V&& v) {
     v("halves", halves);
     v("rms_epsilon", rms_epsilon);
@@ -112,6 +121,8 @@ struct GemmAttrs {
     v("scale_columns", scale_columns);
     v("moments_epsilon", moments_epsilon);
     v("stores_moments", stores_moments);
+    v("part_terms", part_terms);
+    v("part_columns", part_columns);
   }
 };
 

@@ -156,12 +156,24 @@ bool StoresMoments(const Problem& problem) {
   return SeesMoments(problem) && problem.as<GemmAttrs>().stores_moments != 0;
 }
 
+bool ReadsParts(const Problem& problem) {
+  return SeesMoments(problem) && problem.as<GemmAttrs>().part_terms != 0;
+}
+
 std::string RefuseMoments(const Problem& problem) {
   return SeesMoments(problem) ? "does not tell the moments of rows" : "";
 }
 
+bool StoresParts(const Problem& problem) {
+  return problem.family == Family::kGemm && problem.as<GemmAttrs>().part_columns != 0;
+}
+
+std::string RefuseStoredParts(const Problem& problem) {
+  return StoresParts(problem) ? "does not store the moments of its results" : "";
+}
+
 size_t ResultCount(const Problem& problem) {
-  return problem.outputs.size() - (StoresMoments(problem) ? 1 : 0);
+  return problem.outputs.size() - (StoresMoments(problem) || StoresParts(problem) ? 1 : 0);
 }
 
 const Dims& DomainOf(const Problem& problem) {

@@ -152,10 +152,20 @@ std::string RefuseRowNorm(const Problem& problem);
 bool SeesMoments(const Problem& problem);
 /// Whether such a gemm also stores them, as its last output, which no result of the epilogue is.
 bool StoresMoments(const Problem& problem);
+/// Whether such a gemm makes them of moments of parts of the rows (GemmAttrs::part_terms), which
+/// are core operand 2.
+bool ReadsParts(const Problem& problem);
 /// What a kernel says that takes no such problem; empty for every other problem.
 std::string RefuseMoments(const Problem& problem);
 
-/// Outputs that are results of the epilogue: all but stored moments.
+/// True for a gemm that stores moments of parts of its first result's rows
+/// (GemmAttrs::part_columns), as its last output, which no result of the epilogue is. Kernels take
+/// it only where they say so.
+bool StoresParts(const Problem& problem);
+/// What a kernel says that takes no such problem; empty for every other problem.
+std::string RefuseStoredParts(const Problem& problem);
+
+/// Outputs that are results of the epilogue: all but stored moments and parts.
 size_t ResultCount(const Problem& problem);
 
 /// Iteration domain on which the prologue (the shape of the core operands) or, without one, the

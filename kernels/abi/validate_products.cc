@@ -110,10 +110,40 @@ Status CheckBlockScales(const Problem& p) {
   return CheckSameShape(p, p.inputs[3], of_b, "B's scales");
 }
 
+// Moments of parts of rows of that shape; `parts` is nothing where `each` is 0.
+Status CheckPartsOf(const Problem& p, std::string_view what, int64_t each, const Dims& shape,
+                    const View* parts) {
+  if (each == 0) return OkStatus();
+  const int64_t length = shape.back();
+  if (each < 0 || length == 0 || length % each != 0) {
+    return Bad(p, "parts of ", each, " ", what, ", which do not make up ", length);
+  }
+  int64_t numbers = 0;
+  if (!CheckedMul<int64_t>(length / each, 2, &numbers)) return Bad(p, "too many parts");
+  if (parts->dtype != DType::kF32)
+    return Bad(p, "moments of parts in ", DTypeName(parts->dtype), ", expected f32");
+  Dims expected = shape;
+  expected[expected.rank() - 1] = numbers;
+  return CheckSameShape(p, *parts, expected, "the moments of parts");
+}
+
+Status CheckStoredParts(const Problem& p) {
+  if (!StoresParts(p)) return OkStatus();
+  if (StoresMoments(p)) return Bad(p, "stores both moments and moments of parts");
+  if (p.outputs.size() < 2) return Bad(p, "moments of parts without an output of their own");
+  const View& result = p.outputs[0];
+  if (!IsData(result.dtype)) {
+    return Bad(p, "moments of parts of ", DTypeName(result.dtype), ", not f32, f16 or bf16");
+  }
+  return CheckPartsOf(p, "columns", p.as<GemmAttrs>().part_columns, result.shape,
+                      &p.outputs.back());
+}
+
 Status CheckMoments(const Problem& p) {
   const auto& attrs = p.as<GemmAttrs>();
   const int64_t stores = attrs.stores_moments;
   if (stores != 0 && stores != 1) return Bad(p, "moments stored ", stores, " times");
+  if (!SeesMoments(p) && attrs.part_terms != 0) return Bad(p, "parts without moments");
   if (!SeesMoments(p)) return stores == 0 ? OkStatus() : Bad(p, "moments stored, but not seen");
   AICF_RETURN_IF_ERROR(CheckReal(p, "epsilon", attrs.moments_epsilon.value, kFiniteReal));
   if (NormalizesRows(p) || HasBlockScales(p)) {
@@ -123,6 +153,7 @@ Status CheckMoments(const Problem& p) {
   if (!IsData(a.dtype)) return Bad(p, "moments of ", DTypeName(a.dtype), ", not f32, f16 or bf16");
   if (a.shape.back() == 0) return Bad(p, "moments of no terms");
   if (p.epilogue.empty()) return Bad(p, "moments without an epilogue");
+  AICF_RETURN_IF_ERROR(CheckPartsOf(p, "terms", attrs.part_terms, a.shape, ReadsParts(p) ? &p.inputs[2] : nullptr));
   if (stores == 0) return OkStatus();
   Dims rows = a.shape;
   rows[rows.rank() - 1] = 2;
@@ -157,6 +188,7 @@ Status CheckRules<Family::kGemm>(const Problem& p) {
   }
   AICF_RETURN_IF_ERROR(CheckBlockScales(p));
   AICF_RETURN_IF_ERROR(CheckMoments(p));
+  AICF_RETURN_IF_ERROR(CheckStoredParts(p));
   return CheckRowNorm(p);
 }
 

@@ -272,6 +272,70 @@ TEST(ValidateProblem, GemmThatSeesMoments) {
   EXPECT_EQ(ResultCount(p), 1u);
 }
 
+TEST(ValidateProblem, GemmThatReadsMomentsOfParts) {
+  GemmAttrs moments;
+  moments.moments_epsilon = 1e-6;
+  moments.part_terms = 3;
+  auto p =
+      ProblemOf(Family::kGemm, moments, 3, {F32({2, 6}), F32({6, 4}), F32({2, 4})}, {F32({2, 4})});
+  p.epilogue = *ParseExpr(
+      "(%0 = in 0 : f32; %1 = in 1 : f32; %2 = in 2 : f32; %3 = fma %0 %1 %2 : f32) -> %3");
+  const auto terms = [](int64_t each) {
+    return Edit<GemmAttrs>([=](GemmAttrs& a) { a.part_terms = each; });
+  };
+  ExpectRefused(p, {{"parts of 4 terms, which do not make up 6", terms(4)},
+                    {"parts of -3 terms", terms(-3)},
+                    {"3 core inputs of 3, expected 2", terms(0)},
+                    {"the moments of parts has shape 2x4, expected 2x6", terms(2)},
+                    {"3 core inputs of 3, expected 2",
+                     Edit<GemmAttrs>([](GemmAttrs& a) { a.moments_epsilon = AddedReal::kAbsent; })},
+                    {"parts without moments",
+                     [](Problem& q) {
+                       std::get<GemmAttrs>(q.attrs).moments_epsilon = AddedReal::kAbsent;
+                       q.inputs.pop_back();
+                       q.core_inputs = 2;
+                     }},
+                    {"moments of parts in f16, expected f32", [](Problem& q) {
+                       q.inputs[2] = DenseView(DType::kF16, {2, 4});
+                     }}});
+  EXPECT_TRUE(ReadsParts(p));
+  EXPECT_EQ(RawInputs(p), 3);
+}
+
+TEST(ValidateProblem, GemmThatStoresMomentsOfParts) {
+  GemmAttrs attrs;
+  attrs.part_columns = 2;
+  const auto p =
+      ProblemOf(Family::kGemm, attrs, 2, {F32({2, 3}), F32({3, 6})}, {F32({2, 6}), F32({2, 6})});
+  const auto columns = [](int64_t each) {
+    return Edit<GemmAttrs>([=](GemmAttrs& a) { a.part_columns = each; });
+  };
+  ExpectRefused(p, {{"parts of 4 columns, which do not make up 6", columns(4)},
+                    {"parts of -1 columns", columns(-1)},
+                    {"the moments of parts has shape 2x6, expected 2x4", columns(3)},
+                    {"1 results for 2 outputs", columns(0)},
+                    {"moments of parts in f16, expected f32",
+                     [](Problem& q) {
+                       q.outputs[1] = DenseView(DType::kF16, {2, 6});
+                     }},
+                    {"moments of parts without an output of their own",
+                     [](Problem& q) { q.outputs.pop_back(); }},
+                    {"moments of parts of f64, not f32, f16 or bf16",
+                     [](Problem& q) {
+                       q.inputs = {DenseView(DType::kF64, {2, 3}), DenseView(DType::kF64, {3, 6})};
+                       q.outputs[0] = DenseView(DType::kF64, {2, 6});
+                     }},
+                    {"stores both moments and moments of parts", [](Problem& q) {
+                       auto& a = std::get<GemmAttrs>(q.attrs);
+                       a.moments_epsilon = 1e-6;
+                       a.stores_moments = 1;
+                       q.outputs[1] = F32({2, 2});
+                       q.epilogue = *ParseExpr("(%0 = in 0 : f32) -> %0");
+                     }}});
+  EXPECT_TRUE(StoresParts(p));
+  EXPECT_EQ(ResultCount(p), 1u);
+}
+
 TEST(ValidateProblem, GemmWithScalesOfBlocks) {
   GemmAttrs scales;
   scales.scale_terms = 4;

@@ -72,6 +72,8 @@ class CaseMaker {
   DType ProductDType();
   DType Partner(DType dtype);
   void FinishMoments(DType dtype, const Dims& shape, int64_t length);
+  void ReadParts(int64_t length);
+  void StoreParts();
   void FinishProduct(DType dtype, const Dims& shape, int64_t length);
   void ConvAxis(abi::ConvAttrs& a, int spatial, Dims& x, Dims& w, Dims& y);
   /// The channels innermost.

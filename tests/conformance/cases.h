@@ -38,6 +38,9 @@ struct CaseOptions {
   int64_t halves = 0;     ///< gemm, blockgemm: GemmAttrs::halves; 0: any, for blockgemm 1
   bool row_norm = false;  ///< gemm, blockgemm: rows are normalised; takes reals
   bool moments = false;   ///< gemm: the epilogue sees the moments of 16-bit rows; takes reals
+  /// gemm, 16 bits: with moments, these are made of moments of parts of the rows; without, it
+  /// stores those of parts of its results, of a multiple of 64 columns.
+  bool parts = false;
   /// gemm, conv: operands of 8 bits, integers or float8 in math mode fp8, as Hopper's tensor cores
   /// take them: along k, in lines of 16 bytes; `length` is a multiple of 16.
   bool eight_bits = false;

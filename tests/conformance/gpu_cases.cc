@@ -31,13 +31,22 @@ CaseOptions RowNorms(int64_t rows) {
 }
 
 // Products of 16-bit operands whose epilogue sees the moments of rows of so many terms.
-CaseOptions Moments(int64_t length, int64_t halves = 0) {
+CaseOptions Moments(int64_t length, int64_t halves = 0, bool parts = false) {
   return {.whole_numbers = false,
           .max_elements = 8000,
           .math = {MathMode::kFp16, MathMode::kBf16},
           .length = length,
           .halves = halves,
-          .moments = true};
+          .moments = true,
+          .parts = parts};
+}
+
+// Products that store the moments of parts of their results.
+CaseOptions StoredParts(int64_t length) {
+  return {.max_elements = 8000,
+          .math = {MathMode::kFp16, MathMode::kBf16},
+          .length = length,
+          .parts = true};
 }
 
 // Products of float8 whose blocks have scales, with sums of so many terms.
@@ -72,6 +81,11 @@ std::vector<Share> SharesOf(Family family) {
               {40, 1, Moments(0, 2)},
               {60, 1, Moments(1400)},
               {40, 1, Moments(0), false, true},
+              {60, 1, Moments(0, 1, true)},
+              {20, 1, Moments(0, 2, true)},
+              {40, 1, Moments(1536, 1, true)},
+              {60, 1, StoredParts(0)},
+              {60, 1, StoredParts(600)},
               {20, 1, {.whole_numbers = false, .max_elements = 8000}},
               {20, 1, {.whole_numbers = false, .math = reduced}}};
     case Family::kConv:

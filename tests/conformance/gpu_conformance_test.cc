@@ -97,7 +97,7 @@ TEST(RandomProducts, MeetTwoHalves) {
   std::set<std::string> rows, ways;
   for (const KernelCase& c : GpuRandomCases(abi::Family::kGemm, *abi::FindDevice("cuda"))) {
     const abi::Problem& p = c.item.problem;
-    if (c.option.kernel->key != "cuda.gemm.hopper" || abi::RawInputs(p) < 2) continue;
+    if (c.option.kernel->key != "cuda.gemm.hopper" || abi::SumInputs(p) < 2) continue;
     const abi::Variant& variant = c.option.candidate.variant;
     const bool shared = variant.parameters["split"] > 1;
     if (!shared) rows.insert(c.option.candidate.row);

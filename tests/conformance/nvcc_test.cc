@@ -44,7 +44,8 @@ std::vector<Instance> OneInstanceEach() {
       if (family == abi::Family::kGemm && seed % 8 == 5) {
         o.math = {MathMode::kFp16, MathMode::kBf16};
         o.whole_numbers = false;
-        o.moments = true;
+        o.moments = seed % 24 != 5;
+        o.parts = seed % 16 == 5;
       }
       const Case c = RandomCase(family, seed, o);
       for (KernelOption& option : DeviceOptions(c.problem, device)) {
@@ -58,6 +59,7 @@ std::vector<Instance> OneInstanceEach() {
           operands = StrCat(" to ", DTypeName(c.problem.outputs[0].dtype));
         }
         if (abi::SeesMoments(c.problem)) operands += " moments";
+        if (abi::ReadsParts(c.problem) || abi::StoresParts(c.problem)) operands += " parts";
         if (done.insert(StrCat(option.candidate.row, halves ? " halves" : "", operands)).second) {
           instances.push_back({std::move(option), c.problem});
         }

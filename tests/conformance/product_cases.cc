@@ -12,6 +12,9 @@ using abi::View;
 
 namespace {
 
+// Of parts whose moments are stored.
+constexpr int64_t kPartColumns = 64;
+
 // A dense matrix with its columns contiguous instead of its rows; batches stay where they are.
 View ColumnsInner(View v) {
   const int rank = v.shape.rank();
@@ -26,7 +29,8 @@ template <>
 void CaseMaker::Fresh<abi::Family::kGemm>() {
   abi::GemmAttrs attrs;
   const bool two = random_.OneIn(4);
-  attrs.halves = options_.halves > 0 ? options_.halves : two && !options_.block_scales ? 2 : 1;
+  const bool one = options_.block_scales || options_.parts;
+  attrs.halves = options_.halves > 0 ? options_.halves : two && !one ? 2 : 1;
   p_.attrs = attrs;
   p_.math = ProductMath();
   const int64_t limit = std::max<int64_t>(2, options_.max_elements / 40);
@@ -35,11 +39,13 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
     return random_.Int(1, std::min<int64_t>(limit, random_.OneIn(3) ? 150 : 40));
   };
   // What the copy engine takes: operands whose lines are 16 bytes and multiples of them.
-  const bool bulk = options_.eight_bits || options_.moments ||
+  const bool bulk = options_.eight_bits || options_.moments || options_.parts ||
                     (p_.math != abi::MathMode::kFp32 && random_.OneIn(2));
   const int64_t piece = options_.eight_bits ? 16 : 8;
   auto lines = [&] { return bulk ? (extent() + piece - 1) / piece * piece : extent(); };
-  const int64_t m = options_.rows > 0 ? options_.rows : extent(), n = lines(),
+  const bool whole_parts = options_.parts && !options_.moments;
+  const int64_t m = options_.rows > 0 ? options_.rows : extent(),
+                n = whole_parts ? kPartColumns * random_.Int(1, 3) : lines(),
                 k = options_.length > 0                      ? options_.length
                     : !options_.moments && random_.OneIn(25) ? 0
                                                              : lines();
@@ -66,6 +72,34 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
   if (options_.block_scales) AddBlockScales();
   if (options_.moments) return FinishMoments(dtype, with(m, n), k);
   FinishProduct(dtype, with(m, n), k);
+  if (options_.parts) StoreParts();
+}
+
+// The moments of parts of A's rows, as one more core operand. They need not be A's: means are some
+// deviations from 0, and squares are above it.
+void CaseMaker::ReadParts(int64_t length) {
+  std::vector<int64_t> divisors;
+  for (int64_t terms = 1; terms <= length; ++terms) {
+    if (length % terms == 0) divisors.push_back(terms);
+  }
+  const int64_t terms = random_.Pick(divisors);
+  std::get<abi::GemmAttrs>(p_.attrs).part_terms = terms;
+  Dims parts = p_.inputs[0].shape;
+  parts[parts.rank() - 1] = length / terms * 2;
+  p_.inputs.push_back(abi::DenseView(DType::kF32, parts));
+  p_.core_inputs = 3;
+}
+
+// The moments of parts of the first result's rows, as one more output. Their sums are rounded in
+// another order.
+void CaseMaker::StoreParts() {
+  if (DTypeBytes(p_.outputs[0].dtype) > 4 || !IsFloat(p_.outputs[0].dtype)) return;
+  std::get<abi::GemmAttrs>(p_.attrs).part_columns = kPartColumns;
+  Dims parts = p_.outputs[0].shape;
+  parts[parts.rank() - 1] = parts.back() / kPartColumns * 2;
+  p_.outputs.push_back(abi::DenseView(DType::kF32, parts));
+  Fill();
+  case_.tolerance = {8, 0};
 }
 
 // One gain for all rows, as models have it, or any.
@@ -134,7 +168,7 @@ DType CaseMaker::ProductDType() {
                                : std::vector<DType>{DType::kI8, DType::kU8});
   }
   if (p_.math != abi::MathMode::kFp32) {
-    const bool short_only = options_.moments;
+    const bool short_only = options_.moments || options_.parts;
     const DType half = p_.math == abi::MathMode::kBf16 ? DType::kBF16 : DType::kF16;
     return !short_only && random_.OneIn(2) ? DType::kF32 : half;
   }
@@ -160,6 +194,7 @@ void CaseMaker::FinishMoments(DType dtype, const Dims& shape, int64_t length) {
   auto& attrs = std::get<abi::GemmAttrs>(p_.attrs);
   attrs.moments_epsilon = random_.OneIn(2) ? 0x1p-2 : 0x1p-4;
   attrs.stores_moments = random_.OneIn(2) ? 1 : 0;
+  if (options_.parts) ReadParts(length);
   p_.inputs.push_back(In(DType::kF32, shape));
   p_.inputs.push_back(In(random_.OneIn(2) ? DType::kF32 : dtype, shape));
   abi::ExprBuilder b;
@@ -179,8 +214,9 @@ void CaseMaker::FinishMoments(DType dtype, const Dims& shape, int64_t length) {
     p_.outputs.push_back(Out(DType::kF32, rows));
   }
   Fill();
-  const bool far = random_.OneIn(3);
+  const bool far = !options_.parts && random_.OneIn(3);
   if (far) FillSteps(0, 48, 80, 32);
+  if (options_.parts) FillSteps(2, 1, 32, 8);
   // Operands have few digits, sums have those of f32; the scale is at most 4. Far from 0 sums are
   // twice as large, and the variance is what is left of squares that are 50 times as large.
   const double unit = dtype == DType::kF32 ? 0x1p-9 : 0x1p-18;

@@ -47,11 +47,13 @@ bool IsSum(const Problem& problem) {
 Problem CoreOf(const Problem& problem) {
   Problem core = problem;
   core.epilogue = {};
-  core.inputs.resize(static_cast<size_t>(problem.core_inputs));
+  if (abi::ReadsParts(problem)) core.core_inputs = 2;
+  core.inputs.resize(static_cast<size_t>(core.core_inputs));
   Dims shape = problem.outputs[0].shape;
   if (core.family == Family::kGemm) {
-    std::get<abi::GemmAttrs>(core.attrs).moments_epsilon = abi::AddedReal::kAbsent;
-    std::get<abi::GemmAttrs>(core.attrs).stores_moments = 0;
+    auto& attrs = std::get<abi::GemmAttrs>(core.attrs);
+    attrs.moments_epsilon = abi::AddedReal::kAbsent;
+    attrs.stores_moments = attrs.part_terms = attrs.part_columns = 0;
   }
   if (abi::SumInputs(problem) > 1) {
     if (core.family == Family::kGemm) std::get<abi::GemmAttrs>(core.attrs).halves = 1;
@@ -79,7 +81,8 @@ Problem WithAbsoluteTerms(const Problem& sum) {
 std::vector<Bytes> MomentsOf(const Problem& problem, std::vector<void*> operands) {
   if (!abi::SeesMoments(problem)) return {};
   Problem p = problem;
-  std::get<abi::GemmAttrs>(p.attrs).stores_moments = 0;
+  auto& attrs = std::get<abi::GemmAttrs>(p.attrs);
+  attrs.stores_moments = attrs.part_columns = 0;
   p.inputs.resize(static_cast<size_t>(p.core_inputs));
   abi::ExprBuilder b;
   const int sums = abi::SumInputs(problem);
@@ -188,7 +191,7 @@ std::optional<ProductBounds> BoundProduct(const Problem& problem,
   const Problem core = CoreOf(problem);
   const auto bytes =
       static_cast<size_t>(abi::ElementsOf(core.outputs[0]) * DTypeBytes(core.outputs[0].dtype));
-  const auto cores = static_cast<size_t>(problem.core_inputs);
+  const auto cores = static_cast<size_t>(core.core_inputs);
   std::vector<void*> plain, absolute;
   std::vector<Bytes> copies(cores);
   for (size_t k = 0; k < cores; ++k) {
@@ -204,7 +207,9 @@ std::optional<ProductBounds> BoundProduct(const Problem& problem,
   const Problem epilogue = EpilogueOf(problem);
   Bytes low = Shifted(epilogue, raw, magnitude, -factor);
   Bytes high = Shifted(epilogue, raw, magnitude, factor);
-  std::vector<Bytes> moments = MomentsOf(problem, plain);
+  std::vector<void*> with_parts = plain;
+  if (abi::ReadsParts(problem)) with_parts.push_back(const_cast<std::byte*>(operands[cores]));
+  std::vector<Bytes> moments = MomentsOf(problem, with_parts);
   const auto at = [&](std::vector<Bytes*> sums) {
     for (Bytes& m : moments) sums.push_back(&m);
     return EpilogueAt(epilogue, sums, extras);

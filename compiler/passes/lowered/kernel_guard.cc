@@ -1,5 +1,6 @@
 #include "compiler/passes/lowered/kernel_guard.h"
 
+#include "compiler/costs/fit.h"
 #include "kernels/abi/choice.h"
 
 namespace aicf {
@@ -8,6 +9,31 @@ namespace {
 bool IsCandidate(const abi::KernelInfo& kernel, const abi::DeviceSpec& device) {
   // Library kernels depend on recorded algorithms, which are not known yet.
   return kernel.backend == device.backend && kernel.key != abi::ReferenceKey(kernel.family);
+}
+
+// The kernel's least cost, corrected by measurements; nothing where it does not take the problem.
+std::optional<double> CorrectedUs(const abi::KernelInfo& kernel, const abi::Problem& p,
+                                  const abi::DeviceSpec& device) {
+  if (!IsCandidate(kernel, device) || !kernel.supports(p, device).empty()) return std::nullopt;
+  std::optional<double> best;
+  for (const abi::Candidate& c : abi::CandidatesOf(kernel, p, device)) {
+    const double us = tune::BuiltInFit(device).Predict(c, p.math);
+    if (!best || us < *best) best = us;
+  }
+  return best;
+}
+
+// The kernel whose corrected cost is the least of all; nullptr where none takes the problem.
+const abi::KernelInfo* FastestKernel(const abi::Problem& p, const abi::DeviceSpec& device) {
+  const abi::KernelInfo* fastest = nullptr;
+  double least = 0;
+  for (const abi::KernelInfo& kernel : abi::KernelsOf(p.family)) {
+    const auto us = CorrectedUs(kernel, p, device);
+    if (!us || (fastest != nullptr && *us >= least)) continue;
+    fastest = &kernel;
+    least = *us;
+  }
+  return fastest;
 }
 
 }  // namespace
@@ -49,6 +75,24 @@ std::optional<double> PredictedUs(const abi::Problem& p, const abi::DeviceSpec& 
   }
   if (best && device.programmatic) *best -= device.launch_us;
   return best;
+}
+
+std::optional<FormCosts> FormsByOneKernel(const abi::Problem& before, const abi::Problem& after,
+                                          const abi::DeviceSpec& device, std::string* refusal) {
+  refusal->clear();
+  if (device.name.empty()) return std::nullopt;
+  const abi::KernelInfo *kernel = FastestKernel(after, device),
+                        *usual = FastestKernel(before, device);
+  if (kernel == nullptr || usual == nullptr) {
+    *refusal = "capability: no kernel of this device takes both forms";
+  } else if (kernel != usual) {
+    *refusal = StrCat("cost: ", usual->key, " is the fastest, by prediction, and ", kernel->key,
+                      " of those that take the other form");
+  }
+  if (!refusal->empty()) return std::nullopt;
+  const double launch_us = device.programmatic ? device.launch_us : 0;
+  return FormCosts{abi::BestCandidate(*kernel, before, device)->cost_us - launch_us,
+                   abi::BestCandidate(*kernel, after, device)->cost_us - launch_us};
 }
 
 }  // namespace aicf

@@ -20,4 +20,17 @@ std::string LosesKernel(const abi::Problem& before, const abi::Problem& after,
 std::optional<double> PredictedUs(const abi::Problem& problem, const abi::DeviceSpec& device,
                                   std::string* refusal);
 
+/// Two forms of one step, without their launches where PredictedUs leaves them out.
+struct FormCosts {
+  double before_us, after_us;
+};
+
+/// Both forms predicted for the one kernel that is fastest for the second, so that their difference
+/// is what the form itself costs and not how well two kernels are predicted. Nothing where the
+/// device has no such kernel, or where another one is faster at the first form, by predictions that
+/// measurements have corrected (tune::BuiltInFit): then the refusal says which. It is empty for a
+/// device without a name.
+std::optional<FormCosts> FormsByOneKernel(const abi::Problem& before, const abi::Problem& after,
+                                          const abi::DeviceSpec& device, std::string* refusal);
+
 }  // namespace aicf

@@ -13,9 +13,32 @@ using abi::ExprOp;
 using abi::Problem;
 using abi::View;
 
-// Stand for the buffer of moments, and for constants, which the program gets when nothing can fail
-// any more.
-constexpr ir::BufferId kMoments = ~ir::BufferId{0}, kLater = kMoments - 1;
+// Stand for the buffers of moments and of those of parts, and for constants, which the program gets
+// when nothing can fail any more.
+constexpr ir::BufferId kMoments = ~ir::BufferId{0}, kParts = kMoments - 1, kLater = kParts - 1;
+
+// Columns of a part: as many neighbours as the kernels that store their moments have at once.
+constexpr int64_t kPartColumns = 64;
+
+// The first number of the moments of parts for every result of a product. In their buffer a
+// number's rows lie next to each other: neighbouring threads have rows.
+View RowsOfParts(const View& made) {
+  Dims rows = made.shape;
+  const int last = rows.rank() - 1;
+  rows[last] = 1;
+  View view = abi::DenseView(DType::kF32, rows);
+  view.shape[last] = made.shape[last];
+  view.strides[last] = 0;
+  return view;
+}
+
+// All numbers of the rows of such a view, of which the buffer has as many as `made`.
+View PartsOf(View rows, int64_t numbers, const View& made) {
+  const int last = rows.shape.rank() - 1;
+  rows.shape[last] = numbers;
+  rows.strides[last] = abi::ElementsOf(made) / made.shape.back();
+  return rows;
+}
 
 bool IsAlongLastAxis(const View& v) {
   for (int d = 0; d + 1 < v.shape.rank(); ++d) {
@@ -57,10 +80,62 @@ NormMoments::NormMoments(const ir::StepEditor& editor, const PassContext& contex
 std::string NormMoments::Check() {
   std::string refusal = CheckNorm();
   if (refusal.empty()) refusal = FindReaders();
-  if (refusal.empty()) refusal = FormProducts();
-  for (size_t i = 0; i < others_.size() && refusal.empty(); ++i) refusal = FormOther(others_[i]);
-  if (refusal.empty()) refusal = CheckCosts();
+  if (!refusal.empty()) return refusal;
+  const int producer = FindProducer();
+  const bool in_parts = producer >= 0 && Form(producer).empty();
+  if (!in_parts) refusal = Form(-1);
   return refusal.empty() ? MakeConstants() : refusal;
+}
+
+std::string NormMoments::Form(int producer) {
+  formed_producer_.reset();
+  formed_products_.clear();
+  formed_others_.clear();
+  if (producer >= 0) FormProducer(producer);
+  std::string refusal = FormProducts();
+  for (size_t i = 0; i < others_.size() && refusal.empty(); ++i) refusal = FormOther(others_[i]);
+  return refusal.empty() ? CheckCosts() : refusal;
+}
+
+int NormMoments::FindProducer() const {
+  const int at = editor_.OnlyWriter(norm_.inputs[0]);
+  if (at < 0 || at > at_ || editor_.IsMany(at)) return -1;
+  const Problem& p = editor_.step(at).problem;
+  if (p.family != abi::Family::kGemm || abi::StoresMoments(p) || abi::StoresParts(p)) return -1;
+  if (!CheckProducer(editor_, context_, at, at_).empty()) return -1;
+  const View &made = p.outputs[0], &x = norm_.problem.inputs[0];
+  const bool whole = made.shape.back() > 0 && made.shape.back() % kPartColumns == 0;
+  return whole && HasSameRows(x, made) ? at : -1;
+}
+
+void NormMoments::FormProducer(int at) {
+  Reader producer{at, editor_.step(at)};
+  Problem& p = producer.step.problem;
+  const View made = p.outputs[0];
+  const int64_t numbers = 2 * (made.shape.back() / kPartColumns);
+  std::get<abi::GemmAttrs>(p.attrs).part_columns = kPartColumns;
+  p.outputs.push_back(PartsOf(RowsOfParts(made), numbers, made));
+  producer.step.outputs.push_back(kParts);
+  formed_producer_ = std::move(producer);
+}
+
+// The moments of parts as core operand 2 of a product that reads what the norm does.
+std::string NormMoments::AddParts(ir::LoweredStep& step) const {
+  if (!formed_producer_) return "";
+  Problem& p = step.problem;
+  const Problem& producer = formed_producer_->step.problem;
+  const View& made = producer.outputs[0];
+  const int64_t numbers = producer.outputs.back().shape.back();
+  const auto rows = ir::Remap(p.inputs[0], made, RowsOfParts(made));
+  const int last = p.inputs[0].shape.rank() - 1;
+  if (!rows || rows->strides[last] != 0) {
+    return StrCat("domain: the moments of parts cannot follow the shape of ", NamesOf(step));
+  }
+  std::get<abi::GemmAttrs>(p.attrs).part_terms = producer.as<abi::GemmAttrs>().part_columns;
+  p.inputs.insert(p.inputs.begin() + 2, PartsOf(*rows, numbers, made));
+  step.inputs.insert(step.inputs.begin() + 2, kParts);
+  p.core_inputs = 3;
+  return "";
 }
 
 std::string NormMoments::CheckNorm() {
@@ -213,7 +288,8 @@ std::string NormMoments::FormProducts() {
     step.sources = JoinedSources(norm_.sources, step.sources);
     p.inputs[0] = *ir::Remap(a, norm_.problem.outputs[0], norm_.problem.inputs[0]);
     step.inputs[0] = norm_.inputs[0];
-    std::string refusal = AddEpilogue(step);
+    std::string refusal = AddParts(step);
+    if (refusal.empty()) refusal = AddEpilogue(step);
     std::get<abi::GemmAttrs>(p.attrs).moments_epsilon =
         norm_.problem.as<abi::NormalizeAttrs>().epsilon;
     const bool stores = at == products_[0] && !others_.empty();
@@ -279,20 +355,22 @@ std::string NormMoments::CheckCosts() {
   // A norm between products begins while the one before it ends, and its rows are in the cache: 1.3
   // us were measured on an H100 where 1.6 are predicted.
   constexpr double kOverlapUs = 0.32;
-  std::string unknown;
-  const auto known = [&](const Problem& p) { return PredictedUs(p, context_.device, &unknown); };
-  const auto norm_us = known(norm_.problem);
+  std::string refusal;
+  const auto norm_us = PredictedUs(norm_.problem, context_.device, &refusal);
   double one = 0, two = std::max(0.0, norm_us.value_or(0) - kOverlapUs);
   bool all_known = norm_us.has_value();
-  for (const std::vector<Reader>* readers : {&formed_products_, &formed_others_}) {
+  std::vector<Reader> producers;
+  if (formed_producer_) producers.push_back(*formed_producer_);
+  for (const std::vector<Reader>* readers : {&producers, &formed_products_, &formed_others_}) {
     for (const Reader& reader : *readers) {
       const Problem& before = editor_.step(reader.at).problem;
       const std::string lost = LosesKernel(before, reader.step.problem, context_.device);
       if (!lost.empty()) return lost;
-      const auto now = known(before), then = known(reader.step.problem);
-      all_known = all_known && now && then;
-      one += then.value_or(0);
-      two += now.value_or(0);
+      const auto forms = FormsByOneKernel(before, reader.step.problem, context_.device, &refusal);
+      if (!refusal.empty()) return refusal;
+      all_known = all_known && forms;
+      one += forms ? forms->after_us : 0;
+      two += forms ? forms->before_us : 0;
     }
   }
   if (!all_known) return "";
@@ -329,7 +407,20 @@ void NormMoments::GiveConstants(ir::StepEditor& editor, const ScaledWeights& wei
   }
 }
 
+void NormMoments::ApplyParts(ir::StepEditor& editor) {
+  if (!formed_producer_) return;
+  ir::LoweredStep& producer = formed_producer_->step;
+  ir::LoweredBuffer parts;
+  parts.name = StrCat(editor.buffer(norm_.inputs[0]).name, " moments");
+  parts.shape = producer.problem.outputs.back().shape;
+  const ir::BufferId id = editor.AddBuffer(std::move(parts));
+  std::ranges::replace(producer.outputs, kParts, id);
+  for (Reader& reader : formed_products_) std::ranges::replace(reader.step.inputs, kParts, id);
+  editor.Replace(formed_producer_->at, std::move(producer));
+}
+
 void NormMoments::Apply(ir::StepEditor& editor) {
+  ApplyParts(editor);
   for (size_t i = 0; i < formed_products_.size(); ++i)
     GiveConstants(editor, weights_[i], formed_products_[i].step);
   if (!others_.empty()) {

@@ -7,6 +7,9 @@
 ///   sum_k ((x_k - m) * s * g_k + b_k) * W[k, n]
 ///     = (sum_k x_k * (g_k W[k, n]) - m * sum_k g_k W[k, n]) * s + sum_k b_k W[k, n],
 /// so that the weights get the gain, and both sums of weights are constants.
+///
+/// Where a product makes the rows that the norm reads, it may store the moments of parts of them
+/// (abi::StoresParts), of which the readers make mean and scale. Otherwise they sum up their rows.
 #pragma once
 
 #include <optional>
@@ -28,9 +31,12 @@ class NormMoments {
   /// that of a pass over the weights of its readers, where nothing else stands in the way.
   std::string Check();
 
+  /// The product that stores the moments of parts of the rows, or -1.
+  int producer() const { return formed_producer_ ? formed_producer_->at : -1; }
   const std::vector<int>& products() const { return products_; }
   const std::vector<int>& others() const { return others_; }
-  /// Predicted times of the readers as they would be, and of the norm and its readers as they are.
+  /// Predicted times of the readers as they would be, and of the norm and its readers as they are,
+  /// both with the producer where it stores something.
   PairCosts costs() const { return costs_; }
 
   /// Puts the readers in their new form and erases the norm, in the editor that was looked at.
@@ -47,7 +53,13 @@ class NormMoments {
   std::string FindReaders();
   std::string CheckReader(int reader) const;
   std::string CheckProduct(int reader) const;
-  /// The new forms, without constants.
+  /// The product that makes the rows and could store moments of their parts, or -1.
+  int FindProducer() const;
+  /// The new forms, without constants, and their costs; with the moments that `producer` stores,
+  /// where there is one.
+  std::string Form(int producer);
+  void FormProducer(int at);
+  std::string AddParts(ir::LoweredStep& step) const;
   std::string FormProducts();
   std::string FormOther(int at);
   std::string AddEpilogue(ir::LoweredStep& step) const;
@@ -60,6 +72,7 @@ class NormMoments {
 
   /// The mean (0) or the scale (1) of the row of every element of the norm's result.
   abi::View MomentView(int which) const;
+  void ApplyParts(ir::StepEditor& editor);
 
   const ir::StepEditor& editor_;
   const PassContext& context_;
@@ -67,6 +80,7 @@ class NormMoments {
   ir::LoweredStep norm_;
   NormAffine affine_;
   std::vector<int> products_, others_;
+  std::optional<Reader> formed_producer_;
   std::vector<Reader> formed_products_, formed_others_;
   std::vector<ScaledWeights> weights_;  ///< of each product
   PairCosts costs_;

@@ -1,54 +1,156 @@
-// By what is predicted for a GPU a norm becomes part of a product, or not; what it becomes is in
-// tests/passes/moments-in-product.test.
+// By what is predicted for a GPU a norm becomes part of a product, or not, and the product that
+// makes its rows stores the moments of their parts, or not. What a norm alone becomes is in
+// tests/passes/moments-in-product.test; constants of parts are too large for that.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "compiler/ir/text.h"
+#include "compiler/passes/lower/lower.h"
 #include "compiler/passes/lowered/passes.h"
+#include "compiler/passes/storage/narrow_tensor.h"
 
 namespace aicf {
 namespace {
 
+constexpr std::string_view kNoData = " @00000000000000000000000000000000\n";
+
+std::string Matrix(int64_t rows, int64_t columns) {
+  return StrCat("f16 ", rows, "x", columns, " [", columns, ", 1]+0");
+}
+
+std::string Norm(std::string_view operands, int64_t rows, int64_t terms) {
+  return StrCat("step [\"norm\"] ", operands, " : normalize math=fp32 kind=2 axes=[1] ",
+                "epsilon=0x1p-10 core=1 in(", Matrix(rows, terms), ", f32 ", rows, "x", terms,
+                " [0, 1]+0) out(", Matrix(rows, terms),
+                ") pro id epi (%0 = in 0 : f32; %1 = in 1 : f32; %2 = mul %0 %1 : f32) -> %2\n");
+}
+
+std::string Product(std::string_view name, std::string_view operands, int64_t m, int64_t k,
+                    int64_t n) {
+  return StrCat("step [\"", name, "\"] ", operands, " : gemm math=fp16 core=2 in(", Matrix(m, k),
+                ", ", Matrix(k, n), ") out(", Matrix(m, n), ") pro id epi id\n");
+}
+
+std::string Buffer(int number, std::string_view role, std::string_view name, DType dtype,
+                   std::string_view shape, std::string_view end = "\n") {
+  return StrCat("%", number, " = ", role, " \"", name, "\" ", DTypeName(dtype), " ", shape, end);
+}
+
 // x [rows, terms] -> norm -> product with weights of `columns` columns -> y.
 ir::Lowered Program(int64_t rows, int64_t terms, int64_t columns) {
-  const auto matrix = [](int64_t m, int64_t n) {
-    return StrCat("f16 ", m, "x", n, " [", n, ", 1]+0");
-  };
-  const std::string x = matrix(rows, terms), w = matrix(terms, columns), y = matrix(rows, columns);
-  const std::string no_data = " @00000000000000000000000000000000\n";
-  const auto parsed = ir::ParseLowered(StrCat(
-      "lowered \"g\"\n%0 = input \"x\" f16 ", rows, "x", terms, "\n%1 = constant \"g\" f32 ", terms,
-      no_data, "%2 = constant \"w\" f16 ", terms, "x", columns, no_data, "%3 = temp \"n\" f16 ",
-      rows, "x", terms, "\n%4 = output \"y\" f16 ", rows, "x", columns,
-      "\ninputs %0\noutputs %4\nstep [\"norm\"] (%0, %1) -> (%3) : normalize math=fp32 kind=2 "
-      "axes=[1] epsilon=0x1p-10 core=1 in(",
-      x, ", f32 ", rows, "x", terms, " [0, 1]+0) out(", x,
-      ") pro id epi (%0 = in 0 : f32; %1 = in 1 : f32; %2 = mul %0 %1 : f32) -> %2\n"
-      "step [\"up\"] (%3, %2) -> (%4) : gemm math=fp16 core=2 in(",
-      x, ", ", w, ") out(", y, ") pro id epi id\n"));
+  const std::string x = StrCat(rows, "x", terms);
+  const auto parsed = ir::ParseLowered(
+      StrCat("lowered \"g\"\n", Buffer(0, "input", "x", DType::kF16, x),
+             Buffer(1, "constant", "g", DType::kF32, StrCat(terms), kNoData),
+             Buffer(2, "constant", "w", DType::kF16, StrCat(terms, "x", columns), kNoData),
+             Buffer(3, "temp", "n", DType::kF16, x),
+             Buffer(4, "output", "y", DType::kF16, StrCat(rows, "x", columns)),
+             "inputs %0\noutputs %4\n", Norm("(%0, %1) -> (%3)", rows, terms),
+             Product("up", "(%3, %2) -> (%4)", rows, terms, columns)));
   EXPECT_TRUE(parsed.ok()) << parsed.status().ToString();
   return *parsed;
 }
 
-size_t StepsAfter(int64_t rows, int64_t terms, int64_t columns, std::string_view device) {
-  ir::Lowered program = Program(rows, terms, columns);
+// The same behind a product of `inner` terms that makes the rows.
+ir::Lowered Chain(int64_t rows, int64_t inner, int64_t terms, int64_t columns) {
+  const std::string h = StrCat(rows, "x", terms);
+  const auto parsed = ir::ParseLowered(
+      StrCat("lowered \"g\"\n", Buffer(0, "input", "x", DType::kF16, StrCat(rows, "x", inner)),
+             Buffer(1, "constant", "v", DType::kF16, StrCat(inner, "x", terms), kNoData),
+             Buffer(2, "constant", "g", DType::kF32, StrCat(terms), kNoData),
+             Buffer(3, "constant", "w", DType::kF16, StrCat(terms, "x", columns), kNoData),
+             Buffer(4, "temp", "h", DType::kF16, h), Buffer(5, "temp", "n", DType::kF16, h),
+             Buffer(6, "output", "y", DType::kF16, StrCat(rows, "x", columns)),
+             "inputs %0\noutputs %6\n", Product("down", "(%0, %1) -> (%4)", rows, inner, terms),
+             Norm("(%4, %2) -> (%5)", rows, terms),
+             Product("up", "(%5, %3) -> (%6)", rows, terms, columns)));
+  EXPECT_TRUE(parsed.ok()) << parsed.status().ToString();
+  return *parsed;
+}
+
+// Without a name a device has no kernels: what is legal happens.
+Status Move(ir::Lowered& program, std::string_view device) {
   DecisionLog decisions;
   PassContext context;
-  context.device = *abi::FindDevice(device);
+  if (!device.empty()) context.device = *abi::FindDevice(device);
+  context.device.name = device;
   context.decisions = &decisions;
-  EXPECT_TRUE(MomentsInProduct(program, context).ok());
-  EXPECT_TRUE(Verify(program).ok());
+  AICF_RETURN_IF_ERROR(MomentsInProduct(program, context));
+  return Verify(program);
+}
+
+size_t StepsAfter(ir::Lowered program, std::string_view device) {
+  EXPECT_TRUE(Move(program, device).ok());
   return program.steps.size();
 }
 
+// Columns of the parts whose moments the first step stores; 0: none.
+int64_t PartsAfter(ir::Lowered program, std::string_view device) {
+  EXPECT_TRUE(Move(program, device).ok());
+  const int64_t columns = program.steps[0].problem.as<abi::GemmAttrs>().part_columns;
+  if (columns > 0) {
+    EXPECT_EQ(program.steps.size(), 2u);
+    EXPECT_EQ(program.steps[1].problem.as<abi::GemmAttrs>().part_terms, columns);
+  }
+  return columns;
+}
+
 TEST(NormMoments, MoveWhereSummingUpTakesLessThanAStep) {
-  EXPECT_EQ(StepsAfter(784, 192, 768, "cuda:sm_90a"), 1u);
-  EXPECT_EQ(StepsAfter(100352, 96, 384, "cuda:sm_90a"), 1u) << "a norm of many rows takes longer";
-  EXPECT_EQ(StepsAfter(128, 768, 2304, "cuda:sm_90a"), 2u) << "12 steps of the sum";
+  EXPECT_EQ(StepsAfter(Program(784, 192, 768), "cuda:sm_90a"), 1u);
+  EXPECT_EQ(StepsAfter(Program(100352, 96, 384), "cuda:sm_90a"), 1u)
+      << "a norm of many rows takes longer";
+  EXPECT_EQ(StepsAfter(Program(128, 768, 2304), "cuda:sm_90a"), 2u) << "12 steps of the sum";
 }
 
 TEST(NormMoments, StayWhereNoKernelSumsThemUp) {
-  EXPECT_EQ(StepsAfter(784, 192, 768, "cpu:avx512"), 2u);
-  EXPECT_EQ(StepsAfter(784, 192, 768, "cuda:sm_80"), 2u);
+  EXPECT_EQ(StepsAfter(Program(784, 192, 768), "cpu:avx512"), 2u);
+  EXPECT_EQ(StepsAfter(Program(784, 192, 768), "cuda:sm_80"), 2u);
+}
+
+TEST(NormMoments, AreStoredByTheProductThatMakesTheRows) {
+  EXPECT_EQ(PartsAfter(Chain(128, 3072, 768, 2304), "cuda:sm_90a"), 64);
+  EXPECT_EQ(PartsAfter(Chain(128, 768, 768, 3072), "cuda:sm_90a"), 64);
+  EXPECT_EQ(PartsAfter(Chain(4096, 3072, 768, 2304), "cuda:sm_90a"), 0) << "epilogues take longer";
+  EXPECT_EQ(PartsAfter(Chain(128, 3072, 768, 2304), "cuda:sm_80"), 0);
+  EXPECT_EQ(PartsAfter(Chain(128, 3072, 760, 2304), "cuda:sm_90a"), 0) << "no whole parts";
+}
+
+// Numbers of a few digits, the same in every run.
+ir::Tensor Numbers(DType dtype, const Dims& shape, int seed) {
+  const auto count = static_cast<size_t>(ElementCount(shape).value_or(0));
+  std::vector<float> values(count);
+  for (size_t i = 0; i < count; ++i)
+    values[i] = static_cast<float>((i * 37 + static_cast<size_t>(seed) * 11) % 23) / 16.0f - 0.6f;
+  const auto wide = ir::Tensor::FromValues<float>(DType::kF32, shape, values);
+  return dtype == DType::kF32 ? wide : storage::Narrowed(wide, dtype);
+}
+
+// What both programs compute from the same numbers, as far apart as 16 bits of a norm make them.
+void ExpectSameValues(int64_t terms, int64_t parts) {
+  ir::Lowered program = Chain(5, 24, terms, 8);
+  for (size_t b = 0; b < program.buffers.size(); ++b) {
+    ir::LoweredBuffer& buffer = program.buffers[b];
+    if (buffer.role != schema::Role::kConstant) continue;
+    buffer.constant = Numbers(buffer.dtype, buffer.shape, static_cast<int>(b));
+  }
+  const ir::Lowered before = program;
+  EXPECT_EQ(PartsAfter(program, ""), parts);
+  ASSERT_TRUE(Move(program, "").ok());
+  const std::vector<ir::Tensor> x = {Numbers(DType::kF16, {5, 24}, 7)};
+  const auto expected = Interpret(before, x), got = Interpret(program, x);
+  ASSERT_TRUE(expected.ok() && got.ok()) << got.status().ToString();
+  for (int64_t i = 0; i < (*expected)[0].count(); ++i) {
+    const double value = (*expected)[0].FloatAt(i);
+    EXPECT_NEAR((*got)[0].FloatAt(i), value, 0.02 + 0.004 * std::abs(value)) << i;
+  }
+}
+
+TEST(NormMoments, OfPartsMakeTheSameValues) {
+  ExpectSameValues(64, 64);
+  ExpectSameValues(192, 64);
+  ExpectSameValues(48, 0);
 }
 
 }  // namespace

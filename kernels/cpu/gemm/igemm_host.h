@@ -28,6 +28,7 @@ struct RefHost : CpuHostBase {
   static constexpr bool kNormalizesRows = true;
   static constexpr bool kTakesBlockScales = true;
   static constexpr bool kSeesMoments = true;
+  static constexpr bool kStoresParts = true;
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     constexpr double kFlopsPerUs = 500;
     return d.launch_us + FlopCount(p) / kFlopsPerUs;

@@ -66,6 +66,43 @@ void AddScaledProducts(const abi::ArgBlock& args, int64_t* a_at, int64_t* b_at, 
   a_at[k_of_a] = b_at[k_of_b] = 0;
 }
 
+struct Moments {
+  double mean = 0;
+  double squares = 0;  ///< of the differences from the mean, their sum
+};
+
+// Of `count` neighbours along the last axis, the first of them at these places, where it leaves
+// those of the first.
+Moments MomentsOf(const abi::TensorArg& t, int64_t* at, int64_t count) {
+  int64_t& k = at[t.rank - 1];
+  const int64_t first = k;
+  Moments m;
+  for (k = first; k < first + count; ++k) m.mean += DataAt(t, at);
+  m.mean /= static_cast<double>(count);
+  for (k = first; k < first + count; ++k) {
+    const double apart = DataAt(t, at) - m.mean;
+    m.squares += apart * apart;
+  }
+  k = first;
+  return m;
+}
+
+// Of a row of which the moments of parts of so many terms are known.
+Moments MomentsOfParts(const abi::TensorArg& parts, int64_t* at, int64_t terms) {
+  int64_t& p = at[parts.rank - 1];
+  const int64_t numbers = parts.shape[parts.rank - 1];
+  Moments m;
+  for (p = 0; p < numbers; p += 2) m.mean += DataAt(parts, at);
+  m.mean /= static_cast<double>(numbers / 2);
+  for (p = 0; p < numbers; p += 2) {
+    const double apart = DataAt(parts, at) - m.mean;
+    m.squares += static_cast<double>(terms) * apart * apart;
+  }
+  for (p = 1; p < numbers; p += 2) m.squares += DataAt(parts, at);
+  p = 0;
+  return m;
+}
+
 // The moments of A's row at these places (abi::SeesMoments), into the raw inputs that follow the
 // sums, and into the output for them where they are stored. Leaves 0 in the axis of k.
 void RowMoments(const abi::ArgBlock& args, int64_t* a_at, Scalar* raws) {
@@ -73,19 +110,15 @@ void RowMoments(const abi::ArgBlock& args, int64_t* a_at, Scalar* raws) {
   const abi::TensorArg& a = Input(args, 0);
   const int k_axis = a.rank - 1;
   const int64_t depth = a.shape[k_axis];
-  double sum = 0, squares = 0;
+  const auto& attrs = problem.as<abi::GemmAttrs>();
   int64_t& k = a_at[k_axis];
-  for (k = 0; k < depth; ++k) sum += DataAt(a, a_at);
-  const double mean = sum / static_cast<double>(depth);
-  for (k = 0; k < depth; ++k) {
-    const double apart = DataAt(a, a_at) - mean;
-    squares += apart * apart;
-  }
   k = 0;
-  const double variance = squares / static_cast<double>(depth);
+  const Moments row = ReadsParts(problem) ? MomentsOfParts(Input(args, 2), a_at, attrs.part_terms)
+                                          : MomentsOf(a, a_at, depth);
+  const double variance = row.squares / static_cast<double>(depth);
   RefSum moments[2];
-  moments[0].f = mean;
-  moments[1].f = 1 / std::sqrt(variance + problem.as<abi::GemmAttrs>().moments_epsilon);
+  moments[0].f = row.mean;
+  moments[1].f = 1 / std::sqrt(variance + attrs.moments_epsilon);
   for (int m = 0; m < 2; ++m) {
     raws[m] = RawScalar(moments[m], RawDType(problem));
     if (!abi::StoresMoments(problem)) continue;
@@ -93,6 +126,26 @@ void RowMoments(const abi::ArgBlock& args, int64_t* a_at, Scalar* raws) {
     StoreAt(Output(args, static_cast<int>(abi::ResultCount(problem))), a_at, raws[m]);
   }
   k = 0;
+}
+
+// The moments of parts of the first result's row at these places (abi::StoresParts), into the
+// output for them. The row has been stored.
+void StoreParts(const abi::ArgBlock& args, int64_t* coords) {
+  const abi::TensorArg& result = Output(args, 0);
+  const abi::TensorArg& parts = Output(args, static_cast<int>(abi::ResultCount(*args.problem)));
+  const int64_t each = args.problem->as<abi::GemmAttrs>().part_columns;
+  int64_t& n = coords[result.rank - 1];
+  for (int64_t p = 0; p < result.shape[result.rank - 1] / each; ++p) {
+    n = p * each;
+    const Moments m = MomentsOf(result, coords, each);
+    const double numbers[2] = {m.mean, m.squares};
+    for (int i = 0; i < 2; ++i) {
+      n = 2 * p + i;
+      RefSum sum;
+      sum.f = numbers[i];
+      StoreAt(parts, coords, RawScalar(sum, DType::kF32));
+    }
+  }
 }
 
 void GemmRow(void* context, int64_t row) {
@@ -133,6 +186,7 @@ void GemmRow(void* context, int64_t row) {
     }
     StoreEpilogue(args, coords, raws);
   }
+  if (StoresParts(*args.problem)) StoreParts(args, coords);
 }
 
 }  // namespace

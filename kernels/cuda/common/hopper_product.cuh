@@ -8,7 +8,9 @@
 //   TileA, TileB   StageOperand of each operand, or derived from it
 //   kSteps         stages that all of k takes
 //   StageScales    what lies beside a stage: NoScales, or scales of its parts that a consumer adds
-//   Moments        NoMoments, or what consumers sum up of A's rows for the epilogue
+//   Moments        NoMoments, or what consumers know of A's rows for the epilogue: sums of their
+//                  stages, or of moments of their parts
+//   Parts          NoParts, or what becomes of the results beside the epilogue's outputs
 //   TileWalk       the block's tiles: Valid(), Next(), HasNext(); `batch`; FirstRow() and
 //                  FirstColumn() of the tensor cores, as elements of the output in its contiguous
 //                  direction, and as LineOf() counts in the other; LineOf(line), its index among
@@ -29,7 +31,8 @@ static_assert(kSplit * PartShares::kSenderSums <= kStoreSums, "room for all");
 constexpr int kSharedBytes = kPatternBytes + kStages * kStageBytes + kConsumers * kStoreSums * 4 +
                              16 * kStages +
                              (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0) +
-                             kStages * StageScales::kFloats * 4 + kConsumers * Moments::kFloats * 4;
+                             kStages * StageScales::kFloats * 4 +
+                             kConsumers * (Moments::kFloats + Parts::kFloats) * 4;
 /// The producer is a warpgroup in front of the consumers or, leaving more registers to the other
 /// blocks of its multiprocessor, a warp behind them.
 constexpr bool kThinProducer = kBlockX == kWarpgroup * kConsumers + 32;
@@ -58,7 +61,7 @@ struct StepRange {
 };
 
 /// Shared memory: the stages, then the consumers' memory for results, then the barriers, then the
-/// scales, or the consumers' moments. B comes first in a stage: it is whole swizzle patterns
+/// scales, or the consumers' moments and parts. B comes first in a stage: it is whole swizzle patterns
 /// whatever the tile.
 struct SharedLayout {
   char* start;
@@ -84,6 +87,9 @@ struct SharedLayout {
   AICF_DEVICE float* Scales(int stage) const { return Behind() + stage * StageScales::kFloats; }
   AICF_DEVICE float* MomentsOf(int consumer) const {
     return Behind() + consumer * Moments::kFloats;
+  }
+  AICF_DEVICE float* PartsOf(int consumer) const {
+    return Behind() + kConsumers * Moments::kFloats + consumer * Parts::kFloats;
   }
 
  private:
@@ -148,7 +154,7 @@ AICF_DEVICE void Release(const SharedLayout& shared, int stage) {
     if (lane == 0) BarrierArrive(shared.Empty(stage));
     return;
   }
-  if constexpr (Moments::kSeen) __syncwarp();  // all lanes have read their rows' terms
+  if constexpr (Moments::kReadsStages) __syncwarp();  // all lanes have read their rows' terms
   if (lane < kSharing) BarrierArriveAt(shared.Empty(stage), kSplit > 1 ? RankInCluster() : lane);
 }
 
@@ -181,13 +187,13 @@ AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int 
                               Moments& moments, Started&& started) {
   const StepRange steps;
   int last = 0;
-  moments.Begin();
 #pragma unroll 1
   for (index_t step = steps.first; step < steps.end; ++step, place.Next()) {
     const bool first = step == steps.first;
     BarrierWait(shared.Full(place.stage), place.parity);
     MultiplyStage(shared, place.stage, row0, first, sums);
-    if constexpr (Moments::kSeen) moments.AddStage(shared.A(place.stage) + row0 * kRowBytes);
+    if constexpr (Moments::kReadsStages)
+      moments.AddStage(shared.A(place.stage) + row0 * kRowBytes);
     ProductsWait<1>();
     if (!first) Release(shared, last);
     last = place.stage;
@@ -270,6 +276,14 @@ AICF_DEVICE void MultiplyTileInParts(const SharedLayout& shared, RingPlace& plac
   }
 }
 
+/// Puts the moments of a tile's rows where the consumer's epilogue finds them, when that of its tile
+/// before is over.
+AICF_DEVICE void FinishMoments(const SharedLayout& shared, int consumer, Moments& moments) {
+  Moments::Meet(consumer);
+  moments.Finish(shared.MomentsOf(consumer));
+  Moments::Meet(consumer);
+}
+
 /// One consumer: its rows of every tile of the block, or every kConsumers-th tile.
 template <class ResultStore>
 AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consumer,
@@ -278,7 +292,7 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
   RingPlace place;
   Sums sums = {};
   int turn = 0;
-  bool began = false;
+  bool began = false, first_tile = true;
   ConsumerTurns turns{consumer};
   Moments moments;
   for (TileWalk walk; walk.Valid(); walk.Next()) {
@@ -293,7 +307,11 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
       if (began) NamedBarrierWait(1 + consumer, 2 * kWarpgroup);
       began = true;
     }
+    moments.Begin(args, walk, row0);
     results.Ask(args, walk, row0);
+    // Moments that are not of the stages are there before the block's first stages are.
+    constexpr bool kBefore = Moments::kSeen && !Moments::kReadsStages;
+    if (kBefore && first_tile) FinishMoments(shared, consumer, moments);
     const auto started = [&] {
       if constexpr (kPingPong) {
         if (walk.HasNext()) NamedBarrierArrive(1 + turn, 2 * kWarpgroup);
@@ -303,21 +321,20 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
       MultiplyTileInParts(shared, place, row0, turns, !walk.HasNext(), sums, started);
     else
       MultiplyTile(shared, place, row0, sums, moments, started);
-    if constexpr (Moments::kSeen) {
-      // The warp may still be reading those of the tile before, which its own lanes replace.
-      __syncwarp();
-      moments.Finish(shared.MomentsOf(consumer));
-      moments.Store(args, walk, row0, shared.MomentsOf(consumer));
-    }
+    if (Moments::kReadsStages || (kBefore && !first_tile)) FinishMoments(shared, consumer, moments);
+    first_tile = false;
+    if constexpr (Moments::kSeen) moments.Store(args, walk, row0, shared.MomentsOf(consumer));
     results.Store(args, sums, walk, row0);
   }
 }
 AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consumer) {
   if constexpr (kSplit > 1) {
-    SplitStore results(shared.StoreMemory(consumer), shared.SplitBarriers(consumer));
+    SplitStore results(shared.StoreMemory(consumer), shared.SplitBarriers(consumer),
+                       shared.MomentsOf(consumer));
     Consume(args, shared, consumer, results);
   } else {
-    WarpStore results(shared.StoreMemory(consumer), shared.MomentsOf(consumer));
+    WarpStore results(shared.StoreMemory(consumer), shared.MomentsOf(consumer),
+                      shared.PartsOf(consumer));
     Consume(args, shared, consumer, results);
   }
 }

@@ -65,13 +65,16 @@ struct ShareRun {
 struct SplitStore {
   static constexpr int kBarrierBytes = 64;  ///< of a warpgroup: "all have sent", "all have loaded"
 
-  sum_t* memory;      ///< the warpgroup's
-  unsigned barriers;  ///< the warpgroup's
+  sum_t* memory;         ///< the warpgroup's
+  unsigned barriers;     ///< the warpgroup's
+  const float* moments;  ///< of the warpgroup's rows, where the epilogue sees them
   unsigned round = 0;
   RunStore<ShareRun> runs;
 
-  AICF_DEVICE SplitStore(sum_t* group_memory, unsigned group_barriers)
-      : memory(group_memory), barriers(group_barriers) {}
+  AICF_DEVICE SplitStore(sum_t* group_memory, unsigned group_barriers, const float* group_moments)
+      : memory(group_memory), barriers(group_barriers), moments(group_moments) {
+    runs.parts = nullptr;
+  }
 
   /// One thread, for each warpgroup of its block. The other blocks may send once a cluster's
   /// barrier has followed.
@@ -95,8 +98,10 @@ struct SplitStore {
       if (!last && threadIdx.x % 128 == 0)
         BarrierArriveExpect(barriers, PartShares::BytesFor(RankInCluster()));
       runs.StorePart(args, PartPlace(part, tile, row0, 0), PartPlace(part + 1, tile, row0, 0),
-                     !last_of_tile,
-                     [&](const ShareRun& run, raw_t(&raw)[kRaws * kRun]) { LoadSums(run, raw); });
+                     !last_of_tile, [&](const ShareRun& run, raw_t(&raw)[kRaws * kRun]) {
+                       LoadSums(run, raw);
+                       LoadMoments(moments, part, 0, run, raw);
+                     });
       // Whoever waits for it is still there; after the last part nobody may be.
       if (!last) TellLoaded();
     }

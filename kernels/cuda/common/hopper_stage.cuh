@@ -92,14 +92,29 @@ struct NoScales {
 
 /// Where the epilogue sees no moments of A's rows (where it does: gemm/row_moments.cuh).
 struct NoMoments {
-  static constexpr bool kSeen = false;
+  static constexpr bool kSeen = false, kReadsStages = false;
   static constexpr int kRaws = 0, kFloats = 0;
 
-  AICF_DEVICE void Begin() {}
+  template <class Walk>
+  AICF_DEVICE void Begin(const Args&, const Walk&, int) {}
   AICF_DEVICE void AddStage(unsigned) {}
+  static AICF_DEVICE void Meet(int) {}
   AICF_DEVICE void Finish(float*) {}
   template <class Walk>
   AICF_DEVICE void Store(const Args&, const Walk&, int, const float*) const {}
+};
+
+/// Where no moments of parts of the results are stored (where they are:
+/// gemm/store_parts.cuh).
+struct NoParts {
+  static constexpr bool kStored = false;
+  static constexpr int kFloats = 0;
+
+  template <int V>
+  static AICF_DEVICE void Add(const Args&, const float (&)[V], bool, index_t, index_t, index_t, int,
+                              float*) {}
+  template <class LineOf>
+  static AICF_DEVICE void Join(const Args&, int, index_t, const LineOf&, index_t, const float*) {}
 };
 
 AICF_DEVICE constexpr index_t TilesIn(index_t extent, index_t tile) {

@@ -231,6 +231,7 @@ struct RunStore {
 
   OfAllLines common;
   Operands held[kHeld > 0 ? kHeld : 1];
+  float* parts;  ///< memory of Parts
 
   /// Asks for the operands of a part's first runs.
   AICF_DEVICE void Ask(const Args& args, const PartPlace& place) {
@@ -273,21 +274,51 @@ struct RunStore {
   AICF_DEVICE void StoreRunOfPart(const Args& args, const PartPlace& place, int i,
                                   const Load& load) {
     const Run run(i);
-    const index_t i0 = place.inner0 + run.inner, i1 = place.LineOf(run);
-    if (i1 < 0) return;
+    const index_t i0 = place.inner0 + run.inner, i1 = place.LineOf(run), i2 = place.tile.batch;
+    if constexpr (Parts::kStored) {
+      // Lanes without results take part in what the others exchange.
+      float kept[kRun] = {};
+      if (i1 >= 0) StoreRun(args, i, run, i0, i1, i2, load, kept);
+      Parts::Add(args, kept, i1 >= 0, i0, i1, i2, run.outer, parts);
+    } else {
+      if (i1 >= 0) StoreRun(args, i, run, i0, i1, i2, load);
+    }
+  }
+  /// `kept`: what Epilogue::Store takes behind the place.
+  template <class Load, class... Kept>
+  AICF_DEVICE void StoreRun(const Args& args, int i, const Run& run, index_t i0, index_t i1,
+                            index_t i2, const Load& load, Kept&... kept) {
     raw_t raw[kRaws * kRun];
     load(run, raw);
     Operands own;
     if constexpr (kHeld > 0)
       own = held[i % kHeld];
     else
-      own.Load(args, i0, i1, place.tile.batch);
+      own.Load(args, i0, i1, i2);
     if constexpr (kSharesCommon)
-      Epilogue::Store<kRun>(args, raw, common, own, i0, i1, place.tile.batch);
+      Epilogue::Store<kRun>(args, raw, common, own, i0, i1, i2, kept...);
     else
-      Epilogue::Store<kRun>(args, raw, own, i0, i1, place.tile.batch);
+      Epilogue::Store<kRun>(args, raw, own, i0, i1, i2, kept...);
   }
 };
+
+/// The moments of the rows (of m) of a run's results behind its sums, where the epilogue sees them:
+/// of one row, or, where the output is contiguous along m, of several. `row` is the first of the
+/// tensor cores' rows that the run counts from, within the part's 64.
+template <class Run>
+AICF_DEVICE void LoadMoments(const float* moments, int part, int row, const Run& run,
+                             raw_t (&raw)[kRaws * kRun]) {
+  if constexpr (Moments::kSeen) {
+    const int first = kSwap ? part % kStoreParts * kPartColumns : part / kStoreParts * 64 + row;
+#pragma unroll
+    for (int j = 0; j < kRun; ++j) {
+      const int at = first + (kRowsInner ? run.inner + j : run.outer);
+      const auto pair = *reinterpret_cast<const Pack<float, 2>*>(moments + 2 * at);
+      raw[kProductHalves * kRun + j] = pair.v[0];
+      raw[(kProductHalves + 1) * kRun + j] = pair.v[1];
+    }
+  }
+}
 
 /// The results of a warpgroup whose sums are those of all of k: every warp turns its own.
 struct WarpStore {
@@ -296,8 +327,10 @@ struct WarpStore {
   const float* moments;  ///< of the warpgroup's rows, where the epilogue sees them
   RunStore<WarpRun> runs;
 
-  /// Both memories are the warpgroup's.
-  AICF_DEVICE WarpStore(sum_t* group_memory, const float* group_moments) : moments(group_moments) {
+  /// All memories are the warpgroup's.
+  AICF_DEVICE WarpStore(sum_t* group_memory, const float* group_moments, float* group_parts)
+      : moments(group_moments) {
+    runs.parts = group_parts;
     const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
     memory = group_memory + warp * kWarpStoreSums;
     row = warp * kStageRows;
@@ -318,23 +351,19 @@ struct WarpStore {
       runs.StorePart(args, PartPlace(part, tile, row0, row), PartPlace(part + 1, tile, row0, row),
                      part + 1 < Sums::kParts, [&](const WarpRun& run, raw_t(&raw)[kRaws * kRun]) {
                        LoadRun(run, raw);
-                       if constexpr (Moments::kSeen)
-                         LoadMoments(run, part / kStoreParts * 64 + row, raw);
+                       LoadMoments(moments, part, row, run, raw);
                      });
+      if constexpr (Parts::kStored) JoinParts(args, PartPlace(part, tile, row0, 0));
     }
   }
 
  private:
-  /// The moments of a run's rows, of which `row0` is the part's first; a run is of one row, or,
-  /// where the output is contiguous along the rows, of several.
-  AICF_DEVICE void LoadMoments(const WarpRun& run, int row0, raw_t (&raw)[kRaws * kRun]) const {
-#pragma unroll
-    for (int j = 0; j < kRun; ++j) {
-      const int at = row0 + (kColumnsInner ? run.outer : run.inner + j);
-      const auto pair = *reinterpret_cast<const Pack<float, 2>*>(moments + 2 * at);
-      raw[kProductHalves * kRun + j] = pair.v[0];
-      raw[(kProductHalves + 1) * kRun + j] = pair.v[1];
-    }
+  AICF_DEVICE void JoinParts(const Args& args, const PartPlace& place) const {
+    const auto line_of = [&](int line) -> index_t {
+      return place.inner0 < kInnerEnd ? place.tile.LineOf(place.outer0 + line) : -1;
+    };
+    Parts::Join(args, static_cast<int>(threadIdx.x) / 128, place.inner0, line_of, place.tile.batch,
+                runs.parts);
   }
   AICF_DEVICE void LoadRun(const WarpRun& run, raw_t (&raw)[kRaws * kRun]) const {
     constexpr int kPiece = MinOf(kRun, 4);

@@ -74,6 +74,7 @@ struct CudaHostBase {
   static constexpr bool kNormalizesRows = false;    ///< takes abi::NormalizesRows problems
   static constexpr bool kTakesBlockScales = false;  ///< takes abi::HasBlockScales problems
   static constexpr bool kSeesMoments = false;       ///< takes abi::SeesMoments problems
+  static constexpr bool kStoresParts = false;       ///< takes abi::StoresParts problems
   static std::string Refusal(const abi::Problem&, const abi::DeviceSpec&) { return {}; }
   static std::string Refuse(const abi::Problem&, const abi::Parameters&, const abi::DeviceSpec&) {
     return {};
@@ -111,6 +112,7 @@ abi::KernelInfo RowOf(abi::Family family) {
     if (refusal.empty() && !Host::kNormalizesRows) refusal = abi::RefuseRowNorm(p);
     if (refusal.empty() && !Host::kTakesBlockScales) refusal = abi::RefuseBlockScales(p);
     if (refusal.empty() && !Host::kSeesMoments) refusal = abi::RefuseMoments(p);
+    if (refusal.empty() && !Host::kStoresParts) refusal = abi::RefuseStoredParts(p);
     return refusal.empty() ? Host::Refusal(p, d) : refusal;
   };
   row.refuse = [](const abi::Problem& p, const abi::Parameters& c, const abi::DeviceSpec& d) {

@@ -28,6 +28,7 @@
 namespace aicf {
 typedef NoScales StageScales;
 typedef NoMoments Moments;
+typedef NoParts Parts;
 }
 
 // What follows is made of the tile.

@@ -77,13 +77,32 @@ std::string RefuseMomentsOf(const Problem& p) {
   if (!SeesMoments(p)) return {};
   const DType data = p.inputs[0].dtype;
   if (DTypeBytes(data) != 2) return StrCat("sums up moments of 16 bits, not of ", DTypeName(data));
+  if (ReadsParts(p)) return {};
   return HopperOperand(p, 0).along_k() ? "" : "sums up moments along k, which A's lines are not";
 }
 
 std::string RefuseMomentsTile(const Problem& p, const abi::Parameters& c) {
-  if (!SeesMoments(p)) return {};
+  if (!SeesMoments(p) || ReadsParts(p)) return {};
   if (c["swap"] != 0) return "swapped tiles sum up no moments";
   return SplitOf(c) == 1 ? "" : "blocks that share out k sum up no moments";
+}
+
+// Of a product that stores moments of parts of its results (kernels/cuda/gemm/store_parts.cuh).
+std::string RefuseStoredPartsOf(const Problem& p) {
+  if (!StoresParts(p)) return {};
+  const int64_t columns = p.as<abi::GemmAttrs>().part_columns;
+  if (columns != 64) return StrCat("stores moments of 64 columns, not of ", columns);
+  if (SumInputs(p) > 1) return "stores no moments of results that are made of two halves";
+  if (RowsInner(p)) return "stores moments of results that are contiguous along n alone";
+  return {};
+}
+
+std::string RefuseStoredPartsTile(const Problem& p, const abi::Parameters& c) {
+  if (!StoresParts(p)) return {};
+  if (c["tile_n"] % 64 != 0) {
+    return StrCat("a tile of ", c["tile_n"], " columns has no whole parts of 64");
+  }
+  return c["vector"] > 1 ? "" : "stores moments of parts with runs of 2 results and more";
 }
 
 }  // namespace
@@ -96,15 +115,24 @@ int64_t HopperScaleBytes(const Problem& p, int64_t tile_m, int64_t tile_n) {
   return 4 * (tile_m + CeilDiv(tile_n / run, int64_t{4}) * 4);
 }
 
-int64_t HopperMomentBytes(const Problem& p, int64_t rows) {
+int64_t HopperMomentBytes(const Problem& p, const abi::Parameters& c) {
+  // Consumers that share a tile have a part of its rows each, unless they share out its columns.
+  const bool all_rows = c["ping_pong"] != 0 || c["swap"] != 0;
+  const int64_t rows = c["tile_m"] * (all_rows ? c["consumers"] : 1);
   return SeesMoments(p) ? rows * 2 * DTypeBytes(DType::kF32) : 0;
+}
+
+int64_t HopperPartBytes(const Problem& p, const abi::Parameters& c) {
+  // Four warps join what they have of a line each.
+  const bool joins = StoresParts(p) && c["swap"] != 0 && SplitOf(c) == 1;
+  return joins ? c["consumers"] * 4 * std::min<int64_t>(64, c["tile_m"]) * 8 : 0;
 }
 
 int64_t HopperSharedBytes(const Problem& p, const abi::Parameters& c) {
   const int64_t stage =
       (c["tile_m"] + c["tile_n"]) * 128 + 16 + HopperScaleBytes(p, c["tile_m"], c["tile_n"]);
   return 1024 + c["stages"] * stage + c["consumers"] * HopperStoreBytes(SplitOf(c), SumInputs(p)) +
-         HopperMomentBytes(p, c["tile_m"] * (c["ping_pong"] != 0 ? c["consumers"] : 1));
+         HopperMomentBytes(p, c) + HopperPartBytes(p, c);
 }
 
 std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
@@ -117,7 +145,8 @@ std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) 
     if (!refusal.empty()) return StrCat("operand ", operand, " ", refusal);
   }
   if (std::string refusal = RefuseScales(p); !refusal.empty()) return refusal;
-  return RefuseMomentsOf(p);
+  if (std::string refusal = RefuseMomentsOf(p); !refusal.empty()) return refusal;
+  return RefuseStoredPartsOf(p);
 }
 
 std::string GemmHopperHost::Refuse(const Problem& p, const abi::Parameters& c,
@@ -127,6 +156,7 @@ std::string GemmHopperHost::Refuse(const Problem& p, const abi::Parameters& c,
   if (refusal.empty()) refusal = RefuseCluster(c);
   if (refusal.empty()) refusal = RefuseScaledTile(p, c);
   if (refusal.empty()) refusal = RefuseMomentsTile(p, c);
+  if (refusal.empty()) refusal = RefuseStoredPartsTile(p, c);
   for (int operand : {0, 1}) {
     if (refusal.empty()) refusal = HopperOperand(p, operand).RefuseTile(c);
   }

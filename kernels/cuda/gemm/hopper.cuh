@@ -23,8 +23,13 @@
 //   attr_scale_terms        128: operands have scales of blocks (GemmAttrs), which three warps
 //                           of the producer put beside each stage (gemm/scale_fetch.cuh); 0: none
 //   AICF_SEES_MOMENTS  a macro, 1: the epilogue has the moments of A's rows (GemmAttrs) as two more
-//                      raw inputs, which consumers sum up (gemm/row_moments.cuh); MomentsView, the
-//                      view of the last output, where they are stored, too
+//                      raw inputs, which consumers sum up (gemm/row_moments.cuh), or, with
+//                      AICF_READS_PARTS, make of those of the rows' parts, which are In2
+//                      (gemm/part_moments.cuh); MomentsView, the view of the last output, where
+//                      they are stored, too
+//   AICF_STORES_PARTS  a macro, 1: the moments of parts of 64 (attr_part_columns) results of a row
+//                      are stored, too (gemm/store_parts.cuh), in PartsView, the view of the
+//                      last output
 //   TensorMap               alignas(64), 128 bytes
 //   Args::map               addresses of the tensor maps of A and of B
 //
@@ -72,11 +77,15 @@
 //   - scales of other than 128 terms and of 1 or 128 columns, of operands other than float8, not in
 //     f32; with scales kSwap, kPromote 0, two halves, blocks that share operands; with scales of 1
 //     column more than 192 (3 consumers: 128) sums and scales of a thread, kTileN / 4
-//   - moments (AICF_SEES_MOMENTS) of operands of other than 16 bits, or of an A whose lines do not
-//     run along k; with moments kSwap, kSplit above 1, scales
+//   - moments (AICF_SEES_MOMENTS) of operands of other than 16 bits or, but for those made of
+//     parts, of an A whose lines do not run along k; with moments scales and, but for those made
+//     of parts, kSwap and kSplit above 1
+//   - stored parts of other than 64 columns; with them two halves, an output contiguous along m, a
+//     kVector of 1, a kTileN that is no multiple of 64
 //   - dynamic shared memory below SharedBytes = 1024 + kStages * (kTileM + kTileN) * 128 +
 //     kConsumers * 16384 + 16 * kStages, with kSplit above 1 what HopperStoreBytes says more, with
-//     moments 8 bytes for every row of every consumer; all of it must not exceed 232448; kStages
+//     moments 8 bytes for every row of every consumer (kSwap: kTileM), with stored parts, kSwap and
+//     kSplit 1 32 bytes for every one of kTileM (64 at most) of every consumer; all of it must not exceed 232448; kStages
 //     below 2
 // Workspace: none. Grid: kClusterX times the number of clusters that stay, any number of them.
 #pragma once
@@ -89,11 +98,23 @@ namespace aicf {
 typedef Either<attr_scale_terms != 0, BlockScales<static_cast<int>(attr_scale_terms)>, NoScales>::T
     StageScales;
 }
-#if AICF_SEES_MOMENTS
+#if AICF_READS_PARTS
+#include "gemm/part_moments.cuh"
+#elif AICF_SEES_MOMENTS
 #include "gemm/row_moments.cuh"
 #endif
+#if AICF_STORES_PARTS
+#include "gemm/store_parts.cuh"
+#endif
 namespace aicf {
-#if AICF_SEES_MOMENTS
+#if AICF_STORES_PARTS
+typedef ResultParts Parts;
+#else
+typedef NoParts Parts;
+#endif
+#if AICF_READS_PARTS
+typedef PartMoments Moments;
+#elif AICF_SEES_MOMENTS
 typedef RowMoments Moments;
 #else
 typedef NoMoments Moments;

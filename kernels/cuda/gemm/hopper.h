@@ -16,6 +16,7 @@ struct GemmHopperHost : CudaHostBase {
   static constexpr bool kReadsAhead = true;
   static constexpr bool kTakesBlockScales = true;
   static constexpr bool kSeesMoments = true;
+  static constexpr bool kStoresParts = true;
   static constexpr abi::ParameterRange kParameters[] = {
       {"tile_m", 8, 512},  {"tile_n", 8, 512},  {"tile_k", 32, 128}, {"stages", 2, 16},
       {"cluster_m", 1, 8}, {"cluster", 1, 8},   {"consumers", 1, 3}, {"group_m", 1, 1024},
@@ -38,8 +39,11 @@ int64_t HopperSharedBytes(const abi::Problem& problem, const abi::Parameters& pa
 /// Of these, what the scales of blocks take beside each stage of a tile; 0 without scales.
 int64_t HopperScaleBytes(const abi::Problem& problem, int64_t tile_m, int64_t tile_n);
 
-/// Of these, what the moments of so many rows take, those of all consumers' tiles; 0 without
-/// moments.
-int64_t HopperMomentBytes(const abi::Problem& problem, int64_t rows);
+/// Of these, what the moments of rows take that every consumer keeps; 0 without moments.
+int64_t HopperMomentBytes(const abi::Problem& problem, const abi::Parameters& parameters);
+
+/// Of these, what a product takes that stores moments of parts; 0 for others.
+int64_t HopperPartBytes(const abi::Problem& problem, const abi::Parameters& parameters);
+
 
 }  // namespace aicf::cuda

@@ -145,6 +145,7 @@ Result<MatmulLayout> DescribeMatmul(const abi::Problem& problem) {
   if (abi::SumInputs(problem) > 1) return Refuse("the step", "its product has two halves");
   if (abi::NormalizesRows(problem)) return Refuse("the step", "its product normalises rows");
   if (abi::SeesMoments(problem)) return Refuse("the step", "its epilogue sees moments of rows");
+  if (abi::StoresParts(problem)) return Refuse("the step", "it stores moments of its results");
   if (abi::HasBlockScales(problem)) return Refuse("the step", "its operands have scales of blocks");
   AICF_RETURN_IF_ERROR(CheckTypes(problem));
   MatmulLayout out;

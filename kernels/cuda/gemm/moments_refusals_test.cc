@@ -57,6 +57,97 @@ TEST(CudaRefusals, MomentsTakeSharedMemory) {
   }
 }
 
+// Rows of 512 terms in parts of 16, which need be neither in the tile's lines nor along k.
+Problem PartsGemm() {
+  Problem p = MomentsGemm(DType::kBF16, MathMode::kBf16);
+  std::get<GemmAttrs>(p.attrs).part_terms = 16;
+  p.inputs.push_back(DenseView(DType::kF32, {256, 64}));
+  p.core_inputs = 3;
+  return p;
+}
+
+TEST(CudaRefusals, OfTheHopperProductThatReadsMomentsOfParts) {
+  const char* key = "cuda.gemm.hopper";
+  const Problem p = PartsGemm();
+  Edits swapped = HopperProductTile();
+  for (const auto& edit : Edits{{"split", 2}, {"cluster", 2}, {"swap", 1}}) swapped.push_back(edit);
+  EXPECT_EQ(Refused(key, p, swapped), "");
+  Problem across = p;
+  across.inputs[0] = {DType::kBF16, {256, 512}, {1, 256}, 0};
+  EXPECT_EQ(FindKernel(key)->supports(across, Device()), "");
+}
+
+Problem StoredPartsGemm(int64_t columns) {
+  GemmAttrs attrs;
+  attrs.part_columns = columns;
+  Problem p = ProblemOf(
+      Family::kGemm, attrs, 2,
+      {DenseView(DType::kBF16, {256, 512}), DenseView(DType::kBF16, {512, 768})},
+      {DenseView(DType::kBF16, {256, 768}), DenseView(DType::kF32, {256, 768 / columns * 2})});
+  p.math = MathMode::kBf16;
+  return p;
+}
+
+TEST(CudaRefusals, OfTheHopperProductThatStoresMomentsOfParts) {
+  const char* key = "cuda.gemm.hopper";
+  const Problem p = StoredPartsGemm(64);
+  const auto with = [&](const Edits& edits) {
+    Edits all = HopperProductTile();
+    all.insert(all.end(), edits.begin(), edits.end());
+    return all;
+  };
+  EXPECT_EQ(Refused(key, p, with({{"vector", 4}})), "");
+  EXPECT_EQ(Refused(key, p, with({{"swap", 1}})), "");
+  EXPECT_EQ(Refused(key, p, with({{"split", 2}, {"cluster", 2}, {"swap", 1}})), "");
+  ExpectParametersRefused(
+      key, p,
+      {{"a tile of 96 columns has no whole parts of 64", with({{"tile_n", 96}})},
+       {"stores moments of parts with runs of 2 results and more", with({{"vector", 1}})}});
+  ExpectUnsupported(key, StoredPartsGemm(32), "stores moments of 64 columns, not of 32");
+  Problem turned = p;
+  turned.outputs[0] = {DType::kBF16, {256, 768}, {1, 256}, 0};
+  ExpectUnsupported(key, turned, "stores moments of results that are contiguous along n alone");
+  Problem halves = p;
+  std::get<GemmAttrs>(halves.attrs).halves = 2;
+  halves.inputs[1] = DenseView(DType::kBF16, {512, 1536});
+  halves.epilogue = *ParseExpr("(%0 = in 0 : f32; %1 = in 1 : f32; %2 = mul %0 %1 : f32) -> %2");
+  ExpectUnsupported(key, halves, "stores no moments of results that are made of two halves");
+}
+
+// Four warps of a swapped tile join what they have of a line.
+TEST(CudaRefusals, StoredPartsOfSwappedTilesTakeSharedMemory) {
+  const Problem p = StoredPartsGemm(64);
+  Problem plain = p;
+  std::get<GemmAttrs>(plain.attrs).part_columns = 0;
+  plain.outputs.pop_back();
+  const KernelInfo& kernel = *FindKernel("cuda.gemm.hopper");
+  int swapped = 0;
+  for (const Candidate& c : CandidatesOf(kernel, p, Device())) {
+    const Parameters& set = c.variant.parameters;
+    const bool joins = set["swap"] != 0 && set["split"] == 1;
+    EXPECT_EQ(c.variant.launch.dynamic_shared_bytes,
+              kernel.variant(plain, set).launch.dynamic_shared_bytes +
+                  (joins ? set["consumers"] * 32 * std::min<int64_t>(64, set["tile_m"]) : 0));
+    swapped += joins ? 1 : 0;
+  }
+  EXPECT_GT(swapped, 0);
+}
+
+TEST(CudaRefusals, OtherProductsStoreNoMoments) {
+  const Problem p = StoredPartsGemm(64);
+  for (const KernelInfo& kernel : KernelsOf(Family::kGemm)) {
+    const bool takes =
+        kernel.key == "cuda.gemm.hopper" || kernel.key == ReferenceKey(Family::kGemm);
+    const DeviceSpec device = *FindDevice(kernel.backend == Backend::kCpu ? "cpu:avx512" : "cuda");
+    const bool library = kernel.key == "cublaslt.matmul";
+    EXPECT_EQ(kernel.supports(p, device),
+              takes     ? ""
+              : library ? "cannot take the step: it stores moments of its results"
+                        : "does not store the moments of its results")
+        << kernel.key;
+  }
+}
+
 TEST(CudaRefusals, OtherProductsTellNoMoments) {
   const Problem p = MomentsGemm(DType::kBF16, MathMode::kBf16);
   int refused = 0;

@@ -1,0 +1,75 @@
+// The moments of A's rows (GemmAttrs::moments_epsilon), which a Hopper product makes of those of
+// the rows' parts (GemmAttrs::part_terms). Two neighbouring threads have a row and every other part
+// of it each, before the tile's products, while these wait for their first stages.
+//
+// The means of parts are added up as differences from the first part's, so that no digits are lost
+// where all of them are far from 0.
+#pragma once
+
+#include "gemm/moment_rows.cuh"
+
+namespace aicf {
+
+struct PartMoments : MomentRows {
+  static constexpr bool kReadsStages = false;
+  static constexpr int kTerms = static_cast<int>(attr_part_terms);
+  static constexpr int kParts = static_cast<int>(kLength / kTerms);
+  static constexpr int kOwn = (kParts + 1) / 2;            ///< of a thread
+  static constexpr int kHeld = MinOf(kOwn, 24 / kBlocks);  ///< asked for ahead
+  typedef Pack<float, 2> Part;                             ///< mean and squares
+
+  Part held[kBlocks][kHeld];
+  const float* rows[kBlocks];
+
+  /// Asks for the first parts of the rows of a tile; rows behind the last one read that.
+  template <class Walk>
+  AICF_DEVICE void Begin(const Args& args, const Walk& walk, int row0) {
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+      const index_t m = MinOf(FirstOf(walk, row0) + i * 64 + Row(), kM - 1);
+      rows[i] = static_cast<const float*>(args.in[2]) + OffsetOf<In2>(m, walk.batch);
+#pragma unroll
+      for (int j = 0; j < kHeld; ++j) held[i][j] = PartAt(i, j);
+    }
+  }
+  AICF_DEVICE void AddStage(unsigned) {}
+  /// Puts mean and scale of the consumer's rows into its memory.
+  AICF_DEVICE void Finish(float* memory) {
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+      const float first = __shfl_sync(0xffffffffu, held[i][0].v[0], Lane() & ~1);
+      Total total{first};
+#pragma unroll
+      for (int j = 0; j < kHeld; ++j) total.Add(held[i][j], PartOf(j) < kParts);
+#pragma unroll 4
+      for (int j = kHeld; j < kOwn; ++j) total.Add(PartAt(i, j), PartOf(j) < kParts);
+      const float apart = OfRow(total.apart) * (1.0f / kParts);
+      const float between = fmaf(-apart, apart, OfRow(total.apart_squares) * (1.0f / kParts));
+      const float within = OfRow(total.squares) * (1.0f / static_cast<float>(kLength));
+      Put(memory, i * 64 + Row(), first + apart, between + within);
+    }
+  }
+
+ private:
+  struct Total {
+    float first;  ///< mean of the first part
+    float apart = 0, apart_squares = 0, squares = 0;
+
+    AICF_DEVICE void Add(const Part& part, bool counts) {
+      const float d = counts ? part.v[0] - first : 0.0f;
+      apart += d;
+      apart_squares = fmaf(d, d, apart_squares);
+      squares += counts ? part.v[1] : 0.0f;
+    }
+  };
+  static AICF_DEVICE int Lane() { return static_cast<int>(threadIdx.x) % 32; }
+  /// The thread's part j among those of its row.
+  static AICF_DEVICE int PartOf(int j) { return 2 * j + Half(); }
+  AICF_DEVICE Part PartAt(int i, int j) const {
+    constexpr index_t kStride = In2::stride(kAxisN);
+    const float* mean = rows[i] + 2 * kStride * MinOf(PartOf(j), kParts - 1);
+    return {mean[0], mean[kStride]};
+  }
+};
+
+}  // namespace aicf
