@@ -227,7 +227,9 @@ TEST(CodecTest, AddedIntegersAreLeftOutFromTheEnd) {
   abi::GemmAttrs other;
   EXPECT_FALSE(read({2, 0}, other)) << "a step has one form";
   EXPECT_FALSE(read({1, 128, 1}, other)) << "a step has one form";
-  EXPECT_FALSE(read({1, 128, 64, 1, 1}, other));
+  EXPECT_TRUE(read({1, 0, 1, 0, 0, 64}, other));
+  EXPECT_EQ(other.part_columns, 64);
+  EXPECT_FALSE(read({1, 128, 64, 1, 64, 64, 1}, other)) << "there is no such number";
 }
 
 TEST(CodecTest, AnAddedNumberIsStoredOnlyWhereItIsOne) {
