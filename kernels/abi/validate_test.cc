@@ -295,6 +295,15 @@ TEST(ValidateProblem, GemmThatReadsMomentsOfParts) {
                        q.inputs.pop_back();
                        q.core_inputs = 2;
                      }},
+                    {"too many parts",
+                     [](Problem& q) {
+                       constexpr int64_t kMany = int64_t{1} << 62;
+                       std::get<GemmAttrs>(q.attrs).part_terms = 1;
+                       q.inputs[0] = {DType::kF32, {1, kMany}, {0, 0}, 0};
+                       q.inputs[1] = {DType::kF32, {kMany, 1}, {0, 0}, 0};
+                       q.inputs[2] = F32({1, 4});
+                       q.outputs[0] = F32({1, 1});
+                     }},
                     {"moments of parts in f16, expected f32", [](Problem& q) {
                        q.inputs[2] = DenseView(DType::kF16, {2, 4});
                      }}});
@@ -320,6 +329,11 @@ TEST(ValidateProblem, GemmThatStoresMomentsOfParts) {
                      }},
                     {"moments of parts without an output of their own",
                      [](Problem& q) { q.outputs.pop_back(); }},
+                    {"parts of 2 columns, which do not make up 0",
+                     [](Problem& q) {
+                       q.inputs[1] = F32({3, 0});
+                       q.outputs = {F32({2, 0}), F32({2, 0})};
+                     }},
                     {"moments of parts of f64, not f32, f16 or bf16",
                      [](Problem& q) {
                        q.inputs = {DenseView(DType::kF64, {2, 3}), DenseView(DType::kF64, {3, 6})};
