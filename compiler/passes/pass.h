@@ -17,10 +17,14 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lowered.h"
 #include "compiler/passes/quantize/calibration.h"
-#include "kernels/abi/kernel.h"
+#include "kernels/abi/choice.h"
 #include "schema/program.h"
 
 namespace aicf {
+
+/// A candidate's predicted cost, corrected by what was measured on devices of that target.
+using CorrectedCost = double (*)(const abi::Candidate& candidate, abi::MathMode math,
+                                 const abi::DeviceSpec& device);
 
 using NamedTensors = std::map<std::string, ir::Tensor, std::less<>>;
 
@@ -42,6 +46,7 @@ struct PassContext {
   bool policy_strict = false;      ///< a preference that cannot be honoured is an error
   const Policy* policy = nullptr;  ///< nullptr: no preference
   const Wishes* wishes = nullptr;  ///< nullptr: none
+  CorrectedCost corrected_cost = nullptr;  ///< nullptr: predictions stand as they are
 
   /// A decision about `subject` of the entry point that is compiled, without choice and reason.
   Decision About(DecisionKind kind, schema::Subject subject, std::string_view pass) const;

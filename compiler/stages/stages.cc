@@ -1,7 +1,7 @@
 #include "compiler/stages/stages.h"
 
+#include "compiler/costs/fit.h"
 #include "compiler/ir/lowered_sizes.h"
-
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/lower/lower.h"
 #include "compiler/states/pair_states.h"
@@ -39,6 +39,11 @@ Status CheckBudgets(const ir::Graph& graph, const Budgets& budgets) {
                        static_cast<int64_t>(graph.inputs.size() + graph.outputs.size()));
 }
 
+double CorrectedCostOf(const abi::Candidate& candidate, abi::MathMode math,
+                       const abi::DeviceSpec& device) {
+  return tune::BuiltInFit(device).Predict(candidate, math);
+}
+
 }  // namespace
 
 Result<PassContext> ContextFor(const CompileOptions& options) {
@@ -59,6 +64,7 @@ Result<PassContext> ContextFor(const CompileOptions& options) {
   context.policy = &options.policy;
   context.policy_strict = options.policy_strict;
   if (!options.wishes.empty()) context.wishes = &options.wishes;
+  context.corrected_cost = &CorrectedCostOf;
   return context;
 }
 

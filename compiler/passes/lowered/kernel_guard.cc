@@ -1,6 +1,5 @@
 #include "compiler/passes/lowered/kernel_guard.h"
 
-#include "compiler/costs/fit.h"
 #include "kernels/abi/choice.h"
 
 namespace aicf {
@@ -13,22 +12,24 @@ bool IsCandidate(const abi::KernelInfo& kernel, const abi::DeviceSpec& device) {
 
 // The kernel's least cost, corrected by measurements; nothing where it does not take the problem.
 std::optional<double> CorrectedUs(const abi::KernelInfo& kernel, const abi::Problem& p,
-                                  const abi::DeviceSpec& device) {
+                                  const PassContext& context) {
+  const abi::DeviceSpec& device = context.device;
   if (!IsCandidate(kernel, device) || !kernel.supports(p, device).empty()) return std::nullopt;
   std::optional<double> best;
   for (const abi::Candidate& c : abi::CandidatesOf(kernel, p, device)) {
-    const double us = tune::BuiltInFit(device).Predict(c, p.math);
+    const double us = context.corrected_cost != nullptr ? context.corrected_cost(c, p.math, device)
+                                                        : c.cost_us;
     if (!best || us < *best) best = us;
   }
   return best;
 }
 
 // The kernel whose corrected cost is the least of all; nullptr where none takes the problem.
-const abi::KernelInfo* FastestKernel(const abi::Problem& p, const abi::DeviceSpec& device) {
+const abi::KernelInfo* FastestKernel(const abi::Problem& p, const PassContext& context) {
   const abi::KernelInfo* fastest = nullptr;
   double least = 0;
   for (const abi::KernelInfo& kernel : abi::KernelsOf(p.family)) {
-    const auto us = CorrectedUs(kernel, p, device);
+    const auto us = CorrectedUs(kernel, p, context);
     if (!us || (fastest != nullptr && *us >= least)) continue;
     fastest = &kernel;
     least = *us;
@@ -78,11 +79,12 @@ std::optional<double> PredictedUs(const abi::Problem& p, const abi::DeviceSpec& 
 }
 
 std::optional<FormCosts> FormsByOneKernel(const abi::Problem& before, const abi::Problem& after,
-                                          const abi::DeviceSpec& device, std::string* refusal) {
+                                          const PassContext& context, std::string* refusal) {
+  const abi::DeviceSpec& device = context.device;
   refusal->clear();
   if (device.name.empty()) return std::nullopt;
-  const abi::KernelInfo *kernel = FastestKernel(after, device),
-                        *usual = FastestKernel(before, device);
+  const abi::KernelInfo *kernel = FastestKernel(after, context),
+                        *usual = FastestKernel(before, context);
   if (kernel == nullptr || usual == nullptr) {
     *refusal = "capability: no kernel of this device takes both forms";
   } else if (kernel != usual) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "compiler/passes/pass.h"
 #include "kernels/abi/kernel.h"
 
 namespace aicf {
@@ -27,10 +28,10 @@ struct FormCosts {
 
 /// Both forms predicted for the one kernel that is fastest for the second, so that their difference
 /// is what the form itself costs and not how well two kernels are predicted. Nothing where the
-/// device has no such kernel, or where another one is faster at the first form, by predictions that
-/// measurements have corrected (tune::BuiltInFit): then the refusal says which. It is empty for a
-/// device without a name.
+/// device has no such kernel, or where another one is faster at the first form, by corrected
+/// predictions (PassContext::corrected_cost): then the refusal says which. It is empty for a device
+/// without a name.
 std::optional<FormCosts> FormsByOneKernel(const abi::Problem& before, const abi::Problem& after,
-                                          const abi::DeviceSpec& device, std::string* refusal);
+                                          const PassContext& context, std::string* refusal);
 
 }  // namespace aicf

@@ -366,7 +366,7 @@ std::string NormMoments::CheckCosts() {
       const Problem& before = editor_.step(reader.at).problem;
       const std::string lost = LosesKernel(before, reader.step.problem, context_.device);
       if (!lost.empty()) return lost;
-      const auto forms = FormsByOneKernel(before, reader.step.problem, context_.device, &refusal);
+      const auto forms = FormsByOneKernel(before, reader.step.problem, context_, &refusal);
       if (!refusal.empty()) return refusal;
       all_known = all_known && forms;
       one += forms ? forms->after_us : 0;

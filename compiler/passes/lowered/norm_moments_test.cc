@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/costs/fit.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/lower/lower.h"
 #include "compiler/passes/lowered/passes.h"
@@ -76,6 +77,10 @@ Status Move(ir::Lowered& program, std::string_view device) {
   PassContext context;
   if (!device.empty()) context.device = *abi::FindDevice(device);
   context.device.name = device;
+  context.corrected_cost = [](const abi::Candidate& c, abi::MathMode math,
+                              const abi::DeviceSpec& d) {
+    return tune::BuiltInFit(d).Predict(c, math);
+  };
   context.decisions = &decisions;
   AICF_RETURN_IF_ERROR(MomentsInProduct(program, context));
   return Verify(program);
