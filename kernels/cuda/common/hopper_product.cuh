@@ -61,8 +61,8 @@ struct StepRange {
 };
 
 /// Shared memory: the stages, then the consumers' memory for results, then the barriers, then the
-/// scales, or the consumers' moments and parts. B comes first in a stage: it is whole swizzle patterns
-/// whatever the tile.
+/// scales, or the consumers' moments and parts. B comes first in a stage: it is whole swizzle
+/// patterns whatever the tile.
 struct SharedLayout {
   char* start;
   unsigned tiles, barriers;

@@ -72,9 +72,7 @@ struct SplitStore {
   RunStore<ShareRun> runs;
 
   AICF_DEVICE SplitStore(sum_t* group_memory, unsigned group_barriers, const float* group_moments)
-      : memory(group_memory), barriers(group_barriers), moments(group_moments) {
-    runs.parts = nullptr;
-  }
+      : memory(group_memory), barriers(group_barriers), moments(group_moments) {}
 
   /// One thread, for each warpgroup of its block. The other blocks may send once a cluster's
   /// barrier has followed.

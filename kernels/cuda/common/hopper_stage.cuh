@@ -104,8 +104,7 @@ struct NoMoments {
   AICF_DEVICE void Store(const Args&, const Walk&, int, const float*) const {}
 };
 
-/// Where no moments of parts of the results are stored (where they are:
-/// gemm/store_parts.cuh).
+/// Where no moments of parts of the results are stored (where they are: gemm/store_parts.cuh).
 struct NoParts {
   static constexpr bool kStored = false;
   static constexpr int kFloats = 0;

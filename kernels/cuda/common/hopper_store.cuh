@@ -231,7 +231,7 @@ struct RunStore {
 
   OfAllLines common;
   Operands held[kHeld > 0 ? kHeld : 1];
-  float* parts;  ///< memory of Parts
+  float* parts = nullptr;  ///< the warpgroup's memory for what Parts joins
 
   /// Asks for the operands of a part's first runs.
   AICF_DEVICE void Ask(const Args& args, const PartPlace& place) {

@@ -83,10 +83,10 @@
 //   - stored parts of other than 64 columns; with them two halves, an output contiguous along m, a
 //     kVector of 1, a kTileN that is no multiple of 64
 //   - dynamic shared memory below SharedBytes = 1024 + kStages * (kTileM + kTileN) * 128 +
-//     kConsumers * 16384 + 16 * kStages, with kSplit above 1 what HopperStoreBytes says more, with
-//     moments 8 bytes for every row of every consumer (kSwap: kTileM), with stored parts, kSwap and
-//     kSplit 1 32 bytes for every one of kTileM (64 at most) of every consumer; all of it must not exceed 232448; kStages
-//     below 2
+//     kConsumers * 16384 + 16 * kStages; with kSplit above 1 what HopperStoreBytes says more; with
+//     moments 8 bytes for every row of every consumer (kSwap: kTileM); with stored parts, kSwap and
+//     kSplit 1 32 bytes for every one of kTileM (64 at most) of every consumer; all of it must not
+//     exceed 232448; kStages below 2
 // Workspace: none. Grid: kClusterX times the number of clusters that stay, any number of them.
 #pragma once
 
