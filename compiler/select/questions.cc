@@ -24,6 +24,15 @@ Offer OfferOf(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
   return offer;
 }
 
+// A view may repeat a constant, so that a few bytes of a file would be packed into as many as its
+// extents say. Where that is much, other kernels read the constant as it is.
+std::string RefuseGrowth(const ir::LoweredBuffer& constant, uint64_t packed_bytes) {
+  constexpr uint64_t kSmall = uint64_t{64} << 20, kMostTimes = 8;
+  const uint64_t bytes = ir::BytesOf(constant);
+  if (packed_bytes <= kSmall || packed_bytes / kMostTimes <= bytes) return "";
+  return StrCat("packs the ", bytes, " bytes of '", constant.name, "' into ", packed_bytes);
+}
+
 }  // namespace
 
 // A kernel with its own weight layout needs the weights at compile time, and one that reads them
@@ -32,9 +41,14 @@ std::string RefuseOperands(const abi::KernelInfo& kernel, const abi::Parameters&
                            const ir::Lowered& lowered, const ir::LoweredStep& step) {
   for (size_t i = 0; i < step.inputs.size(); ++i) {
     const ir::LoweredBuffer& buffer = lowered.buffers[step.inputs[i]];
-    if (buffer.constant.has_data()) continue;
+    const auto layout = abi::LayoutOf(kernel, step.problem, parameters, i);
+    if (buffer.constant.has_data()) {
+      const std::string refusal = layout ? RefuseGrowth(buffer, layout->bytes) : "";
+      if (!refusal.empty()) return refusal;
+      continue;
+    }
     const std::string operand = StrCat("operand ", i, " ('", buffer.name, "') ");
-    if (abi::LayoutOf(kernel, step.problem, parameters, i)) {
+    if (layout) {
       return StrCat("packs ", operand, "at compile time, which is not constant");
     }
     if (buffer.role != schema::Role::kMeta &&

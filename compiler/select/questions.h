@@ -12,7 +12,8 @@
 namespace aicf {
 
 /// Empty, or why these parameters of the kernel cannot run the step: they would have an operand
-/// packed, or read before the kernel waits for the one before it, that is not constant.
+/// packed, or read before the kernel waits for the one before it, that is not constant, or pack a
+/// constant that a view repeats into many times its bytes.
 std::string RefuseOperands(const abi::KernelInfo& kernel, const abi::Parameters& parameters,
                            const ir::Lowered& lowered, const ir::LoweredStep& step);
 

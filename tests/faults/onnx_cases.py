@@ -1,5 +1,5 @@
-"""Hostile models: a valid instance of every op that the importer knows, with one attribute or one operand at an
-extreme of its type.
+"""Hostile models: a valid instance of every op that the importer knows, with one attribute, one operand or one
+extent of its inputs at an extreme.
 
 The instances are those of tests/properties, the attributes are the rows of compiler/import/onnx_attributes.def,
 so that an op or an attribute that is added there has its cases at once. What a model should give is not said:
@@ -32,6 +32,7 @@ ATTRIBUTES = os.path.join(HERE, "..", "..", "compiler", "import", "onnx_attribut
 INTS = (-2**63, 2**63 - 1, 2**62, 2**31, -2**31, 65536, -1, 0)
 REALS = (float("nan"), float("inf"), float("-inf"), 3.4e38, -3.4e38, 1e-45, 0.0, -1.0)
 TEXTS = (b"", b"\xff\x00\x1b[2J", b"x" * 200_000)
+EXTENTS = (0, 1, 2**31)
 # Lists that a node does not have get these lengths; those that it has keep theirs and lose or gain one.
 LENGTHS = (1, 2, 4)
 # The instances of the newest form whose operands come as they are (Case.plain), and one of each older form.
@@ -124,6 +125,30 @@ def operand_cases(case, opset):
                 case.feeds, case.constants = feeds, constants
 
 
+def axes_of(model):
+    """The axes of the inputs' declared shapes, which whoever changes one changes in the model."""
+    return [axis for value in model.graph.input for axis in value.type.tensor_type.shape.dim]
+
+
+def extent_cases(model):
+    """Models with one extent of one input changed, and with every axis of the same extent empty."""
+    extents = [axis.dim_value for axis in axes_of(model)]
+    changes = [(f"{n}-{value}", {n}, value) for n in range(len(extents)) for value in EXTENTS]
+    for extent in sorted(set(extents)):
+        same = {n for n, other in enumerate(extents) if other == extent}
+        if len(same) > 1:
+            changes.append((f"all{extent}", same, 0))
+    for label, where, value in changes:
+        changed = type(model)()
+        changed.CopyFrom(model)
+        for n, axis in enumerate(axes_of(changed)):
+            if n in where:
+                axis.dim_value = value
+        for output in changed.graph.output:
+            output.type.tensor_type.ClearField("shape")
+        yield f"extent-{label}", changed
+
+
 def cases_of(name, seed, newest=NEWEST, older=OLDER):
     """(name of the case, model) of one op, always the same for a seed."""
     for position, (schema, opset, _) in enumerate(groups(name, 1)):
@@ -136,6 +161,8 @@ def cases_of(name, seed, newest=NEWEST, older=OLDER):
                 yield f"{label}-{what}", changed
             if position == 0:
                 for what, changed in operand_cases(case, opset):
+                    yield f"{label}-{what}", changed
+                for what, changed in extent_cases(model):
                     yield f"{label}-{what}", changed
 
 

@@ -31,6 +31,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--bin", required=True, help="directory with aicf-compile")
     parser.add_argument("--target", default="cpu")
+    parser.add_argument("--kind", default="", help="regular expression that a case's name contains")
     parser.add_argument("--only", default="", help="regular expression that an op's whole name matches")
     parser.add_argument("--sample", type=int, default=0, help="this many cases of them all; 0: every case")
     parser.add_argument("--newest", type=int, default=1, help="instances of each op's newest form, 1 to 3")
@@ -71,7 +72,7 @@ def sweep_op(job):
     with tempfile.TemporaryDirectory() as folder:
         path, output = os.path.join(folder, "model.onnx"), os.path.join(folder, "model.aicf")
         for number, (label, model) in enumerate(onnx_cases.cases_of(name, options.seed, newest)):
-            if numbers is not None and number not in numbers:
+            if numbers is not None and number not in numbers or not re.search(options.kind, label):
                 continue
             total += 1
             with open(path, "wb") as file:

@@ -76,7 +76,7 @@ std::vector<int64_t> BlockPositions(const Blocks& b) {
 // Exact in every integer type, which a sum by way of floats is not.
 Status ScatterBlocks(Composer& c, const Blocks& b, int64_t channels) {
   const int n = static_cast<int>(b.image.size());
-  AICF_RETURN_IF_ERROR(CheckTable({c.Shape(c.In(0))[1] / channels, c.Shape(c.In(0))[2]}));
+  AICF_RETURN_IF_ERROR(CheckTable({b.block_size, c.Shape(c.In(0))[2]}));
   const std::vector<int64_t> positions = BlockPositions(b);
   const int64_t batch = c.Shape(c.In(0))[0], each = static_cast<int64_t>(positions.size());
   Dims padded{batch, channels};

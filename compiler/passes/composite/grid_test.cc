@@ -75,6 +75,17 @@ TEST(Col2Im, BlocksAreSummedWhereTheyOverlap) {
   }
 }
 
+TEST(Col2Im, NoImagesAndNoChannels) {
+  for (const DType dtype : {DType::kF32, DType::kI32}) {
+    for (const Dims& blocks : {Dims{0, 6, 4}, Dims{2, 0, 4}}) {
+      CompositeCase c("Col2Im");
+      c.Input("x", Random(dtype, blocks, 1)).Input("image", testing::Ints({3, 4}), true);
+      c.Input("block", testing::Ints({2, 3}), true).Output("y");
+      ExpectRun(c, Array({blocks[0], blocks[1] / 6, 3, 4}), 0, 0, 0);
+    }
+  }
+}
+
 TEST(AffineGrid, BothRanksAndAlignments) {
   uint32_t seed = 1;
   for (const Dims& size : {Dims{2, 3, 4, 5}, Dims{1, 1, 1, 6}, Dims{2, 1, 3, 2, 4}}) {

@@ -1,6 +1,7 @@
 // Sequences and optionals: lists of values while compiling.
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/scanner.h"
 #include "compiler/passes/graph/expand.h"
 
@@ -111,6 +112,7 @@ Status Expander::SplitToSequence(const ir::Node& node) {
   } else {
     const int64_t size = split == kNoValue ? 1 : graph_.values[split].constant.IntAt(0);
     if (size < 1) return Error(Code::kBadModel, "splits into pieces of ", size);
+    AICF_RETURN_IF_ERROR(context_.budgets.Check(Budget::kNodes, CeilDiv(extent, size)));
     for (int64_t at = 0; at < extent; at += size) sizes.push_back(std::min(size, extent - at));
   }
   Ids items;

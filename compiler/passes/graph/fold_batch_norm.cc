@@ -25,6 +25,11 @@ class BatchNormFolder {
   // Takes the nodes after the product while each is an affine of its result alone. The weights are
   // multiplied once, by all of them together.
   void Absorb(ir::Node& product) {
+    if (const std::string refusal = RefuseWeights(product); !refusal.empty()) {
+      const int user = uses_.Single(product.outputs[0]);
+      if (user >= 0) refusals_[&graph_.nodes[user]] = refusal;
+      return;
+    }
     const size_t channels = graph_.values[product.outputs[0]].shape[kProductChannelAxis];
     ChannelAffine total{std::vector<double>(channels, 1), std::vector<double>(channels, 0)};
     std::vector<int> taken;
@@ -44,6 +49,14 @@ class BatchNormFolder {
       result = next.outputs[0];
     }
     if (!taken.empty()) Fold(product, total, taken);
+  }
+
+  // Constant weights that are not empty have a number for each channel at least: no channels are
+  // looked at one by one that the file does not pay for.
+  std::string RefuseWeights(const ir::Node& product) const {
+    const ir::Value& weights = graph_.values[product.inputs[1]];
+    if (!weights.is_constant()) return "weights: they are not constant";
+    return weights.constant.count() == 0 ? "weights: they are empty" : "";
   }
 
   void Fold(ir::Node& product, const ChannelAffine& total, const std::vector<int>& taken) {

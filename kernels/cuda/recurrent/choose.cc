@@ -57,6 +57,7 @@ std::vector<Candidate> CandidatesFor<RecurrentClusterHost>(const Problem& p, con
   if (cut.SharedBytes(RecurrentStorage::kStates) > d.max_shared_bytes) {
     cut = CutInto(p, s, cluster, 1);
   }
+  if (cut.clusters > Host::kMaxClusters) return {};
   const int64_t threads = s.gates * cut.units > 64 ? 512 : 256;
   // A step: its weights from the second-level cache unless they stay in shared memory, about 60
   // bytes per nanosecond and multiprocessor, and a meeting of the blocks.

@@ -30,9 +30,10 @@ struct RecurrentClusterHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.recurrent.cluster";
   static constexpr std::string_view kSource = "recurrent/cluster.cuh";
   static constexpr int64_t kMaxCluster = 8;  ///< more is not portable
-  static constexpr int64_t kMaxRows = 8;     ///< sums that a thread keeps
+  static constexpr int64_t kMaxClusters = 1 << 24;
+  static constexpr int64_t kMaxRows = 8;  ///< sums that a thread keeps
   static constexpr abi::ParameterRange kParameters[] = {
-      {"cluster", 1, kMaxCluster}, {"clusters", 1, 1 << 24}, {"storage", 0, 2}, kThreadsRange};
+      {"cluster", 1, kMaxCluster}, {"clusters", 1, kMaxClusters}, {"storage", 0, 2}, kThreadsRange};
 
   /// No input has the shape of the first output, so none can take its bytes.
   static bool InPlace(const abi::Problem&, int) { return false; }

@@ -421,3 +421,28 @@ model("A11", "LpNormalization of int8", 0, "")(
 model("A22", "Unique of 2^30 rows", 4, "1073741824 rows are sorted")(
     lambda: whole([helper.make_node("Unique", ["x"], ["y"], axis=0)], [info("x", (2**30, 7))],
                   [info("y", (2**30, 7))]).SerializeToString())
+
+# Found by fuzzing: blocks of no channels were divided by how many they are.
+model("A8", "Col2Im of no channels", 0, "")(
+    lambda: whole([helper.make_node("Col2Im", ["x", "i", "b"], ["y"])], [info("x", (1, 0, 25), TensorProto.INT32)],
+                  [info("y", (1, 0, 5, 5), TensorProto.INT32)],
+                  [constant("i", [5, 5]), constant("b", [1, 1])]).SerializeToString())
+
+# Found by changing one extent of every op's inputs: work and memory in proportion to an extent that the file pays
+# nothing for.
+model("A8", "a SplitToSequence of 2^31 pieces", 7, "it takes 2147483648 nodes")(
+    lambda: sequence_of_pieces(2**31))
+model("A8", "a Gemm of 2^31 columns with weights from outside", 0, "")(
+    lambda: whole([helper.make_node("Gemm", ["x", "w"], ["p"]), helper.make_node("Relu", ["p"], ["y"])],
+                  [info("x", (1, 3)), info("w", (3, 2**31))], [info("y", (1, 2**31))]).SerializeToString())
+model("A8", "a state of 0 for 2^30 columns", 0, "")(
+    lambda: whole([helper.make_node("LinearAttention", ["q", "k", "v"], ["y", "s"], q_num_heads=2, kv_num_heads=2,
+                                    update_rule="linear")],
+                  [info("q", (2, 1, 6)), info("k", (2, 1, 6)), info("v", (2, 1, 2**31))],
+                  [info("y", (2, 1, 2**31)), info("s", (2, 2, 3, 2**30))], opset=27).SerializeToString())
+
+
+def sequence_of_pieces(extent):
+    nodes = [helper.make_node("SplitToSequence", ["x"], ["s"], axis=1),
+             helper.make_node("SequenceAt", ["s", "i"], ["y"])]
+    return whole(nodes, [info("x", (1, extent))], [info("y", (1, 1))], [constant("i", 0)]).SerializeToString()
