@@ -50,7 +50,9 @@ class Chart {
     per_column_ = (moments + room - 1) / room;
     columns_ = (moments + per_column_ - 1) / per_column_;
     repeat_ = std::clamp<size_t>(room / columns_, 1, 8);
-    for (const Lifetime& item : view.lifetimes) {
+    // What has no bytes has an offset, too, but takes nothing there.
+    for (const size_t i : order_) {
+      const Lifetime& item = view.lifetimes[i];
       height_ = std::max(height_, item.offset + item.bytes);
     }
     const uint64_t rows = std::max<uint64_t>(style.rows, 1);

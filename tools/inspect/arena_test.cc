@@ -107,6 +107,15 @@ TEST(Arena, AnEmptyOneSaysSo) {
   EXPECT_NE(Draw(b.Finish(), Small()).find("nothing lies in it"), std::string::npos);
 }
 
+TEST(Arena, NothingAtAnOffsetIsNothing) {
+  ProgramBuilder b;
+  const uint32_t x = b.Input("x", {0});
+  schema::Program p = b.Finish();
+  p.buffers[x].offset = 512;
+  p.arena_bytes = 1024;
+  EXPECT_NE(Draw(p, Small()).find("nothing lies in it"), std::string::npos);
+}
+
 TEST(Arena, JsonHoldsEveryLifetime) {
   const schema::Program p = SumProgram();
   const Json out = ArenaJson(p, 0, *ViewArena(p, 0));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/checked.h"
 #include "compiler/ir/views.h"
 #include "compiler/passes/lowered/copy_pieces.h"
 #include "compiler/passes/lowered/fuse.h"
@@ -21,6 +22,8 @@ constexpr const char* kOneGather = "one gather of rows";
 // Shorter rows than this: reading the index would cost as much as reading the rows.
 constexpr int64_t kLeastRowBytes = 32;
 constexpr int64_t kMaxElements = int64_t{1} << 24;
+// In all copies of a program together, so that the time that it takes has an end.
+constexpr int64_t kMaxFollowed = int64_t{1} << 28;
 
 // Copies of which each is all that reads the one before; the first reads one buffer.
 struct Chain {
@@ -55,7 +58,8 @@ int64_t CountOf(const ir::StepEditor& editor, ir::BufferId b) {
 }
 
 // What all copies of the chain do together, or why that is no gather of rows.
-void FindMap(const ir::StepEditor& editor, const PassContext& context, Chain& chain) {
+void FindMap(const ir::StepEditor& editor, const PassContext& context, int64_t& followed,
+             Chain& chain) {
   const ir::BufferId source = *SourceOf(editor, chain.copies.front());
   const ir::BufferId made = editor.step(chain.copies.back()).outputs[0];
   if (editor.buffer(made).role == schema::Role::kCarried ||
@@ -71,6 +75,12 @@ void FindMap(const ir::StepEditor& editor, const PassContext& context, Chain& ch
                              " elements, at most ", kMaxElements, " are followed");
       return;
     }
+    followed += count;
+    if (followed > kMaxFollowed) {
+      chain.refusal = StrCat("limits: copies after this one move ", kMaxFollowed,
+                             " elements already, which were followed");
+      return;
+    }
     const auto step = editor.OnlyWriter(editor.step(c).outputs[0]) == c
                           ? MapOf(editor.step(c), count)
                           : std::nullopt;
@@ -81,12 +91,15 @@ void FindMap(const ir::StepEditor& editor, const PassContext& context, Chain& ch
     }
     map = map.empty() ? *step : Compose(map, *step);
   }
-  chain.map = RowsOf(map, CountOf(editor, source));
   const DType dtype = editor.buffer(made).dtype;
-  const int64_t bytes = chain.map.row * DTypeBytes(dtype == DType::kF32 ? context.storage : dtype);
-  if (bytes >= kLeastRowBytes) return;
-  chain.refusal = StrCat("domain: whole rows that they move have ", bytes, " bytes, at least ",
-                         kLeastRowBytes, " are worth an index");
+  const int64_t bytes = DTypeBytes(dtype == DType::kF32 ? context.storage : dtype);
+  auto rows = RowsOf(map, CountOf(editor, source), CeilDiv(kLeastRowBytes, bytes));
+  if (rows) {
+    chain.map = *std::move(rows);
+    return;
+  }
+  chain.refusal = StrCat("domain: whole rows that they move have less than the ", kLeastRowBytes,
+                         " bytes that are worth an index");
 }
 
 // Reads buffer `indices`, which holds the map's rows.
@@ -146,14 +159,15 @@ std::string CheckSingle(const ir::StepEditor& editor, const PassContext& context
   return LosesKernel(gather.problem, fused.step.problem, context.device);
 }
 
-Status Decide(const ir::StepEditor& editor, PassContext& context, Chain& chain) {
+Status Decide(const ir::StepEditor& editor, PassContext& context, int64_t& followed,
+              Chain& chain) {
   const ir::LoweredStep& last = editor.step(chain.copies.back());
   for (int c : chain.copies) {
     if (!KeepByWish(context, CopyDecision(context, editor.step(c), kGatherRows))) continue;
     chain.refusal = "policy: one of the copies is kept";
     return OkStatus();
   }
-  FindMap(editor, context, chain);
+  FindMap(editor, context, followed, chain);
   if (chain.refusal.empty()) {
     chain.refusal = NeedsKernel(GatherOf(editor, chain, last.outputs[0]).problem, context.device);
   }
@@ -178,6 +192,7 @@ Status Decide(const ir::StepEditor& editor, PassContext& context, Chain& chain) 
 // Chains as long as possible, last first.
 Result<std::vector<Chain>> FindChains(const ir::StepEditor& editor, PassContext& context) {
   std::vector<Chain> chains;
+  int64_t followed = 0;
   std::vector<bool> taken(static_cast<size_t>(editor.size()), false);
   for (int s = editor.size() - 1; s >= 0; --s) {
     if (taken[static_cast<size_t>(s)] || !SourceOf(editor, s)) continue;
@@ -186,7 +201,7 @@ Result<std::vector<Chain>> FindChains(const ir::StepEditor& editor, PassContext&
       chain.copies.insert(chain.copies.begin(), c);
       taken[static_cast<size_t>(c)] = true;
     }
-    AICF_RETURN_IF_ERROR(Decide(editor, context, chain));
+    AICF_RETURN_IF_ERROR(Decide(editor, context, followed, chain));
     if (chain.refusal.empty()) chains.push_back(std::move(chain));
   }
   return chains;

@@ -40,16 +40,17 @@ ElementMap Compose(const ElementMap& first, const ElementMap& second) {
   return out;
 }
 
-RowMap RowsOf(const ElementMap& map, int64_t source_count) {
+std::optional<RowMap> RowsOf(const ElementMap& map, int64_t source_count, int64_t least) {
   const auto count = static_cast<int64_t>(map.size());
   // Rows divide both buffers, and begin wherever a run of neighbours does: there in the result, and
   // at the element of the source that it shows.
   int64_t row = std::gcd(count, source_count);
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < count && row >= least; ++i) {
     const int64_t from = map[static_cast<size_t>(i)];
     if (i > 0 && from == map[static_cast<size_t>(i - 1)] + 1) continue;
     row = std::gcd(row, std::gcd(i, from));
   }
+  if (row < least) return std::nullopt;
   RowMap out{row, {}};
   for (int64_t i = 0; i < count; i += row) {
     out.rows.push_back(static_cast<int32_t>(map[static_cast<size_t>(i)] / row));

@@ -26,7 +26,8 @@ struct RowMap {
   std::vector<int32_t> rows;
 };
 
-/// REQUIRES: map is not empty. Cost: linear.
-RowMap RowsOf(const ElementMap& map, int64_t source_count);
+/// The map of rows; nullopt where they have fewer than `least` elements, which is mostly known long
+/// before the map's end. REQUIRES: map is not empty. Cost: linear.
+std::optional<RowMap> RowsOf(const ElementMap& map, int64_t source_count, int64_t least);
 
 }  // namespace aicf

@@ -29,7 +29,7 @@ TEST(RowMap, FollowsEveryPiece) {
   const auto map = MapOf(Rolled(), 12);
   ASSERT_TRUE(map.has_value());
   EXPECT_EQ(*map, (ElementMap{8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7}));
-  const RowMap rows = RowsOf(*map, 12);
+  const RowMap rows = *RowsOf(*map, 12, 1);
   EXPECT_EQ(rows.row, 4);
   EXPECT_EQ(rows.rows, (std::vector<int32_t>{2, 0, 1}));
 }
@@ -39,25 +39,33 @@ TEST(RowMap, RefusesACopyThatLeavesElementsOut) { EXPECT_FALSE(MapOf(Rolled(), 1
 TEST(RowMap, ComposesInOrder) {
   const ElementMap roll = *MapOf(Rolled(), 12);
   // Twice rolled is rolled by two.
-  const RowMap rows = RowsOf(Compose(roll, roll), 12);
+  const RowMap rows = *RowsOf(Compose(roll, roll), 12, 1);
   EXPECT_EQ(rows.rows, (std::vector<int32_t>{1, 2, 0}));
   // The first half of what is rolled: a part of the source.
   const ElementMap half = {0, 1, 2, 3, 4, 5, 6, 7};
-  EXPECT_EQ(RowsOf(Compose(roll, half), 12).rows, (std::vector<int32_t>{2, 0}));
+  EXPECT_EQ(RowsOf(Compose(roll, half), 12, 1)->rows, (std::vector<int32_t>{2, 0}));
 }
 
 TEST(RowMap, RowsAreAsLongAsPossible) {
   // All in place: one row. A transposed matrix: single elements. Repeated rows of the source.
   const ElementMap same = {0, 1, 2, 3, 4, 5};
-  EXPECT_EQ(RowsOf(same, 6).row, 6);
+  EXPECT_EQ(RowsOf(same, 6, 1)->row, 6);
   const auto transposed = MapOf(Copy({{DType::kF32, {3, 2}, {1, 3}, 0}}, {{0, 0}}, {3, 2}), 6);
-  EXPECT_EQ(RowsOf(*transposed, 6).row, 1);
+  EXPECT_EQ(RowsOf(*transposed, 6, 1)->row, 1);
   const auto repeated = MapOf(Copy({{DType::kF32, {2, 6}, {0, 1}, 0}}, {{0, 0}}, {2, 6}), 12);
-  const RowMap rows = RowsOf(*repeated, 6);
+  const RowMap rows = *RowsOf(*repeated, 6, 1);
   EXPECT_EQ(rows.row, 6);
   EXPECT_EQ(rows.rows, (std::vector<int32_t>{0, 0}));
   // Rows begin where they do in the source, too: from element 2 on, twos.
-  EXPECT_EQ(RowsOf({2, 3, 4, 5}, 8).row, 2);
+  EXPECT_EQ(RowsOf({2, 3, 4, 5}, 8, 1)->row, 2);
+}
+
+TEST(RowMap, ShorterRowsAreNone) {
+  const ElementMap twos = {2, 3, 0, 1};
+  EXPECT_EQ(RowsOf(twos, 4, 2)->rows, (std::vector<int32_t>{1, 0}));
+  EXPECT_FALSE(RowsOf(twos, 4, 3).has_value());
+  // The buffers' lengths alone leave no longer ones.
+  EXPECT_FALSE(RowsOf({0, 1, 2}, 4, 2).has_value());
 }
 
 }  // namespace
