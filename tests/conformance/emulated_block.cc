@@ -23,7 +23,7 @@ EmulatedBlock::EmulatedBlock(const abi::LaunchConfig& launch, EmulatedSet set,
     const int i = static_cast<int>(t), x = static_cast<int>(launch.block[0]);
     const int y = static_cast<int>(launch.block[1]);
     fibers_[t].thread = {i % x, i / x % y, i / (x * y)};
-    fibers_[t].stack = std::make_unique<char[]>(kStackBytes);
+    fibers_[t].stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
   }
   const auto address = reinterpret_cast<uintptr_t>(dynamic_.data());
   calls_ = {BlockBarrier,  ClusterBarrier, WarpExchange, dynamic_.data() + (64 - address % 64) % 64,

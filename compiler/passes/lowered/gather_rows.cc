@@ -159,8 +159,7 @@ std::string CheckSingle(const ir::StepEditor& editor, const PassContext& context
   return LosesKernel(gather.problem, fused.step.problem, context.device);
 }
 
-Status Decide(const ir::StepEditor& editor, PassContext& context, int64_t& followed,
-              Chain& chain) {
+Status Decide(const ir::StepEditor& editor, PassContext& context, int64_t& followed, Chain& chain) {
   const ir::LoweredStep& last = editor.step(chain.copies.back());
   for (int c : chain.copies) {
     if (!KeepByWish(context, CopyDecision(context, editor.step(c), kGatherRows))) continue;
