@@ -5,15 +5,20 @@ namespace aicf::ir {
 namespace {
 
 // A constant index out of range is the model's fault; one computed at run time reads as zero.
+// Tables of indices have millions of elements, so that what depends on their type is outside the
+// loop.
 Status CheckConstantIndices(const Value& indices, int64_t extent) {
   if (!indices.is_constant()) return OkStatus();
-  for (int64_t i = 0; i < indices.constant.count(); ++i) {
-    const int64_t at = indices.constant.IntAt(i);
-    if (at < -extent || at >= extent) {
-      return BadNode("index ", at, " is outside an axis of extent ", extent);
+  const int64_t count = indices.constant.count();
+  return VisitStorage(indices.dtype, [&](auto stored) -> Status {
+    for (int64_t i = 0; i < count; ++i) {
+      const auto at = static_cast<int64_t>(indices.constant.at<decltype(stored)>(i));
+      if (at < -extent || at >= extent) {
+        return BadNode("index ", at, " is outside an axis of extent ", extent);
+      }
     }
-  }
-  return OkStatus();
+    return OkStatus();
+  });
 }
 
 }  // namespace
