@@ -35,9 +35,7 @@ std::string Read(const fs::path& path) {
 // Instances define the same inline functions with different constants: nothing of one may be bound
 // into another, hence hidden symbols below.
 
-// How every instance is compiled: fast, since few run for long. It is linked to the compiler's own
-// helpers alone: what it calls of the standard library this process has already, and looking for it
-// took a fifth of the time.
+// How every instance is compiled: fast, since few run for long.
 constexpr std::string_view kCompile =
     "c++ -std=c++20 -Og -ffp-contract=off -w -fPIC -fno-gnu-unique -fvisibility=hidden "
     "-fsanitize=alignment -fsanitize-undefined-trap-on-error ";
@@ -94,6 +92,8 @@ Result<void*> CompileAndOpen(const std::string& text) {
   const Headers& headers = AllHeaders();
   const fs::path base = headers.folder() / StrCat("instance", counter.fetch_add(1));
   Write(base.string() + ".cc", text);
+  // Linked to the compiler's own helpers alone: what else an instance calls this process has
+  // already, and looking for it took a fifth of the time.
   const std::string command =
       StrCat(kCompile, "-shared -nostdlib -include ", headers.Standard(), " -I",
              headers.folder().string(), " -I", AICF_SOURCE_DIR, " ", base.string(), ".cc -lgcc -o ",

@@ -1,20 +1,17 @@
 """Compiles tiny language models with one number of their configuration at an extreme, and holds every run to the
-contract that sweep.py holds models in ONNX to.
+contract that sweep.py holds models in ONNX to (contract.py).
 
-    language_sweep.py --bin build/dev/bin [--target cpu] [--only REGEX] [--keep DIR]
+    language_sweep.py --bin build/dev/bin [--target cpu] [--kind REGEX] [--keep DIR]
 
 The models are the fuzzer's seeds: folders of safetensors and GGUF files of one layer each. In a folder every key
 that its config.json has, or that the importer asks for, gets every extreme; in a GGUF file every number of its
 metadata. Exit code 1 when a run breaks the contract; --planted shows that a broken contract is seen.
 """
 
-import argparse
 import glob
 import json
-import multiprocessing
 import os
 import re
-import resource
 import shutil
 import struct
 import sys
@@ -26,9 +23,8 @@ for folder in (HERE, os.path.join(HERE, "corpus"), os.path.join(HERE, "..", "fuz
     sys.path.insert(0, folder)
 
 import seed_models  # noqa: E402
+from contract import compiled, parser_of, sweep  # noqa: E402
 from onnx_cases import INTS, REALS  # noqa: E402
-from process import Run  # noqa: E402
-from sweep import broken  # noqa: E402
 
 VALUES = (*INTS, 1, 3, 2**20, *REALS, None, True, "x", [], [0, -1], {}, {"rope_type": "linear", "factor": 1e-45})
 
@@ -90,52 +86,27 @@ def gguf_cases():
                 yield f"gguf{number}-{key}-{n}", {"model.gguf": data[:at] + packed + data[at + 4:]}
 
 
-def every_case():
-    return [*folder_cases(), *gguf_cases()]
-
-
-def run_case(job):
+def sweep_model(job):
     label, files, options = job
     with tempfile.TemporaryDirectory() as folder:
+        model = os.path.join(folder, "model")
         for name, content in files.items():
-            path = os.path.join(folder, "model", name)
+            path = os.path.join(model, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "wb") as out:
                 out.write(content)
-        model = os.path.join(folder, "model", "model.gguf")
-        command = [os.path.join(options.bin, "aicf-compile"), model if os.path.exists(model) else os.path.dirname(model),
-                   "-o", os.path.join(folder, "model.aicf"), f"--target={options.target}"]
-        run = Run(command + (["--no-images"] if options.target != "cpu" else []), options.seconds)
-        faults = broken(run, options)
-        if faults and options.keep:
-            shutil.copytree(os.path.join(folder, "model"), os.path.join(options.keep, label), dirs_exist_ok=True)
-    return label, run.exit_code, [f"{fault}: {run.err.strip()[:300]}" for fault in faults]
+        named = os.path.join(model, "model.gguf") if "model.gguf" in files else model
+        run = compiled(label, named, os.path.join(folder, "model.aicf"), options)
+        if run[1] and options.keep:
+            shutil.copytree(model, os.path.join(options.keep, label), dirs_exist_ok=True)
+    return [run]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--bin", required=True, help="directory with aicf-compile")
-    parser.add_argument("--target", default="cpu")
-    parser.add_argument("--only", default="", help="regular expression that a case's name contains")
-    parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--mebibytes", type=int, default=2048)
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--keep", help="directory that keeps the models that break the contract")
-    parser.add_argument("--planted", action="store_true", help="expect one legal exit code fewer, and failures")
-    options = parser.parse_args()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    jobs = [(label, files, options) for label, files in every_case() if re.search(options.only, label)]
-    codes, failures = {}, 0
-    with multiprocessing.Pool(options.jobs) as pool:
-        for label, code, faults in pool.imap_unordered(run_case, jobs, chunksize=8):
-            codes[code] = codes.get(code, 0) + 1
-            failures += len(faults)
-            for fault in faults:
-                print(f"FAIL {label}: {fault}", flush=True)
-    ends = ", ".join(f"{codes[c]} x {c}" for c in sorted(codes))
-    print(f"{len(jobs)} language models, target {options.target}: exit codes {ends}; "
-          + (f"{failures} failures" if failures else "all within the contract"))
-    return 1 if failures or not jobs else 0
+    options = parser_of(__doc__).parse_args()
+    jobs = [(label, files, options) for label, files in (*folder_cases(), *gguf_cases())
+            if re.search(options.kind, label)]
+    return sweep(sweep_model, jobs, "language models", options)
 
 
 if __name__ == "__main__":

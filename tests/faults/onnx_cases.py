@@ -3,7 +3,7 @@ extent of its inputs at an extreme.
 
 The instances are those of tests/properties, the attributes are the rows of compiler/import/onnx_attributes.def,
 so that an op or an attribute that is added there has its cases at once. What a model should give is not said:
-it may be good or bad, but it has to end in one of the documented ways (sweep.py).
+it may be good or bad, but it has to end in one of the documented ways (contract.py).
 """
 
 import importlib

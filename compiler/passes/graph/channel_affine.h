@@ -30,8 +30,8 @@ inline constexpr int kProductChannelAxis = 1;
 struct FoldedProduct {
   ir::Tensor weights, bias;
 };
-/// The product's weights are constant. Errors: kUnsupported with the reason: a bias that is not
-/// constant per channel, or a result out of range.
+/// REQUIRES: the product's weights are constant. Errors: kUnsupported with the reason: a bias that
+/// is not constant per channel, or a result out of range.
 Result<FoldedProduct> FoldAffine(const ir::Graph& graph, const ir::Node& product,
                                  const ChannelAffine& affine);
 

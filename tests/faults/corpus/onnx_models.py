@@ -428,6 +428,13 @@ model("A8", "Col2Im of no channels", 0, "")(
                   [info("y", (1, 0, 5, 5), TensorProto.INT32)],
                   [constant("i", [5, 5]), constant("b", [1, 1])]).SerializeToString())
 
+
+def sequence_of_pieces(extent):
+    nodes = [helper.make_node("SplitToSequence", ["x"], ["s"], axis=1),
+             helper.make_node("SequenceAt", ["s", "i"], ["y"])]
+    return whole(nodes, [info("x", (1, extent))], [info("y", (1, 1))], [constant("i", 0)]).SerializeToString()
+
+
 # Found by changing one extent of every op's inputs: work and memory in proportion to an extent that the file pays
 # nothing for.
 model("A8", "a SplitToSequence of 2^31 pieces", 7, "it takes 2147483648 nodes")(
@@ -440,9 +447,3 @@ model("A8", "a state of 0 for 2^30 columns", 0, "")(
                                     update_rule="linear")],
                   [info("q", (2, 1, 6)), info("k", (2, 1, 6)), info("v", (2, 1, 2**31))],
                   [info("y", (2, 1, 2**31)), info("s", (2, 2, 3, 2**30))], opset=27).SerializeToString())
-
-
-def sequence_of_pieces(extent):
-    nodes = [helper.make_node("SplitToSequence", ["x"], ["s"], axis=1),
-             helper.make_node("SequenceAt", ["s", "i"], ["y"])]
-    return whole(nodes, [info("x", (1, extent))], [info("y", (1, 1))], [constant("i", 0)]).SerializeToString()
