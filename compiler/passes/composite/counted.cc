@@ -15,10 +15,7 @@ ir::ValueId Int(Composer& c, int64_t v) { return Number(c, static_cast<double>(v
 
 int64_t LengthOf(const Composer& c, ir::ValueId vector) { return c.Shape(vector)[0]; }
 
-ir::ValueId Zeros(Composer& c, int64_t n) {
-  c.Fail(CheckTable({n}));
-  return c.ok() ? c.Ints(std::vector<int64_t>(static_cast<size_t>(n), 0)) : ir::kNoValue;
-}
+ir::ValueId Zeros(Composer& c, int64_t n) { return c.Filled(0, DType::kI64, {n}); }
 
 ir::ValueId Cumulative(Composer& c, ir::ValueId v, bool exclusive) {
   return c.Op("CumSum", {v, Int(c, 0)}, {{"exclusive", int64_t{exclusive ? 1 : 0}}});

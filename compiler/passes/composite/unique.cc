@@ -55,7 +55,7 @@ struct Groups {
 };
 
 ir::ValueId Scatter(Composer& c, ir::ValueId at, ir::ValueId updates, bool add = false) {
-  const ir::ValueId zeros = c.Ints(std::vector<int64_t>(c.Shape(at)[0], 0));
+  const ir::ValueId zeros = c.Filled(0, DType::kI64, {c.Shape(at)[0]});
   return c.Op("ScatterElements", {zeros, at, updates},
               {{"axis", int64_t{0}}, {"reduction", std::string(add ? "add" : "none")}});
 }
@@ -130,7 +130,8 @@ Status ExpandUnique(Composer& c) {
   if (c.Wants(1)) c.Output(1, counted(first, 0));
   if (c.Wants(2)) c.Output(2, Scatter(c, sorted.order, groups.number));
   if (c.Wants(3)) {
-    c.Output(3, counted(Scatter(c, groups.number, c.Ints(std::vector<int64_t>(n, 1)), true), 0));
+    const ir::ValueId ones = c.Filled(1, DType::kI64, {n});
+    c.Output(3, counted(Scatter(c, groups.number, ones, true), 0));
   }
   return c.status();
 }

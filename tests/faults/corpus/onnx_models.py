@@ -326,6 +326,8 @@ model("A22", "OneHot of depth 2^31", 7, "those have at most")(
 model("A22", "a loss over 2^40 classes", 7, "those have at most")(
     lambda: whole([helper.make_node("NegativeLogLikelihoodLoss", ["x", "t"], ["y"], reduction="none")],
                   [info("x", (1, 2**40, 4)), info("t", (1, 4), I64)], [info("y", (1, 4))]).SerializeToString())
+model("A22", "Unique of 2^26 values", 0, "")(
+    lambda: one("Unique", shape=(2**26,), outputs=("y", "first", "inverse", "counts")))
 model("A22", "Loop of 2^63-1 trips", 0, "")(lambda: loop(2**63 - 1, SIN))
 model("A22", "Loop of 1,000,000 trips", 0, "")(lambda: loop(1_000_000, SIN))
 GROWS = [helper.make_node("Concat", ["s", "s"], ["t"], axis=0)]
