@@ -45,6 +45,8 @@ template <int N>
 inline void CopyWait() {
   emulator_calls.copy_wait(N);
 }
+template <class T>
+inline void HoldIndex(T&) {}
 // Kernels run one after the other here.
 inline void WaitForPredecessors() {}
 inline void LetSuccessorsStart() {}

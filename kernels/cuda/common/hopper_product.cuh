@@ -1,8 +1,9 @@
 // What the products on Hopper's own instructions share. One warpgroup (the producer) asks the copy
 // engine for stages of A and B, up to kStages of them ahead; kConsumers warpgroups multiply them
 // out of shared memory. Blocks stay and take tile after tile, so that the copies for the next tile
-// run during the epilogue of this one. With kSplit the blocks of a cluster share the k of one tile,
-// and each finishes a part of it from the sums of all (common/hopper_split.cuh).
+// run during the epilogue of this one; where a block has one tile, the producer's warps help with
+// the epilogue instead (common/hopper_helpers.cuh). With kSplit the blocks of a cluster share the k
+// of one tile, and each finishes a part of it from the sums of all (common/hopper_split.cuh).
 //
 // Follows what the includer defines, beside the instance's constants (common/hopper_stage.cuh):
 //   TileA, TileB   StageOperand of each operand, or derived from it
@@ -126,12 +127,6 @@ struct RingPlace {
   }
 };
 
-/// Stages of the block's first tile whose part of B is asked for before the kernel waits for the
-/// one before it, with kAhead.
-AICF_DEVICE index_t StagesAhead(const StepRange& steps) {
-  return kAhead != 0 ? MinOf(steps.end - steps.first, index_t(kStages)) : 0;
-}
-
 AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
   // Every warp that reads a stage frees it at every block that wrote into it.
   constexpr int kReaders = (kPingPong ? 1 : kConsumers) * 4 * kSharing;
@@ -143,6 +138,73 @@ AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
     for (int c = 0; c < kConsumers; ++c) SplitStore::Init(shared.SplitBarriers(c));
   }
   BarrierInitFence();
+}
+
+/// Whether the stages have room for all that a block multiplies: then none is ever freed, and the
+/// tensor cores are asked for all products one after the other, without a look at how far they are.
+/// In a product of some 12 steps, which takes a few microseconds altogether, each look costs as
+/// much as the products of a step do.
+constexpr bool kHoldsTile = TileWalk::kOne && (kSteps - 1) / kSplit + 1 <= kStages &&
+                            kPromote == 0 && !Moments::kReadsStages;
+
+constexpr int kOperandA = 1, kOperandB = 2, kBothOperands = kOperandA | kOperandB;
+/// Whether B, which may be asked for before the wait (kAhead), has a thread of its own, which never
+/// waits for the kernel before this one. Otherwise one thread asks for as many stages of B as there
+/// are, then waits, then asks for A; that is as good where the stages hold all of B, and where the
+/// producer is a single warp.
+constexpr bool kTwoProducers =
+    kAhead != 0 && !kThinProducer && StageScales::kWarps == 0 && !kHoldsTile;
+static_assert(kAhead == 0 || kSharing == 1, "the other blocks' barriers may not be there yet");
+
+/// Stages of the block's first tile whose part of B the producer's only thread asks for before the
+/// wait.
+AICF_DEVICE index_t StagesAhead(const StepRange& steps) {
+  return kAhead != 0 && !kTwoProducers ? MinOf(steps.end - steps.first, index_t(kStages)) : 0;
+}
+template <class Fetch>
+AICF_DEVICE void ProduceAhead(const Args& args, const SharedLayout& shared) {
+  const TileWalk walk;
+  const StepRange steps;
+  const index_t ahead = walk.Valid() ? StagesAhead(steps) : 0;
+  Fetch fetch(args, walk, steps.first);
+#pragma unroll 1
+  for (int stage = 0; stage < ahead; ++stage, fetch.Next()) {
+    BarrierArriveExpect(shared.Full(stage), Fetch::kBytes);
+    fetch.B(shared.B(stage), shared.Full(stage));
+  }
+}
+
+/// One thread of the producer: these operands' stages of all the block's tiles. A stage is expected
+/// by the thread that fetches B.
+template <class Fetch, int kOperands>
+AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
+  const StepRange steps;
+  index_t ahead = StagesAhead(steps);
+  RingPlace place;
+  TileWalk walk;
+  if constexpr ((kOperands & kOperandA) != 0) {
+    walk.Hold();
+    WaitForPredecessors();
+    LetSuccessorsStart();
+  }
+  for (; walk.Valid(); walk.Next()) {
+    Fetch fetch(args, walk, steps.first);
+#pragma unroll 1
+    for (index_t step = steps.first; step < steps.end; ++step, place.Next(), fetch.Next()) {
+      const unsigned full = shared.Full(place.stage);
+      const bool asked = ahead > 0;
+      if (asked) {
+        --ahead;
+      } else {
+        BarrierWait(shared.Empty(place.stage), place.parity ^ 1);
+        if constexpr ((kOperands & kOperandB) != 0) BarrierArriveExpect(full, Fetch::kBytes);
+      }
+      if constexpr ((kOperands & kOperandA) != 0) fetch.A(shared.A(place.stage), full);
+      if constexpr ((kOperands & kOperandB) != 0) {
+        if (!asked) fetch.B(shared.B(place.stage), full);
+      }
+    }
+  }
 }
 
 /// Frees a stage for the producers that write into it.
@@ -181,10 +243,11 @@ AICF_DEVICE void MultiplyStage(const SharedLayout& shared, int stage, int row0, 
   ProductsCommit();
 }
 
-/// The sums of one tile. A stage is freed once the products after it are under way.
-template <class Started>
+/// The sums of one tile. A stage is freed once the products after it are under way; `meanwhile`
+/// runs when all products are.
+template <class Started, class Meanwhile>
 AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int row0, Sums& sums,
-                              Moments& moments, Started&& started) {
+                              Moments& moments, Started&& started, Meanwhile&& meanwhile) {
   const StepRange steps;
   int last = 0;
 #pragma unroll 1
@@ -194,13 +257,15 @@ AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int 
     MultiplyStage(shared, place.stage, row0, first, sums);
     if constexpr (Moments::kReadsStages)
       moments.AddStage(shared.A(place.stage) + row0 * kRowBytes);
+    if constexpr (kHoldsTile) continue;
     ProductsWait<1>();
     if (!first) Release(shared, last);
     last = place.stage;
   }
   started();
+  meanwhile();
   ProductsWait<0>();
-  Release(shared, last);
+  if constexpr (!kHoldsTile) Release(shared, last);
   sums.Hold();
 }
 
@@ -307,55 +372,79 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
       if (began) NamedBarrierWait(1 + consumer, 2 * kWarpgroup);
       began = true;
     }
+    if (first_tile) WaitForPredecessors();
     moments.Begin(args, walk, row0);
     results.Ask(args, walk, row0);
-    // Moments that are not of the stages are there before the block's first stages are.
-    constexpr bool kBefore = Moments::kSeen && !Moments::kReadsStages;
-    if (kBefore && first_tile) FinishMoments(shared, consumer, moments);
     const auto started = [&] {
       if constexpr (kPingPong) {
         if (walk.HasNext()) NamedBarrierArrive(1 + turn, 2 * kWarpgroup);
       }
     };
+    // Moments that are not of the stages are made while the tensor cores have enough to do: while
+    // they multiply, or, where a consumer has to look after its stages, before the block's first
+    // ones are there.
+    constexpr bool kOfParts = Moments::kSeen && !Moments::kReadsStages;
+    constexpr bool kBefore = kOfParts && !kHoldsTile;
+    if (kBefore && first_tile) FinishMoments(shared, consumer, moments);
+    const auto meanwhile = [&] {
+      if constexpr (kOfParts && kHoldsTile) FinishMoments(shared, consumer, moments);
+    };
     if constexpr (kPromote > 0)
       MultiplyTileInParts(shared, place, row0, turns, !walk.HasNext(), sums, started);
     else
-      MultiplyTile(shared, place, row0, sums, moments, started);
+      MultiplyTile(shared, place, row0, sums, moments, started, meanwhile);
     if (Moments::kReadsStages || (kBefore && !first_tile)) FinishMoments(shared, consumer, moments);
     first_tile = false;
     if constexpr (Moments::kSeen) moments.Store(args, walk, row0, shared.MomentsOf(consumer));
     results.Store(args, sums, walk, row0);
   }
 }
-AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consumer) {
+/// Calls use(what stores the results of a consumer).
+template <class Use>
+AICF_DEVICE void WithResults(const SharedLayout& shared, int consumer, const Use& use) {
   if constexpr (kSplit > 1) {
     SplitStore results(shared.StoreMemory(consumer), shared.SplitBarriers(consumer),
                        shared.MomentsOf(consumer));
-    Consume(args, shared, consumer, results);
+    use(results);
   } else {
     WarpStore results(shared.StoreMemory(consumer), shared.MomentsOf(consumer),
                       shared.PartsOf(consumer));
-    Consume(args, shared, consumer, results);
+    use(results);
   }
+}
+AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consumer) {
+  WithResults(shared, consumer, [&](auto& results) { Consume(args, shared, consumer, results); });
+}
+/// The producer's warps, when all stages are asked for.
+AICF_DEVICE void Help(const Args& args, const SharedLayout& shared) {
+  WithResults(shared, 0, [&](auto& results) {
+    const TileWalk walk;
+    if (!walk.Valid()) return;
+    __syncwarp();
+    WaitForPredecessors();
+    results.Ask(args, walk, 0);
+    results.Help(args, walk);
+  });
 }
 
 /// Registers of a thread of the producer and of a consumer; together what the block starts with.
 constexpr int kProducerRegisters = kConsumers != 2 ? 32 : StageScales::kWarps > 0 ? 40 : 24;
 constexpr int kConsumerRegisters = kConsumers != 2 ? 160 : StageScales::kWarps > 0 ? 232 : 240;
 
-/// The kernel. produce(args, shared) is the producer's part, for one thread, and
-/// fetch_scales(args, shared) that of its last StageScales::kWarps warps. prefetch(args), for
-/// one thread too, may bring operands into the cache while the kernel before this one still runs.
+/// The kernel. Fetch asks the copy engine for stages: it is made of the arguments, a tile and its
+/// first step, A(to, barrier) and B(to, barrier) are for one step, Next() goes to the next; kBytes
+/// are what both bring. fetch_scales(args, shared) is the part of the producer's last
+/// StageScales::kWarps warps. Every thread that touches memory waits for the kernel before this one
+/// itself, as late as it can: what comes before the wait costs no time.
 #define AICF_KERNEL_WAITS
-template <class Produce, class Prefetch, class FetchScales>
-AICF_DEVICE void RunProduct(const Args& args, const Produce& produce, const Prefetch& prefetch,
-                            const FetchScales& fetch_scales) {
+template <class Fetch, class FetchScales>
+AICF_DEVICE void RunProduct(const Args& args, const FetchScales& fetch_scales) {
   const SharedLayout shared;
   if (threadIdx.x == 0) {
     PrefetchTensorMap(args.map[0]);
     PrefetchTensorMap(args.map[1]);
     InitBarriers(shared);
-    prefetch(args);
+    ProduceAhead<Fetch>(args, shared);
   }
   // Blocks that share k meet only when they have sums to exchange.
   if constexpr (kSharing > 1) {
@@ -364,17 +453,23 @@ AICF_DEVICE void RunProduct(const Args& args, const Produce& produce, const Pref
     if constexpr (kSplit > 1) ClusterArrive();
     __syncthreads();
   }
-  WaitForPredecessors();
-  LetSuccessorsStart();
   constexpr bool kMovesRegisters = kConsumers > 1 && !kThinProducer;
   constexpr int kProducer = kThinProducer ? kConsumers : 0;  ///< its warpgroup
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
   if (warpgroup == kProducer) {
     if constexpr (kMovesRegisters) RegistersDown<kProducerRegisters>();
-    if (threadIdx.x == kProducer * kWarpgroup) produce(args, shared);
+    if constexpr (kTwoProducers) {
+      if (threadIdx.x == 0) Produce<Fetch, kOperandB>(args, shared);
+      if (threadIdx.x == 32) Produce<Fetch, kOperandA>(args, shared);
+    } else {
+      if (threadIdx.x == kProducer * kWarpgroup) Produce<Fetch, kBothOperands>(args, shared);
+    }
+    if constexpr (kHelped) Help(args, shared);
     if constexpr (StageScales::kWarps > 0) {
-      if (threadIdx.x % kWarpgroup >= kWarpgroup - 32 * StageScales::kWarps)
+      if (threadIdx.x % kWarpgroup >= kWarpgroup - 32 * StageScales::kWarps) {
+        WaitForPredecessors();
         fetch_scales(args, shared);
+      }
     }
   } else {
     if constexpr (kMovesRegisters) RegistersUp<kConsumerRegisters>();
@@ -384,9 +479,9 @@ AICF_DEVICE void RunProduct(const Args& args, const Produce& produce, const Pref
   if constexpr (kSharing > 1) ClusterBarrier();
 }
 /// The same for stages without scales.
-template <class Produce, class Prefetch>
-AICF_DEVICE void RunProduct(const Args& args, const Produce& produce, const Prefetch& prefetch) {
-  RunProduct(args, produce, prefetch, [](const Args&, const SharedLayout&) {});
+template <class Fetch>
+AICF_DEVICE void RunProduct(const Args& args) {
+  RunProduct<Fetch>(args, [](const Args&, const SharedLayout&) {});
 }
 
 }  // namespace aicf

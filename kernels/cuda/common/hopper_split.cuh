@@ -44,14 +44,15 @@ struct PartShares {
 /// Run i of the results of one part that this thread of its warpgroup finishes.
 struct ShareRun {
   static constexpr int kLineRuns = PartShares::kInner / kRun;
-  static constexpr int kCount = (PartShares::kMostLines * kLineRuns - 1) / 128 + 1;
+  static constexpr int kThreads = 128 * kStoreHalves;
+  static constexpr int kCount = (PartShares::kMostLines * kLineRuns - 1) / kThreads + 1;
   static constexpr bool kOneInner = 128 % kLineRuns == 0;  ///< of all runs of a thread
 
   int line, lines;   ///< among those that this block finishes, and their number
   int outer, inner;  ///< within the part
 
   AICF_DEVICE explicit ShareRun(int i) {
-    const int run = i * 128 + static_cast<int>(threadIdx.x) % 128;
+    const int run = i * kThreads + StoreHalf() * 128 + static_cast<int>(threadIdx.x) % 128;
     const int first = PartShares::First(RankInCluster());
     line = run / kLineRuns;
     lines = PartShares::First(RankInCluster() + 1) - first;
@@ -86,6 +87,7 @@ struct SplitStore {
     runs.Ask(args, PartPlace(0, tile, row0, 0));
   }
   AICF_DEVICE void Store(const Args& args, const Sums& sums, const TileWalk& tile, int row0) {
+    if constexpr (Moments::kSeen) MeetHelpers();
     if (round == 0) ClusterWait();  // the barriers of all blocks are there
 #pragma unroll 1
     for (int part = 0; part < Sums::kParts; ++part, ++round) {
@@ -95,17 +97,27 @@ struct SplitStore {
       BarrierWait(barriers, round & 1);
       if (!last && threadIdx.x % 128 == 0)
         BarrierArriveExpect(barriers, PartShares::BytesFor(RankInCluster()));
-      runs.StorePart(args, PartPlace(part, tile, row0, 0), PartPlace(part + 1, tile, row0, 0),
-                     !last_of_tile, [&](const ShareRun& run, raw_t(&raw)[kRaws * kRun]) {
-                       LoadSums(run, raw);
-                       LoadMoments(moments, part, 0, run, raw);
-                     });
+      StorePart(args, part, tile, row0);
       // Whoever waits for it is still there; after the last part nobody may be.
       if (!last) TellLoaded();
     }
   }
 
+  /// What the producer's warps do meanwhile, for the only part of the only tile.
+  AICF_DEVICE void Help(const Args& args, const TileWalk& tile) {
+    if constexpr (Moments::kSeen) MeetHelpers();
+    BarrierWait(barriers, 0);
+    StorePart(args, 0, tile, 0);
+  }
+
  private:
+  AICF_DEVICE void StorePart(const Args& args, int part, const TileWalk& tile, int row0) {
+    runs.StorePart(args, PartPlace(part, tile, row0, 0), PartPlace(part + 1, tile, row0, 0),
+                   part + 1 < Sums::kParts, [&](const ShareRun& run, raw_t(&raw)[kRaws * kRun]) {
+                     LoadSums(run, raw);
+                     LoadMoments(moments, part, 0, run, raw);
+                   });
+  }
   /// Sends the thread's sums of one part to the blocks that finish them.
   AICF_DEVICE void Send(const PartSums& sums) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;

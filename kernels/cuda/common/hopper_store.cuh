@@ -10,7 +10,7 @@
 // the first half, then those in the second.
 #pragma once
 
-#include "common/hopper_stage.cuh"
+#include "common/hopper_helpers.cuh"
 
 namespace aicf {
 
@@ -158,8 +158,9 @@ struct WarpRun {
   static constexpr int kLanes = MinOf(32, kLineRuns);  // of one line, at a time
   static constexpr int kLines = 32 / kLanes;           // at a time
   static constexpr int kTurns = kLineRuns / kLanes;    // along a line
-  static constexpr int kCount = ((kStoreOuter - 1) / kLines + 1) * kTurns;
-  static constexpr bool kOneInner = kTurns == 1;  ///< of all runs of a thread
+  static constexpr int kAll = ((kStoreOuter - 1) / kLines + 1) * kTurns;
+  static constexpr int kCount = (kAll - 1) / kStoreHalves + 1;  ///< of a thread
+  static constexpr bool kOneInner = kTurns == 1;                ///< of all runs of a thread
   static constexpr bool kPairLines = kColumnsInner && kStoreInner == 32 && kLanes == 4;
 
   int outer, inner;
@@ -167,6 +168,7 @@ struct WarpRun {
   AICF_DEVICE explicit WarpRun(int i) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int line = kPairLines ? lane / 8 + lane / 4 % 2 * 4 : lane / kLanes;
+    i += StoreHalf() * kCount;
     outer = i / kTurns * kLines + line;
     inner = (i % kTurns * kLanes + lane % kLanes) * kRun;
   }
@@ -343,27 +345,39 @@ struct WarpStore {
   AICF_DEVICE void Store(const Args& args, const Sums& sums, const TileWalk& tile, int row0) {
 #pragma unroll 1
     for (int part = 0; part < Sums::kParts; ++part) {
-      __syncwarp();
+      if (!kHelped || part > 0) MeetHelper();
       sums.WithPart(part, [&](const PartSums& own) {
         PutPart(memory, static_cast<int>(threadIdx.x) % 32, own);
       });
-      __syncwarp();
-      runs.StorePart(args, PartPlace(part, tile, row0, row), PartPlace(part + 1, tile, row0, row),
-                     part + 1 < Sums::kParts, [&](const WarpRun& run, raw_t(&raw)[kRaws * kRun]) {
-                       LoadRun(run, raw);
-                       LoadMoments(moments, part, row, run, raw);
-                     });
-      if constexpr (Parts::kStored) JoinParts(args, PartPlace(part, tile, row0, 0));
+      StoreHalfOf(args, part, tile, row0);
+    }
+  }
+  /// What a warp of the producer does meanwhile; it has asked for its operands before.
+  AICF_DEVICE void Help(const Args& args, const TileWalk& tile) {
+#pragma unroll 1
+    for (int part = 0; part < Sums::kParts; ++part) {
+      if (part > 0) MeetHelper();
+      StoreHalfOf(args, part, tile, 0);
     }
   }
 
  private:
+  /// The thread's half of a part, when it is in the warp's memory.
+  AICF_DEVICE void StoreHalfOf(const Args& args, int part, const TileWalk& tile, int row0) {
+    MeetHelper();
+    runs.StorePart(args, PartPlace(part, tile, row0, row), PartPlace(part + 1, tile, row0, row),
+                   part + 1 < Sums::kParts, [&](const WarpRun& run, raw_t(&raw)[kRaws * kRun]) {
+                     LoadRun(run, raw);
+                     LoadMoments(moments, part, row, run, raw);
+                   });
+    if constexpr (Parts::kStored) JoinParts(args, PartPlace(part, tile, row0, 0));
+  }
   AICF_DEVICE void JoinParts(const Args& args, const PartPlace& place) const {
     const auto line_of = [&](int line) -> index_t {
       return place.inner0 < kInnerEnd ? place.tile.LineOf(place.outer0 + line) : -1;
     };
-    Parts::Join(args, static_cast<int>(threadIdx.x) / 128, place.inner0, line_of, place.tile.batch,
-                runs.parts);
+    Parts::Join(args, kHelped ? 0 : static_cast<int>(threadIdx.x) / 128, place.inner0, line_of,
+                place.tile.batch, runs.parts);
   }
   AICF_DEVICE void LoadRun(const WarpRun& run, raw_t (&raw)[kRaws * kRun]) const {
     constexpr int kPiece = MinOf(kRun, 4);

@@ -67,6 +67,10 @@ AICF_DEVICE void BarrierWait(unsigned barrier, unsigned parity) {
 AICF_DEVICE void NamedBarrierWait(int number, int threads) {
   asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");
 }
+/// The same for warps whose threads may have come apart.
+AICF_DEVICE void NamedBarrierMeet(int number, int threads) {
+  asm volatile("barrier.cta.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
 AICF_DEVICE void NamedBarrierArrive(int number, int threads) {
   asm volatile("barrier.cta.arrive.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");
 }

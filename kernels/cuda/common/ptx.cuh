@@ -107,6 +107,10 @@ AICF_DEVICE unsigned MaskXor(unsigned a, unsigned mask, unsigned bits) {
   return d;
 }
 
+/// Keeps the compiler from computing an index after this point.
+AICF_DEVICE void HoldIndex(int& index) { asm volatile("" : "+r"(index)); }
+AICF_DEVICE void HoldIndex(long long& index) { asm volatile("" : "+l"(index)); }
+
 /// Waits until the kernels that this one depends on have finished and what they wrote can be seen.
 /// At once where the launch was no programmatic one: then they have finished already.
 AICF_DEVICE void WaitForPredecessors() {

@@ -36,52 +36,33 @@ typedef NoParts Parts;
 
 namespace aicf {
 
-/// The producer, one thread: all stages of all the block's tiles.
-AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
-  const StepRange share;
-  index_t ahead = StagesAhead(share);
-  RingPlace place;
-  for (TileWalk walk; walk.Valid(); walk.Next()) {
-    const int w0 = walk.w0 * kW.stride - kW.pad, h0 = walk.h0 * kH.stride - kH.pad;
-    Tap tap(share.first);
-#pragma unroll 1
-    for (index_t step = share.first; step < share.end; ++step, place.Next(), tap.Next()) {
-      const unsigned full = shared.Full(place.stage);
-      const int channel = tap.part * kTileK;
-      const bool asked = ahead > 0;
-      if (asked) {
-        --ahead;
-      } else {
-        BarrierWait(shared.Empty(place.stage), place.parity ^ 1);
-        BarrierArriveExpect(full, kFetchedBytes);
-      }
-      CopyBox(shared.A(place.stage), args.map[0], full, channel, w0 + tap.w * kW.dilation,
-              h0 + tap.h * kH.dilation, walk.b0);
-      if (asked) continue;
-      TileB::Fetch(args.map[1], shared.B(place.stage), full, channel, tap.w, tap.h, walk.column0);
-    }
-  }
-}
+/// What the producer asks for in one step after the other: each is a part of one tap's channels.
+struct Fetch {
+  static constexpr int kBytes = kFetchedBytes;
 
-/// The same thread, before the wait: the weights of the first stages.
-AICF_DEVICE void ProduceAhead(const Args& args) {
-  if constexpr (kAhead != 0) {
-    const SharedLayout shared;
-    const TileWalk walk;
-    const StepRange share;
-    const index_t ahead = walk.Valid() ? StagesAhead(share) : 0;
-    Tap tap(share.first);
-#pragma unroll 1
-    for (int stage = 0; stage < ahead; ++stage, tap.Next()) {
-      const unsigned full = shared.Full(stage);
-      BarrierArriveExpect(full, kFetchedBytes);
-      TileB::Fetch(args.map[1], shared.B(stage), full, tap.part * kTileK, tap.w, tap.h,
-                   walk.column0);
-    }
-  }
-}
+  const void *map_a, *map_b;
+  int w0, h0, b0, column;
+  Tap tap;
 
-AICF_DEVICE void Kernel(const Args& args) { RunProduct(args, Produce, ProduceAhead); }
+  AICF_DEVICE Fetch(const Args& args, const TileWalk& walk, index_t step)
+      : map_a(args.map[0]),
+        map_b(args.map[1]),
+        w0(walk.w0 * kW.stride - kW.pad),
+        h0(walk.h0 * kH.stride - kH.pad),
+        b0(walk.b0),
+        column(walk.column0),
+        tap(step) {}
+  AICF_DEVICE void Next() { tap.Next(); }
+  AICF_DEVICE void A(unsigned to, unsigned barrier) const {
+    CopyBox(to, map_a, barrier, tap.part * kTileK, w0 + tap.w * kW.dilation,
+            h0 + tap.h * kH.dilation, b0);
+  }
+  AICF_DEVICE void B(unsigned to, unsigned barrier) const {
+    TileB::Fetch(map_b, to, barrier, tap.part * kTileK, tap.w, tap.h, column);
+  }
+};
+
+AICF_DEVICE void Kernel(const Args& args) { RunProduct<Fetch>(args); }
 
 /// Blocks that a multiprocessor is to hold at a time: registers are kept for as many, where shared
 /// memory (of which each block costs 1 KB more) has room for them. ResidentBlocks in

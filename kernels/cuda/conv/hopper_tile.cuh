@@ -87,6 +87,7 @@ struct TileWalk {
   static constexpr index_t kTilesH = TilesIn(kH.positions, kTileH);
   static constexpr index_t kTiles = kTilesN * kTilesW * kTilesH * TilesIn(kImages, kTileB);
   static constexpr index_t kWalkers = kGridX / kClusterX;
+  static constexpr bool kOne = kTiles <= kWalkers;  ///< no block has two
 
   static constexpr index_t batch = 0;
 
@@ -96,6 +97,13 @@ struct TileWalk {
   AICF_DEVICE TileWalk() {
     tile = static_cast<index_t>(blockIdx.x) / kClusterX;
     Place();
+  }
+  /// Keeps the compiler from finding out the place after this point.
+  AICF_DEVICE void Hold() {
+    HoldIndex(column0);
+    HoldIndex(w0);
+    HoldIndex(h0);
+    HoldIndex(b0);
   }
   AICF_DEVICE bool Valid() const { return tile < kTiles; }
   AICF_DEVICE bool HasNext() const { return tile + kWalkers < kTiles; }

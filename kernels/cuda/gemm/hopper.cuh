@@ -127,58 +127,39 @@ typedef NoMoments Moments;
 
 namespace aicf {
 
-static_assert(kAhead == 0 || kSharing == 1, "the other blocks' barriers may not be there yet");
+/// What the producer asks for in one step of k after the other.
+struct Fetch {
+  static constexpr int kBytes = kStageBytes;
+  static constexpr unsigned kAll = (1u << kSharing) - 1;
 
-/// The producer, one thread: all stages of all the block's tiles.
-AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
-  constexpr unsigned kAll = (1u << kSharing) - 1;
-  const StepRange steps;
-  index_t ahead = StagesAhead(steps);
-  RingPlace place;
-  for (TileWalk walk; walk.Valid(); walk.Next()) {
-    const int row = static_cast<int>(walk.row0), column = static_cast<int>(walk.column0);
-    const int batch_a = BatchOf<In0>(walk.batch), batch_b = BatchOf<In1>(walk.batch);
-#pragma unroll 1
-    for (index_t step = steps.first; step < steps.end; ++step, place.Next()) {
-      const int k = static_cast<int>(step) * kTileK;
-      const unsigned full = shared.Full(place.stage);
-      const bool asked = ahead > 0;
-      if (asked) {
-        --ahead;
-      } else {
-        BarrierWait(shared.Empty(place.stage), place.parity ^ 1);
-        BarrierArriveExpect(full, kStageBytes);
-      }
-      TileA::Fetch(args.map[0], shared.A(place.stage), full, row, k, batch_a, walk.rank_n, kAll);
-      if (asked) continue;
-      TileB::Fetch(args.map[1], shared.B(place.stage), full, column, k, batch_b, walk.rank_m, kAll);
-    }
-  }
-}
+  const void *map_a, *map_b;
+  int row, column, batch_a, batch_b, rank_m, rank_n, k;
 
-/// The same thread, before the wait: B's part of the first stages.
-AICF_DEVICE void ProduceAhead(const Args& args) {
-  if constexpr (kAhead != 0) {
-    const SharedLayout shared;
-    const TileWalk walk;
-    const StepRange steps;
-    const index_t ahead = walk.Valid() ? StagesAhead(steps) : 0;
-    const int column = static_cast<int>(walk.column0), batch = BatchOf<In1>(walk.batch);
-#pragma unroll 1
-    for (int stage = 0; stage < ahead; ++stage) {
-      const int k = static_cast<int>(steps.first + stage) * kTileK;
-      BarrierArriveExpect(shared.Full(stage), kStageBytes);
-      TileB::Fetch(args.map[1], shared.B(stage), shared.Full(stage), column, k, batch, 0, 1);
-    }
+  AICF_DEVICE Fetch(const Args& args, const TileWalk& walk, index_t step)
+      : map_a(args.map[0]),
+        map_b(args.map[1]),
+        row(static_cast<int>(walk.row0)),
+        column(static_cast<int>(walk.column0)),
+        batch_a(BatchOf<In0>(walk.batch)),
+        batch_b(BatchOf<In1>(walk.batch)),
+        rank_m(walk.rank_m),
+        rank_n(walk.rank_n),
+        k(static_cast<int>(step) * kTileK) {}
+  AICF_DEVICE void Next() { k += kTileK; }
+  AICF_DEVICE void A(unsigned to, unsigned barrier) const {
+    TileA::Fetch(map_a, to, barrier, row, k, batch_a, rank_n, kAll);
   }
-}
+  AICF_DEVICE void B(unsigned to, unsigned barrier) const {
+    TileB::Fetch(map_b, to, barrier, column, k, batch_b, rank_m, kAll);
+  }
+};
 
 template <class Scales>
 AICF_DEVICE void RunWithScales(const Args& args) {
   if constexpr (Scales::kFloats > 0)
-    RunProduct(args, Produce, ProduceAhead, FetchScales<Scales>);
+    RunProduct<Fetch>(args, FetchScales<Scales>);
   else
-    RunProduct(args, Produce, ProduceAhead);
+    RunProduct<Fetch>(args);
 }
 AICF_DEVICE void Kernel(const Args& args) { RunWithScales<StageScales>(args); }
 

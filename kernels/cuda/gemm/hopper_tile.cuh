@@ -95,6 +95,7 @@ struct TileWalk {
   static constexpr index_t kTilesN = TilesIn(kN, index_t(kResultColumns) * kClusterN);
   static constexpr index_t kTiles = kTilesM * kTilesN * kOutputCount2;
   static constexpr index_t kClusters = kGridX / kClusterX;
+  static constexpr bool kOne = kTiles <= kClusters;  ///< no block has two
 
   int rank_m, rank_n;
   index_t tile;
@@ -106,6 +107,12 @@ struct TileWalk {
     rank_n = rank / kClusterM;
     tile = static_cast<index_t>(blockIdx.x) / kClusterX;
     Place();
+  }
+  /// Keeps the compiler from finding out the place after this point.
+  AICF_DEVICE void Hold() {
+    HoldIndex(row0);
+    HoldIndex(column0);
+    HoldIndex(batch);
   }
   AICF_DEVICE bool Valid() const { return tile < kTiles; }
   AICF_DEVICE bool HasNext() const { return tile + kClusters < kTiles; }

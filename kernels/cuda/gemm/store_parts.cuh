@@ -9,8 +9,7 @@
 #pragma once
 
 #include "common/block.cuh"
-#include "common/hopper_stage.cuh"
-#include "common/mbarrier.cuh"
+#include "common/hopper_helpers.cuh"
 
 namespace aicf {
 
@@ -58,12 +57,12 @@ struct ResultParts {
   static AICF_DEVICE void Join(const Args& args, int consumer, index_t i0, const LineOf& line_of,
                                index_t i2, const float* shared) {
     if constexpr (kJoins) {
-      NamedBarrierWait(7 + consumer, 128);
+      NamedBarrierMeet(7 + consumer, 128 * kStoreHalves);
       const int line = static_cast<int>(threadIdx.x) % 128;
-      const index_t i1 = line < kLines ? line_of(line) : -1;
+      const index_t i1 = line < kLines && StoreHalf() == 0 ? line_of(line) : -1;
       if (i1 >= 0)
         Store(args, Joined(reinterpret_cast<const PartOfLine*>(shared) + line), i0, i1, i2);
-      NamedBarrierWait(7 + consumer, 128);  // the next part's may come
+      NamedBarrierMeet(7 + consumer, 128 * kStoreHalves);  // the next part's may come
     }
   }
 
