@@ -121,39 +121,67 @@ bool Changes(const AxisResize& a) {
   return a.in != a.out || a.attrs.scales[0] != 1 || !whole;
 }
 
-ir::ValueId Apply(Composer& c, ir::ValueId x, int axis, const AxisResize& a,
-                  const std::vector<Taps>& taps) {
-  if (a.attrs.mode == abi::ResizeMode::kNearest) {
-    std::vector<int64_t> reads;
-    for (const Taps& t : taps) reads.push_back(t.index[0]);
-    return c.Op("Gather", {x, c.Ints(reads)}, {{"axis", int64_t{axis}}});
-  }
-  if (a.in * a.out > kMaxTableElements) {
-    c.Fail(Error(Code::kUnsupported, "axis ", axis, " from ", a.in, " to ", a.out,
-                 ": its matrix would be too large"));
-    return ir::kNoValue;
-  }
-  std::vector<double> matrix(static_cast<size_t>(a.in * a.out), 0);
-  for (int64_t o = 0; o < a.out; ++o) {
-    const Taps& t = taps[static_cast<size_t>(o)];
-    for (size_t k = 0; k < t.index.size(); ++k) {
-      matrix[static_cast<size_t>(t.index[k] * a.out + o)] += t.weight[k];
+bool IsGather(const AxisResize& a) { return a.attrs.mode == abi::ResizeMode::kNearest; }
+
+// What the weights of all axes take together: a matrix each, or places to read. An element of the
+// output takes as much as this many of a matrix, whatever it reads.
+Status CheckTables(const std::vector<AxisResize>& axes) {
+  constexpr double kLeast = 16;
+  double elements = 0;
+  for (size_t d = 0; d < axes.size(); ++d) {
+    const AxisResize& a = axes[d];
+    if (!Changes(a)) continue;
+    const double matrix = IsGather(a) ? 0 : static_cast<double>(a.in);
+    elements += static_cast<double>(a.out) * std::max({kLeast, matrix, TapsOf(a)});
+    // Also false for NaN.
+    const bool fits = elements <= static_cast<double>(kMaxTableElements);
+    if (!fits) {
+      return Error(Code::kResource, "axis ", d, " from ", a.in, " to ", a.out, ": its ",
+                   IsGather(a) ? "table" : "matrix", " would be too large");
     }
   }
+  return OkStatus();
+}
+
+/// What the weights of one axis come to.
+struct AxisTable {
+  std::vector<int64_t> reads;    ///< nearest: the element of each output
+  std::vector<double> matrix;    ///< otherwise [in, out]
+  std::vector<uint8_t> outside;  ///< of each output, with a crop: whether it leaves the input
+};
+
+AxisTable TableOf(const AxisResize& a) {
+  AxisTable table;
+  if (!IsGather(a)) table.matrix.resize(static_cast<size_t>(a.in * a.out), 0);
+  for (int64_t o = 0; o < a.out; ++o) {
+    const Taps t = WeightsOf(a, o);
+    if (a.crop) table.outside.push_back(t.outside ? 1 : 0);
+    if (IsGather(a)) {
+      table.reads.push_back(t.index[0]);
+      continue;
+    }
+    for (size_t k = 0; k < t.index.size(); ++k)
+      table.matrix[static_cast<size_t>(t.index[k] * a.out + o)] += t.weight[k];
+  }
+  return table;
+}
+
+ir::ValueId Apply(Composer& c, ir::ValueId x, int axis, const AxisResize& a,
+                  const AxisTable& table) {
+  if (IsGather(a)) return c.Op("Gather", {x, c.Ints(table.reads)}, {{"axis", int64_t{axis}}});
   const int rank = c.Shape(x).rank();
   std::vector<int64_t> perm = AxesFrom(0, rank);
   std::swap(perm[static_cast<size_t>(axis)], perm[static_cast<size_t>(rank - 1)]);
-  const ir::ValueId weights = Floats(c, matrix, {a.in, a.out}, c.Type(x));
+  const ir::ValueId weights = Floats(c, table.matrix, {a.in, a.out}, c.Type(x));
   return c.Transpose(c.MatMul(c.Transpose(x, perm), weights), perm);
 }
 
 // Results whose coordinate leaves the input along this axis are the extrapolation value.
-ir::ValueId Extrapolate(Composer& c, ir::ValueId x, int axis, const std::vector<Taps>& taps) {
-  if (std::ranges::none_of(taps, &Taps::outside)) return x;
-  std::vector<double> outside;
-  for (const Taps& t : taps) outside.push_back(t.outside ? 1 : 0);
-  const Dims shape = AlongAxis(c.Shape(x).rank(), axis, static_cast<int64_t>(taps.size()));
-  const ir::ValueId mask = c.Cast(Floats(c, outside, shape, DType::kF32), DType::kBool);
+ir::ValueId Extrapolate(Composer& c, ir::ValueId x, int axis, const std::vector<uint8_t>& outside) {
+  if (std::ranges::count(outside, 1) == 0) return x;
+  const Dims shape = AlongAxis(c.Shape(x).rank(), axis, static_cast<int64_t>(outside.size()));
+  const std::vector<double> flags(outside.begin(), outside.end());
+  const ir::ValueId mask = c.Cast(Floats(c, flags, shape, DType::kF32), DType::kBool);
   const ir::ValueId value = Number(c, c.node().Float("extrapolation_value", 0), c.Type(x));
   return c.Op("Where", {mask, value, x});
 }
@@ -162,16 +190,18 @@ ir::ValueId Extrapolate(Composer& c, ir::ValueId x, int axis, const std::vector<
 
 Status ExpandResizeGeneral(Composer& c) {
   AICF_ASSIGN_OR_RETURN(const std::vector<AxisResize> axes, ReadAxes(c));
+  AICF_RETURN_IF_ERROR(CheckTables(axes));
   const bool gathers = axes.empty() || axes[0].attrs.mode == abi::ResizeMode::kNearest;
   const bool floating = IsFloat(c.Type(c.In(0)));
   ir::ValueId x = floating ? Wide(c, c.In(0)) : gathers ? c.In(0) : c.Cast(c.In(0), DType::kF32);
-  std::vector<std::vector<Taps>> all(axes.size());
+  std::vector<std::vector<uint8_t>> outside(axes.size());
   for (size_t d = 0; d < axes.size(); ++d) {
     if (!Changes(axes[d])) continue;
-    for (int64_t o = 0; o < axes[d].out; ++o) all[d].push_back(WeightsOf(axes[d], o));
-    x = Apply(c, x, static_cast<int>(d), axes[d], all[d]);
+    AxisTable table = TableOf(axes[d]);
+    x = Apply(c, x, static_cast<int>(d), axes[d], table);
+    outside[d] = std::move(table.outside);
   }
-  for (size_t d = 0; d < axes.size(); ++d) x = Extrapolate(c, x, static_cast<int>(d), all[d]);
+  for (size_t d = 0; d < axes.size(); ++d) x = Extrapolate(c, x, static_cast<int>(d), outside[d]);
   c.Output(0, c.Cast(x, c.Type(c.In(0))));
   return c.status();
 }

@@ -41,7 +41,20 @@ int64_t Clamped(double at, int64_t extent) {
   return static_cast<int64_t>(std::clamp(at, 0.0, static_cast<double>(extent - 1)));
 }
 
+// Where the input shrinks, antialias widens the kernel so that every element counts.
+double ScaleOf(const AxisResize& a) { return a.antialias ? std::min(a.attrs.scales[0], 1.0) : 1.0; }
+
+// The first element under the kernel, counted from the one before the coordinate.
+double FirstOf(const AxisResize& a) {
+  const double reach = (a.attrs.mode == abi::ResizeMode::kLinear ? 1 : 2) / ScaleOf(a);
+  return std::floor(-reach) + 1;
+}
+
 }  // namespace
+
+double TapsOf(const AxisResize& a) {
+  return a.attrs.mode == abi::ResizeMode::kNearest ? 1 : 2 - 2 * FirstOf(a);
+}
 
 Taps WeightsOf(const AxisResize& a, int64_t o) {
   const double x =
@@ -54,13 +67,11 @@ Taps WeightsOf(const AxisResize& a, int64_t o) {
     taps.weight.push_back(1);
     return taps;
   }
-  // Where the input shrinks, antialias widens the kernel so that every element counts.
-  const double scale = a.antialias ? std::min(a.attrs.scales[0], 1.0) : 1.0;
-  const double reach = (a.attrs.mode == abi::ResizeMode::kLinear ? 1 : 2) / scale;
-  const double base = std::ceil(x) - 1;
-  const double first = std::floor(-reach) + 1;
+  const double scale = ScaleOf(a), first = std::ceil(x) - 1 + FirstOf(a);
   double sum = 0;
-  for (double at = base + first; at <= base + 1 - first; ++at) {
+  for (double k = 0; k < TapsOf(a); ++k) {
+    // A coordinate may be so far outside that its neighbours are the same number.
+    const double at = first + k;
     const bool counts = !a.attrs.exclude_outside || (at >= 0 && at <= last);
     const double weight = counts ? Kernel(a.attrs, (at - x) * scale) : 0;
     taps.index.push_back(Clamped(at, a.in));

@@ -24,7 +24,10 @@ struct Taps {
   bool outside = false;        ///< a crop that leaves the input: the extrapolation value instead
 };
 
-/// REQUIRES: in >= 1.
+/// How many input elements an output element counts; infinite or NaN where no number is enough.
+double TapsOf(const AxisResize& axis);
+
+/// REQUIRES: in >= 1, TapsOf() is a number that its caller can pay.
 Taps WeightsOf(const AxisResize& axis, int64_t o);
 
 }  // namespace aicf
