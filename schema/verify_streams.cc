@@ -1,13 +1,14 @@
 // The order of steps on a GPU: streams, waits across them, and programmatic launches.
 //
 // A programmatic launch of step s may start while p, the step before it on its stream, still runs.
-// That is legal where s cannot see the difference. Every thread of its kernel first waits until p
-// has finished and what p wrote can be seen (KernelInfo::waits_first), so p comes before whatever s
-// does. The wait says nothing about the steps before p. But p finished, and whatever p is, it
-// finished after the step before it: a full launch begins only then, and a programmatic one has
-// waited in the same way. So by induction all earlier steps of the stream have finished, too, and
-// all that they waited for. The induction needs that p is one kernel of aicf's own: a library's
-// call may consist of several kernels, of which the device would wait for the last one only.
+// That is legal where s cannot see the difference. A thread of its kernel waits until p has
+// finished and what p wrote can be seen before it touches memory, and so does one thread of every
+// block (KernelInfo::waits_first): p comes before whatever s does, and s ends after p. The wait
+// says nothing about the steps before p. But p finished, and whatever p is, it finished after the
+// step before it: a full launch begins only then, and a programmatic one has waited in the same
+// way. So by induction all earlier steps of the stream have finished, too, and all that they waited
+// for. The induction needs that p is one kernel of aicf's own: a library's call may consist of
+// several kernels, of which the device would wait for the last one only.
 #include <algorithm>
 
 #include "base/scanner.h"

@@ -102,6 +102,10 @@ std::string RefuseStoredPartsTile(const Problem& p, const abi::Parameters& c) {
   if (c["tile_n"] % 64 != 0) {
     return StrCat("a tile of ", c["tile_n"], " columns has no whole parts of 64");
   }
+  // Warps join what they have of a part line by line; parts of other tiles have fewer lines.
+  if (c["swap"] != 0 && SplitOf(c) == 1 && c["tile_m"] > 64 && c["tile_m"] % 64 != 0) {
+    return StrCat("turned tiles of ", c["tile_m"], " rows store no moments of parts");
+  }
   return c["vector"] > 1 ? "" : "stores moments of parts with runs of 2 results and more";
 }
 

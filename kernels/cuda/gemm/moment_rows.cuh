@@ -31,7 +31,7 @@ struct MomentRows {
     if constexpr (kOneWarp)
       __syncwarp();
     else
-      NamedBarrierWait(4 + consumer, 128);
+      NamedBarrierMeet(4 + consumer, 128);
   }
   /// The first of the consumer's rows that the thread has one half of, and which half.
   static AICF_DEVICE int Row() { return static_cast<int>(threadIdx.x) % 128 / 2; }

@@ -102,6 +102,8 @@ TEST(CudaRefusals, OfTheHopperProductThatStoresMomentsOfParts) {
   ExpectParametersRefused(
       key, p,
       {{"a tile of 96 columns has no whole parts of 64", with({{"tile_n", 96}})},
+       {"turned tiles of 96 rows store no moments of parts",
+        with({{"tile_m", 96}, {"swap", 1}, {"stages", 4}})},
        {"stores moments of parts with runs of 2 results and more", with({{"vector", 1}})}});
   ExpectUnsupported(key, StoredPartsGemm(32), "stores moments of 64 columns, not of 32");
   Problem turned = p;
