@@ -80,8 +80,11 @@ Status ReadRoi(const Composer& c, std::vector<AxisResize>& axes) {
   for (int64_t i = 0; i < count; ++i) {
     AICF_ASSIGN_OR_RETURN(const int a, ir::NormalizeAxis(named[static_cast<size_t>(i)],
                                                          static_cast<int>(axes.size())));
-    axes[static_cast<size_t>(a)].roi_begin = roi.constant.FloatAt(i);
-    axes[static_cast<size_t>(a)].roi_end = roi.constant.FloatAt(i + count);
+    const double begin = roi.constant.FloatAt(i), end = roi.constant.FloatAt(i + count);
+    if (!std::isfinite(begin) || !std::isfinite(end))
+      return Error(Code::kBadModel, "roi of axis ", a, " is from ", begin, " to ", end);
+    axes[static_cast<size_t>(a)].roi_begin = begin;
+    axes[static_cast<size_t>(a)].roi_end = end;
   }
   return OkStatus();
 }

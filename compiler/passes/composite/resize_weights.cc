@@ -37,8 +37,9 @@ double Nearest(abi::NearestMode mode, double x) {
   }
 }
 
+// 0 for NaN, which the difference of two crops' ends may be.
 int64_t Clamped(double at, int64_t extent) {
-  return static_cast<int64_t>(std::clamp(at, 0.0, static_cast<double>(extent - 1)));
+  return at > 0 ? static_cast<int64_t>(std::min(at, static_cast<double>(extent - 1))) : 0;
 }
 
 // Where the input shrinks, antialias widens the kernel so that every element counts.
@@ -61,7 +62,7 @@ Taps WeightsOf(const AxisResize& a, int64_t o) {
       a.crop ? CropCoordinate(a, o) : cpu::SourceCoordinate(a.attrs, 0, a.in, a.out, o);
   Taps taps;
   const auto last = static_cast<double>(a.in - 1);
-  taps.outside = a.crop && (x < 0 || x > last);
+  taps.outside = a.crop && !(x >= 0 && x <= last);
   if (a.attrs.mode == abi::ResizeMode::kNearest) {
     taps.index.push_back(Clamped(Nearest(a.attrs.nearest, x), a.in));
     taps.weight.push_back(1);

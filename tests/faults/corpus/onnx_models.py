@@ -328,9 +328,9 @@ model("A22", "a loss over 2^40 classes", 7, "those have at most")(
                   [info("x", (1, 2**40, 4)), info("t", (1, 4), I64)], [info("y", (1, 4))]).SerializeToString())
 model("A22", "Unique of 2^26 values", 0, "")(
     lambda: one("Unique", shape=(2**26,), outputs=("y", "first", "inverse", "counts")))
-def crop(shape, sizes, roi, mode, **attrs):
+def crop(shape, sizes, roi, mode, dtype=np.float32, **attrs):
     """A Resize whose weights follow from a part of the input, or from all of it with antialias."""
-    return one("Resize", ("x", "roi", "", "sizes"), [constant("roi", roi, np.float32), constant("sizes", sizes)], shape,
+    return one("Resize", ("x", "roi", "", "sizes"), [constant("roi", roi, dtype), constant("sizes", sizes)], shape,
                opset=18, mode=mode, **(attrs or {"coordinate_transformation_mode": "tf_crop_and_resize"}))
 
 
@@ -341,6 +341,10 @@ model("A22", "antialias of 2^26 elements", 7, "would be too large")(
     lambda: crop((2**26,), [2], [0, 1], "cubic", antialias=1))
 for mode in ("linear", "cubic"):
     model("A22", f"{mode} crop at 10^30", 0, "")(lambda mode=mode: crop((4,), [8], [1e30, 3e38], mode))
+    model("A22", f"{mode} crop of all doubles", 0, "")(
+        lambda mode=mode: crop((4,), [8], [-1.7e308, 1.7e308], mode, np.float64))
+for end in ("nan", "inf"):
+    model("A22", f"a crop to {end}", 3, "roi of axis 0 is from")(lambda end=end: crop((4,), [8], [0, float(end)], "linear"))
 model("A22", "Loop of 2^63-1 trips", 0, "")(lambda: loop(2**63 - 1, SIN))
 model("A22", "Loop of 1,000,000 trips", 0, "")(lambda: loop(1_000_000, SIN))
 GROWS = [helper.make_node("Concat", ["s", "s"], ["t"], axis=0)]
