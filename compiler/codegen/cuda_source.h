@@ -47,8 +47,9 @@ namespace aicf {
 ///                          GainView, the view of the gain, which is input kGainInput
 ///   ScalesOfA, ScalesOfB   gemm: views of the scales of blocks (GemmAttrs), which are the inputs
 ///                          kScalesInput and the next; of the operands where there are none
-/// and must define `void Kernel(const Args&)`. With AICF_KERNEL_WAITS defined, Kernel itself calls
-/// WaitForPredecessors before it reads or writes memory, and then LetSuccessorsStart.
+/// and must define `void Kernel(const Args&)`. With AICF_KERNEL_WAITS defined, every thread that
+/// reads or writes memory in Kernel calls WaitForPredecessors before, and one of every block then
+/// LetSuccessorsStart.
 ///
 /// The text is a function of (kernel, problem, variant) alone. REQUIRES: abi::CheckVariant
 /// accepted.

@@ -51,8 +51,9 @@ struct KernelInfo {
   std::string_view
       source;  ///< kCuda: device file under kernels/cuda/, e.g. "conv/implicit_gemm.cuh"
   /// kCuda: before a thread of the kernel touches memory, it waits until the kernel before it on
-  /// the stream has finished and all that one wrote can be seen (griddepcontrol.wait). Only such a
-  /// kernel may be launched programmatically, that is, before the one before it has finished.
+  /// the stream has finished and all that one wrote can be seen (griddepcontrol.wait), and the
+  /// kernel does not finish before that one. Only such a kernel may be launched programmatically,
+  /// that is, before the one before it has finished.
   bool waits_first;
   /// kCuda: whether the kernel may read the input before that wait, and does where its parameter
   /// "ahead" is not 0. It has to be a constant or a meta tensor then, which no kernel writes.

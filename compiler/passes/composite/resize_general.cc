@@ -194,7 +194,7 @@ ir::ValueId Extrapolate(Composer& c, ir::ValueId x, int axis, const std::vector<
 Status ExpandResizeGeneral(Composer& c) {
   AICF_ASSIGN_OR_RETURN(const std::vector<AxisResize> axes, ReadAxes(c));
   AICF_RETURN_IF_ERROR(CheckTables(axes));
-  const bool gathers = axes.empty() || axes[0].attrs.mode == abi::ResizeMode::kNearest;
+  const bool gathers = axes.empty() || IsGather(axes[0]);
   const bool floating = IsFloat(c.Type(c.In(0)));
   ir::ValueId x = floating ? Wide(c, c.In(0)) : gathers ? c.In(0) : c.Cast(c.In(0), DType::kF32);
   std::vector<std::vector<uint8_t>> outside(axes.size());

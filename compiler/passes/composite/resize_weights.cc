@@ -68,9 +68,9 @@ Taps WeightsOf(const AxisResize& a, int64_t o) {
     taps.weight.push_back(1);
     return taps;
   }
-  const double scale = ScaleOf(a), first = std::ceil(x) - 1 + FirstOf(a);
+  const double scale = ScaleOf(a), count = TapsOf(a), first = std::ceil(x) - 1 + FirstOf(a);
   double sum = 0;
-  for (double k = 0; k < TapsOf(a); ++k) {
+  for (double k = 0; k < count; ++k) {
     // A coordinate may be so far outside that its neighbours are the same number.
     const double at = first + k;
     const bool counts = !a.attrs.exclude_outside || (at >= 0 && at <= last);

@@ -81,7 +81,8 @@
 //     parts, of an A whose lines do not run along k; with moments scales and, but for those made
 //     of parts, kSwap and kSplit above 1
 //   - stored parts of other than 64 columns; with them two halves, an output contiguous along m, a
-//     kVector of 1, a kTileN that is no multiple of 64
+//     kVector of 1, a kTileN that is no multiple of 64, and with kSwap and kSplit 1 a kTileM above
+//     64 that is none
 //   - dynamic shared memory below SharedBytes = 1024 + kStages * (kTileM + kTileN) * 128 +
 //     kConsumers * 16384 + 16 * kStages; with kSplit above 1 what HopperStoreBytes says more; with
 //     moments 8 bytes for every row of every consumer (kSwap: kTileM); with stored parts, kSwap and

@@ -1,6 +1,7 @@
 // The moments of A's rows (GemmAttrs::moments_epsilon), which a Hopper product makes of those of
 // the rows' parts (GemmAttrs::part_terms). Two neighbouring threads have a row and every other part
-// of it each, before the tile's products, while these wait for their first stages.
+// of it each: while the tile's products are under way or, where these need looking after, before
+// them, while their first stages are on the way.
 //
 // The means of parts are added up as differences from the first part's, so that no digits are lost
 // where all of them are far from 0.

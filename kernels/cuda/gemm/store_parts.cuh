@@ -21,6 +21,8 @@ struct ResultParts {
   static constexpr int kLines = MinOf(kColumns, kSwap ? kTileM : kColumns);
   static constexpr int kFloats = kJoins ? 4 * kLines * 2 : 0;  ///< shared memory of a consumer
   static_assert(kColumns == 64, "a warpgroup has 64 neighbours");
+  static_assert(!kJoins || kTileM <= 64 || kTileM % 64 == 0,
+                "a part has the lines that are joined");
 
   /// Takes what the lane has, x from column i0 of a line on, if it has any: stores the moments, or
   /// keeps them for Join as those of the part's line `line`. Every lane of the warp comes by.
