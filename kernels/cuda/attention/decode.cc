@@ -63,11 +63,13 @@ int64_t AttentionDecodeHost::SharedBytes(const abi::AttentionShape& s, const abi
   constexpr int64_t kPad = 8;
   const int64_t head = CeilDiv(s.head, 16) * 16 + kPad, value = CeilDiv(s.value_head, 16) * 16;
   const int64_t tiles = c["warps"] * c["stages"] * c["tile_keys"] * (head + value + kPad);
-  // In the end every warp, and the block, leave their rows' sums, maximum and total in the same
-  // place.
+  // In the end every warp leaves its rows' sums, maximum and total in the same place, and a block
+  // receives 32 bytes for four of its share of the results from each block of the cluster.
   const int64_t rows = std::clamp<int64_t>(PackedRows(s), 1, kRows);
-  const int64_t sums = (c["warps"] + 1) * CeilDiv(rows * (value + kPad + 2), 4) * 16;
-  return std::max((kRows * head + tiles) * 2, sums);
+  const int64_t sums = c["warps"] * CeilDiv(rows * (value + kPad + 2), 4) * 16;
+  const int64_t share = CeilDiv(rows * s.value_head / 4, c["split"]);
+  const int64_t received = c["split"] > 1 ? c["split"] * share * 32 : 0;
+  return std::max(CeilDiv((kRows * head + tiles) * 2, 16) * 16, sums) + received;
 }
 
 std::string AttentionDecodeHost::Refuse(const Problem& p, const abi::Parameters& c,

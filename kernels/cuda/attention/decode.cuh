@@ -100,6 +100,9 @@ AICF_DEVICE void Kernel(const Args& args) {
     if (kAhead != 0) WaitForPredecessors();  // no kernel ends before the one before it
     return;
   }
+  if constexpr (kSplit > 1) {
+    if (!alone) ClusterArrive();  // awaited before a block sends to another one's memory
+  }
   WarpRows rows;
 #pragma unroll
   for (int half = 0; half < kHalves; ++half) {
@@ -111,12 +114,12 @@ AICF_DEVICE void Kernel(const Args& args) {
   SaveRows(rows, warp, lane);
   __syncthreads();
   if (alone) {
-    MergeWarps<true>(args, tile);
+    MergeWarps<true>(args, tile, rank);
   } else if constexpr (kSplit > 1) {
-    MergeWarps<false>(args, tile);
-    ClusterBarrier();
+    ClusterWait();
+    MergeWarps<false>(args, tile, rank);
+    ClusterBarrier();  // all have received what the others sent
     MergeBlocks(args, tile, rank);
-    ClusterBarrier();  // a block's memory is there until all have read it
   }
 }
 

@@ -75,12 +75,14 @@ double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
          crowded * std::max({waves * alone_us, stream_us, work_us, memory_us});
 }
 
-// With as many stages as let `blocks` blocks share a multiprocessor; none: not even with
+// With as many stages as let `blocks` blocks share a multiprocessor, and no more than a warp's keys
+// fill: what is beyond them is room that the next kernel's blocks could start in. None: not even
 // two stages.
 std::optional<Parameters> SharedBy(const AttentionShape& s, int64_t split, int64_t warps,
                                    int64_t blocks, const DeviceSpec& d) {
   const int64_t tile = s.head + s.value_head > 160 ? 16 : 32;
-  for (int64_t stages = 8; stages >= 2; --stages) {
+  const int64_t turns = CeilDiv(s.keys, tile * split * warps);
+  for (int64_t stages = std::clamp<int64_t>(turns + 1, 2, 8); stages >= 2; --stages) {
     const Parameters c = {
         {"split", split}, {"warps", warps}, {"stages", stages}, {"tile_keys", tile}, {"ahead", 0}};
     const int64_t bytes = Decode::SharedBytes(s, c);

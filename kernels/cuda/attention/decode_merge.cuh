@@ -13,11 +13,26 @@ struct alignas(16) SavedRows {
   float sum[kHeldRows][kSumPitch];
   float max[kHeldRows], total[kHeldRows];
 };
-static_assert(kDynamicShared >= (kWarps + 1) * static_cast<int>(sizeof(SavedRows)),
+
+/// Four neighbours of a row, of a block's keys, as another block of the cluster receives them.
+struct alignas(16) Part {
+  static constexpr int kColumns = 4;
+  float sum[kColumns];
+  float max, total;
+};
+constexpr int kRowParts = kValueHead / Part::kColumns, kAllParts = kHeldRows * kRowParts;
+constexpr int kShare = (kAllParts + kSplit - 1) / kSplit;  ///< that a block adds up and stores
+constexpr int kReceivedBytes = kSplit > 1 ? kSplit* kShare* static_cast<int>(sizeof(Part)) : 0;
+static_assert(kDynamicShared >= kWarps * static_cast<int>(sizeof(SavedRows)) + kReceivedBytes,
               "the launch has the shared memory");
 
-/// Of the block's warps, and behind them of the block.
+/// Of the block's warps, in the place of queries, keys and values.
 AICF_DEVICE SavedRows* Saved() { return reinterpret_cast<SavedRows*>(DynamicShared()); }
+/// What block `rank` has of this block's share: behind all else, since a block may send while
+/// another one still multiplies.
+AICF_DEVICE Part* Received(int rank) {
+  return reinterpret_cast<Part*>(DynamicShared() + kDynamicShared - kReceivedBytes) + rank * kShare;
+}
 
 AICF_DEVICE void SaveRows(const WarpRows& rows, int warp, int lane) {
   SavedRows& to = Saved()[warp];
@@ -84,45 +99,51 @@ AICF_DEVICE void StoreMerged(const Args& args, const Tile& tile, int r, int colu
   if (column == 0) StoreLogSum(args, tile, r, max, total);
 }
 
-/// The warps' rows become the block's, or the results where the block has all keys.
+/// Gives a part of the block's rows to the block of the cluster that adds it up.
+AICF_DEVICE void Send(const Part& part, int index, int rank) {
+  float* const to = reinterpret_cast<float*>(&Received(rank)[index % kShare]);
+  const int owner = index / kShare;
+#pragma unroll
+  for (int e = 0; e < Part::kColumns; ++e)
+    StoreClusterWord(to + e, __float_as_uint(part.sum[e]), owner);
+  StoreClusterWord(to + Part::kColumns, __float_as_uint(part.max), owner);
+  StoreClusterWord(to + Part::kColumns + 1, __float_as_uint(part.total), owner);
+}
+
+/// The warps' rows become results where the block has all keys, or else are sent.
 template <bool kAll>
-AICF_DEVICE void MergeWarps(const Args& args, const Tile& tile) {
-  constexpr int kColumns = 4;  // of a thread at a time
+AICF_DEVICE void MergeWarps(const Args& args, const Tile& tile, int rank) {
+  typedef Pack<float, Part::kColumns> Columns;
   const SavedRows* const warps = Saved();
-  SavedRows& block = Saved()[kWarps];
-  for (int i = ThreadInBlock() * kColumns; i < kHeldRows * kValueHead; i += kThreads * kColumns) {
-    const int r = i / kValueHead, column = i % kValueHead;
+  for (int i = ThreadInBlock(); i < kAllParts; i += kThreads) {
+    const int r = i / kRowParts, column = i % kRowParts * Part::kColumns;
     const Merge<kWarps> merge([&](int w) { return warps[w].max[r]; },
                               [&](int w) { return warps[w].total[r]; });
-    Pack<float, kColumns> part[kWarps];
+    Columns of[kWarps];
 #pragma unroll
     for (int w = 0; w < kWarps; ++w) {
-      part[w] = *reinterpret_cast<const Pack<float, kColumns>*>(&warps[w].sum[r][column]);
+      of[w] = *reinterpret_cast<const Columns*>(&warps[w].sum[r][column]);
     }
+    Part part = {{}, merge.max, merge.total};
 #pragma unroll
-    for (int e = 0; e < kColumns; ++e) {
-      const float sum = merge.Sum([&](int w) { return part[w].v[e]; });
-      if constexpr (kAll)
-        StoreMerged(args, tile, r, column + e, sum, merge.max, merge.total);
-      else
-        block.sum[r][column + e] = sum;
+    for (int e = 0; e < Part::kColumns; ++e) {
+      part.sum[e] = merge.Sum([&](int w) { return of[w].v[e]; });
+      if (kAll) StoreMerged(args, tile, r, column + e, part.sum[e], part.max, part.total);
     }
-    if (kAll || column != 0) continue;
-    block.max[r] = merge.max;
-    block.total[r] = merge.total;
+    if (!kAll) Send(part, i, rank);
   }
 }
 
-/// Stores a share of the results: every block of the cluster has another one.
+/// Stores the block's share of the results, of all keys.
 AICF_DEVICE void MergeBlocks(const Args& args, const Tile& tile, int rank) {
-  constexpr int kElements = kHeldRows * kValueHead, kShare = (kElements + kSplit - 1) / kSplit;
-  const SavedRows& block = Saved()[kWarps];
-  for (int i = ThreadInBlock(); i < kShare && rank * kShare + i < kElements; i += kThreads) {
-    const int r = (rank * kShare + i) / kValueHead, column = (rank * kShare + i) % kValueHead;
-    const Merge<kSplit> merge([&](int b) { return LoadCluster(&block.max[r], b); },
-                              [&](int b) { return LoadCluster(&block.total[r], b); });
-    const float sum = merge.Sum([&](int b) { return LoadCluster(&block.sum[r][column], b); });
-    StoreMerged(args, tile, r, column, sum, merge.max, merge.total);
+  for (int i = ThreadInBlock(); i < kShare * Part::kColumns; i += kThreads) {
+    const int own = i / Part::kColumns, e = i % Part::kColumns, index = rank * kShare + own;
+    if (index >= kAllParts) break;
+    const Merge<kSplit> merge([&](int b) { return Received(b)[own].max; },
+                              [&](int b) { return Received(b)[own].total; });
+    const float sum = merge.Sum([&](int b) { return Received(b)[own].sum[e]; });
+    StoreMerged(args, tile, index / kRowParts, index % kRowParts * Part::kColumns + e, sum,
+                merge.max, merge.total);
   }
 }
 
