@@ -48,8 +48,9 @@ namespace aicf {
 ///   ScalesOfA, ScalesOfB   gemm: views of the scales of blocks (GemmAttrs), which are the inputs
 ///                          kScalesInput and the next; of the operands where there are none
 /// and must define `void Kernel(const Args&)`. With AICF_KERNEL_WAITS defined, every thread that
-/// reads or writes memory in Kernel calls WaitForPredecessors before, and one of every block then
-/// LetSuccessorsStart.
+/// reads or writes memory in Kernel calls WaitForPredecessors before, and one of every block
+/// LetSuccessorsStart; where that comes before the wait, several kernels wait at a time, and each
+/// may read ahead what no step writes.
 ///
 /// The text is a function of (kernel, problem, variant) alone. REQUIRES: abi::CheckVariant
 /// accepted.

@@ -159,20 +159,21 @@ struct SharedColumn {
 
 /// Lanes along k: one column of results per warp. With kAhead its first vectors are asked for
 /// before the wait for the kernel before this one; B, and the gain of a norm, are constants then.
+/// The next kernel may start as soon as they are on their way, and ask for constants of its own
+/// while this one still waits: where kernels are short that hides their starts.
 AICF_DEVICE void ColumnOfB(const Args& args, const Operands& in, const Point& point, index_t n,
                            index_t batch) {
   const bool valid = n < kN;
   SharedColumn shared{in, n};
   index_t k = static_cast<int>(threadIdx.x) * kPiece;
   if (kAhead != 0 && valid) shared.Load(k);
+  LetSuccessorsStart();
   if (kAhead == 0 || !kNormalizesRows) WaitForPredecessors();
-  if (!kNormalizesRows) LetSuccessorsStart();
   if (kAhead == 0 && valid) shared.Load(k);
   if constexpr (kNormalizesRows) {
     NormalizeRows(in.a, RowSource<GainView>(args.in[kGainInput], point), [] {
       if (kAhead != 0) WaitForPredecessors();
     });
-    LetSuccessorsStart();
   }
   if (!valid) return;
   const Column column(args, n, batch);
@@ -197,7 +198,7 @@ AICF_DEVICE void ColumnOfB(const Args& args, const Operands& in, const Point& po
 AICF_DEVICE void Kernel(const Args& args) {
   const index_t tile = blockIdx.x % kTiles;
   const index_t batch = blockIdx.x / kTiles;
-  if (batch >= kOutputCount2) return;
+  if (batch >= kOutputCount2) return WaitForPredecessors();  // none ends before the one before it
   const Point point = OutputPoint(0, 0, batch);
   const Operands in(args, point);
   if constexpr (kAlongN) {
