@@ -66,9 +66,9 @@ class LaunchChooser {
     return bytes / device.bytes_per_us;
   }
 
-  // Of the steps whose time is known, without the time in which they read weights.
+  // Of the steps whose time is predicted, without the time in which they read weights.
   static double MeanCost(const schema::Program& program, const PassContext& context) {
-    const std::vector<double> costs = StepCosts(program, context);
+    const std::vector<double> costs = PredictedCosts(program, context);
     double sum = 0;
     int known = 0;
     for (size_t s = 0; s < costs.size(); ++s) {

@@ -24,12 +24,13 @@ Status ChooseStreams(schema::Program& program, PassContext& context);
 /// Errors: kUnsupported for a wish that is refused; kBadArtifact when loops do not nest.
 Status ChooseLaunches(schema::Program& program, PassContext& context);
 
-/// Up to this mean time of an entry point's steps (as predicted or measured one by one, launch
-/// included) programmatic launches make it faster; beyond it, the blocks that wait already beside a
-/// long step cost more than the launch that is saved. From 13 models on an H200
-/// (bench/results/h200_launches.md). The time in which steps read weights does not count, where
-/// kernels read these ahead: a decode step of a language model gained 6 % from programmatic
-/// launches (bench/results/h200_language.md).
+/// Up to this mean predicted time of an entry point's steps, launch included, programmatic launches
+/// make it faster; beyond it, the blocks that wait already beside a long step cost more than the
+/// launch that is saved. From 13 models on an H200 (bench/results/h200_launches.md), and of their
+/// predictions: measured one by one with operands in no cache, as tuning does, the same steps take
+/// longer, and tuned plans would launch nothing early. The time in which steps read weights does
+/// not count, where kernels read these ahead: a decode step of a language model gained 6 % from
+/// programmatic launches (bench/results/h200_language.md).
 inline constexpr double kShortStepUs = 5.6;
 
 /// A fork and its join in a captured graph, in microseconds: two edges across streams, and two

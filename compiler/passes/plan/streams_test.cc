@@ -200,6 +200,26 @@ TEST(ChooseLaunches, ATargetWithoutProgrammaticLaunchesHasFullOnes) {
             std::string::npos);
 }
 
+// Times that tuning measured choose kernels, but the limit was found with predictions.
+TEST(ChooseLaunches, MeasuredTimesChangeNothing) {
+  for (const double predicted : {kShortStepUs - 1, kShortStepUs + 1}) {
+    StreamPlan planned = Plan(TwoBranches());
+    ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
+    DecisionLog log;
+    for (Decision d : planned.decisions.decisions()) {
+      if (d.kind != DecisionKind::kKernel) continue;
+      d.cost_us = predicted;
+      d.measured_us = 2 * kShortStepUs - predicted;
+      log.Record(d);
+    }
+    PassContext context;
+    context.device = *abi::FindDevice("cuda:sm_90a");
+    context.decisions = &log;
+    ASSERT_TRUE(ChooseLaunches(planned.contents->program, context).ok());
+    EXPECT_EQ(planned.step(1).programmatic, predicted < kShortStepUs) << predicted;
+  }
+}
+
 TEST(ChooseStreams, BranchesRunBesideEachOther) {
   const StreamPlan planned = Plan(TwoBranches());
   ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
