@@ -19,26 +19,15 @@ void Dims::erase(int at) {
   --rank_;
 }
 
-void WriteExtents(TextWriter& out, const Dims& d) {
-  if (d.rank() == 0) out.Write("scalar");
-  out.WriteJoined(d, "x");
-}
-
-void WriteList(TextWriter& out, const Dims& d) {
-  out.Write('[');
-  out.WriteJoined(d, ", ");
-  out.Write(']');
-}
-
 std::string ToString(const Dims& d) {
   TextWriter out;
-  WriteExtents(out, d);
+  out.Write(AsShape{d});
   return out.ToString();
 }
 
 std::string ToListString(const Dims& d) {
   TextWriter out;
-  WriteList(out, d);
+  out.Write(AsList{d});
   return out.ToString();
 }
 

@@ -2,6 +2,7 @@
 /// and resist no adversary.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@ Hash128 HashBytes(std::span<const std::byte> bytes);
 Hash128 HashText(std::string_view text);
 
 /// 32 lower-case hex digits, high word first.
+std::array<char, 32> HexDigits(const Hash128& hash);
 std::string ToHex(const Hash128& hash);
 
 }  // namespace aicf

@@ -10,8 +10,17 @@
 #include <string_view>
 
 #include "base/dims.h"
+#include "base/short_text.h"
 
 namespace aicf {
+
+/// Dims as a piece of a text: what ToString and ToListString give.
+struct AsShape {
+  const Dims& dims;
+};
+struct AsList {
+  const Dims& dims;
+};
 
 /// A text that grows at its end. One of up to kInPlace bytes takes no memory but the writer's own.
 class TextWriter {
@@ -20,21 +29,14 @@ class TextWriter {
   TextWriter(const TextWriter&) = delete;
   TextWriter& operator=(const TextWriter&) = delete;
 
-  /// The pieces one after the other, as StrCat writes them: texts, characters and integers.
+  /// The pieces one after the other, as StrCat writes them: texts, characters and integers; and
+  /// AsShape and AsList. An array of characters is a literal.
   template <class... Pieces>
   void Write(const Pieces&... pieces) {
-    (Piece(pieces), ...);
-  }
-
-  /// The numbers of a list with `between` (at most two characters) between them.
-  void WriteJoined(const Dims& list, std::string_view between) {
-    char* to = Room(kMaxRank * (kMaxDigits + 2));
-    for (int i = 0; i < list.rank(); ++i) {
-      if (i > 0) {
-        for (char c : between) *to++ = c;
-      }
-      to = Digits(to, list[i]);
-    }
+    // The end is kept apart while the pieces are written: a member could be one of the characters
+    // that they store, as far as a compiler knows.
+    char* to = Room((Most(pieces) + ...));
+    ((to = Put(to, pieces)), ...);
     end_ = to;
   }
 
@@ -45,35 +47,66 @@ class TextWriter {
  private:
   static constexpr size_t kInPlace = 2048;
   static constexpr size_t kMaxDigits = 20;  // of an integer of 64 bits, its sign included
+  static constexpr std::string_view kScalar = "scalar";
 
-  void Piece(std::string_view text) {
-    char* const to = Room(text.size());
-    // Most pieces are shorter than a call is long.
-    if (text.size() < 8) {
-      for (size_t i = 0; i < text.size(); ++i) to[i] = text[i];
-    } else {
-      std::memcpy(to, text.data(), text.size());
-    }
-    end_ = to + text.size();
+  // Most bytes that a piece takes.
+  static size_t Most(std::string_view text) { return text.size(); }
+  static size_t Most(char) { return 1; }
+  template <std::integral T>
+  static size_t Most(T) {
+    return kMaxDigits;
   }
-  void Piece(char character) {
-    *Room(1) = character;
-    ++end_;
+  static size_t Most(AsShape s) { return kScalar.size() + MostJoined(s.dims); }
+  static size_t Most(AsList l) { return 2 + MostJoined(l.dims); }
+  static size_t MostJoined(const Dims& list) {
+    return static_cast<size_t>(list.rank()) * (kMaxDigits + 2);
+  }
+
+  // Each writes a piece and gives its end.
+  template <size_t kBytes>
+  static char* Put(char* to, const char (&literal)[kBytes]) {
+    std::memcpy(to, literal, kBytes - 1);
+    return to + kBytes - 1;
+  }
+  static char* Put(char* to, std::string_view text) {
+    CopyText(to, text);
+    return to + text.size();
+  }
+  static char* Put(char* to, char character) {
+    *to = character;
+    return to + 1;
   }
   template <std::integral T>
-  requires(!std::same_as<T, bool>) void Piece(T number) {
-    char* const to = Room(kMaxDigits);
-    end_ = Digits(to, number);
+  requires(!std::same_as<T, bool>) static char* Put(char* to, T number) {
+    if (number < 0 || number > 9999) return std::to_chars(to, to + kMaxDigits, number).ptr;
+    return PutSmall(to, static_cast<unsigned>(number));
+  }
+  static char* Put(char* to, AsShape s) {
+    return s.dims.rank() == 0 ? Put(to, kScalar) : PutJoined(to, s.dims, "x");
+  }
+  static char* Put(char* to, AsList l) { return Put(PutJoined(Put(to, '['), l.dims, ", "), ']'); }
+
+  template <size_t kBytes>
+  static char* PutJoined(char* to, const Dims& list, const char (&between)[kBytes]) {
+    for (int i = 0; i < list.rank(); ++i) {
+      if (i > 0) to = Put(to, between);
+      to = Put(to, list[i]);
+    }
+    return to;
   }
 
   // Most numbers are small, and most of those have one digit.
-  template <std::integral T>
-  static char* Digits(char* to, T number) {
-    if (number >= 0 && number < 10) {
-      *to = static_cast<char>('0' + number);
-      return to + 1;
-    }
-    return std::to_chars(to, to + kMaxDigits, number).ptr;
+  static char* PutSmall(char* to, unsigned number) {
+    if (number < 10) return Put(to, static_cast<char>('0' + number));
+    if (number < 100) return PutPair(to, number);
+    const unsigned hundreds = number / 100;
+    to = hundreds < 10 ? Put(to, static_cast<char>('0' + hundreds)) : PutPair(to, hundreds);
+    return PutPair(to, number % 100);
+  }
+  static char* PutPair(char* to, unsigned number) {
+    to[0] = static_cast<char>('0' + number / 10);
+    to[1] = static_cast<char>('0' + number % 10);
+    return to + 2;
   }
 
   size_t size() const { return static_cast<size_t>(end_ - begin_); }
@@ -97,9 +130,5 @@ class TextWriter {
   char* end_ = in_place_;
   char* limit_ = in_place_ + kInPlace;
 };
-
-/// ToString and ToListString.
-void WriteExtents(TextWriter& out, const Dims& d);
-void WriteList(TextWriter& out, const Dims& d);
 
 }  // namespace aicf

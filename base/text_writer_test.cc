@@ -27,6 +27,26 @@ TEST(TextWriter, WritesWhatStrCatGives) {
   EXPECT_EQ(TextWriter().ToString(), "");
 }
 
+TEST(TextWriter, TextsOfEveryLength) {
+  const std::string all = "abcdefghijklmnopqrstuvwxyz0123456789";
+  TextWriter out;
+  std::string expected;
+  for (size_t length = 0; length <= all.size(); ++length) {
+    const std::string_view text = std::string_view(all).substr(all.size() - length);
+    out.Write(text, '|', text);
+    expected += StrCat(text, '|', text);
+  }
+  EXPECT_EQ(out.ToString(), expected);
+}
+
+TEST(TextWriter, NumbersOfEveryLength) {
+  for (int64_t n = -11000; n < 11000; ++n) {
+    TextWriter out;
+    out.Write(n, ' ', static_cast<uint64_t>(n), ' ', static_cast<int32_t>(n));
+    ASSERT_EQ(out.ToString(), StrCat(n, ' ', static_cast<uint64_t>(n), ' ', n));
+  }
+}
+
 TEST(TextWriter, GrowsAtEveryLength) {
   for (size_t start = 2000; start < 2100; ++start) {
     TextWriter out;
@@ -50,7 +70,7 @@ TEST(TextWriter, Lists) {
     EXPECT_EQ(ToListString(list), expected + "]");
     TextWriter full;
     full.Write(std::string(2040, ' '));
-    WriteList(full, list);
+    full.Write(AsList{list});
     EXPECT_EQ(full.text().substr(2040), expected + "]");
   }
   EXPECT_EQ(ToString(Dims{}), "scalar");

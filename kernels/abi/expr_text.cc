@@ -10,11 +10,10 @@ bool HasImmediate(ExprOp op) {
 }
 
 void WriteImmediate(TextWriter& out, const ExprNode& n) {
-  out.Write(' ');
   if (n.op == ExprOp::kConst && IsFloat(n.dtype)) {
-    out.Write(FormatDouble(BitsToFloat(n.imm)));
+    out.Write(' ', FormatDouble(BitsToFloat(n.imm)));
   } else {
-    out.Write(static_cast<int64_t>(n.imm));
+    out.Write(' ', static_cast<int64_t>(n.imm));
   }
 }
 
@@ -69,7 +68,8 @@ void Write(TextWriter& out, const Expr& expr) {
   out.Write('(');
   for (size_t i = 0; i < expr.nodes.size(); ++i) {
     const ExprNode& n = expr.nodes[i];
-    out.Write(i == 0 ? "%" : "; %", i, " = ", ExprOpName(n.op));
+    if (i > 0) out.Write("; ");
+    out.Write('%', i, " = ", ExprOpName(n.op));
     if (HasImmediate(n.op)) WriteImmediate(out, n);
     for (int a = 0; a < ExprOpArity(n.op); ++a) out.Write(" %", n.args[a]);
     out.Write(" : ", DTypeName(n.dtype));

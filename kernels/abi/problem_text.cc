@@ -11,10 +11,7 @@ namespace {
 struct AttrPrinter {
   TextWriter& out;
 
-  void operator()(std::string_view name, const Dims& v) {
-    Name(name);
-    WriteList(out, v);
-  }
+  void operator()(std::string_view name, const Dims& v) { Field(name, AsList{v}); }
   void operator()(std::string_view name, bool v) { Field(name, v ? '1' : '0'); }
   void operator()(std::string_view name, int64_t v) { Field(name, v); }
   void operator()(std::string_view name, double v) { Field(name, FormatDouble(v)); }
@@ -27,7 +24,7 @@ struct AttrPrinter {
   }
   void operator()(std::string_view name, const std::vector<Dims>& v) {
     Field(name, '{');
-    for (const Dims& d : v) WriteList(out, d);
+    for (const Dims& d : v) out.Write(AsList{d});
     out.Write('}');
   }
   void operator()(std::string_view name, const std::vector<double>& v) {
@@ -39,11 +36,9 @@ struct AttrPrinter {
   requires std::is_enum_v<E>
   void operator()(std::string_view name, E v) { Field(name, static_cast<int>(v)); }
 
-  void Name(std::string_view name) { out.Write(' ', name, '='); }
   template <class T>
   void Field(std::string_view name, const T& value) {
-    Name(name);
-    out.Write(value);
+    out.Write(' ', name, '=', value);
   }
 };
 
@@ -104,11 +99,7 @@ struct AttrParser {
 };
 
 void Write(TextWriter& out, const View& v) {
-  out.Write(DTypeName(v.dtype), ' ');
-  WriteExtents(out, v.shape);
-  out.Write(' ');
-  WriteList(out, v.strides);
-  out.Write('+', v.offset);
+  out.Write(DTypeName(v.dtype), ' ', AsShape{v.shape}, ' ', AsList{v.strides}, '+', v.offset);
 }
 
 void Write(TextWriter& out, const std::vector<View>& views) {
