@@ -3,23 +3,17 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/short_text.h"
+
 namespace aicf::abi {
 namespace {
 
-// Names are short and many: comparing them in place costs less than calling memcmp for each.
-bool Same(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  for (size_t i = a.size(); i > 0; --i) {
-    if (a[i - 1] != b[i - 1]) return false;  // they differ at the end: tile_m, tile_n
-  }
-  return true;
-}
-
-const Parameter* Find(std::span<const Parameter> list, std::string_view name) {
-  for (const Parameter& p : list) {
-    if (Same(p.name, name)) return &p;
-  }
-  return nullptr;
+// Tells the names of nearly every kernel apart: they mostly differ in length or at their ends
+// (tile_m, tile_n, thread_m).
+size_t SlotOf(std::string_view name) {
+  if (name.empty()) return 0;
+  const auto first = static_cast<size_t>(name.front()), last = static_cast<size_t>(name.back());
+  return (name.size() + 6 * first + 3 * last) % 64;
 }
 
 char Upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
@@ -45,12 +39,34 @@ Result<Parameter> ParseOne(std::string_view text) {
 
 }  // namespace
 
+Parameters::Parameters(std::vector<Parameter> list) : list_(std::move(list)) {
+  // Backwards, so that of equal names the first one is found.
+  for (size_t i = std::min(list_.size(), kMaxParameters); i > 0; --i) {
+    slots_[SlotOf(list_[i - 1].name)] = static_cast<uint8_t>(i);
+  }
+}
+
+const Parameter* Parameters::Find(std::string_view name) const {
+  const size_t probable = slots_[SlotOf(name)];  // from 1 on
+  if (probable != 0 && SameText(list_[probable - 1].name, name)) return &list_[probable - 1];
+  for (const Parameter& p : list_) {
+    if (SameText(p.name, name)) return &p;
+  }
+  return nullptr;
+}
+
+bool operator==(const Parameters& a, const Parameters& b) {
+  return std::ranges::equal(a.list_, b.list_, [](const Parameter& x, const Parameter& y) {
+    return x.value == y.value && SameText(x.name, y.name);
+  });
+}
+
 int64_t Parameters::operator[](std::string_view name) const {
-  const Parameter* found = Find(list_, name);
+  const Parameter* found = Find(name);
   return found == nullptr ? 0 : found->value;
 }
 
-bool Parameters::Has(std::string_view name) const { return Find(list_, name) != nullptr; }
+bool Parameters::Has(std::string_view name) const { return Find(name) != nullptr; }
 
 std::string CheckParameters(const Parameters& parameters, std::span<const ParameterRange> ranges) {
   size_t least = ranges.size();
@@ -61,7 +77,7 @@ std::string CheckParameters(const Parameters& parameters, std::span<const Parame
   size_t i = 0;
   for (const Parameter& p : parameters) {
     const ParameterRange& range = ranges[i++];
-    if (!Same(p.name, range.name)) {
+    if (!SameText(p.name, range.name)) {
       return StrCat("takes parameter ", range.name, " at place ", i, ", here is ", p.name);
     }
     if (p.value < range.least || p.value > range.most) {
@@ -102,7 +118,8 @@ Result<Parameters> ParseParameters(std::string_view text) {
   while (!text.empty()) {
     const size_t comma = text.find(',');
     AICF_ASSIGN_OR_RETURN(Parameter one, ParseOne(text.substr(0, comma)));
-    if (Find(list, one.name) != nullptr) {
+    const auto same_name = [&](const Parameter& p) { return p.name == one.name; };
+    if (std::ranges::any_of(list, same_name)) {
       return Error(Code::kInvalidArgument, "parameter ", one.name, " is there twice");
     }
     if (list.size() == kMaxParameters) {

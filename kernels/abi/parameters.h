@@ -4,6 +4,7 @@
 /// symbol hashes all of them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -31,8 +32,8 @@ struct Parameter {
 class Parameters {
  public:
   Parameters() = default;
-  Parameters(std::initializer_list<Parameter> list) : list_(list) {}
-  explicit Parameters(std::vector<Parameter> list) : list_(std::move(list)) {}
+  Parameters(std::initializer_list<Parameter> list) : Parameters(std::vector<Parameter>(list)) {}
+  explicit Parameters(std::vector<Parameter> list);
 
   /// The number of that name; 0 where the set has none. A kernel's functions ask only for names
   /// that its ranges (ParameterRange) have, after CheckParameters accepted the set.
@@ -44,10 +45,15 @@ class Parameters {
   auto begin() const { return list_.begin(); }
   auto end() const { return list_.end(); }
 
-  friend bool operator==(const Parameters&, const Parameters&) = default;
+  friend bool operator==(const Parameters& a, const Parameters& b);
 
  private:
+  const Parameter* Find(std::string_view name) const;
+
   std::vector<Parameter> list_;
+  /// Where a name probably is, by SlotOf: a kernel's functions look numbers up by name many times
+  /// for each step.
+  std::array<uint8_t, 64> slots_{};
 };
 
 /// A name that a kernel's sets have, and the values that it may take at all. Which of them are

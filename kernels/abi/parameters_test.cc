@@ -16,6 +16,16 @@ TEST(Parameters, TextParsesBack) {
   EXPECT_FALSE(p.Has("x"));
 }
 
+TEST(Parameters, EachOfManyNamesIsFound) {
+  std::vector<Parameter> list;
+  for (int64_t i = 0; i < 300; ++i) list.push_back({StrCat("p", i), i});
+  const Parameters many(list);
+  for (int64_t i = 0; i < 300; ++i) EXPECT_EQ(many[StrCat("p", i)], i);
+  EXPECT_FALSE(many.Has("p300"));
+  EXPECT_FALSE(many.Has(""));
+  EXPECT_EQ((Parameters{{"twice", 1}, {"twice", 2}}["twice"]), 1);
+}
+
 TEST(Parameters, OtherTextIsRefused) {
   for (const char* text : {"tile", "=1", "Tile=1", "a=", "a=1.5", "a=1,", "a=1,a=2", "a =1", "1a=1",
                            "a=99999999999999999999", ",a=1"}) {
