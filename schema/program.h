@@ -112,6 +112,8 @@ struct Step {
 
 /// What the step records about how its kernel runs the problem.
 abi::Variant VariantOf(const Step& step);
+/// The same in place. REQUIRES: the step outlives it.
+abi::VariantRef VariantRefOf(const Step& step);
 /// Records it: parameters, launch, workspace bytes and tensor maps.
 void SetVariant(Step& step, abi::Variant variant);
 

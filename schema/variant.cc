@@ -8,6 +8,10 @@ abi::Variant VariantOf(const Step& step) {
   return {step.parameters, step.launch, step.workspace_bytes, step.tensor_maps};
 }
 
+abi::VariantRef VariantRefOf(const Step& step) {
+  return {step.parameters, step.launch, step.workspace_bytes, step.tensor_maps};
+}
+
 void SetVariant(Step& step, abi::Variant variant) {
   step.parameters = std::move(variant.parameters);
   step.launch = variant.launch;

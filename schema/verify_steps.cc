@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/real_text.h"
 #include "base/scanner.h"
+#include "kernels/abi/instance_symbol.h"
 #include "kernels/abi/operation_count.h"
 #include "kernels/abi/packing.h"
 #include "schema/magnitudes.h"
@@ -44,7 +45,7 @@ Status CheckMagnitudes(const abi::Problem& p) {
 namespace {
 
 Result<const abi::KernelInfo*> CheckKernel(const abi::DeviceSpec& device, const Step& s,
-                                           const abi::Variant& variant) {
+                                           const abi::VariantRef& variant) {
   // Most lookups end in the family's own table; the whole registry only tells which error it is.
   const abi::KernelInfo* kernel = nullptr;
   for (const abi::KernelInfo& k : abi::KernelsOf(s.problem.family)) {
@@ -175,9 +176,9 @@ Status CheckWorkspace(const VerifyContext& c, const Step& s) {
 
 // The architecture's limits guard against a defect of the kernel's own check, which comes first.
 Status CheckInstance(const abi::DeviceSpec& device, const Step& s, const abi::KernelInfo& kernel,
-                     const abi::Variant& variant) {
+                     const abi::VariantRef& variant) {
   AICF_RETURN_IF_ERROR(CheckLaunchLimits(s.launch, device));
-  if (s.symbol == abi::InstanceSymbol(kernel.key, s.problem, variant)) return OkStatus();
+  if (abi::IsInstanceSymbol(s.symbol, kernel.key, s.problem, variant)) return OkStatus();
   return Error(Code::kBadArtifact, "symbol ", Quote(s.symbol),
                " is not the instance of this problem and variant");
 }
@@ -244,7 +245,7 @@ Status CheckGuardImage(const Program& p, const abi::DeviceSpec& device) {
 Result<const abi::KernelInfo*> CheckContent(const abi::DeviceSpec& device, const Step& s) {
   AICF_RETURN_IF_ERROR(CheckMagnitudes(s.problem));
   AICF_RETURN_IF_ERROR(abi::ValidateProblem(s.problem));
-  const abi::Variant variant = VariantOf(s);
+  const abi::VariantRef variant = VariantRefOf(s);
   AICF_ASSIGN_OR_RETURN(const abi::KernelInfo* kernel, CheckKernel(device, s, variant));
   if (kernel->backend == Backend::kCuda) {
     AICF_RETURN_IF_ERROR(CheckInstance(device, s, *kernel, variant));

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "kernels/abi/instance_symbol.h"
 #include "kernels/abi/kernel.h"
 
 namespace aicf::abi {
@@ -299,6 +300,48 @@ TEST(Registry, KeysAreUniqueAndEachFamilyEndsInItsReference) {
     }
   }
   EXPECT_EQ(FindKernel("cpu.nothing.ref"), nullptr);
+}
+
+constexpr std::string_view kFlatKey = "cuda.elementwise.flat";
+
+Problem ScaledBy(double factor) {
+  Problem p;
+  p.family = Family::kElementwise;
+  p.attrs = ElementwiseAttrs{};
+  p.core_inputs = 1;
+  p.inputs = {DenseView(DType::kF32, {4, 5})};
+  p.outputs = p.inputs;
+  ExprBuilder b;
+  const uint16_t x = b.Input(0, DType::kF32);
+  p.epilogue = b.Finish({b.Binary(ExprOp::kMul, x, b.Const(factor, DType::kF32))});
+  return p;
+}
+
+TEST(InstanceSymbol, IsThatOfTheInstance) {
+  std::vector<Problem> problems = {ScaledBy(2), ScaledBy(0.3), ScaledBy(2), ScaledBy(2),
+                                   Problem(ScaledBy(3))};
+  problems.back().epilogue = {};
+  const Variant v = {{{"threads", 128}}, {{4, 1, 1}, {128, 1, 1}}, 0, {}};
+  for (const Problem& p : problems) {
+    for (const Problem& other : problems) {
+      EXPECT_EQ(IsInstanceSymbol(InstanceSymbol(kFlatKey, p, v), kFlatKey, other, v),
+                ToString(p) == ToString(other));
+    }
+  }
+}
+
+TEST(InstanceSymbol, EveryCharacterCounts) {
+  const Problem p = ScaledBy(2);
+  const std::string symbol = InstanceSymbol(kFlatKey, p, Variant{});
+  EXPECT_TRUE(IsInstanceSymbol(symbol, kFlatKey, p, Variant{}));
+  for (size_t i = 0; i < symbol.size(); ++i) {
+    std::string wrong = symbol;
+    wrong[i] ^= 1;
+    EXPECT_FALSE(IsInstanceSymbol(wrong, kFlatKey, p, Variant{})) << wrong;
+  }
+  for (const std::string& wrong : {symbol + "0", symbol.substr(1), std::string(), "_" + symbol}) {
+    EXPECT_FALSE(IsInstanceSymbol(wrong, kFlatKey, p, Variant{})) << wrong;
+  }
 }
 
 }  // namespace

@@ -44,9 +44,9 @@ TEST(Attention, TextParsesBackWithItsScore) {
   ASSERT_TRUE(back.ok()) << back.status().ToString();
   EXPECT_EQ(back->score, p.score);
   EXPECT_EQ(ToString(*back), text);
-  const std::string symbol = InstanceSymbol("cuda.attention.general", p, {});
+  const std::string symbol = InstanceSymbol("cuda.attention.general", p, Variant{});
   p.score = {};
-  EXPECT_NE(InstanceSymbol("cuda.attention.general", p, {}), symbol);
+  EXPECT_NE(InstanceSymbol("cuda.attention.general", p, Variant{}), symbol);
 }
 
 TEST(Attention, OperandsArePlacedByTheAttributes) {

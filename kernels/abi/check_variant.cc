@@ -23,7 +23,8 @@ std::string CheckTensorMaps(const Problem& problem, const std::vector<TensorMap>
 }
 
 /// cuda.*: everything follows from the parameters.
-std::string CheckDevice(const KernelInfo& kernel, const Problem& problem, const Variant& variant) {
+std::string CheckDevice(const KernelInfo& kernel, const Problem& problem,
+                        const VariantRef& variant) {
   const Variant own = kernel.variant(problem, variant.parameters);
   std::string refusal = CheckLaunch(variant.launch, own.launch);
   if (refusal.empty()) refusal = CheckTensorMaps(problem, variant.tensor_maps, own.tensor_maps);
@@ -32,7 +33,7 @@ std::string CheckDevice(const KernelInfo& kernel, const Problem& problem, const 
 }
 
 /// Others launch nothing, and bound their workspace by a function of the problem.
-std::string CheckHost(const KernelInfo& kernel, const Problem& problem, const Variant& variant,
+std::string CheckHost(const KernelInfo& kernel, const Problem& problem, const VariantRef& variant,
                       const DeviceSpec& device) {
   if (variant.launch != LaunchConfig{} || !variant.tensor_maps.empty()) {
     return "a launch or a tensor map on a kernel that is not cuda.*";
@@ -49,8 +50,8 @@ std::string CheckHost(const KernelInfo& kernel, const Problem& problem, const Va
 
 }  // namespace
 
-std::string CheckVariant(const KernelInfo& kernel, const Problem& problem, const Variant& variant,
-                         const DeviceSpec& device) {
+std::string CheckVariant(const KernelInfo& kernel, const Problem& problem,
+                         const VariantRef& variant, const DeviceSpec& device) {
   std::string refusal = kernel.supports(problem, device);
   if (refusal.empty()) refusal = CheckParameters(variant.parameters, kernel.parameters);
   if (refusal.empty() && kernel.refuse != nullptr) {

@@ -36,9 +36,9 @@ TEST(Excite, TextParsesBackWithItsExpressions) {
   EXPECT_EQ(back->prologue, p.prologue);
   EXPECT_EQ(back->score, p.score);
   EXPECT_EQ(ToString(*back), text);
-  const std::string symbol = InstanceSymbol("cuda.excite.cluster", p, {});
+  const std::string symbol = InstanceSymbol("cuda.excite.cluster", p, Variant{});
   p.score = p.prologue;
-  EXPECT_NE(InstanceSymbol("cuda.excite.cluster", p, {}), symbol);
+  EXPECT_NE(InstanceSymbol("cuda.excite.cluster", p, Variant{}), symbol);
 }
 
 TEST(Excite, OperandsArePlacedByTheAttributes) {

@@ -107,8 +107,8 @@ inline bool RunsOn(const KernelInfo& kernel, const DeviceSpec& device) {
 /// Whether a step may record this variant: empty, or one sentence saying what is illegal about it.
 /// The kernel supports the problem, takes these parameters, and launch, workspace and tensor maps
 /// are what follows from them (a workspace may be larger; a library's is at most what it may use).
-std::string CheckVariant(const KernelInfo& kernel, const Problem& problem, const Variant& variant,
-                         const DeviceSpec& device);
+std::string CheckVariant(const KernelInfo& kernel, const Problem& problem,
+                         const VariantRef& variant, const DeviceSpec& device);
 
 /// The packed argument block of host-callable kernels. Layout is versioned by kKernelAbiVersion.
 struct TensorArg {

@@ -1,8 +1,10 @@
 #include "kernels/abi/variant.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/hash.h"
+#include "kernels/abi/instance_symbol.h"
 #include "kernels/abi/kernel.h"
 #include "kernels/abi/write_text.h"
 
@@ -43,12 +45,41 @@ void Write(TextWriter& out, const TensorMap& m) {
 
 void WriteName(TextWriter& out, std::string_view kernel_key, const Parameters& parameters) {
   out.Write(kernel_key);
-  std::string_view before = "{";
+  char before = '{';
   for (const Parameter& p : parameters) {
     out.Write(before, p.name, '=', p.value);
-    before = ",";
+    before = ',';
   }
   if (!parameters.empty()) out.Write('}');
+}
+
+Hash128 InstanceHash(std::string_view kernel_key, const Problem& problem,
+                     const VariantRef& variant) {
+  TextWriter text;
+  text.Write("abi ", kKernelAbiVersion, ' ');
+  WriteName(text, kernel_key, variant.parameters);
+  text.Write(' ');
+  Write(text, variant.launch);
+  for (const TensorMap& m : variant.tensor_maps) Write(text, m);
+  text.Write(' ');
+  Write(text, problem);
+  return HashText(text.text());
+}
+
+constexpr std::string_view kSymbolPrefix = "aicf_";
+
+char InSymbol(char of_key) { return of_key == '.' ? '_' : of_key; }
+
+// Whether the symbol is "aicf_", the key, '_' and the digits.
+bool ConsistsOf(std::string_view symbol, std::string_view kernel_key,
+                const std::array<char, 32>& digits) {
+  const size_t name_end = kSymbolPrefix.size() + kernel_key.size();
+  if (symbol.size() != name_end + 1 + digits.size()) return false;
+  const std::string_view name = symbol.substr(0, name_end);
+  return name.starts_with(kSymbolPrefix) &&
+         std::ranges::equal(name.substr(kSymbolPrefix.size()), kernel_key, {}, {}, InSymbol) &&
+         symbol[name_end] == '_' &&
+         symbol.substr(name_end + 1) == std::string_view(digits.data(), digits.size());
 }
 
 }  // namespace
@@ -66,20 +97,15 @@ std::string VariantName(std::string_view kernel_key, const Parameters& parameter
 }
 
 std::string InstanceSymbol(std::string_view kernel_key, const Problem& problem,
-                           const Variant& variant) {
-  TextWriter text;
-  text.Write("abi ", kKernelAbiVersion, ' ');
-  WriteName(text, kernel_key, variant.parameters);
-  text.Write(' ');
-  Write(text, variant.launch);
-  for (const TensorMap& m : variant.tensor_maps) Write(text, m);
-  text.Write(' ');
-  Write(text, problem);
-  TextWriter symbol;
-  symbol.Write("aicf_", kernel_key, '_', ToHex(HashText(text.text())));
-  std::string out = symbol.ToString();
-  std::replace(out.begin(), out.end(), '.', '_');
-  return out;
+                           const VariantRef& variant) {
+  std::string symbol(kSymbolPrefix);
+  for (char c : kernel_key) symbol += InSymbol(c);
+  return symbol + '_' + ToHex(InstanceHash(kernel_key, problem, variant));
+}
+
+bool IsInstanceSymbol(std::string_view symbol, std::string_view kernel_key, const Problem& problem,
+                      const VariantRef& variant) {
+  return ConsistsOf(symbol, kernel_key, HexDigits(InstanceHash(kernel_key, problem, variant)));
 }
 
 }  // namespace aicf::abi

@@ -34,6 +34,21 @@ struct Variant {
   friend bool operator==(const Variant&, const Variant&) = default;
 };
 
+/// A variant whose parts lie elsewhere, as those of a recorded step do. What it refers to outlives
+/// it.
+struct VariantRef {
+  VariantRef(const Variant& v)  // NOLINT(google-explicit-constructor)
+      : VariantRef(v.parameters, v.launch, v.workspace_bytes, v.tensor_maps) {}
+  VariantRef(const Parameters& p, const LaunchConfig& l, uint64_t workspace,
+             const std::vector<TensorMap>& maps)
+      : parameters(p), launch(l), workspace_bytes(workspace), tensor_maps(maps) {}
+
+  const Parameters& parameters;
+  const LaunchConfig& launch;
+  uint64_t workspace_bytes;
+  const std::vector<TensorMap>& tensor_maps;
+};
+
 /// "cuda.gemm.tiled{tile_m=64,tile_n=32}", or the key alone without parameters: the name of a
 /// variant in timing caches and messages. One word.
 std::string VariantName(std::string_view kernel_key, const Parameters& parameters);
@@ -42,6 +57,6 @@ std::string VariantName(std::string_view kernel_key, const Parameters& parameter
 /// key plus a hash of the problem's canonical text, the parameters, the launch and the tensor maps.
 /// The verifier recomputes it, so an image cannot be run on anything that it was not compiled for.
 std::string InstanceSymbol(std::string_view kernel_key, const Problem& problem,
-                           const Variant& variant);
+                           const VariantRef& variant);
 
 }  // namespace aicf::abi
