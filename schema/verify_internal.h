@@ -50,6 +50,22 @@ Status VerifyMemory(const VerifyContext& context);
 /// That steps on several streams touch no byte at the same time, of which one writes it.
 Status VerifyRaces(const VerifyContext& context);
 
+/// Of the buffer's shape. REQUIRES: VerifyCounts accepted it.
+inline int64_t ElementsOf(const Buffer& b) {
+  return static_cast<int64_t>(b.bytes) / DTypeBytes(b.dtype);
+}
+/// abi::ExtentOf without its checks. REQUIRES: a validated view.
+inline abi::Extent ExtentOfValid(const abi::View& view) {
+  int64_t low = view.offset, high = view.offset;
+  for (int d = 0; d < view.shape.rank(); ++d) {
+    if (view.shape[d] == 0) return {};
+    const int64_t reach = (view.shape[d] - 1) * view.strides[d];
+    (reach < 0 ? low : high) += reach;
+  }
+  const int64_t bytes = DTypeBytes(view.dtype);
+  return {low * bytes, (high + 1) * bytes};
+}
+
 /// Counts against the limits of verify.h. Errors: kResource.
 Status CheckCountLimits(uint64_t steps, uint64_t buffers, uint64_t entry_points);
 /// The architecture's limits. A launch equals its kernel's own before this is asked, so it guards

@@ -72,7 +72,7 @@ class OrderVerifier {
     for (uint32_t b : e.outputs) {
       AICF_RETURN_IF_ERROR(CheckReach(b, At(b)));
       if (!Whole(b, At(b))) {
-        return Error(Code::kBadArtifact, "output ", Describe(p_, b), ": ", reason_);
+        return Error(Code::kBadArtifact, "output ", Describe(p_, b), ": ", CheckWhole(b, At(b)));
       }
     }
     return OkStatus();
@@ -130,7 +130,7 @@ class OrderVerifier {
     t.read = true;
     AICF_RETURN_IF_ERROR(CheckReach(b, t));
     if (Whole(b, t) || PartIsWritten(b, t, view)) return OkStatus();
-    return Error(Code::kBadArtifact, "reads ", Describe(p_, b), " too early: ", reason_);
+    return Error(Code::kBadArtifact, "reads ", Describe(p_, b), " too early: ", CheckWhole(b, t));
   }
 
   // A carried buffer is read whole or not at all: it changes where it is, from trip to trip.
@@ -138,7 +138,7 @@ class OrderVerifier {
     if (view == nullptr || p_.buffers[b].role == Role::kCarried) return false;
     if (t.last_write == kNone) return false;
     CollectWrites(t);
-    return prover_.Covers(*ElementCount(p_.buffers[b].shape), *view, views_);
+    return prover_.Covers(ElementsOf(p_.buffers[b]), *view, views_);
   }
 
   Status RecordWrite(uint32_t step, uint32_t b, const abi::View& view) {
@@ -174,12 +174,12 @@ class OrderVerifier {
       return OkStatus();
     }
     if (Whole(b, t)) return OkStatus();
-    return Error(Code::kBadArtifact, "changes ", Describe(p_, b), " too early: ", reason_);
+    return Error(Code::kBadArtifact, "changes ", Describe(p_, b), " too early: ", CheckWhole(b, t));
   }
 
   bool ApartFromWrites(uint32_t b, const Track& t, const abi::View& view) {
     CollectWrites(t);
-    return prover_.Apart(*ElementCount(p_.buffers[b].shape), view, views_);
+    return prover_.Apart(ElementsOf(p_.buffers[b]), view, views_);
   }
 
   void CollectWrites(const Track& t) {
@@ -196,22 +196,21 @@ class OrderVerifier {
   }
 
   // Whether all elements are written, each once; a yes is kept until the next entry point, since a
-  // buffer that was read whole is not written again, or only changed. Sets reason_ when not.
+  // buffer that was read whole is not written again, or only changed.
   bool Whole(uint32_t b, Track& t) {
     if (t.whole) return true;
-    const int64_t elements = *ElementCount(p_.buffers[b].shape);
     // A buffer may be read after each of its writes: they are looked at once they can be all, not
     // every time.
-    if (t.written != elements) {
-      reason_ = t.written < elements
-                    ? StrCat(t.written, " of its ", elements, " elements are written")
-                    : "its writers name an element twice";
-      return false;
-    }
-    CollectWrites(t);
-    reason_ = prover_.CheckPartition(elements, views_);
-    t.whole = reason_.empty();
+    if (t.written != ElementsOf(p_.buffers[b])) return false;
+    t.whole = CheckWhole(b, t).empty();
     return t.whole;
+  }
+
+  // Empty, or why the buffer is not whole: formed for an error alone, since a buffer that is read
+  // in parts is asked about many times before it is.
+  std::string CheckWhole(uint32_t b, const Track& t) {
+    CollectWrites(t);
+    return prover_.CheckPartition(ElementsOf(p_.buffers[b]), views_);
   }
 
   // Within one step the order of accesses is the kernel's own: a buffer that output `k` shares with
@@ -238,7 +237,7 @@ class OrderVerifier {
 
   bool Apart(uint32_t b, const abi::View& one, const abi::View& other) {
     const abi::View* views[] = {&one, &other};
-    return prover_.Disjoint(*ElementCount(p_.buffers[b].shape), views);
+    return prover_.Disjoint(ElementsOf(p_.buffers[b]), views);
   }
 
   const VerifyContext& c_;
@@ -246,7 +245,6 @@ class OrderVerifier {
   std::vector<Track> tracks_;
   std::vector<Write> writes_;
   std::vector<const abi::View*> views_;
-  std::string reason_;
   CoverProver prover_;
   const LoopTree* loops_ = nullptr;
   int current_ = LoopTree::kNone;  // the innermost loop around the step at hand

@@ -179,7 +179,7 @@ class StateVerifier {
 
   bool Apart(const StateAccess& a, const StateAccess& b) {
     const abi::View* views[] = {&a.view, &b.view};
-    return prover_.Disjoint(*ElementCount(p_.buffers[a.buffer].shape), views);
+    return prover_.Disjoint(ElementsOf(p_.buffers[a.buffer]), views);
   }
 
   Status CheckRead(const StateAccess& r, const StateAccess& w) {

@@ -25,7 +25,9 @@ bool IsModest(const abi::View& v) {
       return false;
   }
   const auto modest = [](int64_t x) { return x >= -kMaxViewElements && x <= kMaxViewElements; };
-  return std::all_of(v.strides.begin(), v.strides.end(), modest) && modest(v.offset);
+  bool all = modest(v.offset);
+  for (int64_t stride : v.strides) all &= modest(stride);
+  return all;
 }
 
 }  // namespace
@@ -49,7 +51,9 @@ Result<const abi::KernelInfo*> CheckKernel(const abi::DeviceSpec& device, const 
   // Most lookups end in the family's own table; the whole registry only tells which error it is.
   const abi::KernelInfo* kernel = nullptr;
   for (const abi::KernelInfo& k : abi::KernelsOf(s.problem.family)) {
-    if (k.key == s.kernel) kernel = &k;
+    if (k.key != s.kernel) continue;
+    kernel = &k;
+    break;
   }
   if (kernel == nullptr && abi::FindKernel(s.kernel) == nullptr) {
     return Error(Code::kUnsupported, "unknown kernel ", Quote(s.kernel));
@@ -106,7 +110,7 @@ Status CheckView(const Program& p, std::string_view what, size_t k, uint32_t buf
     return Error(Code::kBadArtifact, what, " ", k, ": ", DTypeName(view.dtype), ", but ",
                  Describe(p, buffer), " is ", DTypeName(b.dtype));
   }
-  AICF_ASSIGN_OR_RETURN(const abi::Extent extent, abi::ExtentOf(view));
+  const abi::Extent extent = ExtentOfValid(view);
   if (static_cast<uint64_t>(extent.end) <= b.bytes) return OkStatus();
   return Error(Code::kBadArtifact, what, " ", k, ": touches bytes up to ", extent.end, " of ",
                Describe(p, buffer), " with ", b.bytes);

@@ -103,6 +103,10 @@ TEST(View, ExtentCoversNegativeStridesAndRefusesOverflow) {
   EXPECT_FALSE(ExtentOf({DType::kF32, {3, 4}, {INT64_MAX / 2, 1}, 0}).ok());
   EXPECT_FALSE(ExtentOf({DType::kF32, {3}, {1, 1}, 0}).ok());
   EXPECT_EQ(ExtentOf({DType::kF32, {0, 4}, {int64_t{1} << 61, 1}, 0})->end, 0);
+  // Elements that no number counts, though all of them are one; said before a range that is left.
+  const View endless = {DType::kF32, {int64_t{1} << 40, int64_t{1} << 40}, {0, INT64_MAX}, 0};
+  EXPECT_NE(ExtentOf(endless).status().message().find("illegal shape"), std::string::npos);
+  EXPECT_FALSE(ExtentOf({DType::kF32, endless.shape, {0, 0}, 0}).ok());
   // Whoever takes the magnitude of a stride does not ask whether anything is walked.
   EXPECT_FALSE(ExtentOf({DType::kF32, {0, 4}, {INT64_MAX, 1}, 0}).ok());
   EXPECT_FALSE(ExtentOf({DType::kF32, {4, 0}, {INT64_MIN, 1}, 0}).ok());

@@ -74,40 +74,38 @@ bool IsStride(int64_t distance) {
 
 }  // namespace
 
+// One walk over the axes: every view of every artifact passes here, most of them more than once.
 Result<Extent> ExtentOf(const View& view) {
   if (view.shape.rank() != view.strides.rank()) {
     return Error(Code::kBadArtifact, "view: ", view.shape.rank(), " extents but ",
                  view.strides.rank(), " strides");
   }
-  const std::optional<int64_t> elements = ElementCount(view.shape);
-  if (!elements) {
-    return Error(Code::kBadArtifact, "view: illegal shape ", ToString(view.shape));
+  int64_t low = view.offset, high = view.offset, elements = 1;
+  bool empty = false, in_range = IsStride(view.offset);
+  for (int i = 0; i < view.shape.rank(); ++i) {
+    const int64_t length = view.shape[i], stride = view.strides[i];
+    if (length < 0 || (length > 0 && !CheckedMul(elements, length, &elements))) {
+      return Error(Code::kBadArtifact, "view: illegal shape ", ToString(view.shape));
+    }
+    empty |= length == 0;
+    // Also where nothing is walked: others take magnitudes and sums of strides whatever the
+    // extents.
+    int64_t reach = 0;
+    if (!IsStride(stride) || !CheckedMul(std::max<int64_t>(length - 1, 0), stride, &reach) ||
+        !(reach < 0 ? CheckedAdd(low, reach, &low) : CheckedAdd(high, reach, &high))) {
+      in_range = false;  // said below: an illegal shape comes first
+    }
   }
-  // Formed only when needed: every view of every artifact passes here.
-  const auto out_of_range = [&] {
+  Extent extent;
+  if (!empty) {
+    const int64_t bytes = DTypeBytes(view.dtype);
+    in_range &= low >= 0 && CheckedMul(low, bytes, &extent.begin) &&
+                CheckedAdd<int64_t>(high, 1, &high) && CheckedMul(high, bytes, &extent.end);
+  }
+  if (!in_range) {
     return Error(Code::kBadArtifact, "view: shape ", ToString(view.shape), " with strides ",
                  ToListString(view.strides), " and offset ", view.offset,
                  " leaves the buffer's range");
-  };
-  int64_t low = view.offset;
-  int64_t high = view.offset;
-  if (!IsStride(view.offset)) return out_of_range();
-  for (int i = 0; i < view.shape.rank(); ++i) {
-    // Also where nothing is walked: others take magnitudes and sums of strides whatever the
-    // extents.
-    const int64_t steps = std::max<int64_t>(view.shape[i] - 1, 0);
-    int64_t reach = 0;
-    if (!IsStride(view.strides[i])) return out_of_range();
-    if (!CheckedMul(steps, view.strides[i], &reach)) return out_of_range();
-    int64_t& side = reach < 0 ? low : high;
-    if (!CheckedAdd(side, reach, &side)) return out_of_range();
-  }
-  if (*elements == 0) return Extent{};
-  const int64_t bytes = DTypeBytes(view.dtype);
-  Extent extent;
-  if (low < 0 || !CheckedMul(low, bytes, &extent.begin) || !CheckedAdd<int64_t>(high, 1, &high) ||
-      !CheckedMul(high, bytes, &extent.end)) {
-    return out_of_range();
   }
   return extent;
 }
