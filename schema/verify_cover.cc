@@ -1,8 +1,7 @@
 #include "schema/verify_cover.h"
 
 #include <algorithm>
-#include <array>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "base/checked.h"
@@ -11,11 +10,11 @@ namespace aicf::schema {
 namespace {
 
 // Digits of a mixed radix: at most one per distinct stride, and the unit.
-constexpr int kMaxDigits = 24;
+constexpr size_t kMaxDigits = 24;
 
-struct Box {
-  std::array<int64_t, kMaxDigits> begin{};
-  std::array<int64_t, kMaxDigits> end{};
+// What a view names along one digit.
+struct Interval {
+  int64_t begin, end;
 };
 
 struct Axis {
@@ -23,110 +22,187 @@ struct Axis {
 };
 
 // The view as positive strides in ascending order, without the axes that name no further element;
-// what is one run of memory is one axis.
-struct Normal {
-  int64_t offset = 0;
-  std::vector<Axis> axes;
-};
-
-Normal Normalize(const abi::View& v) {
-  Normal n{v.offset, {}};
-  for (int i = 0; i < v.shape.rank(); ++i) {
-    if (v.shape[i] == 1 || v.strides[i] == 0) continue;
-    int64_t stride = v.strides[i];
-    if (stride < 0) {
-      n.offset += (v.shape[i] - 1) * stride;
-      stride = -stride;
+// what is one run of memory is one axis. In place, like what follows: models have thousands.
+class Normal {
+ public:
+  explicit Normal(const abi::View& v) : offset_(v.offset) {
+    for (int i = 0; i < v.shape.rank(); ++i) {
+      if (v.shape[i] == 1 || v.strides[i] == 0) continue;
+      int64_t stride = v.strides[i];
+      if (stride < 0) {
+        offset_ += (v.shape[i] - 1) * stride;
+        stride = -stride;
+      }
+      Insert({stride, v.shape[i]});
     }
-    n.axes.push_back({stride, v.shape[i]});
+    JoinRuns();
   }
-  std::sort(n.axes.begin(), n.axes.end(),
-            [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
+
+  int64_t offset() const { return offset_; }
+  std::span<const Axis> axes() const { return {axes_, count_}; }
+
+ private:
+  void Insert(const Axis& axis) {
+    size_t at = count_++;
+    for (; at > 0 && axes_[at - 1].stride > axis.stride; --at) axes_[at] = axes_[at - 1];
+    axes_[at] = axis;
+  }
+
   // Rows of a picture inside a longer row have strides that divide nothing; as one run they have
   // none.
-  size_t kept = 0;
-  for (size_t i = 1; i < n.axes.size(); ++i) {
-    Axis& last = n.axes[kept];
-    int64_t run = 0;
-    if (CheckedMul(last.stride, last.extent, &run) && run == n.axes[i].stride) {
-      last.extent *= n.axes[i].extent;  // within the buffer's extent, so it does not overflow
-    } else {
-      n.axes[++kept] = n.axes[i];
+  void JoinRuns() {
+    size_t kept = 0;
+    for (size_t i = 1; i < count_; ++i) {
+      Axis& last = axes_[kept];
+      int64_t run = 0;
+      if (CheckedMul(last.stride, last.extent, &run) && run == axes_[i].stride) {
+        last.extent *= axes_[i].extent;  // within the buffer's extent, so it does not overflow
+      } else {
+        axes_[++kept] = axes_[i];
+      }
     }
+    if (count_ > 0) count_ = kept + 1;
   }
-  if (!n.axes.empty()) n.axes.resize(kept + 1);
-  return n;
-}
 
-// Ascending weights of the digits, each dividing the next; nothing when the strides do not allow
-// it.
-std::optional<std::vector<int64_t>> Radix(const std::vector<Normal>& views) {
-  std::vector<int64_t> radix = {1};
-  for (const Normal& v : views) {
-    for (const Axis& a : v.axes) {
-      const auto at = std::lower_bound(radix.begin(), radix.end(), a.stride);
-      if (at != radix.end() && *at == a.stride) continue;
-      if (radix.size() == kMaxDigits) return std::nullopt;
-      radix.insert(at, a.stride);
+  int64_t offset_;
+  Axis axes_[kMaxRank];
+  size_t count_ = 0;
+};
+
+// Ascending weights of the digits, each dividing the next.
+class Radix {
+ public:
+  // False when the strides do not allow it.
+  bool Make(std::span<const Normal> views) {
+    for (const Normal& v : views) {
+      for (const Axis& a : v.axes()) {
+        if (!Insert(a.stride)) return false;
+      }
     }
+    for (size_t i = 1; i < count_; ++i) {
+      if (weights_[i] % weights_[i - 1] != 0) return false;
+    }
+    return true;
   }
-  for (size_t i = 1; i < radix.size(); ++i) {
-    if (radix[i] % radix[i - 1] != 0) return std::nullopt;
-  }
-  return radix;
-}
 
-// The view as a box of digits; nothing when an axis carries from one digit into the next unevenly.
-std::optional<Box> ToBox(const Normal& v, const std::vector<int64_t>& radix) {
-  Box box;
-  int64_t rest = v.offset;
-  for (int d = static_cast<int>(radix.size()) - 1; d >= 0; --d) {
-    box.begin[d] = rest / radix[d];
-    box.end[d] = box.begin[d] + 1;
+  size_t size() const { return count_; }
+  int64_t operator[](size_t digit) const { return weights_[digit]; }
+  // REQUIRES: the radix was made of views that have this stride.
+  size_t DigitOf(int64_t stride) const { return LowerBound(stride); }
+
+ private:
+  size_t LowerBound(int64_t stride) const {
+    return static_cast<size_t>(std::lower_bound(weights_, weights_ + count_, stride) - weights_);
+  }
+
+  bool Insert(int64_t stride) {
+    const size_t at = LowerBound(stride);
+    if (at < count_ && weights_[at] == stride) return true;
+    if (count_ == kMaxDigits) return false;
+    for (size_t i = count_++; i > at; --i) weights_[i] = weights_[i - 1];
+    weights_[at] = stride;
+    return true;
+  }
+
+  int64_t weights_[kMaxDigits] = {1};
+  size_t count_ = 1;
+};
+
+using Box = std::span<const Interval>;  // by digit
+
+// Writes the view as a box of digits; false when an axis carries from one digit into the next
+// unevenly.
+bool ToBox(const Normal& v, const Radix& radix, Interval* box) {
+  int64_t rest = v.offset();
+  for (size_t d = radix.size(); d-- > 0;) {
+    const int64_t begin = rest / radix[d];
+    box[d] = {begin, begin + 1};
     rest %= radix[d];
   }
-  for (const Axis& a : v.axes) {
-    size_t d = std::lower_bound(radix.begin(), radix.end(), a.stride) - radix.begin();
+  for (const Axis& a : v.axes()) {
+    size_t d = radix.DigitOf(a.stride);
     int64_t extent = a.extent;
     while (extent > 1) {
-      if (box.end[d] != box.begin[d] + 1) return std::nullopt;  // another axis runs here
+      if (box[d].end != box[d].begin + 1) return false;  // another axis runs here
       const bool top = d + 1 == radix.size();
       const int64_t digits = top ? 0 : radix[d + 1] / radix[d];
-      if (top || extent <= digits - box.begin[d]) {
-        box.end[d] = box.begin[d] + extent;
+      if (top || extent <= digits - box[d].begin) {
+        box[d].end = box[d].begin + extent;
         break;
       }
       // A run over whole digits is a run of the next one.
-      if (box.begin[d] != 0 || extent % digits != 0) return std::nullopt;
-      box.end[d] = digits;
+      if (box[d].begin != 0 || extent % digits != 0) return false;
+      box[d].end = digits;
       extent /= digits;
       ++d;
     }
   }
-  return box;
-}
-
-// True when the boxes are apart along digit `d` alone.
-bool ApartAlong(std::vector<Box>& boxes, size_t d) {
-  std::sort(boxes.begin(), boxes.end(),
-            [d](const Box& a, const Box& b) { return a.begin[d] < b.begin[d]; });
-  for (size_t i = 1; i < boxes.size(); ++i) {
-    if (boxes[i].begin[d] < boxes[i - 1].end[d]) return false;
-  }
   return true;
 }
 
-bool Apart(const Box& a, const Box& b, size_t digits) {
-  for (size_t d = 0; d < digits; ++d) {
-    if (a.end[d] <= b.begin[d] || b.end[d] <= a.begin[d]) return true;
+bool Apart(Box a, Box b) {
+  for (size_t d = 0; d < a.size(); ++d) {
+    if (a[d].end <= b[d].begin || b[d].end <= a[d].begin) return true;
   }
   return false;
 }
 
-bool AllApart(const std::vector<Box>& boxes, size_t digits) {
-  for (size_t i = 0; i < boxes.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (!Apart(boxes[i], boxes[j], digits)) return false;
+// Views that name elements, as boxes of one radix.
+class Boxes {
+ public:
+  // False when they have no radix in common.
+  bool Make(std::span<const Normal> views) {
+    Radix radix;
+    if (!radix.Make(views)) return false;
+    digits_ = radix.size();
+    intervals_.resize(views.size() * digits_);
+    for (size_t i = 0; i < views.size(); ++i) {
+      if (!ToBox(views[i], radix, &intervals_[i * digits_])) return false;
+    }
+    return true;
+  }
+
+  size_t size() const { return intervals_.size() / digits_; }
+  size_t digits() const { return digits_; }
+  Box operator[](size_t i) const { return {&intervals_[i * digits_], digits_}; }
+
+  // Keeps of each box what lies in the first one, and drops those of which nothing does.
+  void ClipToFirst() {
+    size_t kept = 1;
+    for (size_t i = 1; i < size(); ++i) {
+      if (Apart((*this)[0], (*this)[i])) continue;
+      for (size_t d = 0; d < digits_; ++d) {
+        const Interval &frame = intervals_[d], &box = intervals_[i * digits_ + d];
+        intervals_[kept * digits_ + d] = {std::max(box.begin, frame.begin),
+                                          std::min(box.end, frame.end)};
+      }
+      ++kept;
+    }
+    intervals_.resize(kept * digits_);
+  }
+
+ private:
+  size_t digits_ = 1;
+  std::vector<Interval> intervals_;
+};
+
+// True when the boxes are apart along digit `d` alone.
+bool ApartAlong(const Boxes& boxes, size_t d) {
+  std::vector<Interval> sorted;
+  sorted.reserve(boxes.size());
+  for (size_t i = 0; i < boxes.size(); ++i) sorted.push_back(boxes[i][d]);
+  std::ranges::sort(sorted, {}, &Interval::begin);
+  for (size_t i = 1; i < sorted.size(); ++i) {
+    if (sorted[i].begin < sorted[i - 1].end) return false;
+  }
+  return true;
+}
+
+// The boxes from the given one on.
+bool AllApart(const Boxes& boxes, size_t first) {
+  for (size_t i = first; i < boxes.size(); ++i) {
+    for (size_t j = first; j < i; ++j) {
+      if (!Apart(boxes[i], boxes[j])) return false;
     }
   }
   return true;
@@ -135,18 +211,19 @@ bool AllApart(const std::vector<Box>& boxes, size_t digits) {
 // Calls `visit` with every element of the view until it says false; whether it never did.
 template <class F>
 bool EachElement(const Normal& v, F&& visit) {
-  std::vector<int64_t> index(v.axes.size(), 0);
-  int64_t at = v.offset;
+  const std::span<const Axis> axes = v.axes();
+  int64_t index[kMaxRank] = {};
+  int64_t at = v.offset();
   while (true) {
     if (!visit(at)) return false;
     size_t d = 0;
-    for (; d < index.size(); ++d) {
-      at += v.axes[d].stride;
-      if (++index[d] < v.axes[d].extent) break;
-      at -= v.axes[d].stride * v.axes[d].extent;
+    for (; d < axes.size(); ++d) {
+      at += axes[d].stride;
+      if (++index[d] < axes[d].extent) break;
+      at -= axes[d].stride * axes[d].extent;
       index[d] = 0;
     }
-    if (d == index.size()) return true;
+    if (d == axes.size()) return true;
   }
 }
 
@@ -159,42 +236,27 @@ bool MarkElements(const Normal& v, std::vector<bool>& seen) {
   });
 }
 
-// The views that name elements, as boxes of one radix; nothing when they have none in common.
-std::optional<std::vector<Box>> ToBoxes(const std::vector<Normal>& normals, size_t& digits) {
-  const auto radix = Radix(normals);
-  if (!radix) return std::nullopt;
-  digits = radix->size();
-  std::vector<Box> boxes;
-  for (const Normal& n : normals) {
-    const std::optional<Box> box = ToBox(n, *radix);
-    if (!box) return std::nullopt;
-    boxes.push_back(*box);
+// Adds those of the views that name elements.
+void AddNormals(CoverProver::Views views, std::vector<Normal>& normals) {
+  normals.reserve(normals.size() + views.size());
+  for (const abi::View* v : views) {
+    if (abi::ElementsOf(*v) != 0) normals.emplace_back(*v);
   }
-  return boxes;
 }
 
 // `first`, and after it those of `others` that name elements.
 std::vector<Normal> NormalizeAll(const abi::View& first, CoverProver::Views others) {
-  std::vector<Normal> normals = {Normalize(first)};
-  for (const abi::View* v : others) {
-    if (abi::ElementsOf(*v) != 0) normals.push_back(Normalize(*v));
-  }
+  std::vector<Normal> normals;
+  normals.reserve(1 + others.size());
+  normals.emplace_back(first);
+  AddNormals(others, normals);
   return normals;
 }
 
-int64_t VolumeOf(const Box& box, size_t digits) {
+int64_t VolumeOf(Box box) {
   int64_t volume = 1;
-  for (size_t d = 0; d < digits; ++d) volume *= box.end[d] - box.begin[d];
+  for (const Interval& i : box) volume *= i.end - i.begin;
   return volume;
-}
-
-// What of `box` lies in `frame`, which it meets.
-Box Clip(Box box, const Box& frame, size_t digits) {
-  for (size_t d = 0; d < digits; ++d) {
-    box.begin[d] = std::max(box.begin[d], frame.begin[d]);
-    box.end[d] = std::min(box.end[d], frame.end[d]);
-  }
-  return box;
 }
 
 uint64_t ElementsIn(CoverProver::Views views) {
@@ -216,25 +278,24 @@ bool CoverProver::DisjointByElements(int64_t elements, Views views) {
   if (!Spend(static_cast<uint64_t>(elements) / 8 + ElementsIn(views))) return false;
   std::vector<bool> seen(static_cast<size_t>(elements));
   for (const abi::View* v : views) {
-    if (abi::ElementsOf(*v) != 0 && !MarkElements(Normalize(*v), seen)) return false;
+    if (abi::ElementsOf(*v) != 0 && !MarkElements(Normal(*v), seen)) return false;
   }
   return true;
 }
 
 bool CoverProver::Disjoint(int64_t elements, Views views) {
+  constexpr size_t kFew = 8;  // to compare each two of them costs less than to sort them
   if (views.size() < 2) return true;
   std::vector<Normal> normals;
-  for (const abi::View* v : views) {
-    if (abi::ElementsOf(*v) != 0) normals.push_back(Normalize(*v));
-  }
+  AddNormals(views, normals);
   if (normals.size() < 2) return true;
-  size_t digits = 0;
-  std::optional<std::vector<Box>> boxes = ToBoxes(normals, digits);
-  if (!boxes) return DisjointByElements(elements, views);
-  for (size_t d = 0; d < digits; ++d) {
-    if (ApartAlong(*boxes, d)) return true;
+  Boxes boxes;
+  if (!boxes.Make(normals)) return DisjointByElements(elements, views);
+  if (boxes.size() <= kFew) return AllApart(boxes, 0);
+  for (size_t d = 0; d < boxes.digits(); ++d) {
+    if (ApartAlong(boxes, d)) return true;
   }
-  if (Spend(boxes->size() * boxes->size())) return AllApart(*boxes, digits);
+  if (Spend(boxes.size() * boxes.size())) return AllApart(boxes, 0);
   return DisjointByElements(elements, views);
 }
 
@@ -242,22 +303,22 @@ bool CoverProver::ApartByElements(int64_t elements, const abi::View& view, Views
   const uint64_t work = static_cast<uint64_t>(abi::ElementsOf(view)) + ElementsIn(others);
   if (!Spend(static_cast<uint64_t>(elements) / 8 + work)) return false;
   std::vector<bool> named(static_cast<size_t>(elements));
-  EachElement(Normalize(view), [&named](int64_t at) { return named[at] = true; });
+  EachElement(Normal(view), [&named](int64_t at) { return named[at] = true; });
   const auto is_free = [&named](int64_t at) { return !named[at]; };
   return std::ranges::all_of(others, [&](const abi::View* v) {
-    return abi::ElementsOf(*v) == 0 || EachElement(Normalize(*v), is_free);
+    return abi::ElementsOf(*v) == 0 || EachElement(Normal(*v), is_free);
   });
 }
 
 bool CoverProver::Apart(int64_t elements, const abi::View& view, Views others) {
   if (abi::ElementsOf(view) == 0) return true;
   if (!Spend(others.size())) return false;
-  size_t digits = 0;
-  const auto boxes = ToBoxes(NormalizeAll(view, others), digits);
-  if (!boxes) return ApartByElements(elements, view, others);
-  return std::all_of(boxes->begin() + 1, boxes->end(), [&](const Box& other) {
-    return schema::Apart(boxes->front(), other, digits);
-  });
+  Boxes boxes;
+  if (!boxes.Make(NormalizeAll(view, others))) return ApartByElements(elements, view, others);
+  for (size_t i = 1; i < boxes.size(); ++i) {
+    if (!schema::Apart(boxes[0], boxes[i])) return false;
+  }
+  return true;
 }
 
 bool CoverProver::CoversByElements(int64_t elements, const abi::View& part, Views writes) {
@@ -266,31 +327,25 @@ bool CoverProver::CoversByElements(int64_t elements, const abi::View& part, View
   std::vector<bool> once(static_cast<size_t>(elements)), twice(static_cast<size_t>(elements));
   for (const abi::View* v : writes) {
     if (abi::ElementsOf(*v) == 0) continue;
-    EachElement(Normalize(*v), [&](int64_t at) {
+    EachElement(Normal(*v), [&](int64_t at) {
       if (once[at]) twice[at] = true;
       return once[at] = true;
     });
   }
-  return EachElement(Normalize(part), [&](int64_t at) { return once[at] && !twice[at]; });
+  return EachElement(Normal(part), [&](int64_t at) { return once[at] && !twice[at]; });
 }
 
 bool CoverProver::Covers(int64_t elements, const abi::View& part, Views writes) {
   if (abi::ElementsOf(part) == 0) return true;
   if (!Spend(writes.size())) return false;
-  size_t digits = 0;
-  const auto boxes = ToBoxes(NormalizeAll(part, writes), digits);
-  if (!boxes) return CoversByElements(elements, part, writes);
-  const Box& frame = boxes->front();
-  std::vector<Box> met;  // what the writes name of the part
-  int64_t named = 0;
-  for (size_t i = 1; i < boxes->size(); ++i) {
-    if (schema::Apart(frame, (*boxes)[i], digits)) continue;
-    met.push_back(Clip((*boxes)[i], frame, digits));
-    named += VolumeOf(met.back(), digits);
-  }
+  Boxes boxes;
+  if (!boxes.Make(NormalizeAll(part, writes))) return CoversByElements(elements, part, writes);
+  boxes.ClipToFirst();
+  int64_t named = 0;  // what the writes name of the part
+  for (size_t i = 1; i < boxes.size(); ++i) named += VolumeOf(boxes[i]);
   // Boxes that are apart and together as large as the one that holds them leave nothing of it out.
-  if (named != VolumeOf(frame, digits)) return false;
-  return Spend(met.size() * met.size()) && AllApart(met, digits);
+  if (named != VolumeOf(boxes[0])) return false;
+  return Spend(boxes.size() * boxes.size()) && AllApart(boxes, 1);
 }
 
 std::string CoverProver::CheckPartition(int64_t elements, Views views) {
