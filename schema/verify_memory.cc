@@ -1,8 +1,12 @@
 // Bytes live at once. Buffers and workspaces are rectangles, steps x bytes; a sweep over the steps
 // keeps those of the current step ordered by address, where only neighbours can overlap.
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <limits>
 #include <map>
+#include <memory_resource>
+#include <numeric>
 
 #include "base/checked.h"
 #include "base/scanner.h"
@@ -65,7 +69,7 @@ class MemoryVerifier {
     life.last = std::max(life.last, step);
   }
 
-  // Every range that is live during the entry point, by its first step.
+  // Every range that is live during the entry point.
   void CollectRanges(const EntryPoint& e) {
     const int64_t before = static_cast<int64_t>(e.first_step) - 1;
     const int64_t after = static_cast<int64_t>(e.first_step) + e.step_count;
@@ -93,21 +97,32 @@ class MemoryVerifier {
       const auto [first, last] = loops_->LiveRange(lives_[b].first, lives_[b].last);
       ranges_.push_back(RangeOf(b, first, last));
     }
-    // Stable, so that which of two faults is reported does not depend on the library.
-    std::stable_sort(ranges_.begin(), ranges_.end(),
-                     [](const Range& x, const Range& y) { return x.first < y.first; });
+  }
+
+  // The ranges by their first or last steps, which go from the one before the entry point to the
+  // one after it. Stable, so that which of two faults is reported follows from the program.
+  void OrderBy(int64_t Range::*step, const EntryPoint& e, std::vector<uint32_t>& order) {
+    const int64_t before = static_cast<int64_t>(e.first_step) - 1;
+    places_.assign(size_t{e.step_count} + 3, 0);
+    for (const Range& r : ranges_) ++places_[static_cast<size_t>(r.*step - before) + 1];
+    std::partial_sum(places_.begin(), places_.end(), places_.begin());
+    order.resize(ranges_.size());
+    for (uint32_t i = 0; i < ranges_.size(); ++i) {
+      order[places_[static_cast<size_t>(ranges_[i].*step - before)]++] = i;
+    }
   }
 
   Status Entry(const EntryPoint& e) {
     CollectRanges(e);
-    std::vector<uint32_t> by_last(ranges_.size());
-    for (uint32_t i = 0; i < by_last.size(); ++i) by_last[i] = i;
-    std::sort(by_last.begin(), by_last.end(),
-              [&](uint32_t x, uint32_t y) { return ranges_[x].last < ranges_[y].last; });
+    OrderBy(&Range::first, e, by_first_);
+    OrderBy(&Range::last, e, by_last_);
     live_.clear();
+    nodes_.release();
     size_t expired = 0;
-    for (uint32_t i = 0; i < ranges_.size(); ++i) {
-      for (; ranges_[by_last[expired]].last < ranges_[i].first; ++expired) Expire(by_last[expired]);
+    for (uint32_t i : by_first_) {
+      for (; ranges_[by_last_[expired]].last < ranges_[i].first; ++expired) {
+        Expire(by_last_[expired]);
+      }
       AICF_RETURN_IF_ERROR(Insert(i));
     }
     return OkStatus();
@@ -180,7 +195,13 @@ class MemoryVerifier {
   std::vector<Life> lives_;
   std::vector<uint32_t> touched_;
   std::vector<Range> ranges_;
-  std::map<uint64_t, uint32_t> live_;  // begin -> index into ranges_; never overlapping
+  std::vector<uint32_t> by_first_, by_last_;  // indices into ranges_
+  std::vector<uint32_t> places_;              // of OrderBy
+  // Of live_: a range is a node once, and all of them go together. The first ones are in place.
+  std::array<std::byte, 8192> first_nodes_;
+  std::pmr::monotonic_buffer_resource nodes_{first_nodes_.data(), first_nodes_.size()};
+  // begin -> index into ranges_; never overlapping
+  std::pmr::map<uint64_t, uint32_t> live_{&nodes_};
   const LoopTree* loops_ = nullptr;    // of the entry point at hand
   uint32_t epoch_ = 0;
 };

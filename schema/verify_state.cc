@@ -38,6 +38,7 @@ class StateVerifier {
 
   Status Run() {
     AICF_RETURN_IF_ERROR(CheckBlock());
+    if (!HasState()) return OkStatus();
     AICF_RETURN_IF_ERROR(CheckVersions());
     for (size_t i = 0; i < p_.entry_points.size(); ++i) {
       const EntryPoint& e = p_.entry_points[i];
@@ -74,6 +75,11 @@ class StateVerifier {
     }
     return Error(Code::kBadArtifact, "state block of ", p_.state_bytes, " bytes, only ", used,
                  " are used");
+  }
+
+  // VerifyStorage has proven that only buffers of this role lie in the block.
+  bool HasState() const {
+    return std::ranges::any_of(p_.buffers, [](const Buffer& b) { return b.role == Role::kState; });
   }
 
   // How many updates led to each buffer; all values of a state are of one type.
