@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/log.h"
 #include "compiler/passes/plan/order_decisions.h"
 #include "compiler/passes/plan/streams.h"
+#include "kernels/abi/choice.h"
 #include "schema/loop_tree.h"
 
 namespace aicf {
@@ -66,14 +69,32 @@ class LaunchChooser {
     return bytes / device.bytes_per_us;
   }
 
+  // What the step's kernel is predicted to take as it is best cut, by this build alone: neither the
+  // times of a cache nor the corrections that follow from them count; -1 for what has no
+  // prediction.
+  static double PredictedUs(const schema::Step& step, const PassContext& context) {
+    double best = -1;
+    for (const abi::Candidate& c :
+         abi::CandidatesOf(*abi::FindKernel(step.kernel), step.problem, context.device)) {
+      const double us = context.corrected_cost == nullptr
+                            ? c.cost_us
+                            : context.corrected_cost(c, step.problem.math, context.device);
+      best = best < 0 ? us : std::min(best, us);
+    }
+    return best;
+  }
+
   // Of the steps whose time is predicted, without the time in which they read weights.
   static double MeanCost(const schema::Program& program, const PassContext& context) {
-    const std::vector<double> costs = PredictedCosts(program, context);
     double sum = 0;
     int known = 0;
-    for (size_t s = 0; s < costs.size(); ++s) {
-      if (costs[s] < 0) continue;
-      sum += std::max(0.0, costs[s] - ReadingUs(program.steps[s], context.device));
+    std::map<std::string_view, double> by_symbol;  // equal steps have equal instances
+    for (const schema::Step& step : program.steps) {
+      if (!IsOwnKernel(step)) continue;
+      const auto [at, is_new] = by_symbol.try_emplace(step.symbol, -1);
+      if (is_new) at->second = PredictedUs(step, context);
+      if (at->second < 0) continue;
+      sum += std::max(0.0, at->second - ReadingUs(step, context.device));
       ++known;
     }
     return known == 0 ? 0 : sum / known;

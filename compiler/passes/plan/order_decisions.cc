@@ -14,28 +14,15 @@ bool SkipsOrRepeats(const schema::Program& program) {
 
 bool IsOwnKernel(const schema::Step& step) { return step.kernel.starts_with("cuda."); }
 
-namespace {
-
-std::vector<double> CostsOf(const schema::Program& program, const PassContext& context,
-                            double (*cost)(const Decision&)) {
+std::vector<double> StepCosts(const schema::Program& program, const PassContext& context) {
   std::vector<double> us(program.steps.size(), -1);
   context.decisions->ForEach([&](const Decision& d) {
     const int step = d.subject.step;
     if (d.kind != DecisionKind::kKernel || step < 0) return;
-    if (static_cast<size_t>(step) < us.size()) us[static_cast<size_t>(step)] = cost(d);
+    if (static_cast<size_t>(step) >= us.size()) return;
+    us[static_cast<size_t>(step)] = d.measured_us >= 0 ? d.measured_us : d.cost_us;
   });
   return us;
-}
-
-}  // namespace
-
-std::vector<double> StepCosts(const schema::Program& program, const PassContext& context) {
-  return CostsOf(program, context,
-                 [](const Decision& d) { return d.measured_us >= 0 ? d.measured_us : d.cost_us; });
-}
-
-std::vector<double> PredictedCosts(const schema::Program& program, const PassContext& context) {
-  return CostsOf(program, context, [](const Decision& d) { return d.cost_us; });
 }
 
 std::string TimeText(double us) {

@@ -19,8 +19,6 @@ bool SkipsOrRepeats(const schema::Program& program);
 bool IsOwnKernel(const schema::Step& step);
 /// Microseconds of each step as its "kernel" decision has them: measured, else predicted; -1: none.
 std::vector<double> StepCosts(const schema::Program& program, const PassContext& context);
-/// The same as predicted, whatever was measured: for limits that were found with predictions.
-std::vector<double> PredictedCosts(const schema::Program& program, const PassContext& context);
 /// "16.9 us": three digits are more than a prediction has.
 std::string TimeText(double us);
 /// A decision about a step without choice and reason.

@@ -202,21 +202,28 @@ TEST(ChooseLaunches, ATargetWithoutProgrammaticLaunchesHasFullOnes) {
 
 // Times that tuning measured choose kernels, but the limit was found with predictions.
 TEST(ChooseLaunches, MeasuredTimesChangeNothing) {
-  for (const double predicted : {kShortStepUs - 1, kShortStepUs + 1}) {
+  for (const double us : {0.1, 100.0}) {
     StreamPlan planned = Plan(TwoBranches());
     ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
-    DecisionLog log;
+    schema::Program& program = planned.contents->program;
+    for (schema::Step& s : program.steps) s.programmatic = false;
+    DecisionLog measured;
     for (Decision d : planned.decisions.decisions()) {
       if (d.kind != DecisionKind::kKernel) continue;
-      d.cost_us = predicted;
-      d.measured_us = 2 * kShortStepUs - predicted;
-      log.Record(d);
+      d.cost_us = d.measured_us = us;
+      measured.Record(d);
     }
     PassContext context;
     context.device = *abi::FindDevice("cuda:sm_90a");
-    context.decisions = &log;
-    ASSERT_TRUE(ChooseLaunches(planned.contents->program, context).ok());
-    EXPECT_EQ(planned.step(1).programmatic, predicted < kShortStepUs) << predicted;
+    context.decisions = &measured;
+    ASSERT_TRUE(ChooseLaunches(program, context).ok());
+    EXPECT_TRUE(program.steps[1].programmatic) << us;
+    // What this build corrects predictions by does count.
+    context.corrected_cost = [](const abi::Candidate& c, abi::MathMode, const abi::DeviceSpec&) {
+      return c.cost_us + kShortStepUs;
+    };
+    ASSERT_TRUE(ChooseLaunches(program, context).ok());
+    EXPECT_FALSE(program.steps[1].programmatic) << us;
   }
 }
 
