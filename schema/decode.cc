@@ -186,10 +186,10 @@ abi::Parameter DecodeParameter(Decoder& d, const fb::Parameter& p) {
 abi::TensorMap DecodeTensorMap(Decoder& d, const fb::TensorMap& m) {
   abi::TensorMap out;
   out.operand = m.operand();
-  out.extents = d.Scalars<int64_t>(*m.extents());
-  out.strides = d.Scalars<int64_t>(*m.strides());
-  out.box = d.Scalars<int64_t>(*m.box());
-  out.steps = d.Scalars<int64_t>(*m.steps());
+  out.extents = d.Extents(*m.extents());
+  out.strides = d.Extents(*m.strides());
+  out.box = d.Extents(*m.box());
+  out.steps = d.Extents(*m.steps());
   out.offset = m.offset();
   out.swizzle =
       d.Enum<abi::Swizzle>(m.swizzle(), static_cast<int>(abi::Swizzle::kCount), "swizzle");

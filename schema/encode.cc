@@ -73,10 +73,10 @@ Offset<fb::Parameter> EncodeParameter(FlatBufferBuilder& b, const abi::Parameter
 }
 
 Offset<fb::TensorMap> EncodeTensorMap(FlatBufferBuilder& b, const abi::TensorMap& m) {
-  const auto extents = b.CreateVector(m.extents);
-  const auto strides = b.CreateVector(m.strides);
-  const auto box = b.CreateVector(m.box);
-  const auto steps = b.CreateVector(m.steps);
+  const auto extents = EncodeDims(b, m.extents);
+  const auto strides = EncodeDims(b, m.strides);
+  const auto box = EncodeDims(b, m.box);
+  const auto steps = EncodeDims(b, m.steps);
   return fb::CreateTensorMap(b, m.operand, extents, strides, box, steps, m.offset, Byte(m.swizzle),
                              Byte(m.fill), m.tf32);
 }

@@ -131,10 +131,9 @@ Result<Image> ReadImage(Scanner& in) {
   return i;
 }
 
-Result<std::vector<int64_t>> ReadList(Scanner& in, std::string_view name) {
+Result<Dims> ReadList(Scanner& in, std::string_view name) {
   AICF_RETURN_IF_ERROR(in.Expect(name));
-  AICF_ASSIGN_OR_RETURN(const Dims list, in.List());
-  return std::vector<int64_t>(list.begin(), list.end());
+  return in.List();
 }
 
 Result<abi::TensorMap> ReadTensorMap(Scanner& in) {
@@ -200,7 +199,7 @@ Status ReadGuards(Scanner& in, std::vector<Guard>& guards) {
 Status ReadOrder(Scanner& in, Step& s) {
   if (in.Accept("stream=")) AICF_RETURN_IF_ERROR(ReadInt(in, s.stream));
   if (in.Peek("waits=")) {
-    AICF_ASSIGN_OR_RETURN(const std::vector<int64_t> waits, ReadList(in, "waits="));
+    AICF_ASSIGN_OR_RETURN(const Dims waits, ReadList(in, "waits="));
     for (int64_t w : waits) {
       if (w < 0 || w > std::numeric_limits<uint32_t>::max()) return in.Fail("steps before this");
       s.waits.push_back(static_cast<uint32_t>(w));

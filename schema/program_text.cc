@@ -61,16 +61,16 @@ std::string Hex(const std::vector<uint8_t>& bytes) {
   return out;
 }
 
-std::string ListText(const std::vector<int64_t>& list) {
+std::string ListText(const std::vector<uint32_t>& list) {
   std::string out = "[";
-  for (int64_t v : list) out += StrCat(out.size() == 1 ? "" : ", ", v);
+  for (uint32_t v : list) out += StrCat(out.size() == 1 ? "" : ", ", v);
   return out + "]";
 }
 
 std::string MapText(const abi::TensorMap& m) {
-  return StrCat(" map ", m.operand, " extents=", ListText(m.extents),
-                " strides=", ListText(m.strides), " box=", ListText(m.box),
-                " steps=", ListText(m.steps), " +", m.offset,
+  return StrCat(" map ", m.operand, " extents=", ToListString(m.extents),
+                " strides=", ToListString(m.strides), " box=", ToListString(m.box),
+                " steps=", ToListString(m.steps), " +", m.offset,
                 " swizzle=", static_cast<int>(m.swizzle), " fill=", static_cast<int>(m.fill),
                 m.tf32 ? " tf32" : "");
 }
@@ -104,7 +104,7 @@ std::string OrderText(const Step& s) {
   std::string out;
   if (s.stream != 0) out += StrCat(" stream=", s.stream);
   if (!s.waits.empty()) {
-    out += StrCat(" waits=", ListText(std::vector<int64_t>(s.waits.begin(), s.waits.end())));
+    out += StrCat(" waits=", ListText(s.waits));
   }
   return out + (s.programmatic ? " programmatic" : "");
 }

@@ -23,10 +23,13 @@ std::string CheckTensorMaps(const Problem& problem, const std::vector<TensorMap>
 }
 
 /// cuda.*: everything follows from the parameters.
-std::string CheckDevice(const KernelInfo& kernel, const Problem& problem,
-                        const VariantRef& variant) {
+std::string CheckDevice(const KernelInfo& kernel, const Problem& problem, const VariantRef& variant,
+                        const DeviceSpec& device) {
+  std::string refusal = kernel.refuse_parameters(problem, variant.parameters, device);
+  if (!refusal.empty()) return refusal;
   const Variant own = kernel.variant(problem, variant.parameters);
-  std::string refusal = CheckLaunch(variant.launch, own.launch);
+  refusal = kernel.refuse_launch(device, own.launch);
+  if (refusal.empty()) refusal = CheckLaunch(variant.launch, own.launch);
   if (refusal.empty()) refusal = CheckTensorMaps(problem, variant.tensor_maps, own.tensor_maps);
   if (!refusal.empty() || variant.workspace_bytes >= own.workspace_bytes) return refusal;
   return StrCat("workspace of ", variant.workspace_bytes, " bytes, it needs ", own.workspace_bytes);
@@ -54,12 +57,10 @@ std::string CheckVariant(const KernelInfo& kernel, const Problem& problem,
                          const VariantRef& variant, const DeviceSpec& device) {
   std::string refusal = kernel.supports(problem, device);
   if (refusal.empty()) refusal = CheckParameters(variant.parameters, kernel.parameters);
-  if (refusal.empty() && kernel.refuse != nullptr) {
-    refusal = kernel.refuse(problem, variant.parameters, device);
-  }
   if (!refusal.empty()) return refusal;
-  return kernel.variant != nullptr ? CheckDevice(kernel, problem, variant)
-                                   : CheckHost(kernel, problem, variant, device);
+  if (kernel.variant != nullptr) return CheckDevice(kernel, problem, variant, device);
+  if (kernel.refuse != nullptr) refusal = kernel.refuse(problem, variant.parameters, device);
+  return refusal.empty() ? CheckHost(kernel, problem, variant, device) : refusal;
 }
 
 }  // namespace aicf::abi

@@ -69,6 +69,11 @@ struct KernelInfo {
   /// Empty, or one sentence saying why it cannot with these, which are within their ranges.
   /// nullptr: it can with all of them.
   std::string (*refuse)(const Problem&, const Parameters&, const DeviceSpec&);
+  /// kCuda only (nullptr otherwise): the two parts of `refuse`, what the parameters do not allow
+  /// and what the device does not allow of the launch that follows from them, for whoever makes the
+  /// variant anyway.
+  std::string (*refuse_parameters)(const Problem&, const Parameters&, const DeviceSpec&);
+  std::string (*refuse_launch)(const DeviceSpec&, const LaunchConfig&);
   /// kCuda only (nullptr otherwise): launch, workspace and tensor maps, which follow from the
   /// parameters alone. REQUIRES: `refuse` accepted them.
   Variant (*variant)(const Problem&, const Parameters&);

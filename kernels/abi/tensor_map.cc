@@ -30,7 +30,7 @@ int64_t SpanOf(Swizzle swizzle) {
   return kSpans[static_cast<int>(swizzle)];
 }
 
-std::string CheckAxis(const TensorMap& map, size_t axis, int64_t element) {
+std::string CheckAxis(const TensorMap& map, int axis, int64_t element) {
   if (map.extents[axis] < 1 || map.extents[axis] > kMaxMapExtent) {
     return StrCat("extent ", map.extents[axis], " of axis ", axis, " is not in 1 to 2^32");
   }
@@ -67,7 +67,7 @@ std::string CheckReach(const TensorMap& map, const View& view, int64_t element) 
   const Result<Extent> extent = ExtentOf(view);
   if (!extent.ok()) return extent.status().message();
   int64_t last = map.offset;
-  for (size_t d = 0; d < map.extents.size(); ++d) {
+  for (int d = 0; d < map.extents.rank(); ++d) {
     int64_t way = 0;
     if (!CheckedMul(map.extents[d] - 1, map.strides[d], &way) || !CheckedAdd(last, way, &last)) {
       return "its last element is out of range";
@@ -84,16 +84,16 @@ std::string CheckReach(const TensorMap& map, const View& view, int64_t element) 
 }
 
 std::string CheckRanks(const TensorMap& map) {
-  const size_t rank = map.extents.size();
+  const int rank = map.extents.rank();
   if (rank < 1 || rank > kMaxTensorMapRank) return StrCat("it has ", rank, " axes, not 1 to 5");
-  if (map.strides.size() != rank || map.box.size() != rank || map.steps.size() != rank) {
+  if (map.strides.rank() != rank || map.box.rank() != rank || map.steps.rank() != rank) {
     return "its lists are not of one length";
   }
   return {};
 }
 
 std::string CheckShape(const TensorMap& map, int64_t element) {
-  for (size_t d = 0; d < map.extents.size(); ++d) {
+  for (int d = 0; d < map.extents.rank(); ++d) {
     std::string refusal = CheckAxis(map, d, element);
     if (!refusal.empty()) return refusal;
   }
@@ -108,7 +108,7 @@ std::string CheckShape(const TensorMap& map, int64_t element) {
 
 int64_t BoxBytes(const TensorMap& map, DType dtype) {
   int64_t bytes = DTypeBytes(dtype);
-  for (size_t d = 0; d < map.box.size(); ++d) bytes *= CeilDiv(map.box[d], map.steps[d]);
+  for (int d = 0; d < map.box.rank(); ++d) bytes *= CeilDiv(map.box[d], map.steps[d]);
   return bytes;
 }
 

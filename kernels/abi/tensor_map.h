@@ -29,10 +29,10 @@ inline constexpr int kMaxTensorMapRank = 5;
 /// Axes are listed innermost first, as the engine counts them. The innermost has stride 1.
 struct TensorMap {
   uint32_t operand = 0;          ///< inputs, then outputs
-  std::vector<int64_t> extents;  ///< elements, 1 to 2^32 per axis
-  std::vector<int64_t> strides;  ///< elements; [0] == 1, the rest multiples of 16 bytes
-  std::vector<int64_t> box;      ///< elements that one copy moves along each axis, 1 to 256
-  std::vector<int64_t> steps;    ///< every how manieth element along an axis, 1 to 8
+  Dims extents;                  ///< elements, 1 to 2^32 per axis
+  Dims strides;                  ///< elements; [0] == 1, the rest multiples of 16 bytes
+  Dims box;                      ///< elements that one copy moves along each axis, 1 to 256
+  Dims steps;                    ///< every how manieth element along an axis, 1 to 8
   int64_t offset = 0;            ///< elements from the buffer's first byte, a multiple of 16 bytes
   Swizzle swizzle = Swizzle::kNone;
   BoxFill fill = BoxFill::kZero;

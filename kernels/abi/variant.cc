@@ -25,9 +25,9 @@ void Write(TextWriter& out, const LaunchConfig& l) {
   out.Write(" shared ", l.dynamic_shared_bytes);
 }
 
-void WriteNumbers(TextWriter& out, const std::vector<int64_t>& list) {
+void WriteNumbers(TextWriter& out, const Dims& list) {
   out.Write(" [");
-  for (size_t i = 0; i < list.size(); ++i) {
+  for (int i = 0; i < list.rank(); ++i) {
     if (i > 0) out.Write(' ');
     out.Write(list[i]);
   }
@@ -36,7 +36,7 @@ void WriteNumbers(TextWriter& out, const std::vector<int64_t>& list) {
 
 void Write(TextWriter& out, const TensorMap& m) {
   out.Write(" map ", m.operand);
-  for (const std::vector<int64_t>* list : {&m.extents, &m.strides, &m.box, &m.steps}) {
+  for (const Dims* list : {&m.extents, &m.strides, &m.box, &m.steps}) {
     WriteNumbers(out, *list);
   }
   out.Write(' ', m.offset, ' ', static_cast<int>(m.swizzle), ' ', static_cast<int>(m.fill),

@@ -45,8 +45,8 @@ Result<CUtensorMap> EncodeTensorMap(const Driver& driver, const abi::TensorMap& 
   const auto bytes = static_cast<uint64_t>(DTypeBytes(dtype));
   uint64_t extents[abi::kMaxTensorMapRank] = {}, strides[abi::kMaxTensorMapRank] = {};
   uint32_t box[abi::kMaxTensorMapRank] = {}, steps[abi::kMaxTensorMapRank] = {};
-  const size_t rank = map.extents.size();
-  for (size_t d = 0; d < rank; ++d) {
+  const int rank = map.extents.rank();
+  for (int d = 0; d < rank; ++d) {
     extents[d] = static_cast<uint64_t>(map.extents[d]);
     box[d] = static_cast<uint32_t>(map.box[d]);
     steps[d] = static_cast<uint32_t>(map.steps[d]);

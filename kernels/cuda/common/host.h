@@ -119,6 +119,8 @@ abi::KernelInfo RowOf(abi::Family family) {
     std::string refusal = Host::Refuse(p, c, d);
     return refusal.empty() ? RefuseLaunchOn(d, Host::Launch(p, c)) : refusal;
   };
+  row.refuse_parameters = &Host::Refuse;
+  row.refuse_launch = &RefuseLaunchOn;
   row.variant = &VariantOf<Host>;
   row.in_place = &Host::InPlace;
   if constexpr (Host::kPacks) {

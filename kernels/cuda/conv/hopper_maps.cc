@@ -119,10 +119,13 @@ abi::TensorMap ConvHopperMaps::Input() const {
   if (c_["flat"] != 0) {
     const Walk positions = InputPositions(p_);
     const bool single = positions.extents.empty();
-    map.extents.insert(map.extents.end(), {single ? 1 : positions.extents[0], 1, 1});
-    map.strides.insert(map.strides.end(),
-                       {single ? PieceOf(x) : positions.strides[0], PieceOf(x), PieceOf(x)});
-    map.box.insert(map.box.end(), {c_["tile_w"], 1, 1});
+    for (int64_t v : {single ? 1 : positions.extents[0], int64_t{1}, int64_t{1}}) {
+      map.extents.push_back(v);
+    }
+    for (int64_t v : {single ? PieceOf(x) : positions.strides[0], PieceOf(x), PieceOf(x)}) {
+      map.strides.push_back(v);
+    }
+    for (int64_t v : {c_["tile_w"], int64_t{1}, int64_t{1}}) map.box.push_back(v);
     return map;
   }
   const Dims& strides = p_.as<abi::ConvAttrs>().strides;
@@ -131,7 +134,7 @@ abi::TensorMap ConvHopperMaps::Input() const {
     const int axis = AxisOutward(x, i);
     const int64_t step = axis < 0 ? 1 : strides[axis - 2];
     AddAxis(map, x, axis, (tiles[i] - 1) * step + 1);
-    map.steps[static_cast<size_t>(i + 1)] = step;
+    map.steps[i + 1] = step;
   }
   AddAxis(map, x, 0, c_["tile_b"]);
   return map;
