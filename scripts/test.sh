@@ -27,9 +27,9 @@ build dev all -DAICF_BUILD_PYTHON=ON -DPython_EXECUTABLE="$AICF_PYTHON"
 ctest --test-dir "$root/build/dev" --output-on-failure --no-tests=error -j "$(nproc)" "$@"
 
 # What reads files from outside, and the runtime, runs again under AddressSanitizer and
-# UndefinedBehaviorSanitizer; then 30 seconds of fuzzing for every target, and the defects that it has to find
+# UndefinedBehaviorSanitizer; then a minute of fuzzing for every target, and the defects that it has to find
 # (tests/fuzz). AICF_FUZZ_SECONDS asks for more or less.
-export AICF_FUZZ_SECONDS=${AICF_FUZZ_SECONDS:-30}
+export AICF_FUZZ_SECONDS=${AICF_FUZZ_SECONDS:-60}
 build fuzz "base_test schema_test compiler_test runtime_test aicf-fuzz"
 ctest --test-dir "$root/build/fuzz" --output-on-failure --no-tests=error -j "$(nproc)" \
   -R '^(base|schema|compiler|runtime)_test$'
