@@ -1,0 +1,42 @@
+// What corrected predictions choose where measurements in networks said what is fastest.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compiler/costs/fit.h"
+#include "kernels/abi/choice.h"
+
+namespace aicf::tune {
+namespace {
+
+abi::Parameters ChosenTile(int64_t m, int64_t k, int64_t n) {
+  abi::Problem p;
+  p.family = abi::Family::kGemm;
+  p.attrs = abi::GemmAttrs{};
+  p.core_inputs = 2;
+  const abi::View result = abi::DenseView(DType::kF16, {m, n});
+  p.inputs = {abi::DenseView(DType::kF16, {m, k}), abi::DenseView(DType::kF16, {k, n}), result};
+  p.outputs = {result};
+  p.math = abi::MathMode::kFp16;
+  p.epilogue = *abi::ParseExpr("(%0 = in 0 : f32; %1 = in 1 : f32; %2 = add %0 %1 : f32) -> %2");
+  EXPECT_EQ(abi::ValidateProblem(p).message(), "");
+  const abi::DeviceSpec device = *abi::FindDevice("cuda:sm_90a");
+  const auto cost = [&](const abi::Candidate& c) {
+    return BuiltInFit(device).Predict(c, abi::MathMode::kFp16);
+  };
+  const auto all = abi::CandidatesOf(*abi::FindKernel("cuda.gemm.hopper"), p, device);
+  return std::ranges::min_element(all, {}, cost)->variant.parameters;
+}
+
+// Blocks that share k pay for the sums that they send: small tiles of BERT do share it, large ones
+// of more rows lost a fifth by it.
+TEST(Choices, ProductsOfManyTermsShareThemInSmallTilesAlone) {
+  const abi::Parameters bert = ChosenTile(128, 3072, 768);
+  EXPECT_EQ(bert["split"], 4);
+  EXPECT_EQ(bert["tile_m"] * bert["tile_n"], 64 * 64);
+  EXPECT_EQ(ChosenTile(197, 3072, 768)["split"], 1);
+  EXPECT_EQ(ChosenTile(384, 4096, 1024)["split"], 1);
+}
+
+}  // namespace
+}  // namespace aicf::tune
