@@ -119,13 +119,10 @@ abi::TensorMap ConvHopperMaps::Input() const {
   if (c_["flat"] != 0) {
     const Walk positions = InputPositions(p_);
     const bool single = positions.extents.empty();
-    for (int64_t v : {single ? 1 : positions.extents[0], int64_t{1}, int64_t{1}}) {
-      map.extents.push_back(v);
-    }
-    for (int64_t v : {single ? PieceOf(x) : positions.strides[0], PieceOf(x), PieceOf(x)}) {
-      map.strides.push_back(v);
-    }
-    for (int64_t v : {c_["tile_w"], int64_t{1}, int64_t{1}}) map.box.push_back(v);
+    map.extents.push_back(single ? 1 : positions.extents[0]);
+    map.strides.push_back(single ? PieceOf(x) : positions.strides[0]);
+    map.box.push_back(c_["tile_w"]);
+    for (int i = 0; i < 2; ++i) AddAxis(map, x, -1, 1);
     return map;
   }
   const Dims& strides = p_.as<abi::ConvAttrs>().strides;
