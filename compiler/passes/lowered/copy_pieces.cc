@@ -83,6 +83,12 @@ ir::LoweredStep MergedPieces(ir::LoweredStep copy) {
   return copy;
 }
 
+std::string CheckWholeReader(const ir::StepEditor& editor, int reader, ir::BufferId read) {
+  if (!editor.IsMany(reader)) return "";
+  return StrCat("single-use: what is left of ", NamesOf(editor.step(reader)), " reads '",
+                editor.buffer(read).name, "' too");
+}
+
 Decision CopyDecision(const PassContext& context, const ir::LoweredStep& copy,
                       std::string_view pass) {
   return context.About(DecisionKind::kCopy, SubjectOf(copy), pass);

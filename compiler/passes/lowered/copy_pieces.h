@@ -1,6 +1,7 @@
 /// Copies seen as pieces: which window of the written buffer shows which view of the source.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "compiler/ir/lowered_edit.h"
@@ -25,6 +26,10 @@ std::vector<CopyPiece> PiecesOf(const ir::LoweredStep& step);
 /// The copy with pieces that lie beside each other, in one source as in the copy, made one piece.
 /// Any other step is returned as it is.
 ir::LoweredStep MergedPieces(ir::LoweredStep copy);
+
+/// Why a reader of the buffer cannot read it elsewhere: it is what is left of a copy, several steps
+/// at one position, of which an edit reaches only the first. Empty: it is one step.
+std::string CheckWholeReader(const ir::StepEditor& editor, int reader, ir::BufferId read);
 
 /// What came of letting the readers of a copy's buffer read its sources.
 struct ReadThroughs {

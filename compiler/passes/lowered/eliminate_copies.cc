@@ -71,9 +71,8 @@ std::string CheckReaders(ir::StepEditor& editor, const CopyPiece& piece, int cop
   for (int r : editor.readers(piece.from)) {
     if (r == copy) continue;
     const ir::LoweredStep& reader = editor.step(r);
-    if (editor.IsMany(r)) {
-      return StrCat("single-use: what is left of ", NamesOf(reader), " reads ", name, " too");
-    }
+    std::string rest = CheckWholeReader(editor, r, piece.from);
+    if (!rest.empty()) return rest;
     for (const schema::Guard& g : reader.guards) {
       if (g.buffer == piece.from)
         return StrCat("guard: ", name, " says whether ", NamesOf(reader), " runs");

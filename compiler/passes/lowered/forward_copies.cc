@@ -22,6 +22,8 @@ Fusion ReadThrough(const ir::StepEditor& editor, int c, int r, const ir::Lowered
   const std::vector<CopyPiece> pieces = PiecesOf(copy);
   Fusion out;
   out.step = reader;
+  out.refusal = CheckWholeReader(editor, r, copy.outputs[0]);
+  if (!out.refusal.empty()) return out;
   for (const schema::Guard& g : reader.guards) {
     if (g.buffer != copy.outputs[0]) continue;
     out.refusal = StrCat("guard: '", editor.buffer(g.buffer).name, "' says whether ",
