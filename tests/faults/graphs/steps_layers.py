@@ -152,8 +152,9 @@ def softmax(g, x, v):
     return g.add("Softmax", [x], lambda a: soft(a, axis), axis=axis)
 
 
-def normal(a, axes, epsilon=0.25):
-    centred = a - a.mean(axes, keepdims=True)
+def normal(g, a, axes, epsilon=0.25):
+    # A mean is rounded, too: what is left of equal elements is a rounding, which a loop behind may take anywhere.
+    centred = a - g.rounded(a.mean(axes, keepdims=True))
     return centred / np.sqrt((centred**2).mean(axes, keepdims=True) + epsilon)
 
 
@@ -161,7 +162,7 @@ def layer_norm(g, x, v):
     if g.batch is not None and v.ndim < 2:
         return None
     scale = g.constant(g.numbers((v.shape[-1],)))
-    return g.add("LayerNormalization", [x, scale], lambda a, s: normal(a, -1) * s, epsilon=0.25)
+    return g.add("LayerNormalization", [x, scale], lambda a, s: normal(g, a, -1) * s, epsilon=0.25)
 
 
 def layer_norm_written_out(g, x, v):
@@ -195,7 +196,7 @@ def instance_norm(g, x, v):
         return None
     names = [x, g.constant(g.numbers((v.shape[1],))), g.constant(g.numbers((v.shape[1],)))]
     return g.add("InstanceNormalization", names,
-                 lambda a, s, b: normal(a, (2, 3)) * s[:, None, None] + b[:, None, None], epsilon=0.25)
+                 lambda a, s, b: normal(g, a, (2, 3)) * s[:, None, None] + b[:, None, None], epsilon=0.25)
 
 
 def batch_norm(g, x, v):
