@@ -1,0 +1,92 @@
+// Which weights lie along the sum for the sake of tiles of 96 and 160 columns.
+#include "compiler/passes/lowered/weight_order.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/ir/views.h"
+
+namespace aicf {
+namespace {
+
+const abi::DeviceSpec kHopper = *abi::FindDevice("cuda:sm_90a");
+
+abi::Problem Product(int64_t k, int64_t n, DType dtype = DType::kF16,
+                     abi::MathMode math = abi::MathMode::kFp16) {
+  abi::Problem p;
+  p.family = abi::Family::kGemm;
+  p.math = math;
+  p.attrs = abi::GemmAttrs{};
+  p.inputs = {abi::DenseView(dtype, {512, k}), abi::DenseView(dtype, {k, n})};
+  p.outputs = {abi::DenseView(dtype, {512, n})};
+  p.core_inputs = 2;
+  return p;
+}
+
+// Of 3 x 3 windows, channels-last.
+abi::Problem Convolution(int64_t channels, int64_t outputs) {
+  const auto pixels = [](int64_t c) -> abi::View {
+    const Dims shape = {1, c, 16, 16};
+    return {DType::kF16, shape, ir::StridesInOrder(shape, ir::ChannelsLastOrder(4)), 0};
+  };
+  abi::Problem p;
+  p.family = abi::Family::kConv;
+  p.math = abi::MathMode::kFp16;
+  p.attrs = abi::ConvAttrs{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, false};
+  p.inputs = {pixels(channels), abi::DenseView(DType::kF16, {outputs, channels, 3, 3})};
+  p.outputs = {pixels(outputs)};
+  p.core_inputs = 2;
+  return p;
+}
+
+TEST(WeightOrder, LiesAlongTheSumWhereTilesOf96Or160ColumnsDivide) {
+  for (int64_t n : {96, 160, 288, 320, 480, 1120}) {
+    const auto order = ChooseWeightOrder(Product(256, n), kHopper, false);
+    ASSERT_TRUE(order.has_value()) << n;
+    EXPECT_EQ(order->name, "k innermost") << n;
+    EXPECT_EQ(order->axes, (Dims{1, 0})) << n;
+  }
+  const auto order = ChooseWeightOrder(Convolution(64, 320), kHopper, false);
+  ASSERT_TRUE(order.has_value());
+  EXPECT_EQ(order->name, "input channels innermost");
+  EXPECT_EQ(order->axes, (Dims{0, 2, 3, 1}));
+}
+
+TEST(WeightOrder, StaysWhereOtherTilesDivide) {
+  for (int64_t n : {64, 128, 192, 384, 640, 768, 960, 1000}) {
+    EXPECT_FALSE(ChooseWeightOrder(Product(256, n), kHopper, false).has_value()) << n;
+  }
+  EXPECT_EQ(ChooseWeightOrder(Convolution(64, 256), kHopper, false)->name,
+            "output channels innermost");
+}
+
+TEST(WeightOrder, StaysWhereNoSuchTileReadsThem) {
+  using abi::MathMode;
+  // Operands of 32 bits in a mode of 16, sums of which no line is whole pieces of 16 bytes, and
+  // devices without the copy engine.
+  EXPECT_FALSE(ChooseWeightOrder(Product(256, 320, DType::kF32), kHopper, false).has_value());
+  EXPECT_FALSE(ChooseWeightOrder(Product(300, 320), kHopper, false).has_value());
+  EXPECT_FALSE(
+      ChooseWeightOrder(Product(256, 320), *abi::FindDevice("cuda:sm_80"), false).has_value());
+  // In tf32 they lie so whatever their columns are.
+  const auto tf32 =
+      ChooseWeightOrder(Product(64, 128, DType::kF32, MathMode::kTf32), kHopper, false);
+  ASSERT_TRUE(tf32.has_value());
+  EXPECT_EQ(tf32->why, "what tensor cores of Hopper read");
+}
+
+TEST(WeightOrder, StaysWhereSumsAreShort) {
+  EXPECT_FALSE(ChooseWeightOrder(Product(248, 320), kHopper, false).has_value());
+  // Nine taps of 24 and of 32 channels.
+  EXPECT_EQ(ChooseWeightOrder(Convolution(24, 320), kHopper, false)->name,
+            "output channels innermost");
+  EXPECT_EQ(ChooseWeightOrder(Convolution(32, 320), kHopper, false)->name,
+            "input channels innermost");
+}
+
+TEST(WeightOrder, StaysWhereTheResultMayLieInTheModelsOrder) {
+  EXPECT_EQ(ChooseWeightOrder(Convolution(64, 320), kHopper, true)->name,
+            "output channels innermost");
+}
+
+}  // namespace
+}  // namespace aicf
