@@ -68,7 +68,7 @@ std::optional<double> StepUs(Problem p, DType out, const PassContext& context,
                              std::string* refusal) {
   p.core_inputs = 2;
   StoreAs(p, out);
-  if (const std::optional<WeightOrder> order = ChooseWeightOrder(p, context.device, false)) {
+  if (const std::optional<WeightOrder> order = ChooseWeightOrder(p, context.device)) {
     p.inputs[1].strides = ir::StridesInOrder(p.inputs[1].shape, order->axes);
   }
   return PredictedUs(p, context.device, refusal);

@@ -85,6 +85,7 @@ Fusion TryEpilogue(const ir::StepEditor& editor, const PassContext& context, int
   if (!refusal.empty()) return {refusal, {}};
   Fusion fused = AppendConsumer(p, c);
   if (fused.ok()) fused.refusal = LosesKernel(p.problem, fused.step.problem, context.device);
+  if (fused.ok()) fused.refusal = SlowerThanPixels(p.problem, fused.step.problem, context);
   return fused;
 }
 

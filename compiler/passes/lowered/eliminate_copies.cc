@@ -41,7 +41,7 @@ Dims StoredShape(const CopyPiece& piece) {
 
 // Redirects a step's operands to the window. A window that splits the step's axes (the windows of
 // an image) may take the step over the split axes.
-std::string Redirect(ir::LoweredStep& step, const CopyPiece& piece, const abi::DeviceSpec& device) {
+std::string Redirect(ir::LoweredStep& step, const CopyPiece& piece, const PassContext& context) {
   auto moved = Moved(step, piece);
   if (!moved) {
     const auto split = OverShape(step, StoredShape(piece));
@@ -50,7 +50,8 @@ std::string Redirect(ir::LoweredStep& step, const CopyPiece& piece, const abi::D
   if (!moved) return StrCat("domain: ", NamesOf(step), " works on another shape than the window");
   const abi::Problem before = std::move(step.problem);
   step = *std::move(moved);
-  return LosesKernel(before, step.problem, device);
+  std::string lost = LosesKernel(before, step.problem, context.device);
+  return lost.empty() ? SlowerThanPixels(before, step.problem, context) : lost;
 }
 
 bool IsNextState(const ir::Lowered& lowered, ir::BufferId b) {
@@ -115,7 +116,7 @@ Rewrite WriteThrough(ir::StepEditor& editor, const PassContext& context, const C
       out.refusal = StrCat("loop: ", NamesOf(step), " does not run as often as the copy");
       return out;
     }
-    out.refusal = Redirect(step, piece, context.device);
+    out.refusal = Redirect(step, piece, context);
     out.steps.emplace_back(s, std::move(step));
   }
   return out;

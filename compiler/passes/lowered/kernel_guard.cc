@@ -1,5 +1,9 @@
 #include "compiler/passes/lowered/kernel_guard.h"
 
+#include <cstdio>
+#include <vector>
+
+#include "compiler/ir/views.h"
 #include "kernels/abi/choice.h"
 
 namespace aicf {
@@ -24,17 +28,25 @@ std::optional<double> CorrectedUs(const abi::KernelInfo& kernel, const abi::Prob
   return best;
 }
 
-// The kernel whose corrected cost is the least of all; nullptr where none takes the problem.
-const abi::KernelInfo* FastestKernel(const abi::Problem& p, const PassContext& context) {
-  const abi::KernelInfo* fastest = nullptr;
-  double least = 0;
+struct Fastest {
+  const abi::KernelInfo* kernel = nullptr;
+  double us = 0;
+};
+
+// The kernel whose corrected cost is the least of all; none where none takes the problem.
+Fastest FastestOf(const abi::Problem& p, const PassContext& context) {
+  Fastest fastest;
   for (const abi::KernelInfo& kernel : abi::KernelsOf(p.family)) {
     const auto us = CorrectedUs(kernel, p, context);
-    if (!us || (fastest != nullptr && *us >= least)) continue;
-    fastest = &kernel;
-    least = *us;
+    if (!us || (fastest.kernel != nullptr && *us >= fastest.us)) continue;
+    fastest = {&kernel, *us};
   }
   return fastest;
+}
+
+// Whether an image's channels are neighbours in memory.
+bool HasWholePixels(const abi::View& v) {
+  return v.shape.rank() >= 3 && v.strides[1] == 1 && v.shape[1] > 1;
 }
 
 }  // namespace
@@ -60,6 +72,45 @@ std::string LosesKernel(const abi::Problem& before, const abi::Problem& after,
   return "";
 }
 
+abi::Problem CopyProblemOf(const abi::View& from, const abi::View& to) {
+  abi::Problem p;
+  p.attrs = abi::ElementwiseAttrs{};
+  p.inputs = {from};
+  p.outputs = {to};
+  p.core_inputs = 1;
+  abi::ExprBuilder builder;
+  p.epilogue = builder.Finish({builder.Input(0, abi::ComputeDType(from.dtype))});
+  return p;
+}
+
+abi::Problem AsStored(abi::Problem p, DType storage) {
+  if (storage == DType::kF32) return p;
+  for (std::vector<abi::View>* views : {&p.inputs, &p.outputs}) {
+    for (abi::View& v : *views) {
+      if (v.dtype == DType::kF32) v.dtype = storage;
+    }
+  }
+  return p;
+}
+
+std::string SlowerThanPixels(const abi::Problem& before, const abi::Problem& after,
+                             const PassContext& context) {
+  if (context.device.name.empty() || context.device.backend != abi::Backend::kCuda) return "";
+  if (before.family != abi::Family::kConv || after.family != abi::Family::kConv) return "";
+  const abi::View &pixels = before.outputs[0], &result = after.outputs[0];
+  if (!HasWholePixels(pixels) || HasWholePixels(result) || pixels.shape != result.shape) return "";
+  const abi::Problem stored = AsStored(before, context.storage);
+  const Fastest whole = FastestOf(stored, context);
+  const Fastest copy = FastestOf(CopyProblemOf(stored.outputs[0], result), context);
+  const Fastest across = FastestOf(AsStored(after, context.storage), context);
+  if (whole.kernel == nullptr || copy.kernel == nullptr || across.kernel == nullptr) return "";
+  if (whole.us + copy.us >= across.us) return "";
+  char times[64];
+  std::snprintf(times, sizeof times, "%.1f and %.1f us instead of %.1f", whole.us, copy.us,
+                across.us);
+  return StrCat("cost: ", whole.kernel->key, " and a copy of its whole pixels take ", times);
+}
+
 std::optional<double> PredictedUs(const abi::Problem& p, const abi::DeviceSpec& device,
                                   std::string* refusal) {
   std::optional<double> best;
@@ -83,8 +134,8 @@ std::optional<FormCosts> FormsByOneKernel(const abi::Problem& before, const abi:
   const abi::DeviceSpec& device = context.device;
   refusal->clear();
   if (device.name.empty()) return std::nullopt;
-  const abi::KernelInfo *kernel = FastestKernel(after, context),
-                        *usual = FastestKernel(before, context);
+  const abi::KernelInfo *kernel = FastestOf(after, context).kernel,
+                        *usual = FastestOf(before, context).kernel;
   if (kernel == nullptr || usual == nullptr) {
     *refusal = "capability: no kernel of this device takes both forms";
   } else if (kernel != usual) {

@@ -4,7 +4,9 @@
 #include "compiler/ir/lowered_edit.h"
 #include "compiler/ir/views.h"
 #include "compiler/passes/lowered/fuse.h"
+#include "compiler/passes/lowered/kernel_guard.h"
 #include "compiler/passes/lowered/passes.h"
+#include "compiler/passes/lowered/whole_results.h"
 
 namespace aicf {
 namespace {
@@ -123,12 +125,7 @@ ir::LoweredStep CopyOf(ir::Lowered& lowered, const Turned& t) {
   buffer.shape = shape;
   ir::LoweredStep copy;
   copy.sources = lowered.steps[t.reads[0].step].sources;
-  copy.problem.attrs = abi::ElementwiseAttrs{};
-  copy.problem.inputs = {t.from};
-  copy.problem.outputs = {t.to};
-  copy.problem.core_inputs = 1;
-  abi::ExprBuilder builder;
-  copy.problem.epilogue = builder.Finish({builder.Input(0, abi::ComputeDType(buffer.dtype))});
+  copy.problem = CopyProblemOf(t.from, t.to);
   copy.inputs = {t.buffer};
   copy.outputs = {static_cast<ir::BufferId>(lowered.buffers.size())};
   lowered.buffers.push_back(std::move(buffer));
@@ -185,6 +182,7 @@ void InsertCopies(std::vector<PlacedCopy> copies, ir::Lowered& lowered) {
 // expression would read one of them element by element.
 Status StorePixels(ir::Lowered& lowered, PassContext& context) {
   if (context.device.backend != abi::Backend::kCuda) return OkStatus();
+  StoreWholeResults(lowered, context);
   const std::vector<BufferUses> uses = UsesOf(lowered);
   std::vector<PlacedCopy> copies;
   for (ir::BufferId b = 0; b < uses.size(); ++b) {

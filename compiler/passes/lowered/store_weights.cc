@@ -5,6 +5,7 @@
 #include "compiler/ir/lowered_edit.h"
 #include "compiler/ir/views.h"
 #include "compiler/passes/lowered/fuse.h"
+#include "compiler/passes/lowered/kernel_guard.h"
 #include "compiler/passes/lowered/passes.h"
 #include "compiler/passes/lowered/weight_order.h"
 
@@ -36,41 +37,6 @@ bool HasStoredWeights(const ir::Lowered& lowered, const ir::LoweredStep& step) {
   return b.constant.has_data() && view == abi::DenseView(b.dtype, b.shape);
 }
 
-// Buffers that are outputs of the program, or that nothing reads but elementwise steps which make
-// some. Outputs lie in the model's order, and a convolution that fusion lets write one is none for
-// tensor cores of Hopper.
-std::vector<bool> BecomeOutputs(const ir::Lowered& lowered) {
-  std::vector<bool> read(lowered.buffers.size(), false), stays(lowered.buffers.size(), false);
-  const auto becomes = [&](ir::BufferId b) {
-    return lowered.buffers[b].role == schema::Role::kOutput || (read[b] && !stays[b]);
-  };
-  for (auto step = lowered.steps.rbegin(); step != lowered.steps.rend(); ++step) {
-    const bool makes = step->problem.family == abi::Family::kElementwise &&
-                       std::ranges::any_of(step->outputs, becomes);
-    for (ir::BufferId b : step->inputs) {
-      read[b] = true;
-      if (!makes) stays[b] = true;
-    }
-  }
-  std::vector<bool> become;
-  for (size_t b = 0; b < lowered.buffers.size(); ++b) {
-    become.push_back(becomes(static_cast<ir::BufferId>(b)));
-  }
-  return become;
-}
-
-// The step as it will be where f32 is stored in the 16 bits of its math mode.
-abi::Problem StoredProblem(const ir::LoweredStep& step, DType storage) {
-  abi::Problem p = step.problem;
-  if (storage == DType::kF32) return p;
-  for (std::vector<abi::View>* views : {&p.inputs, &p.outputs}) {
-    for (abi::View& v : *views) {
-      if (v.dtype == DType::kF32) v.dtype = storage;
-    }
-  }
-  return p;
-}
-
 void Record(PassContext& context, const ir::LoweredStep& step, const std::string& name,
             const WeightOrder& order) {
   Decision d = context.About(DecisionKind::kLayout,
@@ -86,14 +52,13 @@ void Record(PassContext& context, const ir::LoweredStep& step, const std::string
 // CPU kernels pack weights themselves.
 Status StoreWeights(ir::Lowered& lowered, PassContext& context) {
   if (context.device.backend != abi::Backend::kCuda) return OkStatus();
-  const std::vector<bool> become_outputs = BecomeOutputs(lowered);
   std::map<std::pair<ir::BufferId, std::vector<int64_t>>, ir::BufferId>
       stored;  // by weights and order
   for (ir::LoweredStep& step : lowered.steps) {
     if (!HasStoredWeights(lowered, step)) continue;
     const ir::BufferId from = step.inputs[1];
-    const std::optional<WeightOrder> order = ChooseWeightOrder(
-        StoredProblem(step, context.storage), context.device, become_outputs[step.outputs[0]]);
+    const std::optional<WeightOrder> order =
+        ChooseWeightOrder(AsStored(step.problem, context.storage), context.device);
     if (!order) continue;
     const auto [place, fresh] =
         stored.try_emplace({from, {order->axes.begin(), order->axes.end()}},

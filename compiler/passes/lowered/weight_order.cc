@@ -115,13 +115,13 @@ std::optional<WeightOrder> ForTensorCores(const Problem& p, const Dims& axes, co
   return order;
 }
 
-WeightOrder OfConvolution(const Problem& p, const abi::DeviceSpec& device, bool becomes_output) {
+WeightOrder OfConvolution(const Problem& p, const abi::DeviceSpec& device) {
   WeightOrder outputs = ByRule(OutputsLast(p));
   const auto& a = p.as<abi::ConvAttrs>();
   if (a.transposed || a.group != 1) return outputs;
   std::optional<WeightOrder> inputs =
       ForTensorCores(p, InputsLast(p), outputs.axes, outputs.name, p.inputs[1].shape[0], device);
-  if (!inputs || (becomes_output && !HasTwoOrders(p))) return outputs;
+  if (!inputs) return outputs;
   inputs->suffix = " inputs last";
   inputs->name = "input channels innermost";
   return *inputs;
@@ -139,9 +139,9 @@ std::optional<WeightOrder> OfProduct(const Problem& p, const abi::DeviceSpec& de
 
 }  // namespace
 
-std::optional<WeightOrder> ChooseWeightOrder(const Problem& problem, const abi::DeviceSpec& device,
-                                             bool becomes_output) {
-  if (problem.family == abi::Family::kConv) return OfConvolution(problem, device, becomes_output);
+std::optional<WeightOrder> ChooseWeightOrder(const Problem& problem,
+                                             const abi::DeviceSpec& device) {
+  if (problem.family == abi::Family::kConv) return OfConvolution(problem, device);
   return OfProduct(problem, device);
 }
 

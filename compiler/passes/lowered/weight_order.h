@@ -21,12 +21,10 @@ struct WeightOrder {
 /// A convolution's: output channels innermost; or input channels innermost where the step
 /// multiplies tf32 or operands of 8 bits and a kernel for that takes no other order
 /// (cuda.conv.hopper), and where it sums many products of 16 bits and that kernel's tiles of 96 or
-/// 160 columns divide the output channels; not, with `becomes_output`, where its result may come to
-/// lie in the model's order, which that kernel does not write. A matrix product's: k innermost in
-/// the same cases (cuda.gemm.hopper), otherwise nothing: they stay as they are. REQUIRES: `problem`
-/// is a convolution or a product whose input 1 are dense weights, of the dtypes that the step will
-/// have.
+/// 160 columns divide the output channels. A matrix product's: k innermost in the same cases
+/// (cuda.gemm.hopper), otherwise nothing: they stay as they are. REQUIRES: `problem` is a
+/// convolution or a product whose input 1 are dense weights, of the dtypes that the step will have.
 std::optional<WeightOrder> ChooseWeightOrder(const abi::Problem& problem,
-                                             const abi::DeviceSpec& device, bool becomes_output);
+                                             const abi::DeviceSpec& device);
 
 }  // namespace aicf

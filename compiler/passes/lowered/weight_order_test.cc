@@ -40,12 +40,12 @@ abi::Problem Convolution(int64_t channels, int64_t outputs) {
 
 TEST(WeightOrder, LiesAlongTheSumWhereTilesOf96Or160ColumnsDivide) {
   for (int64_t n : {96, 160, 288, 320, 480, 1120}) {
-    const auto order = ChooseWeightOrder(Product(256, n), kHopper, false);
+    const auto order = ChooseWeightOrder(Product(256, n), kHopper);
     ASSERT_TRUE(order.has_value()) << n;
     EXPECT_EQ(order->name, "k innermost") << n;
     EXPECT_EQ(order->axes, (Dims{1, 0})) << n;
   }
-  const auto order = ChooseWeightOrder(Convolution(64, 320), kHopper, false);
+  const auto order = ChooseWeightOrder(Convolution(64, 320), kHopper);
   ASSERT_TRUE(order.has_value());
   EXPECT_EQ(order->name, "input channels innermost");
   EXPECT_EQ(order->axes, (Dims{0, 2, 3, 1}));
@@ -53,39 +53,29 @@ TEST(WeightOrder, LiesAlongTheSumWhereTilesOf96Or160ColumnsDivide) {
 
 TEST(WeightOrder, StaysWhereOtherTilesDivide) {
   for (int64_t n : {64, 128, 192, 384, 640, 768, 960, 1000}) {
-    EXPECT_FALSE(ChooseWeightOrder(Product(256, n), kHopper, false).has_value()) << n;
+    EXPECT_FALSE(ChooseWeightOrder(Product(256, n), kHopper).has_value()) << n;
   }
-  EXPECT_EQ(ChooseWeightOrder(Convolution(64, 256), kHopper, false)->name,
-            "output channels innermost");
+  EXPECT_EQ(ChooseWeightOrder(Convolution(64, 256), kHopper)->name, "output channels innermost");
 }
 
 TEST(WeightOrder, StaysWhereNoSuchTileReadsThem) {
   using abi::MathMode;
   // Operands of 32 bits in a mode of 16, sums of which no line is whole pieces of 16 bytes, and
   // devices without the copy engine.
-  EXPECT_FALSE(ChooseWeightOrder(Product(256, 320, DType::kF32), kHopper, false).has_value());
-  EXPECT_FALSE(ChooseWeightOrder(Product(300, 320), kHopper, false).has_value());
-  EXPECT_FALSE(
-      ChooseWeightOrder(Product(256, 320), *abi::FindDevice("cuda:sm_80"), false).has_value());
+  EXPECT_FALSE(ChooseWeightOrder(Product(256, 320, DType::kF32), kHopper).has_value());
+  EXPECT_FALSE(ChooseWeightOrder(Product(300, 320), kHopper).has_value());
+  EXPECT_FALSE(ChooseWeightOrder(Product(256, 320), *abi::FindDevice("cuda:sm_80")).has_value());
   // In tf32 they lie so whatever their columns are.
-  const auto tf32 =
-      ChooseWeightOrder(Product(64, 128, DType::kF32, MathMode::kTf32), kHopper, false);
+  const auto tf32 = ChooseWeightOrder(Product(64, 128, DType::kF32, MathMode::kTf32), kHopper);
   ASSERT_TRUE(tf32.has_value());
   EXPECT_EQ(tf32->why, "what tensor cores of Hopper read");
 }
 
 TEST(WeightOrder, StaysWhereSumsAreShort) {
-  EXPECT_FALSE(ChooseWeightOrder(Product(248, 320), kHopper, false).has_value());
+  EXPECT_FALSE(ChooseWeightOrder(Product(248, 320), kHopper).has_value());
   // Nine taps of 24 and of 32 channels.
-  EXPECT_EQ(ChooseWeightOrder(Convolution(24, 320), kHopper, false)->name,
-            "output channels innermost");
-  EXPECT_EQ(ChooseWeightOrder(Convolution(32, 320), kHopper, false)->name,
-            "input channels innermost");
-}
-
-TEST(WeightOrder, StaysWhereTheResultMayLieInTheModelsOrder) {
-  EXPECT_EQ(ChooseWeightOrder(Convolution(64, 320), kHopper, true)->name,
-            "output channels innermost");
+  EXPECT_EQ(ChooseWeightOrder(Convolution(24, 320), kHopper)->name, "output channels innermost");
+  EXPECT_EQ(ChooseWeightOrder(Convolution(32, 320), kHopper)->name, "input channels innermost");
 }
 
 }  // namespace
