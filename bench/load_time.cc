@@ -25,7 +25,6 @@
 #include "aicf/aicf.h"
 #include "base/hash.h"
 #include "schema/artifact.h"
-#include "schema/artifact_generated.h"
 #include "schema/codec.h"
 #include "schema/testing.h"
 #include "schema/testing_chain.h"
@@ -72,9 +71,7 @@ void Measure(const Options& options, const std::string& path, const std::string&
   const schema::Artifact& a = **artifact;
   const std::span<const std::byte> program = a.bytes(schema::SectionKind::kProgram);
   const double structure = MedianMs(options.repeat, [&] {
-    flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(program.data()), program.size(),
-                                   8, 1 << 30);
-    if (!fb::VerifyProgramBuffer(verifier)) std::abort();
+    if (!schema::IsWellFormed(program)) std::abort();
   });
   const double decode =
       MedianMs(options.repeat, [&] { Require(schema::DecodeProgram(program).status(), path); });

@@ -18,6 +18,10 @@ inline constexpr uint32_t kMaxMetadataBytes = 1 << 20;
 /// Deterministic: equal programs give equal bytes. Errors: kResource above kMaxProgramBytes.
 Result<std::vector<std::byte>> EncodeProgram(const Program& program);
 
+/// Whether the bytes are a FlatBuffer of the schema whose every offset stays inside of them: what
+/// DecodeProgram asks first. REQUIRES: at most kMaxProgramBytes, at a multiple of 64.
+bool IsWellFormed(std::span<const std::byte> bytes);
+
 /// Structure only: bounds, alignment, counts, enumerations, text. What the program means is for
 /// VerifyProgram. Accepts any alignment of `bytes` (copies when it is below 64).
 /// Errors: kBadArtifact. Cost: linear in bytes.size(), memory too.
