@@ -293,7 +293,7 @@ TEST(Registry, KeysAreUniqueAndEachFamilyEndsInItsReference) {
       EXPECT_NE(k.in_place, nullptr) << k.key;
       const bool device = k.backend == Backend::kCuda;
       EXPECT_EQ(k.workspace_bytes == nullptr, device) << k.key;
-      EXPECT_EQ(k.variant != nullptr, device) << k.key;
+      EXPECT_EQ(k.derive != nullptr, device) << k.key;
       EXPECT_EQ(!k.parameters.empty(), device) << k.key;
       for (const ParameterRange& r : k.parameters) {
         EXPECT_TRUE(IsParameterName(r.name)) << k.key << " " << r.name;

@@ -27,7 +27,7 @@ std::string CheckDevice(const KernelInfo& kernel, const Problem& problem, const 
                         const DeviceSpec& device) {
   std::string refusal = kernel.refuse_parameters(problem, variant.parameters, device);
   if (!refusal.empty()) return refusal;
-  const Variant own = kernel.variant(problem, variant.parameters);
+  const DerivedVariant own = kernel.derive(problem, variant.parameters);
   refusal = kernel.refuse_launch(device, own.launch);
   if (refusal.empty()) refusal = CheckLaunch(variant.launch, own.launch);
   if (refusal.empty()) refusal = CheckTensorMaps(problem, variant.tensor_maps, own.tensor_maps);
@@ -58,7 +58,7 @@ std::string CheckVariant(const KernelInfo& kernel, const Problem& problem,
   std::string refusal = kernel.supports(problem, device);
   if (refusal.empty()) refusal = CheckParameters(variant.parameters, kernel.parameters);
   if (!refusal.empty()) return refusal;
-  if (kernel.variant != nullptr) return CheckDevice(kernel, problem, variant, device);
+  if (kernel.derive != nullptr) return CheckDevice(kernel, problem, variant, device);
   if (kernel.refuse != nullptr) refusal = kernel.refuse(problem, variant.parameters, device);
   return refusal.empty() ? CheckHost(kernel, problem, variant, device) : refusal;
 }

@@ -52,10 +52,10 @@ TEST(CheckVariant, ItsOwnTensorMapsAreChecked) {
   const Parameters parameters = BestCandidate(kernel, Fp16Product(), Device())->variant.parameters;
   EXPECT_EQ(
       CheckVariant(kernel, Fp16Product(), kernel.variant(Fp16Product(), parameters), Device()), "");
-  kernel.variant = [](const Problem& p, const Parameters& c) {
-    Variant v = FindKernel("cuda.gemm.hopper")->variant(p, c);
-    v.tensor_maps[1].extents[0] += 8;
-    return v;
+  kernel.derive = [](const Problem& p, const Parameters& c) {
+    DerivedVariant derived = FindKernel("cuda.gemm.hopper")->derive(p, c);
+    derived.tensor_maps[1].extents[0] += 8;
+    return derived;
   };
   const Variant v = kernel.variant(Fp16Product(), parameters);
   EXPECT_NE(CheckVariant(kernel, Fp16Product(), v, Device()).find("tensor map 1: it spans bytes"),

@@ -76,7 +76,7 @@ struct KernelInfo {
   std::string (*refuse_launch)(const DeviceSpec&, const LaunchConfig&);
   /// kCuda only (nullptr otherwise): launch, workspace and tensor maps, which follow from the
   /// parameters alone. REQUIRES: `refuse` accepted them.
-  Variant (*variant)(const Problem&, const Parameters&);
+  DerivedVariant (*derive)(const Problem&, const Parameters&);
   /// kCpu: least scratch bytes. kLibrary: the most that a recorded algorithm may use. nullptr
   /// otherwise.
   uint64_t (*workspace_bytes)(const Problem&, const DeviceSpec&);
@@ -93,6 +93,11 @@ struct KernelInfo {
   /// leaves the buffer's other bytes alone. How far it gives back what was packed is said by
   /// PackedLayout::recovery. nullptr where `packed` is.
   void (*unpack)(const Problem&, const Parameters&, int input, const void* packed, void* buffer);
+
+  /// The variant with these parameters. REQUIRES: as `derive`, which is not nullptr.
+  Variant variant(const Problem& problem, const Parameters& chosen) const {
+    return MakeVariant(chosen, derive(problem, chosen));
+  }
 };
 
 /// All variants of a family, in order of preference; the last cpu row is the reference variant

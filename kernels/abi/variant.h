@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/abi/parameters.h"
@@ -33,6 +34,17 @@ struct Variant {
 
   friend bool operator==(const Variant&, const Variant&) = default;
 };
+
+/// What follows from the parameters of a device kernel: all of its variant but the parameters.
+struct DerivedVariant {
+  LaunchConfig launch;
+  uint64_t workspace_bytes = 0;
+  std::vector<TensorMap> tensor_maps;
+};
+
+inline Variant MakeVariant(const Parameters& parameters, DerivedVariant derived) {
+  return {parameters, derived.launch, derived.workspace_bytes, std::move(derived.tensor_maps)};
+}
 
 /// A variant whose parts lie elsewhere, as those of a recorded step do. What it refers to outlives
 /// it.

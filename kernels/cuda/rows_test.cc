@@ -120,7 +120,7 @@ TEST(CudaRows, KeysAreUniqueAndSourcesAreEmbedded) {
     EXPECT_TRUE(sources.contains(k->source)) << k->key << " names " << k->source;
     const std::string prefix = StrCat("cuda.", abi::FamilyName(k->family), ".");
     EXPECT_TRUE(k->key.starts_with(prefix)) << k->key;
-    EXPECT_NE(k->variant, nullptr) << k->key;
+    EXPECT_NE(k->derive, nullptr) << k->key;
     EXPECT_FALSE(k->parameters.empty()) << k->key;
   }
 }

@@ -67,7 +67,7 @@ std::vector<abi::Candidate> OtherCandidates(const abi::KernelInfo& kernel,
   std::vector<abi::Candidate> all = RealCandidates(kernel, problem, device);
   if (current_seed == 0) return all;
   const size_t considered = all.size();
-  for (size_t i = 0; i < considered && kernel.variant != nullptr; ++i) {
+  for (size_t i = 0; i < considered && kernel.derive != nullptr; ++i) {
     const abi::Parameters own = all[i].variant.parameters;
     AddNeighbours(kernel, problem, device, own, all);
   }

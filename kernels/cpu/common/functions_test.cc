@@ -32,7 +32,7 @@ TEST(Functions, EveryCpuKeyHasAFunctionAndHostFunctions) {
     EXPECT_NE(info.workspace_bytes, nullptr) << info.key;
     EXPECT_NE(info.in_place, nullptr) << info.key;
     EXPECT_TRUE(info.deterministic) << info.key;
-    EXPECT_EQ(info.variant, nullptr) << info.key;
+    EXPECT_EQ(info.derive, nullptr) << info.key;
   });
   EXPECT_GE(keys.size(), 20u);
 }

@@ -37,7 +37,7 @@ int64_t PowerOfTwoAtLeast(int64_t v);
 
 template <class Host>
 abi::Candidate CandidateOf(const abi::Problem& p, abi::Parameters parameters, double cost_us) {
-  return {VariantOf<Host>(p, parameters), cost_us};
+  return {MakeVariant(parameters, Derive<Host>(p, parameters)), cost_us};
 }
 
 /// The candidates of a host's kernel: see abi::ChoiceRow::candidates. Every host of a family's

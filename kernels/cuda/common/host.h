@@ -91,8 +91,8 @@ struct CudaHostBase {
 
 /// Launch, workspace and tensor maps of a host's variant.
 template <class Host>
-abi::Variant VariantOf(const abi::Problem& p, const abi::Parameters& parameters) {
-  return {parameters, Host::Launch(p, parameters), Host::Workspace(p, parameters),
+abi::DerivedVariant Derive(const abi::Problem& p, const abi::Parameters& parameters) {
+  return {Host::Launch(p, parameters), Host::Workspace(p, parameters),
           Host::TensorMaps(p, parameters)};
 }
 
@@ -121,7 +121,7 @@ abi::KernelInfo RowOf(abi::Family family) {
   };
   row.refuse_parameters = &Host::Refuse;
   row.refuse_launch = &RefuseLaunchOn;
-  row.variant = &VariantOf<Host>;
+  row.derive = &Derive<Host>;
   row.in_place = &Host::InPlace;
   if constexpr (Host::kPacks) {
     row.packed = &Host::Packed;

@@ -321,7 +321,7 @@ void Repair(Program& p) {
     if (kernel->workspace_bytes != nullptr) {
       s.workspace_bytes = kernel->workspace_bytes(s.problem, *device);
     }
-    if (kernel->variant != nullptr &&
+    if (kernel->derive != nullptr &&
         abi::CheckParameters(s.parameters, kernel->parameters).empty() &&
         (kernel->refuse == nullptr || kernel->refuse(s.problem, s.parameters, *device).empty())) {
       abi::Variant variant = kernel->variant(s.problem, s.parameters);
