@@ -48,8 +48,9 @@ inline void CopyText(char* to, std::string_view text) {
   }
 }
 
-/// a == b.
-inline bool SameText(std::string_view a, std::string_view b) {
+/// a == b. Inlined wherever it is called: of a text that the code spells out, only the branch for
+/// its length is left.
+[[gnu::always_inline]] inline bool SameText(std::string_view a, std::string_view b) {
   const size_t bytes = a.size();
   if (bytes != b.size()) return false;
   if (bytes > 16) return std::memcmp(a.data(), b.data(), bytes) == 0;

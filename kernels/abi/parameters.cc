@@ -3,18 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/short_text.h"
-
 namespace aicf::abi {
 namespace {
-
-// Tells the names of nearly every kernel apart: they mostly differ in length or at their ends
-// (tile_m, tile_n, thread_m).
-size_t SlotOf(std::string_view name) {
-  if (name.empty()) return 0;
-  const auto first = static_cast<size_t>(name.front()), last = static_cast<size_t>(name.back());
-  return (name.size() + 6 * first + 3 * last) % 64;
-}
 
 char Upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
@@ -46,9 +36,7 @@ Parameters::Parameters(std::vector<Parameter> list) : list_(std::move(list)) {
   }
 }
 
-const Parameter* Parameters::Find(std::string_view name) const {
-  const size_t probable = slots_[SlotOf(name)];  // from 1 on
-  if (probable != 0 && SameText(list_[probable - 1].name, name)) return &list_[probable - 1];
+const Parameter* Parameters::FindInList(std::string_view name) const {
   for (const Parameter& p : list_) {
     if (SameText(p.name, name)) return &p;
   }
@@ -60,13 +48,6 @@ bool operator==(const Parameters& a, const Parameters& b) {
     return x.value == y.value && SameText(x.name, y.name);
   });
 }
-
-int64_t Parameters::operator[](std::string_view name) const {
-  const Parameter* found = Find(name);
-  return found == nullptr ? 0 : found->value;
-}
-
-bool Parameters::Has(std::string_view name) const { return Find(name) != nullptr; }
 
 std::string CheckParameters(const Parameters& parameters, std::span<const ParameterRange> ranges) {
   size_t least = ranges.size();

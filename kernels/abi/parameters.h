@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/short_text.h"
 #include "base/status.h"
 
 namespace aicf::abi {
@@ -36,9 +37,14 @@ class Parameters {
   explicit Parameters(std::vector<Parameter> list);
 
   /// The number of that name; 0 where the set has none. A kernel's functions ask only for names
-  /// that its ranges (ParameterRange) have, after CheckParameters accepted the set.
-  int64_t operator[](std::string_view name) const;
-  bool Has(std::string_view name) const;
+  /// that its ranges (ParameterRange) have, after CheckParameters accepted the set. They spell them
+  /// out and ask dozens of times for each step; where this is inlined, their places and lengths are
+  /// constants.
+  [[gnu::always_inline]] int64_t operator[](std::string_view name) const {
+    const Parameter* found = Find(name);
+    return found == nullptr ? 0 : found->value;
+  }
+  bool Has(std::string_view name) const { return Find(name) != nullptr; }
 
   bool empty() const { return list_.empty(); }
   size_t size() const { return list_.size(); }
@@ -48,11 +54,22 @@ class Parameters {
   friend bool operator==(const Parameters& a, const Parameters& b);
 
  private:
-  const Parameter* Find(std::string_view name) const;
+  /// Tells the names of nearly every kernel apart: they mostly differ in length or at their ends
+  /// (tile_m, tile_n, thread_m).
+  static constexpr size_t SlotOf(std::string_view name) {
+    if (name.empty()) return 0;
+    const auto first = static_cast<size_t>(name.front()), last = static_cast<size_t>(name.back());
+    return (name.size() + 6 * first + 3 * last) % 64;
+  }
+  [[gnu::always_inline]] const Parameter* Find(std::string_view name) const {
+    const size_t probable = slots_[SlotOf(name)];
+    if (probable != 0 && SameText(list_[probable - 1].name, name)) return &list_[probable - 1];
+    return FindInList(name);
+  }
+  const Parameter* FindInList(std::string_view name) const;
 
   std::vector<Parameter> list_;
-  /// Where a name probably is, by SlotOf: a kernel's functions look numbers up by name many times
-  /// for each step.
+  /// Where a name probably is, by SlotOf; from 1 on.
   std::array<uint8_t, 64> slots_{};
 };
 
