@@ -40,9 +40,14 @@ Dims Others(const Dims& axes, int rank) {
   return others;
 }
 
+// The smallest stride of the axes with more than one element.
 int64_t InnerStride(const Dims& axes, const View& view) {
-  const Dims order = InMemoryOrder(axes, view);
-  return order.empty() ? INT64_MAX : std::abs(view.strides[static_cast<int>(order.back())]);
+  int64_t least = INT64_MAX;
+  for (int64_t a : axes) {
+    const int axis = static_cast<int>(a);
+    if (view.shape[axis] != 1) least = std::min(least, std::abs(view.strides[axis]));
+  }
+  return least;
 }
 
 Dims RowAxes(const Problem& p) {
@@ -60,13 +65,9 @@ Dims ColumnAxes(const Problem& p) {
 
 Space MatrixSpace(const Problem& p) {
   const View& out = p.outputs[0];
-  const Dims rows = InMemoryOrder(RowAxes(p), out);
-  const Dims columns = InMemoryOrder(ColumnAxes(p), out);
-  Space s{out.shape, {columns, rows}};
-  if (RowsInner(p)) std::swap(s.groups[0], s.groups[1]);
-  if (p.family == Family::kGemm) {
-    s.groups.push_back(InMemoryOrder(AxisRange(0, out.shape.rank() - 2), out));
-  }
+  const Dims inner = InMemoryOrder(RowsInner(p) ? RowAxes(p) : ColumnAxes(p), out);
+  Space s{out.shape, {inner, OuterAxesOf(p)}};
+  if (p.family == Family::kGemm) s.groups.push_back(BatchAxesOf(p));
   return s;
 }
 
@@ -173,6 +174,15 @@ int64_t Space::Count(size_t group) const {
 
 bool RowsInner(const Problem& p) {
   return InnerStride(RowAxes(p), p.outputs[0]) < InnerStride(ColumnAxes(p), p.outputs[0]);
+}
+
+Dims OuterAxesOf(const Problem& p) {
+  return InMemoryOrder(RowsInner(p) ? ColumnAxes(p) : RowAxes(p), p.outputs[0]);
+}
+
+Dims BatchAxesOf(const Problem& p) {
+  const View& out = p.outputs[0];
+  return InMemoryOrder(AxisRange(0, out.shape.rank() - 2), out);
 }
 
 Spaces SpacesOf(std::string_view key, const Problem& p) {

@@ -44,6 +44,9 @@ Spaces SpacesOf(std::string_view key, const abi::Problem& problem);
 /// gemm, blockgemm, conv: whether groups[0] of the output runs over rows (m, positions) instead of
 /// columns.
 bool RowsInner(const abi::Problem& problem);
+/// gemm, blockgemm, conv: groups[1] of the output; gemm: groups[2].
+Dims OuterAxesOf(const abi::Problem& problem);
+Dims BatchAxesOf(const abi::Problem& problem);
 
 /// An operand along one group, neighbouring axes merged where one stride walks both, outermost
 /// first.

@@ -129,9 +129,12 @@ TEST(Space, GemmRowsAreInnerWhereTheOutputIsTransposed) {
   p.core_inputs = 2;
   EXPECT_FALSE(RowsInner(p));
   EXPECT_EQ(SpacesOf("", p).output.groups, (std::vector<Dims>{{2}, {1}, {0}}));
+  EXPECT_EQ(OuterAxesOf(p), Dims{1});
+  EXPECT_EQ(BatchAxesOf(p), Dims{0});
   p.outputs[0].strides = {24, 1, 4};
   EXPECT_TRUE(RowsInner(p));
   EXPECT_EQ(SpacesOf("", p).output.groups, (std::vector<Dims>{{1}, {2}, {0}}));
+  EXPECT_EQ(OuterAxesOf(p), Dims{2});
 }
 
 }  // namespace

@@ -63,9 +63,7 @@ void AddAxis(abi::TensorMap& map, const View& v, int axis, int64_t box) {
 }
 
 // The input's positions in the order of the output's.
-Walk InputPositions(const abi::Problem& p) {
-  return WalkOf(p.inputs[0], SpacesOf("", p).output.groups[1]);
-}
+Walk InputPositions(const abi::Problem& p) { return WalkOf(p.inputs[0], OuterAxesOf(p)); }
 
 }  // namespace
 

@@ -26,13 +26,10 @@ bool IsContiguous(const abi::View& v, int axis) {
 // The operand along the output's batch, in the order of the output's memory; axes of one element
 // left out.
 Walk BatchOf(const abi::Problem& p, int operand) {
-  const std::vector<Dims>& groups = SpacesOf("", p).output.groups;
   const abi::View& v = p.inputs[static_cast<size_t>(operand)];
   Dims axes;
-  if (groups.size() > 2) {
-    for (int64_t a : groups[2]) {
-      if (v.shape[static_cast<int>(a)] > 1) axes.push_back(a);
-    }
+  for (int64_t a : BatchAxesOf(p)) {
+    if (v.shape[static_cast<int>(a)] > 1) axes.push_back(a);
   }
   return WalkOf(v, axes);
 }
