@@ -240,7 +240,7 @@ bool MarkElements(const Normal& v, std::vector<bool>& seen) {
 void AddNormals(CoverProver::Views views, std::vector<Normal>& normals) {
   normals.reserve(normals.size() + views.size());
   for (const abi::View* v : views) {
-    if (abi::ElementsOf(*v) != 0) normals.emplace_back(*v);
+    if (ElementsOfValid(*v) != 0) normals.emplace_back(*v);
   }
 }
 
@@ -261,7 +261,7 @@ int64_t VolumeOf(Box box) {
 
 uint64_t ElementsIn(CoverProver::Views views) {
   uint64_t count = 0;
-  for (const abi::View* v : views) count += static_cast<uint64_t>(abi::ElementsOf(*v));
+  for (const abi::View* v : views) count += static_cast<uint64_t>(ElementsOfValid(*v));
   return count;
 }
 
@@ -278,7 +278,7 @@ bool CoverProver::DisjointByElements(int64_t elements, Views views) {
   if (!Spend(static_cast<uint64_t>(elements) / 8 + ElementsIn(views))) return false;
   std::vector<bool> seen(static_cast<size_t>(elements));
   for (const abi::View* v : views) {
-    if (abi::ElementsOf(*v) != 0 && !MarkElements(Normal(*v), seen)) return false;
+    if (ElementsOfValid(*v) != 0 && !MarkElements(Normal(*v), seen)) return false;
   }
   return true;
 }
@@ -300,18 +300,18 @@ bool CoverProver::Disjoint(int64_t elements, Views views) {
 }
 
 bool CoverProver::ApartByElements(int64_t elements, const abi::View& view, Views others) {
-  const uint64_t work = static_cast<uint64_t>(abi::ElementsOf(view)) + ElementsIn(others);
+  const uint64_t work = static_cast<uint64_t>(ElementsOfValid(view)) + ElementsIn(others);
   if (!Spend(static_cast<uint64_t>(elements) / 8 + work)) return false;
   std::vector<bool> named(static_cast<size_t>(elements));
   EachElement(Normal(view), [&named](int64_t at) { return named[at] = true; });
   const auto is_free = [&named](int64_t at) { return !named[at]; };
   return std::ranges::all_of(others, [&](const abi::View* v) {
-    return abi::ElementsOf(*v) == 0 || EachElement(Normal(*v), is_free);
+    return ElementsOfValid(*v) == 0 || EachElement(Normal(*v), is_free);
   });
 }
 
 bool CoverProver::Apart(int64_t elements, const abi::View& view, Views others) {
-  if (abi::ElementsOf(view) == 0) return true;
+  if (ElementsOfValid(view) == 0) return true;
   if (!Spend(others.size())) return false;
   Boxes boxes;
   if (!boxes.Make(NormalizeAll(view, others))) return ApartByElements(elements, view, others);
@@ -322,11 +322,11 @@ bool CoverProver::Apart(int64_t elements, const abi::View& view, Views others) {
 }
 
 bool CoverProver::CoversByElements(int64_t elements, const abi::View& part, Views writes) {
-  const uint64_t work = static_cast<uint64_t>(abi::ElementsOf(part)) + ElementsIn(writes);
+  const uint64_t work = static_cast<uint64_t>(ElementsOfValid(part)) + ElementsIn(writes);
   if (!Spend(static_cast<uint64_t>(elements) / 4 + work)) return false;
   std::vector<bool> once(static_cast<size_t>(elements)), twice(static_cast<size_t>(elements));
   for (const abi::View* v : writes) {
-    if (abi::ElementsOf(*v) == 0) continue;
+    if (ElementsOfValid(*v) == 0) continue;
     EachElement(Normal(*v), [&](int64_t at) {
       if (once[at]) twice[at] = true;
       return once[at] = true;
@@ -336,7 +336,7 @@ bool CoverProver::CoversByElements(int64_t elements, const abi::View& part, View
 }
 
 bool CoverProver::Covers(int64_t elements, const abi::View& part, Views writes) {
-  if (abi::ElementsOf(part) == 0) return true;
+  if (ElementsOfValid(part) == 0) return true;
   if (!Spend(writes.size())) return false;
   Boxes boxes;
   if (!boxes.Make(NormalizeAll(part, writes))) return CoversByElements(elements, part, writes);
@@ -351,7 +351,7 @@ bool CoverProver::Covers(int64_t elements, const abi::View& part, Views writes) 
 std::string CoverProver::CheckPartition(int64_t elements, Views views) {
   int64_t written = 0;
   for (const abi::View* v : views) {
-    const int64_t count = abi::ElementsOf(*v);
+    const int64_t count = ElementsOfValid(*v);
     if (count > elements - written) return "its writers name an element twice";
     written += count;
   }

@@ -10,6 +10,13 @@
 
 namespace aicf::schema {
 
+/// abi::ElementsOf without its checks. REQUIRES: a validated view.
+inline int64_t ElementsOfValid(const abi::View& view) {
+  int64_t count = 1;
+  for (int64_t extent : view.shape) count *= extent;  // fits: ExtentOf multiplied those above 0
+  return count;
+}
+
 /// One per verified program: `budget` bounds the work that hostile views can ask for.
 ///
 /// Views are first written as boxes of digits in a mixed radix made of their strides (every slice,

@@ -190,7 +190,7 @@ class OrderVerifier {
   }
 
   void Append(Track& t, const abi::View& view) {
-    t.written += abi::ElementsOf(view);  // fits: 2^40 elements, a million steps of four outputs
+    t.written += ElementsOfValid(view);  // fits: 2^40 elements, a million steps of four outputs
     writes_.push_back({&view, t.last_write});
     t.last_write = static_cast<int32_t>(writes_.size()) - 1;
   }

@@ -110,7 +110,7 @@ class RaceVerifier {
 
   Status Operand(uint32_t s, bool write, uint32_t buffer, const abi::View& view) {
     const Placement& place = c_.placements[buffer];
-    if (place.space == Storage::kWeights || abi::ElementsOf(view) == 0) return OkStatus();
+    if (place.space == Storage::kWeights || ElementsOfValid(view) == 0) return OkStatus();
     const abi::Extent extent = ExtentOfValid(view);
     return Add(place.space == Storage::kState ? state_ : arena_,
                place.begin + static_cast<uint64_t>(extent.begin),
