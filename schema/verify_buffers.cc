@@ -15,6 +15,12 @@ Status CheckLimit(std::string_view what, uint64_t found, uint64_t limit) {
   return Error(Code::kResource, "program: ", found, " ", what, ", limit ", limit);
 }
 
+// Whether the image's code is the target's.
+bool IsFor(const Image& image, std::string_view target) {
+  constexpr std::string_view kDevices = "cuda:";
+  return target.starts_with(kDevices) && target.substr(kDevices.size()) == image.arch;
+}
+
 // What the program is made for. A name such as "cpu" would mean another device on another machine.
 Status CheckTarget(VerifyContext& context) {
   const Program& p = context.program;
@@ -29,7 +35,7 @@ Status CheckTarget(VerifyContext& context) {
     return Error(Code::kBadArtifact, "a program for ", p.target, " holds device images");
   }
   for (size_t i = 0; i < p.images.size(); ++i) {
-    if (StrCat("cuda:", p.images[i].arch) != p.target) {
+    if (!IsFor(p.images[i], p.target)) {
       return Error(Code::kBadArtifact, "image ", i, " is for ", p.images[i].arch,
                    ", the program for ", p.target);
     }
@@ -87,7 +93,7 @@ Status CheckEntryPoints(VerifyContext& context) {
     }
     next += e.step_count;
     const auto in_entry = [&](const Status& s) {
-      return s.WithContext(StrCat("entry point '", e.name, "'"));
+      return s.ok() ? s : s.WithContext(StrCat("entry point '", e.name, "'"));
     };
     AICF_RETURN_IF_ERROR(in_entry(VerifyInterface(p, e)));
     Result<LoopTree> loops = CheckLoops(p, e);

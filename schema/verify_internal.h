@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/scanner.h"
 #include "base/status.h"
 #include "kernels/abi/kernel.h"
 #include "schema/loop_tree.h"
@@ -76,6 +77,11 @@ Status CheckLaunchLimits(const abi::LaunchConfig& launch, const abi::DeviceSpec&
 std::string Describe(const Program& program, uint32_t buffer);
 /// "step 17 (cpu.gemm.ref)", escaped.
 std::string DescribeStep(const Program& program, uint32_t step);
+
+/// The status of an entry point's checks; an error names the entry point.
+inline Status InEntryPoint(const EntryPoint& entry, const Status& status) {
+  return status.ok() ? OkStatus() : status.WithContext(StrCat("entry point ", Quote(entry.name)));
+}
 
 /// Whether `inputs[input]` may be overwritten by outputs[output] at this step: that is its output,
 /// the kernel allows it and both views name the same bytes.

@@ -37,7 +37,7 @@ class OrderVerifier {
     for (size_t i = 0; i < p_.entry_points.size(); ++i) {
       const EntryPoint& e = p_.entry_points[i];
       loops_ = &c_.loops[i];
-      AICF_RETURN_IF_ERROR(Entry(e).WithContext(StrCat("entry point ", Quote(e.name))));
+      AICF_RETURN_IF_ERROR(InEntryPoint(e, Entry(e)));
     }
     return OkStatus();
   }

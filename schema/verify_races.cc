@@ -75,7 +75,7 @@ class RaceVerifier {
       if (order.serial()) continue;
       order_ = &order;
       Forget();
-      AICF_RETURN_IF_ERROR(Entry(e).WithContext(StrCat("entry point ", Quote(e.name))));
+      AICF_RETURN_IF_ERROR(InEntryPoint(e, Entry(e)));
     }
     return OkStatus();
   }

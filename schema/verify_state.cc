@@ -43,7 +43,7 @@ class StateVerifier {
     for (size_t i = 0; i < p_.entry_points.size(); ++i) {
       const EntryPoint& e = p_.entry_points[i];
       loops_ = &c_.loops[i];
-      AICF_RETURN_IF_ERROR(Entry(e).WithContext(StrCat("entry point ", Quote(e.name))));
+      AICF_RETURN_IF_ERROR(InEntryPoint(e, Entry(e)));
     }
     return OkStatus();
   }
@@ -244,8 +244,7 @@ Status VerifyState(const VerifyContext& context) { return StateVerifier(context)
 
 Status VerifyMetas(const VerifyContext& context) {
   for (const EntryPoint& e : context.program.entry_points) {
-    const Status metas = CheckMetas(context, e);
-    if (!metas.ok()) return metas.WithContext(StrCat("entry point ", Quote(e.name)));
+    AICF_RETURN_IF_ERROR(InEntryPoint(e, CheckMetas(context, e)));
   }
   return OkStatus();
 }

@@ -25,7 +25,7 @@ class StreamVerifier {
     for (size_t i = 0; i < p_.entry_points.size(); ++i) {
       entry_ = &p_.entry_points[i];
       loops_ = &c_.loops[i];
-      AICF_RETURN_IF_ERROR(Entry().WithContext(StrCat("entry point ", Quote(entry_->name))));
+      AICF_RETURN_IF_ERROR(InEntryPoint(*entry_, Entry()));
     }
     return OkStatus();
   }

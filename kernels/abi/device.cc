@@ -46,6 +46,11 @@ DeviceSpec CudaSpec(const CudaTarget& t) {
   return d;
 }
 
+// text == first + second.
+bool IsPair(std::string_view text, std::string_view first, std::string_view second) {
+  return text.starts_with(first) && text.substr(first.size()) == second;
+}
+
 // "cuda:sm_80 (A100 80GB SXM), ...".
 std::string CudaNames() {
   std::string names;
@@ -75,11 +80,11 @@ CpuIsa HostIsa() {
 Result<DeviceSpec> FindDevice(std::string_view target) {
   if (target == "cpu") return CpuSpec(HostIsa());
   for (CpuIsa isa : {CpuIsa::kBaseline, CpuIsa::kAvx2, CpuIsa::kAvx512}) {
-    if (target == StrCat("cpu:", kIsaNames[static_cast<int>(isa)])) return CpuSpec(isa);
+    if (IsPair(target, "cpu:", kIsaNames[static_cast<int>(isa)])) return CpuSpec(isa);
   }
   const std::string_view name = target == "cuda" ? "cuda:sm_90a" : target;
   for (const CudaTarget& t : CudaTargets()) {
-    if (name == StrCat("cuda:", t.arch)) return CudaSpec(t);
+    if (IsPair(name, "cuda:", t.arch)) return CudaSpec(t);
   }
   return Error(Code::kUnsupported, "target '", target,
                "' is unknown; known: cpu (this machine), cpu:baseline, cpu:avx2, cpu:avx512, ",
