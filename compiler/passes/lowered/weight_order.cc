@@ -49,15 +49,29 @@ bool HasTwoOrders(const Problem& p) {
   return tf32 || (DTypeBytes(x) == 1 && DTypeBytes(w) == 1);
 }
 
+// Of the matrix that weights are: sums, and products that each of them adds.
+struct Extents {
+  int64_t columns, terms;
+};
+
+Extents ExtentsOf(const Problem& p) {
+  const Dims& shape = p.inputs[1].shape;
+  const int rank = shape.rank();
+  if (p.family == abi::Family::kGemm) return {shape[rank - 1], shape[rank - 2]};
+  int64_t terms = 1;
+  for (int i = 1; i < rank; ++i) terms *= shape[i];
+  return {shape[0], terms};
+}
+
 // Weights that are neighbours along the output columns come to tensor cores of Hopper in parts of
 // 64 columns. Tiles of 96 and 160 columns are for weights that are neighbours along the sum, which
 // pays where these divide the columns and the largest tiles of the others do not, and where a tile
 // takes its time for the sum: with 16 to 112 terms EfficientNet's convolutions took 1 % more.
-bool SuitsTilesAlongSum(const Problem& p, int64_t columns) {
+bool SuitsTilesAlongSum(const Problem& p, const Extents& weights) {
   constexpr int64_t kFewestTerms = 256;
   if (DTypeBytes(p.inputs[0].dtype) != 2 || DTypeBytes(p.inputs[1].dtype) != 2) return false;
-  if (abi::ElementsOf(p.inputs[1]) < kFewestTerms * columns) return false;
-  const auto divide = [&](int64_t tile) { return columns % tile == 0; };
+  if (weights.terms < kFewestTerms) return false;
+  const auto divide = [&](int64_t tile) { return weights.columns % tile == 0; };
   return (divide(96) || divide(160)) && !divide(128) && !divide(192);
 }
 
@@ -94,12 +108,13 @@ WeightOrder ByRule(Dims axes) {
 // The order `axes`, where a kernel takes it and not `other`, or has tiles for it that suit the
 // columns.
 std::optional<WeightOrder> ForTensorCores(const Problem& p, const Dims& axes, const Dims& other,
-                                          const std::string& other_name, int64_t columns,
+                                          const std::string& other_name,
                                           const abi::DeviceSpec& device) {
   WeightOrder order;
   order.axes = axes;
-  if (SuitsTilesAlongSum(p, columns) && IsTakenByHopper(p, axes, device)) {
-    order.why = StrCat("tiles of 96 or 160 columns divide ", columns,
+  const Extents weights = ExtentsOf(p);
+  if (SuitsTilesAlongSum(p, weights) && IsTakenByHopper(p, axes, device)) {
+    order.why = StrCat("tiles of 96 or 160 columns divide ", weights.columns,
                        ", and are for weights that are neighbours along the sum");
     order.alternatives = {{other_name, "cost: its tiles are parts of 64 columns", -1}};
     return order;
@@ -120,7 +135,7 @@ WeightOrder OfConvolution(const Problem& p, const abi::DeviceSpec& device) {
   const auto& a = p.as<abi::ConvAttrs>();
   if (a.transposed || a.group != 1) return outputs;
   std::optional<WeightOrder> inputs =
-      ForTensorCores(p, InputsLast(p), outputs.axes, outputs.name, p.inputs[1].shape[0], device);
+      ForTensorCores(p, InputsLast(p), outputs.axes, outputs.name, device);
   if (!inputs) return outputs;
   inputs->suffix = " inputs last";
   inputs->name = "input channels innermost";
@@ -130,7 +145,7 @@ WeightOrder OfConvolution(const Problem& p, const abi::DeviceSpec& device) {
 std::optional<WeightOrder> OfProduct(const Problem& p, const abi::DeviceSpec& device) {
   if (p.inputs[1].shape.rank() < 2) return std::nullopt;
   std::optional<WeightOrder> turned =
-      ForTensorCores(p, RowsLast(p), AsTheyAre(p), "model order", p.inputs[1].shape.back(), device);
+      ForTensorCores(p, RowsLast(p), AsTheyAre(p), "model order", device);
   if (!turned) return std::nullopt;
   turned->suffix = " k last";
   turned->name = "k innermost";

@@ -73,6 +73,12 @@ TEST(WeightOrder, StaysWhereNoSuchTileReadsThem) {
 
 TEST(WeightOrder, StaysWhereSumsAreShort) {
   EXPECT_FALSE(ChooseWeightOrder(Product(248, 320), kHopper).has_value());
+  // Four matrices of 64 terms.
+  abi::Problem stack = Product(64, 320);
+  for (abi::View* v : {&stack.inputs[0], &stack.inputs[1], &stack.outputs[0]}) {
+    *v = abi::DenseView(v->dtype, {4, v->shape[0], v->shape[1]});
+  }
+  EXPECT_FALSE(ChooseWeightOrder(stack, kHopper).has_value());
   // Nine taps of 24 and of 32 channels.
   EXPECT_EQ(ChooseWeightOrder(Convolution(24, 320), kHopper)->name, "output channels innermost");
   EXPECT_EQ(ChooseWeightOrder(Convolution(32, 320), kHopper)->name, "input channels innermost");
