@@ -8,6 +8,7 @@
 
 #include "compiler/ir/lowered_edit.h"
 #include "compiler/passes/lowered/block_products.h"
+#include "compiler/passes/lowered/copy_pieces.h"
 #include "compiler/passes/lowered/fuse.h"
 #include "compiler/passes/lowered/kernel_guard.h"
 #include "compiler/passes/lowered/passes.h"
@@ -44,13 +45,14 @@ class Opener {
  public:
   Opener(ir::Lowered& lowered, PassContext& context) : editor_(lowered), context_(context) {}
 
-  void Run() {
+  Status Run() {
     for (int s = 0; s < editor_.size(); ++s) {
       const abi::Family family = editor_.step(s).problem.family;
       if (family == abi::Family::kBlockGemm) OpenProduct(s);
-      if (family == abi::Family::kDequantize) OpenRows(s);
+      if (family == abi::Family::kDequantize) AICF_RETURN_IF_ERROR(OpenRows(s));
     }
     editor_.Finish();
+    return OkStatus();
   }
 
  private:
@@ -122,15 +124,15 @@ class Opener {
     return LosesKernel(p, *rows, context_.device);
   }
 
-  void OpenRows(int s) {
+  Status OpenRows(int s) {
     ir::LoweredStep decode = editor_.step(s);
     const auto dtype = PlainDType(decode.problem.as<abi::DequantizeAttrs>().format);
-    if (!dtype) return;
+    if (!dtype) return OkStatus();
     int gather = -1;
     abi::Problem rows;
     const std::string refusal = OpenedRows(s, *dtype, &gather, &rows);
     Record(decode, refusal, "values", "blocks");
-    if (!refusal.empty()) return;
+    if (!refusal.empty()) return OkStatus();
     ir::LoweredStep take = editor_.step(gather);
     const ir::BufferId between = take.outputs[0];
     take.problem = std::move(rows);
@@ -149,6 +151,8 @@ class Opener {
       p.epilogue = builder.Finish({builder.Input(0, DType::kF32)});
     }
     editor_.Replace(s, std::move(decode));
+    // Stored in the table's own dtype, the rows are what the gather took.
+    return ForwardCopy(editor_, context_, s, kBlocksToGemm);
   }
 
   void Record(const ir::LoweredStep& step, const std::string& refusal, const char* opened,
@@ -172,8 +176,7 @@ class Opener {
 
 Status BlocksToGemm(ir::Lowered& lowered, PassContext& context) {
   if (context.device.backend != abi::Backend::kCuda) return OkStatus();
-  Opener(lowered, context).Run();
-  return OkStatus();
+  return Opener(lowered, context).Run();
 }
 
 }  // namespace aicf
