@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/ir/views.h"
+#include "compiler/passes/lowered/conv_testing.h"
 
 namespace aicf {
 namespace {
@@ -38,22 +38,9 @@ TEST(KernelGuard, ADeviceWithoutANameHasNothingToLose) {
   EXPECT_EQ(LosesKernel(Product(DType::kF32), Product(DType::kI64), device), "");
 }
 
-// 64 channels of 16 x 16 pixels, channels innermost or the model's order.
-abi::View Image(bool pixels) {
-  const Dims shape = {1, 64, 16, 16};
-  if (!pixels) return abi::DenseView(DType::kF32, shape);
-  return {DType::kF32, shape, ir::StridesInOrder(shape, ir::ChannelsLastOrder(4)), 0};
-}
-
 abi::Problem Convolution(bool to_pixels) {
-  abi::Problem p;
-  p.family = abi::Family::kConv;
-  p.math = abi::MathMode::kFp16;
-  p.attrs = abi::ConvAttrs{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, false};
-  const Dims weights = {64, 64, 3, 3};
-  p.inputs = {Image(true), {DType::kF32, weights, ir::StridesInOrder(weights, {2, 3, 1, 0}), 0}};
-  p.outputs = {Image(to_pixels)};
-  p.core_inputs = 2;
+  abi::Problem p = ConvolutionOf(DType::kF32, 64, 64, 16);
+  if (!to_pixels) p.outputs[0] = abi::DenseView(DType::kF32, p.outputs[0].shape);
   return p;
 }
 

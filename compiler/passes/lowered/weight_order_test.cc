@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/ir/views.h"
+#include "compiler/passes/lowered/conv_testing.h"
 
 namespace aicf {
 namespace {
@@ -22,19 +22,9 @@ abi::Problem Product(int64_t k, int64_t n, DType dtype = DType::kF16,
   return p;
 }
 
-// Of 3 x 3 windows, channels-last.
 abi::Problem Convolution(int64_t channels, int64_t outputs) {
-  const auto pixels = [](int64_t c) -> abi::View {
-    const Dims shape = {1, c, 16, 16};
-    return {DType::kF16, shape, ir::StridesInOrder(shape, ir::ChannelsLastOrder(4)), 0};
-  };
-  abi::Problem p;
-  p.family = abi::Family::kConv;
-  p.math = abi::MathMode::kFp16;
-  p.attrs = abi::ConvAttrs{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, false};
-  p.inputs = {pixels(channels), abi::DenseView(DType::kF16, {outputs, channels, 3, 3})};
-  p.outputs = {pixels(outputs)};
-  p.core_inputs = 2;
+  abi::Problem p = ConvolutionOf(DType::kF16, channels, outputs, 16);
+  p.inputs[1] = abi::DenseView(DType::kF16, p.inputs[1].shape);
   return p;
 }
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/decisions/decisions.h"
-#include "compiler/ir/views.h"
+#include "compiler/passes/lowered/conv_testing.h"
 #include "compiler/passes/lowered/passes.h"
 
 namespace aicf {
@@ -13,24 +13,18 @@ namespace {
 // 128 channels of 48 x 48 pixels to 128 in the model's order, of f32 in math mode fp16.
 ir::Lowered Program() {
   ir::Lowered program;
-  const Dims images = {1, 128, 48, 48}, weights = {128, 128, 3, 3};
-  const Dims pixels = ir::ChannelsLastOrder(4), outputs_last = {2, 3, 1, 0};
+  ir::LoweredStep step;
+  step.sources = {"conv"};
+  step.problem = ConvolutionOf(DType::kF32, 128, 128, 48);
+  const Dims images = step.problem.outputs[0].shape;
+  step.problem.outputs = {abi::DenseView(DType::kF32, images)};
+  step.inputs = {0, 1};
+  step.outputs = {2};
   program.buffers = {{"x", DType::kF32, {1, 48, 48, 128}, schema::Role::kInput, {}},
                      {"w", DType::kF32, {3, 3, 128, 128}, schema::Role::kInput, {}},
                      {"y", DType::kF32, images, schema::Role::kOutput, {}}};
   program.inputs = {0, 1};
   program.outputs = {2};
-  ir::LoweredStep step;
-  step.sources = {"conv"};
-  step.problem.family = abi::Family::kConv;
-  step.problem.math = abi::MathMode::kFp16;
-  step.problem.attrs = abi::ConvAttrs{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, false};
-  step.problem.inputs = {{DType::kF32, images, ir::StridesInOrder(images, pixels), 0},
-                         {DType::kF32, weights, ir::StridesInOrder(weights, outputs_last), 0}};
-  step.problem.outputs = {abi::DenseView(DType::kF32, images)};
-  step.problem.core_inputs = 2;
-  step.inputs = {0, 1};
-  step.outputs = {2};
   program.steps = {step};
   return program;
 }
@@ -68,10 +62,7 @@ TEST(WholeResults, AreStoredAsPixelsAndCopiedWhereThatIsFaster) {
   const Stored stored("cuda:sm_90a", DType::kF16, WithACopy);
   const auto& steps = stored.program.steps;
   ASSERT_EQ(steps.size(), 2u);
-  const abi::View pixels = {DType::kF32,
-                            {1, 128, 48, 48},
-                            ir::StridesInOrder({1, 128, 48, 48}, ir::ChannelsLastOrder(4)),
-                            0};
+  const abi::View pixels = PixelsOf(DType::kF32, 128, 48);
   EXPECT_EQ(steps[0].problem.outputs[0], pixels);
   EXPECT_EQ(steps[1].problem.family, abi::Family::kElementwise);
   EXPECT_EQ(steps[1].problem.inputs[0], pixels);
