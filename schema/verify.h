@@ -91,7 +91,7 @@ inline constexpr int64_t kMaxViewElements = int64_t{1} << 40;
 ///
 /// Errors: kBadArtifact (naming step or buffer, expected, found); kUnsupported for an unknown
 /// kernel key or target; kResource when a limit is passed. Cost: O((steps * operands + buffers) *
-/// log); per 1000 steps 0.2 to 0.6 ms for a CPU and 0.3 to 1.1 for a GPU, least where they are
+/// log); per 1000 steps 0.2 to 0.6 ms for a CPU and 0.3 to 1.4 for a GPU, least where they are
 /// equal.
 Status VerifyProgram(const Program& program);
 

@@ -60,6 +60,17 @@ std::vector<CopyPiece> PiecesOf(const ir::LoweredStep& step) {
   return pieces;
 }
 
+abi::Problem CopyProblemOf(const abi::View& from, const abi::View& to) {
+  abi::Problem p;
+  p.attrs = abi::ElementwiseAttrs{};
+  p.inputs = {from};
+  p.outputs = {to};
+  p.core_inputs = 1;
+  abi::ExprBuilder builder;
+  p.epilogue = builder.Finish({builder.Input(0, abi::ComputeDType(from.dtype))});
+  return p;
+}
+
 ir::LoweredStep MergedPieces(ir::LoweredStep copy) {
   if (copy.problem.family != abi::Family::kCopy) return copy;
   abi::Problem& p = copy.problem;

@@ -23,6 +23,10 @@ bool ReadsOtherBits(const ir::StepEditor& editor, const ir::LoweredStep& step);
 /// REQUIRES: IsPureCopy(step).
 std::vector<CopyPiece> PiecesOf(const ir::LoweredStep& step);
 
+/// An elementwise step that stores a view's elements in another order or dtype. REQUIRES: equal
+/// shapes.
+abi::Problem CopyProblemOf(const abi::View& from, const abi::View& to);
+
 /// The copy with pieces that lie beside each other, in one source as in the copy, made one piece.
 /// Any other step is returned as it is.
 ir::LoweredStep MergedPieces(ir::LoweredStep copy);

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "compiler/ir/views.h"
+#include "compiler/passes/lowered/copy_pieces.h"
 #include "kernels/abi/choice.h"
 
 namespace aicf {
@@ -70,17 +70,6 @@ std::string LosesKernel(const abi::Problem& before, const abi::Problem& after,
     if (IsCandidate(kernel, device) && kernel.supports(before, device).empty()) return refused;
   }
   return "";
-}
-
-abi::Problem CopyProblemOf(const abi::View& from, const abi::View& to) {
-  abi::Problem p;
-  p.attrs = abi::ElementwiseAttrs{};
-  p.inputs = {from};
-  p.outputs = {to};
-  p.core_inputs = 1;
-  abi::ExprBuilder builder;
-  p.epilogue = builder.Finish({builder.Input(0, abi::ComputeDType(from.dtype))});
-  return p;
 }
 
 abi::Problem AsStored(abi::Problem p, DType storage) {

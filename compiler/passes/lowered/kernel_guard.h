@@ -18,9 +18,6 @@ std::string LosesKernel(const abi::Problem& before, const abi::Problem& after,
 /// The step as it will be where f32 is stored in the 16 bits of its math mode.
 abi::Problem AsStored(abi::Problem problem, DType storage);
 
-/// An elementwise step that stores a view's elements in another order. REQUIRES: equal shapes.
-abi::Problem CopyProblemOf(const abi::View& from, const abi::View& to);
-
 /// Empty, or "cost: ..." where a convolution that stores whole pixels (channels innermost) now, and
 /// stores its results in another order after the change, is predicted to take longer than what it
 /// is and a copy into that order. Kernels for tensor cores store whole pixels alone.

@@ -3,8 +3,8 @@
 
 #include "compiler/ir/lowered_edit.h"
 #include "compiler/ir/views.h"
+#include "compiler/passes/lowered/copy_pieces.h"
 #include "compiler/passes/lowered/fuse.h"
-#include "compiler/passes/lowered/kernel_guard.h"
 #include "compiler/passes/lowered/passes.h"
 #include "compiler/passes/lowered/whole_results.h"
 
@@ -115,14 +115,8 @@ std::optional<Turned> TurnedOf(const ir::Lowered& lowered, const BufferUses& use
 
 // The buffer's elements in the other order, by a step in front of the first that reads them.
 ir::LoweredStep CopyOf(ir::Lowered& lowered, const Turned& t) {
-  ir::LoweredBuffer buffer = lowered.buffers[t.buffer];
-  buffer.name += " in whole pixels";
-  buffer.role = schema::Role::kTemp;
-  Dims shape;
-  for (int64_t axis : ir::ChannelsLastOrder(buffer.shape.rank())) {
-    shape.push_back(buffer.shape[static_cast<int>(axis)]);
-  }
-  buffer.shape = shape;
+  const ir::LoweredBuffer& row_major = lowered.buffers[t.buffer];
+  ir::LoweredBuffer buffer = InWholePixels(row_major, row_major.shape);
   ir::LoweredStep copy;
   copy.sources = lowered.steps[t.reads[0].step].sources;
   copy.problem = CopyProblemOf(t.from, t.to);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compiler/ir/views.h"
+#include "compiler/passes/lowered/copy_pieces.h"
 #include "compiler/passes/lowered/kernel_guard.h"
 
 namespace aicf {
@@ -15,14 +16,6 @@ abi::Problem InPixels(abi::Problem p) {
   out.strides = ir::StridesInOrder(out.shape, ir::ChannelsLastOrder(out.shape.rank()));
   out.offset = 0;
   return p;
-}
-
-ir::LoweredBuffer BufferOf(const ir::LoweredBuffer& result, const abi::View& pixels) {
-  Dims shape;
-  for (int64_t axis : ir::ChannelsLastOrder(pixels.shape.rank())) {
-    shape.push_back(pixels.shape[static_cast<int>(axis)]);
-  }
-  return {StrCat(result.name, " in whole pixels"), pixels.dtype, shape, schema::Role::kTemp, {}};
 }
 
 void RecordSplit(PassContext& context, const ir::LoweredStep& step, const std::string& name,
@@ -45,6 +38,12 @@ std::string Refusal(const ir::LoweredStep& step, const PassContext& context) {
 
 }  // namespace
 
+ir::LoweredBuffer InWholePixels(const ir::LoweredBuffer& buffer, const Dims& shape) {
+  const Dims stored =
+      ir::Permute(abi::DenseView(buffer.dtype, shape), ir::ChannelsLastOrder(shape.rank())).shape;
+  return {StrCat(buffer.name, " in whole pixels"), buffer.dtype, stored, schema::Role::kTemp, {}};
+}
+
 void StoreWholeResults(ir::Lowered& lowered, PassContext& context) {
   std::vector<ir::LoweredStep> steps;
   steps.reserve(lowered.steps.size());
@@ -62,7 +61,8 @@ void StoreWholeResults(ir::Lowered& lowered, PassContext& context) {
     step.outputs = {pixels};
     copy.problem = CopyProblemOf(step.problem.outputs[0], copy.problem.outputs[0]);
     copy.inputs = {pixels};
-    lowered.buffers.push_back(BufferOf(lowered.buffers[result], step.problem.outputs[0]));
+    lowered.buffers.push_back(
+        InWholePixels(lowered.buffers[result], step.problem.outputs[0].shape));
     steps.push_back(std::move(step));
     steps.push_back(std::move(copy));
   }

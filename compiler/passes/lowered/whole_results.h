@@ -5,6 +5,9 @@
 
 namespace aicf {
 
+/// A temporary for an image of that shape and the buffer's dtype, channels innermost.
+ir::LoweredBuffer InWholePixels(const ir::LoweredBuffer& buffer, const Dims& shape);
+
 /// Such a convolution stores whole pixels (channels innermost) and a step behind it copies them,
 /// where that is predicted to be faster (SlowerThanPixels): kernels for tensor cores store whole
 /// pixels alone. Every split is a layout decision of `store-pixels`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ir/views.h"
+#include "compiler/passes/lowered/copy_pieces.h"
 #include "compiler/passes/storage/narrow_tensor.h"
 
 namespace aicf::storage {
@@ -103,12 +104,7 @@ ir::LoweredStep NarrowOperands::CopyStep(const ir::LoweredStep& step, size_t k,
              step.sources.empty() ? "" : step.sources[0]);
   ir::LoweredStep copy;
   copy.sources = step.sources;
-  copy.problem.attrs = abi::ElementwiseAttrs{};
-  copy.problem.inputs = {from};
-  copy.problem.outputs = {to};
-  copy.problem.core_inputs = 1;
-  abi::ExprBuilder builder;
-  copy.problem.epilogue = builder.Finish({builder.Input(0, DType::kF32)});
+  copy.problem = CopyProblemOf(from, to);
   copy.inputs = {step.inputs[k]};
   copy.outputs = {AddBuffer({name, context_.storage, shape, schema::Role::kTemp, {}})};
   copy.loop = step.loop;
