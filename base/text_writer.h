@@ -4,10 +4,13 @@
 #include <charconv>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "base/dims.h"
 #include "base/short_text.h"
@@ -22,6 +25,24 @@ struct AsList {
   const Dims& dims;
 };
 
+/// Values as the bytes that they have in memory, for texts that are hashed and that nobody reads. A
+/// list is its length in four bytes, then its elements; dims are their rank in one byte, then eight
+/// for each number.
+template <class T>
+concept HasBytes = std::has_unique_object_representations_v<T> || std::same_as<T, double>;
+template <HasBytes T>
+struct AsBytes {
+  T value;
+};
+template <HasBytes T>
+struct ListAsBytes {
+  explicit ListAsBytes(std::span<const T> all) : list(all) {}
+  std::span<const T> list;
+};
+struct DimsAsBytes {
+  const Dims& dims;
+};
+
 /// A text that grows at its end. One of up to kInPlace bytes takes no memory but the writer's own.
 class TextWriter {
  public:
@@ -30,7 +51,7 @@ class TextWriter {
   TextWriter& operator=(const TextWriter&) = delete;
 
   /// The pieces one after the other, as StrCat writes them: texts, characters and integers; and
-  /// AsShape and AsList. An array of characters is a literal.
+  /// AsShape, AsList and what is written as bytes. An array of characters is a literal.
   template <class... Pieces>
   void Write(const Pieces&... pieces) {
     // The end is kept apart while the pieces are written: a member could be one of the characters
@@ -48,6 +69,7 @@ class TextWriter {
   static constexpr size_t kInPlace = 2048;
   static constexpr size_t kMaxDigits = 20;  // of an integer of 64 bits, its sign included
   static constexpr std::string_view kScalar = "scalar";
+  static constexpr size_t kDimsBytes = kMaxRank * sizeof(int64_t);
 
   // Most bytes that a piece takes.
   static size_t Most(std::string_view text) { return text.size(); }
@@ -58,6 +80,15 @@ class TextWriter {
   }
   static size_t Most(AsShape s) { return kScalar.size() + MostJoined(s.dims); }
   static size_t Most(AsList l) { return 2 + MostJoined(l.dims); }
+  template <class T>
+  static size_t Most(AsBytes<T>) {
+    return sizeof(T);
+  }
+  template <class T>
+  static size_t Most(ListAsBytes<T> l) {
+    return sizeof(uint32_t) + l.list.size_bytes();
+  }
+  static size_t Most(DimsAsBytes) { return 1 + kDimsBytes; }
   static size_t MostJoined(const Dims& list) {
     return static_cast<size_t>(list.rank()) * (kMaxDigits + 2);
   }
@@ -85,6 +116,26 @@ class TextWriter {
     return s.dims.rank() == 0 ? Put(to, kScalar) : PutJoined(to, s.dims, "x");
   }
   static char* Put(char* to, AsList l) { return Put(PutJoined(Put(to, '['), l.dims, ", "), ']'); }
+
+  template <class T>
+  static char* Put(char* to, AsBytes<T> bytes) {
+    std::memcpy(to, &bytes.value, sizeof(T));
+    return to + sizeof(T);
+  }
+  template <class T>
+  static char* Put(char* to, ListAsBytes<T> l) {
+    to = Put(to, AsBytes{static_cast<uint32_t>(l.list.size())});
+    if (!l.list.empty()) std::memcpy(to, l.list.data(), l.list.size_bytes());
+    return to + l.list.size_bytes();
+  }
+  // All numbers that dims have room for are copied at once; what comes next overwrites those beyond
+  // the rank.
+  static char* Put(char* to, DimsAsBytes d) {
+    const auto rank = static_cast<uint8_t>(d.dims.rank());
+    to = Put(to, AsBytes{rank});
+    std::memcpy(to, d.dims.begin(), kDimsBytes);
+    return to + rank * sizeof(int64_t);
+  }
 
   template <size_t kBytes>
   static char* PutJoined(char* to, const Dims& list, const char (&between)[kBytes]) {

@@ -77,6 +77,26 @@ TEST(TextWriter, Lists) {
   EXPECT_EQ(ToString(Dims{1, 2, 33}), "1x2x33");
 }
 
+// Also where the block ends with them: what lies beyond a rank is copied, and is no part of the
+// text.
+TEST(TextWriter, Bytes) {
+  const double reals[] = {1, -0.0};
+  Dims shortened = Dims::Filled(kMaxRank, 7);
+  while (shortened.rank() > 1) shortened.erase(1);
+  for (size_t start = 1800; start < 2050; ++start) {
+    TextWriter out;
+    out.Write(std::string(start, ' '));
+    out.Write(AsBytes{uint16_t{0x4142}}, DimsAsBytes{shortened}, 'x');
+    out.Write(ListAsBytes<double>(reals), ListAsBytes<double>({}));
+    out.Write(DimsAsBytes{{}});
+    const std::string expected = std::string(start, ' ') + "BA" + "\1" + "\7" +
+                                 std::string(7, '\0') + "x" + "\2" + std::string(3 + 6, '\0') +
+                                 "\xf0\x3f" + std::string(7, '\0') + "\x80" +
+                                 std::string(4 + 1, '\0');
+    ASSERT_EQ(out.ToString(), expected) << start;
+  }
+}
+
 // Symbols in artifacts hash these texts.
 TEST(FormatDouble, IsThatOfPrintf) {
   const auto expected = [](double value) {

@@ -320,6 +320,16 @@ TEST(FormatTest, AProductWithScalesOfBlocksIsAFeature) {
   EXPECT_EQ((*read)->program().steps[0].problem.as<abi::GemmAttrs>().scale_terms, 2);
 }
 
+TEST(FormatTest, SymbolsThatHashNumbersAreAFeature) {
+  Program p = OnDevice(ChainProgram());
+  EXPECT_EQ(FeaturesOf(p), kFeatureSymbols);
+  for (size_t i = 1; i < p.steps.size(); ++i) p.steps[i].symbol = "aicf_cuda_conv_direct_0";
+  EXPECT_EQ(FeaturesOf(p), kFeatureSymbols);
+  p.steps[0].symbol = "aicf_cuda_conv_direct_0";
+  EXPECT_EQ(FeaturesOf(p), 0u);
+  EXPECT_EQ(FeaturesOf(ChainProgram()), 0u);
+}
+
 TEST(FormatTest, ANewerMinorVersionIsAccepted) {
   const auto newer = Edited(SmallFile(), [](RawHeader& h, RawSection* s) {
     h.minor = 7;

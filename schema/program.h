@@ -98,7 +98,7 @@ struct Step {
   abi::LaunchConfig launch;                 ///< cuda.* only; follows from the parameters
   std::vector<abi::TensorMap> tensor_maps;  ///< cuda.* only; follow from the parameters
   int32_t image = -1;  ///< cuda.* only: index into Program::images; -1 in a plan without
-  std::string symbol;  ///< cuda.* only: == InstanceSymbol(kernel, problem, variant)
+  std::string symbol;  ///< cuda.* only: IsInstanceSymbol(it, kernel, problem, variant)
   std::vector<uint8_t> algorithm;  ///< library kernels: the recorded algorithm, opaque
   uint64_t library_version = 0;    ///< library kernels: version the algorithm was recorded with
   // Order on a GPU; elsewhere the three are at their defaults. The order of the steps in the

@@ -80,24 +80,25 @@ TEST(Streams, AreARequiredFeature) {
   const std::function<void(Program&)> kUses[] = {
       [](Program& p) { p.steps[0].stream = 1; }, [](Program& p) { p.steps[1].waits = {0}; },
       [](Program& p) { p.steps[1].programmatic = true; }};
-  EXPECT_EQ(FeaturesOf(OnDevice(ChainProgram())), 0u);
+  EXPECT_EQ(FeaturesOf(OnDevice(ChainProgram())), kFeatureSymbols);
   for (const auto& use : kUses) {
     Program p = OnDevice(ChainProgram());
     use(p);
-    EXPECT_EQ(FeaturesOf(p), kFeatureOrder);
+    EXPECT_EQ(FeaturesOf(p), kFeatureOrder | kFeatureSymbols);
   }
   const auto file = Serialize(ContentsOf(Diamond()));
   ASSERT_TRUE(file.ok()) << file.status().ToString();
-  EXPECT_EQ((*Artifact::Parse(*file, true))->header().required_features, kFeatureOrder);
+  EXPECT_EQ((*Artifact::Parse(*file, true))->header().required_features,
+            kFeatureOrder | kFeatureSymbols);
   // The bit and the program have to agree.
   std::vector<std::byte> without = *file;
   RawHeader h;
   std::memcpy(&h, without.data(), sizeof h);
-  h.required_features = 0;
+  h.required_features = kFeatureSymbols;
   std::memcpy(without.data(), &h, sizeof h);
   Reseal(without);
   EXPECT_EQ(Artifact::Parse(without, true).status().message(),
-            "header: required features 0, the program needs 2");
+            "header: required features 128, the program needs 130");
 }
 
 TEST(Streams, WaitsNameEarlierStepsOfOtherStreams) {

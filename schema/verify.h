@@ -39,7 +39,7 @@ inline constexpr int64_t kMaxViewElements = int64_t{1} << 40;
 ///     the bytes of the kernel's layout, and the layout that the buffer's origin names; a buffer
 ///     with an origin is read so by some step, and otherwise by none); workspace equal to the
 ///     kernel's own query (a library's: at most that) and inside the arena; launch equal to the
-///     kernel's own and within device limits; symbol equal to InstanceSymbol; image index in range,
+///     kernel's own and within device limits; symbol one of IsInstanceSymbol; image index in range,
 ///     or -1 on every step of a program without images (a plan for the CPU reference; a GPU refuses
 ///     it); guards one bool each, read on the device by the guard image; algorithm and library
 ///     version on library kernels, and only there; streams: below kMaxStreams; a step waits for

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/hash.h"
+#include "base/short_text.h"
+#include "kernels/abi/instance_hash.h"
 #include "kernels/abi/instance_symbol.h"
 #include "kernels/abi/kernel.h"
 #include "kernels/abi/write_text.h"
@@ -53,8 +56,9 @@ void WriteName(TextWriter& out, std::string_view kernel_key, const Parameters& p
   if (!parameters.empty()) out.Write('}');
 }
 
-Hash128 InstanceHash(std::string_view kernel_key, const Problem& problem,
-                     const VariantRef& variant) {
+// Of symbols with kTextSymbolPrefix.
+Hash128 InstanceTextHash(std::string_view kernel_key, const Problem& problem,
+                         const VariantRef& variant) {
   TextWriter text;
   text.Write("abi ", kKernelAbiVersion, ' ');
   WriteName(text, kernel_key, variant.parameters);
@@ -66,20 +70,19 @@ Hash128 InstanceHash(std::string_view kernel_key, const Problem& problem,
   return HashText(text.text());
 }
 
-constexpr std::string_view kSymbolPrefix = "aicf_";
-
 char InSymbol(char of_key) { return of_key == '.' ? '_' : of_key; }
 
-// Whether the symbol is "aicf_", the key, '_' and the digits.
-bool ConsistsOf(std::string_view symbol, std::string_view kernel_key,
-                const std::array<char, 32>& digits) {
-  const size_t name_end = kSymbolPrefix.size() + kernel_key.size();
+// Whether the symbol is the prefix, the key, '_' and the hash.
+bool ConsistsOf(std::string_view symbol, std::string_view prefix, std::string_view kernel_key,
+                const Hash128& hash) {
+  const std::array<char, 32> digits = HexDigits(hash);
+  const size_t name_end = prefix.size() + kernel_key.size();
   if (symbol.size() != name_end + 1 + digits.size()) return false;
-  const std::string_view name = symbol.substr(0, name_end);
-  return name.starts_with(kSymbolPrefix) &&
-         std::ranges::equal(name.substr(kSymbolPrefix.size()), kernel_key, {}, {}, InSymbol) &&
+  return SameText(symbol.substr(0, prefix.size()), prefix) &&
+         std::ranges::equal(symbol.substr(prefix.size(), kernel_key.size()), kernel_key, {}, {},
+                            InSymbol) &&
          symbol[name_end] == '_' &&
-         symbol.substr(name_end + 1) == std::string_view(digits.data(), digits.size());
+         std::memcmp(symbol.data() + name_end + 1, digits.data(), digits.size()) == 0;
 }
 
 }  // namespace
@@ -105,7 +108,11 @@ std::string InstanceSymbol(std::string_view kernel_key, const Problem& problem,
 
 bool IsInstanceSymbol(std::string_view symbol, std::string_view kernel_key, const Problem& problem,
                       const VariantRef& variant) {
-  return ConsistsOf(symbol, kernel_key, HexDigits(InstanceHash(kernel_key, problem, variant)));
+  if (symbol.starts_with(kTextSymbolPrefix)) {
+    return ConsistsOf(symbol, kTextSymbolPrefix, kernel_key,
+                      InstanceTextHash(kernel_key, problem, variant));
+  }
+  return ConsistsOf(symbol, kSymbolPrefix, kernel_key, InstanceHash(kernel_key, problem, variant));
 }
 
 }  // namespace aicf::abi

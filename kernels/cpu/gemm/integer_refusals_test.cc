@@ -10,14 +10,14 @@ namespace {
 using namespace abi;           // NOLINT(google-build-using-namespace)
 using namespace abi::testing;  // NOLINT(google-build-using-namespace)
 
-std::string Refused(std::string_view key, const Problem& p) {
+std::string RefusedIntegers(std::string_view key, const Problem& p) {
   static const DeviceSpec device = *FindDevice("cpu:baseline");
   EXPECT_EQ(ValidateProblem(p).message(), "") << key;
   return FindKernel(key)->supports(p, device);
 }
 
 void ExpectRefused(std::string_view key, const Problem& p, std::string_view sentence) {
-  const std::string found = Refused(key, p);
+  const std::string found = RefusedIntegers(key, p);
   EXPECT_NE(found.find(sentence), std::string::npos)
       << key << ", expected: " << sentence << "\nfound: " << found;
 }
@@ -30,7 +30,7 @@ Problem Gemm(DType a, DType b) {
   return Product(Family::kGemm, GemmAttrs{}, DenseView(a, {4, 8}), DenseView(b, {8, 6}), {4, 6});
 }
 
-Problem Conv(const Dims& x, const Dims& w, const Dims& y, ConvAttrs attrs) {
+Problem IntegerConv(const Dims& x, const Dims& w, const Dims& y, ConvAttrs attrs) {
   return Product(Family::kConv, attrs, DenseView(DType::kU8, x), DenseView(DType::kI8, w), y);
 }
 
@@ -40,7 +40,7 @@ const char* const kGemms[] = {"cpu.gemm.integer_baseline", "cpu.gemm.integer_pan
 TEST(CpuRefusals, OfIntegerGemms) {
   for (const char* key : kGemms) {
     for (DType a : {DType::kU8, DType::kI8, DType::kI16}) {
-      for (DType b : {DType::kU8, DType::kI8, DType::kI16}) EXPECT_EQ(Refused(key, Gemm(a, b)), "");
+      for (DType b : {DType::kU8, DType::kI8, DType::kI16}) EXPECT_EQ(RefusedIntegers(key, Gemm(a, b)), "");
       ExpectRefused(key, Gemm(a, DType::kU16), "i8, u8 and i16 only");
       ExpectRefused(key, Gemm(DType::kU16, a), "i8, u8 and i16 only");
     }
@@ -57,25 +57,25 @@ TEST(CpuRefusals, OfIntegerGemms) {
 
 TEST(CpuRefusals, OfIntegerConvolutions) {
   const char* key = "cpu.conv.integer_baseline";
-  const Problem window = Conv({1, 16, 9, 9}, {4, 16, 3, 3}, {1, 4, 9, 9}, kPlain);
-  EXPECT_EQ(Refused(key, window), "");
+  const Problem window = IntegerConv({1, 16, 9, 9}, {4, 16, 3, 3}, {1, 4, 9, 9}, kPlain);
+  EXPECT_EQ(RefusedIntegers(key, window), "");
   Problem p = window;
   p.inputs[1].dtype = DType::kU16;
   ExpectRefused(key, p, "i8, u8 and i16 only");
   ExpectRefused(
       key,
-      Conv({1, 16, 4, 4}, {16, 4, 3, 3}, {1, 4, 30, 30}, {{9, 9}, {1, 1}, {0, 0}, {0, 0}, 1, true}),
+      IntegerConv({1, 16, 4, 4}, {16, 4, 3, 3}, {1, 4, 30, 30}, {{9, 9}, {1, 1}, {0, 0}, {0, 0}, 1, true}),
       "phases");
   const int64_t many = int64_t{1} << 17;
-  ExpectRefused(key, Conv({1, many, 9, 9}, {4, many, 3, 3}, {1, 4, 9, 9}, kPlain), "cells");
+  ExpectRefused(key, IntegerConv({1, many, 9, 9}, {4, many, 3, 3}, {1, 4, 9, 9}, kPlain), "cells");
 }
 
 TEST(CpuRefusals, OfIntegerDepthwiseConvolutions) {
   const char* key = "cpu.conv.depthwise_baseline";
   ConvAttrs grouped = kPlain;
   grouped.group = 8;
-  const Problem window = Conv({1, 8, 9, 9}, {8, 1, 3, 3}, {1, 8, 9, 9}, grouped);
-  EXPECT_EQ(Refused(key, window), "");
+  const Problem window = IntegerConv({1, 8, 9, 9}, {8, 1, 3, 3}, {1, 8, 9, 9}, grouped);
+  EXPECT_EQ(RefusedIntegers(key, window), "");
   Problem p = window;
   p.inputs.resize(2 + 13, DenseView(DType::kI32, {1, 8, 9, 9}));
   ExpectRefused(key, p, "more than 12 epilogue operands");
@@ -84,8 +84,8 @@ TEST(CpuRefusals, OfIntegerDepthwiseConvolutions) {
   ExpectRefused(key, p, "may not be exact in f32");
   // 255 x 255 x 257 is below 2^24, and one tap more is not.
   grouped.pads_begin = grouped.pads_end = {0, 0};
-  EXPECT_EQ(Refused(key, Conv({1, 8, 1, 300}, {8, 1, 1, 257}, {1, 8, 1, 44}, grouped)), "");
-  ExpectRefused(key, Conv({1, 8, 1, 300}, {8, 1, 1, 258}, {1, 8, 1, 43}, grouped),
+  EXPECT_EQ(RefusedIntegers(key, IntegerConv({1, 8, 1, 300}, {8, 1, 1, 257}, {1, 8, 1, 44}, grouped)), "");
+  ExpectRefused(key, IntegerConv({1, 8, 1, 300}, {8, 1, 1, 258}, {1, 8, 1, 43}, grouped),
                 "may not be exact in f32");
 }
 

@@ -1,0 +1,42 @@
+/// The hash in the symbol of a device kernel's instance.
+///
+/// It is XXH3-128 of bytes that say everything the device code was compiled for. Integers are
+/// little-endian and as wide as said, reals are their 64 bits, so that -0 is not 0, and
+/// enumerations are one byte: the number that artifacts store (schema/README.md, Evolution). A list
+/// is its length (u32), then its elements; a text is the list of its characters; dims are their
+/// rank (u8), then i64 each. Nothing lies between the pieces:
+///
+///   u32                kKernelAbiVersion
+///   text               kernel key
+///   list               parameters: text name, i64 value
+///   u32 x 10           launch: grid, block, cluster, dynamic shared bytes
+///   list               tensor maps: u32 operand, u8 swizzle, u8 fill, u8 tf32,
+///                      dims extents, strides, box, steps, i64 offset
+///   u8 u8 u8           family, alternative of the attributes (the same number), math mode
+///   u32                bit k: the attributes' added field k (AddedInt, AddedReal) says something
+///   new
+///   ..                 attributes in the order of their Visit: integers i64, bools u8, reals,
+///                      enumerations, dims, lists of reals or dims; added fields only where the bit
+///                      is set, so that one more of them leaves the hashes of all others as they
+///                      were
+///   i32                core inputs
+///   list, list         inputs, outputs: u8 dtype, dims shape, dims strides, i64 offset
+///   3 times list, list prologue, epilogue, score: nodes (u8 operator, u8 dtype, u16 x 3 arguments,
+///                      u64 immediate), u16 results
+///
+/// Every piece says where it ends, so two instances that differ in anything listed have different
+/// bytes. The workspace is not listed: to the function it is an address.
+#pragma once
+
+#include <string_view>
+
+#include "base/hash.h"
+#include "kernels/abi/problem.h"
+#include "kernels/abi/variant.h"
+
+namespace aicf::abi {
+
+Hash128 InstanceHash(std::string_view kernel_key, const Problem& problem,
+                     const VariantRef& variant);
+
+}  // namespace aicf::abi
