@@ -159,6 +159,7 @@ TEST(BFloat16, RoundsToNearestEven) {
 
 TEST(Hash, NamesContent) {
   EXPECT_EQ(ToHex(HashText("")), "99aa06d3014798d86001c324468d497f");
+  EXPECT_EQ(ToHex({0x0123456789abcdef, 0xf9e8d7c6b5a40312}), "f9e8d7c6b5a403120123456789abcdef");
   EXPECT_NE(HashText("a"), HashText("b"));
 }
 
