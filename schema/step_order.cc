@@ -12,6 +12,7 @@ StepOrder::StepOrder(const Program& program, const EntryPoint& entry)
   }
   if (serial()) return;
   last_before_.assign(static_cast<size_t>(entry.step_count) * streams_, -1);
+  stream_of_.reserve(entry.step_count);
   std::vector<int64_t> newest(streams_, -1);  // by stream
   for (int64_t s = first_step_; s < end; ++s) {
     const Step& step = program.steps[static_cast<size_t>(s)];

@@ -6,8 +6,12 @@
 // Most steps are ordered with all others (StepOrder::Alone), and no step before such a one runs
 // beside a step after it: only the stretches between them are looked at.
 //
-// Each byte of arena and state block has a list of the accesses that a later one has to be compared
-// with; neighbours with equal lists are one segment.
+// A stretch of a model has a few accesses, each two of which are compared. Where that is not
+// enough, because they are many or because two of them clash, the stretch is looked at byte by
+// byte, which also names the first fault.
+//
+// Each byte of arena and state block then has a list of the accesses that a later one has to be
+// compared with; neighbours with equal lists are one segment.
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
@@ -29,9 +33,16 @@ constexpr uint32_t kNoBuffer = std::numeric_limits<uint32_t>::max();
 struct TimedAccess {
   uint32_t step;
   bool write;
-  bool gapless;           // touches every byte of its range
   uint32_t buffer;        // kNoBuffer: none
   const abi::View* view;  // nullptr: all of it
+  bool gapless = false;   // touches every byte of its range; asked where bytes are looked at
+};
+
+// Bytes of the arena or the state block that a step accesses.
+struct Region {
+  Storage space;
+  uint64_t begin, end;
+  TimedAccess access;
 };
 
 struct Segment {
@@ -74,48 +85,73 @@ class RaceVerifier {
       const StepOrder order(p_, e);
       if (order.serial()) continue;
       order_ = &order;
-      Forget();
       AICF_RETURN_IF_ERROR(InEntryPoint(e, Entry(e)));
     }
     return OkStatus();
   }
 
  private:
-  void Forget() {
-    arena_.clear();
-    state_.clear();
-  }
-
   Status Entry(const EntryPoint& e) {
-    for (uint32_t s = e.first_step; s < e.first_step + e.step_count; ++s) {
-      // What is before it is also before what comes after it.
-      if (order_->Alone(s)) {
-        Forget();
-        continue;
-      }
-      const Step& step = p_.steps[s];
-      for (size_t k = 0; k < step.inputs.size(); ++k) {
-        AICF_RETURN_IF_ERROR(Operand(s, /*write=*/false, step.inputs[k], step.problem.inputs[k]));
-      }
-      for (size_t k = 0; k < step.outputs.size(); ++k) {
-        AICF_RETURN_IF_ERROR(Operand(s, /*write=*/true, step.outputs[k], step.problem.outputs[k]));
-      }
-      if (step.workspace_bytes == 0) continue;
-      AICF_RETURN_IF_ERROR(Add(arena_, step.workspace_offset,
-                               step.workspace_offset + step.workspace_bytes,
-                               {s, true, true, kNoBuffer, nullptr}));
+    const uint32_t end = e.first_step + e.step_count;
+    for (uint32_t s = e.first_step; s < end; ++s) {
+      stretch_.clear();
+      // What is before such a step is also before what comes after it.
+      for (; s < end && !order_->Alone(s); ++s) AddStep(s);
+      AICF_RETURN_IF_ERROR(CheckStretch());
     }
     return OkStatus();
   }
 
-  Status Operand(uint32_t s, bool write, uint32_t buffer, const abi::View& view) {
+  void AddStep(uint32_t s) {
+    const Step& step = p_.steps[s];
+    for (size_t k = 0; k < step.inputs.size(); ++k) {
+      AddOperand(s, /*write=*/false, step.inputs[k], step.problem.inputs[k]);
+    }
+    for (size_t k = 0; k < step.outputs.size(); ++k) {
+      AddOperand(s, /*write=*/true, step.outputs[k], step.problem.outputs[k]);
+    }
+    if (step.workspace_bytes == 0) return;
+    stretch_.push_back({Storage::kArena,
+                        step.workspace_offset,
+                        step.workspace_offset + step.workspace_bytes,
+                        {s, true, kNoBuffer, nullptr}});
+  }
+
+  void AddOperand(uint32_t s, bool write, uint32_t buffer, const abi::View& view) {
     const Placement& place = c_.placements[buffer];
-    if (place.space == Storage::kWeights || ElementsOfValid(view) == 0) return OkStatus();
+    if (place.space == Storage::kWeights || ElementsOfValid(view) == 0) return;
     const abi::Extent extent = ExtentOfValid(view);
-    return Add(place.space == Storage::kState ? state_ : arena_,
-               place.begin + static_cast<uint64_t>(extent.begin),
-               place.begin + static_cast<uint64_t>(extent.end),
-               {s, write, IsGapless(view), buffer, &view});
+    stretch_.push_back({place.space,
+                        place.begin + static_cast<uint64_t>(extent.begin),
+                        place.begin + static_cast<uint64_t>(extent.end),
+                        {s, write, buffer, &view}});
+  }
+
+  Status CheckStretch() {
+    constexpr size_t kFew = 64;
+    if (stretch_.size() <= kFew && NoTwoClash()) return OkStatus();
+    arena_.clear();
+    state_.clear();
+    for (Region& r : stretch_) {
+      r.access.gapless = r.access.view == nullptr || IsGapless(*r.access.view);
+      AICF_RETURN_IF_ERROR(
+          Add(r.space == Storage::kState ? state_ : arena_, r.begin, r.end, r.access));
+    }
+    return OkStatus();
+  }
+
+  bool NoTwoClash() {
+    for (size_t i = 1; i < stretch_.size(); ++i) {
+      const Region& fresh = stretch_[i];
+      for (size_t k = 0; k < i; ++k) {
+        const Region& old = stretch_[k];
+        if (old.begin < fresh.end && fresh.begin < old.end && old.space == fresh.space &&
+            Clash(old.access, fresh.access)) {
+          return false;
+        }
+      }
+    }
+    return true;
   }
 
   static void SplitAt(Segments& all, uint64_t at) {
@@ -157,9 +193,14 @@ class RaceVerifier {
     return OkStatus();
   }
 
+  // Whether two accesses to one byte are not ordered, and one of them writes.
+  bool Clash(const TimedAccess& old, const TimedAccess& fresh) {
+    if (old.step == fresh.step || (!old.write && !fresh.write)) return false;
+    return !order_->Before(old.step, fresh.step) && !Apart(old, fresh);
+  }
+
   Status Compare(const TimedAccess& old, const TimedAccess& fresh, uint64_t byte) {
-    if (old.step == fresh.step || (!old.write && !fresh.write)) return OkStatus();
-    if (order_->Before(old.step, fresh.step) || Apart(old, fresh)) return OkStatus();
+    if (!Clash(old, fresh)) return OkStatus();
     return Error(Code::kBadArtifact, DescribeStep(p_, old.step), old.write ? " writes " : " reads ",
                  Name(old), " and ", DescribeStep(p_, fresh.step),
                  fresh.write ? " writes " : " reads ", Name(fresh), " at byte ", byte,
@@ -183,8 +224,7 @@ class RaceVerifier {
       return false;
     }
     const int64_t elements = static_cast<int64_t>(one.bytes) / DTypeBytes(a.view->dtype);
-    const abi::View* views[] = {a.view, b.view};
-    return prover_.Disjoint(elements, views);
+    return prover_.Disjoint(elements, *a.view, *b.view);
   }
 
   std::string Name(const TimedAccess& a) const {
@@ -194,6 +234,7 @@ class RaceVerifier {
   const VerifyContext& c_;
   const Program& p_;
   const StepOrder* order_ = nullptr;
+  std::vector<Region> stretch_;
   Segments arena_, state_;
   CoverProver prover_;
   uint64_t pairs_ = 0;
