@@ -2,6 +2,7 @@
 /// whether together they name each element once, and whether they name all that another one reads.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,6 +18,46 @@ inline int64_t ElementsOfValid(const abi::View& view) {
   return count;
 }
 
+/// The elements that a view names, written as positive strides in ascending order, without the axes
+/// that name no further element; what is one run of memory is one axis. In place: models have
+/// thousands.
+class NamedElements {
+ public:
+  struct Axis {
+    int64_t stride, extent;
+    friend bool operator==(const Axis&, const Axis&) = default;
+  };
+
+  /// REQUIRES: a validated view. What follows says what holds of one that names elements.
+  explicit NamedElements(const abi::View& view);
+
+  int64_t offset() const { return offset_; }
+  std::span<const Axis> axes() const { return {axes_, count_}; }
+  bool empty() const { return empty_; }
+  int64_t last() const;
+  /// Each one counts once where no axis runs through what another one names.
+  int64_t count() const;
+
+  /// Adds the elements of `next` where they lie right behind these along one axis, so that all are
+  /// one view's that names no element twice: whether they do. Both views lie inside one buffer.
+  bool Join(const NamedElements& next);
+
+  /// The same axes from the same element on.
+  friend bool operator==(const NamedElements& a, const NamedElements& b) {
+    return a.offset_ == b.offset_ && a.empty_ == b.empty_ && std::ranges::equal(a.axes(), b.axes());
+  }
+
+ private:
+  void Insert(const Axis& axis);
+  void JoinRuns();
+  bool FollowsAlong(const NamedElements& next, size_t axis) const;
+
+  int64_t offset_;
+  bool empty_ = false;
+  size_t count_ = 0;
+  Axis axes_[kMaxRank];
+};
+
 /// One per verified program: `budget` bounds the work that hostile views can ask for.
 ///
 /// Views are first written as boxes of digits in a mixed radix made of their strides (every slice,
@@ -25,27 +66,34 @@ inline int64_t ElementsOfValid(const abi::View& view) {
 class CoverProver {
  public:
   using Views = std::span<const abi::View* const>;
+  /// Of views whose elements were looked for before; none of them is empty.
+  using Parts = std::span<const NamedElements* const>;
 
   /// REQUIRES: each view passed ValidateProblem as an output (no element twice) and its extent lies
   /// inside the buffer of `elements` elements.
   /// Empty when the views name every element exactly once, else one sentence.
   std::string CheckPartition(int64_t elements, Views views);
+  std::string CheckPartition(int64_t elements, Parts parts);
   /// True when no element is named by two of the views, whose extents lie inside the buffer. False
   /// also when that cannot be shown within the budget, or for a view whose own windows overlap.
   bool Disjoint(int64_t elements, Views views);
+  bool Disjoint(int64_t elements, Parts parts);
+  bool Disjoint(int64_t elements, const abi::View& one, const abi::View& other);
   /// True when `view` shares no element with any of `others`, which may share elements with each
   /// other. False also when that cannot be shown. Cost: linear in the number of `others`.
   bool Apart(int64_t elements, const abi::View& view, Views others);
+  bool Apart(int64_t elements, const abi::View& view, Parts others);
   /// True when every element of `part` is named by exactly one of `writes`; what `writes` name
   /// beside it does not matter. `part` may repeat elements. False also when that cannot be shown.
   /// Cost: linear in the number of `writes`, and quadratic in the number of those that it meets.
   bool Covers(int64_t elements, const abi::View& part, Views writes);
+  bool Covers(int64_t elements, const abi::View& part, Parts writes);
 
  private:
   bool Spend(uint64_t work);
-  bool DisjointByElements(int64_t elements, Views views);
-  bool ApartByElements(int64_t elements, const abi::View& view, Views others);
-  bool CoversByElements(int64_t elements, const abi::View& part, Views writes);
+  bool DisjointByElements(int64_t elements, Parts parts);
+  bool ApartByElements(int64_t elements, const NamedElements& view, Parts others);
+  bool CoversByElements(int64_t elements, const NamedElements& part, Parts writes);
 
   uint64_t budget_ = uint64_t{1} << 25;
 };

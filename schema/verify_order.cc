@@ -23,9 +23,11 @@ struct Track {
   bool read = false;
 };
 
+// A write of a buffer, or several of them that together are one view's.
 struct Write {
   const abi::View* view;
   int32_t previous;
+  int32_t named = kNone;  // its elements, in a list of them: where somebody asked for them
 };
 
 class OrderVerifier {
@@ -55,6 +57,7 @@ class OrderVerifier {
   Status Entry(const EntryPoint& e) {
     ++epoch_;
     writes_.clear();
+    named_.clear();
     for (uint32_t b : e.inputs) At(b).listed = true;
     for (uint32_t b : e.metas) At(b).listed = true;
     current_ = LoopTree::kNone;
@@ -137,8 +140,7 @@ class OrderVerifier {
   bool PartIsWritten(uint32_t b, const Track& t, const abi::View* view) {
     if (view == nullptr || p_.buffers[b].role == Role::kCarried) return false;
     if (t.last_write == kNone) return false;
-    CollectWrites(t);
-    return prover_.Covers(ElementsOf(p_.buffers[b]), *view, views_);
+    return prover_.Covers(ElementsOf(p_.buffers[b]), *view, PartsOf(t));
   }
 
   Status RecordWrite(uint32_t step, uint32_t b, const abi::View& view) {
@@ -178,21 +180,48 @@ class OrderVerifier {
   }
 
   bool ApartFromWrites(uint32_t b, const Track& t, const abi::View& view) {
-    CollectWrites(t);
-    return prover_.Apart(ElementsOf(p_.buffers[b]), view, views_);
+    return prover_.Apart(ElementsOf(p_.buffers[b]), view, PartsOf(t));
   }
 
-  void CollectWrites(const Track& t) {
-    views_.clear();
-    for (int32_t w = t.last_write; w != kNone; w = writes_[w].previous) {
-      views_.push_back(writes_[w].view);
+  // What is known of a write stays known: the parts of a concatenation are asked for whenever a
+  // further one is read.
+  NamedElements& NamedBy(Write& w) {
+    if (w.named == kNone) {
+      w.named = static_cast<int32_t>(named_.size());
+      named_.emplace_back(*w.view);
     }
+    return named_[static_cast<size_t>(w.named)];
+  }
+
+  // What the writes of a buffer name, as few parts as they were seen to be. Valid until the next
+  // write.
+  CoverProver::Parts PartsOf(const Track& t) {
+    parts_.clear();
+    for (int32_t w = t.last_write; w != kNone; w = writes_[w].previous) NamedBy(writes_[w]);
+    for (int32_t w = t.last_write; w != kNone; w = writes_[w].previous) {
+      const NamedElements& named = NamedBy(writes_[w]);
+      if (!named.empty()) parts_.push_back(&named);
+    }
+    return parts_;
   }
 
   void Append(Track& t, const abi::View& view) {
     t.written += ElementsOfValid(view);  // fits: 2^40 elements, a million steps of four outputs
+    if (t.last_write != kNone && JoinsLast(writes_[t.last_write], view)) return;
     writes_.push_back({&view, t.last_write});
     t.last_write = static_cast<int32_t>(writes_.size()) - 1;
+  }
+
+  // The parts of a concatenation are mostly written one next to the other: who reads some of them
+  // finds one part instead of all.
+  bool JoinsLast(Write& last, const abi::View& view) {
+    const NamedElements fresh(view);
+    NamedElements& before = NamedBy(last);
+    if (before.Join(fresh)) return true;
+    NamedElements both = fresh;
+    if (!both.Join(before)) return false;
+    before = both;
+    return true;
   }
 
   // Whether all elements are written, each once; a yes is kept until the next entry point, since a
@@ -202,15 +231,16 @@ class OrderVerifier {
     // A buffer may be read after each of its writes: they are looked at once they can be all, not
     // every time.
     if (t.written != ElementsOf(p_.buffers[b])) return false;
-    t.whole = CheckWhole(b, t).empty();
+    // A view names no element twice: a single one of all elements names each of them.
+    const bool single = t.last_write != kNone && writes_[t.last_write].previous == kNone;
+    t.whole = single || CheckWhole(b, t).empty();
     return t.whole;
   }
 
   // Empty, or why the buffer is not whole: formed for an error alone, since a buffer that is read
   // in parts is asked about many times before it is.
   std::string CheckWhole(uint32_t b, const Track& t) {
-    CollectWrites(t);
-    return prover_.CheckPartition(ElementsOf(p_.buffers[b]), views_);
+    return prover_.CheckPartition(ElementsOf(p_.buffers[b]), PartsOf(t));
   }
 
   // Within one step the order of accesses is the kernel's own: a buffer that output `k` shares with
@@ -236,15 +266,15 @@ class OrderVerifier {
   }
 
   bool Apart(uint32_t b, const abi::View& one, const abi::View& other) {
-    const abi::View* views[] = {&one, &other};
-    return prover_.Disjoint(ElementsOf(p_.buffers[b]), views);
+    return prover_.Disjoint(ElementsOf(p_.buffers[b]), one, other);
   }
 
   const VerifyContext& c_;
   const Program& p_;
   std::vector<Track> tracks_;
   std::vector<Write> writes_;
-  std::vector<const abi::View*> views_;
+  std::vector<NamedElements> named_;         // by those of writes_ that were asked for
+  std::vector<const NamedElements*> parts_;  // of PartsOf
   CoverProver prover_;
   const LoopTree* loops_ = nullptr;
   int current_ = LoopTree::kNone;  // the innermost loop around the step at hand

@@ -184,8 +184,7 @@ class StateVerifier {
   }
 
   bool Apart(const StateAccess& a, const StateAccess& b) {
-    const abi::View* views[] = {&a.view, &b.view};
-    return prover_.Disjoint(ElementsOf(p_.buffers[a.buffer]), views);
+    return prover_.Disjoint(ElementsOf(p_.buffers[a.buffer]), a.view, b.view);
   }
 
   Status CheckRead(const StateAccess& r, const StateAccess& w) {

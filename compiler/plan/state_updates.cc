@@ -99,8 +99,7 @@ class Updater {
   std::string NamesOf(size_t step) const { return schema::ToString(p_.steps[step].sources); }
 
   bool Apart(uint32_t state, const abi::View& a, const abi::View& b) {
-    const abi::View* views[] = {&a, &b};
-    return prover_.Disjoint(*ElementCount(p_.buffers[state].shape), views);
+    return prover_.Disjoint(*ElementCount(p_.buffers[state].shape), a, b);
   }
 
   schema::Program& p_;
