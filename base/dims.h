@@ -50,10 +50,9 @@ class AICF_API Dims {
 
   friend bool operator==(const Dims& a, const Dims& b) {
     if (a.rank_ != b.rank_) return false;
-    for (int i = 0; i < a.rank_; ++i) {
-      if (a.d_[i] != b.d_[i]) return false;
-    }
-    return true;
+    int64_t differ = 0;  // most that are compared are equal: nothing is gained by stopping early
+    for (int i = 0; i < a.rank_; ++i) differ |= a.d_[i] ^ b.d_[i];
+    return differ == 0;
   }
 
  private:

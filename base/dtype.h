@@ -26,13 +26,26 @@ inline bool IsStorageOnly(DType d) { return d > DType::kBool; }
 
 enum class DTypeKind : uint8_t { kFloat, kSigned, kUnsigned, kBoolean };
 
+namespace internal {
+inline constexpr uint8_t kDTypeBytes[] = {
+#define AICF_DTYPE(id, text, bytes, kind, storage) bytes,
+#include "base/dtype.def"
+#undef AICF_DTYPE
+};
+inline constexpr DTypeKind kDTypeKinds[] = {
+#define AICF_DTYPE(id, text, bytes, kind, storage) DTypeKind::kind,
+#include "base/dtype.def"
+#undef AICF_DTYPE
+};
+}  // namespace internal
+
 /// Size of one element in bytes. REQUIRES: IsValid(dtype).
-AICF_API int64_t DTypeBytes(DType dtype);
+inline int64_t DTypeBytes(DType dtype) { return internal::kDTypeBytes[static_cast<int>(dtype)]; }
 
 /// "f32", "i64", ...; the spelling of the text IR. REQUIRES: IsValid(dtype).
 AICF_API std::string_view DTypeName(DType dtype);
 
-AICF_API DTypeKind KindOf(DType dtype);
+inline DTypeKind KindOf(DType dtype) { return internal::kDTypeKinds[static_cast<int>(dtype)]; }
 inline bool IsFloat(DType d) { return KindOf(d) == DTypeKind::kFloat; }
 /// The codes of quantised data: u8 and i8.
 inline bool IsByteInteger(DType d) { return d == DType::kU8 || d == DType::kI8; }

@@ -25,13 +25,22 @@ std::string CheckTensorMaps(const Problem& problem, const std::vector<TensorMap>
 /// cuda.*: everything follows from the parameters.
 std::string CheckDevice(const KernelInfo& kernel, const Problem& problem, const VariantRef& variant,
                         const DeviceSpec& device) {
-  std::string refusal = kernel.refuse_parameters(problem, variant.parameters, device);
-  if (!refusal.empty()) return refusal;
+  if (std::string refusal = kernel.refuse_parameters(problem, variant.parameters, device);
+      !refusal.empty()) {
+    return refusal;
+  }
   const DerivedVariant own = kernel.derive(problem, variant.parameters);
-  refusal = kernel.refuse_launch(device, own.launch);
-  if (refusal.empty()) refusal = CheckLaunch(variant.launch, own.launch);
-  if (refusal.empty()) refusal = CheckTensorMaps(problem, variant.tensor_maps, own.tensor_maps);
-  if (!refusal.empty() || variant.workspace_bytes >= own.workspace_bytes) return refusal;
+  if (std::string refusal = kernel.refuse_launch(device, own.launch); !refusal.empty()) {
+    return refusal;
+  }
+  if (std::string refusal = CheckLaunch(variant.launch, own.launch); !refusal.empty()) {
+    return refusal;
+  }
+  if (std::string refusal = CheckTensorMaps(problem, variant.tensor_maps, own.tensor_maps);
+      !refusal.empty()) {
+    return refusal;
+  }
+  if (variant.workspace_bytes >= own.workspace_bytes) return {};
   return StrCat("workspace of ", variant.workspace_bytes, " bytes, it needs ", own.workspace_bytes);
 }
 
@@ -55,12 +64,17 @@ std::string CheckHost(const KernelInfo& kernel, const Problem& problem, const Va
 
 std::string CheckVariant(const KernelInfo& kernel, const Problem& problem,
                          const VariantRef& variant, const DeviceSpec& device) {
-  std::string refusal = kernel.supports(problem, device);
-  if (refusal.empty()) refusal = CheckParameters(variant.parameters, kernel.parameters);
-  if (!refusal.empty()) return refusal;
+  if (std::string refusal = kernel.supports(problem, device); !refusal.empty()) return refusal;
+  if (std::string refusal = CheckParameters(variant.parameters, kernel.parameters);
+      !refusal.empty()) {
+    return refusal;
+  }
   if (kernel.derive != nullptr) return CheckDevice(kernel, problem, variant, device);
-  if (kernel.refuse != nullptr) refusal = kernel.refuse(problem, variant.parameters, device);
-  return refusal.empty() ? CheckHost(kernel, problem, variant, device) : refusal;
+  if (kernel.refuse != nullptr) {
+    std::string refusal = kernel.refuse(problem, variant.parameters, device);
+    if (!refusal.empty()) return refusal;
+  }
+  return CheckHost(kernel, problem, variant, device);
 }
 
 }  // namespace aicf::abi

@@ -33,7 +33,7 @@ bool SameArgs(const Expr& e, const ExprNode& n, int first, DType dtype) {
   return true;
 }
 
-Status CheckSpecial(const Expr& e, size_t i, const std::vector<DType>& inputs, int rank) {
+Status CheckSpecial(const Expr& e, size_t i, std::span<const DType> inputs, int rank) {
   const ExprNode& n = e.nodes[i];
   switch (n.op) {
     case ExprOp::kInput:
@@ -60,7 +60,7 @@ Status CheckSpecial(const Expr& e, size_t i, const std::vector<DType>& inputs, i
   }
 }
 
-Status CheckNode(const Expr& e, size_t i, const std::vector<DType>& inputs, int rank) {
+Status CheckNode(const Expr& e, size_t i, std::span<const DType> inputs, int rank) {
   const ExprNode& n = e.nodes[i];
   if (!IsValid(n.op)) return Bad(i, "unknown operator");
   if (!IsValid(n.dtype) || ComputeDType(n.dtype) != n.dtype) return Bad(i, "illegal dtype");
@@ -120,7 +120,7 @@ double Flops(const Expr& expr) {
   return flops;
 }
 
-Status ValidateExpr(const Expr& expr, const std::vector<DType>& input_dtypes, int domain_rank) {
+Status ValidateExpr(const Expr& expr, std::span<const DType> input_dtypes, int domain_rank) {
   if (expr.empty()) {
     return expr.results.empty() ? OkStatus()
                                 : Error(Code::kBadArtifact, "expression: results without nodes");

@@ -9,6 +9,8 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,7 +84,11 @@ double Flops(const Expr& expr);
 /// below `input_dtypes.size()` and dtypes equal to ComputeDType(input_dtypes[k]).
 /// Errors: kBadArtifact with the node's number. The compiler calls it too: there it is an internal
 /// bug.
-Status ValidateExpr(const Expr& expr, const std::vector<DType>& input_dtypes, int domain_rank);
+Status ValidateExpr(const Expr& expr, std::span<const DType> input_dtypes, int domain_rank);
+inline Status ValidateExpr(const Expr& expr, std::initializer_list<DType> input_dtypes,
+                           int domain_rank) {
+  return ValidateExpr(expr, std::span(input_dtypes.begin(), input_dtypes.size()), domain_rank);
+}
 
 /// The DAG as one line of text; "id" for an empty expression.
 std::string ToString(const Expr& expr);

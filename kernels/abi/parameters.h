@@ -93,6 +93,23 @@ std::string CheckParameters(const Parameters& parameters, std::span<const Parame
 /// REQUIRES: CheckParameters accepts the set.
 Parameters Completed(const Parameters& parameters, std::span<const ParameterRange> ranges);
 
+/// Completed, without a copy where nothing is missing. What it is made from outlives it.
+class WholeParameters {
+ public:
+  WholeParameters(const Parameters& given, std::span<const ParameterRange> ranges) : all_(&given) {
+    if (given.size() < ranges.size()) all_ = &made_.emplace(Completed(given, ranges));
+  }
+  WholeParameters(const WholeParameters&) = delete;
+  WholeParameters& operator=(const WholeParameters&) = delete;
+
+  operator const Parameters&() const { return *all_; }  // NOLINT(google-explicit-constructor)
+  [[gnu::always_inline]] int64_t operator[](std::string_view name) const { return (*all_)[name]; }
+
+ private:
+  std::optional<Parameters> made_;
+  const Parameters* all_;
+};
+
 /// The shortest set that means the same: without the last names whose numbers are what their
 /// absence means. A set and one from before the kernel had those names are the same here.
 Parameters Shortened(const Parameters& parameters, std::span<const ParameterRange> ranges);

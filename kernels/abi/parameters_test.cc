@@ -62,6 +62,11 @@ TEST(Parameters, SetsFromBeforeAKernelGainedOneAreCompleted) {
             (Parameters{{"threads", 32}, {"blocks", 1}, {"split", 2}}));
   EXPECT_EQ(Completed({{"threads", 32}, {"blocks", 7}}, kRanges),
             (Parameters{{"threads", 32}, {"blocks", 7}, {"split", 2}}));
+  const Parameters all = {{"threads", 32}, {"blocks", 7}, {"split", 4}}, first = {{"threads", 32}};
+  EXPECT_EQ(&static_cast<const Parameters&>(WholeParameters(all, kRanges)), &all);
+  EXPECT_EQ(WholeParameters(first, kRanges)["split"], 2);
+  EXPECT_EQ(static_cast<const Parameters&>(WholeParameters(first, kRanges)),
+            Completed(first, kRanges));
   EXPECT_EQ(Shortened({{"threads", 32}, {"blocks", 1}, {"split", 2}}, kRanges),
             (Parameters{{"threads", 32}}));
   EXPECT_EQ(Shortened({{"threads", 32}, {"blocks", 7}, {"split", 2}}, kRanges),

@@ -19,18 +19,24 @@ Status CheckView(const Problem& p, std::string_view role, size_t i, const View& 
 // No two elements of an output share an address: sorted by |stride|, each axis steps past the reach
 // of all smaller ones. Sufficient for every layout the compiler makes.
 bool IsInjective(const View& v) {
-  std::pair<int64_t, int64_t> axes[kMaxRank];  // |stride|, extent
+  int64_t strides[kMaxRank], extents[kMaxRank];
   int count = 0;
   for (int i = 0; i < v.shape.rank(); ++i) {
     if (v.shape[i] == 0) return true;
-    if (v.shape[i] > 1)
-      axes[count++] = {v.strides[i] < 0 ? -v.strides[i] : v.strides[i], v.shape[i]};
+    if (v.shape[i] == 1) continue;
+    const int64_t stride = v.strides[i] < 0 ? -v.strides[i] : v.strides[i];
+    int at = count++;
+    for (; at > 0 && strides[at - 1] > stride; --at) {
+      strides[at] = strides[at - 1];
+      extents[at] = extents[at - 1];
+    }
+    strides[at] = stride;
+    extents[at] = v.shape[i];
   }
-  std::sort(axes, axes + count);
   int64_t reach = 0;
   for (int i = 0; i < count; ++i) {
-    if (axes[i].first <= reach) return false;
-    reach += axes[i].first * (axes[i].second - 1);
+    if (strides[i] <= reach) return false;
+    reach += strides[i] * (extents[i] - 1);
   }
   return true;
 }
@@ -46,11 +52,22 @@ Status CheckFamily(const Problem& p) {
   return Bad(p, "unknown family");
 }
 
-std::vector<DType> DTypesOf(const std::vector<View>& views, size_t from, size_t to) {
-  std::vector<DType> out;
-  for (size_t i = from; i < to; ++i) out.push_back(views[i].dtype);
-  return out;
-}
+constexpr int kMaxInputs = 56;
+
+// The dtypes of what an expression reads: operands, and raw results before them.
+class InputDTypes {
+ public:
+  void Add(DType dtype) { dtypes_[count_++] = dtype; }
+  void Add(std::span<const View> views) {
+    for (const View& v : views) Add(v.dtype);
+  }
+  DType operator[](size_t i) const { return dtypes_[i]; }
+  std::span<const DType> all() const { return {dtypes_, count_}; }
+
+ private:
+  DType dtypes_[kMaxInputs + 4] = {};
+  size_t count_ = 0;
+};
 
 Status CheckExpressions(const Problem& p) {
   const bool has_prologue = HasPrologue(p.family);
@@ -59,21 +76,20 @@ Status CheckExpressions(const Problem& p) {
   }
   if (!HasScore(p.family) && !p.score.empty()) return Bad(p, "this family has no score expression");
   if (has_prologue && (!p.prologue.empty() || !p.prologue.results.empty())) {
-    AICF_RETURN_IF_ERROR(
-        ValidateExpr(p.prologue, DTypesOf(p.inputs, 0, p.core_inputs), p.inputs[0].shape.rank()));
+    InputDTypes operands;
+    operands.Add(std::span(p.inputs).first(static_cast<size_t>(p.core_inputs)));
+    AICF_RETURN_IF_ERROR(ValidateExpr(p.prologue, operands.all(), p.inputs[0].shape.rank()));
     if (p.prologue.results.size() > 1) return Bad(p, "a prologue has one result");
   }
   if (!HasEpilogue(p.family)) {
     return p.epilogue.empty() ? OkStatus() : Bad(p, "this family has no epilogue");
   }
   const bool elementwise = p.family == Family::kElementwise;
-  std::vector<DType> inputs;
-  inputs.reserve(p.inputs.size() + 2);
-  if (!elementwise) inputs.assign(static_cast<size_t>(RawInputs(p)), RawDType(p));
-  for (size_t i = elementwise ? 0 : p.core_inputs; i < p.inputs.size(); ++i) {
-    inputs.push_back(p.inputs[i].dtype);
-  }
-  AICF_RETURN_IF_ERROR(ValidateExpr(p.epilogue, inputs, p.outputs[0].shape.rank()));
+  InputDTypes inputs;
+  const int raw = RawInputs(p);
+  for (int i = 0; i < raw; ++i) inputs.Add(RawDType(p));
+  inputs.Add(std::span(p.inputs).subspan(elementwise ? 0 : static_cast<size_t>(p.core_inputs)));
+  AICF_RETURN_IF_ERROR(ValidateExpr(p.epilogue, inputs.all(), p.outputs[0].shape.rank()));
   const size_t results = p.epilogue.empty() ? 1 : p.epilogue.results.size();
   if (results != ResultCount(p))
     return Bad(p, results, " results for ", ResultCount(p), " outputs");
@@ -105,7 +121,7 @@ Status CheckCounts(const Problem& p) {
   if (p.outputs.empty() || p.outputs.size() > kMaxExprResults) {
     return Bad(p, p.outputs.size(), " outputs");
   }
-  if (inputs > 56) return Bad(p, inputs, " inputs, limit 56");
+  if (inputs > kMaxInputs) return Bad(p, inputs, " inputs, limit ", kMaxInputs);
   return OkStatus();
 }
 

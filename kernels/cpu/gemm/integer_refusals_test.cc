@@ -40,7 +40,8 @@ const char* const kGemms[] = {"cpu.gemm.integer_baseline", "cpu.gemm.integer_pan
 TEST(CpuRefusals, OfIntegerGemms) {
   for (const char* key : kGemms) {
     for (DType a : {DType::kU8, DType::kI8, DType::kI16}) {
-      for (DType b : {DType::kU8, DType::kI8, DType::kI16}) EXPECT_EQ(RefusedIntegers(key, Gemm(a, b)), "");
+      for (DType b : {DType::kU8, DType::kI8, DType::kI16})
+        EXPECT_EQ(RefusedIntegers(key, Gemm(a, b)), "");
       ExpectRefused(key, Gemm(a, DType::kU16), "i8, u8 and i16 only");
       ExpectRefused(key, Gemm(DType::kU16, a), "i8, u8 and i16 only");
     }
@@ -62,10 +63,10 @@ TEST(CpuRefusals, OfIntegerConvolutions) {
   Problem p = window;
   p.inputs[1].dtype = DType::kU16;
   ExpectRefused(key, p, "i8, u8 and i16 only");
-  ExpectRefused(
-      key,
-      IntegerConv({1, 16, 4, 4}, {16, 4, 3, 3}, {1, 4, 30, 30}, {{9, 9}, {1, 1}, {0, 0}, {0, 0}, 1, true}),
-      "phases");
+  ExpectRefused(key,
+                IntegerConv({1, 16, 4, 4}, {16, 4, 3, 3}, {1, 4, 30, 30},
+                            {{9, 9}, {1, 1}, {0, 0}, {0, 0}, 1, true}),
+                "phases");
   const int64_t many = int64_t{1} << 17;
   ExpectRefused(key, IntegerConv({1, many, 9, 9}, {4, many, 3, 3}, {1, 4, 9, 9}, kPlain), "cells");
 }
@@ -84,7 +85,9 @@ TEST(CpuRefusals, OfIntegerDepthwiseConvolutions) {
   ExpectRefused(key, p, "may not be exact in f32");
   // 255 x 255 x 257 is below 2^24, and one tap more is not.
   grouped.pads_begin = grouped.pads_end = {0, 0};
-  EXPECT_EQ(RefusedIntegers(key, IntegerConv({1, 8, 1, 300}, {8, 1, 1, 257}, {1, 8, 1, 44}, grouped)), "");
+  EXPECT_EQ(
+      RefusedIntegers(key, IntegerConv({1, 8, 1, 300}, {8, 1, 1, 257}, {1, 8, 1, 44}, grouped)),
+      "");
   ExpectRefused(key, IntegerConv({1, 8, 1, 300}, {8, 1, 1, 258}, {1, 8, 1, 43}, grouped),
                 "may not be exact in f32");
 }

@@ -96,6 +96,16 @@ abi::DerivedVariant Derive(const abi::Problem& p, const abi::Parameters& paramet
           Host::TensorMaps(p, parameters)};
 }
 
+/// Why the host takes no problem of a special kind; empty for all others.
+template <class Host>
+std::string RefuseSpecial(const abi::Problem& p) {
+  if (!Host::kNormalizesRows && abi::NormalizesRows(p)) return abi::RefuseRowNorm(p);
+  if (!Host::kTakesBlockScales && abi::HasBlockScales(p)) return abi::RefuseBlockScales(p);
+  if (!Host::kSeesMoments && abi::SeesMoments(p)) return abi::RefuseMoments(p);
+  if (!Host::kStoresParts && abi::StoresParts(p)) return abi::RefuseStoredParts(p);
+  return {};
+}
+
 template <class Host>
 abi::KernelInfo RowOf(abi::Family family) {
   abi::KernelInfo row{};
@@ -108,12 +118,9 @@ abi::KernelInfo RowOf(abi::Family family) {
   if constexpr (Host::kReadsAhead) row.reads_ahead = &Host::ReadsAhead;
   row.parameters = Host::kParameters;
   row.supports = [](const abi::Problem& p, const abi::DeviceSpec& d) {
-    std::string refusal = RefuseDevice(d);
-    if (refusal.empty() && !Host::kNormalizesRows) refusal = abi::RefuseRowNorm(p);
-    if (refusal.empty() && !Host::kTakesBlockScales) refusal = abi::RefuseBlockScales(p);
-    if (refusal.empty() && !Host::kSeesMoments) refusal = abi::RefuseMoments(p);
-    if (refusal.empty() && !Host::kStoresParts) refusal = abi::RefuseStoredParts(p);
-    return refusal.empty() ? Host::Refusal(p, d) : refusal;
+    if (std::string refusal = RefuseDevice(d); !refusal.empty()) return refusal;
+    if (std::string refusal = RefuseSpecial<Host>(p); !refusal.empty()) return refusal;
+    return Host::Refusal(p, d);
   };
   row.refuse = [](const abi::Problem& p, const abi::Parameters& c, const abi::DeviceSpec& d) {
     std::string refusal = Host::Refuse(p, c, d);

@@ -20,8 +20,9 @@ Dims InMemoryOrder(const Dims& axes, const View& leader) {
   for (int64_t a : axes) {
     if (leader.shape[static_cast<int>(a)] == 1) continue;
     int at = order.rank();
-    while (at > 0 && stride(order[at - 1]) < stride(a)) --at;
-    order.insert(at, a);
+    order.push_back(a);
+    for (; at > 0 && stride(order[at - 1]) < stride(a); --at) order[at] = order[at - 1];
+    order[at] = a;
   }
   return order;
 }
@@ -40,22 +41,12 @@ Dims Others(const Dims& axes, int rank) {
   return others;
 }
 
-// The smallest stride of the axes with more than one element.
-int64_t InnerStride(const Dims& axes, const View& view) {
-  int64_t least = INT64_MAX;
-  for (int64_t a : axes) {
-    const int axis = static_cast<int>(a);
-    if (view.shape[axis] != 1) least = std::min(least, std::abs(view.strides[axis]));
-  }
-  return least;
-}
-
 Dims RowAxes(const Problem& p) {
   const int rank = p.outputs[0].shape.rank();
   if (p.family == Family::kGemm) return {rank - 2};
   if (p.family == Family::kBlockGemm) return AxisRange(0, rank - 1);
-  Dims rows = AxisRange(2, rank);
-  rows.insert(0, 0);
+  Dims rows = {0};
+  for (int a = 2; a < rank; ++a) rows.push_back(a);
   return rows;
 }
 
@@ -173,7 +164,15 @@ int64_t Space::Count(size_t group) const {
 }
 
 bool RowsInner(const Problem& p) {
-  return InnerStride(RowAxes(p), p.outputs[0]) < InnerStride(ColumnAxes(p), p.outputs[0]);
+  const View& out = p.outputs[0];
+  const int rank = out.shape.rank();
+  const int column = p.family == Family::kConv ? 1 : rank - 1;
+  int64_t of_rows = INT64_MAX, of_columns = INT64_MAX;  // the smallest stride that is walked
+  for (int a = p.family == Family::kGemm ? rank - 2 : 0; a < rank; ++a) {
+    int64_t& least = a == column ? of_columns : of_rows;
+    if (out.shape[a] != 1) least = std::min(least, std::abs(out.strides[a]));
+  }
+  return of_rows < of_columns;
 }
 
 Dims OuterAxesOf(const Problem& p) {

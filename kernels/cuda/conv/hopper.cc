@@ -24,7 +24,7 @@ std::string RefuseWindow(const Problem& p) {
 }
 
 // Room for the last tile's overhang and the window's reach in the engine's 32-bit coordinates.
-std::string RefuseExtents(const Problem& p) {
+std::string RefuseExtents(const Problem& p, int64_t outputs) {
   constexpr int64_t kMaxExtent = int64_t{1} << 27;
   for (int operand : {0, 1}) {
     for (int64_t extent : p.inputs[static_cast<size_t>(operand)].shape) {
@@ -38,9 +38,8 @@ std::string RefuseExtents(const Problem& p) {
       return "the window reaches too far";
     }
   }
-  return abi::ElementsOf(p.outputs[0]) > (int64_t{1} << 31) - (int64_t{1} << 28)
-             ? "the output has too many elements"
-             : "";
+  return outputs > (int64_t{1} << 31) - (int64_t{1} << 28) ? "the output has too many elements"
+                                                           : "";
 }
 
 std::string RefuseBox(const Problem& p, const Parameters& c) {
@@ -68,6 +67,22 @@ std::string RefuseSplit(const Problem& p, const Parameters& c) {
   return split <= steps ? "" : StrCat(split, " blocks share ", steps, " steps of k");
 }
 
+std::string RefuseConvHopperTile(const Problem& p, const Parameters& c, const abi::DeviceSpec& d) {
+  const DType data = p.inputs[0].dtype;
+  if (std::string refusal = RefuseHopperTile(c, data, c["swap"] != 0); !refusal.empty()) {
+    return refusal;
+  }
+  if (std::string refusal = RefuseBox(p, c); !refusal.empty()) return refusal;
+  if (std::string refusal = ConvHopperMaps(p, c).RefuseTile(); !refusal.empty()) return refusal;
+  if (std::string refusal = RefuseSplit(p, c); !refusal.empty()) return refusal;
+  if (std::string refusal = RefuseOddPower(c, "vector"); !refusal.empty()) return refusal;
+  const int64_t bytes = ConvHopperSharedBytes(c, DTypeBytes(data));
+  if (bytes > d.max_shared_bytes) {
+    return StrCat("it needs ", bytes, " bytes of shared memory, there are ", d.max_shared_bytes);
+  }
+  return {};
+}
+
 }  // namespace
 
 int64_t ConvHopperSharedBytes(const Parameters& c, int64_t element) {
@@ -90,30 +105,19 @@ int64_t ConvHopperSteps(const Problem& p, const Parameters& c) {
 
 std::string ConvHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
   if (!d.warpgroup_products) return RefuseWithoutWarpgroups(d);
-  std::string refusal = RefuseHopperTypes(p);
-  if (refusal.empty()) refusal = RefuseWindow(p);
-  if (!refusal.empty()) return refusal;
-  if (abi::ElementsOf(p.outputs[0]) == 0 || p.inputs[0].shape[1] == 0) {
-    return "the product is empty";
-  }
+  if (std::string refusal = RefuseHopperTypes(p); !refusal.empty()) return refusal;
+  if (std::string refusal = RefuseWindow(p); !refusal.empty()) return refusal;
+  const int64_t outputs = abi::ElementsOf(p.outputs[0]);
+  if (outputs == 0 || p.inputs[0].shape[1] == 0) return "the product is empty";
   if (RowsInner(p)) return "the output's positions are innermost";
-  refusal = RefuseExtents(p);
-  if (refusal.empty()) refusal = ConvHopperMaps::RefuseInput(p);
-  return refusal.empty() ? ConvHopperMaps::RefuseWeights(p) : refusal;
+  if (std::string refusal = RefuseExtents(p, outputs); !refusal.empty()) return refusal;
+  if (std::string refusal = ConvHopperMaps::RefuseInput(p); !refusal.empty()) return refusal;
+  return ConvHopperMaps::RefuseWeights(p);
 }
 
 std::string ConvHopperHost::Refuse(const Problem& p, const Parameters& c,
                                    const abi::DeviceSpec& d) {
-  const int64_t element = DTypeBytes(p.inputs[0].dtype);
-  std::string refusal = RefuseHopperTile(c, p.inputs[0].dtype, c["swap"] != 0);
-  if (refusal.empty()) refusal = RefuseBox(p, c);
-  if (refusal.empty()) refusal = ConvHopperMaps(p, c).RefuseTile();
-  if (refusal.empty()) refusal = RefuseSplit(p, c);
-  if (refusal.empty()) refusal = RefuseOddPower(c, "vector");
-  const int64_t bytes = ConvHopperSharedBytes(c, element);
-  if (refusal.empty() && bytes > d.max_shared_bytes) {
-    refusal = StrCat("it needs ", bytes, " bytes of shared memory, there are ", d.max_shared_bytes);
-  }
+  std::string refusal = RefuseConvHopperTile(p, c, d);
   return refusal.empty() ? refusal : StrCat("does not take the tile: ", refusal);
 }
 

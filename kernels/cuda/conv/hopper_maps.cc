@@ -78,7 +78,11 @@ bool IsFlatConv(const abi::Problem& p) {
 
 ConvPositions PositionsOf(const abi::Problem& p, bool flat) {
   const Dims& y = p.outputs[0].shape;
-  if (flat) return {SpacesOf("", p).output.Count(1), 1, 1};
+  if (flat) {
+    int64_t count = 1;
+    for (int64_t a : OuterAxesOf(p)) count *= y[static_cast<int>(a)];
+    return {count, 1, 1};
+  }
   return {y.back(), y.rank() == 4 ? y[2] : 1, y[0]};
 }
 

@@ -25,7 +25,7 @@ struct CopyPiecesHost : CudaHostBase {
   }
   static std::string Refuse(const abi::Problem&, const abi::Parameters& given,
                             const abi::DeviceSpec&) {
-    const abi::Parameters c = abi::Completed(given, kParameters);
+    const abi::WholeParameters c(given, kParameters);
     std::string refusal = RefuseParts(c, "threads", 32);
     if (refusal.empty()) refusal = RefuseOddPower(c, "vector");
     return refusal.empty() ? RefuseOddPower(c, "unroll") : refusal;

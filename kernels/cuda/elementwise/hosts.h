@@ -14,7 +14,7 @@ struct ElementwiseMapHost : CudaHostBase {
 
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& given,
                             const abi::DeviceSpec& d) {
-    const abi::Parameters c = abi::Completed(given, kParameters);
+    const abi::WholeParameters c(given, kParameters);
     std::string refusal = VectorHostBase::Refuse(p, c, d);
     if (refusal.empty()) refusal = RefuseOddPower(c, "unroll");
     if (!refusal.empty()) return refusal;

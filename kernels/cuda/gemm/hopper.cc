@@ -153,23 +153,33 @@ std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) 
   return RefuseStoredPartsOf(p);
 }
 
+namespace {
+
+std::string RefuseGemmHopperTile(const Problem& p, const abi::Parameters& c,
+                                 const abi::DeviceSpec& d) {
+  if (std::string refusal = RefuseShape(c, p.inputs[0].dtype); !refusal.empty()) return refusal;
+  if (std::string refusal = RefuseSplit(c, ProductOf(p)); !refusal.empty()) return refusal;
+  if (std::string refusal = RefuseCluster(c); !refusal.empty()) return refusal;
+  if (std::string refusal = RefuseScaledTile(p, c); !refusal.empty()) return refusal;
+  if (std::string refusal = RefuseMomentsTile(p, c); !refusal.empty()) return refusal;
+  if (std::string refusal = RefuseStoredPartsTile(p, c); !refusal.empty()) return refusal;
+  for (int operand : {0, 1}) {
+    std::string refusal = HopperOperand(p, operand).RefuseTile(c);
+    if (!refusal.empty()) return refusal;
+  }
+  if (std::string refusal = RefuseOddPower(c, "vector"); !refusal.empty()) return refusal;
+  const int64_t shared = HopperSharedBytes(p, c);
+  if (shared > d.max_shared_bytes) {
+    return StrCat("it needs ", shared, " bytes of shared memory, there are ", d.max_shared_bytes);
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string GemmHopperHost::Refuse(const Problem& p, const abi::Parameters& c,
                                    const abi::DeviceSpec& d) {
-  std::string refusal = RefuseShape(c, p.inputs[0].dtype);
-  if (refusal.empty()) refusal = RefuseSplit(c, ProductOf(p));
-  if (refusal.empty()) refusal = RefuseCluster(c);
-  if (refusal.empty()) refusal = RefuseScaledTile(p, c);
-  if (refusal.empty()) refusal = RefuseMomentsTile(p, c);
-  if (refusal.empty()) refusal = RefuseStoredPartsTile(p, c);
-  for (int operand : {0, 1}) {
-    if (refusal.empty()) refusal = HopperOperand(p, operand).RefuseTile(c);
-  }
-  if (refusal.empty()) refusal = RefuseOddPower(c, "vector");
-  const int64_t shared = HopperSharedBytes(p, c);
-  if (refusal.empty() && shared > d.max_shared_bytes) {
-    refusal =
-        StrCat("it needs ", shared, " bytes of shared memory, there are ", d.max_shared_bytes);
-  }
+  std::string refusal = RefuseGemmHopperTile(p, c, d);
   return refusal.empty() ? refusal : StrCat("does not take the tile: ", refusal);
 }
 

@@ -25,7 +25,7 @@ struct NormalizeRowsHost : NormalizeHostBase {
 
   static std::string Refuse(const abi::Problem&, const abi::Parameters& given,
                             const abi::DeviceSpec&) {
-    const abi::Parameters c = abi::Completed(given, kParameters);
+    const abi::WholeParameters c(given, kParameters);
     const int64_t together = c["rows_per_block"], threads = c["lanes"] * together;
     if (threads % 32 != 0 || threads > kMaxThreads) {
       return StrCat("takes lanes x rows_per_block in multiples of 32 up to 1024, here are ",
@@ -39,7 +39,7 @@ struct NormalizeRowsHost : NormalizeHostBase {
     return refusal.empty() ? RefuseStride(c["blocks"], together) : refusal;
   }
   static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& given) {
-    const abi::Parameters c = abi::Completed(given, kParameters);
+    const abi::WholeParameters c(given, kParameters);
     abi::LaunchConfig launch = Launch1d(c["blocks"], c["lanes"]);
     launch.block[1] = static_cast<uint32_t>(c["rows_per_block"]);
     launch.cluster[0] = static_cast<uint32_t>(c["cluster"]);

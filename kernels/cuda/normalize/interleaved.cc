@@ -21,7 +21,7 @@ std::string NormalizeInterleavedHost::Refusal(const abi::Problem& p, const abi::
 
 std::string NormalizeInterleavedHost::Refuse(const abi::Problem& p, const abi::Parameters& given,
                                              const abi::DeviceSpec&) {
-  const abi::Parameters c = abi::Completed(given, kParameters);
+  const abi::WholeParameters c(given, kParameters);
   const int64_t of_group = c["lanes"] * c["lines"], threads = of_group * c["groups"];
   if (threads % 32 != 0 || threads > kMaxThreads) {
     return StrCat("takes groups x lanes x lines in multiples of 32 up to 1024, here are ", threads);
@@ -42,7 +42,7 @@ std::string NormalizeInterleavedHost::Refuse(const abi::Problem& p, const abi::P
 
 abi::LaunchConfig NormalizeInterleavedHost::Launch(const abi::Problem&,
                                                    const abi::Parameters& given) {
-  const abi::Parameters c = abi::Completed(given, kParameters);
+  const abi::WholeParameters c(given, kParameters);
   abi::LaunchConfig launch = Launch1d(c["blocks"], c["groups"] * c["lanes"]);
   launch.block[1] = static_cast<uint32_t>(c["lines"]);
   launch.cluster[0] = static_cast<uint32_t>(c["cluster"]);

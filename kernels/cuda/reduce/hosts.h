@@ -72,7 +72,7 @@ struct ReduceColumnsHost : ReduceHostBase {
 
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& given,
                             const abi::DeviceSpec&) {
-    const abi::Parameters c = abi::Completed(given, kParameters);
+    const abi::WholeParameters c(given, kParameters);
     const int64_t vector = c["vector"], results = SpacesOf(kKey, p).domain.Count(0);
     const int64_t neighbours = c["neighbours"], most = MostLanes(vector, neighbours);
     std::string refusal = RefuseOddPower(c, "vector");
@@ -89,7 +89,7 @@ struct ReduceColumnsHost : ReduceHostBase {
     return RefuseCluster(c, neighbours * vector);
   }
   static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& given) {
-    const abi::Parameters c = abi::Completed(given, kParameters);
+    const abi::WholeParameters c(given, kParameters);
     abi::LaunchConfig launch = Launch1d(c["blocks"], c["neighbours"]);
     launch.block[1] = static_cast<uint32_t>(c["lanes"]);
     launch.cluster[0] = static_cast<uint32_t>(c["cluster"]);

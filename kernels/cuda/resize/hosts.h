@@ -14,7 +14,7 @@ struct ResizeTapsHost : CudaHostBase {
 
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& given,
                             const abi::DeviceSpec& d) {
-    const abi::Parameters c = abi::Completed(given, kParameters);
+    const abi::WholeParameters c(given, kParameters);
     return VectorHostBase::Refuse(p, c, d);
   }
   static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& c) {
