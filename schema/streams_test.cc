@@ -372,7 +372,7 @@ class RandomStreams {
   Program Make() {
     ProgramBuilder b;
     std::vector<uint32_t> values = {b.Input("x", {8, 8})};
-    const int steps = 3 + Below(10);
+    const int steps = 3 + Below(16);  // with more accesses than are compared pair by pair, or fewer
     for (int s = 0; s < steps; ++s) {
       const uint32_t one = values[Below(values.size())], other = values[Below(values.size())];
       const bool last = s + 1 == steps;

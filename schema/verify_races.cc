@@ -128,7 +128,7 @@ class RaceVerifier {
   }
 
   Status CheckStretch() {
-    constexpr size_t kFew = 64;
+    constexpr size_t kFew = 32;
     if (stretch_.size() <= kFew && NoTwoClash()) return OkStatus();
     arena_.clear();
     state_.clear();
