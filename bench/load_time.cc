@@ -1,6 +1,6 @@
 /// What loading an artifact takes, and what of it verification costs.
 ///
-///   load_time [--repeat=N] [--session[=DEVICE]] [--chain=STEPS] ARTIFACT...
+///   load_time [--repeat=N] [--session[=DEVICE]] [--cold] [--chain=STEPS] ARTIFACT...
 ///
 /// Prints a row of Markdown for each artifact: medians of N loads from a file that the system has
 /// in its cache, in time of a processor that the process takes, the kernel's part in it, so that
@@ -9,11 +9,15 @@
 /// which the last columns say what they cost per 1,000 steps, and of the whole loading. "decode" is
 /// reading the program with every check on the way, structure included; "hashes" is XXH3 over all
 /// sections; "load" is Program::Load, which does all of this and reads the file; "session" is
-/// Session::Create on the device, by default the CPU (with --session). --chain adds two programs of
-/// so many small steps, written to a temporary file: all of them equal, and no two of them.
+/// Session::Create on the device, by default the CPU (with --session). With --cold the system has
+/// nothing of the file in its cache when a load begins, as when a service starts, and "load" is the
+/// time that passes, waiting for the disk included. --chain adds two programs of so many small
+/// steps, written to a temporary file: all of them equal, and no two of them.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -36,6 +40,7 @@ namespace {
 struct Options {
   int repeat = 9;
   std::string device;  // of the session; empty: none is created
+  bool cold = false;
   int chain = 0;
   std::vector<std::string> artifacts;
 };
@@ -46,16 +51,29 @@ double ProcessMs() {
   return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
 }
 
-template <class Work>
-double MedianMs(int repeat, Work work) {
+double WallMs() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double, std::milli>(now).count();
+}
+
+// prepare() comes before each work() and does not count.
+template <class Work, class Prepare>
+double MedianMs(int repeat, double (*clock)(), Prepare prepare, Work work) {
   std::vector<double> times;
   for (int i = 0; i < repeat; ++i) {
-    const double start = ProcessMs();
+    prepare();
+    const double start = clock();
     work();
-    times.push_back(ProcessMs() - start);
+    times.push_back(clock() - start);
   }
   std::nth_element(times.begin(), times.begin() + repeat / 2, times.end());
   return times[static_cast<size_t>(repeat / 2)];
+}
+
+template <class Work>
+double MedianMs(int repeat, Work work) {
+  return MedianMs(
+      repeat, ProcessMs, [] {}, work);
 }
 
 // A benchmark of something that fails measures nothing.
@@ -63,6 +81,23 @@ void Require(const Status& status, const std::string& what) {
   if (status.ok()) return;
   std::fprintf(stderr, "load_time: %s: %s\n", what.c_str(), status.ToString().c_str());
   std::exit(ExitCode(status.code()));
+}
+
+// Makes the system forget what its cache has of the file. Pages that are still to be written, or
+// that somebody has mapped, stay.
+void ForgetPages(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool done =
+      fd >= 0 && fdatasync(fd) == 0 && posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0;
+  if (fd >= 0) close(fd);
+  if (!done) std::abort();
+}
+
+double LoadMs(const Options& options, const std::string& path) {
+  const auto load = [&] { Require(Program::Load(path).status(), path); };
+  if (!options.cold) return MedianMs(options.repeat, load);
+  return MedianMs(
+      options.repeat, WallMs, [&] { ForgetPages(path); }, load);
 }
 
 void Measure(const Options& options, const std::string& path, const std::string& name) {
@@ -80,8 +115,7 @@ void Measure(const Options& options, const std::string& path, const std::string&
   const double hashes = MedianMs(options.repeat, [&] {
     for (const auto& s : a.header().sections) (void)HashBytes(a.bytes(s.kind));
   });
-  const double load =
-      MedianMs(options.repeat, [&] { Require(Program::Load(path).status(), path); });
+  const double load = LoadMs(options, path);
   double session = 0;
   if (!options.device.empty()) {
     const auto loaded = Program::Load(path);
@@ -126,6 +160,8 @@ int Main(const std::vector<std::string>& arguments) {
       options.repeat = std::max(1, std::atoi(argument.c_str() + 9));
     } else if (argument.starts_with("--chain=")) {
       options.chain = std::max(1, std::atoi(argument.c_str() + 8));
+    } else if (argument == "--cold") {
+      options.cold = true;
     } else if (argument == "--session") {
       options.device = "cpu";
     } else if (argument.starts_with("--session=")) {
