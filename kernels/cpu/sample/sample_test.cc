@@ -137,6 +137,7 @@ TEST(Sample, VariantsMatchTheReferenceAndTheDefinition) {
 // Coordinates that are no numbers, or far away, read nothing outside and never trap.
 TEST(Sample, WildCoordinatesStayInside) {
   Random random(42);
+  int ran = 0;
   for (int i = 0; i < 200; ++i) {
     TestStep step = RandomSampleStep(random, true);
     step.Prepare(random);
@@ -144,10 +145,8 @@ TEST(Sample, WildCoordinatesStayInside) {
     for (int64_t k = 0; k < step.input(1).elements(); ++k) {
       step.input(1).Set(k, wild[Pick(random, 0, 6)]);
     }
-    const std::vector<abi::KernelInfo> variants = CpuVariants(step.problem.family);
-    const std::vector<TestBuffer> out = RunVariant(variants.back(), step);
-    EXPECT_TRUE(NearBuffers(out, RunVariant(variants.front(), step), 1e-5, 1e-5))
-        << abi::ToString(step.problem);
+    ran += CompareVariants(step, 1e-5, 1e-5);
+    const std::vector<TestBuffer> out = RunVariant(CpuVariants(step.problem.family).back(), step);
     const auto& a = step.problem.as<abi::SampleAttrs>();
     // An axis of one element between aligned corners has one place, wherever the grid points.
     const Dims& x = step.problem.inputs[0].shape;
@@ -156,6 +155,7 @@ TEST(Sample, WildCoordinatesStayInside) {
     ForEachIndex(step.problem.outputs[0].shape,
                  [&](const int64_t* at) { ASSERT_EQ(out[0].At(at), 0); });
   }
+  EXPECT_GE(ran, 200);
 }
 
 }  // namespace
