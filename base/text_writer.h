@@ -34,6 +34,8 @@ template <HasBytes T>
 struct AsBytes {
   T value;
 };
+template <class T>
+AsBytes(T) -> AsBytes<T>;
 template <HasBytes T>
 struct ListAsBytes {
   explicit ListAsBytes(std::span<const T> all) : list(all) {}
