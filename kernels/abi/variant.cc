@@ -72,27 +72,6 @@ Hash128 InstanceTextHash(std::string_view kernel_key, const Problem& problem,
 
 char InSymbol(char of_key) { return of_key == '.' ? '_' : of_key; }
 
-// The same of eight characters at once.
-uint64_t EightInSymbol(const char* of_key) {
-  constexpr uint64_t kEach = 0x0101010101010101, kLow = 0x7f * kEach;
-  uint64_t eight;
-  std::memcpy(&eight, of_key, sizeof eight);
-  const uint64_t other = eight ^ kEach * '.';  // a byte of zeros for each dot
-  const uint64_t dots = ~(((other & kLow) + kLow) | other | kLow) >> 7;  // and a one for it
-  return eight ^ dots * ('.' ^ '_');
-}
-
-// Whether `part` is the key with '_' for '.'. REQUIRES: they have one length.
-bool IsKeyInSymbol(std::string_view part, std::string_view kernel_key) {
-  size_t i = 0;
-  for (; i + 8 <= part.size(); i += 8) {
-    uint64_t eight;
-    std::memcpy(&eight, &part[i], sizeof eight);
-    if (eight != EightInSymbol(&kernel_key[i])) return false;
-  }
-  return std::ranges::equal(part.substr(i), kernel_key.substr(i), {}, {}, InSymbol);
-}
-
 // Whether the symbol is the prefix, the key, '_' and the hash.
 bool ConsistsOf(std::string_view symbol, std::string_view prefix, std::string_view kernel_key,
                 const Hash128& hash) {
@@ -100,7 +79,8 @@ bool ConsistsOf(std::string_view symbol, std::string_view prefix, std::string_vi
   const size_t name_end = prefix.size() + kernel_key.size();
   if (symbol.size() != name_end + 1 + digits.size()) return false;
   return SameText(symbol.substr(0, prefix.size()), prefix) &&
-         IsKeyInSymbol(symbol.substr(prefix.size(), kernel_key.size()), kernel_key) &&
+         std::ranges::equal(symbol.substr(prefix.size(), kernel_key.size()), kernel_key, {}, {},
+                            InSymbol) &&
          symbol[name_end] == '_' &&
          std::memcmp(symbol.data() + name_end + 1, digits.data(), digits.size()) == 0;
 }
