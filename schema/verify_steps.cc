@@ -46,8 +46,13 @@ Status CheckMagnitudes(const abi::Problem& p) {
 
 namespace {
 
-Result<const abi::KernelInfo*> CheckKernel(const abi::DeviceSpec& device, const Step& s,
-                                           const abi::VariantRef& variant) {
+Status CheckProblem(const abi::Problem& p) {
+  AICF_RETURN_IF_ERROR(CheckMagnitudes(p));
+  return abi::ValidateProblem(p);
+}
+
+Status CheckKernel(const abi::DeviceSpec& device, const Step& s, const abi::VariantRef& variant,
+                   const abi::KernelInfo** found) {
   // Most lookups end in the family's own table; the whole registry only tells which error it is.
   const abi::KernelInfo* kernel = nullptr;
   for (const abi::KernelInfo& k : abi::KernelsOf(s.problem.family)) {
@@ -70,7 +75,8 @@ Result<const abi::KernelInfo*> CheckKernel(const abi::DeviceSpec& device, const 
   if (!refusal.empty()) {
     return Error(Code::kBadArtifact, "the kernel does not run its problem so: ", refusal);
   }
-  return kernel;
+  *found = kernel;
+  return OkStatus();
 }
 
 // A packed input: the buffer holds the kernel's own layout, so bytes are checked instead of the
@@ -181,6 +187,7 @@ Status CheckWorkspace(const VerifyContext& c, const Step& s) {
 // The architecture's limits guard against a defect of the kernel's own check, which comes first.
 Status CheckInstance(const abi::DeviceSpec& device, const Step& s, const abi::KernelInfo& kernel,
                      const abi::VariantRef& variant) {
+  if (kernel.backend != Backend::kCuda) return OkStatus();
   AICF_RETURN_IF_ERROR(CheckLaunchLimits(s.launch, device));
   if (abi::IsInstanceSymbol(s.symbol, kernel.key, s.problem, variant)) return OkStatus();
   return Error(Code::kBadArtifact, "symbol ", Quote(s.symbol),
@@ -245,36 +252,11 @@ Status CheckGuardImage(const Program& p, const abi::DeviceSpec& device) {
                needed ? "" : " in a program without guards and loops on a device");
 }
 
-// What follows from a step's content alone (StepContents), whatever buffers it names.
-Result<const abi::KernelInfo*> CheckContent(const abi::DeviceSpec& device, const Step& s) {
-  AICF_RETURN_IF_ERROR(CheckMagnitudes(s.problem));
-  AICF_RETURN_IF_ERROR(abi::ValidateProblem(s.problem));
-  const abi::VariantRef variant = VariantRefOf(s);
-  AICF_ASSIGN_OR_RETURN(const abi::KernelInfo* kernel, CheckKernel(device, s, variant));
-  if (kernel->backend == Backend::kCuda) {
-    AICF_RETURN_IF_ERROR(CheckInstance(device, s, *kernel, variant));
-  }
-  return kernel;
-}
-
 Status CheckPlace(const VerifyContext& c, const Step& s, const abi::KernelInfo& kernel) {
   AICF_RETURN_IF_ERROR(CheckOperands(c, s, kernel));
   AICF_RETURN_IF_ERROR(CheckGuards(c.program, s));
   AICF_RETURN_IF_ERROR(CheckWorkspace(c, s));
   return CheckBackendFields(c.program, s, kernel);
-}
-
-// Equal contents are checked once: what is legal for one of them is legal for all.
-Status CheckStep(VerifyContext& c, StepContents& contents, uint32_t i) {
-  const Step& s = c.program.steps[i];
-  const uint32_t equal = contents.Find(i);
-  if (equal != i) {
-    c.kernels.push_back(c.kernels[equal]);
-  } else {
-    AICF_ASSIGN_OR_RETURN(const abi::KernelInfo* kernel, CheckContent(c.device, s));
-    c.kernels.push_back(kernel);
-  }
-  return CheckPlace(c, s, *c.kernels.back());
 }
 
 }  // namespace
@@ -343,16 +325,76 @@ Status CheckOperations(const Program& p) {
   return OkStatus();
 }
 
+// The code of all checks of a step is larger than a processor's first-level cache, so that going
+// from step to step would fetch it anew for each. A few steps at a time, whose data that cache
+// holds, pass one check after the other instead. Of several errors the one of the earlier check is
+// named.
+constexpr uint32_t kStepsAtATime = 12;
+
+// Equal contents are checked once: what is legal for one of them is legal for all.
+class StepVerifier {
+ public:
+  explicit StepVerifier(VerifyContext& context)
+      : c_(context), steps_(context.program.steps), contents_(context.program) {
+    c_.kernels.resize(steps_.size());
+  }
+
+  Status Run() {
+    const auto count = static_cast<uint32_t>(steps_.size());
+    for (uint32_t i = 0; i < count; i += kStepsAtATime) {
+      AICF_RETURN_IF_ERROR(CheckFew(i, std::min(count, i + kStepsAtATime)));
+    }
+    return OkStatus();
+  }
+
+ private:
+  Status CheckFew(uint32_t begin, uint32_t end) {
+    few_.clear();
+    fresh_.clear();
+    for (uint32_t i = begin; i < end; ++i) {
+      few_.push_back(i);
+      equal_[i - begin] = contents_.Find(i);
+      if (equal_[i - begin] == i) fresh_.push_back(i);
+    }
+    // The first three follow from a step's content alone, whatever buffers it names.
+    const auto problem = [](const Step& s, uint32_t) { return CheckProblem(s.problem); };
+    const auto kernel = [this](const Step& s, uint32_t i) {
+      return CheckKernel(c_.device, s, VariantRefOf(s), &c_.kernels[i]);
+    };
+    const auto instance = [this](const Step& s, uint32_t i) {
+      return CheckInstance(c_.device, s, *c_.kernels[i], VariantRefOf(s));
+    };
+    AICF_RETURN_IF_ERROR(ForEach(fresh_, problem));
+    AICF_RETURN_IF_ERROR(ForEach(fresh_, kernel));
+    AICF_RETURN_IF_ERROR(ForEach(fresh_, instance));
+    return ForEach(few_, [this, begin](const Step& s, uint32_t i) {
+      c_.kernels[i] = c_.kernels[equal_[i - begin]];
+      return CheckPlace(c_, s, *c_.kernels[i]);
+    });
+  }
+
+  // Check(step, its index).
+  template <class Check>
+  Status ForEach(const std::vector<uint32_t>& list, Check check) const {
+    for (uint32_t i : list) {
+      Status status = check(steps_[i], i);
+      if (!status.ok()) return status.WithContext(DescribeStep(c_.program, i));
+    }
+    return OkStatus();
+  }
+
+  VerifyContext& c_;
+  const std::vector<Step>& steps_;
+  StepContents contents_;
+  std::vector<uint32_t> few_, fresh_;   // steps that are looked at now; those of new content
+  uint32_t equal_[kStepsAtATime] = {};  // of each of the few, the step that has its content
+};
+
 }  // namespace
 
 Status VerifySteps(VerifyContext& context) {
   const Program& p = context.program;
-  context.kernels.reserve(p.steps.size());
-  StepContents contents(p);
-  for (uint32_t i = 0; i < p.steps.size(); ++i) {
-    Status status = CheckStep(context, contents, i);
-    if (!status.ok()) return status.WithContext(DescribeStep(p, i));
-  }
+  AICF_RETURN_IF_ERROR(StepVerifier(context).Run());
   AICF_RETURN_IF_ERROR(CheckOrigins(context));
   AICF_RETURN_IF_ERROR(CheckOperations(p));
   return CheckGuardImage(p, context.device);
