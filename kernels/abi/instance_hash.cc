@@ -11,7 +11,7 @@ namespace aicf::abi {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are hashed as they lie there");
-static_assert(sizeof(ExprNode) == 16 && sizeof(LaunchConfig) == 40);
+static_assert(sizeof(ExprNode) == 16);
 
 AsBytes<uint32_t> Length(size_t length) { return {static_cast<uint32_t>(length)}; }
 
@@ -76,18 +76,7 @@ void WriteAttributes(TextWriter& out, const Attrs& attrs) {
 void WriteKernel(TextWriter& out, std::string_view kernel_key, const Parameters& parameters) {
   out.Write(AsBytes{kKernelAbiVersion}, Length(kernel_key.size()), kernel_key,
             Length(parameters.size()));
-  for (const Parameter& p : parameters) {
-    out.Write(Length(p.name.size()), std::string_view(p.name), AsBytes{p.value});
-  }
-}
-
-void WriteMaps(TextWriter& out, const std::vector<TensorMap>& maps) {
-  out.Write(Length(maps.size()));
-  for (const TensorMap& m : maps) {
-    out.Write(AsBytes{m.operand}, AsBytes{m.swizzle}, AsBytes{m.fill},
-              AsBytes{static_cast<uint8_t>(m.tf32)}, DimsAsBytes{m.extents}, DimsAsBytes{m.strides},
-              DimsAsBytes{m.box}, DimsAsBytes{m.steps}, AsBytes{m.offset});
-  }
+  for (const Parameter& p : parameters) out.Write(AsBytes{p.value});
 }
 
 void WriteViews(TextWriter& out, const std::vector<View>& views) {
@@ -113,11 +102,9 @@ void WriteProblem(TextWriter& out, const Problem& p) {
 }  // namespace
 
 Hash128 InstanceHash(std::string_view kernel_key, const Problem& problem,
-                     const VariantRef& variant) {
+                     const Parameters& parameters) {
   TextWriter out;
-  WriteKernel(out, kernel_key, variant.parameters);
-  out.Write(AsBytes{variant.launch});
-  WriteMaps(out, variant.tensor_maps);
+  WriteKernel(out, kernel_key, parameters);
   WriteProblem(out, problem);
   return HashText(out.text());
 }

@@ -8,10 +8,7 @@
 ///
 ///   u32                kKernelAbiVersion
 ///   text               kernel key
-///   list               parameters: text name, i64 value
-///   u32 x 10           launch: grid, block, cluster, dynamic shared bytes
-///   list               tensor maps: u32 operand, u8 swizzle, u8 fill, u8 tf32,
-///                      dims extents, strides, box, steps, i64 offset
+///   list               values of the parameters, i64, in the kernel's order
 ///   u8 u8 u8           family, alternative of the attributes (the same number), math mode
 ///   u32                bit k: the attributes' added field k (AddedInt, AddedReal) says something
 ///   new
@@ -25,18 +22,19 @@
 ///                      u64 immediate), u16 results
 ///
 /// Every piece says where it ends, so two instances that differ in anything listed have different
-/// bytes. The workspace is not listed: to the function it is an address.
+/// bytes. What CheckVariant proves to follow from these is not listed: the names of the parameters,
+/// launch and tensor maps. Nor is the workspace, which to the function is an address.
 #pragma once
 
 #include <string_view>
 
 #include "base/hash.h"
+#include "kernels/abi/parameters.h"
 #include "kernels/abi/problem.h"
-#include "kernels/abi/variant.h"
 
 namespace aicf::abi {
 
 Hash128 InstanceHash(std::string_view kernel_key, const Problem& problem,
-                     const VariantRef& variant);
+                     const Parameters& parameters);
 
 }  // namespace aicf::abi

@@ -103,7 +103,7 @@ std::string InstanceSymbol(std::string_view kernel_key, const Problem& problem,
                            const VariantRef& variant) {
   std::string symbol(kSymbolPrefix);
   for (char c : kernel_key) symbol += InSymbol(c);
-  return symbol + '_' + ToHex(InstanceHash(kernel_key, problem, variant));
+  return symbol + '_' + ToHex(InstanceHash(kernel_key, problem, variant.parameters));
 }
 
 bool IsInstanceSymbol(std::string_view symbol, std::string_view kernel_key, const Problem& problem,
@@ -112,7 +112,8 @@ bool IsInstanceSymbol(std::string_view symbol, std::string_view kernel_key, cons
     return ConsistsOf(symbol, kTextSymbolPrefix, kernel_key,
                       InstanceTextHash(kernel_key, problem, variant));
   }
-  return ConsistsOf(symbol, kSymbolPrefix, kernel_key, InstanceHash(kernel_key, problem, variant));
+  return ConsistsOf(symbol, kSymbolPrefix, kernel_key,
+                    InstanceHash(kernel_key, problem, variant.parameters));
 }
 
 }  // namespace aicf::abi

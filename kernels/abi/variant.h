@@ -66,9 +66,9 @@ struct VariantRef {
 std::string VariantName(std::string_view kernel_key, const Parameters& parameters);
 
 /// Symbol of the device function compiled for exactly this problem and variant: "aicf2_", the key
-/// with '_' for '.', and InstanceHash of the problem, the parameters, the launch and the tensor
-/// maps (kernels/abi/instance_hash.h). The verifier recomputes it, so an image cannot be run on
-/// anything that it was not compiled for.
+/// with '_' for '.', and InstanceHash of the problem and the parameters, from which the rest of a
+/// legal variant follows (kernels/abi/instance_hash.h). The verifier recomputes it, so an image
+/// cannot be run on anything that it was not compiled for.
 std::string InstanceSymbol(std::string_view kernel_key, const Problem& problem,
                            const VariantRef& variant);
 
