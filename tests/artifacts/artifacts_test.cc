@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 
+#include "kernels/abi/instance_symbol.h"
 #include "runtime/cuda/device.h"
 #include "tests/artifacts/samples.h"
 
@@ -149,6 +150,9 @@ TEST_P(Coverage, WhatOneTargetAloneHasIsThere) {
   EXPECT_TRUE(
       AnyStep(has_map([](const abi::TensorMap& m) { return m.swizzle == abi::Swizzle::k128; })));
   EXPECT_TRUE(AnyStep([](const Step& s) { return !s.parameters.empty(); }));
+  for (const std::string_view prefix : {abi::kSymbolPrefix, abi::kTextSymbolPrefix}) {
+    EXPECT_TRUE(AnyStep([&](const Step& s) { return s.symbol.starts_with(prefix); })) << prefix;
+  }
   EXPECT_TRUE(AnyStep([](const Step& s) {
     return s.problem.family == abi::Family::kGemm && s.problem.as<abi::GemmAttrs>().halves == 2;
   }));

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the committed artifacts again: every model of models.py, for a CPU and for CUDA, two for other GPUs.
+"""Makes the committed artifacts again: every model of models.py, for a CPU and for CUDA, two for other GPUs, and two
+for CUDA in a later version of the format ("numbers": the symbols of their device code hash numbers).
 
     make.py --bin build/dev/bin [--only REGEX]
 
@@ -22,7 +23,8 @@ import models
 import toolkit  # tests/exporters, which models.py has put on the path
 
 TARGETS = {"cpu": "cpu:baseline", "cuda": "cuda:sm_90a"}
-MORE_TARGETS = {"packed": {"sm_80": "cuda:sm_80"}, "image": {"sm_120": "cuda:sm_120"}}
+MORE_TARGETS = {"packed": {"sm_80": "cuda:sm_80"}, "image": {"sm_120": "cuda:sm_120", "numbers.cuda": "cuda:sm_90a"},
+                "sequence": {"numbers.cuda": "cuda:sm_90a"}}
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
