@@ -372,7 +372,7 @@ class RandomStreams {
   Program Make() {
     ProgramBuilder b;
     std::vector<uint32_t> values = {b.Input("x", {8, 8})};
-    const int steps = 3 + Below(16);  // with more accesses than are compared pair by pair, or fewer
+    const int steps = 3 + Below(16);
     for (int s = 0; s < steps; ++s) {
       const uint32_t one = values[Below(values.size())], other = values[Below(values.size())];
       const bool last = s + 1 == steps;
@@ -463,8 +463,19 @@ TEST(Races, MoreAccessesThanAreComparedAreRefused) {
   ExpectRefused(p, "too many accesses to bytes that several streams share", Code::kResource);
 }
 
+// Steps next to each other none of which is ordered with all others, at most.
+size_t LongestStretch(const Program& p, const StepOrder& order) {
+  size_t longest = 0, now = 0;
+  for (uint32_t s = 0; s < p.steps.size(); ++s) {
+    now = order.Alone(s) ? 0 : now + 1;
+    longest = std::max(longest, now);
+  }
+  return longest;
+}
+
 TEST(Races, RandomProgramsAgainstAllPairs) {
-  int races = 0, sound = 0, alone = 0, beside = 0;
+  constexpr size_t kComparedInPairs = 32 / 3;  // steps of three accesses; longer ones by bytes
+  int races = 0, sound = 0, alone = 0, beside = 0, in_pairs = 0, by_bytes = 0;
   for (unsigned seed = 0; seed < 1000; ++seed) {
     Program p = RandomStreams(seed).Make();
     const StepOrder order(p, p.entry_points[0]);
@@ -479,7 +490,10 @@ TEST(Races, RandomProgramsAgainstAllPairs) {
     const Status status = VerifyProgram(p);
     ASSERT_EQ(status.ok(), !HasRace(p)) << seed << " " << status.ToString() << "\n" << ToString(p);
     (status.ok() ? sound : races) += 1;
+    (LongestStretch(p, order) <= kComparedInPairs ? in_pairs : by_bytes) += 1;
   }
+  EXPECT_GT(in_pairs, 100);
+  EXPECT_GT(by_bytes, 30);
   EXPECT_GT(races, 100);
   EXPECT_GT(sound, 100);
   EXPECT_GT(alone, 1000);

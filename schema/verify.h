@@ -39,11 +39,11 @@ inline constexpr int64_t kMaxViewElements = int64_t{1} << 40;
 ///     the bytes of the kernel's layout, and the layout that the buffer's origin names; a buffer
 ///     with an origin is read so by some step, and otherwise by none); workspace equal to the
 ///     kernel's own query (a library's: at most that) and inside the arena; launch equal to the
-///     kernel's own and within device limits; symbol one of IsInstanceSymbol; image index in range,
-///     or -1 on every step of a program without images (a plan for the CPU reference; a GPU refuses
-///     it); guards one bool each, read on the device by the guard image; algorithm and library
-///     version on library kernels, and only there; streams: below kMaxStreams; a step waits for
-///     earlier steps of its entry point on other streams, at most one of each; where steps are
+///     kernel's own and within device limits; symbol one that IsInstanceSymbol accepts; image index
+///     in range, or -1 on every step of a program without images (a plan for the CPU reference; a
+///     GPU refuses it); guards one bool each, read on the device by the guard image; algorithm and
+///     library version on library kernels, and only there; streams: below kMaxStreams; a step waits
+///     for earlier steps of its entry point on other streams, at most one of each; where steps are
 ///     skipped or repeated there is one stream. A launch is programmatic only where its kernel
 ///     waits for the one before it (KernelInfo::waits_first), that one is the stream's step before
 ///     it in this entry point and a kernel of aicf's own, the step waits for no other stream, and

@@ -105,6 +105,10 @@ bool Apart(Box a, Box b) {
 // Views that name elements, as boxes of one radix.
 class Boxes {
  public:
+  Boxes() = default;
+  Boxes(const Boxes&) = delete;
+  Boxes& operator=(const Boxes&) = delete;
+
   // `first`, where there is one, then the others. False when they have no radix in common.
   bool Make(const NamedElements* first, Parts others) {
     Radix radix;
@@ -289,7 +293,7 @@ void NamedElements::JoinRuns() {
 
 // Whether `next` is the same view further along the axis, by this one's extent there, and the view
 // of both extents names no element twice: each of its axes steps past the reach of all smaller
-// ones, which neither view's own axes need to do for a longer one.
+// ones. That each view by itself does so is not enough, because the joined axis reaches further.
 bool NamedElements::FollowsAlong(const NamedElements& next, size_t axis) const {
   if (next.offset_ - offset_ != axes_[axis].stride * axes_[axis].extent) return false;
   int64_t reach = 0;  // fits: at most that of both, and a stride, each inside the buffer
@@ -421,10 +425,6 @@ std::string CoverProver::CheckPartition(int64_t elements, Parts parts) {
   }
   return Disjoint(elements, parts) ? std::string()
                                    : "its writers overlap, or cannot be shown apart";
-}
-
-std::string CoverProver::CheckPartition(int64_t elements, Views views) {
-  return CheckPartition(elements, NamedByEach(views).parts());
 }
 
 }  // namespace aicf::schema

@@ -28,14 +28,15 @@ class NamedElements {
     friend bool operator==(const Axis&, const Axis&) = default;
   };
 
-  /// REQUIRES: a validated view. What follows says what holds of one that names elements.
+  /// REQUIRES: a validated view. Of one that names no element, only empty() and count() mean
+  /// something.
   explicit NamedElements(const abi::View& view);
 
   int64_t offset() const { return offset_; }
   std::span<const Axis> axes() const { return {axes_, count_}; }
   bool empty() const { return empty_; }
   int64_t last() const;
-  /// Each one counts once where no axis runs through what another one names.
+  /// How many elements; one that two indices name counts twice.
   int64_t count() const;
 
   /// Adds the elements of `next` where they lie right behind these along one axis, so that all are
@@ -66,13 +67,12 @@ class NamedElements {
 class CoverProver {
  public:
   using Views = std::span<const abi::View* const>;
-  /// Of views whose elements were looked for before; none of them is empty.
+  /// Elements of views, none of them empty.
   using Parts = std::span<const NamedElements* const>;
 
   /// REQUIRES: each view passed ValidateProblem as an output (no element twice) and its extent lies
   /// inside the buffer of `elements` elements.
   /// Empty when the views name every element exactly once, else one sentence.
-  std::string CheckPartition(int64_t elements, Views views);
   std::string CheckPartition(int64_t elements, Parts parts);
   /// True when no element is named by two of the views, whose extents lie inside the buffer. False
   /// also when that cannot be shown within the budget, or for a view whose own windows overlap.

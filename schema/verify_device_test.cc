@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <utility>
+#include <vector>
 
 #include "kernels/abi/packing.h"
 #include "schema/sections.h"
@@ -292,6 +294,54 @@ TEST(VerifyDeviceTest, InputsReadBeforeTheWait) {
   meta.entry_points[0].inputs.pop_back();
   meta.entry_points[0].metas.push_back(1);
   EXPECT_TRUE(VerifyProgram(meta).ok()) << VerifyProgram(meta).ToString();
+}
+
+TEST(VerifyDeviceTest, TensorMapsFollowFromTheParameters) {
+  using Change = void (*)(std::vector<abi::TensorMap>&);
+  const Change kChanges[] = {
+      [](auto& maps) { maps.pop_back(); },
+      [](auto& maps) { maps.push_back(maps.back()); },
+      [](auto& maps) { std::swap(maps[0], maps[1]); },
+      [](auto& maps) { maps[1].operand = 2; },
+      [](auto& maps) { maps[1].extents[0] -= 8; },
+      [](auto& maps) { maps[1].strides[1] += 8; },
+      [](auto& maps) { maps[1].box[1] += 1; },
+      [](auto& maps) { maps[1].steps[1] += 1; },
+      [](auto& maps) { maps[1].offset += 8; },
+      [](auto& maps) { maps[1].swizzle = abi::Swizzle::kNone; },
+      [](auto& maps) { maps[1].fill = abi::BoxFill::kNan; },
+      [](auto& maps) { maps[1].tf32 = !maps[1].tf32; },
+  };
+  const Program valid = AheadProgram();
+  ASSERT_EQ(valid.steps[0].tensor_maps.size(), 2u);
+  ExpectAccepted(valid);
+  for (size_t i = 0; i < std::size(kChanges); ++i) {
+    SCOPED_TRACE(i);
+    Program p = valid;
+    kChanges[i](p.steps[0].tensor_maps);
+    ExpectRefused(p, "tensor maps do not follow from its parameters");
+  }
+}
+
+// Wherever in a program a step is, and however many others pass the checks together with it.
+TEST(VerifyDeviceTest, AFaultOfOneOfManyStepsIsFound) {
+  const std::pair<void (*)(Step&), std::string_view> kFaults[] = {
+      {[](Step& s) { s.problem.math = abi::MathMode::kInt8; }, "math mode int8"},
+      {[](Step& s) { s.launch.grid[0] += 1; }, "does not follow from its parameters"},
+      {[](Step& s) { s.symbol.back() ^= 1; }, "is not the instance"},
+      {[](Step& s) { s.inputs[0] = 1000; }, "buffer 1000 of"},
+  };
+  constexpr uint32_t kSteps = 30;
+  for (const Program& valid : {LongProgram(kSteps), LongProgramOfDifferentSteps(kSteps)}) {
+    for (uint32_t at = 0; at < kSteps; ++at) {
+      for (const auto& [edit, sentence] : kFaults) {
+        Program p = OnDevice(valid);
+        edit(p.steps[at]);
+        ExpectRefused(p, sentence);
+        ExpectRefused(p, StrCat("step ", at, " "));
+      }
+    }
+  }
 }
 
 // Adds "w again", which lies where the packed constant does, and gives its number.

@@ -23,11 +23,12 @@ struct Track {
   bool read = false;
 };
 
-// A write of a buffer, or several of them that together are one view's.
+// A write of a buffer, or several of them that together are one view's. `view` is the first one's;
+// what all of them name, `named` alone says.
 struct Write {
   const abi::View* view;
   int32_t previous;
-  int32_t named = kNone;  // its elements, in a list of them: where somebody asked for them
+  int32_t named = kNone;  // index into named_; kNone until it is asked for
 };
 
 class OrderVerifier {
@@ -194,7 +195,7 @@ class OrderVerifier {
   }
 
   // What the writes of a buffer name, as few parts as they were seen to be. Valid until the next
-  // write.
+  // write of any buffer or the next call.
   CoverProver::Parts PartsOf(const Track& t) {
     parts_.clear();
     for (int32_t w = t.last_write; w != kNone; w = writes_[w].previous) NamedBy(writes_[w]);
@@ -231,7 +232,8 @@ class OrderVerifier {
     // A buffer may be read after each of its writes: they are looked at once they can be all, not
     // every time.
     if (t.written != ElementsOf(p_.buffers[b])) return false;
-    // A view names no element twice: a single one of all elements names each of them.
+    // No write, nor several that were joined, names an element twice: a single one with as many
+    // elements as the buffer names each of them.
     const bool single = t.last_write != kNone && writes_[t.last_write].previous == kNone;
     t.whole = single || CheckWhole(b, t).empty();
     return t.whole;

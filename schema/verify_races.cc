@@ -55,23 +55,11 @@ using Segments = std::map<uint64_t, Segment>;  // by first byte; without gaps wh
 // its axes: walked from the smallest stride on, no axis leaves a gap between what the ones before
 // it touch.
 bool IsGapless(const abi::View& v) {
-  int64_t strides[kMaxRank], extents[kMaxRank];
-  int axes = 0;
-  for (int d = 0; d < v.shape.rank(); ++d) {
-    if (v.shape[d] == 1) continue;
-    const int64_t stride = std::abs(v.strides[d]);
-    int at = axes++;
-    for (; at > 0 && strides[at - 1] > stride; --at) {
-      strides[at] = strides[at - 1];
-      extents[at] = extents[at - 1];
-    }
-    strides[at] = stride;
-    extents[at] = v.shape[d];
-  }
+  const NamedElements named(v);
   int64_t reach = 1;  // at most the elements between the ends, which were computed already
-  for (int a = 0; a < axes; ++a) {
-    if (strides[a] > reach) return false;
-    reach += (extents[a] - 1) * strides[a];
+  for (const NamedElements::Axis& a : named.axes()) {
+    if (a.stride > reach) return false;
+    reach += (a.extent - 1) * a.stride;
   }
   return true;
 }

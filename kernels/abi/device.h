@@ -11,8 +11,8 @@
 namespace aicf::abi {
 
 enum class Backend : uint8_t {
-  kCpu,      ///< "cpu.*": C++ linked into the runtime
-  kCuda,     ///< "cuda.*": an image in the artifact, symbol = InstanceSymbol(key, problem, variant)
+  kCpu,   ///< "cpu.*": C++ linked into the runtime
+  kCuda,  ///< "cuda.*": an image in the artifact, IsInstanceSymbol(symbol, key, problem, variant)
   kLibrary,  ///< "cublaslt.*": a vendor library opened by name when the artifact names it
 };
 

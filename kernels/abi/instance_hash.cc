@@ -22,7 +22,7 @@ struct IsAdded<AddedInt<kBefore>> : std::true_type {};
 template <>
 struct IsAdded<AddedReal> : std::true_type {};
 
-// Which of the fields that families gained later are written.
+// Which of the fields that families gained later are written; no family has more than 32 of them.
 struct AddedFields {
   uint32_t written = 0;
   int count = 0;

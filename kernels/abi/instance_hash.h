@@ -10,8 +10,8 @@
 ///   text               kernel key
 ///   list               values of the parameters, i64, in the kernel's order
 ///   u8 u8 u8           family, alternative of the attributes (the same number), math mode
-///   u32                bit k: the attributes' added field k (AddedInt, AddedReal) says something
-///   new
+///   u32                bit k: added field k of the attributes (AddedInt, AddedReal) has a
+///                      value of its own
 ///   ..                 attributes in the order of their Visit: integers i64, bools u8, reals,
 ///                      enumerations, dims, lists of reals or dims; added fields only where the bit
 ///                      is set, so that one more of them leaves the hashes of all others as they

@@ -8,13 +8,13 @@
 
 namespace aicf::abi {
 
-/// What InstanceSymbol begins with, and what symbols of artifacts made before there was it do.
+/// What symbols begin with: those that InstanceSymbol writes, and those of older artifacts.
 inline constexpr std::string_view kSymbolPrefix = "aicf2_";
 inline constexpr std::string_view kTextSymbolPrefix = "aicf_";
 
-/// symbol == InstanceSymbol(kernel_key, problem, variant), without a string of its own; or, where
-/// it begins with kTextSymbolPrefix, that prefix, the key and the hash of a text that says the
-/// same.
+/// Whether `symbol` is the instance's: InstanceSymbol(kernel_key, problem, variant), or, with
+/// kTextSymbolPrefix, that prefix, the key and the hash of a text of the kernel, names and values
+/// of the parameters, launch, tensor maps and problem. Makes no string.
 bool IsInstanceSymbol(std::string_view symbol, std::string_view kernel_key, const Problem& problem,
                       const VariantRef& variant);
 

@@ -1,7 +1,7 @@
 /// A kernel's parameter set: the named integers that tell its variants for one problem apart (tile,
 /// stages, split, cluster, vector width). The compiler chooses one, the step records it, the source
 /// writer turns every number into a constant of the device code (ConstantName), and the instance's
-/// symbol hashes all of them.
+/// symbol hashes the numbers.
 #pragma once
 
 #include <array>

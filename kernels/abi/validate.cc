@@ -1,6 +1,7 @@
 // ValidateProblem, from first principles: what holds of every step. The rules of single families
 // are in the files validate_*.cc, one CheckRules each.
-#include <algorithm>
+#include <iterator>
+#include <span>
 
 #include "base/checked.h"
 #include "kernels/abi/raw_dtype.h"
@@ -53,11 +54,14 @@ Status CheckFamily(const Problem& p) {
 }
 
 constexpr int kMaxInputs = 56;
+constexpr int kMaxRawInputs = 4;  // RawInputs: two sums and two moments
 
 // The dtypes of what an expression reads: operands, and raw results before them.
 class InputDTypes {
  public:
-  void Add(DType dtype) { dtypes_[count_++] = dtype; }
+  void Add(DType dtype) {
+    if (count_ < std::size(dtypes_)) dtypes_[count_++] = dtype;
+  }
   void Add(std::span<const View> views) {
     for (const View& v : views) Add(v.dtype);
   }
@@ -65,7 +69,7 @@ class InputDTypes {
   std::span<const DType> all() const { return {dtypes_, count_}; }
 
  private:
-  DType dtypes_[kMaxInputs + 4] = {};
+  DType dtypes_[kMaxInputs + kMaxRawInputs] = {};
   size_t count_ = 0;
 };
 

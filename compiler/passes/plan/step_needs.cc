@@ -64,8 +64,8 @@ class Collector {
     if (one.bytes != other.bytes || DTypeBytes(a.view->dtype) != DTypeBytes(b.view->dtype)) {
       return false;
     }
-    const abi::View* views[] = {a.view, b.view};
-    return prover_.Disjoint(static_cast<int64_t>(one.bytes) / DTypeBytes(a.view->dtype), views);
+    return prover_.Disjoint(static_cast<int64_t>(one.bytes) / DTypeBytes(a.view->dtype), *a.view,
+                            *b.view);
   }
 
   const schema::Program& p_;

@@ -41,6 +41,7 @@ Dims Others(const Dims& axes, int rank) {
   return others;
 }
 
+// RowsInner walks the same axes.
 Dims RowAxes(const Problem& p) {
   const int rank = p.outputs[0].shape.rank();
   if (p.family == Family::kGemm) return {rank - 2};

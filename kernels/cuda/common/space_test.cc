@@ -137,5 +137,30 @@ TEST(Space, GemmRowsAreInnerWhereTheOutputIsTransposed) {
   EXPECT_EQ(OuterAxesOf(p), Dims{2});
 }
 
+TEST(Space, RowsInnerAreThoseOfTheRowAxes) {
+  abi::Problem conv;
+  conv.family = abi::Family::kConv;
+  conv.attrs = abi::ConvAttrs{};
+  conv.inputs = {abi::DenseView(DType::kF32, {2, 3, 4, 5}),
+                 abi::DenseView(DType::kF32, {6, 3, 1, 1})};
+  conv.outputs = {abi::DenseView(DType::kF32, {2, 6, 4, 5})};
+  conv.core_inputs = 2;
+  EXPECT_TRUE(RowsInner(conv));
+  EXPECT_EQ(SpacesOf("", conv).output.groups, (std::vector<Dims>{{0, 2, 3}, {1}}));
+  conv.outputs[0].strides = {120, 1, 30, 6};
+  EXPECT_FALSE(RowsInner(conv));
+  EXPECT_EQ(SpacesOf("", conv).output.groups, (std::vector<Dims>{{1}, {0, 2, 3}}));
+
+  abi::Problem blocks;
+  blocks.family = abi::Family::kBlockGemm;
+  blocks.attrs = abi::BlockGemmAttrs{};
+  blocks.outputs = {With(DType::kF32, {1, 4, 6}, {0, 1, 4})};
+  EXPECT_TRUE(RowsInner(blocks));
+  EXPECT_EQ(OuterAxesOf(blocks), Dims{2});
+  blocks.outputs[0].strides = {0, 6, 1};
+  EXPECT_FALSE(RowsInner(blocks));
+  EXPECT_EQ(OuterAxesOf(blocks), Dims{1});  // an axis of one element is not walked
+}
+
 }  // namespace
 }  // namespace aicf::cuda
