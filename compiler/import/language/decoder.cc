@@ -12,6 +12,7 @@ namespace {
 struct Requests {
   ValueId tokens, slots, origins, lengths, pages;
   ValueId temperature, top_k, top_p, min_p, seeds;
+  ValueId extent;     ///< i64, T
   ValueId positions;  ///< i32 [B, T]
   ValueId places;     ///< i32 [B, T, 2]: page and row in it, or a page that there is not
 };
@@ -66,10 +67,9 @@ class DecoderBuilder {
   // Where each row goes in the cache. A row behind the valid ones goes to the page after the last,
   // which a scatter leaves out.
   void FindPlaces() {
-    const ValueId extent =
-        w_.Op("Gather", {w_.Op("Shape", {r_.tokens}), w_.Constant("one", ScalarInt(1))});
+    r_.extent = w_.Op("Gather", {w_.Op("Shape", {r_.tokens}), w_.Constant("one", ScalarInt(1))});
     const ValueId rows = w_.Op(
-        "Range", {w_.Constant("zero", ScalarInt(0)), extent, w_.Constant("step", ScalarInt(1))});
+        "Range", {w_.Constant("zero", ScalarInt(0)), r_.extent, w_.Constant("step", ScalarInt(1))});
     r_.positions = w_.Add(w_.Unsqueeze(r_.origins, 1), w_.Cast(rows, DType::kI32));
     const ValueId valid = w_.Op("Less", {r_.positions, w_.Unsqueeze(r_.lengths, 1)});
     const ValueId size = w_.Int32(o_.page);
@@ -202,12 +202,15 @@ class DecoderBuilder {
     return w_.Add(x, h);
   }
 
-  // The last valid row alone goes on to the logits. An idle request's length is 0: its index is
-  // below the first row, and reads something that no one looks at.
+  // The last valid row alone goes on to the logits. An idle request's length is 0: its index would
+  // be below the first row, and it reads one that no one looks at. The upper limit says that where
+  // each request has one row it is that one, so that nothing has to be looked up.
   Status Draw(ValueId x) {
     w_.Scope("logits");
     const ValueId rows = w_.Op("Sub", {r_.lengths, r_.origins});
-    const ValueId last = w_.Op("Max", {w_.Op("Sub", {rows, w_.Int32(1)}), w_.Int32(0)});
+    const ValueId most = w_.Op("Sub", {w_.Cast(r_.extent, DType::kI32), w_.Int32(1)});
+    const ValueId valid = w_.Op("Max", {w_.Op("Sub", {rows, w_.Int32(1)}), w_.Int32(0)});
+    const ValueId last = w_.Op("Min", {valid, most});
     ValueId h = w_.Op("GatherND", {x, w_.Unsqueeze(last, 1)}, {{"batch_dims", int64_t{1}}});
     AICF_ASSIGN_OR_RETURN(h, layers_.Norm("output_norm", h));
     AICF_ASSIGN_OR_RETURN(ValueId logits,

@@ -47,10 +47,25 @@ std::optional<ir::Tensor> ExactReciprocal(const ir::Tensor& t) {
   return ir::Tensor::FromValues<float>(t.dtype(), t.shape(), std::span<const float>(out));
 }
 
+// REQUIRES: i32 or i64.
+ir::Tensor Filled(DType dtype, const Dims& shape, int64_t count, int64_t value) {
+  const auto size = static_cast<size_t>(count);
+  if (dtype == DType::kI64) {
+    const std::vector<int64_t> values(size, value);
+    return ir::Tensor::FromValues<int64_t>(dtype, shape, values);
+  }
+  const std::vector<int32_t> values(size, static_cast<int32_t>(value));
+  return ir::Tensor::FromValues<int32_t>(dtype, shape, values);
+}
+
 class Simplifier {
  public:
   Simplifier(ir::Graph& graph, PassContext& context)
-      : graph_(graph), context_(context), make_(graph), forward_(graph) {}
+      : graph_(graph),
+        context_(context),
+        producers_(ir::ProducerOf(graph)),
+        make_(graph),
+        forward_(graph) {}
 
   Status Run() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) Visit(static_cast<int>(n), graph_.nodes[n]);
@@ -64,8 +79,72 @@ class Simplifier {
     if (IsNeutral(graph_, node) && forward_.Forward(n, node.outputs[0], node.inputs[0])) {
       return Record(subject, "removed", "its constant is neutral");
     }
+    if (node.op == "Min" || node.op == "Max") Clamp(n, node, subject);
+    if (node.op == "GatherND") GatherOfOne(node, subject);
     if (node.op == "Div") Reciprocal(node, subject);
     if (node.op == "Pow") Power(node, subject);
+  }
+
+  // Min(Max(x, a), c) with c <= a, or Max(Min(x, a), c) with c >= a, whatever the integer x is.
+  void Clamp(int n, const ir::Node& node, const schema::Subject& subject) {
+    const ir::Value& out = graph_.values[node.outputs[0]];
+    const std::optional<int64_t> limit = UniformInteger(node, node.op);
+    const ir::Node* inner = Producer(node.inputs[0]);
+    if (!limit || inner == nullptr) return;
+    const std::optional<int64_t> bound = UniformInteger(*inner, node.op == "Min" ? "Max" : "Min");
+    if (!bound || (node.op == "Min" ? *limit > *bound : *limit < *bound)) return;
+    const std::optional<int64_t> count = ElementCount(out.shape);
+    if (!count || *count > kMostFilled) return;
+    const std::string name = StrCat(out.name, ".limit");
+    const ir::ValueId constant = make_.Constant(name, Filled(out.dtype, out.shape, *count, *limit));
+    if (!forward_.Forward(n, node.outputs[0], constant)) return;
+    Record(subject, "constant", "no number is left between its two limits");
+  }
+
+  // Points of which each index is 0 along axes of one element: all of the data, in their order.
+  void GatherOfOne(ir::Node& node, const schema::Subject& subject) {
+    const Dims& data = graph_.values[node.inputs[0]].shape;
+    const Dims& out = graph_.values[node.outputs[0]].shape;
+    const std::optional<int64_t> count = ElementCount(data);
+    if (!count || *count == 0 || count != ElementCount(out) || !AlwaysZero(node.inputs[1])) return;
+    const auto batch = static_cast<int>(node.Int("batch_dims", 0));
+    const int64_t axes = graph_.values[node.inputs[1]].shape.back();
+    for (int64_t a = batch; a < batch + axes; ++a) {
+      if (data[static_cast<int>(a)] != 1) return;
+    }
+    node.op = "Reshape";
+    node.attrs.clear();
+    node.inputs[1] = make_.Ints(StrCat(node.name, ".shape"), out.span());
+    Record(subject, "Reshape", "each of its axes has one element, which every index names");
+  }
+
+  // The constant with which an op of this name takes the larger, or the smaller, integer.
+  std::optional<int64_t> UniformInteger(const ir::Node& node, std::string_view op) const {
+    if (node.op != op || node.inputs.size() != 2) return std::nullopt;
+    const DType dtype = graph_.values[node.outputs[0]].dtype;
+    if (dtype != DType::kI32 && dtype != DType::kI64) return std::nullopt;
+    const ir::Tensor& t = graph_.values[node.inputs[1]].constant;
+    if (!t.has_data() || t.count() == 0) return std::nullopt;
+    for (int64_t i = 1; i < t.count(); ++i) {
+      if (t.IntAt(i) != t.IntAt(0)) return std::nullopt;
+    }
+    return t.IntAt(0);
+  }
+
+  bool AlwaysZero(ir::ValueId v) const {
+    v = forward_.Resolve(v);
+    const ir::Node* node = Producer(v);
+    if (node != nullptr && (node->op == "Unsqueeze" || node->op == "Reshape")) {
+      return AlwaysZero(node->inputs[0]);
+    }
+    const std::optional<double> value = Uniform(graph_, v);
+    return value && *value == 0;
+  }
+
+  const ir::Node* Producer(ir::ValueId v) const {
+    v = forward_.Resolve(v);
+    const int n = static_cast<size_t>(v) < producers_.size() ? producers_[v] : -1;
+    return n < 0 ? nullptr : &graph_.nodes[n];
   }
 
   void Reciprocal(ir::Node& node, const schema::Subject& subject) {
@@ -98,8 +177,12 @@ class Simplifier {
                   std::move(rule));
   }
 
+  // Elements of a constant that takes a clamp's place: such are indices, not images.
+  static constexpr int64_t kMostFilled = 4096;
+
   ir::Graph& graph_;
   PassContext& context_;
+  const std::vector<int> producers_;  // of the values that were there before
   ValueMaker make_;
   Forwarding forward_;
 };
