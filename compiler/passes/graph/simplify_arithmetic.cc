@@ -94,7 +94,7 @@ class Simplifier {
     const std::optional<int64_t> bound = UniformInteger(*inner, node.op == "Min" ? "Max" : "Min");
     if (!bound || (node.op == "Min" ? *limit > *bound : *limit < *bound)) return;
     const std::optional<int64_t> count = ElementCount(out.shape);
-    if (!count || *count > kMostFilled) return;
+    if (!count || *count > kMostIndices) return;
     const std::string name = StrCat(out.name, ".limit");
     const ir::ValueId constant = make_.Constant(name, Filled(out.dtype, out.shape, *count, *limit));
     if (!forward_.Forward(n, node.outputs[0], constant)) return;
@@ -124,19 +124,19 @@ class Simplifier {
     const DType dtype = graph_.values[node.outputs[0]].dtype;
     if (dtype != DType::kI32 && dtype != DType::kI64) return std::nullopt;
     const ir::Tensor& t = graph_.values[node.inputs[1]].constant;
-    if (!t.has_data() || t.count() == 0) return std::nullopt;
+    if (!t.has_data() || t.count() == 0 || t.count() > kMostIndices) return std::nullopt;
     for (int64_t i = 1; i < t.count(); ++i) {
       if (t.IntAt(i) != t.IntAt(0)) return std::nullopt;
     }
     return t.IntAt(0);
   }
 
+  // Also behind one change of the shape, which is folded only later.
   bool AlwaysZero(ir::ValueId v) const {
-    v = forward_.Resolve(v);
     const ir::Node* node = Producer(v);
-    if (node != nullptr && (node->op == "Unsqueeze" || node->op == "Reshape")) {
-      return AlwaysZero(node->inputs[0]);
-    }
+    const bool reshaped = node != nullptr && (node->op == "Unsqueeze" || node->op == "Reshape");
+    v = forward_.Resolve(reshaped ? node->inputs[0] : v);
+    if (graph_.values[v].constant.count() > kMostIndices) return false;
     const std::optional<double> value = Uniform(graph_, v);
     return value && *value == 0;
   }
@@ -177,8 +177,9 @@ class Simplifier {
                   std::move(rule));
   }
 
-  // Elements of a constant that takes a clamp's place: such are indices, not images.
-  static constexpr int64_t kMostFilled = 4096;
+  // Elements of constants that are looked at, or made, for limits and indices: those of a list of
+  // requests, not images. A model may have a million such nodes.
+  static constexpr int64_t kMostIndices = 128;
 
   ir::Graph& graph_;
   PassContext& context_;
