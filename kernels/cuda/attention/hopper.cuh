@@ -51,38 +51,52 @@ AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
     BarrierInit(shared.QueryFull(s), 1);
     BarrierInit(shared.QueryEmpty(s), kReaders);
   }
-  for (int s = 0; s < kStages; ++s) {
-    BarrierInit(shared.KeysFull(s), 1);
-    BarrierInit(shared.KeysEmpty(s), kReaders);
-    BarrierInit(shared.ValuesFull(s), 1);
-    BarrierInit(shared.ValuesEmpty(s), kReaders);
+  for (int r = 0; r < kRounds; ++r) {
+    BarrierInit(shared.Full(r), 1);
+    if constexpr (kProducer) {
+      BarrierInit(shared.KeysEmpty(r), kReaders);
+      BarrierInit(shared.ValuesEmpty(r), kReaders);
+    }
   }
   BarrierInitFence();
 }
 
-/// The producer, one thread: queries, keys and values of all the block's tiles. Keys run one block
-/// ahead of values, as they are needed, and the first ones of a tile ahead of its queries, which
-/// wait for the last use of those before.
+/// The producer, one thread: queries, keys and values of all the block's tiles. The first keys of a
+/// tile come ahead of its queries, which wait for the last use of those before.
 struct Fetches {
   const Args& args;
   const SharedLayout& shared;
   RingPlace<kQueryStages> queries;
-  RingPlace<kStages> keys, values;
+  RingPlace<kRounds> round;
 
   AICF_DEVICE void Queries(const TileWalk& tile) {
     BarrierWait(shared.QueryEmpty(queries.stage), queries.parity ^ 1);
     FetchQueries(args, shared, tile, queries.stage);
     queries.Next();
   }
-  AICF_DEVICE void Keys(const FetchedBlock& block) {
-    BarrierWait(shared.KeysEmpty(keys.stage), keys.parity ^ 1);
-    block.Keys(shared, keys.stage);
-    keys.Next();
+  AICF_DEVICE void WaitFor(unsigned empty) const { BarrierWait(empty, round.parity ^ 1); }
+
+  AICF_DEVICE void FirstRound(const FetchedBlock& keys) {
+    WaitFor(shared.KeysEmpty(round.stage));
+    keys.AnnounceKeys(shared, round.stage, false);
+    keys.Keys(shared, round.stage);
+    WaitFor(shared.ValuesEmpty(round.stage));
+    round.Next();
   }
-  AICF_DEVICE void Values(const FetchedBlock& block) {
-    BarrierWait(shared.ValuesEmpty(values.stage), values.parity ^ 1);
-    block.Values(shared, values.stage);
-    values.Next();
+  AICF_DEVICE void Round(const FetchedBlock& keys, const FetchedBlock& values) {
+    WaitFor(shared.KeysEmpty(round.stage));
+    keys.AnnounceKeys(shared, round.stage, true);
+    keys.Keys(shared, round.stage);
+    WaitFor(shared.ValuesEmpty(round.stage));
+    values.Values(shared, round.stage);
+    round.Next();
+  }
+  AICF_DEVICE void LastRound(const FetchedBlock& values) {
+    WaitFor(shared.KeysEmpty(round.stage));
+    WaitFor(shared.ValuesEmpty(round.stage));
+    BarrierArriveExpect(shared.Full(round.stage), kValueBytes);
+    values.Values(shared, round.stage);
+    round.Next();
   }
 };
 
@@ -93,15 +107,14 @@ AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
     const KeyBlocks blocks(request, tile);
     if (blocks.begin == blocks.end) continue;
     FetchedBlock block = {args, tile, blocks.end - 1, request.valid};
-    fetches.Keys(block);
+    fetches.FirstRound(block);
     fetches.Queries(tile);
     while (block.block > blocks.begin) {
       const FetchedBlock before = block;
       --block.block;
-      fetches.Keys(block);
-      fetches.Values(before);
+      fetches.Round(block, before);
     }
-    fetches.Values(block);
+    fetches.LastRound(block);
   }
 }
 
@@ -110,12 +123,19 @@ AICF_DEVICE void FetchAll(const Args& args, const SharedLayout& shared) {
   const TileWalk tile;
   const Request request(args, tile.b);
   const KeyBlocks blocks(request, tile);
-  if (blocks.begin == blocks.end) return;
+  const int count = blocks.end - blocks.begin;
+  if (count == 0) return;
   FetchQueries(args, shared, tile, 0);
-  for (int i = 0; i < blocks.end - blocks.begin; ++i) {
-    const FetchedBlock block = {args, tile, blocks.end - 1 - i, request.valid};
-    block.Keys(shared, i);
-    block.Values(shared, i);
+  for (int r = 0; r <= count; ++r) {
+    const FetchedBlock keys = {args, tile, blocks.end - 1 - r, request.valid};
+    if (r < count) {
+      keys.AnnounceKeys(shared, r, r > 0);
+      keys.Keys(shared, r);
+    } else {
+      BarrierArriveExpect(shared.Full(r), kValueBytes);
+    }
+    const FetchedBlock values = {args, tile, blocks.end - r, request.valid};
+    if (r > 0) values.Values(shared, r);
   }
 }
 
@@ -153,6 +173,8 @@ struct Turns {
 
 /// Which blocks of keys all rows of the tile see whole: those in [begin, end).
 struct WholeBlocks {
+  /// Whether that is all but the tile's first, whatever the tile.
+  static constexpr bool kAllButFirst = attr_window_left < 0 && attr_window_right < 0 && !attr_pages;
   int begin, end;
 
   AICF_DEVICE WholeBlocks(const Request& request, const TileWalk& tile) {
@@ -160,7 +182,11 @@ struct WholeBlocks {
     begin = (request.Begin(static_cast<int>((last - 1) / kPacked)) + kTileKeys - 1) / kTileKeys;
     end = request.End(static_cast<int>(tile.first / kPacked)) / kTileKeys;
   }
-  AICF_DEVICE bool Has(int block) const { return block >= begin && block < end; }
+  /// kFirst: the block may be the tile's first.
+  template <bool kFirst>
+  AICF_DEVICE bool Has(int block) const {
+    return (kAllButFirst && !kFirst) || (block >= begin && block < end);
+  }
 };
 
 /// One consumer's share of one tile.
@@ -173,19 +199,21 @@ struct TileOfConsumer {
   int consumer;
   GroupRows& rows;
 
+  template <bool kFirst>
   AICF_DEVICE void Load(int block, ScoreOperands& operands) const {
-    if (whole.Has(block))
+    if (whole.Has<kFirst>(block))
       rows.Load<false>(args, tile, block * kTileKeys, operands);
     else
       rows.Load<true>(args, tile, block * kTileKeys, operands);
   }
-  /// Which boxes of a stage's keys are in no page of the pool; to be asked before its release.
-  AICF_DEVICE unsigned Absent(int stage) const {
-    if constexpr (attr_pages) return LoadWord(shared.Absent(stage));
+  /// Which boxes of a round's keys are in no page of the pool; to be asked before their release.
+  AICF_DEVICE unsigned Absent(int round) const {
+    if constexpr (attr_pages) return LoadWord(shared.Absent(round));
     return 0;
   }
+  template <bool kFirst>
   AICF_DEVICE void Weigh(int block, unsigned absent, const ScoreOperands& operands) {
-    if (whole.Has(block) && absent == 0)
+    if (whole.Has<kFirst>(block) && absent == 0)
       rows.Score<false>(operands, request, tile, block * kTileKeys, absent);
     else
       rows.Score<true>(operands, request, tile, block * kTileKeys, absent);
@@ -195,17 +223,16 @@ struct TileOfConsumer {
   /// Values past the request's last one may be anything, NaN among it, which a weight of 0 does not
   /// take away: they become zeros. Only the first of the blocks that a consumer takes has any.
   /// Every consumer that reads them clears them, rather than wait for another.
-  AICF_DEVICE void ClearPastLast(int block, const RingPlace<kStages>& at) const {
+  AICF_DEVICE void ClearPastLast(int block, unsigned values) const {
     if constexpr (kLengths >= 0) {
       constexpr int kPieces = kLineBytes / 16, kFirstNumber = 5;  // behind those of Turns
       const int kept = request.valid - block * kTileKeys;
       if (kept >= kTileKeys) return;
-      BarrierWait(shared.ValuesFull(at.stage), at.parity);
       const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
       for (int p = kept * kPieces + thread; p < kTileKeys * kPieces; p += kWarpgroup) {
 #pragma unroll
         for (int i = 0; i < kValuePanels; ++i) {
-          ClearPiece(shared.Values(at.stage) + i * kTileKeys * kLineBytes + p * 16);
+          ClearPiece(values + i * kTileKeys * kLineBytes + p * 16);
         }
       }
       SharedWritesFence();
@@ -222,77 +249,98 @@ struct TileOfConsumer {
     return end > blocks.begin ? end : blocks.begin;
   }
 
-  /// Passes over a block of the tile that none of the consumer's own rows sees, and over its turn.
-  AICF_DEVICE void Pass(const Turns& turns, bool last, const RingPlace<kStages>& at) const {
+  AICF_DEVICE void Await(const RingPlace<kRounds>& round) const {
+    BarrierWait(shared.Full(round.stage), round.parity);
+  }
+
+  /// Passes over a round that is of no use to the consumer's own rows, and over its turn. A stage
+  /// may be freed once it was filled: before that, others may still read what it held.
+  AICF_DEVICE void Pass(const Turns& turns, bool has_turn, RingPlace<kRounds>& round) const {
     if constexpr (kProducer) {
-      // A place may be freed once it was filled: before that, others may still read what it held.
-      BarrierWait(shared.KeysFull(at.stage), at.parity);
-      Release(shared.KeysEmpty(at.stage));
-      BarrierWait(shared.ValuesFull(at.stage), at.parity);
-      Release(shared.ValuesEmpty(at.stage));
+      Await(round);
+      Release(shared.KeysEmpty(round.stage));
+      Release(shared.ValuesEmpty(round.stage));
     }
-    if (last) return;
+    round.Next();
+    if (!has_turn) return;
     turns.Begin();
     turns.End();
   }
 
-  /// `query` and `keys` are the rings' places of the tile's queries and first block, and afterwards
-  /// those behind the last.
-  AICF_DEVICE void Run(const KeyBlocks& blocks, const Turns& turns, RingPlace<kQueryStages>& query,
-                       RingPlace<kStages>& keys) {
-    BarrierWait(shared.QueryFull(query.stage), query.parity);
-    const int end = OwnEnd(blocks);
-    for (int block = blocks.end - 1; block >= end; --block, keys.Next()) {
-      Pass(turns, block == blocks.begin, keys);
-    }
-    if (end == blocks.begin) {
-      Release(shared.QueryEmpty(query.stage));
-      query.Next();
-      return;
-    }
-    const unsigned queries = shared.Query(query.stage) + consumer * kWarpgroupRows * kLineBytes;
-    BarrierWait(shared.KeysFull(keys.stage), keys.parity);
+  /// The first of the consumer's own blocks: its weights, without a turn.
+  AICF_DEVICE void First(int block, unsigned queries, RingPlace<kRounds>& round) {
+    Await(round);
     ScoreOperands operands;
-    rows.StartScores(queries, shared.Keys(keys.stage));
-    Load(end - 1, operands);
-    unsigned absent = Absent(keys.stage);
+    rows.StartScores(queries, shared.Keys(round.stage));
+    Load<true>(block, operands);
+    const unsigned absent = Absent(round.stage);
     ProductsWait<0>();
     rows.HoldScores();
-    Release(shared.KeysEmpty(keys.stage));
-    Weigh(end - 1, absent, operands);
+    Release(shared.KeysEmpty(round.stage));
+    Release(shared.ValuesEmpty(round.stage));
+    Weigh<true>(block, absent, operands);
     rows.RoundWeights();
-    RingPlace<kStages> values = keys;
-    ClearPastLast(end - 1, values);
-    keys.Next();
+    round.Next();
+  }
+
+  /// The weights of `block`, while the products of those before it and their values are made.
+  AICF_DEVICE void Next(int block, const Turns& turns, unsigned queries, unsigned keys,
+                        unsigned values, RingPlace<kRounds>& round) {
+    Await(round);
+    ClearPastLast(block + 1, values);
+    turns.Begin();
+    rows.StartScoresAndSums(queries, keys, values);
+    turns.End();
+    ScoreOperands operands;
+    Load<false>(block, operands);
+    const unsigned absent = Absent(round.stage);
+    ProductsWait<1>();
+    rows.HoldScores();
+    Release(shared.KeysEmpty(round.stage));
+    Weigh<false>(block, absent, operands);
+    rows.FinishSums();
+    Release(shared.ValuesEmpty(round.stage));
+    rows.RoundWeights();
+    round.Next();
+  }
+
+  /// The products of the last weights.
+  AICF_DEVICE void Last(int block, RingPlace<kRounds>& round) {
+    Await(round);
+    ClearPastLast(block, shared.Values(round.stage));
+    Release(shared.KeysEmpty(round.stage));
+    rows.StartSums(shared.Values(round.stage));
+    ProductsWait<0>();
+    rows.HoldSums();
+    Release(shared.ValuesEmpty(round.stage));
+    round.Next();
+  }
+
+  /// `query` and `round` are the rings' places of the tile's queries and first round, and
+  /// afterwards those behind the last.
+  AICF_DEVICE void Run(const KeyBlocks& blocks, const Turns& turns, RingPlace<kQueryStages>& query,
+                       RingPlace<kRounds>& round) {
+    BarrierWait(shared.QueryFull(query.stage), query.parity);
+    const int end = OwnEnd(blocks);
+    for (int block = blocks.end - 1; block >= end; --block) {
+      Pass(turns, block != blocks.begin, round);
+    }
+    if (end == blocks.begin) {
+      Pass(turns, false, round);
+    } else {
+      const unsigned queries = shared.Query(query.stage) + consumer * kWarpgroupRows * kLineBytes;
+      First(end - 1, queries, round);
 #pragma unroll 1
-    for (int block = end - 2; block >= blocks.begin; --block) {
-      BarrierWait(shared.KeysFull(keys.stage), keys.parity);
-      turns.Begin();
-      rows.StartScores(queries, shared.Keys(keys.stage));
-      BarrierWait(shared.ValuesFull(values.stage), values.parity);
-      rows.StartSums(shared.Values(values.stage));
-      turns.End();
-      Load(block, operands);
-      absent = Absent(keys.stage);
-      ProductsWait<1>();
-      rows.HoldScores();
-      Release(shared.KeysEmpty(keys.stage));
-      Weigh(block, absent, operands);
-      ProductsWait<0>();
-      rows.HoldSums();
-      Release(shared.ValuesEmpty(values.stage));
-      rows.Shrink();
-      rows.RoundWeights();
-      values = keys;
-      keys.Next();
+      for (int block = end - 2; block >= blocks.begin; --block) {
+        // Known to be the same in all threads, they cost one instruction for each product.
+        const unsigned keys = SameInWarp(shared.Keys(round.stage));
+        const unsigned values = SameInWarp(shared.Values(round.stage));
+        Next(block, turns, queries, keys, values, round);
+      }
+      Last(blocks.begin, round);
     }
     Release(shared.QueryEmpty(query.stage));
     query.Next();
-    BarrierWait(shared.ValuesFull(values.stage), values.parity);
-    rows.StartSums(shared.Values(values.stage));
-    ProductsWait<0>();
-    rows.HoldSums();
-    Release(shared.ValuesEmpty(values.stage));
   }
 };
 
@@ -302,7 +350,7 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
   const int row0 = consumer * kWarpgroupRows + warp * 16 + lane / 4;
   const Turns turns(consumer);
   RingPlace<kQueryStages> query;
-  RingPlace<kStages> keys;
+  RingPlace<kRounds> round;
   GroupRows rows;
   for (TileWalk tile; tile.Valid(); tile.Next()) {
     const Request request(args, tile.b);
@@ -311,7 +359,7 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
     if (blocks.begin < blocks.end) {
       TileOfConsumer own = {args,     shared, tile, request, WholeBlocks(request, tile),
                             consumer, rows};
-      own.Run(blocks, turns, query, keys);
+      own.Run(blocks, turns, query, round);
     }
     StoreRows(args, tile, rows);
   }

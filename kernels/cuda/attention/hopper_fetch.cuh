@@ -77,17 +77,20 @@ struct FetchedBlock {
 
   template <class View, int kPanels>
   AICF_DEVICE void All(const void* map, unsigned to, unsigned barrier) const {
-    BarrierArriveExpect(barrier, kPanels * kTileKeys * kLineBytes);
     for (int box = 0; box < kBoxes; ++box) Box<View, kPanels>(map, to, barrier, box);
   }
 
-  AICF_DEVICE void Keys(const SharedLayout& shared, int stage) const {
-    // Before the barrier's arrival, which lets the consumers see it.
-    if constexpr (attr_pages) StoreWord(shared.Absent(stage), Absent());
-    All<In1, kHeadPanels>(args.map[1], shared.Keys(stage), shared.KeysFull(stage));
+  /// Announces a round that brings this block's keys, and values with `values`. What consumers are
+  /// to know of the keys is written before the barrier's arrival, which lets them see it.
+  AICF_DEVICE void AnnounceKeys(const SharedLayout& shared, int round, bool values) const {
+    if constexpr (attr_pages) StoreWord(shared.Absent(round), Absent());
+    BarrierArriveExpect(shared.Full(round), kKeyBytes + (values ? kValueBytes : 0));
   }
-  AICF_DEVICE void Values(const SharedLayout& shared, int stage) const {
-    All<In2, kValuePanels>(args.map[2], shared.Values(stage), shared.ValuesFull(stage));
+  AICF_DEVICE void Keys(const SharedLayout& shared, int round) const {
+    All<In1, kHeadPanels>(args.map[1], shared.Keys(round), shared.Full(round));
+  }
+  AICF_DEVICE void Values(const SharedLayout& shared, int round) const {
+    All<In2, kValuePanels>(args.map[2], shared.Values(round), shared.Full(round));
   }
 };
 

@@ -79,9 +79,24 @@ struct GroupRows {
 
   /// Starts score = query * keys.
   AICF_DEVICE void StartScores(unsigned queries, unsigned keys) {
+    ProductsBegin();
+    AddScores(queries, keys);
+  }
+  /// Starts sum += weight * values.
+  AICF_DEVICE void StartSums(unsigned values) {
+    ProductsBegin();
+    AddSums(values);
+  }
+  /// Both, in this order, to be waited for apart.
+  AICF_DEVICE void StartScoresAndSums(unsigned queries, unsigned keys, unsigned values) {
+    ProductsBegin();
+    AddScores(queries, keys);
+    AddSums(values);
+  }
+
+  AICF_DEVICE void AddScores(unsigned queries, unsigned keys) {
     const u64 first_a = OperandAt(queries, 16, kPatternBytes);
     const u64 first_b = OperandAt(keys, 16, kPatternBytes);
-    ProductsBegin();
 #pragma unroll
     for (int k = 0; k < kHeadSteps; ++k) {
       const int in_line = k % 4 * kDepth * 2;
@@ -91,11 +106,8 @@ struct GroupRows {
     }
     ProductsCommit();
   }
-
-  /// Starts sum += weight * values.
-  AICF_DEVICE void StartSums(unsigned values) {
+  AICF_DEVICE void AddSums(unsigned values) {
     const u64 first = OperandAt(values, kTileKeys * kLineBytes, kPatternBytes);
-    ProductsBegin();
 #pragma unroll
     for (int k = 0; k < kTileKeys / kDepth; ++k) {
       const u64 b = Further(first, k * kDepth * kLineBytes);
@@ -212,11 +224,19 @@ struct GroupRows {
     }
   }
 
-  /// Older sums shrink to the maxima of now.
-  AICF_DEVICE void Shrink() {
-    if (!shrinks) return;
+  /// Waits for the sums, and shrinks them to the maxima of now. The two branches keep the compiler
+  /// from waiting before it has asked for the exponentials, which are there to be made meanwhile.
+  AICF_DEVICE void FinishSums() {
+    HoldScores();
+    if (shrinks) {
+      ProductsWait<0>();
+      HoldSums();
 #pragma unroll
-    for (int i = 0; i < kColumns / 2; ++i) sum[i] *= shrink[i / 2 % 2];
+      for (int i = 0; i < kColumns / 2; ++i) sum[i] *= shrink[i / 2 % 2];
+    } else {
+      asm volatile("wgmma.wait_group.sync.aligned 0; // as they are" ::: "memory");
+      HoldSums();
+    }
   }
 
   /// Weights to the operand of the next products.

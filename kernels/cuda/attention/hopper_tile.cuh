@@ -42,7 +42,7 @@ constexpr int kColumns = ColumnsOfValue();
 constexpr int kQueryBytes = kHeadPanels * kRows * kLineBytes;
 constexpr int kKeyBytes = kHeadPanels * kTileKeys * kLineBytes;     ///< of a stage
 constexpr int kValueBytes = kValuePanels * kTileKeys * kLineBytes;  ///< of a stage
-constexpr int kBarriers = 2 * kQueryStages + 4 * kStages;
+constexpr int kBarriers = 2 * kQueryStages + 4 * kStages;           ///< that there is room for
 /// A word for each stage: which boxes of its keys are in no page of the pool.
 constexpr int kAbsentBytes = attr_pages ? 4 * kStages : 0;
 constexpr int kSharedBytes = kPatternBytes + kQueryStages * kQueryBytes +
@@ -50,6 +50,12 @@ constexpr int kSharedBytes = kPatternBytes + kQueryStages * kQueryBytes +
 static_assert(kDynamicShared >= kSharedBytes, "the launch has the tile's shared memory");
 static_assert(kBlockX == kWarpgroup * (kConsumers + kProducer), "one warpgroup for each role");
 static_assert(kRows % kPacked == 0, "a query's heads are in one tile");
+
+/// Keys and values come in rounds. Round r of a tile brings the r-th block of keys that is worked
+/// on and the values of the block before it, which are multiplied beside them, so that one barrier
+/// tells of both; the first brings keys alone, and the last, after all blocks, values alone. With a
+/// producer a round has a stage; without one every block has a stage, and there is a round more.
+constexpr int kRounds = kProducer ? kStages : kStages + 1;
 
 /// Shared memory: the rings of queries, of keys and of values, then their barriers, and the words
 /// of absent boxes.
@@ -67,11 +73,14 @@ struct SharedLayout {
   }
   AICF_DEVICE unsigned Query(int stage) const { return start + stage * kQueryBytes; }
   AICF_DEVICE unsigned Keys(int stage) const { return start + kKeysAt + stage * kKeyBytes; }
-  AICF_DEVICE unsigned Values(int stage) const { return start + kValuesAt + stage * kValueBytes; }
-  AICF_DEVICE unsigned KeysFull(int stage) const { return barriers + 32 * stage; }
+  /// Those that come in the round.
+  AICF_DEVICE unsigned Values(int round) const {
+    return start + kValuesAt + (kProducer ? round : round - 1) * kValueBytes;
+  }
+  AICF_DEVICE unsigned Full(int round) const { return barriers + (kProducer ? 32 : 8) * round; }
+  /// With a producer.
   AICF_DEVICE unsigned KeysEmpty(int stage) const { return barriers + 8 + 32 * stage; }
-  AICF_DEVICE unsigned ValuesFull(int stage) const { return barriers + 16 + 32 * stage; }
-  AICF_DEVICE unsigned ValuesEmpty(int stage) const { return barriers + 24 + 32 * stage; }
+  AICF_DEVICE unsigned ValuesEmpty(int stage) const { return barriers + 16 + 32 * stage; }
   AICF_DEVICE unsigned QueryFull(int stage) const { return barriers + 32 * kStages + 16 * stage; }
   AICF_DEVICE unsigned QueryEmpty(int stage) const { return QueryFull(stage) + 8; }
   AICF_DEVICE unsigned Absent(int stage) const { return barriers + 8 * kBarriers + 4 * stage; }

@@ -24,6 +24,10 @@ AICF_DEVICE T ShuffleXor(T value, int mask) {
   return box.value;
 }
 
+/// `word`, which is the same in all lanes, in a way that lets the compiler know that it is: such
+/// values have registers of their own, which matrix instructions read operands' names from.
+AICF_DEVICE unsigned SameInWarp(unsigned word) { return __shfl_sync(0xffffffffu, word, 0); }
+
 /// The value at *own in the shared memory of block `rank` of the cluster.
 template <class T>
 AICF_DEVICE T LoadCluster(const T* own, int rank) {
