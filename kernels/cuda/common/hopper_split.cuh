@@ -47,6 +47,8 @@ struct ShareRun {
   static constexpr int kThreads = 128 * kStoreHalves;
   static constexpr int kCount = (PartShares::kMostLines * kLineRuns - 1) / kThreads + 1;
   static constexpr bool kOneInner = 128 % kLineRuns == 0;  ///< of all runs of a thread
+  static constexpr bool kAllValid =
+      PartShares::kLines % kSplit == 0 && PartShares::kMostLines * kLineRuns % kThreads == 0;
 
   int line, lines;   ///< among those that this block finishes, and their number
   int outer, inner;  ///< within the part
@@ -64,13 +66,15 @@ struct ShareRun {
 
 /// The results of a warpgroup whose sums are those of a part of k.
 struct SplitStore {
+  typedef RunStore<ShareRun, Sums::kParts> Runs;
+  static constexpr int kUnrolledParts = Runs::kUnrolledParts;
   static constexpr int kBarrierBytes = 64;  ///< of a warpgroup: "all have sent", "all have loaded"
 
   sum_t* memory;         ///< the warpgroup's
   unsigned barriers;     ///< the warpgroup's
   const float* moments;  ///< of the warpgroup's rows, where the epilogue sees them
   unsigned round = 0;
-  RunStore<ShareRun> runs;
+  Runs runs;
 
   AICF_DEVICE SplitStore(sum_t* group_memory, unsigned group_barriers, const float* group_moments)
       : memory(group_memory), barriers(group_barriers), moments(group_moments) {}
@@ -84,12 +88,12 @@ struct SplitStore {
   }
   /// See WarpStore.
   AICF_DEVICE void Ask(const Args& args, const TileWalk& tile, int row0) {
-    runs.Ask(args, PartPlace(0, tile, row0, 0));
+    runs.Ask(args, [&](int part) { return PartPlace(part, tile, row0, 0); });
   }
   AICF_DEVICE void Store(const Args& args, const Sums& sums, const TileWalk& tile, int row0) {
     if constexpr (Moments::kSeen) MeetHelpers();
     if (round == 0) ClusterWait();  // the barriers of all blocks are there
-#pragma unroll 1
+#pragma unroll(kUnrolledParts)
     for (int part = 0; part < Sums::kParts; ++part, ++round) {
       const bool last_of_tile = part + 1 == Sums::kParts, last = last_of_tile && !tile.HasNext();
       if (round > 0) BarrierWait(barriers + 8, (round - 1) & 1);
@@ -112,11 +116,12 @@ struct SplitStore {
 
  private:
   AICF_DEVICE void StorePart(const Args& args, int part, const TileWalk& tile, int row0) {
-    runs.StorePart(args, PartPlace(part, tile, row0, 0), PartPlace(part + 1, tile, row0, 0),
-                   part + 1 < Sums::kParts, [&](const ShareRun& run, raw_t(&raw)[kRaws * kRun]) {
-                     LoadSums(run, raw);
-                     LoadMoments(moments, part, 0, run, raw);
-                   });
+    runs.StorePart(
+        args, part, [&](int p) { return PartPlace(p, tile, row0, 0); },
+        [&](const ShareRun& run, raw_t(&raw)[kRaws * kRun]) {
+          LoadSums(run, raw);
+          LoadMoments(moments, part, 0, run, raw);
+        });
   }
   /// Sends the thread's sums of one part to the blocks that finish them.
   AICF_DEVICE void Send(const PartSums& sums) const {

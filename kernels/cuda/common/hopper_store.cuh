@@ -161,6 +161,7 @@ struct WarpRun {
   static constexpr int kAll = ((kStoreOuter - 1) / kLines + 1) * kTurns;
   static constexpr int kCount = (kAll - 1) / kStoreHalves + 1;  ///< of a thread
   static constexpr bool kOneInner = kTurns == 1;                ///< of all runs of a thread
+  static constexpr bool kAllValid = kStoreOuter % kLines == 0 && kAll % kStoreHalves == 0;
   static constexpr bool kPairLines = kColumnsInner && kStoreInner == 32 && kLanes == 4;
 
   int outer, inner;
@@ -190,10 +191,14 @@ struct PartPlace {
     outer0 = kColumnsInner ? first_row : first_column;
     inner0 = kColumnsInner ? first_column : first_row;
   }
+  /// Whether no run is outside: then nothing keeps one run from being worked on beside the next.
+  template <class Run>
+  static constexpr bool kWhole = TileWalk::kWhole&& Run::kAllValid;
+
   /// The output's line of a run, below 0 where there is none.
   template <class Run>
   AICF_DEVICE index_t LineOf(const Run& run) const {
-    if (!run.Valid() || inner0 + run.inner >= kInnerEnd) return -1;
+    if (!kWhole<Run> && (!run.Valid() || inner0 + run.inner >= kInnerEnd)) return -1;
     return tile.LineOf(outer0 + run.outer);
   }
 };
@@ -206,99 +211,124 @@ AICF_DEVICE constexpr int FreeRegisters() {
   constexpr int kOthers = kConsumers == 3 ? 40 : 64;
   return MaxOf(kRegisters - kOthers - kSumsOfThread, 0);
 }
-/// Runs, of `all` of a part, whose operands of so many bytes fit so many registers: a number that
-/// divides all, 0 for none.
+/// Runs, of `all`, whose operands of so many bytes fit so many registers: a number that divides
+/// all, 0 for none.
 AICF_DEVICE constexpr int RunsHeld(int all, int bytes, int registers) {
-  int runs = MinOf(all, 4 * registers / bytes);
+  int runs = bytes == 0 ? (registers >= 0 ? all : 0) : MinOf(all, 4 * registers / bytes);
   while (runs > 0 && all % runs != 0) --runs;
   return MaxOf(runs, 0);
 }
 
-/// A thread's runs of a part to the epilogue, and what the expression reads beside the sums for the
-/// part that is stored next. Operands that are the same for all lines, such as factors and biases
+/// A thread's runs of parts to the epilogue, and what the expression reads beside the sums for
+/// those that are stored next. Operands that are the same for all lines, such as factors and biases
 /// of columns, are read once for all runs of a part where these begin at one place of their lines.
-/// Operands that would take too many registers are read only when they are needed.
-template <class Run>
+/// Operands that would take too many registers are read only when they are needed. Where a block
+/// has one tile, operands of all its parts are asked for as early as registers allow, and parts
+/// follow each other without a loop (kSpans): a part takes less time than what it reads needs to
+/// arrive.
+template <class Run, int kParts>
 struct RunStore {
   typedef Epilogue::OfAllLines<kRun> OfAllLines;
   static constexpr int kCount = Run::kCount;
   static constexpr int kCommon = OfAllLines::kEmpty ? 0 : static_cast<int>(sizeof(OfAllLines)) / 4;
   static constexpr bool kSharesCommon = Run::kOneInner && kCommon > 0 && kCommon < FreeRegisters();
-  typedef
-      typename Either<kSharesCommon, Epilogue::OfLine<kRun>, Epilogue::Operands<kRun>>::T Operands;
-  static constexpr int kHeld = kInputs > kCoreInputs
-                                   ? RunsHeld(kCount, sizeof(Operands),
-                                              FreeRegisters() - (kSharesCommon ? kCommon : 0))
-                                   : 0;
+  typedef Epilogue::OfLine<kRun> OfLine;
+  typedef typename Either<kSharesCommon, OfLine, Epilogue::Operands<kRun>>::T Operands;
+  static constexpr int kOperandBytes =
+      kSharesCommon && OfLine::kEmpty ? 0 : static_cast<int>(sizeof(Operands));
 
-  OfAllLines common;
+  /// Operands of columns change from part to part where a line has several.
+  static constexpr int kAllCommons = kSharesCommon && kColumnsInner ? kParts : 1;
+  static constexpr int kMostRuns = 24;  ///< that are written out one after the other
+  static constexpr int kSpanned =
+      RunsHeld(kParts * kCount, kOperandBytes,
+               FreeRegisters() - (kSharesCommon ? kAllCommons * kCommon : 0));
+  static constexpr bool kSpans =
+      TileWalk::kOne && kParts > 1 &&
+      kParts* kCount <= kMostRuns&& kInputs > kCoreInputs&& kSpanned > kCount;
+  static constexpr int kCommons = kSpans ? kAllCommons : 1;
+  static constexpr int kHeld =
+      kInputs <= kCoreInputs ? 0
+      : kSpans               ? kSpanned
+               : RunsHeld(kCount, kOperandBytes, FreeRegisters() - (kSharesCommon ? kCommon : 0));
+  static constexpr int kUnrolledParts = kSpans ? kParts : 1;
+  static constexpr bool kWhole = PartPlace::kWhole<Run>;
+
+  OfAllLines common[kCommons];
   Operands held[kHeld > 0 ? kHeld : 1];
   float* parts = nullptr;  ///< the warpgroup's memory for what Parts joins
 
-  /// Asks for the operands of a part's first runs.
-  AICF_DEVICE void Ask(const Args& args, const PartPlace& place) {
-    AskCommon(args, place);
+  /// Asks for the operands of a tile's first runs. place_of(part) is the place of one.
+  template <class PlaceOf>
+  AICF_DEVICE void Ask(const Args& args, const PlaceOf& place_of) {
 #pragma unroll
-    for (int i = 0; i < kHeld; ++i) AskRun(args, place, i);
+    for (int p = 0; p < kCommons; ++p) AskCommon(args, place_of(p), p);
+#pragma unroll
+    for (int r = 0; r < kHeld; ++r) AskRun(args, place_of(r / kCount), r);
   }
   /// Stores the part of whose runs load(run, sums) gives the sums; asks for the operands of the
-  /// runs that come kHeld after each, in this part or in the next where there is one.
-  template <class Load>
-  AICF_DEVICE void StorePart(const Args& args, const PartPlace& place, const PartPlace& next,
-                             bool has_next, const Load& load) {
+  /// runs that come kHeld after each, in this part or in a later one where there is one.
+  template <class PlaceOf, class Load>
+  AICF_DEVICE void StorePart(const Args& args, int part, const PlaceOf& place_of,
+                             const Load& load) {
+    const int first = kSpans ? part * kCount : 0;
+    const auto place = place_of(part);
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      StoreRunOfPart(args, place, i, load);
+      StoreRunOfPart(args, place, first + i, load);
       if constexpr (kHeld > 0) {
-        if (i + kHeld < kCount)
-          AskRun(args, place, i + kHeld);
-        else if (has_next)
-          AskRun(args, next, i + kHeld - kCount);
+        const int ahead = i + kHeld, later = part + ahead / kCount;
+        if (later < kParts) AskRun(args, ahead < kCount ? place : place_of(later), first + ahead);
       }
     }
-    if (has_next && next.inner0 != place.inner0) AskCommon(args, next);
+    if (kCommons == 1 && part + 1 < kParts) {
+      const auto next = place_of(part + 1);
+      if (next.inner0 != place.inner0) AskCommon(args, next, 0);
+    }
   }
 
  private:
-  AICF_DEVICE void AskCommon(const Args& args, const PartPlace& place) {
+  AICF_DEVICE void AskCommon(const Args& args, const PartPlace& place, int p) {
     if constexpr (kSharesCommon) {
       const index_t inner = place.inner0 + Run(0).inner;
-      if (inner < kInnerEnd) common.Load(args, inner);
+      if (TileWalk::kWhole || inner < kInnerEnd) common[p].Load(args, inner);
     }
   }
-  AICF_DEVICE void AskRun(const Args& args, const PartPlace& place, int i) {
-    const Run run(i);
+  /// Runs are counted from the first part on, those of one part from 0 on where parts are a loop.
+  AICF_DEVICE void AskRun(const Args& args, const PartPlace& place, int r) {
+    const Run run(r % kCount);
     const index_t line = place.LineOf(run);
-    if (line < 0) return;
-    held[i % (kHeld > 0 ? kHeld : 1)].Load(args, place.inner0 + run.inner, line, place.tile.batch);
+    if (!kWhole && line < 0) return;
+    held[r % (kHeld > 0 ? kHeld : 1)].Load(args, place.inner0 + run.inner, line, place.tile.batch);
   }
   template <class Load>
-  AICF_DEVICE void StoreRunOfPart(const Args& args, const PartPlace& place, int i,
+  AICF_DEVICE void StoreRunOfPart(const Args& args, const PartPlace& place, int r,
                                   const Load& load) {
-    const Run run(i);
+    const Run run(r % kCount);
     const index_t i0 = place.inner0 + run.inner, i1 = place.LineOf(run), i2 = place.tile.batch;
     if constexpr (Parts::kStored) {
       // Lanes without results take part in what the others exchange.
       float kept[kRun] = {};
-      if (i1 >= 0) StoreRun(args, i, run, i0, i1, i2, load, kept);
-      Parts::Add(args, kept, i1 >= 0, i0, i1, i2, run.outer, parts);
+      if (kWhole || i1 >= 0) StoreRun(args, r, run, i0, i1, i2, load, kept);
+      Parts::Add(args, kept, kWhole || i1 >= 0, i0, i1, i2, run.outer, parts);
     } else {
-      if (i1 >= 0) StoreRun(args, i, run, i0, i1, i2, load);
+      if (kWhole || i1 >= 0) StoreRun(args, r, run, i0, i1, i2, load);
     }
   }
   /// `kept`: what Epilogue::Store takes behind the place.
   template <class Load, class... Kept>
-  AICF_DEVICE void StoreRun(const Args& args, int i, const Run& run, index_t i0, index_t i1,
+  AICF_DEVICE void StoreRun(const Args& args, int r, const Run& run, index_t i0, index_t i1,
                             index_t i2, const Load& load, Kept&... kept) {
     raw_t raw[kRaws * kRun];
     load(run, raw);
     Operands own;
     if constexpr (kHeld > 0)
-      own = held[i % kHeld];
+      own = held[r % kHeld];
     else
       own.Load(args, i0, i1, i2);
     if constexpr (kSharesCommon)
-      Epilogue::Store<kRun>(args, raw, common, own, i0, i1, i2, kept...);
+      Epilogue::Store<kRun>(args, raw, common[kCommons > 1 ? r / kCount : 0], own, i0, i1, i2,
+                            kept...);
     else
       Epilogue::Store<kRun>(args, raw, own, i0, i1, i2, kept...);
   }
@@ -324,10 +354,13 @@ AICF_DEVICE void LoadMoments(const float* moments, int part, int row, const Run&
 
 /// The results of a warpgroup whose sums are those of all of k: every warp turns its own.
 struct WarpStore {
+  typedef RunStore<WarpRun, Sums::kParts> Runs;
+  static constexpr int kUnrolledParts = Runs::kUnrolledParts;
+
   sum_t* memory;         ///< the warp's
   int row;               ///< the warp's first of 64 rows
   const float* moments;  ///< of the warpgroup's rows, where the epilogue sees them
-  RunStore<WarpRun> runs;
+  Runs runs;
 
   /// All memories are the warpgroup's.
   AICF_DEVICE WarpStore(sum_t* group_memory, const float* group_moments, float* group_parts)
@@ -337,13 +370,13 @@ struct WarpStore {
     memory = group_memory + warp * kWarpStoreSums;
     row = warp * kStageRows;
   }
-  /// Asks for the operands of a tile's part 0, before its sums are there. Those of the next tile
-  /// are not asked for in Store: values that a loop carries over make it wait for them.
+  /// Asks for the operands of a tile's first parts, before its sums are there. Those of the next
+  /// tile are not asked for in Store: values that a loop carries over make it wait for them.
   AICF_DEVICE void Ask(const Args& args, const TileWalk& tile, int row0) {
-    runs.Ask(args, PartPlace(0, tile, row0, row));
+    runs.Ask(args, [&](int part) { return PartPlace(part, tile, row0, row); });
   }
   AICF_DEVICE void Store(const Args& args, const Sums& sums, const TileWalk& tile, int row0) {
-#pragma unroll 1
+#pragma unroll(kUnrolledParts)
     for (int part = 0; part < Sums::kParts; ++part) {
       if (!kHelped || part > 0) MeetHelper();
       sums.WithPart(part, [&](const PartSums& own) {
@@ -354,7 +387,7 @@ struct WarpStore {
   }
   /// What a warp of the producer does meanwhile; it has asked for its operands before.
   AICF_DEVICE void Help(const Args& args, const TileWalk& tile) {
-#pragma unroll 1
+#pragma unroll(kUnrolledParts)
     for (int part = 0; part < Sums::kParts; ++part) {
       if (part > 0) MeetHelper();
       StoreHalfOf(args, part, tile, 0);
@@ -365,11 +398,12 @@ struct WarpStore {
   /// The thread's half of a part, when it is in the warp's memory.
   AICF_DEVICE void StoreHalfOf(const Args& args, int part, const TileWalk& tile, int row0) {
     MeetHelper();
-    runs.StorePart(args, PartPlace(part, tile, row0, row), PartPlace(part + 1, tile, row0, row),
-                   part + 1 < Sums::kParts, [&](const WarpRun& run, raw_t(&raw)[kRaws * kRun]) {
-                     LoadRun(run, raw);
-                     LoadMoments(moments, part, row, run, raw);
-                   });
+    runs.StorePart(
+        args, part, [&](int p) { return PartPlace(p, tile, row0, row); },
+        [&](const WarpRun& run, raw_t(&raw)[kRaws * kRun]) {
+          LoadRun(run, raw);
+          LoadMoments(moments, part, row, run, raw);
+        });
     if constexpr (Parts::kStored) JoinParts(args, PartPlace(part, tile, row0, 0));
   }
   AICF_DEVICE void JoinParts(const Args& args, const PartPlace& place) const {

@@ -88,6 +88,10 @@ struct TileWalk {
   static constexpr index_t kTiles = kTilesN * kTilesW * kTilesH * TilesIn(kImages, kTileB);
   static constexpr index_t kWalkers = kGridX / kClusterX;
   static constexpr bool kOne = kTiles <= kWalkers;  ///< no block has two
+  /// Whether all that a tile makes are results.
+  static constexpr bool kWhole = kPositions == kTileM && kOutputChannels % kTileN == 0 &&
+                                 kW.positions % kTileW == 0 && kH.positions % kTileH == 0 &&
+                                 kImages % kTileB == 0;
 
   static constexpr index_t batch = 0;
 
@@ -126,12 +130,14 @@ struct TileWalk {
   AICF_DEVICE index_t LineOf(index_t row) const {
     if constexpr (kFlat) {
       const index_t at = w0 + row;
-      return row < kPositions && at < kOutputCount1 ? at : -1;
+      return kWhole || (row < kPositions && at < kOutputCount1) ? at : -1;
     }
     const int w = w0 + static_cast<int>(row % kTileW);
     const int h = h0 + static_cast<int>(row / kTileW % kTileH);
     const int b = b0 + static_cast<int>(row / (kTileW * kTileH));
-    if (row >= kPositions || w >= kW.positions || h >= kH.positions || b >= kImages) return -1;
+    const bool outside =
+        row >= kPositions || w >= kW.positions || h >= kH.positions || b >= kImages;
+    if (!kWhole && outside) return -1;
     return w * OutputWeight(kAxisW) + (kHasH ? h * OutputWeight(kAxisH) : 0) + b * OutputWeight(0);
   }
 };

@@ -96,6 +96,9 @@ struct TileWalk {
   static constexpr index_t kTiles = kTilesM * kTilesN * kOutputCount2;
   static constexpr index_t kClusters = kGridX / kClusterX;
   static constexpr bool kOne = kTiles <= kClusters;  ///< no block has two
+  /// Whether all that a tile makes are results.
+  static constexpr bool kWhole =
+      kM % (index_t(kTileM) * kClusterM) == 0 && kN % (index_t(kResultColumns) * kClusterN) == 0;
 
   int rank_m, rank_n;
   index_t tile;
@@ -124,7 +127,9 @@ struct TileWalk {
   AICF_DEVICE index_t FirstRow() const { return kSwap ? column0 : row0; }
   AICF_DEVICE index_t FirstColumn() const { return kSwap ? row0 : column0; }
   /// A line is one of the output's outer direction.
-  AICF_DEVICE index_t LineOf(index_t outer) const { return outer < kOutputCount1 ? outer : -1; }
+  AICF_DEVICE index_t LineOf(index_t outer) const {
+    return kWhole || outer < kOutputCount1 ? outer : -1;
+  }
   /// Tiles run down kGroupM rows of tiles, then to the next column: what runs at the same time
   /// needs few rows of A and few columns of B, which stay in the L2 cache.
   AICF_DEVICE void Place() {
