@@ -255,12 +255,14 @@ class SourceWriter {
                    "operands, i0, i1, i2", keep, ");\n  }\n");
     out_ += StrCat("  template <int V>\n  static AICF_DEVICE void Store(const Args& args, ", values,
                    "const Operands<V>& operands, index_t i0, index_t i1, index_t i2", kept,
-                   ") {\n    Store<V>(args, ", raw_value, "operands, operands, i0, i1, i2", keep,
-                   ");\n  }\n");
+                   ", bool stores = true) {\n    Store<V>(args, ", raw_value,
+                   "operands, operands, i0, i1, i2", keep, ", stores);\n  }\n");
+    // Without `stores` everything is done but that: where it is known at run time alone, the store
+    // is skipped, instead of a branch around all of it.
     out_ += StrCat("  template <int V>\n  static AICF_DEVICE void Store(const Args& args, ", values,
                    "const OfAllLines<V>& all, const OfLine<V>& own, index_t i0, index_t i1, "
                    "index_t i2",
-                   kept, ") {\n");
+                   kept, ", bool stores = true) {\n");
     for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
       const int x = k - first + raw;
       const DType dtype = p_.inputs[static_cast<size_t>(k)].dtype;
@@ -283,7 +285,7 @@ class SourceWriter {
     }
     out_ += "    }\n";
     for (size_t r = 0; r < results; ++r) {
-      out_ += StrCat("    StoreRun<Result", r, ">(args.out[", r, "], y", r, at, ");\n");
+      out_ += StrCat("    if (stores) StoreRun<Result", r, ">(args.out[", r, "], y", r, at, ");\n");
     }
     if (keeps) {
       out_ +=

@@ -234,7 +234,7 @@ struct GroupRows {
 #pragma unroll
       for (int i = 0; i < kColumns / 2; ++i) sum[i] *= shrink[i / 2 % 2];
     } else {
-      asm volatile("wgmma.wait_group.sync.aligned 0; // as they are" ::: "memory");
+      ProductsWaitInOtherBranch<0>();
       HoldSums();
     }
   }

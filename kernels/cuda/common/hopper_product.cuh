@@ -12,11 +12,12 @@
 //   Moments        NoMoments, or what consumers know of A's rows for the epilogue: sums of their
 //                  stages, or of moments of their parts
 //   Parts          NoParts, or what becomes of the results beside the epilogue's outputs
-//   TileWalk       the block's tiles: Valid(), Next(), HasNext(); kOne, kWhole; `batch`; FirstRow()
-//   and
-//                  FirstColumn() of the tensor cores, as elements of the output in its contiguous
-//                  direction, and as LineOf() counts in the other; LineOf(line), its index among
-//                  the output's lines, below 0 where there is none
+//   TileWalk       the block's tiles: Valid(), Next(), HasNext(); kOne, whether there is one, and
+//                  kWhole, whether all of each are results; `batch`; FirstRow() and FirstColumn()
+//                  of the tensor cores, as elements of the output in its contiguous direction, and
+//                  as LineOf() counts in the other; LineOf(line), its index among the output's
+//                  lines, below 0 where there is none; MayHaveLines(line), false only if none
+//                  follows it
 #pragma once
 
 #include "common/hopper_split.cuh"

@@ -10,6 +10,7 @@
 // the first half, then those in the second.
 #pragma once
 
+#include "common/block.cuh"
 #include "common/hopper_helpers.cuh"
 
 namespace aicf {
@@ -201,6 +202,10 @@ struct PartPlace {
     if (!kWhole<Run> && (!run.Valid() || inner0 + run.inner >= kInnerEnd)) return -1;
     return tile.LineOf(outer0 + run.outer);
   }
+  /// Whether the part may have results; the same for all lanes of a warp.
+  AICF_DEVICE bool MayHaveResults() const {
+    return TileWalk::kWhole || (inner0 < kInnerEnd && tile.MayHaveLines(outer0));
+  }
 };
 
 /// Registers of a thread that its sums leave to the operands of results.
@@ -247,12 +252,20 @@ struct RunStore {
       TileWalk::kOne && kParts > 1 &&
       kParts* kCount <= kMostRuns&& kInputs > kCoreInputs&& kSpanned > kCount;
   static constexpr int kCommons = kSpans ? kAllCommons : 1;
+  /// Otherwise those of the next part are asked for when a part begins, if there is room for both,
+  /// and else when it ends.
+  static constexpr bool kTwoCommons = !kSpans && kAllCommons > 1 && 2 * kCommon < FreeRegisters();
+  static constexpr int kHeldCommons = !kSharesCommon ? 0 : kTwoCommons ? 2 : kCommons;
   static constexpr int kHeld =
       kInputs <= kCoreInputs ? 0
       : kSpans               ? kSpanned
-               : RunsHeld(kCount, kOperandBytes, FreeRegisters() - (kSharesCommon ? kCommon : 0));
+               : RunsHeld(kCount, kOperandBytes, FreeRegisters() - kHeldCommons * kCommon);
   static constexpr int kUnrolledParts = kSpans ? kParts : 1;
   static constexpr bool kWhole = PartPlace::kWhole<Run>;
+  /// Whether a branch skips runs that are outside. Where blocks stay and are to get much done, such
+  /// runs are computed for nothing instead, and what they read is what the first result reads, so
+  /// that nothing keeps a thread's runs apart; all of them must lie in the tile's memory.
+  static constexpr bool kSkips = !kWhole && (TileWalk::kOne || Parts::kStored || !Run::kAllValid);
 
   OfAllLines common[kCommons];
   Operands held[kHeld > 0 ? kHeld : 1];
@@ -271,54 +284,85 @@ struct RunStore {
   template <class PlaceOf, class Load>
   AICF_DEVICE void StorePart(const Args& args, int part, const PlaceOf& place_of,
                              const Load& load) {
-    const int first = kSpans ? part * kCount : 0;
     const auto place = place_of(part);
+    const OfAllLines all = common[kCommons > 1 ? part : 0];
+    if (kTwoCommons) AskNextCommon(args, part, place, place_of);
+    if (IsWorthIt(place)) {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      StoreRunOfPart(args, place, first + i, load);
-      if constexpr (kHeld > 0) {
-        const int ahead = i + kHeld, later = part + ahead / kCount;
-        if (later < kParts) AskRun(args, ahead < kCount ? place : place_of(later), first + ahead);
+      for (int i = 0; i < kCount; ++i) {
+        StoreRunOfPart(args, place, FirstRun(part) + i, all, load);
+        AskBehind(args, part, i, place_of);
       }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) AskBehind(args, part, i, place_of);
     }
-    if (kCommons == 1 && part + 1 < kParts) {
-      const auto next = place_of(part + 1);
-      if (next.inner0 != place.inner0) AskCommon(args, next, 0);
-    }
+    if (kCommons == 1 && !kTwoCommons) AskNextCommon(args, part, place, place_of);
   }
 
  private:
+  /// Whether the part is stored as a whole, although some of it may be computed for nothing. Known
+  /// to be the same in all lanes: otherwise what they exchange would have to meet them one by one.
+  static AICF_DEVICE bool IsWorthIt(const PartPlace& place) {
+    if constexpr (kWhole || kSkips) return true;
+    return SameInWarp(place.MayHaveResults() ? 1 : 0) != 0;
+  }
+  /// Runs are counted from the first part on, those of one part from 0 on where parts are a loop.
+  static AICF_DEVICE int FirstRun(int part) { return kSpans ? part * kCount : 0; }
+
   AICF_DEVICE void AskCommon(const Args& args, const PartPlace& place, int p) {
     if constexpr (kSharesCommon) {
       const index_t inner = place.inner0 + Run(0).inner;
-      if (TileWalk::kWhole || inner < kInnerEnd) common[p].Load(args, inner);
+      if (kSkips && inner >= kInnerEnd) return;
+      common[p].Load(args, TileWalk::kWhole || inner < kInnerEnd ? inner : 0);
     }
   }
-  /// Runs are counted from the first part on, those of one part from 0 on where parts are a loop.
+  template <class PlaceOf>
+  AICF_DEVICE void AskNextCommon(const Args& args, int part, const PartPlace& place,
+                                 const PlaceOf& place_of) {
+    if (part + 1 >= kParts) return;
+    const auto next = place_of(part + 1);
+    if (next.inner0 != place.inner0) AskCommon(args, next, 0);
+  }
   AICF_DEVICE void AskRun(const Args& args, const PartPlace& place, int r) {
     const Run run(r % kCount);
     const index_t line = place.LineOf(run);
-    if (!kWhole && line < 0) return;
-    held[r % (kHeld > 0 ? kHeld : 1)].Load(args, place.inner0 + run.inner, line, place.tile.batch);
+    const bool inside = kWhole || line >= 0;
+    if (kSkips && !inside) return;
+    held[r % (kHeld > 0 ? kHeld : 1)].Load(args, inside ? place.inner0 + run.inner : 0,
+                                           inside ? line : 0, place.tile.batch);
+  }
+  /// Asks for the operands of the run that comes kHeld behind run i of the part.
+  template <class PlaceOf>
+  AICF_DEVICE void AskBehind(const Args& args, int part, int i, const PlaceOf& place_of) {
+    if constexpr (kHeld > 0) {
+      const int ahead = i + kHeld, later = part + ahead / kCount;
+      if (later < kParts) AskRun(args, place_of(later), FirstRun(part) + ahead);
+    }
   }
   template <class Load>
   AICF_DEVICE void StoreRunOfPart(const Args& args, const PartPlace& place, int r,
-                                  const Load& load) {
+                                  const OfAllLines& all, const Load& load) {
     const Run run(r % kCount);
-    const index_t i0 = place.inner0 + run.inner, i1 = place.LineOf(run), i2 = place.tile.batch;
+    const index_t line = place.LineOf(run);
+    const bool inside = kWhole || line >= 0;
+    if (kSkips && !Parts::kStored && !inside) return;
+    const index_t i0 = inside ? place.inner0 + run.inner : 0, i1 = inside ? line : 0;
+    const index_t i2 = place.tile.batch;
     if constexpr (Parts::kStored) {
       // Lanes without results take part in what the others exchange.
       float kept[kRun] = {};
-      if (kWhole || i1 >= 0) StoreRun(args, r, run, i0, i1, i2, load, kept);
-      Parts::Add(args, kept, kWhole || i1 >= 0, i0, i1, i2, run.outer, parts);
+      if (!kSkips || inside) StoreRun(args, r, run, i0, i1, i2, inside, all, load, kept);
+      Parts::Add(args, kept, inside, i0, i1, i2, run.outer, parts);
     } else {
-      if (kWhole || i1 >= 0) StoreRun(args, r, run, i0, i1, i2, load);
+      StoreRun(args, r, run, i0, i1, i2, inside, all, load);
     }
   }
   /// `kept`: what Epilogue::Store takes behind the place.
   template <class Load, class... Kept>
   AICF_DEVICE void StoreRun(const Args& args, int r, const Run& run, index_t i0, index_t i1,
-                            index_t i2, const Load& load, Kept&... kept) {
+                            index_t i2, bool inside, const OfAllLines& all, const Load& load,
+                            Kept&... kept) {
     raw_t raw[kRaws * kRun];
     load(run, raw);
     Operands own;
@@ -327,10 +371,9 @@ struct RunStore {
     else
       own.Load(args, i0, i1, i2);
     if constexpr (kSharesCommon)
-      Epilogue::Store<kRun>(args, raw, common[kCommons > 1 ? r / kCount : 0], own, i0, i1, i2,
-                            kept...);
+      Epilogue::Store<kRun>(args, raw, all, own, i0, i1, i2, kept..., kSkips || inside);
     else
-      Epilogue::Store<kRun>(args, raw, own, i0, i1, i2, kept...);
+      Epilogue::Store<kRun>(args, raw, own, i0, i1, i2, kept..., kSkips || inside);
   }
 };
 

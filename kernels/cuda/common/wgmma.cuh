@@ -20,6 +20,12 @@ template <int kLeft>
 AICF_DEVICE void ProductsWait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kLeft) : "memory");
 }
+/// The same for the other branch of a condition: two waits that are spelled alike would become one,
+/// in front of both.
+template <int kLeft>
+AICF_DEVICE void ProductsWaitInOtherBranch() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;  // other branch" ::"n"(kLeft) : "memory");
+}
 /// Keeps the compiler from reading a sum before this point.
 AICF_DEVICE void HoldSum(float& sum) { asm volatile("" : "+f"(sum)::"memory"); }
 /// Keeps the compiler from reusing the register of an operand before this point.

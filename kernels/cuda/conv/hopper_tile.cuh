@@ -126,6 +126,10 @@ struct TileWalk {
   /// Of the tensor cores: output channels, and positions within the tile.
   AICF_DEVICE index_t FirstRow() const { return kSwap ? column0 : 0; }
   AICF_DEVICE index_t FirstColumn() const { return kSwap ? 0 : column0; }
+  /// Whether there may be positions from `row` on.
+  AICF_DEVICE bool MayHaveLines(index_t row) const {
+    return row < kPositions && (!kFlat || w0 + row < kOutputCount1);
+  }
   /// Index in the output of the tile's position `row`, -1 where there is none.
   AICF_DEVICE index_t LineOf(index_t row) const {
     if constexpr (kFlat) {

@@ -130,6 +130,8 @@ struct TileWalk {
   AICF_DEVICE index_t LineOf(index_t outer) const {
     return kWhole || outer < kOutputCount1 ? outer : -1;
   }
+  /// Whether there are lines from `outer` on.
+  AICF_DEVICE bool MayHaveLines(index_t outer) const { return outer < kOutputCount1; }
   /// Tiles run down kGroupM rows of tiles, then to the next column: what runs at the same time
   /// needs few rows of A and few columns of B, which stay in the L2 cache.
   AICF_DEVICE void Place() {
