@@ -14,7 +14,8 @@ Status ChooseMath(ir::Lowered& lowered, PassContext& context);
 Status QuantizeProducts(ir::Lowered& lowered, PassContext& context);
 /// Attention that no kernel but the reference takes becomes a product, a softmax and a product.
 Status SplitAttention(ir::Lowered& lowered, PassContext& context);
-/// Half-precision convolutions of few channels read the taps of their last axis as channels.
+/// Half-precision convolutions of few channels read the taps of their last axis as channels, and
+/// where they have many windows those of neighbouring rows, too.
 Status FoldTaps(ir::Lowered& lowered, PassContext& context);
 /// Convolutions of one position become matrix products.
 Status ConvToGemm(ir::Lowered& lowered, PassContext& context);
