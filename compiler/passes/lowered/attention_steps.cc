@@ -134,13 +134,19 @@ class Splitter {
     std::optional<uint16_t> all;
     const auto also = [&](uint16_t one) { all = all ? b.Binary(ExprOp::kAnd, *all, one) : one; };
     const auto window = [&](int64_t keys) { return b.ConstInt(keys, DType::kI64); };
-    if (s_.lengths >= 0) also(b.Binary(ExprOp::kLt, b.Index(3), ValidKeys(expr)));
+    // Nodes are made one after the other: their order is not the C++ compiler's to choose.
+    if (s_.lengths >= 0) {
+      const uint16_t valid = ValidKeys(expr), key = b.Index(3);
+      also(b.Binary(ExprOp::kLt, key, valid));
+    }
     if (a_.window_left >= 0) {
-      const uint16_t before = b.Binary(ExprOp::kSub, Position(expr), b.Index(3));
+      const uint16_t key = b.Index(3), position = Position(expr);
+      const uint16_t before = b.Binary(ExprOp::kSub, position, key);
       also(b.Binary(ExprOp::kLe, before, window(a_.window_left)));
     }
     if (a_.window_right >= 0) {
-      const uint16_t after = b.Binary(ExprOp::kSub, b.Index(3), Position(expr));
+      const uint16_t position = Position(expr), key = b.Index(3);
+      const uint16_t after = b.Binary(ExprOp::kSub, key, position);
       also(b.Binary(ExprOp::kLe, after, window(a_.window_right)));
     }
     return all;

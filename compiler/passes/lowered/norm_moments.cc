@@ -245,7 +245,9 @@ std::string NormMoments::AddEpilogue(ir::LoweredStep& step) const {
   std::vector<View> views;
   for (int s = 0; s < sums; ++s) {
     const int first = raws + s * of_sum;
-    const uint16_t centred = b.Fma(mean, input(first), input(s));
+    // One after the other: the order of nodes is not the C++ compiler's to choose.
+    const uint16_t own = input(s), weight = input(first);
+    const uint16_t centred = b.Fma(mean, weight, own);
     values.push_back(of_sum > 1 ? b.Fma(centred, scale, input(first + 1))
                                 : b.Binary(ExprOp::kMul, centred, scale));
     views.resize(views.size() + static_cast<size_t>(of_sum), ColumnsOf(p.outputs[0], s));
