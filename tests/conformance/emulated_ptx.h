@@ -51,6 +51,8 @@ inline void HoldIndex(T&) {}
 inline void WaitForPredecessors() {}
 inline void LetSuccessorsStart() {}
 inline void ClusterBarrier() { emulator_calls.cluster_barrier(); }
+inline void ClusterSharedBarrier() { emulator_calls.cluster_barrier(); }
+inline void LeaveCluster() { emulator_calls.cluster_barrier(); }
 
 // All the blocks' memory is there before the first of them runs.
 inline void ClusterArrive() {}

@@ -40,7 +40,7 @@ constexpr std::string_view kCompile =
     "c++ -std=c++20 -Og -ffp-contract=off -w -fPIC -fno-gnu-unique -fvisibility=hidden "
     "-fsanitize=alignment -fsanitize-undefined-trap-on-error ";
 
-// The device sources as files, the one with PTX in it replaced; one folder per process. The
+// The device sources as files, those with PTX in them replaced; one folder per process. The
 // standard library's headers are compiled once: they take half of a small instance's time.
 class Headers {
  public:
@@ -51,6 +51,8 @@ class Headers {
       std::string text(s.text);
       if (s.name == "common/ptx.cuh")
         text = "#pragma once\n#include \"tests/conformance/emulated_ptx.h\"\n";
+      if (s.name == "common/inbox.cuh")
+        text = "#pragma once\n#include \"tests/conformance/emulated_inbox.h\"\n";
       Write(folder_ / s.name, text);
     }
     Write(Standard(), "#include <cmath>\n#include <cstdint>\n#include <cstring>\n");

@@ -100,8 +100,12 @@ AICF_DEVICE void Kernel(const Args& args) {
     if (kAhead != 0) WaitForPredecessors();  // no kernel ends before the one before it
     return;
   }
+  __shared__ Inbox inbox;
   if constexpr (kSplit > 1) {
-    if (!alone) ClusterArrive();  // awaited before a block sends to another one's memory
+    if (!alone) {
+      if (ThreadInBlock() == 0) inbox.Open(BytesSentTo(rank));
+      ClusterArrive();  // awaited before a block sends to another one's memory
+    }
   }
   WarpRows rows;
 #pragma unroll
@@ -114,11 +118,11 @@ AICF_DEVICE void Kernel(const Args& args) {
   SaveRows(rows, warp, lane);
   __syncthreads();
   if (alone) {
-    MergeWarps<true>(args, tile, rank);
+    MergeWarps<true>(args, tile, inbox, rank);
   } else if constexpr (kSplit > 1) {
     ClusterWait();
-    MergeWarps<false>(args, tile, rank);
-    ClusterBarrier();  // all have received what the others sent
+    MergeWarps<false>(args, tile, inbox, rank);
+    inbox.Await();
     MergeBlocks(args, tile, rank);
   }
 }

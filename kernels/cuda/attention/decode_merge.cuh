@@ -3,6 +3,7 @@
 #pragma once
 
 #include "attention/warp_rows.cuh"
+#include "common/inbox.cuh"
 
 namespace aicf {
 
@@ -16,7 +17,7 @@ struct alignas(16) SavedRows {
 
 /// Four neighbours of a row, of a block's keys, as another block of the cluster receives them.
 struct alignas(16) Part {
-  static constexpr int kColumns = 4;
+  static constexpr int kColumns = 4, kBytes = 4 * (kColumns + 2);
   float sum[kColumns];
   float max, total;
 };
@@ -32,6 +33,12 @@ AICF_DEVICE SavedRows* Saved() { return reinterpret_cast<SavedRows*>(DynamicShar
 /// another one still multiplies.
 AICF_DEVICE Part* Received(int rank) {
   return reinterpret_cast<Part*>(DynamicShared() + kDynamicShared - kReceivedBytes) + rank * kShare;
+}
+
+/// Bytes that blocks send to block `rank`.
+AICF_DEVICE constexpr int BytesSentTo(int rank) {
+  const int left = kAllParts - rank * kShare;
+  return kSplit * MaxOf(0, MinOf(kShare, left)) * Part::kBytes;
 }
 
 AICF_DEVICE void SaveRows(const WarpRows& rows, int warp, int lane) {
@@ -100,19 +107,18 @@ AICF_DEVICE void StoreMerged(const Args& args, const Tile& tile, int r, int colu
 }
 
 /// Gives a part of the block's rows to the block of the cluster that adds it up.
-AICF_DEVICE void Send(const Part& part, int index, int rank) {
-  float* const to = reinterpret_cast<float*>(&Received(rank)[index % kShare]);
+AICF_DEVICE void Send(Inbox& inbox, const Part& part, int index, int rank) {
+  typedef Pack<float, 2> Pair;
+  const Pair* const to = reinterpret_cast<const Pair*>(&Received(rank)[index % kShare]);
   const int owner = index / kShare;
-#pragma unroll
-  for (int e = 0; e < Part::kColumns; ++e)
-    StoreClusterWord(to + e, __float_as_uint(part.sum[e]), owner);
-  StoreClusterWord(to + Part::kColumns, __float_as_uint(part.max), owner);
-  StoreClusterWord(to + Part::kColumns + 1, __float_as_uint(part.total), owner);
+  inbox.Send(to, Pair{{part.sum[0], part.sum[1]}}, owner);
+  inbox.Send(to + 1, Pair{{part.sum[2], part.sum[3]}}, owner);
+  inbox.Send(to + 2, Pair{{part.max, part.total}}, owner);
 }
 
 /// The warps' rows become results where the block has all keys, or else are sent.
 template <bool kAll>
-AICF_DEVICE void MergeWarps(const Args& args, const Tile& tile, int rank) {
+AICF_DEVICE void MergeWarps(const Args& args, const Tile& tile, Inbox& inbox, int rank) {
   typedef Pack<float, Part::kColumns> Columns;
   const SavedRows* const warps = Saved();
   for (int i = ThreadInBlock(); i < kAllParts; i += kThreads) {
@@ -130,7 +136,7 @@ AICF_DEVICE void MergeWarps(const Args& args, const Tile& tile, int rank) {
       part.sum[e] = merge.Sum([&](int w) { return of[w].v[e]; });
       if (kAll) StoreMerged(args, tile, r, column + e, part.sum[e], part.max, part.total);
     }
-    if (!kAll) Send(part, i, rank);
+    if (!kAll) Send(inbox, part, i, rank);
   }
 }
 

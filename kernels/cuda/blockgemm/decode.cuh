@@ -188,7 +188,7 @@ AICF_DEVICE void Kernel(const Args& args) {
     finish.Store(args, turn, held);
   }
   // A block's shared memory outlives the others' reads.
-  if constexpr (kParts > 1) ClusterBarrier();
+  if constexpr (kParts > 1) LeaveCluster();
 }
 
 }  // namespace aicf

@@ -19,7 +19,7 @@ AICF_DEVICE void AfterStoring() {
   else if constexpr (kParts == 1)
     __syncthreads();
   else
-    ClusterBarrier();
+    ClusterSharedBarrier();
 }
 
 struct Cell {

@@ -64,15 +64,21 @@ struct Meetings {
   AICF_DEVICE explicit Meetings(int of_block) : rank(of_block), turn(0) {}
   /// For the next meeting.
   AICF_DEVICE Message& Mine() const { return Shared().messages[turn % 2]; }
-  /// What was said for it; valid until the one after the next.
+  /// What was said for it, by each block in its own memory; valid until the one after the next.
   AICF_DEVICE Message& Meet() {
-    Message& said = Mine();
+    if constexpr (kClusterX > 1)
+      ClusterSharedBarrier();
+    else
+      __syncthreads();
+    return Said();
+  }
+  /// The same where blocks wrote to each other's memory.
+  AICF_DEVICE Message& MeetAfterSending() {
     if constexpr (kClusterX > 1)
       ClusterBarrier();
     else
       __syncthreads();
-    ++turn;
-    return said;
+    return Said();
   }
   /// What block `of` has where this one has *own.
   template <class T>
@@ -146,6 +152,11 @@ struct Meetings {
   }
 
  private:
+  AICF_DEVICE Message& Said() {
+    Message& said = Mine();
+    ++turn;
+    return said;
+  }
   /// The first lane at which the running sum is above *target, of which what is before it is taken.
   static AICF_DEVICE int Pick(u64 own, u64& target) {
     const u64 running = ScanOfWarp(own);

@@ -138,7 +138,7 @@ struct Selection {
       else
         *found = place;
     }
-    return {distance, meetings.Meet().found + 1};
+    return {distance, meetings.MeetAfterSending().found + 1};
   }
 
   template <class W>
@@ -241,7 +241,7 @@ AICF_DEVICE void Kernel(const Args& args) {
   }
   if (draws) Draw(args, b, Selection{meetings, row, largest}, first);
   // A block's shared memory stays until the others have read it.
-  if constexpr (kClusterX > 1) ClusterBarrier();
+  if constexpr (kClusterX > 1) LeaveCluster();
 }
 
 }  // namespace aicf

@@ -450,7 +450,8 @@ AICF_DEVICE void RunProduct(const Args& args, const FetchScales& fetch_scales) {
   }
   // Blocks that share k meet only when they have sums to exchange.
   if constexpr (kSharing > 1) {
-    ClusterBarrier();
+    ClusterArrive();
+    ClusterWait();
   } else {
     if constexpr (kSplit > 1) ClusterArrive();
     __syncthreads();
@@ -478,7 +479,7 @@ AICF_DEVICE void RunProduct(const Args& args, const FetchScales& fetch_scales) {
     Consume(args, shared, kThinProducer ? warpgroup : warpgroup - 1);
   }
   // A block's shared memory outlives what others of the cluster send to it.
-  if constexpr (kSharing > 1) ClusterBarrier();
+  if constexpr (kSharing > 1) LeaveCluster();
 }
 /// The same for stages without scales.
 template <class Fetch>

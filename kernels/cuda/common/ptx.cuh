@@ -180,10 +180,28 @@ AICF_DEVICE void ClusterArrive() { asm volatile("barrier.cluster.arrive.relaxed;
 AICF_DEVICE void ClusterWait() { asm volatile("barrier.cluster.wait;" ::: "memory"); }
 
 /// Barrier of all threads of the cluster; global and shared memory written before it is seen after
-/// it.
+/// it. Each thread waits until its stores have reached the second level of cache.
 AICF_DEVICE void ClusterBarrier() {
   asm volatile("barrier.cluster.arrive.release;" ::: "memory");
   asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+}
+/// The same for what each block wrote to its own shared memory and others read after it
+/// (LoadClusterWord). It orders no global memory, and so waits for no stores.
+AICF_DEVICE void ClusterSharedBarrier() {
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1208  // PTX 8.7
+  asm volatile("fence.release.sync_restrict::shared::cta.cluster;" ::: "memory");
+  ClusterArrive();
+  ClusterWait();
+  asm volatile("fence.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory");
+#else
+  ClusterBarrier();
+#endif
+}
+/// The last thing a block does whose shared memory others of the cluster read or write: waits until
+/// all have come here, each with what it read in registers.
+AICF_DEVICE void LeaveCluster() {
+  ClusterArrive();
+  ClusterWait();
 }
 
 /// Loads four 8x8 matrices of 16-bit elements; lane i names row i % 8 of matrix i / 8.

@@ -161,7 +161,7 @@ AICF_DEVICE void StoreTile(const Args& args, const TileSums& sums, const Place& 
     c[(group * kOuterTile + outer) * kPitchC + inner] = sum;
   });
   if constexpr (kParts > 1)
-    ClusterBarrier();
+    ClusterSharedBarrier();
   else
     __syncthreads();
   const index_t inner0 = kRowsInner ? row0 : column0, outer0 = kRowsInner ? column0 : row0;
@@ -173,7 +173,7 @@ AICF_DEVICE void StoreTile(const Args& args, const TileSums& sums, const Place& 
     StoreTileVector(args, c, place, outer, inner, inner0, outer0, inner_end, i2);
   }
   // A block's shared memory outlives the others' reads.
-  if constexpr (kParts > 1) ClusterBarrier();
+  if constexpr (kParts > 1) LeaveCluster();
 }
 
 }  // namespace aicf

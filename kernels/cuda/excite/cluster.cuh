@@ -8,6 +8,7 @@
 #pragma once
 
 #include "common/block.cuh"
+#include "common/inbox.cuh"
 
 namespace aicf {
 
@@ -64,17 +65,17 @@ AICF_DEVICE void LoadFloats(const float* from, float* to) {
 }
 
 /// Writes to *own in block `rank` of the cluster.
-AICF_DEVICE void SendFloat(float* own, float value, int rank) {
+AICF_DEVICE void SendFloat(Inbox& inbox, float* own, float value, int rank) {
   if constexpr (kClusterX == 1)
     *own = value;
   else
-    StoreClusterWord(own, __float_as_uint(value), rank);
+    inbox.Send(own, value, rank);
 }
 
 /// Between what blocks send and what they read.
-AICF_DEVICE void AfterSending() {
+AICF_DEVICE void AfterSending(Inbox& inbox) {
   if constexpr (kClusterX > 1)
-    ClusterBarrier();
+    inbox.Await();
   else
     __syncthreads();
 }
@@ -103,8 +104,21 @@ AICF_DEVICE float SumOfGroup(float value) {
 
 namespace aicf {
 
+/// What blocks send each other: sums over positions, parts of hidden units.
+struct Inboxes {
+  Inbox sums, units;
+
+  AICF_DEVICE void Open(const Share& at) {
+    if constexpr (kPositionParts > 1) {
+      const int channels = MaxOf(0, MinOf(kShare, kSlice - at.position_part * kShare));
+      sums.Open(4 * kPositionParts * channels);
+    }
+    units.Open(4 * kClusterX * kHidden);
+  }
+};
+
 /// Sums of the block's channels over its positions, sent to all blocks that have these channels.
-AICF_DEVICE void SendSums(const Share& at, const float (&sum)[kVector]) {
+AICF_DEVICE void SendSums(const Share& at, Inbox& inbox, const float (&sum)[kVector]) {
   float* const of_lines = SharedFloats(0);
   // Element j of lane l in place j * kLanes + l: neighbouring lanes write to neighbouring banks.
   if (at.line < kLines) {
@@ -129,16 +143,16 @@ AICF_DEVICE void SendSums(const Share& at, const float (&sum)[kVector]) {
     if constexpr (kPositionParts == 1) {
       SharedFloats(kMeansAt)[channel] = total / static_cast<float>(kPositions);
     } else {
-      SendFloat(SharedFloats(kSumsAt) + at.position_part * kShare + channel % kShare, total,
-                at.channel_part * kPositionParts + channel / kShare);
+      float* const place = SharedFloats(kSumsAt) + at.position_part * kShare + channel % kShare;
+      SendFloat(inbox, place, total, at.channel_part * kPositionParts + channel / kShare);
     }
   }
 }
 
 /// The means of the block's share of the channels, in its shared memory.
-AICF_DEVICE void FindMeans() {
+AICF_DEVICE void FindMeans(Inbox& inbox) {
   if constexpr (kPositionParts > 1) {
-    AfterSending();
+    AfterSending(inbox);
     const float* const sums = SharedFloats(kSumsAt);
     for (int c = static_cast<int>(threadIdx.x); c < kShare; c += kBlockX) {
       float sum = sums[c];
@@ -164,8 +178,12 @@ AICF_DEVICE int UnitOfThread(int sweep) { return sweep * kBlockX + static_cast<i
 
 AICF_DEVICE void Kernel(const Args& args) {
   if constexpr (kIsEmpty) return;
-  if constexpr (kClusterX > 1) ClusterArrive();
   const Share at;
+  __shared__ Inboxes inboxes;
+  if constexpr (kClusterX > 1) {
+    if (threadIdx.x == 0) inboxes.Open(at);
+    ClusterArrive();
+  }
   Pixels pixels;
   pixels.Load(args, at);
   const int share0 = at.position_part * kShare;
@@ -179,8 +197,8 @@ AICF_DEVICE void Kernel(const Args& args) {
   of_gates.Load(args, at, at.channel0, at.channels, SecondWeights::Row);
   float sum[kVector] = {};
   pixels.Sum(args, at, sum);
-  SendSums(at, sum);
-  FindMeans();
+  SendSums(at, inboxes.sums, sum);
+  FindMeans(inboxes.sums);
 
   float* const own_parts =
       SharedFloats(kPartsAt) + static_cast<int>(blockIdx.x) % kClusterX * kHidden;
@@ -188,10 +206,10 @@ AICF_DEVICE void Kernel(const Args& args) {
     if (unit >= kHidden) return;
     for (int rank = static_cast<int>(threadIdx.x) % kUnitLanes; rank < kClusterX;
          rank += kUnitLanes) {
-      SendFloat(own_parts + unit, product, rank);
+      SendFloat(inboxes.units, own_parts + unit, product, rank);
     }
   });
-  AfterSending();
+  AfterSending(inboxes.units);
 #pragma unroll
   for (int s = 0; s < kUnitSweeps; ++s) {
     const int unit = UnitOfThread(s);

@@ -80,7 +80,7 @@ AICF_DEVICE T AllLanes(T value, Op op) {
   T* const of_block = KnownOfBlock<T>(kCall);
   T* const of_cluster = KnownOfCluster<T>(kCall);
   T* const of_threads = KnownOfThreads<T>();
-  if constexpr (kReused && kClusterX > 1) ClusterBarrier();
+  if constexpr (kReused && kClusterX > 1) ClusterSharedBarrier();
   // The values of the call before were read ahead of its second barrier.
   of_threads[ThreadInBlock()] = value;
   __syncthreads();
@@ -92,7 +92,7 @@ AICF_DEVICE T AllLanes(T value, Op op) {
     __syncthreads();
     return of_block[RowInBlock()];
   } else {
-    ClusterBarrier();
+    ClusterSharedBarrier();
     // One warp asks the other blocks: their answers come together.
     WithWarpOfGroup([&](int group, int lane) {
       T all = LoadCluster(of_block + group, lane % kClusterX);
@@ -107,7 +107,7 @@ AICF_DEVICE T AllLanes(T value, Op op) {
 
 /// No block ends while another may still read its shared memory.
 AICF_DEVICE void Finish() {
-  if constexpr (kClusterX > 1) ClusterBarrier();
+  if constexpr (kClusterX > 1) LeaveCluster();
 }
 
 }  // namespace aicf

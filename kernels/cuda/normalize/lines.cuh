@@ -305,7 +305,7 @@ AICF_DEVICE void FindMoments() {
       const OfBlock known = DeviationsOfBlock(group, lane);
       if (lane == 0) shared.of_block[group] = known;
     });
-    ClusterBarrier();
+    ClusterSharedBarrier();
     WithWarpOfGroup([&](int group, int lane) {
       // The other blocks' answers come together.
       const int rank = lane % kClusterX;
@@ -314,6 +314,8 @@ AICF_DEVICE void FindMoments() {
     });
   }
   __syncthreads();
+  // The block has read what it needs of the others.
+  if constexpr (kClusterX > 1) ClusterArrive();
 }
 
 AICF_DEVICE void Kernel(const Args& args) {
@@ -330,7 +332,7 @@ AICF_DEVICE void Kernel(const Args& args) {
   MomentsOfElements(own, of_elements);
   StoreAll(own, of_elements);
   // No block ends while another may still read its shared memory.
-  if constexpr (kClusterX > 1) ClusterBarrier();
+  if constexpr (kClusterX > 1) ClusterWait();
 }
 
 }  // namespace aicf

@@ -37,7 +37,7 @@ template <int kCall, class T, class Op>
 AICF_DEVICE T AllOfCluster(T value, Op op) {
   T* const slot = reinterpret_cast<T*>(DynamicShared() + kCall * sizeof(double));
   if (threadIdx.x == 0) *slot = value;
-  ClusterBarrier();
+  ClusterSharedBarrier();
   value = LoadCluster(slot, 0);
 #pragma unroll
   for (int rank = 1; rank < kClusterX; ++rank) value = op(value, LoadCluster(slot, rank));
@@ -48,7 +48,7 @@ template <int kCall, class T, class Op>
 AICF_DEVICE T AllLanes(T value, Op op) {
   constexpr int kWarps = kBlockX / MinOf(kBlockX, 32);
   value = AllOfWarp(value, op);
-  if constexpr (kReused && kClusterX > 1) ClusterBarrier();
+  if constexpr (kReused && kClusterX > 1) ClusterSharedBarrier();
   if constexpr (kWarps > 1) {
     __shared__ T slots[kBlockY][kWarps];
     if constexpr (kReused && kClusterX == 1) __syncthreads();
@@ -64,7 +64,7 @@ AICF_DEVICE T AllLanes(T value, Op op) {
 
 /// No block ends while another may still read its shared memory.
 AICF_DEVICE void Finish() {
-  if constexpr (kClusterX > 1) ClusterBarrier();
+  if constexpr (kClusterX > 1) LeaveCluster();
 }
 
 }  // namespace aicf

@@ -82,13 +82,14 @@ AICF_DEVICE Cell MakeCell(const Args& args) {
   return cell;
 }
 
-/// All threads of all blocks of the cluster.
+/// All threads of all blocks of the cluster; what they wrote to states is seen after it.
 AICF_DEVICE void Meet() {
-  if constexpr (kBlocks > 1) {
-    ClusterBarrier();
-  } else {
+  if constexpr (kBlocks == 1)
     __syncthreads();
-  }
+  else if constexpr (kInShared)
+    ClusterSharedBarrier();
+  else
+    ClusterBarrier();
 }
 
 /// kWide weights from unit k on of a row of R; zeros beyond the last unit.
