@@ -310,16 +310,28 @@ class SourceWriter {
   void EpilogueOperands(int first, std::string_view at) {
     out_ += "struct Epilogue {\n";
     for (const bool all : {true, false}) {
-      std::string members, loads;
+      std::string members, loads, prefetches;
+      int64_t widest = 1;
       for (int k = first; k < static_cast<int>(p_.inputs.size()); ++k) {
         if (IsOfAllLines(k) != all) continue;
         members += StrCat("    HeldRun<Extra", k, ", V> extra", k, ";\n");
         loads += StrCat("      extra", k, ".Load(args.in[", k, "]", all ? ", i0" : at, ");\n");
+        prefetches +=
+            StrCat("      HeldRun<Extra", k, ", V>::Prefetch(args.in[", k, "]", at, ");\n");
+        widest = std::max(widest, DTypeBytes(p_.inputs[static_cast<size_t>(k)].dtype));
       }
       out_ += StrCat("  template <int V>\n  struct ", all ? "OfAllLines" : "OfLine",
                      " {\n    static constexpr bool kEmpty = ", members.empty() ? "true" : "false",
                      ";\n", members, "    AICF_DEVICE void Load(const Args& args, index_t i0",
-                     all ? "" : ", index_t i1, index_t i2", ") {\n", loads, "    }\n  };\n");
+                     all ? "" : ", index_t i1, index_t i2", ") {\n", loads, "    }\n");
+      // What lines have of their own is worth asking for ahead of them.
+      if (!all) {
+        out_ += StrCat("    static constexpr int kWidest = ", widest,
+                       ";  ///< bytes of an element\n    static AICF_DEVICE void Prefetch(const "
+                       "Args& args, index_t i0, index_t i1, index_t i2) {\n",
+                       prefetches, "    }\n");
+      }
+      out_ += "  };\n";
     }
     out_ +=
         "  template <int V>\n  struct Operands : OfAllLines<V>, OfLine<V> {\n"

@@ -47,6 +47,7 @@ inline void CopyWait() {
 }
 template <class T>
 inline void HoldIndex(T&) {}
+inline void PrefetchSector(const void*) {}
 // Kernels run one after the other here.
 inline void WaitForPredecessors() {}
 inline void LetSuccessorsStart() {}

@@ -351,6 +351,18 @@ AICF_DEVICE void FinishMoments(const SharedLayout& shared, int consumer, Moments
   Moments::Meet(consumer);
 }
 
+/// Asks ahead for what the epilogue of the consumer's next tile reads.
+template <class ResultStore>
+AICF_DEVICE void PrefetchNext(const Args& args, const TileWalk& walk, int row0,
+                              const ResultStore& results) {
+  if constexpr (!TileWalk::kOne) {
+    TileWalk next = walk;
+#pragma unroll
+    for (int i = 0; i < (kPingPong ? kConsumers : 1); ++i) next.Next();
+    if (next.Valid()) results.Prefetch(args, next, row0);
+  }
+}
+
 /// One consumer: its rows of every tile of the block, or every kConsumers-th tile.
 template <class ResultStore>
 AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consumer,
@@ -377,6 +389,7 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
     if (first_tile) WaitForPredecessors();
     moments.Begin(args, walk, row0);
     results.Ask(args, walk, row0);
+    PrefetchNext(args, walk, row0, results);
     const auto started = [&] {
       if constexpr (kPingPong) {
         if (walk.HasNext()) NamedBarrierArrive(1 + turn, 2 * kWarpgroup);

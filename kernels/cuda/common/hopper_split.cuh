@@ -90,6 +90,8 @@ struct SplitStore {
   AICF_DEVICE void Ask(const Args& args, const TileWalk& tile, int row0) {
     runs.Ask(args, [&](int part) { return PartPlace(part, tile, row0, 0); });
   }
+  /// Blocks that share k have few tiles.
+  AICF_DEVICE void Prefetch(const Args&, const TileWalk&, int) const {}
   AICF_DEVICE void Store(const Args& args, const Sums& sums, const TileWalk& tile, int row0) {
     if constexpr (Moments::kSeen) MeetHelpers();
     if (round == 0) ClusterWait();  // the barriers of all blocks are there

@@ -53,6 +53,13 @@ AICF_DEVICE void LoadMoments(const float* moments, int part, int row, const Run&
   }
 }
 
+/// Whether what the epilogue reads for a line alone is more than the L2 cache holds of what the
+/// step before wrote: half of the cache of 50 MB, as the step has operands and results, too.
+template <class OfLine>
+constexpr bool kIsFar = !OfLine::kEmpty && static_cast<i64>(kOutputCount0) * kOutputCount1 *
+                                                   kOutputCount2 * OfLine::kWidest >
+                                               (i64{24} << 20);
+
 /// The results of a warpgroup whose sums are those of all of k: every warp turns its own.
 struct WarpStore {
   typedef RunStore<WarpRun, Sums::kParts> Runs;
@@ -75,6 +82,27 @@ struct WarpStore {
   /// tile are not asked for in Store: values that a loop carries over make it wait for them.
   AICF_DEVICE void Ask(const Args& args, const TileWalk& tile, int row0) {
     runs.Ask(args, [&](int part) { return PartPlace(part, tile, row0, row); });
+  }
+  /// Asks for the sectors of the operands of a later tile where they come from memory, so that Ask
+  /// finds them in the L2 cache: what a multiprocessor's warps can ask for at a time does not keep
+  /// memory busy.
+  AICF_DEVICE void Prefetch(const Args& args, const TileWalk& tile, int row0) const {
+    typedef Epilogue::OfLine<kRun> OfLine;
+    if constexpr (kIsFar<OfLine>) {
+      constexpr int kSector = MaxOf(1, 32 / OfLine::kWidest);
+      constexpr int kOfLine = (kStoreInner - 1) / kSector + 1;
+      const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll 1
+      for (int part = 0; part < Sums::kParts; ++part) {
+        const PartPlace place(part, tile, row0, row);
+#pragma unroll
+        for (int i = lane; i < kStoreOuter * kOfLine; i += 32) {
+          const index_t line = tile.LineOf(place.outer0 + i / kOfLine);
+          const index_t inner = place.inner0 + i % kOfLine * kSector;
+          if (line >= 0 && inner < kInnerEnd) OfLine::Prefetch(args, inner, line, tile.batch);
+        }
+      }
+    }
   }
   AICF_DEVICE void Store(const Args& args, const Sums& sums, const TileWalk& tile, int row0) {
 #pragma unroll(kUnrolledParts)

@@ -126,6 +126,11 @@ AICF_DEVICE void LetSuccessorsStart() {
 #endif
 }
 
+/// Asks for the sector of global memory that holds *p, to be read from the L2 cache later.
+AICF_DEVICE void PrefetchSector(const void* p) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+
 /// The block's dynamic shared memory.
 AICF_DEVICE char* DynamicShared() {
   extern __shared__ __align__(16) char memory[];

@@ -32,6 +32,11 @@ struct HeldRun {
           *reinterpret_cast<const Pack<Held, N / kWord>*>(p + X::at(inner + j, outer...));
     }
   }
+  /// Asks for the sector of the first, to be loaded from the L2 cache later.
+  template <class... Outer>
+  static AICF_DEVICE void Prefetch(const void* base, index_t inner, Outer... outer) {
+    PrefetchSector(static_cast<const S*>(base) + X::at(inner, outer...));
+  }
   /// Codes for an expression that may want their numbers.
   AICF_DEVICE void To(WideCode<S> (&dst)[V]) const {
 #pragma unroll
