@@ -9,8 +9,8 @@ namespace aicf {
 
 /// A session with up to `lanes` lanes: as many where replays are queued on a device, else one.
 ///
-/// Each lane has host copies of inputs, metas and outputs for itself, and graphs between those and
-/// the device. While a replay of one lane is in flight (SyncPolicy::kEventRecord), SelectLane goes
+/// Each lane has host copies of inputs, metas and outputs for itself, metas on the device, and
+/// graphs between those and the device. While a replay of one lane is in flight (SyncPolicy::kEventRecord), SelectLane goes
 /// to another, whose metas are written and whose Run is queued behind the first, one launch each.
 /// Back in the first lane, Wait waits for its replay alone and GetOutput gives its outputs. Replays
 /// run in the order of their Runs, so that each finds the states that the one before it has left.

@@ -55,6 +55,23 @@ TEST_F(CudaLanes, EachHasInputsMetasAndOutputsOfItsOwn) {
   EXPECT_EQ(StateOf(*s), 24) << "each finds what the one before it has left";
 }
 
+TEST_F(CudaLanes, MetasAreCopiedBesideTheGraphAndSmallOutputsNotAtAll) {
+  const auto count = [&](Fn fn) { return driver_.counters().calls(fn); };
+  uint64_t down = count(Fn::kMemcpyDtoHAsync);
+  const auto one = Create(1);
+  EXPECT_EQ(count(Fn::kMemcpyDtoHAsync) - down, 2u) << "y and z, each in its graph";
+  down = count(Fn::kMemcpyDtoHAsync);
+  const auto two = Create(2);
+  EXPECT_EQ(count(Fn::kMemcpyDtoHAsync) - down, 0u);
+  const uint64_t up = count(Fn::kMemcpyHtoDAsync);
+  LaunchMul(*two, 0, 2, 10, 1);
+  EXPECT_EQ(count(Fn::kMemcpyHtoDAsync) - up, 1u) << "both metas, before the graph has run";
+  EXPECT_EQ(testing::Late().finished, 0u);
+  Collect(*two, 0, "z", 21);
+  EXPECT_EQ(two->memory().total_device_bytes - one->memory().total_device_bytes, 2 * (512u + 384u))
+      << "metas of two lanes: the first takes 384 bytes in multiples of 256";
+}
+
 TEST_F(CudaLanes, EachHasASelectionOfItsOwn) {
   const auto s = Create(2);
   ASSERT_TRUE(s->ImportState("h", TensorOf(Filled(5))).ok());

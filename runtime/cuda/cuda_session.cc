@@ -6,6 +6,7 @@
 
 #include "runtime/cuda/graph.h"
 #include "runtime/cuda/guards.h"
+#include "runtime/cuda/lane_memory.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/profiler.h"
 #include "runtime/cuda/replay_timer.h"
@@ -57,35 +58,48 @@ class CudaSession final : public SessionBase {
   CUstream replay_stream() const {
     return options_.stream != nullptr ? static_cast<CUstream>(options_.stream) : stream_.get();
   }
-  AddressMap addresses() const { return addresses(bound_addresses_); }
-  AddressMap addresses(std::shared_ptr<const BoundAddresses> bound) const {
-    return {plan(), arena_.get(), shared_->weights(), state_.get(), std::move(bound), &roots()};
-  }
+  /// As the selected lane's replays of the selected entry point find them.
+  AddressMap addresses() const { return AddressesOf(bound_addresses_, lanes_[lane()], current()); }
   void* Pointer(uint32_t buffer) const { return reinterpret_cast<void*>(addresses().Of(buffer)); }
 
-  /// One entry point, ready to be replayed.
+  /// One entry point in one lane, ready to be replayed.
   struct Replay {
     std::vector<std::unique_ptr<Launch>> launches;
     std::optional<GuardedSteps> guarded;  ///< without graphs, and until there are some
-    std::vector<GraphExec> graphs;        ///< by lane; empty: without graphs
+    std::optional<GraphExec> graph;
   };
+  /// Of one entry point, by lane; each stays where it is, for its guarded steps point into it.
+  using Replays = std::vector<std::unique_ptr<Replay>>;
   /// What a replay that is in flight has for itself.
   struct Lane {
     Staging staging;
+    /// Where replays are queued: one on a stream that others wait for finds its metas there.
+    std::optional<LaneMemory> memory;
     Event done;
     bool in_flight = false;
   };
+  AddressMap AddressesOf(std::shared_ptr<const BoundAddresses> bound, const Lane& lane,
+                         size_t entry) const {
+    return {plan(),
+            arena_.get(),
+            shared_->weights(),
+            state_.get(),
+            std::move(bound),
+            &roots(),
+            lane.memory ? lane.memory->addresses(entry) : nullptr};
+  }
 
   Status CheckStream() const;
   Status AllocateMemory();
-  Result<std::unique_ptr<Replay>> PrepareEntry(size_t index, const AddressMap& addresses,
-                                               bool dry_run);
+  Result<Replays> PrepareEntry(size_t index, const std::shared_ptr<const BoundAddresses>& bound,
+                               bool dry_run);
   Status DryRun(const schema::EntryPoint& e, const Replay& replay);
-  Status Capture(size_t index, const AddressMap& addresses, Replay& replay);
+  Status Capture(const Lane& lane, size_t index, const AddressMap& addresses, Replay& replay);
   Status ZeroMemory();
   Status Zero(std::string_view what, const DeviceMemory& memory, uint64_t bytes);
-  static Status EnqueueReplay(const Staging& staging, size_t index, const AddressMap& addresses,
+  static Status EnqueueReplay(const Lane& lane, size_t index, const AddressMap& addresses,
                               CUstream stream, const std::function<Status(CUstream)>& steps);
+  Status UploadMetas();
   Status CopyStates(const CudaSession& from);
   Status LaunchReplay();
   Status FinishReplay();
@@ -106,8 +120,7 @@ class CudaSession final : public SessionBase {
   Stream stream_;
   std::vector<Lane> lanes_;
   std::shared_ptr<const BoundAddresses> bound_addresses_;  ///< null: nothing is bound
-  /// By entry point; each stays where it is, for its guarded steps point into it.
-  std::vector<std::unique_ptr<Replay>> replays_;
+  std::vector<Replays> replays_;                           ///< by entry point
   Status failure_;
 };
 
@@ -141,6 +154,9 @@ Status CudaSession::AllocateMemory() {
     AICF_ASSIGN_OR_RETURN(lane.done, CreateEvent(shared_->device(), kEventDisableTiming));
     AICF_ASSIGN_OR_RETURN(lane.staging,
                           Staging::Allocate(shared_->device(), plan(), options_.transfers));
+    if (lanes_.size() == 1 || options_.sync != SyncPolicy::kEventRecord) continue;
+    AICF_ASSIGN_OR_RETURN(lane.memory,
+                          LaneMemory::Allocate(shared_->device(), plan(), roots(), lane.staging));
   }
   return OkStatus();
 }
@@ -174,32 +190,34 @@ Status CudaSession::DryRun(const schema::EntryPoint& e, const Replay& replay) {
   return OkStatus();
 }
 
-Status CudaSession::Capture(size_t index, const AddressMap& addresses, Replay& replay) {
-  for (const Lane& lane : lanes_) {
-    const auto enqueue = [&] {
-      return EnqueueReplay(lane.staging, index, addresses, own_stream(),
-                           [&](CUstream s) { return replay.guarded->Capture(s); });
-    };
-    AICF_ASSIGN_OR_RETURN(GraphExec graph, CaptureGraph(shared_->device(), own_stream(), enqueue));
-    replay.graphs.push_back(std::move(graph));
-  }
-  replay.guarded.reset();  // the graphs keep what they recorded
+Status CudaSession::Capture(const Lane& lane, size_t index, const AddressMap& addresses,
+                            Replay& replay) {
+  const auto enqueue = [&] {
+    return EnqueueReplay(lane, index, addresses, own_stream(),
+                         [&](CUstream s) { return replay.guarded->Capture(s); });
+  };
+  AICF_ASSIGN_OR_RETURN(replay.graph, CaptureGraph(shared_->device(), own_stream(), enqueue));
+  replay.guarded.reset();  // the graph keeps what it recorded
   AICF_CUDA_CHECK(driver(), "uploading the graph", driver().StreamSynchronize(own_stream()));
   return OkStatus();
 }
 
-Result<std::unique_ptr<CudaSession::Replay>> CudaSession::PrepareEntry(size_t index,
-                                                                       const AddressMap& addresses,
-                                                                       bool dry_run) {
+Result<CudaSession::Replays> CudaSession::PrepareEntry(
+    size_t index, const std::shared_ptr<const BoundAddresses>& bound, bool dry_run) {
   const schema::EntryPoint& e = plan().entry_points[index];
-  auto replay = std::make_unique<Replay>();
-  AICF_ASSIGN_OR_RETURN(replay->launches, BuildLaunches(*shared_, e, addresses));
-  if (dry_run) AICF_RETURN_IF_ERROR(DryRun(e, *replay));
-  AICF_ASSIGN_OR_RETURN(GuardedSteps guarded,
-                        GuardedSteps::Prepare(*shared_, e, addresses, replay->launches));
-  replay->guarded.emplace(std::move(guarded));
-  if (options_.cuda_graph) AICF_RETURN_IF_ERROR(Capture(index, addresses, *replay));
-  return replay;
+  Replays replays;
+  for (const Lane& lane : lanes_) {
+    const AddressMap map = AddressesOf(bound, lane, index);
+    auto replay = std::make_unique<Replay>();
+    AICF_ASSIGN_OR_RETURN(replay->launches, BuildLaunches(*shared_, e, map));
+    if (dry_run && replays.empty()) AICF_RETURN_IF_ERROR(DryRun(e, *replay));
+    AICF_ASSIGN_OR_RETURN(GuardedSteps guarded,
+                          GuardedSteps::Prepare(*shared_, e, map, replay->launches));
+    replay->guarded.emplace(std::move(guarded));
+    if (options_.cuda_graph) AICF_RETURN_IF_ERROR(Capture(lane, index, map, *replay));
+    replays.push_back(std::move(replay));
+  }
+  return replays;
 }
 
 Status CudaSession::Prepare(std::shared_ptr<const DeviceProgram> shared) {
@@ -207,8 +225,8 @@ Status CudaSession::Prepare(std::shared_ptr<const DeviceProgram> shared) {
   AICF_RETURN_IF_ERROR(CheckStream());
   AICF_RETURN_IF_ERROR(AllocateMemory());
   for (size_t e = 0; e < plan().entry_points.size(); ++e) {
-    AICF_ASSIGN_OR_RETURN(auto replay, PrepareEntry(e, addresses(), /*dry_run=*/true));
-    replays_.push_back(std::move(replay));
+    AICF_ASSIGN_OR_RETURN(Replays replays, PrepareEntry(e, nullptr, /*dry_run=*/true));
+    replays_.push_back(std::move(replays));
   }
   return OkStatus();
 }
@@ -222,14 +240,13 @@ Status CudaSession::Rebind(const BoundMemory& bound, bool all_entries) {
   for (const std::byte* data : bound) {
     addresses_of->push_back(reinterpret_cast<CUdeviceptr>(data));
   }
-  const AddressMap map = addresses(addresses_of);
-  std::vector<std::unique_ptr<Replay>> fresh(replays_.size());
+  std::vector<Replays> fresh(replays_.size());
   for (size_t e = 0; e < replays_.size(); ++e) {
     if (!all_entries && e != current()) continue;
-    AICF_ASSIGN_OR_RETURN(fresh[e], PrepareEntry(e, map, /*dry_run=*/false));
+    AICF_ASSIGN_OR_RETURN(fresh[e], PrepareEntry(e, addresses_of, /*dry_run=*/false));
   }
   for (size_t e = 0; e < replays_.size(); ++e) {
-    if (fresh[e] != nullptr) replays_[e] = std::move(fresh[e]);
+    if (!fresh[e].empty()) replays_[e] = std::move(fresh[e]);
   }
   bound_addresses_ = std::move(addresses_of);
   return OkStatus();
@@ -244,22 +261,28 @@ bool CudaSession::Owns(const std::byte* data, uint64_t bytes) const {
          overlaps(shared_->weights(), plan().weights_bytes);
 }
 
-Status CudaSession::EnqueueReplay(const Staging& staging, size_t index, const AddressMap& addresses,
+Status CudaSession::EnqueueReplay(const Lane& lane, size_t index, const AddressMap& addresses,
                                   CUstream stream, const std::function<Status(CUstream)>& steps) {
-  AICF_RETURN_IF_ERROR(staging.EnqueueMetas(index, addresses, stream));
-  AICF_RETURN_IF_ERROR(staging.EnqueueUploads(index, addresses, stream));
+  if (!lane.memory) AICF_RETURN_IF_ERROR(lane.staging.EnqueueMetas(index, addresses, stream));
+  AICF_RETURN_IF_ERROR(lane.staging.EnqueueUploads(index, addresses, stream));
   AICF_RETURN_IF_ERROR(steps(stream));
-  return staging.EnqueueDownloads(index, addresses, stream);
+  return lane.staging.EnqueueDownloads(index, addresses, stream);
+}
+
+// Metas that have a place of their own are copied beside the replay that is in flight.
+Status CudaSession::UploadMetas() {
+  if (!own().memory) return OkStatus();
+  return own().memory->Upload(own().staging, current(), addresses(), own().done, replay_stream());
 }
 
 Status CudaSession::LaunchReplay() {
-  const Replay& replay = *replays_[current()];
-  if (replay.graphs.empty()) {
-    return EnqueueReplay(own().staging, current(), addresses(), replay_stream(),
+  const Replay& replay = *replays_[current()][lane()];
+  if (!replay.graph) {
+    return EnqueueReplay(own(), current(), addresses(), replay_stream(),
                          [&](CUstream s) { return replay.guarded->Enqueue(s); });
   }
   AICF_CUDA_CHECK(driver(), "launching the graph",
-                  driver().GraphLaunch(replay.graphs[lane()].get(), replay_stream()));
+                  driver().GraphLaunch(replay.graph->get(), replay_stream()));
   return OkStatus();
 }
 
@@ -308,6 +331,7 @@ Status CudaSession::Remember(Status status) {
 Status CudaSession::RunOnce() {
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Enter(scope));
+  AICF_RETURN_IF_ERROR(Remember(UploadMetas()));
   AICF_RETURN_IF_ERROR(Remember(LaunchReplay()));
   return Remember(FinishReplay());
 }
@@ -468,7 +492,7 @@ Result<std::vector<StepProfile>> CudaSession::ProfileSteps(int iterations) {
   AICF_RETURN_IF_ERROR(
       Remember(own().staging.EnqueueUploads(current(), addresses(), own_stream())));
   auto profile =
-      ProfileLaunches(shared_->device(), own_stream(), replays_[current()]->launches,
+      ProfileLaunches(shared_->device(), own_stream(), replays_[current()][lane()]->launches,
                       entry().first_step, schema::StepOrder(plan(), entry()).serial(), iterations);
   (void)Remember(profile.status());
   return profile;
@@ -478,6 +502,7 @@ Result<std::vector<double>> CudaSession::TimeRuns(int iterations) {
   AICF_RETURN_IF_ERROR(WaitForAll());
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Remember(scope.status()));
+  AICF_RETURN_IF_ERROR(Remember(UploadMetas()));
   auto times = TimeBackToBack(shared_->device(), replay_stream(), iterations,
                               [this] { return LaunchReplay(); });
   (void)Remember(times.status());
@@ -489,8 +514,11 @@ MemoryReport CudaSession::memory() const {
   report.arena_bytes = plan().arena_bytes;
   report.weights_bytes = plan().weights_bytes;
   report.state_bytes = plan().state_bytes;
-  for (const Lane& lane : lanes_) report.staging_bytes += lane.staging.bytes();
   report.total_device_bytes = report.arena_bytes + report.weights_bytes + report.state_bytes;
+  for (const Lane& lane : lanes_) {
+    report.staging_bytes += lane.staging.bytes();
+    if (lane.memory) report.total_device_bytes += lane.memory->bytes();
+  }
   return report;
 }
 

@@ -588,7 +588,9 @@ inline void AddEvents(DriverApi& api) {
     AICF_FAKE_ENTER("cuStreamWaitEvent");
     FakeStream* s = internal::StreamOf(stream);
     const FakePosition& from = reinterpret_cast<FakeEvent*>(event)->at;
-    if (flags != 0 || from.graph == nullptr) internal::Problem("a wait for no captured event");
+    if (flags != 0) internal::Problem("a wait with flags");
+    if (!s->capturing && from.graph == nullptr) return kCudaSuccess;  // all before it has run
+    if (from.graph == nullptr) internal::Problem("a capture that waits for no captured event");
     if (!s->capturing) s->at = {from.graph, {}};  // from here on it belongs to the capture
     if (s->at.graph != from.graph) internal::Problem("a wait across captures");
     s->capturing = true;

@@ -95,6 +95,11 @@ Result<std::unique_ptr<Launch>> BuildLaunch(const DeviceProgram& program, uint32
 CUdeviceptr AddressMap::Of(uint32_t buffer) const {
   const uint32_t root = RootOf(buffer);
   if (bound_ != nullptr && (*bound_)[root] != 0) return (*bound_)[root];
+  if (lane_ != nullptr) {
+    for (const LaneAddress& own : *lane_) {
+      if (own.root == root) return own.at;
+    }
+  }
   const schema::Buffer& found = plan_.buffers[root];
   if (found.storage == schema::Storage::kWeights) return weights_ + found.offset;
   return (found.storage == schema::Storage::kState ? state_ : arena_) + found.offset;

@@ -25,20 +25,30 @@ class Launch {
 /// By the root of a buffer's alias chain: memory of the caller, or 0 for the session's own.
 using BoundAddresses = std::vector<CUdeviceptr>;
 
-/// Device addresses of one session.
+/// Where a lane has buffers for itself, by the root of their alias chains.
+struct LaneAddress {
+  uint32_t root = 0;
+  CUdeviceptr at = 0;
+};
+using LaneAddresses = std::vector<LaneAddress>;
+
+/// Device addresses of one session, or of one lane of it.
 class AddressMap {
  public:
   /// `bound` may be null: nothing is bound. `roots`, which outlive the map, are
-  /// schema::RootsOf(plan); without them every look-up follows its chain.
+  /// schema::RootsOf(plan); without them every look-up follows its chain. `lane` may be null; what
+  /// is bound comes before what it says.
   AddressMap(const schema::Program& plan, CUdeviceptr arena, CUdeviceptr weights,
              CUdeviceptr state = 0, std::shared_ptr<const BoundAddresses> bound = nullptr,
-             const std::vector<uint32_t>* roots = nullptr)
+             const std::vector<uint32_t>* roots = nullptr,
+             std::shared_ptr<const LaneAddresses> lane = nullptr)
       : plan_(plan),
         arena_(arena),
         weights_(weights),
         state_(state),
         bound_(std::move(bound)),
-        roots_(roots) {}
+        roots_(roots),
+        lane_(std::move(lane)) {}
   /// First byte of a buffer, aliases resolved (the verifier has proven that chains end).
   CUdeviceptr Of(uint32_t buffer) const;
   /// Whether the buffer lies in memory of the caller.
@@ -58,6 +68,7 @@ class AddressMap {
   CUdeviceptr state_;
   std::shared_ptr<const BoundAddresses> bound_;
   const std::vector<uint32_t>* roots_;
+  std::shared_ptr<const LaneAddresses> lane_;
 };
 
 /// Launches of the entry point's steps in order.

@@ -73,6 +73,7 @@ Status Staging::EnqueueUploads(size_t entry, const AddressMap& addresses, CUstre
 Status Staging::EnqueueDownloads(size_t entry, const AddressMap& addresses, CUstream stream) const {
   for (const Transfer& t : entries_[entry].outputs) {
     if (t.bytes == 0 || addresses.IsBound(t.buffer)) continue;
+    if (addresses.Of(t.buffer) == reinterpret_cast<CUdeviceptr>(t.host)) continue;
     AICF_CUDA_CHECK(
         device_->driver(), "downloading an output",
         device_->driver().MemcpyDtoHAsync(t.host, addresses.Of(t.buffer), t.bytes, stream));
@@ -80,12 +81,16 @@ Status Staging::EnqueueDownloads(size_t entry, const AddressMap& addresses, CUst
   return OkStatus();
 }
 
-Status Staging::EnqueueMetas(size_t entry, const AddressMap& addresses, CUstream stream) const {
+uint64_t Staging::meta_bytes(size_t entry) const {
   const std::vector<Transfer>& metas = entries_[entry].metas;
-  if (metas.empty()) return OkStatus();
-  const Transfer &first = metas.front(), &last = metas.back();
-  const auto bytes = static_cast<uint64_t>(last.host - first.host) + last.bytes;
+  if (metas.empty()) return 0;
+  return static_cast<uint64_t>(metas.back().host - metas.front().host) + metas.back().bytes;
+}
+
+Status Staging::EnqueueMetas(size_t entry, const AddressMap& addresses, CUstream stream) const {
+  const uint64_t bytes = meta_bytes(entry);
   if (bytes == 0) return OkStatus();
+  const Transfer& first = entries_[entry].metas.front();
   AICF_CUDA_CHECK(
       device_->driver(), "uploading the metas",
       device_->driver().MemcpyHtoDAsync(addresses.Of(first.buffer), first.host, bytes, stream));

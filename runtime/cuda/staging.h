@@ -22,12 +22,14 @@ class Staging {
     return entries_[entry].outputs[index].host;
   }
   std::byte* meta(size_t entry, size_t index) const { return entries_[entry].metas[index].host; }
+  /// Of all metas of an entry point, with what lies between them.
+  uint64_t meta_bytes(size_t entry) const;
   uint64_t bytes() const { return bytes_; }
 
   /// Fills an entry point's inputs and metas with zeros, on the host.
   void ClearInputs(size_t entry) const;
   /// Enqueue the copies of all of an entry point's inputs to the device, of all its outputs to the
-  /// host; without those that lie in memory of the caller.
+  /// host; without those that lie in memory of the caller, or here already.
   Status EnqueueUploads(size_t entry, const AddressMap& addresses, CUstream stream) const;
   Status EnqueueDownloads(size_t entry, const AddressMap& addresses, CUstream stream) const;
   /// Enqueues one copy of all of the entry point's metas, which lie next to each other.
