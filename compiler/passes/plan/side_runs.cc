@@ -8,13 +8,14 @@ namespace {
 struct Stretch {
   uint32_t first = 0, end = 0;
   double us = 0;
-  int64_t blocks = 0;  // of its largest launch
+  double longest_us = 0;  // of a step
+  int64_t blocks = 0;     // of its largest launch
 };
 
 class Search {
  public:
-  Search(const std::vector<StepLoad>& steps, int64_t room, uint32_t streams, double cost_us)
-      : steps_(steps), room_(room), streams_(streams), cost_us_(cost_us) {}
+  Search(const std::vector<StepLoad>& steps, const SideRules& rules)
+      : steps_(steps), rules_(rules) {}
 
   std::vector<SideRuns> Run() {
     std::vector<SideRuns> found;
@@ -40,17 +41,18 @@ class Search {
 
   void Extend(Stretch& run, uint32_t s) const {
     run.us += steps_[s].us;
+    run.longest_us = std::max(run.longest_us, steps_[s].us);
     run.blocks = std::max(run.blocks, steps_[s].blocks);
   }
 
   // From `first` on, as long as no step needs one of [others, first) and all launches fit, up to a
   // step that could begin a run of its own once this one is long enough.
   Stretch From(uint32_t first, uint32_t others, int64_t room) const {
-    Stretch run{first, first, 0, 0};
+    Stretch run{first, first, 0, 0, 0};
     while (run.end < steps_.size() && run.end - first < kLongestRun) {
       const StepLoad& step = steps_[run.end];
       if (step.blocks == 0 || step.blocks > room || NeedsAny(run.end, others, first)) break;
-      if (run.us > cost_us_ && !NeedsAny(run.end, first, run.end)) break;
+      if (run.us > rules_.cost_us && !NeedsAny(run.end, first, run.end)) break;
       Extend(run, run.end++);
     }
     return run;
@@ -59,22 +61,23 @@ class Search {
   // The two runs that meet at `middle` and save the most.
   SideRuns BestPair(uint32_t free, uint32_t middle) const {
     SideRuns best;
-    Stretch front{middle, middle, 0, 0};
+    Stretch front{middle, middle, 0, 0, 0};
     while (front.first > free && middle - front.first < kLongestRun) {
       const uint32_t h = front.first - 1;
       if (steps_[h].blocks == 0 || NeedsAny(middle, h, h + 1)) break;
       Extend(front, h);
       front.first = h;
-      const Stretch back = From(middle, h, room_ - front.blocks);
+      const Stretch back = From(middle, h, rules_.room - front.blocks);
       const double saves = std::min(front.us, back.us);
-      if (saves > cost_us_ && saves > best.saves_us) best = {{h, middle}, back.end, saves};
+      if (std::max(front.longest_us, back.longest_us) < rules_.long_us) continue;
+      if (saves > rules_.cost_us && saves > best.saves_us) best = {{h, middle}, back.end, saves};
     }
     return best;
   }
 
   // More runs after the two, where there is still room.
   void AddFurther(SideRuns& group) const {
-    while (group.starts.size() < streams_) {
+    while (group.starts.size() < rules_.streams) {
       int64_t taken = 0;
       double longest = 0;
       for (size_t r = 0; r < group.starts.size(); ++r) {
@@ -84,9 +87,9 @@ class Search {
         taken += run.blocks;
         longest = std::max(longest, run.us);
       }
-      const Stretch next = From(group.end, group.starts[0], room_ - taken);
+      const Stretch next = From(group.end, group.starts[0], rules_.room - taken);
       const double saves = std::min(longest, next.us);
-      if (saves <= cost_us_) return;
+      if (saves <= rules_.cost_us) return;
       group.starts.push_back(group.end);
       group.end = next.end;
       group.saves_us += saves;
@@ -94,16 +97,13 @@ class Search {
   }
 
   const std::vector<StepLoad>& steps_;
-  const int64_t room_;
-  const uint32_t streams_;
-  const double cost_us_;
+  const SideRules& rules_;
 };
 
 }  // namespace
 
-std::vector<SideRuns> FindSideRuns(const std::vector<StepLoad>& steps, int64_t room,
-                                   uint32_t streams, double cost_us) {
-  return Search(steps, room, streams, cost_us).Run();
+std::vector<SideRuns> FindSideRuns(const std::vector<StepLoad>& steps, const SideRules& rules) {
+  return Search(steps, rules).Run();
 }
 
 }  // namespace aicf

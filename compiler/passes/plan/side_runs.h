@@ -21,12 +21,19 @@ struct SideRuns {
   double saves_us = 0;  ///< what running them beside each other saves, before its cost
 };
 
-/// Greedy from the first step on, each step in at most one group. Within a group the largest
-/// launches of all runs together have at most `room` blocks, there are at most `streams` runs, and
-/// each run after the first one saves more than `cost_us`. Deterministic. Cost: O(steps *
+/// When runs may lie beside each other.
+struct SideRules {
+  int64_t room = 0;      ///< blocks that the largest launches of all runs have together, at most
+  uint32_t streams = 1;  ///< runs of a group, at most
+  double cost_us = 0;    ///< each run after the first one saves more
+  /// One of the first two runs has a step that takes so long. Shorter ones are mostly their start,
+  /// and kernels of several streams start no faster one after the other than those of one.
+  double long_us = 0;
+};
+
+/// Greedy from the first step on, each step in at most one group. Deterministic. Cost: O(steps *
 /// kLongestRun^2 * needs).
-std::vector<SideRuns> FindSideRuns(const std::vector<StepLoad>& steps, int64_t room,
-                                   uint32_t streams, double cost_us);
+std::vector<SideRuns> FindSideRuns(const std::vector<StepLoad>& steps, const SideRules& rules);
 
 inline constexpr uint32_t kLongestRun = 64;  ///< steps
 

@@ -38,8 +38,8 @@ class StreamChooser {
           int64_t{step.launch.grid[0]} * step.launch.grid[1] * step.launch.grid[2];
       loads.push_back({us[s], IsOwnKernel(step) && us[s] >= 0 ? blocks : 0, needs_[s]});
     }
-    for (const SideRuns& group :
-         FindSideRuns(loads, context_.device.sm_count, kChoices, kForkJoinUs)) {
+    const SideRules rules = {context_.device.sm_count, kChoices, kForkJoinUs, kLongStepUs};
+    for (const SideRuns& group : FindSideRuns(loads, rules)) {
       PlaceGroup(group);
     }
   }
@@ -96,8 +96,9 @@ class StreamChooser {
       d.Because(Reason::kRule, StrCat("it needs ", schema::ToString(p_.steps[s - 1].sources),
                                       ", right before it"));
     } else {
-      d.Because(Reason::kPredicted, StrCat("no run of steps beside it saves more than the ",
-                                           TimeText(kForkJoinUs), " of a fork and a join"));
+      d.Because(Reason::kPredicted,
+                StrCat("no run of steps beside it saves more than the ", TimeText(kForkJoinUs),
+                       " of a fork and a join, beside a step of at least ", TimeText(kLongStepUs)));
     }
   }
 

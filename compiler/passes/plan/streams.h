@@ -37,4 +37,10 @@ inline constexpr double kShortStepUs = 5.6;
 /// launches that cannot be programmatic. An estimate on the safe side.
 inline constexpr double kForkJoinUs = 3.0;
 
+/// Beside a step of at least this predicted time, launch included, others may run. Seven steps that
+/// begin a token of a language model, each predicted to take 3 to 4 us, take 1.1 us each one after
+/// the other; on four streams they took as long and cost five edges: 404 us a token instead of 398
+/// (SmolLM2-135M on an H100, bench/results/h200_language.md).
+inline constexpr double kLongStepUs = 5.0;
+
 }  // namespace aicf

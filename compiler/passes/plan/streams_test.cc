@@ -20,10 +20,11 @@ std::vector<StepLoad> Loads(const std::vector<std::vector<uint32_t>>& needs, dou
   return loads;
 }
 
+constexpr SideRules kRules = {132, 4, 3};
 const std::vector<std::vector<uint32_t>> kFork = {{}, {0}, {1}, {0}, {3}, {2, 4}};
 
 TEST(SideRuns, TwoBranchesThatMeet) {
-  const auto found = FindSideRuns(Loads(kFork), 132, 4, 3);
+  const auto found = FindSideRuns(Loads(kFork), kRules);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].starts, (std::vector<uint32_t>{1, 3}));
   EXPECT_EQ(found[0].end, 5u);
@@ -31,22 +32,33 @@ TEST(SideRuns, TwoBranchesThatMeet) {
 }
 
 TEST(SideRuns, WhereItDoesNotPay) {
-  EXPECT_TRUE(FindSideRuns(Loads(kFork, 1.5), 132, 4, 3).empty()) << "saves what it costs";
-  EXPECT_TRUE(FindSideRuns(Loads({{}, {0}, {1}, {2}}), 132, 4, 3).empty()) << "a chain";
-  EXPECT_TRUE(FindSideRuns(Loads({}), 132, 4, 3).empty());
+  EXPECT_TRUE(FindSideRuns(Loads(kFork, 1.5), kRules).empty()) << "saves what it costs";
+  EXPECT_TRUE(FindSideRuns(Loads({{}, {0}, {1}, {2}}), kRules).empty()) << "a chain";
+  EXPECT_TRUE(FindSideRuns(Loads({}), kRules).empty());
   std::vector<StepLoad> large = Loads(kFork);
   large[2].blocks = 132;
-  EXPECT_TRUE(FindSideRuns(large, 132, 4, 3).empty()) << "one branch fills the device";
+  EXPECT_TRUE(FindSideRuns(large, kRules).empty()) << "one branch fills the device";
   large[2].blocks = 0;
-  EXPECT_TRUE(FindSideRuns(large, 132, 4, 3).empty()) << "a launch of unknown size";
+  EXPECT_TRUE(FindSideRuns(large, kRules).empty()) << "a launch of unknown size";
+}
+
+TEST(SideRuns, OneStepIsLong) {
+  constexpr SideRules rules = {132, 4, 3, /*long_us=*/5};
+  std::vector<StepLoad> loads = Loads(kFork);
+  EXPECT_TRUE(FindSideRuns(loads, rules).empty()) << "nothing but starts";
+  for (const size_t s : {1, 2, 3, 4}) {
+    loads = Loads(kFork);
+    loads[s].us = 5;
+    EXPECT_EQ(FindSideRuns(loads, rules).size(), 1u) << s;
+  }
 }
 
 TEST(SideRuns, AsManyAsThereAreStreams) {
   const auto loads =
       Loads({{}, {0}, {1}, {0}, {3}, {0}, {5}, {0}, {7}, {0}, {9}, {2, 4, 6, 8, 10}});
-  EXPECT_EQ(FindSideRuns(loads, 132, 4, 3)[0].starts, (std::vector<uint32_t>{1, 3, 5, 7}));
-  EXPECT_EQ(FindSideRuns(loads, 132, 2, 3)[0].starts, (std::vector<uint32_t>{1, 3}));
-  EXPECT_EQ(FindSideRuns(loads, 3, 4, 3)[0].starts, (std::vector<uint32_t>{1, 3, 5}));
+  EXPECT_EQ(FindSideRuns(loads, kRules)[0].starts, (std::vector<uint32_t>{1, 3, 5, 7}));
+  EXPECT_EQ(FindSideRuns(loads, {132, 2, 3})[0].starts, (std::vector<uint32_t>{1, 3}));
+  EXPECT_EQ(FindSideRuns(loads, {3, 4, 3})[0].starts, (std::vector<uint32_t>{1, 3, 5}));
 }
 
 // Whatever is found keeps its promises.
@@ -63,7 +75,7 @@ TEST(SideRuns, RandomProgramsNeedNothingOfRunsBesideThem) {
       loads.push_back(load);
     }
     uint32_t free = 0;
-    for (const SideRuns& group : FindSideRuns(loads, 132, 4, 3)) {
+    for (const SideRuns& group : FindSideRuns(loads, kRules)) {
       ++found_groups;
       ASSERT_GE(group.starts[0], free);
       free = group.end;
@@ -156,14 +168,40 @@ Wish WishFor(DecisionKind kind, int step, std::string choice) {
   return {d, 0, StrCat("--set step.", step)};
 }
 
+/// Says that every kernel was measured to take so long.
+class EqualCosts final : public CostSource {
+ public:
+  explicit EqualCosts(double us) : us_(us) {}
+  Status Prepare(std::span<const CostQuestion>, const abi::DeviceSpec&) override {
+    return OkStatus();
+  }
+  std::vector<KernelCost> CostsOf(const CostQuestion& question, const abi::DeviceSpec&) override {
+    std::vector<KernelCost> costs(question.options.size(), {us_, us_, 0});
+    for (size_t k = 0; k < costs.size(); ++k) {
+      costs[k].predicted_us = question.options[k].candidate.cost_us;
+    }
+    return costs;
+  }
+  std::optional<LibraryAlgorithm> AlgorithmOf(const abi::Problem&, const abi::KernelInfo&,
+                                              const abi::DeviceSpec&) override {
+    return std::nullopt;
+  }
+  std::string UsedTimings() const override { return {}; }
+
+ private:
+  const double us_;
+};
+
 StreamPlan Plan(const ir::Lowered& lowered, const std::vector<Wish>& wanted = {},
                 std::set<std::string, std::less<>> disabled = {},
                 const std::string& target = "cuda:sm_90a", const Policy& policy = {},
-                bool strict = false) {
+                bool strict = false, double step_us = kLongStepUs) {
   EXPECT_TRUE(ir::Verify(lowered).ok()) << ir::Verify(lowered).ToString();
   CompileOptions options;
   options.target = target;
   options.images = false;
+  EqualCosts costs(step_us);
+  options.costs = &costs;
   options.passes.disabled = std::move(disabled);
   Wishes wishes;
   for (const Wish& w : wanted) wishes.Add(w);
@@ -249,6 +287,15 @@ TEST(ChooseStreams, BranchesRunBesideEachOther) {
             "rule: it needs [sum10], right before it");
   EXPECT_EQ(planned.Find(DecisionKind::kLaunch, 11)->alternatives[0].refusal,
             "stream: it also waits for a step of another stream");
+}
+
+TEST(ChooseStreams, ShortStepsFollowEachOther) {
+  const StreamPlan planned = Plan(TwoBranches(), {}, {}, "cuda:sm_90a", {}, false, /*step_us=*/3);
+  ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
+  for (int s = 0; s < 12; ++s) EXPECT_EQ(planned.step(s).stream, 0u) << s;
+  EXPECT_EQ(ReasonText(*planned.Find(DecisionKind::kStream, 6)),
+            "predicted: no run of steps beside it saves more than the 3 us of a fork and a join, "
+            "beside a step of at least 5 us");
 }
 
 // Two values that are live at once on two streams take bytes of their own, though the steps that
