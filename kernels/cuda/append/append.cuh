@@ -105,19 +105,31 @@ AICF_DEVICE void MoveValues(const Args& args, const Place& place, index_t reques
     StorePart<Out1>(args.out[1], HeadAt<Out1>(place.page, place.row, head) + d * Out1::stride(3), x);
 }
 
-/// Vectors of a row: those of its queries, its keys and its values.
+AICF_DEVICE constexpr index_t RoundUp(index_t n, index_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
+/// Vectors of a row: those of its queries, its keys and its values. Each kind begins with a warp
+/// where the launch has threads for that, because a warp that has several kinds waits for what each
+/// of them loads, one after the other; a decode step of one token is mostly these waits.
 template <class Queries>
 struct RowParts {
-  static constexpr index_t kQueries = Queries::kHeads * kParts;
-  static constexpr index_t kTurning = kQueries + kHeads * kParts;
-  static constexpr index_t kAll = AtLeastOne(kTurning + kHeads * kWholeParts);
+  static constexpr index_t kQueries = Queries::kHeads * kParts, kKeys = kHeads * kParts;
+  static constexpr index_t kValues = kHeads * kWholeParts;
+  static constexpr index_t kInWarps =
+      RoundUp(kQueries, 32) + RoundUp(kKeys, 32) + RoundUp(kValues, 32);
+  static constexpr index_t kUnit = kRows * kInWarps <= kGridX * kBlockX ? 32 : 1;
+  static constexpr index_t kFirstKey = RoundUp(kQueries, kUnit);
+  static constexpr index_t kFirstValue = kFirstKey + RoundUp(kKeys, kUnit);
+  static constexpr index_t kAll = AtLeastOne(kFirstValue + RoundUp(kValues, kUnit));
 };
 
 template <class Queries>
 AICF_DEVICE void AppendPart(const Args& args, index_t row, index_t part) {
   typedef RowParts<Queries> Parts;
   const index_t request = row / kTokens, token = row % kTokens;
-  if (part < Parts::kQueries) {
+  if (part < Parts::kFirstKey) {
+    if (part >= Parts::kQueries) return;
     typedef typename Queries::From X;
     typedef typename Queries::To Y;
     const index_t head = part / kParts;
@@ -130,10 +142,12 @@ AICF_DEVICE void AppendPart(const Args& args, index_t row, index_t part) {
                         true};
     return TurnPart<Queries, X, Y>(args, w, part % kParts);
   }
+  const bool is_value = part >= Parts::kFirstValue;
+  const index_t own = part - (is_value ? Parts::kFirstValue : Parts::kFirstKey);
+  if (own >= (is_value ? Parts::kValues : Parts::kKeys)) return;
   const Place place = PlaceOf(args, request, token);
-  if (part >= Parts::kTurning)
-    return MoveValues(args, place, request, token, part - Parts::kTurning);
-  const index_t head = (part - Parts::kQueries) / kParts;
+  if (is_value) return MoveValues(args, place, request, token, own);
+  const index_t head = own / kParts;
   const HeadWork w = {args.in[0],
                       args.out[0],
                       HeadAt<In0>(request, token, head),
@@ -141,7 +155,7 @@ AICF_DEVICE void AppendPart(const Args& args, index_t row, index_t part) {
                       request,
                       token,
                       place.inside};
-  TurnPart<Queries, In0, Out0>(args, w, (part - Parts::kQueries) % kParts);
+  TurnPart<Queries, In0, Out0>(args, w, own % kParts);
 }
 
 AICF_DEVICE bool IsNew(const Args& args, index_t page, index_t row) {
