@@ -63,8 +63,10 @@ TEST_F(CudaLanes, MetasAreCopiedBesideTheGraphAndSmallOutputsNotAtAll) {
   down = count(Fn::kMemcpyDtoHAsync);
   const auto two = Create(2);
   EXPECT_EQ(count(Fn::kMemcpyDtoHAsync) - down, 0u);
-  const uint64_t up = count(Fn::kMemcpyHtoDAsync);
+  const uint64_t up = count(Fn::kMemcpyHtoDAsync), waits = count(Fn::kStreamWaitEvent);
   LaunchMul(*two, 0, 2, 10, 1);
+  EXPECT_EQ(count(Fn::kStreamWaitEvent) - waits, 2u)
+      << "the copy for the lane's last replay, and the replay for the copy";
   EXPECT_EQ(count(Fn::kMemcpyHtoDAsync) - up, 1u) << "both metas, before the graph has run";
   EXPECT_EQ(testing::Late().finished, 0u);
   Collect(*two, 0, "z", 21);

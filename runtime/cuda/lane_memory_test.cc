@@ -68,5 +68,51 @@ TEST_F(LaneMemories, LeaveALargeOutput) {
             kMetas);
 }
 
+/// Runs both lanes once, the second behind the first.
+Status RunLanes(SessionBase& s) {
+  for (const size_t lane : {0, 1}) {
+    AICF_RETURN_IF_ERROR(s.SelectLane(lane));
+    AICF_RETURN_IF_ERROR(s.SelectEntry("mul"));
+    AICF_RETURN_IF_ERROR(s.SetMeta("scale", TensorOf(Filled(2))));
+    AICF_RETURN_IF_ERROR(s.Run());
+  }
+  for (const size_t lane : {0, 1}) {
+    AICF_RETURN_IF_ERROR(s.SelectLane(lane));
+    AICF_RETURN_IF_ERROR(s.Wait());
+  }
+  return OkStatus();
+}
+
+TEST_F(LaneMemories, EveryFailingCallIsATypedErrorAndLeaksNothing) {
+  SessionOptions options;
+  options.sync = SyncPolicy::kEventRecord;
+  int failures = 0;
+  for (int call = 0; call < 1000; ++call) {
+    Status status;
+    bool failed = false;  // before the end, whose calls have nobody to tell
+    Driver driver(testing::FakeApi());
+    machine_.failed = false;
+    machine_.fail_code = kCudaOutOfMemory;
+    machine_.fail_call = call;
+    {
+      auto session = CreateCudaSession(program_, 0, options, &driver, 2);
+      status = session.status();
+      if (session.ok()) status = RunLanes(static_cast<SessionBase&>(**session));
+      failed = machine_.failed;
+    }
+    machine_.fail_call = -1;
+    EXPECT_TRUE(machine_.alive.empty()) << "call " << call;
+    EXPECT_EQ(machine_.memory_used, 0u) << "call " << call;
+    EXPECT_TRUE(machine_.host_blocks.empty()) << "call " << call;
+    if (!machine_.failed) break;
+    machine_.failed = false;
+    ++failures;
+    ASSERT_EQ(status.ok(), !failed) << "call " << call << ": " << status.ToString();
+    if (!failed) continue;
+    ASSERT_EQ(status.code(), Code::kResource) << status.ToString();
+  }
+  EXPECT_GT(failures, 40);
+}
+
 }  // namespace
 }  // namespace aicf::cuda
