@@ -73,7 +73,8 @@ class CudaSession final : public SessionBase {
   /// What a replay that is in flight has for itself.
   struct Lane {
     Staging staging;
-    /// Where replays are queued: one on a stream that others wait for finds its metas there.
+    /// With several lanes, whose replays are queued behind each other: where this lane's metas lie
+    /// on the device, and which outputs its steps write to `staging` directly.
     std::optional<LaneMemory> memory;
     Event done;
     bool in_flight = false;

@@ -53,8 +53,9 @@ AICF_DEVICE void LoadMoments(const float* moments, int part, int row, const Run&
   }
 }
 
-/// Whether what the epilogue reads for a line alone is more than the L2 cache holds of what the
-/// step before wrote: half of the cache of 50 MB, as the step has operands and results, too.
+/// Whether the operands that the epilogue reads line by line, such as a residual, come from memory:
+/// they are then larger than half of the L2 cache (50 MB), whose other half this step's own
+/// operands and results take. Smaller ones are still in the cache since the step that wrote them.
 template <class OfLine>
 constexpr bool kIsFar = !OfLine::kEmpty && static_cast<i64>(kOutputCount0) * kOutputCount1 *
                                                    kOutputCount2 * OfLine::kWidest >
