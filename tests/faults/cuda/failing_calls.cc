@@ -48,6 +48,7 @@ constexpr Mode kModes[] = {
     {"graphs"},
     {"no graphs", false, true},
     {"no transfers", true, false},
+    {"lanes", true, true, 2},
 };
 
 struct Options {

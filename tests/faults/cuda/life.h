@@ -12,6 +12,7 @@ struct Mode {
   const char* name;
   bool cuda_graph = true;
   bool transfers = true;
+  size_t lanes = 1;  ///< replays of each entry point that are queued behind each other
 };
 
 /// What came of a life.
@@ -23,8 +24,8 @@ struct Ending {
 };
 
 /// Opens the driver, loads the artifact, creates a session, runs every entry point, copies states
-/// out and in, forks, profiles, and ends it all. After a failure the session is asked once more,
-/// which has to end by itself too.
+/// out and in, forks, profiles (neither of which a session with several lanes does), and ends it
+/// all. After a failure the session is asked once more, which has to end by itself too.
 Ending Live(const std::string& path, const Mode& mode);
 
 }  // namespace aicf::failing_cuda
