@@ -21,7 +21,8 @@ class Claim {
   explicit Claim(std::atomic<bool>& busy)
       : busy_(busy), held_(!busy.exchange(true, std::memory_order_acquire)) {}
   ~Claim() {
-    // The last access to the session: a destructor that waits for it may free right after.
+    // This is the last access to the session: a destructor that waits for it may free it right
+    // after.
     if (held_) busy_.store(false, std::memory_order_release);
   }
   Claim(const Claim&) = delete;
@@ -35,17 +36,19 @@ class Claim {
   bool held_;
 };
 
-/// By the root of a buffer's alias chain: memory of the caller, or nullptr for the session's own.
+/// Memory that the caller has bound, indexed by the buffer at the end of an alias chain; nullptr
+/// where the session's own memory is used.
 using BoundMemory = std::vector<std::byte*>;
 
-/// A session has one lane, or several, for replays that are queued behind each other
-/// (session_lanes.h). Inputs, metas, outputs, Run and Wait are those of the selected lane, and so
-/// is the selection of an entry point; states and arena are one for all lanes.
+/// A session has one lane or, so that replays can be queued behind each other, several
+/// (session_lanes.h). Every lane has inputs, metas, outputs and a selected entry point of its own,
+/// and calls, Run and Wait among them, refer to the selected lane. All lanes share the states and
+/// the arena.
 class SessionBase : public Session {
  public:
   size_t lanes() const { return choices_.size(); }
-  /// From here on every call means this lane; a replay that is in flight in another one goes on.
-  /// Errors: kInvalidArgument for a lane that there is not. Cost: none.
+  /// Makes all later calls refer to this lane; a replay in flight in another lane goes on. Errors:
+  /// kInvalidArgument for a number that is no lane's. Cost: none.
   Status SelectLane(size_t lane);
 
   Status SelectShapes(std::span<const InputShape> shapes) final;
@@ -75,34 +78,35 @@ class SessionBase : public Session {
   /// Selects the first lane, and in every lane the program's first entry point.
   explicit SessionBase(std::shared_ptr<const Program> program, size_t lanes = 1);
 
-  /// All of these mean the selected entry point. `index` counts its inputs (outputs, counts of
-  /// extents among them) in their order; `data` goes to the input, or comes from the output, from
-  /// byte `offset` on.
+  /// All of these refer to the selected entry point. `index` is a position in its inputs or its
+  /// outputs, where the outputs include the counts of extents. StoreInput copies `data` to the
+  /// input, LoadOutput copies the output to `data`, both from the tensor's byte `offset` on.
   virtual Status StoreInput(size_t index, uint64_t offset, const void* data, uint64_t bytes) = 0;
   virtual Status LoadOutput(size_t index, uint64_t offset, void* data, uint64_t bytes) = 0;
   virtual Result<void*> InputAddress(size_t index) = 0;
   virtual Result<void*> OutputAddress(size_t index) = 0;
-  /// Errors when a replay is in flight in any lane.
+  /// Fails when a replay is in flight in any lane.
   virtual Status CheckIdle() = 0;
-  /// Errors when one is in the selected lane: its selection must not change under it.
+  /// Fails when a replay is in flight in the selected lane, whose selection must not change
+  /// meanwhile.
   virtual Status CheckLaneIdle() = 0;
   /// Fills every input that is not bound, and every meta, with zeros.
   virtual Status ClearInputs() = 0;
-  /// `index` counts the entry point's metas.
+  /// `index` is a position in the entry point's metas.
   virtual Status StoreMeta(size_t index, const void* data, uint64_t bytes) = 0;
-  /// A whole state to or from host memory; `from` nullptr: zeros. `buffer` is the program's. No
-  /// replay is in flight.
+  /// Copy a whole state from or to host memory; where `from` is nullptr, the state becomes zero.
+  /// `buffer` is an index into the program's buffers. Called only while no replay is in flight.
   virtual Status StoreState(uint32_t buffer, const void* from) = 0;
   virtual Status LoadState(uint32_t buffer, void* to) = 0;
   virtual Result<void*> StateAddress(uint32_t buffer) = 0;
   /// A new session of the same program and options with a copy of the states.
   virtual Result<std::unique_ptr<SessionBase>> Duplicate() = 0;
-  /// Makes ready what uses `bound`, see below: the selected entry point, or all. Changes nothing
-  /// after an error. No replay is in flight.
+  /// Prepares replays that use the bound memory `bound`, of the selected entry point or of all.
+  /// Changes nothing after an error. Called only while no replay is in flight.
   virtual Status Rebind(const BoundMemory& bound, bool all_entries) = 0;
   /// Whether the session itself has allocated any of these bytes.
   virtual bool Owns(const std::byte* data, uint64_t bytes) const = 0;
-  /// What `Bind` requires of an address.
+  /// Alignment in bytes that `Bind` requires of an address.
   virtual uint64_t binding_alignment() const = 0;
   virtual Status RunOnce() = 0;
   virtual Status WaitForRun() = 0;
@@ -121,9 +125,9 @@ class SessionBase : public Session {
   /// The selected entry point.
   size_t current() const { return choice().entry; }
   const schema::EntryPoint& entry() const;
-  /// By buffer: the end of its alias chain.
+  /// Indexed by buffer: the buffer at the end of its alias chain.
   const std::vector<uint32_t>& roots() const { return roots_; }
-  /// By the root of a buffer's alias chain: the caller's memory, or nullptr.
+  /// Indexed by the root of an alias chain: the caller's memory, or nullptr.
   const BoundMemory& bound() const { return bound_; }
   bool IsBound(uint32_t buffer) const { return bound_[roots_[buffer]] != nullptr; }
 
@@ -133,8 +137,9 @@ class SessionBase : public Session {
   /// The buffer that a binding is about. Errors: kInvalidArgument.
   Result<uint32_t> BoundBuffer(const Binding& binding) const;
   Status CheckBinding(const Binding& binding, uint32_t buffer) const;
-  /// That no two tensors of an entry point are bound to the same bytes.
-  Status CheckApart(const BoundMemory& bound) const;
+  /// Checks that no two tensors of an entry point, states among them, are bound to overlapping
+  /// memory.
+  Status CheckApart(const BoundMemory& bound, const schema::EntryPoint& entry) const;
   /// Makes next_ the selection.
   Status Select();
   /// The shape that the last replay gave output `index`.
@@ -147,7 +152,7 @@ class SessionBase : public Session {
   BoundMemory bound_;
   std::atomic<bool> busy_{false};
   std::vector<EntryChoice> choices_;  ///< the selection, by lane
-  EntryChoice next_;  ///< the one under way; kept, so that selecting allocates nothing
+  EntryChoice next_;  ///< the selection being made; a member so that making it allocates nothing
   size_t lane_ = 0;
   std::atomic<size_t> selected_{0};  ///< current(), for any thread
 };

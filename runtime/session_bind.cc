@@ -58,10 +58,10 @@ Status SessionBase::CheckBinding(const Binding& binding, uint32_t buffer) const 
                "': the memory is this session's own; bind nullptr to go back to it");
 }
 
-Status SessionBase::CheckApart(const BoundMemory& bound) const {
+Status SessionBase::CheckApart(const BoundMemory& bound, const schema::EntryPoint& entry) const {
   std::vector<uint32_t> buffers = states_;
-  buffers.insert(buffers.end(), entry().inputs.begin(), entry().inputs.end());
-  buffers.insert(buffers.end(), entry().outputs.begin(), entry().outputs.end());
+  buffers.insert(buffers.end(), entry.inputs.begin(), entry.inputs.end());
+  buffers.insert(buffers.end(), entry.outputs.begin(), entry.outputs.end());
   const auto address = [&](uint32_t b) { return reinterpret_cast<uintptr_t>(bound[roots_[b]]); };
   std::erase_if(buffers,
                 [&](uint32_t b) { return address(b) == 0 || plan().buffers[b].bytes == 0; });
@@ -93,7 +93,9 @@ Status SessionBase::Bind(std::span<const Binding> bindings) {
       next[roots_[buffer]] = static_cast<std::byte*>(binding.data);
       states = states || binding.kind == Binding::Kind::kState;
     }
-    AICF_RETURN_IF_ERROR(CheckApart(next));
+    for (const schema::EntryPoint& e : plan().entry_points) {
+      if (states || &e == &entry()) AICF_RETURN_IF_ERROR(CheckApart(next, e));
+    }
     AICF_RETURN_IF_ERROR(CheckIdle());
     if (next == bound_) return OkStatus();
     AICF_RETURN_IF_ERROR(Rebind(next, states));

@@ -86,7 +86,7 @@ struct FloatMemory {
   uint64_t bytes() const { return static_cast<uint64_t>(kStateElements) * 4; }
 };
 
-/// On the host, aligned as Bind asks everywhere.
+/// Host memory, aligned as Bind requires on every device.
 class AlignedFloats : public FloatMemory {
  public:
   explicit AlignedFloats(float value = 0) : storage_(static_cast<size_t>(kStateElements) + 64) {
@@ -250,8 +250,8 @@ inline void ExpectMetas(Session& session) {
   EXPECT_EQ(OutputOf(session, "z"), 0) << "another entry point was selected in between";
 }
 
-/// `memory` is memory that the session can reach; bound and read on the host, which a fake or a
-/// real CPU session allows.
+/// `x`, `y` and `h` are memory that the session can reach. They are bound, and written and read on
+/// the host, which a session on the fake driver or on the CPU allows.
 inline void ExpectBindings(Session& session, const FloatMemory& x, const FloatMemory& y,
                            const FloatMemory& h) {
   using Kind = Binding::Kind;
@@ -312,6 +312,12 @@ inline void ExpectBindingsRefused(Session& session, const FloatMemory& a, const 
   const Binding same[] = {{Kind::kInput, "x", a.data(), 384}, {Kind::kState, "h", a.data(), 384}};
   ExpectRefused(session.Bind(same), "overlapping memory");
   ExpectRefused(session.BindOutput("y", *session.StatePointer("h"), 384), "this session's own");
+  // States belong to all entry points: they stay apart from what another one has bound, too.
+  ASSERT_TRUE(session.BindInput("x", a.data(), 384).ok());
+  ASSERT_TRUE(session.SelectEntry("mul").ok());
+  ExpectRefused(session.BindState("h", a.data(), 384), "overlapping memory");
+  ASSERT_TRUE(session.SelectEntry("add").ok());
+  ASSERT_TRUE(session.BindInput("x", nullptr, 384).ok());
   Add(session, 6);  // nothing was bound
   EXPECT_EQ(StateOf(session), 6);
 }
