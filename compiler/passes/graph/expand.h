@@ -32,11 +32,12 @@ namespace aicf {
 
 class Expander {
  public:
-  /// Takes one node into the graph as if the model had it: inferred, folded, or expanded in turn.
+  /// Takes one node into the graph as if it were one of the model: infers, folds or expands it in
+  /// turn.
   using Visit = std::function<Status(ir::Node)>;
 
-  /// Nodes up to which loops are unrolled; where more would come of them, a loop stays one if it
-  /// can.
+  /// Limit of the nodes of an unrolled loop. A loop of which more nodes would come stays a loop if
+  /// it can.
   static constexpr int64_t kMaxUnrolled = 20'000;
 
   Expander(ir::Graph& graph, ValueMaker& make, PassContext& context, Visit visit);
@@ -46,20 +47,21 @@ class Expander {
   /// REQUIRES: Takes(node); the inputs that are tensors have shapes. Errors: kUnsupported naming
   /// what would have to be known and how to bind it; kBadModel.
   Status Expand(const ir::Node& node);
-  /// For the inputs of a node that takes tensors alone. Errors: kBadModel where one of the first
+  /// Checks the inputs of a node that takes tensors alone. Errors: kBadModel where one of the first
   /// `count` is a sequence or an empty optional, which no node of a graph makes.
   Status CheckTensors(const ir::Node& node, size_t count = SIZE_MAX) const;
   /// Replaces outputs of the graph that are sequences by their items, named "output[i]".
   Status ExpandOutputs();
 
   using Ids = std::vector<ir::ValueId>;
-  /// Takes the nodes of a body of `owner`, their names under the owner's and `instance`, with the
-  /// arguments in the place of its inputs. The body's outputs, or what stands for them.
+  /// Takes the nodes of a body of `owner` into the graph, with `arguments` in the place of the
+  /// body's inputs. The nodes' names are put under the owner's name and `instance`. Gives the
+  /// body's outputs, or the values that stand for them.
   Result<Ids> Inline(const ir::Node& owner, const ir::Body& body,
                      std::span<const ir::ValueId> arguments, std::string_view instance);
 
  private:
-  /// Values outside that stand for a body's own, by body value.
+  /// For each value of a body, by its id, the value of the graph around it that stands for it.
   struct Scope {
     std::shared_ptr<const ir::Graph> graph;
     Ids values;
@@ -68,17 +70,20 @@ class Expander {
 
   // Control flow (expand.cc, expand_loop.cc, expand_while.cc, expand_scan.cc).
   Status If(const ir::Node& node);
-  /// Of the two branches only the one where the condition is `when` is possible; the other's
-  /// results are NaN. Errors: `other`, what made it impossible, where a result cannot be NaN.
+  /// Binds the results of an If of which only the branch for the condition `when` is possible.
+  /// Where the condition takes the other branch, the results are NaN. Errors: kUnsupported where
+  /// the options do not allow that; `other`, which says why the other branch is impossible, where a
+  /// result cannot be NaN.
   Status SelectOrNan(const ir::Node& node, const Ids& possible, bool when, const Status& other);
   Status Loop(const ir::Node& node);
-  /// False, with the graph as it was: what ends the loop is known at run time only, or the nodes
-  /// that were unrolled would be more than `most`.
+  /// Unrolls a loop. False, and the graph is as it was, where what ends the loop is known at run
+  /// time only, or where more than `most` nodes would be unrolled.
   Result<bool> Unroll(const ir::Node& node, const struct LoopForm& form, int64_t most);
   Status UnrollTrips(const ir::Node& node, const struct LoopForm& form, bool* unrolled);
   Status Repeat(const ir::Node& node, const struct LoopForm& form);
   Status RepeatBody(const ir::Node& node, const struct LoopForm& form);
-  /// Whether another trip may start, trips aside.
+  /// Whether the first trip starts, and whether another one follows: by the condition of the loop,
+  /// its trip count, and for the first trip the branches around the loop.
   Result<ir::ValueId> FirstCondition(const ir::Node& node, const struct LoopForm& form);
   Result<ir::ValueId> NextCondition(const ir::Node& node, const struct LoopForm& form,
                                     ir::ValueId go, ir::ValueId trip);
@@ -92,12 +97,13 @@ class Expander {
   Status CheckCarried(const struct LoopForm& form, const Ids& state, const Ids& next) const;
   void Hoist(size_t begin);
   Status Scan(const ir::Node& node);
+  /// With `explains` records how the steps are run, which is the same for all of a batch.
   Result<Ids> RunScan(const ir::Node& node, const struct ScanForm& form, Ids state,
-                      const Ids& inputs, std::string_view instance);
-  /// The same as a loop: its body picks each trip's slices itself.
+                      const Ids& inputs, std::string_view instance, bool explains);
+  /// RunScan as a loop whose body picks the slices of each trip itself.
   Result<Ids> RepeatScan(const ir::Node& node, const struct ScanForm& form, const Ids& state,
                          const Ids& inputs, const std::vector<int64_t>& axes, int64_t steps);
-  /// A loop's stacked result as the Scan wants it.
+  /// Brings a stacked result of a loop into the order that the Scan wants: its axis and direction.
   Result<ir::ValueId> Arranged(const ir::Node& node, ir::ValueId stacked, int64_t axis,
                                bool reverse);
   Result<Ids> StackScans(const ir::Node& node, const struct ScanForm& form,
@@ -105,7 +111,7 @@ class Expander {
   Status BatchedScan(const ir::Node& node, const struct ScanForm& form);
   Result<ir::ValueId> Pick(const ir::Node& owner, ir::ValueId from, int64_t axis, int64_t index);
   Status InlineNode(const ir::Node& source, Scope& scope);
-  /// Errors: kResource where too many nodes were inlined.
+  /// Counts a node that is inlined. Errors: kResource where there are too many.
   Status CountNode();
   Result<ir::ValueId> Outside(ir::ValueId inside, Scope& scope);
 
@@ -146,12 +152,13 @@ class Expander {
   ValueMaker& make_;
   PassContext& context_;
   Visit visit_;
-  int64_t nodes_ = 0;                    ///< that were inlined and are in the graph
-  int64_t most_nodes_;                   ///< that may be, at the moment
-  int64_t nodes_made_ = 0;               ///< in all, with those of attempts that were given up
-  std::set<const ir::Graph*> too_long_;  ///< bodies that came to too many nodes
-  int64_t loops_ = 0;                    ///< that run
-  /// The branches around the nodes at hand that a run may not take, inside the innermost loop.
+  int64_t nodes_ = 0;                    ///< inlined nodes that are in the graph
+  int64_t most_nodes_;                   ///< limit of nodes_ at the moment
+  int64_t nodes_made_ = 0;               ///< inlined nodes in all, abandoned attempts included
+  std::set<const ir::Graph*> too_long_;  ///< bodies that unroll to too many nodes
+  int64_t loops_ = 0;                    ///< loops that are not unrolled
+  /// Branches around the current node that a run may not take, up to the innermost loop: the
+  /// condition, and the value of it that takes the branch.
   std::vector<std::pair<ir::ValueId, bool>> path_;
   std::unordered_map<ir::ValueId, Ids> sequences_;
   std::unordered_map<ir::ValueId, bool> nones_;

@@ -13,7 +13,7 @@ namespace aicf {
 using ir::kNoValue;
 using ir::ValueId;
 
-// What a Scan's attributes come to.
+// A Scan's attributes, completed.
 struct ScanForm {
   const ir::Body* body = nullptr;
   size_t states = 0, inputs = 0, outputs = 0;
@@ -24,11 +24,12 @@ struct ScanForm {
 
 namespace {
 
-// Nodes up to which a Scan is unrolled: what stacks its results looks at all of them for each.
+// Limit of the nodes of an unrolled Scan. It is low because verifying what stacks the results takes
+// quadratic time: it looks at all of them for each.
 constexpr int64_t kMaxUnrolledScan = 2'000;
 
-// The body of a loop that does what one of the Scan does: values (2 + states) instead of the
-// slices.
+// The body of a loop whose trip does what one step of the Scan does. It takes the trip number, the
+// condition and the states (2 + states values), and picks the slices itself.
 ir::Body LoopBody(const ScanForm& form, const std::vector<ValueId>& inputs,
                   const std::vector<int64_t>& axes, int64_t steps) {
   auto graph = std::make_shared<ir::Graph>(*form.body->graph);
@@ -86,7 +87,7 @@ Result<ScanForm> ReadForm(const ir::Node& node) {
   }
   form.inputs = static_cast<size_t>(inputs);
   form.states = formal - form.inputs;
-  // Opset 8 puts the sequence lengths in front.
+  // Opset 8 has the sequence lengths as one more input, in front of the others.
   form.batched = node.inputs.size() == formal + 1;
   if (node.inputs.size() != formal && !form.batched) {
     return Error(Code::kBadModel, "passes ", node.inputs.size(), " values to a body with ", formal);
@@ -114,9 +115,10 @@ Result<ValueId> Expander::Pick(const ir::Node& owner, ValueId from, int64_t axis
   return Emit(owner, "Gather", {from, at}, {{"axis", ir::AttrValue(axis)}});
 }
 
-// Final states, then one stacked value per scan output.
+// Gives the final states, then one stacked value for each scan output.
 Result<Expander::Ids> Expander::RunScan(const ir::Node& node, const ScanForm& form, Ids state,
-                                        const Ids& inputs, std::string_view instance) {
+                                        const Ids& inputs, std::string_view instance,
+                                        bool explains) {
   std::vector<int64_t> axes;
   int64_t steps = -1;
   for (size_t k = 0; k < form.inputs; ++k) {
@@ -135,9 +137,13 @@ Result<Expander::Ids> Expander::RunScan(const ir::Node& node, const ScanForm& fo
   }
   const auto each =
       static_cast<int64_t>(form.body->graph->nodes.size() + form.inputs + form.outputs);
-  if (!(Checked(steps) * each).In(0, kMaxUnrolledScan)) {
-    return RepeatScan(node, form, state, inputs, axes, steps);
+  const bool unrolls = (Checked(steps) * each).In(0, kMaxUnrolledScan);
+  if (explains) {
+    Explain(node, unrolls ? "unrolled" : "a loop",
+            StrCat("the scan axis has ", steps, " steps, which would become ", each,
+                   " nodes each; up to ", kMaxUnrolledScan, " nodes are unrolled"));
   }
+  if (!unrolls) return RepeatScan(node, form, state, inputs, axes, steps);
   std::vector<Ids> scans(form.outputs);
   for (int64_t t = 0; t < steps; ++t) {
     Ids arguments = state;
@@ -227,7 +233,8 @@ Status Expander::BatchedScan(const ir::Node& node, const ScanForm& form) {
     }
     const Ids state(parts.begin(), parts.begin() + static_cast<ptrdiff_t>(form.states));
     const Ids inputs(parts.begin() + static_cast<ptrdiff_t>(form.states), parts.end());
-    AICF_ASSIGN_OR_RETURN(const Ids one, RunScan(node, form, state, inputs, StrCat(b, ".")));
+    AICF_ASSIGN_OR_RETURN(const Ids one,
+                          RunScan(node, form, state, inputs, StrCat(b, "."), b == 0));
     for (size_t k = 0; k < one.size(); ++k) results[k].push_back(one[k]);
   }
   for (size_t k = 0; k < results.size(); ++k) {
@@ -239,11 +246,10 @@ Status Expander::BatchedScan(const ir::Node& node, const ScanForm& form) {
 
 Status Expander::Scan(const ir::Node& node) {
   AICF_ASSIGN_OR_RETURN(const ScanForm form, ReadForm(node));
-  Explain(node, "unrolled", "the extent of the scan axis is known; where it is long, as a loop");
   if (form.batched) return BatchedScan(node, form);
   const auto split = node.inputs.begin() + static_cast<ptrdiff_t>(form.states);
   AICF_ASSIGN_OR_RETURN(const Ids results, RunScan(node, form, Ids(node.inputs.begin(), split),
-                                                   Ids(split, node.inputs.end()), ""));
+                                                   Ids(split, node.inputs.end()), "", true));
   for (size_t k = 0; k < results.size(); ++k) AICF_RETURN_IF_ERROR(Bind(node, k, results[k]));
   return OkStatus();
 }

@@ -42,6 +42,7 @@ struct Evaluation {
   Status status;
   std::vector<std::vector<double>> outputs;
   int nodes = 0;
+  std::vector<std::string> choices;  // of the decisions about control flow
 };
 
 Evaluation Evaluate(const ModelBuilder& model, const std::vector<ir::Tensor>& feeds,
@@ -57,6 +58,9 @@ Evaluation Evaluate(const ModelBuilder& model, const std::vector<ir::Tensor>& fe
   out.status = InferAndFold(*graph, context);
   if (out.status.ok()) out.status = Verify(*graph);
   if (!out.status.ok()) return out;
+  log.ForEach([&](const Decision& d) {
+    if (d.kind == DecisionKind::kControlFlow) out.choices.push_back(d.choice);
+  });
   out.nodes = static_cast<int>(graph->nodes.size());
   auto lowered = LowerGraph(*graph, context);
   out.status = lowered.status();
@@ -251,6 +255,7 @@ TEST(Expand, AScanRunsOverItsAxisInBothDirections) {
     ASSERT_TRUE(r.status.ok()) << r.status.ToString();
     EXPECT_EQ(r.outputs, reverse ? (Rows{{9, 12}, {5, 6, 8, 10, 9, 12}})
                                  : (Rows{{9, 12}, {1, 2, 4, 6, 9, 12}}));
+    EXPECT_EQ(r.choices, (std::vector<std::string>{"unrolled"}));
   }
 }
 
@@ -276,6 +281,7 @@ TEST(Expand, ALongScanBecomesALoop) {
   const Evaluation r = Evaluate(model, {Floats({2}, {0, 0}), Floats({2, kSteps}, x)});
   ASSERT_TRUE(r.status.ok()) << r.status.ToString();
   EXPECT_LT(r.nodes, 40);
+  EXPECT_EQ(r.choices.front(), "a loop");
   EXPECT_EQ(r.outputs[0], (std::vector<double>{kSteps, 2 * kSteps}));
   for (int64_t t = 0; t < kSteps; ++t) {
     ASSERT_EQ(r.outputs[1][static_cast<size_t>(t)], kSteps - t);
