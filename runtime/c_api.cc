@@ -51,8 +51,8 @@ Result<SessionTable::Pin> FindSession(aicf_session handle) {
   return found;
 }
 
-// What a C caller passed as an enumeration: any int, of which C++ may only read as one what it
-// names.
+// The number that a C caller passed as an enumeration. He may pass any int, while C++ may read only
+// values of the enumeration through its type, so the bytes are copied.
 template <class E>
 int Passed(const E& value) {
   static_assert(sizeof(E) == sizeof(int));
@@ -613,7 +613,8 @@ aicf_code aicf_session_memory(aicf_session session, aicf_memory_report* report) 
   return aicf::WithSession(session, [&](Session& s) -> Status {
     AICF_RETURN_IF_ERROR(NotNull(report, "the report's address"));
     const aicf::MemoryReport m = s.memory();
-    *report = {m.arena_bytes, m.weights_bytes, m.staging_bytes, m.total_device_bytes};
+    *report = {m.arena_bytes, m.weights_bytes, m.state_bytes, m.staging_bytes,
+               m.total_device_bytes};
     return OkStatus();
   });
 }

@@ -56,6 +56,8 @@ TEST_F(CApi, RunsAProgram) {
   aicf_memory_report memory;
   EXPECT_EQ(aicf_session_memory(session, &memory), AICF_OK);
   EXPECT_EQ(memory.weights_bytes, 4000u);
+  EXPECT_EQ(memory.arena_bytes + memory.weights_bytes + memory.state_bytes,
+            memory.total_device_bytes);
   double times[3] = {-1, -1, -1};
   EXPECT_EQ(aicf_session_time_replays(session, 3, times), AICF_OK);
   for (double t : times) EXPECT_GT(t, 0);

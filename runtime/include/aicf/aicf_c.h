@@ -28,7 +28,7 @@ extern "C" {
 
 #define AICF_C_API __attribute__((visibility("default")))
 
-/* Equal to aicf::Code. */
+/* The values are those of aicf::Code. */
 typedef enum aicf_code {
   AICF_OK = 0,
   AICF_CHECK_FAILED = 1,
@@ -45,8 +45,8 @@ typedef enum aicf_code {
 typedef uint64_t aicf_program; /* 0: none */
 typedef uint64_t aicf_session; /* 0: none */
 
-/* The message of this thread's last failed call, "" if none failed. Valid until its next call here.
- */
+/* The message of this thread's last failed call, "" if none failed. Valid until the thread's next
+ * call into this library. */
 AICF_C_API const char* aicf_last_error(void);
 /* "bad-artifact"; "unknown" for a value outside aicf_code. */
 AICF_C_API const char* aicf_code_name(aicf_code code);
@@ -87,20 +87,21 @@ AICF_C_API aicf_code aicf_program_output(aicf_program program, uint32_t index,
                                          aicf_tensor_info* info);
 
 /* A program compiled for several sets of shapes has an entry point for each; the functions above
- * mean the first. Those of one compilation have the same inputs and outputs by name and dtype. */
+ * describe the first one. All entry points of one compilation have inputs and outputs of the same
+ * names and dtypes. */
 typedef struct aicf_entry_info {
   const char*
       name; /* "main", or the bucket's; valid while the program, or a session of it, exists */
   uint32_t inputs;
   uint32_t outputs;
-  uint32_t first_step; /* its steps among the program's */
+  uint32_t first_step; /* number of its first step among the program's steps */
   uint32_t steps;
 } aicf_entry_info;
 AICF_C_API aicf_code aicf_program_entry_count(aicf_program program, uint32_t* count);
 AICF_C_API aicf_code aicf_program_entry(aicf_program program, uint32_t entry,
                                         aicf_entry_info* info);
-/* min_shape, which may be NULL: the tensor's shape at the most padding that the entry point allows;
- * equal to info->shape where nothing may be padded. */
+/* min_shape, which may be NULL, receives the tensor's smallest shape that the entry point serves by
+ * padding; equal to info->shape where nothing may be padded. */
 AICF_C_API aicf_code aicf_program_entry_input(aicf_program program, uint32_t entry, uint32_t index,
                                               aicf_tensor_info* info, int64_t min_shape[8]);
 AICF_C_API aicf_code aicf_program_entry_output(aicf_program program, uint32_t entry, uint32_t index,
@@ -111,7 +112,8 @@ AICF_C_API aicf_code aicf_program_entry_meta_count(aicf_program program, uint32_
                                                    uint32_t* count);
 AICF_C_API aicf_code aicf_program_entry_meta(aicf_program program, uint32_t entry, uint32_t index,
                                              aicf_tensor_info* info);
-/* What lives across runs, shared by all entry points; in no list of inputs or outputs. */
+/* States are tensors that live across runs. All entry points share them, and no list of inputs or
+ * outputs has them. */
 AICF_C_API aicf_code aicf_program_state_count(aicf_program program, uint32_t* count);
 AICF_C_API aicf_code aicf_program_state(aicf_program program, uint32_t index,
                                         aicf_tensor_info* info);
@@ -140,7 +142,7 @@ typedef struct aicf_session_options {
   int32_t sync; /* aicf_sync */
   int32_t reserved;
   void* stream;
-  double max_operations; /* CPU: of one run; 0: the default */
+  double max_operations; /* CPU: limit of operations of one run; 0: the default */
 } aicf_session_options;
 
 AICF_C_API void aicf_session_options_init(aicf_session_options* options);
@@ -151,7 +153,7 @@ AICF_C_API aicf_code aicf_session_create(aicf_program program, const aicf_sessio
 /* Waits for calls under way in other threads, then frees everything. */
 AICF_C_API aicf_code aicf_session_destroy(aicf_session session);
 
-/* A shape that an input shall have. */
+/* A shape that the caller wants an input to have. */
 typedef struct aicf_input_shape {
   const char* name;
   int64_t shape[8];
@@ -159,9 +161,10 @@ typedef struct aicf_input_shape {
   int32_t reserved; /* 0 */
 } aicf_input_shape;
 /* Selects the entry point that serves these shapes: exactly, or by padding where the compiler
- * proved that padding changes no result. Every other session function means the selected one (at
- * first the program's first); inputs then have these shapes for set_input, and all are zero again
- * unless the selection stays what it was. AICF_INVALID_ARGUMENT lists the shapes that exist. */
+ * proved that padding changes no result. Every other session function refers to the selected entry
+ * point (at first the program's first). From then on set_input takes inputs of these shapes. A new
+ * selection makes all inputs zero; selecting what is selected already changes nothing. The message
+ * of AICF_INVALID_ARGUMENT lists the shapes that exist. */
 AICF_C_API aicf_code aicf_session_select_shapes(aicf_session session,
                                                 const aicf_input_shape* shapes, uint32_t count);
 /* The same by the entry point's name, with its whole shapes. */
@@ -226,8 +229,8 @@ typedef struct aicf_binding {
   int32_t kind;     /* aicf_binding_kind */
   int32_t reserved; /* 0 */
 } aicf_binding;
-/* All or, after an error, none. CUDA: captures the graph again, so bind all tensors in one call;
- * run stays one graph launch. */
+/* Binds all of these tensors or, after an error, none. CUDA: captures the graph again, so bind all
+ * tensors in one call; run stays one graph launch. */
 AICF_C_API aicf_code aicf_session_bind(aicf_session session, const aicf_binding* bindings,
                                        uint32_t count);
 
@@ -252,6 +255,7 @@ AICF_C_API aicf_code aicf_session_profile(aicf_session session, int32_t iteratio
 typedef struct aicf_memory_report {
   uint64_t arena_bytes;
   uint64_t weights_bytes;
+  uint64_t state_bytes;
   uint64_t staging_bytes;
   uint64_t total_device_bytes;
 } aicf_memory_report;
