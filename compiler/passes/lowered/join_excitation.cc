@@ -22,8 +22,8 @@ bool IsMean(const ir::StepEditor& editor, int s) {
   return p.as<abi::ReduceAttrs>().kind == abi::ReduceKind::kMean && p.core_inputs == 1;
 }
 
-// Whether the step reads the buffer's elements again and again: a gate for all positions of a
-// channel, and not the scores of a classifier.
+// Whether the step reads elements of the buffer repeatedly, as a gate is read for all positions of
+// its channel. The scores of a classifier, for example, are not read so.
 bool Repeats(const ir::StepEditor& editor, int reader, ir::BufferId b) {
   const ir::LoweredStep& step = editor.step(reader);
   for (size_t k = 0; k < step.inputs.size(); ++k) {
@@ -62,7 +62,8 @@ std::string CheckEdges(const ir::StepEditor& editor, const PassContext& context,
     return StrCat("family: the gates are applied inside of a ",
                   abi::FamilyName(scale.problem.family), " step");
   }
-  // The first three run where the last one does, and read then what they would have read before.
+  // The joined step runs in the place of the last one. What the first three read must still have
+  // the same value there.
   for (int early : {s.mean, s.squeeze, s.excite}) {
     for (ir::BufferId b : editor.step(early).inputs) {
       if (editor.ChangesBetween(b, early, s.scale)) {
@@ -73,12 +74,11 @@ std::string CheckEdges(const ir::StepEditor& editor, const PassContext& context,
   return "";
 }
 
-// A cluster of blocks has few of the device's multiprocessors: large images, and many weights, are
-// for all of them.
+// A cluster of thread blocks uses few of the device's multiprocessors, while large images and many
+// weights are best spread over all of them. So the predicted times decide.
 std::string CheckKernels(const ir::StepEditor& editor, const ExcitationSteps& s,
                          const abi::Problem& joined, const abi::DeviceSpec& device) {
-  std::string refusal =
-      StrCat("capability: no kernel of excite but the reference runs on ", device.name);
+  std::string refusal;
   const std::optional<double> one = PredictedUs(joined, device, &refusal);
   if (!one) return refusal;
   double four = 0;

@@ -21,8 +21,8 @@ std::optional<double> CorrectedUs(const abi::KernelInfo& kernel, const abi::Prob
   if (!IsCandidate(kernel, device) || !kernel.supports(p, device).empty()) return std::nullopt;
   std::optional<double> best;
   for (const abi::Candidate& c : abi::CandidatesOf(kernel, p, device)) {
-    const double us = context.corrected_cost != nullptr ? context.corrected_cost(c, p.math, device)
-                                                        : c.cost_us;
+    const double us =
+        context.corrected_cost != nullptr ? context.corrected_cost(c, p.math, device) : c.cost_us;
     if (!best || us < *best) best = us;
   }
   return best;
@@ -103,17 +103,20 @@ std::string SlowerThanPixels(const abi::Problem& before, const abi::Problem& aft
 std::optional<double> PredictedUs(const abi::Problem& p, const abi::DeviceSpec& device,
                                   std::string* refusal) {
   std::optional<double> best;
+  std::string why = StrCat("capability: no kernel of ", abi::FamilyName(p.family),
+                           " but the reference runs on ", device.name);
   for (const abi::KernelInfo& kernel : abi::KernelsOf(p.family)) {
     if (kernel.backend != device.backend || kernel.key == abi::ReferenceKey(kernel.family))
       continue;
     const std::string refused = kernel.supports(p, device);
     if (!refused.empty()) {
-      *refusal = StrCat("capability: ", kernel.key, " refuses: ", refused);
+      why = StrCat("capability: ", kernel.key, " refuses: ", refused);
       continue;
     }
     const std::optional<abi::Candidate> candidate = abi::BestCandidate(kernel, p, device);
     if (candidate && (!best || candidate->cost_us < *best)) best = candidate->cost_us;
   }
+  if (!best) *refusal = std::move(why);
   if (best && device.programmatic) *best -= device.launch_us;
   return best;
 }

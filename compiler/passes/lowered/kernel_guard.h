@@ -15,31 +15,35 @@ namespace aicf {
 std::string LosesKernel(const abi::Problem& before, const abi::Problem& after,
                         const abi::DeviceSpec& device);
 
-/// The step as it will be where f32 is stored in the 16 bits of its math mode.
+/// The problem as it is once its f32 operands and results are stored as `storage`; unchanged where
+/// that is f32.
 abi::Problem AsStored(abi::Problem problem, DType storage);
 
-/// Empty, or "cost: ..." where a convolution that stores whole pixels (channels innermost) now, and
-/// stores its results in another order after the change, is predicted to take longer than what it
-/// is and a copy into that order. Kernels for tensor cores store whole pixels alone.
+/// Empty, or "cost: ..." where a convolution stores whole pixels (channels innermost) before the
+/// change and another order after it, and the changed convolution is predicted to take longer than
+/// the present one followed by a copy into that order. Kernels for tensor cores store whole pixels
+/// alone.
 std::string SlowerThanPixels(const abi::Problem& before, const abi::Problem& after,
                              const PassContext& context);
 
-/// The fastest that any kernel but a reference is predicted to run it, without its launch where
-/// that takes place while the step before it runs; nothing where none runs it, and then the refusal
-/// says why.
+/// The shortest time that a kernel other than a reference is predicted to take for the problem. The
+/// launch is not counted on devices with programmatic launches, where it takes place while the step
+/// before runs. nullopt where no kernel takes the problem; `refusal`, which is left alone
+/// otherwise, then says why the last one of them refused it, or that there is none.
 std::optional<double> PredictedUs(const abi::Problem& problem, const abi::DeviceSpec& device,
                                   std::string* refusal);
 
-/// Two forms of one step, without their launches where PredictedUs leaves them out.
+/// Predicted times of two forms of one step, without their launches where PredictedUs leaves them
+/// out.
 struct FormCosts {
   double before_us, after_us;
 };
 
-/// Both forms predicted for the one kernel that is fastest for the second, so that their difference
-/// is what the form itself costs and not how well two kernels are predicted. Nothing where the
-/// device has no such kernel, or where another one is faster at the first form, by corrected
-/// predictions (PassContext::corrected_cost): then the refusal says which. It is empty for a device
-/// without a name.
+/// Predicts both forms for one kernel, the fastest one for the second form, so that the difference
+/// shows what the form itself costs and not how well two kernels are predicted. nullopt where no
+/// kernel of the device takes both forms, or where another kernel is faster at the first form by
+/// corrected predictions (PassContext::corrected_cost); `refusal` then says which. For a device
+/// without a name the result is nullopt and `refusal` is empty.
 std::optional<FormCosts> FormsByOneKernel(const abi::Problem& before, const abi::Problem& after,
                                           const PassContext& context, std::string* refusal);
 
