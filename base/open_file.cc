@@ -12,12 +12,14 @@
 #include <cstring>
 #include <utility>
 
+#include "base/interrupted.h"
 #include "base/scanner.h"
 
 namespace aicf {
 namespace {
 
-// O_NONBLOCK: opening a pipe that nobody writes to must not wait. It does nothing to a file.
+// O_NONBLOCK keeps open() from waiting on a pipe that nobody writes to; it has no effect on regular
+// files.
 constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
@@ -34,15 +36,6 @@ std::string_view KindOfFile(mode_t mode) {
   if (S_ISFIFO(mode)) return "a pipe";
   if (S_ISSOCK(mode)) return "a socket";
   return "a device";
-}
-
-template <class Open>
-FileDescriptor Retried(Open open) {
-  int fd = -1;
-  do {
-    fd = open();
-  } while (fd < 0 && errno == EINTR);
-  return FileDescriptor(fd);
 }
 
 Status CheckLocation(const std::string& path) {
@@ -71,7 +64,8 @@ Result<mode_t> Examine(OpenedFile& file, const std::string& path) {
   return info.st_mode;
 }
 
-// What the path of a store's file is from the store on. Both are real paths.
+// The path of `file` relative to `store`, both of which are real paths. `path` is what the message
+// names when the file is not in the store.
 Result<std::string> InStore(const std::string& path, const std::string& file,
                             const std::string& store) {
   const bool root = store == "/";
@@ -126,7 +120,7 @@ int OpenByComponents(int directory, const std::string& path) {
 
 Result<OpenedFile> OpenRegularFile(const std::string& path) {
   OpenedFile file;
-  file.fd = Retried([&] { return open(path.c_str(), kReadFlags); });
+  file.fd = FileDescriptor(Uninterrupted([&] { return open(path.c_str(), kReadFlags); }));
   if (file.fd.get() < 0) return CannotOpen("open", path, errno);
   AICF_ASSIGN_OR_RETURN(const mode_t mode, Examine(file, path));
   if (S_ISREG(mode)) return file;
@@ -135,16 +129,19 @@ Result<OpenedFile> OpenRegularFile(const std::string& path) {
 
 Result<OpenedFile> OpenBeneath(const std::string& directory, const std::string& path, Links links) {
   AICF_RETURN_IF_ERROR(CheckLocation(path));
-  const FileDescriptor folder = Retried([&] { return open(directory.c_str(), kFolderFlags); });
+  const FileDescriptor folder(Uninterrupted([&] { return open(directory.c_str(), kFolderFlags); }));
   if (folder.get() < 0) return CannotOpen("open directory", directory, errno);
   OpenedFile file;
-  file.fd = Retried([&] { return internal::OpenInOneCall(folder.get(), path); });
-  // Kernels before 5.6, and some sandboxes, have no openat2. EAGAIN: the kernel saw a rename on the
-  // way and cannot say where it led; step by step there is no such doubt.
+  file.fd =
+      FileDescriptor(Uninterrupted([&] { return internal::OpenInOneCall(folder.get(), path); }));
+  // Kernels before 5.6, and some sandboxes, have no openat2. EAGAIN means that the kernel saw a
+  // rename during the look-up and cannot say where the path led; opening component by component
+  // leaves no such doubt.
   const bool unavailable = file.fd.get() < 0 && (errno == ENOSYS || errno == EPERM ||
                                                  errno == EINVAL || errno == EAGAIN);
   if (unavailable) {
-    file.fd = Retried([&] { return internal::OpenByComponents(folder.get(), path); });
+    file.fd = FileDescriptor(
+        Uninterrupted([&] { return internal::OpenByComponents(folder.get(), path); }));
   }
   if (file.fd.get() < 0) {
     if (errno == ELOOP || errno == EXDEV || errno == ENOTDIR) {
@@ -168,7 +165,8 @@ Result<OpenedFile> OpenThroughStore(const std::string& directory, const std::str
   AICF_ASSIGN_OR_RETURN(const std::string root, RealPath(store));
   AICF_ASSIGN_OR_RETURN(const std::string end, RealPath(StrCat(directory, "/", path)));
   AICF_ASSIGN_OR_RETURN(const std::string inside, InStore(path, end, root));
-  // Where the links end was only looked up; the file is opened by the rules, beneath the store.
+  // RealPath only looked up where the links end; they may have changed since. Therefore the file
+  // itself is opened by the rules of OpenBeneath.
   return OpenBeneath(root, inside, Links::kAccept);
 }
 

@@ -30,6 +30,8 @@ enum class Role : uint8_t {
   kCount,
 };
 std::string_view RoleName(Role role);
+/// "an input", "a temp", ...
+std::string RoleWithArticle(Role role);
 
 enum class Storage : uint8_t {
   kArena,    ///< `offset` bytes into the arena
@@ -66,7 +68,7 @@ struct Buffer {
   Storage storage = Storage::kArena;
   uint64_t offset = 0;
   uint32_t alias_of = 0;  ///< kAlias only
-  /// Packed constants only. An artifact made before it was recorded has none.
+  /// Packed constants only. Artifacts that were made before origins were recorded have none.
   std::optional<PackedOrigin> origin = std::nullopt;
 };
 
@@ -87,8 +89,9 @@ struct Step {
   abi::Problem problem;
   std::vector<uint32_t> inputs;   ///< buffer of problem.inputs[k]
   std::vector<uint32_t> outputs;  ///< buffer of problem.outputs[k]
-  /// Outermost first; empty: the step always runs. A replay skips a step when one does not hold:
-  /// its outputs then hold what the arena held, and what reads them selects other values.
+  /// Outermost first; empty: the step always runs. A replay skips the step when one of them does
+  /// not hold. Its outputs then hold whatever the arena held, and the steps that read them select
+  /// other values instead.
   std::vector<Guard> guards;
   uint32_t packed_inputs = 0;  ///< bit k: inputs[k] holds the kernel's packed layout
   bool IsPacked(size_t k) const { return k < 32 && (packed_inputs >> k & 1) != 0; }
@@ -102,19 +105,19 @@ struct Step {
   std::vector<uint8_t> algorithm;  ///< library kernels: the recorded algorithm, opaque
   uint64_t library_version = 0;    ///< library kernels: version the algorithm was recorded with
   // Order on a GPU; elsewhere the three are at their defaults. The order of the steps in the
-  // program is one that these edges allow, so that it may always be taken.
+  // program is one that these edges allow, so it is always right to run them in that order.
   uint32_t stream = 0;          ///< below kMaxStreams; steps of one stream run in their order
   std::vector<uint32_t> waits;  ///< earlier steps of other streams that finish first; ascending
-  /// The launch may take place before the step before this one on the stream has finished: the
-  /// kernel itself waits for that one's end (abi::KernelInfo::waits_first).
+  /// The launch may take place before the previous step on the stream has finished: the kernel
+  /// itself waits for the end of that step (abi::KernelInfo::waits_first).
   bool programmatic = false;
 };
 
 /// What the step records about how its kernel runs the problem.
 abi::Variant VariantOf(const Step& step);
-/// The same in place. REQUIRES: the step outlives it.
+/// The same without a copy. REQUIRES: the step outlives the result.
 abi::VariantRef VariantRefOf(const Step& step);
-/// Records it: parameters, launch, workspace bytes and tensor maps.
+/// Records `variant` in the step: parameters, launch, workspace bytes and tensor maps.
 void SetVariant(Step& step, abi::Variant variant);
 
 /// Compiled device code, one cubin per image.
@@ -164,12 +167,13 @@ struct PaddedOutput {
   friend bool operator==(const PaddedOutput&, const PaddedOutput&) = default;
 };
 
-/// Input axes that may hold fewer positions than their buffers, all of them equally many, the rest
-/// padded with anything: the compiler proved that what the outputs keep does not depend on it, and
-/// equals what the model gives for tensors of the smaller shape.
+/// Input axes that may hold fewer positions than their buffers have, the same number in all of
+/// these axes; the rest of the buffers may hold anything. The compiler has proved that what remains
+/// of the outputs does not depend on this padding, and equals what the model gives for tensors of
+/// the smaller shape.
 struct Padding {
   uint64_t min = 1;                 ///< least positions; at least 1, fewer than the axes have
-  std::vector<PaddedInput> inputs;  ///< ascending; of one extent
+  std::vector<PaddedInput> inputs;  ///< ascending; all of one extent
   std::vector<PaddedOutput> outputs = {};  ///< ascending
   friend bool operator==(const Padding&, const Padding&) = default;
 };
@@ -181,14 +185,15 @@ struct EntryPoint {
   uint32_t first_step = 0;        ///< steps [first_step, first_step + step_count)
   uint32_t step_count = 0;
   std::vector<OutputExtent> extents = {};  ///< ascending by output, one each
-  /// Each inside another or apart from it, never the same range; by first step, outer ones first.
+  /// Any two are nested or apart, and never the same range. Ordered by first step, outer ones
+  /// first.
   std::vector<Loop> loops = {};
   std::vector<Padding> paddings = {};  ///< independent of each other; no axis is in two
   /// Buffers of role kMeta, next to each other in the arena in this order, so that one copy
   /// rewrites them all.
   std::vector<uint32_t> metas = {};
 
-  /// Outputs of the model: those that are no count.
+  /// Number of the model's own outputs, after which come the counts of `extents`.
   size_t model_outputs() const {
     size_t first = outputs.size();
     for (const OutputExtent& e : extents) first = e.count < first ? e.count : first;
@@ -221,7 +226,8 @@ struct Program {
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
-/// Whether the buffer's bytes are a state's from before the replay: a state as sessions know it.
+/// Whether the buffer holds a state's value from before the replay. Sessions know a state by this
+/// buffer.
 inline bool IsState(const Buffer& b) { return b.storage == Storage::kState; }
 /// Names of all states, in the order of their buffers.
 inline std::vector<std::string> StateNames(const Program& program) {

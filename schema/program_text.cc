@@ -134,6 +134,12 @@ std::string_view RoleName(Role role) {
   return kNames[static_cast<int>(role)];
 }
 
+std::string RoleWithArticle(Role role) {
+  const std::string_view name = RoleName(role);
+  const bool vowel = std::string_view("aeiou").find(name.front()) != std::string_view::npos;
+  return StrCat(vowel ? "an " : "a ", name);
+}
+
 std::string ToString(const Program& p) {
   std::string out = StrCat("program target=", Quote(p.target), " math=", abi::MathModeName(p.math),
                            " arena=", Signed(p.arena_bytes), " lower=", Signed(p.arena_lower_bound),

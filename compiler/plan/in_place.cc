@@ -38,7 +38,7 @@ std::vector<Uses> CountUses(const schema::Program& program) {
   return uses;
 }
 
-// A step that may still read the buffer when step `s` runs; -1: none.
+// An earlier step that may still read the buffer, on another stream, when step `s` runs; -1: none.
 int64_t ReaderBeside(const Uses& uses, const schema::StepOrder& order, size_t s) {
   if (order.serial()) return -1;
   for (int64_t r : uses.readers) {
@@ -48,7 +48,8 @@ int64_t ReaderBeside(const Uses& uses, const schema::StepOrder& order, size_t s)
   return -1;
 }
 
-// Roots of buffers while outputs come to lie in place of operands.
+// The roots of buffers (schema/roots.h), kept up to date while outputs are put in place of
+// operands.
 class GrowingRoots {
  public:
   explicit GrowingRoots(const schema::Program& program) : roots_(schema::RootsOf(program)) {}
@@ -77,7 +78,8 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
   const uint32_t out = step.outputs[0];
   const schema::Buffer& source = program.buffers[in];
   const abi::KernelInfo* kernel = abi::FindKernel(step.kernel);
-  if (source.role != schema::Role::kTemp) return StrCat("role: it is an ", RoleName(source.role));
+  if (source.role != schema::Role::kTemp)
+    return StrCat("role: it is ", RoleWithArticle(source.role));
   if (uses[in].last_use != static_cast<int>(s)) {
     return StrCat("read-later: it is read again by ",
                   schema::ToString(program.steps[uses[in].last_use].sources));
@@ -113,7 +115,8 @@ std::string Refuse(const schema::Program& program, const std::vector<Uses>& uses
   return "";
 }
 
-// What is decided where nothing may be overwritten.
+// The decision for an output that overwrites nothing. DecideInPlace changes it where an operand may
+// be overwritten.
 Decision OutputDecision(const PassContext& context, const schema::Program& program, size_t s,
                         uint32_t output) {
   Decision d =
@@ -126,7 +129,8 @@ Decision OutputDecision(const PassContext& context, const schema::Program& progr
   return d;
 }
 
-// Outputs after the first lie apart: kernels declare in-place legality for their first one.
+// Records that outputs of a step after its first one have buffers of their own: only the first may
+// overwrite an operand here. States are left out, because UpdateStatesInPlace decides about them.
 Status RecordFurtherOutputs(const schema::Program& program, size_t s, Occurrences& occurrences,
                             PassContext& context) {
   const schema::Step& step = program.steps[s];

@@ -23,7 +23,8 @@ class Rewriter {
     }
   }
 
-  // A copy of a whole buffer into a state, in a trip.
+  // Whether the step copies a whole buffer into a state during a trip, and not in front of the
+  // loop.
   bool IsUpdate(size_t s) const {
     const schema::Step& step = p_.steps[s];
     const abi::Problem& p = step.problem;
@@ -33,7 +34,8 @@ class Rewriter {
            writers_[step.outputs[0]].front() != s;
   }
 
-  // Why the copy must stay; empty once its work is done elsewhere.
+  // Makes the copy superfluous: its source's only writer writes into the state instead. Returns an
+  // empty string, or why the copy must stay.
   std::string Remove(size_t copy) {
     const uint32_t from = p_.steps[copy].inputs[0], state = p_.steps[copy].outputs[0];
     std::string refusal = CheckCopy(copy);
@@ -52,7 +54,8 @@ class Rewriter {
   bool IsState(uint32_t b) const { return p_.buffers[b].role == Role::kCarried; }
   int LoopOf(size_t step) const { return loops_.InnermostOf(static_cast<int64_t>(step)); }
 
-  // Byte for byte, so that every view of the one is the same view of the other.
+  // The copy has to be made in every trip and byte for byte, so that every view of the one buffer
+  // is the same view of the other. Returns the condition that does not hold.
   std::string CheckCopy(size_t copy) const {
     const schema::Step& step = p_.steps[copy];
     const abi::View &in = step.problem.inputs[0], &out = step.problem.outputs[0];
@@ -71,7 +74,7 @@ class Rewriter {
   std::string CheckMaker(size_t copy, uint32_t from, uint32_t state) const {
     const std::string name = p_.buffers[from].name;
     if (p_.buffers[from].role != Role::kTemp) {
-      return StrCat("role: '", name, "' is an ", RoleName(p_.buffers[from].role));
+      return StrCat("role: '", name, "' is ", RoleWithArticle(p_.buffers[from].role));
     }
     if (writers_[from].size() != 1)
       return StrCat("outputs: '", name, "' is written by several steps");
@@ -167,7 +170,8 @@ namespace {
 
 using Edge = std::pair<size_t, size_t>;
 
-// By data, with the buffer's name, and one after the other, without.
+// All edges between steps: from producer to consumer, with the name of the buffer between them, and
+// from each step to the next, with an empty name where no buffer lies between them.
 std::map<Edge, std::string> EdgesOf(const schema::Program& program) {
   std::map<Edge, std::string> edges;
   std::vector<std::vector<size_t>> writers(program.buffers.size());

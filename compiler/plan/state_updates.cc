@@ -24,7 +24,8 @@ class Updater {
     return -1;
   }
 
-  // Why the copy must stay; empty once its work is done elsewhere.
+  // Makes the copy superfluous: all writers of its source write into the state instead. Returns an
+  // empty string, or why the copy must stay.
   std::string Remove(const PlannedState& state, size_t copy) {
     const uint32_t value = p_.steps[copy].inputs[0];
     std::string refusal = CheckValue(state, copy, value);
@@ -42,14 +43,14 @@ class Updater {
     return std::ranges::find(list, buffer) != list.end();
   }
 
-  // Byte for byte, so that every view of the value is the same view of the state.
+  // The copy has to be byte for byte, so that every view of the value is the same view of the
+  // state. Returns the condition that does not hold.
   std::string CheckValue(const PlannedState& state, size_t copy, uint32_t value) const {
     const schema::Step& step = p_.steps[copy];
     const schema::Buffer &from = p_.buffers[value], &to = p_.buffers[state.present];
     if (from.role != Role::kTemp) {
       return StrCat("role: its new value is '", from.name, "', which is ",
-                    from.role == Role::kInput || from.role == Role::kOutput ? "an " : "a ",
-                    RoleName(from.role));
+                    RoleWithArticle(from.role));
     }
     if (step.problem.inputs[0] != step.problem.outputs[0] || from.dtype != to.dtype ||
         from.bytes != to.bytes) {
@@ -58,7 +59,7 @@ class Updater {
     return "";
   }
 
-  // Whether the step may write output `k` over the old value, which others read.
+  // Why the step may not write output `k` over the old value, which others read; empty if it may.
   std::string CheckWriter(const PlannedState& state, size_t writer, size_t k) {
     const schema::Step& step = p_.steps[writer];
     if (!step.guards.empty())

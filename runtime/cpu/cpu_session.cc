@@ -1,6 +1,5 @@
 #include "runtime/cpu/cpu_session.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "runtime/cpu/step_table.h"
 #include "runtime/cpu/workers.h"
 #include "runtime/session_base.h"
+#include "runtime/trace/stats.h"
 #include "schema/artifact.h"
 
 namespace aicf {
@@ -19,18 +19,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What kernels may assume of a buffer's first byte.
+/// Alignment that kernels may assume of a buffer's first byte.
 constexpr uint64_t kHostAlignment = 64;
 
 double MicrosSince(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
-
-double Median(std::vector<double>& samples) {
-  const auto middle = samples.begin() + static_cast<int64_t>(samples.size() / 2);
-  std::nth_element(samples.begin(), middle, samples.end());
-  if (samples.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(samples.begin(), middle)) / 2;
 }
 
 class CpuSession final : public SessionBase {
@@ -39,7 +32,7 @@ class CpuSession final : public SessionBase {
       : SessionBase(std::move(program)), options_(options) {}
   ~CpuSession() override { WaitUntilIdle(); }
 
-  /// Everything that can fail. REQUIRES: called once, before the session is handed out.
+  /// Does everything that can fail. REQUIRES: called once, before the session is handed out.
   Status Prepare();
 
   MemoryReport memory() const override;
@@ -49,7 +42,7 @@ class CpuSession final : public SessionBase {
   StepTable& steps() { return tables_[current()]; }
 
   Status StoreInput(size_t index, uint64_t offset, const void* data, uint64_t bytes) override {
-    // Moved, not copied: the caller may hand in memory of this very session.
+    // memmove, not memcpy: the caller may hand in memory of this very session.
     std::memmove(steps().AddressOf(entry().inputs[index]) + offset, data, bytes);
     return OkStatus();
   }
@@ -180,7 +173,8 @@ Result<std::vector<StepProfile>> CpuSession::ProfileSteps(int iterations) {
   }
   std::vector<StepProfile> profile;
   for (size_t i = 0; i < table.size(); ++i) {
-    profile.push_back({entry().first_step + static_cast<uint32_t>(i), Median(samples[i])});
+    profile.push_back(
+        {entry().first_step + static_cast<uint32_t>(i), trace::Median(std::move(samples[i]))});
   }
   return profile;
 }

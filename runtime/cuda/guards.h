@@ -13,11 +13,12 @@
 namespace aicf::cuda {
 
 /// Puts an entry point's steps on a stream. While the stream is captured, each loop becomes a
-/// conditional node that repeats its body, and each run of steps that share a guard the body of one
-/// that runs at most once. A small kernel before the node decides on the device; in a loop, another
-/// one at the end of the body decides about the next trip. Loops and guards nest; where they meet,
-/// a guard is inside the loop. Without either this is a loop over the launches, each on its stream
-/// of the plan, and programmatic where the plan says so.
+/// conditional node that repeats its body, and each run of consecutive steps that share a guard
+/// becomes the body of a conditional node that runs at most once. A small kernel before the node
+/// decides on the device whether the body runs; in a loop, another one at the end of the body
+/// decides about the next trip. Loops and guards nest; a guard of a loop's step is inside the loop.
+/// Without guards and loops this is a mere loop over the launches, each on its stream of the plan,
+/// and programmatic where the plan says so.
 class GuardedSteps {
  public:
   /// Creates one more stream per level of nesting, for capturing bodies.
@@ -29,19 +30,21 @@ class GuardedSteps {
 
   /// Errors: kDevice. REQUIRES: `stream` is being captured.
   Status Capture(CUstream stream) const;
-  /// Without a graph: every step runs on `stream`, one after the other, guarded or not, and the
-  /// host reads every loop's condition before each trip, waiting for the device. REQUIRES: `stream`
-  /// is not being captured.
+  /// Without a graph: every step runs on `stream`, one after the other. Guards are ignored, so that
+  /// guarded steps always run. The host reads every loop's condition before each trip, for which it
+  /// waits for the device. REQUIRES: `stream` is not being captured.
   Status Enqueue(CUstream stream) const { return Repeat(stream, 0, launches_->size(), 0); }
-  bool empty() const { return bodies_.empty(); }
 
  private:
-  /// Steps [first, last), the first loop among which is `loop` or a later one; those before it with
-  /// `guards` conditions that hold already; `level` nodes around them.
+  /// The launches [first, last) that one body, or the whole entry point, consists of. The first
+  /// loop that begins among them is `loop` or a later one. `level` conditional nodes are around
+  /// them, which have tested the first `guards` guards of those that are outside any loop among
+  /// them.
   struct Part {
     size_t first, last, loop, guards, level;
   };
-  /// What a conditional node asks, and how often it may run.
+  /// The condition that a conditional node tests, and whether its body runs at most once
+  /// (kConditionalIf) or repeatedly (kConditionalWhile).
   struct Question {
     schema::Guard guard;
     int type;
@@ -75,7 +78,7 @@ class GuardedSteps {
   const std::vector<std::unique_ptr<Launch>>* launches_;
   schema::LoopTree loops_;
   std::optional<StepStreams> streams_;
-  std::vector<Stream> bodies_;  ///< by level
+  std::vector<Stream> bodies_;  ///< for capturing bodies, by level of nesting
 };
 
 }  // namespace aicf::cuda

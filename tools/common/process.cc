@@ -32,13 +32,7 @@ Temporary g_temporaries[16];
 std::atomic<bool> g_reader_left{false};
 std::atomic<int> g_write_error{0};
 constexpr int kNotDeferred = -1, kNothingNoted = 0;
-std::atomic<int> g_deferred{kNotDeferred};  // or the signal that was noted
-
-void RemoveTemporaries() {
-  for (Temporary& t : g_temporaries) {
-    if (t.ready.load(std::memory_order_acquire)) unlinkat(t.directory, t.name, 0);
-  }
-}
+std::atomic<int> g_deferred{kNotDeferred};  // one of these two, or the signal that was noted
 
 /// Async-signal-safe: lock-free atomics, unlinkat and _exit only.
 void OnSignal(int signal) {
@@ -48,8 +42,9 @@ void OnSignal(int signal) {
   _exit(128 + signal);
 }
 
-/// Destructors of third-party code that ask for memory (those of JSON values do) end here instead
-/// of in a catch. The tool's last word is the same then: one line, its code, no temporary files.
+/// Destructors of third-party code that allocate (those of JSON values do) end here when memory
+/// runs out, because their exception cannot reach a catch. The tool ends as it would there: one
+/// line on stderr, the exit code of kResource, temporary files removed.
 [[noreturn]] void OnTerminate() {
   try {
     if (std::current_exception() != nullptr) throw;
@@ -65,7 +60,8 @@ void OnSignal(int signal) {
 
 void InstallHandlers() {
   std::set_terminate(OnTerminate);
-  // A reader that has left, or a limit on files, is an error of the write that meets it.
+  // With these ignored, a closed pipe or a limit on file sizes makes write() fail, which is
+  // reported as an error, instead of ending the process.
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
   for (int number : {SIGINT, SIGTERM}) {
@@ -86,7 +82,7 @@ void OpenStandardDescriptors() {
   }
 }
 
-/// The body between the log's beginning and its end, all of which may run out of memory.
+/// Attaches the log and runs the body. Memory may run out in either, so both are guarded.
 Status RunBody(std::string_view name, ToolBody body, int argc, char** argv) {
   return Guarded([&] {
     AttachLog(name);
@@ -94,7 +90,8 @@ Status RunBody(std::string_view name, ToolBody body, int argc, char** argv) {
   });
 }
 
-/// Without memory for the sentence, its class is still told.
+/// Prints the error line. If there is no memory for its sentence, at least the error's class is
+/// printed.
 void PrintFailure(std::string_view name, const Status& status) {
   try {
     PrintError(StrCat(name, ": ", status.ToString()));

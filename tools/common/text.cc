@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/status.h"
+#include "base/utf8.h"
 
 namespace aicf::tools {
 namespace {
@@ -14,23 +15,6 @@ void AppendHex(std::string& out, unsigned char byte) {
   out += "\\x";
   out += kDigits[byte >> 4];
   out += kDigits[byte & 15];
-}
-
-/// Length of the well-formed UTF-8 sequence at the start of `text`; 0 when there is none.
-size_t Utf8Length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
-  if (length == 0 || lead > 0xf4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  if (lead == 0xe0 && byte(1) < 0xa0) return 0;  // overlong
-  if (lead == 0xed && byte(1) > 0x9f) return 0;  // surrogates
-  if (lead == 0xf0 && byte(1) < 0x90) return 0;  // overlong
-  if (lead == 0xf4 && byte(1) > 0x8f) return 0;  // above U+10FFFF
-  return length;
 }
 
 bool IsControl(std::string_view sequence) {

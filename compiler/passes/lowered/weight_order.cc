@@ -41,15 +41,16 @@ Dims AsTheyAre(const Problem& p) {
   return order;
 }
 
-// Tensor cores of Hopper read operands of 32 and of 8 bits along the sum only; of 16-bit ones they
-// read both orders.
-bool HasTwoOrders(const Problem& p) {
+// Whether weights have to lie along the sum: tensor cores of Hopper read operands of 32 and of 8
+// bits so alone, those of 16 bits in both orders.
+bool NeedsOrderAlongSum(const Problem& p) {
   const DType x = p.inputs[0].dtype, w = p.inputs[1].dtype;
   const bool tf32 = p.math == abi::MathMode::kTf32 && x == DType::kF32 && w == DType::kF32;
   return tf32 || (DTypeBytes(x) == 1 && DTypeBytes(w) == 1);
 }
 
-// Of the matrix that weights are: sums, and products that each of them adds.
+// The extents of the weights as a matrix: the number of sums (columns), and of products that each
+// of them adds (terms).
 struct Extents {
   int64_t columns, terms;
 };
@@ -63,10 +64,11 @@ Extents ExtentsOf(const Problem& p) {
   return {shape[0], terms};
 }
 
-// Weights that are neighbours along the output columns come to tensor cores of Hopper in parts of
-// 64 columns. Tiles of 96 and 160 columns are for weights that are neighbours along the sum, which
-// pays where these divide the columns and the largest tiles of the others do not, and where a tile
-// takes its time for the sum: with 16 to 112 terms EfficientNet's convolutions took 1 % more.
+// Whether the weights should be neighbours along the sum for the sake of the tiles. Weights that
+// are neighbours along the output columns come to tensor cores of Hopper in parts of 64 columns.
+// Tiles of 96 and 160 columns exist only for weights that are neighbours along the sum. They pay
+// where they divide the columns and the largest tiles of the other order do not, and where a tile
+// spends its time on the sum: with 16 to 112 terms EfficientNet's convolutions took 1 % more.
 bool SuitsTilesAlongSum(const Problem& p, const Extents& weights) {
   constexpr int64_t kFewestTerms = 256;
   if (DTypeBytes(p.inputs[0].dtype) != 2 || DTypeBytes(p.inputs[1].dtype) != 2) return false;
@@ -119,7 +121,7 @@ std::optional<WeightOrder> ForTensorCores(const Problem& p, const Dims& axes, co
     order.alternatives = {{other_name, "cost: its tiles are parts of 64 columns", -1}};
     return order;
   }
-  if (!HasTwoOrders(p)) return std::nullopt;
+  if (!NeedsOrderAlongSum(p)) return std::nullopt;
   const std::string_view kernel = KernelOf(p, axes, other, device);
   if (kernel.empty()) return std::nullopt;
   order.why = "what tensor cores of Hopper read";

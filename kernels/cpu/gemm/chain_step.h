@@ -10,8 +10,8 @@ namespace aicf::cpu {
 inline constexpr int kChainTableEntries = 256;
 inline constexpr int kMaxChainSteps = 96;
 
-/// v is the value that every step changes, at first the accumulator; s is a second register, for
-/// expressions that use a value twice. x and y are operands, a, b, lo and hi numbers.
+/// v is the value that the steps change, at first the accumulator. s is a second register, for
+/// expressions that use a value twice. x and y are a step's operands; a, b, lo and hi its numbers.
 enum class ChainOp : uint8_t {
   kSave,      ///< s = v
   kSwap,      ///< v and s change places
@@ -27,7 +27,7 @@ enum class ChainOp : uint8_t {
   kRound,     ///< nearest whole number, of two the even one
   kQuantize,  ///< kRound, kLinear by 1 and b, kClamp and kNarrow to lo and hi in one step
   kNarrow,    ///< as an integer of the range lo to hi: truncated, the ends beyond it, 0 for NaN
-  kTable,     ///< TileEpilogue::table at v, a whole number of 8 bits: all steps that stood here
+  kTable,     ///< TileEpilogue::table at v, a whole number of 8 bits; replaces all steps from here
   kAdd,       ///< v + x
   kMul,       ///< v * x
   kFmaValue,  ///< v * x + y, rounded once
@@ -44,13 +44,14 @@ enum class ChainSource : uint8_t {
   kTensor,   ///< one value per row and column
 };
 
-/// Neither this nor ChainStep has initialisers: a product has room for many, which must cost
-/// nothing per call. All of their members may be zero.
+/// Neither this struct nor ChainStep has initialisers, because every call of a product has room for
+/// many of them, which must cost nothing. Zero is a legal value of all their members.
 struct ChainOperand {
   ChainSource source;
   int index;  ///< kTensor: into TileEpilogue::inputs; kColumns: into its column_inputs
   float number;
-  /// kTensor: u8 or i8, of which each value t stands for (t + shift) * scale, each rounded once.
+  /// kTensor: whether the operand is u8 or i8 and each value t stands for (t + shift) * scale; the
+  /// sum and the product are each rounded once.
   bool dequantises;
   float shift, scale;
 };
@@ -59,12 +60,18 @@ struct ChainStep {
   ChainOp op;
   float a, b, lo, hi;
   ChainOperand x, y;
+
+  /// Whether it reads the value that a kSave before it has kept.
+  bool ReadsSaved() const {
+    return op == ChainOp::kSwap || op == ChainOp::kMulSwapped || x.source == ChainSource::kSaved ||
+           y.source == ChainSource::kSaved;
+  }
 };
 
-/// One addend of what sums of integers start from: sign * a * b, where a and b are operands with
-/// one integer per column, or 1 where there is none, and `number`. All of it wraps.
+/// A term that is added to sums of integers: number * a * b, where a and b are operands with one
+/// integer per column, or 1 where absent. All arithmetic wraps.
 struct IntegerTerm {
-  int32_t number = 1;  ///< with the sign
+  int32_t number = 1;  ///< includes the term's sign
   int a = -1, b = -1;  ///< indices into TileEpilogue::inputs
 };
 inline constexpr int kMaxIntegerTerms = 4;

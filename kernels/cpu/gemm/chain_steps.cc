@@ -36,15 +36,10 @@ bool ChainSteps::PushClamp(float lo, float hi) {
 
 namespace {
 
-bool UsesSaved(const ChainStep& s) {
-  return s.op == ChainOp::kSwap || s.op == ChainOp::kMulSwapped ||
-         s.x.source == ChainSource::kSaved || s.y.source == ChainSource::kSaved;
-}
-
-// Whether a step from `first` on needs what is saved before it.
+// Whether a step from `first` on reads the value that was saved before `first`.
 bool IsNeeded(const ChainSteps& steps, int first) {
   for (int i = first; i < steps.count; ++i) {
-    if (UsesSaved(steps.step[i])) return true;
+    if (steps.step[i].ReadsSaved()) return true;
     if (steps.step[i].op == ChainOp::kSave) return false;
   }
   return false;
@@ -54,7 +49,9 @@ bool IsMulBySaved(const ChainStep& s) {
   return s.op == ChainOp::kMul && s.x.source == ChainSource::kSaved;
 }
 
-// Rounding, a zero point and the range of a type.
+// If the steps at `s` are a quantisation (rounding, optionally a zero point, clamping to the range
+// of a type and the conversion to it): their number, and the one step for all of them in *joined;
+// else 0. `left`: number of steps from `s` on.
 int QuantizationAt(const ChainStep* s, int left, ChainStep* joined) {
   if (left < 3 || s[0].op != ChainOp::kRound) return 0;
   const bool shifts = s[1].op == ChainOp::kLinear && s[1].a == 1;
@@ -68,7 +65,8 @@ int QuantizationAt(const ChainStep* s, int left, ChainStep* joined) {
   return clamp + 2;
 }
 
-// The number of steps from `at` on that one can do, and in `joined` that one; 0: no such steps.
+// The number of steps from `at` on that a single step can replace, which is stored in *joined; 0 if
+// there are none.
 int JoinableAt(const ChainSteps& steps, int at, ChainStep* joined) {
   const ChainStep* s = steps.step + at;
   const int left = steps.count - at;
@@ -100,7 +98,7 @@ bool IsFunction(ChainOp op) {
   return op == ChainOp::kSigmoid || op == ChainOp::kTanh || op == ChainOp::kErf;
 }
 
-// Whether `after` is a linear step that the function `f` has room for.
+// Whether `after` is a linear step that can become part of the function step `f` (its lo and hi).
 bool TakesAfter(const ChainStep& f, const ChainStep& after) {
   return IsFunction(f.op) && after.op == ChainOp::kLinear && f.lo == kUnitScale && f.hi == 0 &&
          std::signbit(f.hi);

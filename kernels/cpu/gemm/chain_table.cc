@@ -7,7 +7,7 @@
 namespace aicf::cpu {
 namespace {
 
-/// About how many simple steps take as long. A lookup takes as long as four.
+/// About how many simple steps take as long as a step of this kind. A lookup takes as long as four.
 int WeightOf(ChainOp op) {
   switch (op) {
     case ChainOp::kDivide:
@@ -22,7 +22,7 @@ int WeightOf(ChainOp op) {
   }
 }
 constexpr int kTableWeight = 8;
-// The table is 256 results more.
+// Least number of results for which a table pays: filling it costs 256 further results.
 constexpr int64_t kTableElements = 4096;
 
 bool IsQuantisation(const ChainStep& s) {
@@ -33,17 +33,12 @@ bool IsOfTile(const ChainOperand& x) {
   return x.source == ChainSource::kTensor || x.source == ChainSource::kColumns;
 }
 
-bool ReadsSaved(const ChainStep& s) {
-  return s.op == ChainOp::kSwap || s.op == ChainOp::kMulSwapped ||
-         s.x.source == ChainSource::kSaved || s.y.source == ChainSource::kSaved;
-}
-
 /// Whether the steps from `first` on need nothing but v.
 bool IsFunction(const TileEpilogue& e, int first) {
   bool saved = false;
   for (int i = first; i < e.step_count; ++i) {
     const ChainStep& s = e.steps[i];
-    if (IsOfTile(s.x) || IsOfTile(s.y) || (ReadsSaved(s) && !saved)) return false;
+    if (IsOfTile(s.x) || IsOfTile(s.y) || (s.ReadsSaved() && !saved)) return false;
     saved = saved || s.op == ChainOp::kSave;
   }
   return true;
