@@ -7,7 +7,8 @@ namespace {
 
 /// Sum of min(max(first + i, 0), limit) over i in [0, count).
 double SumOfClamped(double first, double count, double limit) {
-  // Terms below 0 add nothing; then an arithmetic series; then `limit` each.
+  // Terms before `begin` are clamped to 0 and add nothing. Those in [begin, end) are an arithmetic
+  // series. Those from `end` on are `limit` each.
   const double begin = std::clamp(-first, 0.0, count);
   const double end = std::clamp(limit - first, begin, count);
   return (end - begin) * (2 * first + begin + end - 1) / 2 + (count - end) * limit;
@@ -57,8 +58,10 @@ double ScoreCount(const Problem& p) {
   const auto& a = p.as<AttentionAttrs>();
   const AttentionShape s = AttentionShapeOf(p);
   const auto rows = static_cast<double>(s.rows), keys = static_cast<double>(s.keys);
-  // Without the operand's value, the last row is taken to be at the last key.
-  const int64_t first = a.rows == RowOrigin::kFixed ? a.offset : s.keys - s.rows;
+  // Where an operand gives the origin, its value is not known here: the last row is then taken to
+  // be at the last key.
+  const int64_t first = (a.rows == RowOrigin::kFixed ? 0 : s.keys - s.rows) +
+                        (a.rows == RowOrigin::kOperand ? 0 : a.offset);
   double pairs = rows * keys;
   if (a.window_right >= 0) {
     pairs = SumOfClamped(static_cast<double>(first + a.window_right + 1), rows, keys);
